@@ -1,0 +1,41 @@
+// The walls between the rooms. ARCHITECTURE.md draws them; this file keeps them.
+const gateway = '^packages/gateway/src'
+const doors = `${gateway}/(dealer-api|console-api|supplier-api|public|admin)/`
+module.exports = {
+  forbidden: [
+    { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'contract-stands-alone',
+      comment: 'contract imports nothing of ours',
+      severity: 'error',
+      from: { path: '^packages/contract/src' },
+      to: { path: '^packages/(gateway|console|sdk)/' },
+    },
+    {
+      name: 'no-room-imports-a-door',
+      severity: 'error',
+      from: { path: gateway, pathNot: `${doors}|${gateway}/[a-z-]+\\.ts$` },
+      to: { path: doors },
+    },
+    {
+      name: 'lib-imports-no-room',
+      severity: 'error',
+      from: { path: `${gateway}/lib/` },
+      to: { path: `${gateway}/(?!lib/)` },
+    },
+    {
+      name: 'only-outbound-dials',
+      comment: 'every outgoing connection passes the address check of lib/outbound',
+      severity: 'error',
+      from: { path: gateway, pathNot: `${gateway}/lib/outbound` },
+      to: { path: '^(undici|node:https?|http|https|net|node:net|tls|node:tls)$', dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'no-orphan-tests-in-src', severity: 'error', from: { path: '/src/', pathNot: '\\.test\\.ts$' }, to: { path: '\\.test\\.ts$' } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { conditionNames: ['import', 'node', 'default'], extensions: ['.ts', '.tsx', '.mjs', '.js'] },
+  },
+}

@@ -30,12 +30,20 @@ module.exports = {
       from: { path: gateway, pathNot: `${gateway}/lib/outbound` },
       to: { path: '^(undici|node:https?|http|https|net|node:net|tls|node:tls)$', dependencyTypesNot: ['type-only'] },
     },
-    { name: 'no-orphan-tests-in-src', severity: 'error', from: { path: '/src/', pathNot: '\\.test\\.ts$' }, to: { path: '\\.test\\.ts$' } },
+    {
+      name: 'no-orphan-tests-in-src',
+      severity: 'error',
+      from: { path: '/src/', pathNot: '\\.test\\.ts$' },
+      to: { path: '\\.test\\.ts$' },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { conditionNames: ['import', 'node', 'default'], extensions: ['.ts', '.tsx', '.mjs', '.js'] },
+    enhancedResolveOptions: {
+      conditionNames: ['import', 'node', 'default'],
+      extensions: ['.ts', '.tsx', '.mjs', '.js'],
+    },
   },
 }

@@ -1,0 +1,88 @@
+/** What gathers concurrent calls into batches. A lone call never waits for company: batches form while one runs. */
+export interface Batcher<Item, Result> {
+  add(item: Item): Promise<Result>
+  /** Items that wait for their turn. */
+  readonly waiting: number
+}
+
+export interface BatchOptions<Item, Result> {
+  /** Answers each item, in order; a rejection fails the whole batch alike. */
+  run(items: Item[]): Promise<Result[]>
+  /** Items a batch holds at most. */
+  most: number
+  /** Batches under way at once. */
+  lanes: number
+  /** Items that may wait; one more is refused by `full()`. Bounds memory under overload. */
+  mostWaiting: number
+  full(): Error
+  /** Items with one key never share a batch nor run at once; without a key they do. */
+  key?(item: Item): string
+}
+
+interface Waiting<Item, Result> {
+  item: Item
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batcher<Item, Result> {
+  let queue: Waiting<Item, Result>[] = []
+  let running = 0
+  let scheduled = false
+  const busyKeys = new Set<string>()
+
+  function take(): Waiting<Item, Result>[] {
+    if (options.key === undefined) return queue.splice(0, options.most)
+    const batch: Waiting<Item, Result>[] = []
+    const left: Waiting<Item, Result>[] = []
+    for (const waiting of queue) {
+      const key = options.key(waiting.item)
+      if (batch.length < options.most && !busyKeys.has(key)) {
+        busyKeys.add(key)
+        batch.push(waiting)
+      } else left.push(waiting)
+    }
+    queue = left
+    return batch
+  }
+
+  function startLanes(): void {
+    scheduled = false
+    while (running < options.lanes && queue.length > 0) {
+      const batch = take()
+      if (batch.length === 0) return // all that wait have their key in flight
+      running++
+      void runBatch(batch)
+    }
+  }
+
+  async function runBatch(batch: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await options.run(batch.map((waiting) => waiting.item))
+      for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result)
+    } catch (error) {
+      for (const waiting of batch) waiting.reject(error)
+    } finally {
+      running--
+      if (options.key) for (const waiting of batch) busyKeys.delete(options.key(waiting.item))
+      startLanes()
+    }
+  }
+
+  return {
+    get waiting() {
+      return queue.length
+    },
+    add(item) {
+      if (queue.length >= options.mostWaiting) return Promise.reject(options.full())
+      return new Promise((resolve, reject) => {
+        queue.push({ item, resolve, reject })
+        // What the same turn of the event loop brings goes together; nothing waits longer than that.
+        if (!scheduled && running < options.lanes) {
+          scheduled = true
+          setImmediate(startLanes)
+        }
+      })
+    },
+  }
+}

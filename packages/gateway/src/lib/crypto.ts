@@ -1,0 +1,61 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+/** Encrypts what must not lie in the database in the clear. The master keys never enter the database. */
+export interface Cipher {
+  /** AES-256-GCM under the current key. `owner` (the tenant's id) is bound in: a ciphertext moved elsewhere fails. */
+  encrypt(plain: string | Buffer, owner: string): Buffer
+  /** @throws DecryptionFailed for another owner, another key or a changed byte. */
+  decrypt(ciphertext: Buffer, owner: string): Buffer
+  /** Of the current key: what a database remembers, to refuse another. */
+  readonly fingerprint: string
+  /** Whether a ciphertext is under the current key (a rotation rewrites those that are not). */
+  isCurrent(ciphertext: Buffer): boolean
+}
+
+export class DecryptionFailed extends Error {
+  override readonly name = 'DecryptionFailed'
+}
+
+// Layout: version (1) | key id (4) | nonce (12) | tag (16) | ciphertext
+const VERSION = 1
+const KEY_ID_BYTES = 4
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES
+
+/** The first key encrypts; the others still decrypt (during a rotation). Keys are 32 bytes. */
+export function masterCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
+  const byId = new Map(keys.map((key) => [keyId(key).toString('hex'), key]))
+  const current = keys[0]
+  const currentId = keyId(current)
+  return {
+    fingerprint: createHash('sha256').update('master-key-fingerprint').update(current).digest('hex').slice(0, 32),
+    isCurrent: (ciphertext) => ciphertext.subarray(1, 1 + KEY_ID_BYTES).equals(currentId),
+    encrypt(plain, owner) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', current, nonce)
+      cipher.setAAD(Buffer.from(owner))
+      const sealed = Buffer.concat([cipher.update(plain), cipher.final()])
+      return Buffer.concat([Buffer.of(VERSION), currentId, nonce, cipher.getAuthTag(), sealed])
+    },
+    decrypt(ciphertext, owner) {
+      if (ciphertext.length < HEADER_BYTES || ciphertext[0] !== VERSION)
+        throw new DecryptionFailed('not a ciphertext of ours')
+      const key = byId.get(ciphertext.subarray(1, 1 + KEY_ID_BYTES).toString('hex'))
+      if (!key) throw new DecryptionFailed('encrypted under a master key that is not configured')
+      const nonceEnd = 1 + KEY_ID_BYTES + NONCE_BYTES
+      const decipher = createDecipheriv('aes-256-gcm', key, ciphertext.subarray(1 + KEY_ID_BYTES, nonceEnd))
+      decipher.setAAD(Buffer.from(owner))
+      decipher.setAuthTag(ciphertext.subarray(nonceEnd, HEADER_BYTES))
+      try {
+        return Buffer.concat([decipher.update(ciphertext.subarray(HEADER_BYTES)), decipher.final()])
+      } catch (cause) {
+        throw new DecryptionFailed('changed, or of another owner', { cause })
+      }
+    },
+  }
+}
+
+function keyId(key: Buffer): Buffer {
+  return createHash('sha256').update('master-key-id').update(key).digest().subarray(0, KEY_ID_BYTES)
+}

@@ -1,0 +1,161 @@
+import pg from 'pg'
+
+/** One statement. With a `name` it is prepared once per connection (hot statements); sql-template-tag's Sql fits too. */
+export interface Statement {
+  readonly text: string
+  readonly values?: readonly unknown[]
+  readonly name?: string
+}
+
+/** Outside a transaction: each statement is its own. What opens a transaction takes a Db. */
+export interface Db {
+  query<Row>(statement: Statement): Promise<Row[]>
+  /**
+   * Runs `work` in one transaction and commits. A throw rolls back. Statements are pipelined: those that are not
+   * awaited one by one share a round trip, and COMMIT rides with the last of them.
+   * @throws CommitUnknown when the connection died after COMMIT was sent: the outcome has to be looked up.
+   */
+  tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  /** Connections in use, idle and waited for. */
+  readonly pool: pg.Pool
+}
+
+/** Inside a transaction. What must be atomic takes a Tx first. */
+export interface Tx {
+  readonly brand: 'tx'
+  query<Row>(statement: Statement): Promise<Row[]>
+  /** Sends a statement whose rows nobody needs, without a round trip of its own; its failure fails the commit. */
+  send(statement: Statement): void
+}
+
+/** The connection died between sending COMMIT and its answer: it happened or it did not. */
+export class CommitUnknown extends Error {
+  override readonly name = 'CommitUnknown'
+  constructor(cause: unknown) {
+    super('the connection to the database was lost while committing', { cause })
+  }
+}
+
+export interface DbOptions {
+  url: string
+  poolSize: number
+  applicationName: string
+  lockTimeout_ms?: number
+  statementTimeout_ms?: number
+  /** Commits need not wait for the disk: for what a crash may forget (RequestIDs), never for money. */
+  asynchronousCommit?: boolean
+  onIdleError?: (error: Error) => void
+}
+
+const CONNECT_TIMEOUT_MS = 5_000
+
+export function connect(options: DbOptions): Db & { close(): Promise<void> } {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.poolSize,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    lock_timeout: options.lockTimeout_ms ?? 10_000,
+    statement_timeout: options.statementTimeout_ms ?? 30_000,
+    idle_in_transaction_session_timeout: 60_000,
+    keepAlive: true,
+    types: { getTypeParser: parserOf },
+    ...(options.asynchronousCommit ? { options: '-c synchronous_commit=off' } : {}),
+    ...({ pipeline: true } as object),
+  })
+  // An idle connection that dies is replaced by the pool; without a listener it would end the process.
+  pool.on('error', (error) => options.onIdleError?.(error))
+  return {
+    pool,
+    async query<Row>(statement: Statement) {
+      return (await pool.query(asConfig(statement))).rows as Row[]
+    },
+    tx: (work) => transaction(pool, work),
+    close: () => pool.end(),
+  }
+}
+
+async function transaction<Result>(pool: pg.Pool, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect()
+  const unanswered: Promise<unknown>[] = []
+  const send = (text: string) => {
+    const answer = client.query(text)
+    answer.catch(() => {}) // its failure is read where it is awaited
+    return answer
+  }
+  const tx: Tx = {
+    brand: 'tx',
+    async query<Row>(statement: Statement) {
+      return (await client.query(asConfig(statement))).rows as Row[]
+    },
+    send(statement) {
+      const answer = client.query(asConfig(statement))
+      answer.catch(() => {})
+      unanswered.push(answer)
+    },
+  }
+  let broken: Error | undefined
+  try {
+    unanswered.push(send('begin'))
+    const result = await work(tx)
+    await commit(send('commit'), unanswered)
+    return result
+  } catch (error) {
+    if (isConnectionLoss(error)) broken = error as Error
+    else await send('rollback').catch((lost: Error) => (broken = lost))
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
+async function commit(committing: Promise<pg.QueryResult>, unanswered: Promise<unknown>[]): Promise<void> {
+  const settled = await Promise.allSettled(unanswered)
+  const failed = settled.find((answer) => answer.status === 'rejected')
+  // A statement that the server refused made COMMIT a rollback; one whose answer was lost leaves COMMIT in doubt.
+  if (failed && !isConnectionLoss(failed.reason)) {
+    await committing.catch(() => {})
+    throw failed.reason
+  }
+  let outcome: pg.QueryResult
+  try {
+    outcome = await committing
+  } catch (error) {
+    throw isConnectionLoss(error) ? new CommitUnknown(error) : error
+  }
+  if (outcome.command !== 'COMMIT') throw new Error('the transaction was rolled back by the database')
+}
+
+/** SQLSTATE of a failure that the server reported, if it did. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/** True when nothing is known to have been answered: no SQLSTATE, or the server said that it ends the connection. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (error instanceof CommitUnknown) return true
+  const state = sqlState(error)
+  if (state !== undefined) return state.startsWith('57P') || state.startsWith('08')
+  return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error)
+}
+
+const CONNECTION_ERRORS =
+  /connection (terminated|ended|error)|client (has encountered|was closed)|timeout exceeded when trying to connect|read timeout|not queryable/i
+
+function asConfig(statement: Statement): pg.QueryConfig {
+  return statement.name === undefined
+    ? { text: statement.text, values: statement.values as unknown[] }
+    : { text: statement.text, values: statement.values as unknown[], name: statement.name }
+}
+
+const INT8 = 20
+const DATE = 1082
+
+/** bigint columns are BigInt, dates stay text (`2026-11-21`), the rest as pg does. */
+function parserOf(oid: number, format?: 'text' | 'binary') {
+  if (format !== 'binary') {
+    if (oid === INT8) return BigInt
+    if (oid === DATE) return String
+  }
+  return pg.types.getTypeParser(oid, format as 'text')
+}

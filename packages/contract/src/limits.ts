@@ -1,0 +1,40 @@
+/** Every limit that a caller can meet, in one place. A unit that is not obvious stands last in the name. */
+
+/** Lines in one order: enough for a basket, small enough that one order never holds its wallet's row for long. */
+export const ORDER_LINES_MAX = 20
+export const LINE_COUNT_MAX = 30
+/** eSIMs in one order, over all of its lines. */
+export const ORDER_ESIMS_MAX = 100
+
+export const TRANSACTION_ID_LENGTH_MAX = 64
+export const REMARK_LENGTH_MAX = 200
+/** Codes, slugs, order numbers: whatever names one thing. */
+export const NAME_LENGTH_MAX = 64
+export const KEYWORD_LENGTH_MAX = 100
+export const CURSOR_LENGTH_MAX = 512
+/** What browsers and proxies agree on for a URL. */
+export const CALLBACK_URL_LENGTH_MAX = 2048
+
+export const PAGE_SIZE_DEFAULT = 100
+export const PAGE_SIZE_MAX = 500
+/** Pollers of `package/list` start this much before the last `asOf`, so that a late commit is not missed. */
+export const UPDATED_SINCE_OVERLAP_MS = 5 * 60_000
+
+export const BODY_SIZE_MAX_BYTES = 256 * 1024
+export const JSON_DEPTH_MAX = 8
+/** Faults that one answer lists; the first one decides the code. */
+export const FAULT_DETAILS_MAX = 20
+
+export const CLOCK_WINDOW_MS = 300_000
+/** A RequestID stays used this long after its timestamp could last have passed. */
+export const REQUEST_ID_KEPT_MS = 3_600_000
+export const EVENT_TOLERANCE_S = 300
+
+export const QPS_LIMIT_DEFAULT = 100
+/** A receiver has this long to answer an event, connecting included. */
+export const EVENT_TIMEOUT_MS = 10_000
+export const CHECK_HEALTH_TIMEOUT_MS = 5_000
+export const CHECK_HEALTH_PER_MINUTE_MAX = 10
+
+/** Money is a JSON integer in 1/10 000 of the currency, so a double must hold it exactly. */
+export const MONEY_MAX = Number.MAX_SAFE_INTEGER

@@ -1,0 +1,111 @@
+import Type, { type Static } from 'typebox'
+import {
+  LINE_COUNT_MAX,
+  ORDER_ESIMS_MAX,
+  ORDER_LINES_MAX,
+  REMARK_LENGTH_MAX,
+  TRANSACTION_ID_LENGTH_MAX,
+} from './limits.ts'
+import { profile } from './profiles.ts'
+import { CLOSED, currencyCode, money, name, nullable, price, quantity, TEXT_PATTERN, time } from './scalars.ts'
+
+export const ORDER_STATUSES = [
+  'PAID',
+  'ALLOCATING',
+  'UNDER_REVIEW',
+  'DELIVERED',
+  'PARTIALLY_DELIVERED',
+  'FAILED',
+  'CANCELLED',
+] as const
+export type OrderStatus = (typeof ORDER_STATUSES)[number]
+
+/** In these nothing more happens to the order by itself. */
+export const FINAL_ORDER_STATUSES = ['DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED', 'CANCELLED'] as const
+
+export const transactionId = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: TRANSACTION_ID_LENGTH_MAX,
+    pattern: '^[A-Za-z0-9_.:-]*$',
+    description: "The dealer's own key of the order, case-sensitive.",
+    examples: ['T-1'],
+  })
+
+export const orderLineRequest = Type.Object(
+  {
+    packageCode: name({ examples: ['JP_1_7'] }),
+    count: Type.Integer({ minimum: 1, maximum: LINE_COUNT_MAX }),
+    price: Type.Optional(
+      price({ description: 'Guard: the price of one eSIM that the dealer expects; another one buys nothing' }),
+    ),
+  },
+  CLOSED,
+)
+export type OrderLineRequest = Static<typeof orderLineRequest>
+
+export const orderRequest = Type.Object(
+  {
+    transactionId: transactionId(),
+    packageInfoList: Type.Array(orderLineRequest, {
+      minItems: 1,
+      maxItems: ORDER_LINES_MAX,
+      description: `At most ${ORDER_ESIMS_MAX} eSIMs over all lines, and no package twice.`,
+    }),
+    amount: Type.Optional(price({ description: 'Guard: the total that the dealer expects; another one buys nothing' })),
+    remark: Type.Optional(
+      Type.String({ maxLength: REMARK_LENGTH_MAX, pattern: TEXT_PATTERN, description: "The dealer's own note." }),
+    ),
+  },
+  CLOSED,
+)
+export type OrderRequest = Static<typeof orderRequest>
+
+const orderStatus = () => Type.Enum(ORDER_STATUSES)
+
+export const orderAnswer = Type.Object({
+  orderNo: Type.String(),
+  transactionId: Type.String(),
+  orderStatus: orderStatus(),
+  amount: price({ description: 'What was debited' }),
+  currencyCode: currencyCode(),
+  balanceAfter: money({ description: 'The balance after this debit' }),
+  createTime: time(),
+})
+export type OrderAnswer = Static<typeof orderAnswer>
+
+export const queryRequest = Type.Object(
+  {
+    orderNo: Type.Optional(name({ description: 'One of `orderNo` and `transactionId` is needed.' })),
+    transactionId: Type.Optional(transactionId()),
+  },
+  CLOSED,
+)
+export type QueryRequest = Static<typeof queryRequest>
+
+export const orderLine = Type.Object({
+  packageCode: Type.String(),
+  packageName: Type.String(),
+  count: quantity(),
+  price: price({ description: 'What one eSIM cost' }),
+  deliveredCount: quantity(),
+  failedCount: quantity({ description: 'eSIMs that were refused and refunded.' }),
+  failureReason: nullable(Type.String()),
+})
+export type OrderLine = Static<typeof orderLine>
+
+export const queryAnswer = Type.Object({
+  orderNo: Type.String(),
+  transactionId: Type.String(),
+  orderStatus: orderStatus(),
+  amount: price({ description: 'What was debited' }),
+  refundedAmount: price({ description: 'What came back of it' }),
+  currencyCode: currencyCode(),
+  remark: nullable(Type.String()),
+  createTime: time(),
+  lastUpdateTime: time(),
+  packageInfoList: Type.Array(orderLine),
+  profileList: Type.Array(profile),
+  statusHistory: Type.Array(Type.Object({ orderStatus: orderStatus(), time: time() })),
+})
+export type QueryAnswer = Static<typeof queryAnswer>

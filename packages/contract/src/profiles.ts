@@ -1,0 +1,88 @@
+import Type, { type Static } from 'typebox'
+import { TRANSACTION_ID_LENGTH_MAX } from './limits.ts'
+import { DURATION_UNITS } from './packages.ts'
+import { CLOSED, cursor, name, nextCursor, nullable, pageSize, quantity, time } from './scalars.ts'
+
+/** What has become of the eSIM as a product. */
+export const ESIM_STATUSES = [
+  'GOT_RESOURCE',
+  'IN_USE',
+  'USED_UP',
+  'USED_EXPIRED',
+  'UNUSED_EXPIRED',
+  'CANCEL',
+  'REVOKED',
+] as const
+export type EsimStatus = (typeof ESIM_STATUSES)[number]
+
+/** What the SM-DP+ and the device say of the profile. */
+export const SMDP_STATUSES = ['RELEASED', 'DOWNLOAD', 'INSTALLATION', 'ENABLED', 'DISABLED', 'DELETED'] as const
+export type SmdpStatus = (typeof SMDP_STATUSES)[number]
+
+export const profileListRequest = Type.Object(
+  {
+    orderNo: Type.Optional(name()),
+    transactionId: Type.Optional(
+      Type.String({ minLength: 1, maxLength: TRANSACTION_ID_LENGTH_MAX, pattern: '^[A-Za-z0-9_.:-]*$' }),
+    ),
+    esimTranNo: Type.Optional(name({ description: 'Only this eSIM.' })),
+    iccid: Type.Optional(
+      Type.String({
+        minLength: 18,
+        maxLength: 22,
+        pattern: '^[0-9]*[Ff]{0,2}$',
+        description: 'With or without the F padding.',
+        examples: ['8985200012345678903'],
+      }),
+    ),
+    esimStatus: Type.Optional(Type.Enum(ESIM_STATUSES)),
+    smdpStatus: Type.Optional(Type.Enum(SMDP_STATUSES)),
+    startTime: Type.Optional(time({ description: 'Created at this time or later' })),
+    endTime: Type.Optional(time({ description: 'Created before this time' })),
+    pageSize: Type.Optional(pageSize()),
+    cursor: Type.Optional(cursor()),
+  },
+  CLOSED,
+)
+export type ProfileListRequest = Static<typeof profileListRequest>
+
+export const profile = Type.Object({
+  esimTranNo: Type.String({ description: 'The unique key of the eSIM: suppliers reuse ICCIDs.' }),
+  orderNo: Type.String(),
+  transactionId: Type.String(),
+  packageCode: Type.String(),
+  packageName: Type.String(),
+  iccid: Type.String({ examples: ['8985200012345678903'] }),
+  imsi: nullable(Type.String()),
+  msisdn: nullable(Type.String()),
+  eid: nullable(Type.String({ description: 'The chip that the profile was installed on.' })),
+  ac: Type.String({
+    description: 'The activation code. Whoever holds it takes the line over.',
+    examples: ['LPA:1$smdp.example.com$MATCHING-ID'],
+  }),
+  smdpAddress: Type.String(),
+  matchingId: Type.String(),
+  confirmationCode: nullable(Type.String({ description: 'Asked for at installation where it is not null.' })),
+  pin: nullable(Type.String()),
+  puk: nullable(Type.String()),
+  qrCodeUrl: Type.String({ format: 'uri', description: 'Shows the QR picture until the profile is installed.' }),
+  appleInstallUrl: Type.String({ format: 'uri', description: 'Opens the installation on iOS 17.4 and later.' }),
+  androidInstallUrl: Type.String({ format: 'uri', description: 'Opens the installation on Android.' }),
+  apn: nullable(Type.String()),
+  esimStatus: Type.Enum(ESIM_STATUSES),
+  smdpStatus: nullable(Type.Enum(SMDP_STATUSES)),
+  totalVolume: nullable(quantity({ description: 'Bytes; null when unlimited.' })),
+  orderUsage: nullable(quantity({ description: 'Bytes used; null when the supplier does not report it.' })),
+  usageUpdateTime: nullable(time()),
+  totalDuration: quantity({ description: 'In `durationUnit`.' }),
+  durationUnit: Type.Enum(DURATION_UNITS),
+  installBefore: nullable(time()),
+  activateTime: nullable(time()),
+  expiredTime: nullable(time()),
+  createTime: time(),
+  lastUpdateTime: time(),
+})
+export type Profile = Static<typeof profile>
+
+export const profileListAnswer = Type.Object({ profileList: Type.Array(profile), nextCursor: nextCursor() })
+export type ProfileListAnswer = Static<typeof profileListAnswer>

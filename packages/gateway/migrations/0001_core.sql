@@ -6,7 +6,7 @@
 -- are made ahead and dropped whole by lib/partitions.ts).
 
 create table deployment (
-  only boolean primary key default true check (only),
+  singleton boolean primary key default true check (singleton),
   kind text not null check (kind in ('local', 'test', 'production')),
   master_key_fingerprint text not null,
   link_key bytea not null, -- 32 random bytes, encrypted: authenticates cursors and QR links
@@ -295,7 +295,7 @@ create index notices_time on notices (notice_id);
 
 -- Bumped by every change of packages, prices, plans or routes, in the transaction that makes it.
 create table catalogue_version (
-  only boolean primary key default true check (only),
+  singleton boolean primary key default true check (singleton),
   version bigint not null,
   changed_at timestamptz not null
 ) with (fillfactor = 50);

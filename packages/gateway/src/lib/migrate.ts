@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { Log } from './log.ts'
+import { packageRoot } from './package-root.ts'
+
+export interface MigrateOptions {
+  databaseUrl: string
+  log: Log
+  /** Where the numbered files lie; the gateway's own where nothing is said. */
+  directory?: string
+}
+
+/** The database and this release do not fit together; the message says in a sentence what to do. */
+export class MigrationRefused extends Error {
+  override readonly name = 'MigrationRefused'
+}
+
+/**
+ * Brings the database to this release: runs the files that it does not have yet, in order, each in a transaction with
+ * its own record. Several nodes may start at once: one works, the others wait and find it done.
+ * @returns the names of the files that ran now
+ * @throws MigrationRefused when the database is of another release, or a file that ran there has changed since
+ */
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { databaseUrl, log, directory = join(packageRoot(), 'migrations') } = options
+  const files = readMigrations(directory)
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'dealer-esim migrate' })
+  // A connection that dies rejects the query under way; without a listener it would end the process.
+  client.on('error', (error) => log.warn({ err: error }, 'the connection that migrates was lost'))
+  await client.connect()
+  try {
+    await checkServer(client)
+    await client.query('select pg_advisory_lock($1)', [ADVISORY_LOCK])
+    await client.query(MIGRATIONS_TABLE)
+    const pending = compare(files, await recorded(client))
+    for (const file of pending) {
+      const started_at = performance.now()
+      await run(client, file)
+      log.info({ migration: file.name, duration_ms: Math.round(performance.now() - started_at) }, 'migrated')
+    }
+    return pending.map((file) => file.name)
+  } finally {
+    await client.end() // ends the advisory lock with the session
+  }
+}
+
+/** Any number that nobody else in this database uses. */
+const ADVISORY_LOCK = 7_236_501
+
+const OLDEST_SERVER = 150_000
+
+const MIGRATIONS_TABLE = `
+  create table if not exists schema_migrations (
+    version integer primary key,
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+  )`
+
+interface Migration {
+  version: number
+  name: string
+  checksum: string
+}
+
+interface MigrationFile extends Migration {
+  sql: string
+}
+
+function readMigrations(directory: string): MigrationFile[] {
+  const names = readdirSync(directory)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+  return names.map((name, index) => {
+    const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1])
+    if (version !== index + 1) {
+      throw new Error(`Migrations are named 0001_what.sql and numbered without gaps; ${name} is number ${index + 1}.`)
+    }
+    // A checkout with other line ends is still the same migration.
+    const sql = readFileSync(join(directory, name), 'utf8').replaceAll('\r\n', '\n')
+    return { version, name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+  })
+}
+
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; number: number; encoding: string }>(
+    `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+            current_setting('server_encoding') as encoding`,
+  )
+  const server = rows[0]!
+  if (server.number < OLDEST_SERVER) {
+    throw new MigrationRefused(`PostgreSQL 15 or newer is needed; this server is ${server.version}.`)
+  }
+  if (server.encoding !== 'UTF8') {
+    throw new MigrationRefused(`The database is encoded in ${server.encoding}; create it with encoding UTF8.`)
+  }
+}
+
+async function recorded(client: pg.Client): Promise<Migration[]> {
+  return (await client.query<Migration>('select version, name, checksum from schema_migrations order by version')).rows
+}
+
+/** What is still to run. What ran must be the beginning of what we have, byte for byte. */
+function compare(files: MigrationFile[], ran: Migration[]): MigrationFile[] {
+  for (const [index, migration] of ran.entries()) {
+    const file = files[index]
+    if (!file) {
+      throw new MigrationRefused(
+        `This database is newer than this release: it has ${migration.name}, we know ${files.length} migrations. Start the newer release.`,
+      )
+    }
+    if (file.version !== migration.version || file.checksum !== migration.checksum) {
+      throw new MigrationRefused(
+        `Migration ${file.name} has changed since it ran on this database (as ${migration.name}). Undo the change and write a new migration.`,
+      )
+    }
+  }
+  return files.slice(ran.length)
+}
+
+async function run(client: pg.Client, file: MigrationFile): Promise<void> {
+  try {
+    await client.query('begin')
+    await client.query(file.sql)
+    await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
+      file.version,
+      file.name,
+      file.checksum,
+    ])
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw new Error(`Migration ${file.name} failed: ${(error as Error).message}`, { cause: error })
+  }
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { connect } from '../../src/lib/db.ts'
+import { startEmbeddedPostgres } from '../../src/lib/embedded-postgres/index.ts'
+import { processIdentity } from '../../src/lib/embedded-postgres/process-identity.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { migrate } from '../../src/lib/migrate.ts'
+import { maintainPartitions } from '../../src/lib/partitions.ts'
+import { createDatabase, dropDatabasesOf, withDatabaseName } from './server.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    testServer: { url: string; run: string }
+  }
+}
+
+/**
+ * One server for the whole run and a template database on it, migrated once; a test file clones it (database.ts).
+ * TEST_DATABASE_URL names another server to use instead: its user must be allowed to create databases.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const run = `dealer_esim_test_${randomBytes(4).toString('hex')}`
+  const server = await (process.env.TEST_DATABASE_URL ? givenServer(process.env.TEST_DATABASE_URL) : ownServer())
+  try {
+    await makeTemplate(server.url, run)
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+  project.provide('testServer', { url: server.url, run })
+  return async () => {
+    await dropDatabasesOf(server.url, run)
+    await server.stop()
+  }
+}
+
+interface Server {
+  url: string
+  stop(): Promise<void>
+}
+
+async function givenServer(url: string): Promise<Server> {
+  return { url, stop: async () => {} }
+}
+
+async function ownServer(): Promise<Server> {
+  const dataDir = join(sweptFolder(), `${process.pid}-${processIdentity(process.pid)}`)
+  const server = await startEmbeddedPostgres({ dataDir, log: silentLog, fsync: false, maxConnections: 400 })
+  return {
+    url: server.url,
+    async stop() {
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Runs that were killed leave their data behind (their server ends by itself): the next run clears it away. */
+function sweptFolder(): string {
+  const folder = join(tmpdir(), `dealer-esim-tests-${process.getuid!()}`)
+  mkdirSync(folder, { recursive: true, mode: 0o711 })
+  for (const name of readdirSync(folder)) {
+    const [pid, identity] = name.split('-')
+    if (processIdentity(Number(pid)) !== identity) rmSync(join(folder, name), { recursive: true, force: true })
+  }
+  return folder
+}
+
+async function makeTemplate(serverUrl: string, run: string): Promise<void> {
+  const name = `${run}_template`
+  await createDatabase(serverUrl, name)
+  const url = withDatabaseName(serverUrl, name)
+  await migrate({ databaseUrl: url, log: silentLog })
+  const db = connect({ url, poolSize: 1, applicationName: 'test template' })
+  await maintainPartitions(db)
+  await db.close()
+}

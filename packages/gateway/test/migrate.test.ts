@@ -1,0 +1,88 @@
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { silentLog } from '../src/lib/log.ts'
+import { migrate } from '../src/lib/migrate.ts'
+import { packageRoot } from '../src/lib/package-root.ts'
+import { createEmptyDatabase, type TestDatabase } from './harness/database.ts'
+
+const log = silentLog
+const directory = mkdtempSync(join(tmpdir(), 'dealer-esim-migrations-'))
+let database: TestDatabase
+
+beforeEach(async () => {
+  database = await createEmptyDatabase()
+  rmSync(directory, { recursive: true, force: true })
+  cpSync(join(packageRoot(), 'migrations'), directory, { recursive: true })
+})
+afterEach(() => database.drop())
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+async function query(text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+describe('migrating', () => {
+  it('runs each file once, in order, and records it', async () => {
+    const first = await migrate({ databaseUrl: database.url, log, directory })
+    expect(first[0]).toBe('0001_core.sql')
+    expect(await migrate({ databaseUrl: database.url, log, directory })).toEqual([])
+    const rows = await query('select name from schema_migrations order by version')
+    expect(rows.map((row) => row.name)).toEqual(first)
+  })
+
+  it('is done once when several connections start at once', async () => {
+    const ran = await Promise.all(
+      Array.from({ length: 4 }, () => migrate({ databaseUrl: database.url, log, directory })),
+    )
+    expect(ran.filter((names) => names.length > 0)).toHaveLength(1)
+  })
+
+  it('refuses a file that changed after it ran, in a sentence', async () => {
+    await migrate({ databaseUrl: database.url, log, directory })
+    writeFileSync(join(directory, '0001_core.sql'), 'select 1;')
+    await expect(migrate({ databaseUrl: database.url, log, directory })).rejects.toThrow(
+      /^Migration 0001_core\.sql has changed since it ran on this database/,
+    )
+  })
+
+  it('takes the same file with other line ends for the same', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const unix = mkdtempSync(directory)
+    writeFileSync(join(unix, '0001_a.sql'), 'create table a (\n  x int\n);\n')
+    await migrate({ databaseUrl: database.url, log, directory: unix })
+    writeFileSync(join(unix, '0001_a.sql'), 'create table a (\r\n  x int\r\n);\r\n')
+    expect(await migrate({ databaseUrl: database.url, log, directory: unix })).toEqual([])
+    rmSync(unix, { recursive: true, force: true })
+  })
+
+  it('refuses a database that a newer release migrated', async () => {
+    writeFileSync(join(directory, '0099_future.sql'), 'select 1;')
+    await expect(migrate({ databaseUrl: database.url, log, directory })).rejects.toThrow(/numbered without gaps/)
+    rmSync(join(directory, '0099_future.sql'))
+    await migrate({ databaseUrl: database.url, log, directory })
+    await query(`insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', '')`)
+    await expect(migrate({ databaseUrl: database.url, log, directory })).rejects.toThrow(
+      /This database is newer than this release: it has 9999_future\.sql/,
+    )
+  })
+
+  it('leaves nothing of a file that failed', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const broken = mkdtempSync(directory)
+    writeFileSync(join(broken, '0001_a.sql'), 'create table a (x int);')
+    writeFileSync(join(broken, '0002_b.sql'), 'create table b (x int); select nonsense;')
+    await expect(migrate({ databaseUrl: database.url, log, directory: broken })).rejects.toThrow(/0002_b\.sql failed/)
+    const tables = await query(`select tablename from pg_tables where schemaname = 'public' order by 1`)
+    expect(tables.map((row) => row.tablename)).toEqual(['a', 'schema_migrations'])
+    rmSync(broken, { recursive: true, force: true })
+  })
+})

@@ -1,0 +1,58 @@
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import type { Actor } from '../audit/audit.ts'
+import type { AdminDeps } from './open.ts'
+
+/** What the commands of every noun are given. */
+export interface AdminContext {
+  /** Whom the audit log names: `cli:<os user>`. */
+  actor: Actor
+  /** `--json` was given: exactly one JSON document goes to stdout. */
+  readonly json: boolean
+  /** Opens what a command works with, beside a running gateway or without one, and closes it afterwards. */
+  withDeps<Result>(work: (deps: AdminDeps) => Promise<Result>): Promise<Result>
+  /** Shows the result: `human` is for a terminal, `json` for a program (bigint as an integer, Date as RFC 3339). */
+  print(human: string, json: unknown): void
+  /** A line on stderr while a long command works; nothing with --json. */
+  progress(line: string): void
+}
+
+export function adminContext(program: Command): AdminContext {
+  return {
+    actor: `cli:${osUser()}`,
+    get json() {
+      return program.opts<{ json?: boolean }>().json === true
+    },
+    async withDeps(work) {
+      // Not imported above: --help and usage errors need no database driver.
+      const { openDeps } = await import('./open.ts')
+      const { deps, close } = await openDeps()
+      try {
+        return await work(deps)
+      } finally {
+        await close()
+      }
+    },
+    print(human, json) {
+      process.stdout.write(`${this.json ? jsonText(json) : human}\n`)
+    },
+    progress(line) {
+      if (!this.json) process.stderr.write(`${line}\n`)
+    },
+  }
+}
+
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? Number(member) : member), 2)
+}
+
+/** sudo's caller, where there is one: an entry that says root says nothing. */
+function osUser(): string {
+  const sudoer = process.env.SUDO_USER
+  if (sudoer) return sudoer
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown') // a user id without a name, as in containers
+  }
+}

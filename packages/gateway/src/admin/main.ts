@@ -1,0 +1,3 @@
+import { runAdmin } from './program.ts'
+
+process.exitCode = await runAdmin(process.argv.slice(2))

@@ -1,0 +1,47 @@
+import sql from 'sql-template-tag'
+import type { Tx } from '../lib/db.ts'
+
+/** A wallet's row as it was read under its lock. Holding the value means holding the lock until the transaction ends. */
+export interface LockedWallet {
+  tenantId: string
+  currencyCode: string
+  balance: bigint
+  creditLimit: bigint
+  dailySpendLimit: bigint | null
+  lowBalanceThreshold: bigint | null
+  lowBalanceStep: number
+  version: bigint
+}
+
+/**
+ * Locks the wallet's row. Lock order everywhere: wallets (ascending tenant), orders, items; so whoever moves money
+ * calls this before it locks an order. `no key update` is the lock that an update takes: it excludes every other
+ * writer and lets foreign-key checks pass.
+ * @throws for a tenant that does not exist: wallets are made with their tenants.
+ */
+export async function lockWallet(tx: Tx, tenantId: string): Promise<LockedWallet> {
+  const [row] = await tx.query<Row>(sql`
+    select currency_code, balance, credit_limit, daily_spend_limit, low_balance_threshold, low_balance_step, version
+    from wallets where tenant_id = ${tenantId} for no key update`)
+  if (!row) throw new Error(`tenant ${tenantId} has no wallet`)
+  return {
+    tenantId,
+    currencyCode: row.currency_code,
+    balance: row.balance,
+    creditLimit: row.credit_limit,
+    dailySpendLimit: row.daily_spend_limit,
+    lowBalanceThreshold: row.low_balance_threshold,
+    lowBalanceStep: row.low_balance_step,
+    version: row.version,
+  }
+}
+
+interface Row {
+  currency_code: string
+  balance: bigint
+  credit_limit: bigint
+  daily_spend_limit: bigint | null
+  low_balance_threshold: bigint | null
+  low_balance_step: number
+  version: bigint
+}

@@ -1,0 +1,38 @@
+import ipaddr from 'ipaddr.js'
+
+/**
+ * Why an address must not be dialled on behalf of a stranger; undefined when it may be. Only what is globally routable
+ * passes: everything that ipaddr.js knows as special is refused, and of IPv6 all but 2000::/3, the only block that
+ * global unicast is assigned from. What embeds an IPv4 address (mapped, NAT64, 6to4, Teredo) is among the refused.
+ */
+export function whyForbidden(address: string): string | undefined {
+  if (!ipaddr.isValid(address)) return 'it is not an address'
+  const parsed = ipaddr.parse(address)
+  const range = parsed.range()
+  if (range !== 'unicast') return `it is ${WORDS[range] ?? `in a special range (${range})`}`
+  if (parsed.kind() === 'ipv6' && !parsed.match(GLOBAL_UNICAST)) return 'it is not global unicast'
+  if (METADATA.has(parsed.toString())) return "it is a cloud provider's metadata service"
+  return undefined
+}
+
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
+
+// Metadata services at addresses that look public; the others are link-local, CGNAT or unique local.
+const METADATA = new Set(['168.63.129.16'])
+
+const WORDS: Record<string, string | undefined> = {
+  unspecified: 'the unspecified address or "this network"',
+  broadcast: 'a broadcast address',
+  multicast: 'a multicast address',
+  linkLocal: 'link-local (metadata services live there)',
+  loopback: 'a loopback address',
+  carrierGradeNat: 'a carrier-grade NAT address',
+  private: 'a private address',
+  uniqueLocal: 'a private (unique local) address',
+  ipv4Mapped: 'an IPv4 address in IPv6 clothes',
+  rfc6052: 'a NAT64 address',
+  rfc6145: 'a translated IPv4 address',
+  '6to4': 'a 6to4 address',
+  teredo: 'a Teredo address',
+  reserved: 'a reserved address',
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import { Pool } from 'undici'
+import { dialer, type TlsIdentity } from './dial.ts'
+
+export interface Target {
+  origin: string
+  /** Resolved and checked. */
+  address: string
+  /** The name that the certificate must bear; undefined for a literal address. */
+  name: string | undefined
+  identity: TlsIdentity | undefined
+}
+
+/**
+ * Kept connections, one pool per origin, address and identity: a connection is used again only for an address that
+ * this request's own check has passed.
+ */
+export interface Pools {
+  of(target: Target): Pool
+  /** A pool for one request, when a kept connection is not wanted. */
+  fresh(target: Target): Pool
+  close(): Promise<void>
+}
+
+/** Pools kept; the one used longest ago is closed for a new one. */
+const POOLS_MOST = 1_000
+/** Connections of a pool; callers cap themselves well below, the rest waits. */
+const CONNECTIONS_MOST = 128
+/** Shorter than what servers usually allow, so that they do not close a connection under a request. */
+const KEEP_ALIVE_MS = 4_000
+const KEEP_ALIVE_MOST_MS = 30_000
+/** Of an answer. */
+const HEADER_BYTES_MOST = 16 * 1024
+
+export function keptPools(): Pools {
+  const pools = new Map<string, Pool>()
+  return {
+    of(target) {
+      const key = keyOf(target)
+      const pool = pools.get(key) ?? open(target)
+      pools.delete(key) // and set again: the map's order is the order of use
+      pools.set(key, pool)
+      if (pools.size > POOLS_MOST) {
+        const [oldest, unused] = pools.entries().next().value as [string, Pool]
+        pools.delete(oldest)
+        unused.close().catch(() => {})
+      }
+      return pool
+    },
+    fresh: open,
+    async close() {
+      const all = [...pools.values()]
+      pools.clear()
+      await Promise.all(all.map((pool) => pool.destroy(new Error('closing')).catch(() => {})))
+    },
+  }
+}
+
+function open(target: Target): Pool {
+  return new Pool(target.origin, {
+    connect: dialer(target.address, target.name, target.identity),
+    connections: CONNECTIONS_MOST,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MOST_MS,
+    maxHeaderSize: HEADER_BYTES_MOST,
+    headersTimeout: 0, // one limit over everything is kept by exchange.ts
+    bodyTimeout: 0,
+  })
+}
+
+function keyOf({ origin, address, identity }: Target): string {
+  if (identity === undefined) return `${origin} ${address}`
+  return `${origin} ${address} ${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`
+}

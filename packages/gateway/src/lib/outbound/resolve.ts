@@ -1,0 +1,50 @@
+import { promises as dns, Resolver } from 'node:dns'
+import { isIP } from 'node:net'
+import { promisify } from 'node:util'
+
+/** Turns a host name into addresses, IPv4 first. Literals are their own address. Rejects when there is none. */
+export type Resolve = (hostname: string, options: { allowPrivate: boolean }) => Promise<string[]>
+
+/**
+ * Names that strangers chose are asked of the name server directly: getaddrinfo would read /etc/hosts and search
+ * domains, and its four threads could all be held up by one slow name server. Names of the operator's own choice
+ * (private ones allowed) resolve as for any other program of this machine.
+ */
+export const systemResolve: Resolve = async (hostname, { allowPrivate }) => {
+  if (allowPrivate) return (await dns.lookup(hostname, { all: true, order: 'ipv4first' })).map((found) => found.address)
+  const resolver = new Resolver({ timeout: NAME_SERVER_TIMEOUT_MS, tries: 2 })
+  const [four, six] = await Promise.allSettled([
+    promisify(resolver.resolve4.bind(resolver) as ResolveAddresses)(hostname),
+    promisify(resolver.resolve6.bind(resolver) as ResolveAddresses)(hostname),
+  ])
+  const addresses = [four, six].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  if (addresses.length === 0) throw four.status === 'rejected' ? four.reason : new Error(`no address for ${hostname}`)
+  return addresses
+}
+
+type ResolveAddresses = (name: string, callback: (error: Error | null, addresses: string[]) => void) => void
+
+const NAME_SERVER_TIMEOUT_MS = 2_000
+
+/**
+ * Remembers an answer for as long as a burst lasts: a thousand events to one endpoint ask once. No hole: an address is
+ * checked after it was resolved, and the connection goes to the address that was checked, however old the answer.
+ */
+export function rememberingResolve(resolve: Resolve, now: () => number): Resolve {
+  const answers = new Map<string, { until: number; addresses: Promise<string[]> }>()
+  return (hostname, options) => {
+    const literal = hostname.replace(/^\[|\]$/g, '')
+    if (isIP(literal)) return Promise.resolve([literal])
+    const key = `${options.allowPrivate} ${hostname}`
+    const known = answers.get(key)
+    if (known && known.until > now()) return known.addresses
+    const addresses = resolve(hostname, options)
+    if (answers.size >= REMEMBERED_MOST) answers.clear()
+    answers.set(key, { until: now() + REMEMBERED_MS, addresses })
+    addresses.catch(() => answers.delete(key))
+    return addresses
+  }
+}
+
+const REMEMBERED_MS = 1_000
+const REMEMBERED_MOST = 10_000

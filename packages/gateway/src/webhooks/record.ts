@@ -1,0 +1,50 @@
+import type { EventType } from '@dealer-esim/contract'
+import type { Tx } from '../lib/db.ts'
+
+export interface NewEvent {
+  tenantId: string
+  /** A UUIDv7, made now: the event's place among the tenant's events, and what receivers know it by. */
+  notifyId: string
+  notifyType: EventType
+  orderId: string
+  /** As the contract's event schemas have it. bigint amounts become JSON integers. */
+  content: object
+  /** eventGenerateTime on the wire. */
+  createdAt: Date
+}
+
+/**
+ * Records events in the transaction that causes them, at no round trip of its own. An event is PENDING when the
+ * tenant's endpoint is set, enabled and subscribed to its type, else UNSENT: kept, and replayable. Takes no lock.
+ * After the commit the caller wakes the sender: `deps.wake.wake('webhooks')`.
+ */
+export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
+  if (events.length === 0) return
+  tx.send({
+    name: 'webhooks-record',
+    text: RECORD,
+    values: [
+      events.map((event) => event.tenantId),
+      events.map((event) => event.notifyId),
+      events.map((event) => event.notifyType),
+      events.map((event) => event.orderId),
+      events.map((event) => JSON.stringify(event.content, integers)),
+      events.map((event) => event.createdAt),
+    ],
+  })
+}
+
+// A caller's clock that runs ahead must not delay the first attempt, hence least().
+const RECORD = `
+  insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state, due_at)
+  select e.tenant_id, e.notify_id, e.notify_type, e.order_id, e.content::json, e.created_at,
+         case when w.tenant_id is null then 'UNSENT' else 'PENDING' end,
+         case when w.tenant_id is not null then least(e.created_at, clock_timestamp()) end
+  from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::timestamptz[])
+    as e (tenant_id, notify_id, notify_type, order_id, content, created_at)
+  left join webhook_endpoints w
+    on w.tenant_id = e.tenant_id and w.enabled and w.callback_url is not null and e.notify_type = any (w.event_types)`
+
+function integers(_: string, member: unknown): unknown {
+  return typeof member === 'bigint' ? Number(member) : member
+}

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Log } from './log.ts'
 import { packageRoot } from './package-root.ts'
+import { StartRefused } from './start-refused.ts'
 
 export interface MigrateOptions {
   databaseUrl: string
@@ -13,7 +14,7 @@ export interface MigrateOptions {
 }
 
 /** The database and this release do not fit together; the message says in a sentence what to do. */
-export class MigrationRefused extends Error {
+export class MigrationRefused extends StartRefused {
   override readonly name = 'MigrationRefused'
 }
 

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
+import { StartRefused } from '../start-refused.ts'
 
 /** Whom the server runs as: PostgreSQL refuses root. `undefined` is the user that we are. */
 export type Account = { uid: number; gid: number } | undefined
@@ -13,7 +14,9 @@ export function serverAccount(clusterDir: string): Account {
   const self = process.getuid!()
   if (self !== 0) {
     if (owner && owner.uid !== self) {
-      throw new Error(`${clusterDir} belongs to user ${owner.uid}, we are ${self}. Start as that user, or as root.`)
+      throw new StartRefused(
+        `${clusterDir} belongs to user ${owner.uid}, we are ${self}. Start as that user, or as root.`,
+      )
     }
     return undefined
   }
@@ -22,7 +25,7 @@ export function serverAccount(clusterDir: string): Account {
     const found = lookUp(name)
     if (found) return found
   }
-  throw new Error(
+  throw new StartRefused(
     'PostgreSQL does not run as root, and this machine has neither a user postgres nor nobody. Start as another user, or set DATABASE_URL.',
   )
 }

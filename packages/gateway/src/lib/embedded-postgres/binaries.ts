@@ -3,6 +3,7 @@ import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmS
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
+import { StartRefused } from '../start-refused.ts'
 import type { Account } from './account.ts'
 
 export interface Binaries {
@@ -25,7 +26,7 @@ export function serverBinaries(account: Account, dataDir: string): Binaries {
     const copy = copyTo(folder, native, version)
     if (copy && !refusal(binariesIn(copy, version), account)) return binariesIn(copy, version)
   }
-  throw new Error(
+  throw new StartRefused(
     `The embedded PostgreSQL does not run on this machine (${first}). Set DATABASE_URL to use a server of yours.`,
   )
 }
@@ -37,7 +38,9 @@ function locatePackage(): { native: string; version: string } {
     const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
     return { native: join(root, 'native'), version: manifest.version }
   } catch {
-    throw new Error(`The embedded PostgreSQL is not installed (${name}). Set DATABASE_URL to use a server of yours.`)
+    throw new StartRefused(
+      `The embedded PostgreSQL is not installed (${name}). Set DATABASE_URL to use a server of yours.`,
+    )
   }
 }
 

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { StartRefused } from '../start-refused.ts'
 import { type Account, canEnter } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import { postgresqlConf, type Settings } from './settings.ts'
@@ -64,7 +65,7 @@ export function readPassword(dataDir: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
-    throw new Error(`The password of the embedded PostgreSQL cannot be read: ${(error as Error).message}`)
+    throw new StartRefused(`The password of the embedded PostgreSQL cannot be read: ${(error as Error).message}`)
   }
 }
 
@@ -75,7 +76,9 @@ export function readPassword(dataDir: string): string {
 export function dataArgument(directory: string, account: Account): string {
   if (canEnter(account, directory)) return directory
   if (process.platform === 'linux') return '/proc/self/cwd'
-  throw new Error(`User ${account?.uid} cannot enter ${directory}. Choose a DATA_DIR that it can, or set DATABASE_URL.`)
+  throw new StartRefused(
+    `User ${account?.uid} cannot enter ${directory}. Choose a DATA_DIR that it can, or set DATABASE_URL.`,
+  )
 }
 
 function initialise(directory: string, account: Account, binaries: Binaries, password: string, durable: boolean): void {
@@ -102,7 +105,7 @@ function initialise(directory: string, account: Account, binaries: Binaries, pas
       ],
       { ...account, cwd: directory, env: { TZ: 'UTC' }, encoding: 'utf8' },
     )
-    if (run.status !== 0) throw new Error(`initdb failed: ${run.error?.message ?? run.stderr.trim()}`)
+    if (run.status !== 0) throw new StartRefused(`initdb failed: ${run.error?.message ?? run.stderr.trim()}`)
   } finally {
     rmSync(exchange, { recursive: true, force: true })
   }
@@ -112,7 +115,7 @@ function refuseOtherMajor(directory: string, binaries: Binaries): void {
   const has = readFileSync(join(directory, 'PG_VERSION'), 'utf8').trim()
   const wants = binaries.version.split('.')[0]
   if (has === wants) return
-  throw new Error(
+  throw new StartRefused(
     `${directory} was made by PostgreSQL ${has}, this release brings ${wants}. Dump it with the old release and load it into a new DATA_DIR.`,
   )
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { StartRefused } from '../start-refused.ts'
 import { processIdentity } from './process-identity.ts'
 
 /*
@@ -29,8 +30,8 @@ export interface DataDirLock {
   release(): void
 }
 
-export class DataDirInUse extends Error {
-  override name = 'DataDirInUse'
+export class DataDirInUse extends StartRefused {
+  override readonly name = 'DataDirInUse'
   constructor(
     dataDir: string,
     readonly holder: Holder,

@@ -1,0 +1,210 @@
+import { accessSync, constants } from 'node:fs'
+import { resolve } from 'node:path'
+import ipaddr from 'ipaddr.js'
+
+/*
+ * Every environment variable that the gateway reads, and nothing else reads one. docs/configuration.md is written from
+ * this table (`npm run configuration`) and a test fails when it is stale.
+ *
+ * A parser returns the value or throws an Error whose message completes the sentence "NAME …".
+ */
+
+export const DEPLOYMENTS = ['local', 'test', 'production'] as const
+export type Deployment = (typeof DEPLOYMENTS)[number]
+
+export interface Variable<Value> {
+  name: string
+  description: string
+  parse(text: string): Value
+  /** Used where the variable is absent or empty. */
+  default?: string
+  /** Without a default: who must set it. Absent: nobody. */
+  requiredOn?: readonly Deployment[]
+  /** Never printed. */
+  secret?: true
+}
+
+const OPEN: readonly Deployment[] = ['test', 'production']
+
+export const VARIABLES = {
+  deployment: {
+    name: 'DEPLOYMENT',
+    description:
+      'What this gateway is for: `local` (a developer’s machine: loopback only, a demo tenant), `test` or `production`. A database remembers its deployment and refuses another.',
+    parse: oneOf(DEPLOYMENTS),
+    default: 'local',
+  },
+  host: {
+    name: 'HOST',
+    description: 'Address to listen on. A local deployment listens on loopback only.',
+    parse: text,
+    default: '127.0.0.1',
+  },
+  port: {
+    name: 'PORT',
+    description: 'Port of the dealers’ interface, the console and the documentation. 0 takes a free one.',
+    parse: integer(0, 65_535),
+    default: '8080',
+  },
+  metricsHost: {
+    name: 'METRICS_HOST',
+    description: 'Address that metrics and health probes listen on.',
+    parse: text,
+    default: '127.0.0.1',
+  },
+  metricsPort: {
+    name: 'METRICS_PORT',
+    description: 'Port of metrics and health probes. 0 takes a free one.',
+    parse: integer(0, 65_535),
+    default: '9464',
+  },
+  publicUrl: {
+    name: 'PUBLIC_URL',
+    description:
+      'The address under which dealers reach this gateway, with its path prefix if it has one; absolute links are made from it. A local deployment takes its own address where nothing is said.',
+    parse: publicUrl,
+    requiredOn: OPEN,
+  },
+  dataDir: {
+    name: 'DATA_DIR',
+    description: 'Where the embedded PostgreSQL and a local deployment’s secrets are kept. One gateway at a time.',
+    parse: (value: string) => resolve(value),
+    default: '.data',
+  },
+  databaseUrl: {
+    name: 'DATABASE_URL',
+    description:
+      'PostgreSQL 15 to 18, as `postgres://user:password@host:port/database`. Without it a local deployment starts the embedded one.',
+    parse: databaseUrl,
+    requiredOn: OPEN,
+    secret: true,
+  },
+  databasePoolSize: {
+    name: 'DATABASE_POOL_SIZE',
+    description: 'Database connections of this process.',
+    parse: integer(2, 500),
+    default: '20',
+  },
+  masterKeys: {
+    name: 'MASTER_KEY',
+    description:
+      '32 bytes in base64, base64url or hexadecimal, for example from `openssl rand -base64 32`: encrypts secrets and activation codes in the database. Several, separated by commas, while keys are rotated: the first encrypts, the others still decrypt. A local deployment makes `DATA_DIR/master.key`.',
+    parse: masterKeys,
+    requiredOn: OPEN,
+    secret: true,
+  },
+  tlsCertFile: {
+    name: 'TLS_CERT_FILE',
+    description: 'Certificate chain in PEM, where the gateway ends TLS itself.',
+    parse: readableFile,
+  },
+  tlsKeyFile: {
+    name: 'TLS_KEY_FILE',
+    description: 'Its private key in PEM.',
+    parse: readableFile,
+  },
+  trustedProxies: {
+    name: 'TRUSTED_PROXIES',
+    description:
+      'Addresses and CIDR blocks, separated by commas, whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. From anybody else they are ignored.',
+    parse: addressBlocks,
+    default: '',
+  },
+  defaultQpsLimit: {
+    name: 'DEFAULT_QPS_LIMIT',
+    description: 'Requests per second of a tenant that has no limit of its own.',
+    parse: integer(1, 100_000),
+    default: '100',
+  },
+  logLevel: {
+    name: 'LOG_LEVEL',
+    description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`. Lines are JSON on standard output.',
+    parse: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const),
+    default: 'info',
+  },
+  drainTimeout_ms: {
+    name: 'DRAIN_TIMEOUT_MS',
+    description:
+      'How long a stopping gateway finishes requests and work that it has begun. A second signal ends it at once.',
+    parse: integer(0, 600_000),
+    default: '25000',
+  },
+} satisfies Record<string, Variable<unknown>>
+
+function text(value: string): string {
+  return value
+}
+
+function oneOf<Choice extends string>(choices: readonly Choice[]): (value: string) => Choice {
+  return (value) => {
+    const choice = choices.find((candidate) => candidate === value)
+    if (!choice) throw new Error(`is one of ${choices.join(', ')}; it is “${value}”`)
+    return choice
+  }
+}
+
+function integer(least: number, most: number): (value: string) => number {
+  return (value) => {
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
+    if (!(number >= least && number <= most))
+      throw new Error(`is a whole number from ${least} to ${most}; it is “${value}”`)
+    return number
+  }
+}
+
+/** Without a trailing slash, so that paths are appended. */
+function publicUrl(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw new Error(`is an address like https://esim.example.com or https://example.com/esim; it is “${value}”`)
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '')
+}
+
+/** The value may hold a password: it is never quoted. */
+function databaseUrl(value: string): string {
+  if (!URL.canParse(value) || !/^postgres(ql)?:$/.test(new URL(value).protocol)) {
+    throw new Error('is an address like postgres://user:password@host:5432/database')
+  }
+  return value
+}
+
+const MASTER_KEY_BYTES = 32
+
+function masterKeys(value: string): [Buffer, ...Buffer[]] {
+  return value.split(',').map((part) => masterKey(part.trim())) as [Buffer, ...Buffer[]]
+}
+
+/** @throws an Error that completes the sentence "MASTER_KEY …" and does not quote it */
+export function masterKey(value: string): Buffer {
+  if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex')
+  if (/^[A-Za-z0-9+/_-]{43}=?$/.test(value)) {
+    const key = Buffer.from(value, 'base64url') // reads both alphabets
+    if (key.length === MASTER_KEY_BYTES) return key
+  }
+  throw new Error('is 32 bytes in base64, base64url or hexadecimal, as `openssl rand -base64 32` prints them')
+}
+
+function readableFile(value: string): string {
+  const file = resolve(value)
+  try {
+    accessSync(file, constants.R_OK)
+  } catch {
+    throw new Error(`names a file that can be read; ${file} cannot`)
+  }
+  return file
+}
+
+function addressBlocks(value: string): string[] {
+  const blocks = value
+    .split(',')
+    .map((block) => block.trim())
+    .filter((block) => block !== '')
+  for (const block of blocks) {
+    const [address = ''] = block.split('/')
+    const plain = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)
+    const valid = plain && (address === block || ipaddr.isValidCIDR(block))
+    if (!valid) throw new Error(`lists addresses and CIDR blocks, as in 10.0.0.0/8, 2001:db8::1; “${block}” is neither`)
+  }
+  return blocks
+}

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { StartRefused } from './start-refused.ts'
+
+const KEY_BYTES = 32
+
+/** The key that a local deployment keeps in DATA_DIR/master.key (mode 600), made where there is none. */
+export function localMasterKey(dataDir: string): Buffer {
+  const file = join(dataDir, 'master.key')
+  mkdirSync(dataDir, { recursive: true, mode: process.getuid!() === 0 ? 0o711 : 0o700 })
+  const existing = readKey(file)
+  if (existing) return existing
+  // Written aside and linked: of two processes that start together one makes the key, and both use it.
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600 })
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  return readKey(file)!
+}
+
+function readKey(file: string): Buffer | undefined {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new StartRefused(`The master key cannot be read: ${(error as Error).message}.`)
+  }
+  const key = Buffer.from(text.trim(), 'base64')
+  if (key.length !== KEY_BYTES) throw new StartRefused(`${file} does not hold a key of 32 bytes in base64.`)
+  return key
+}

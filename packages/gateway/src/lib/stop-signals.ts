@@ -1,0 +1,54 @@
+import type { Log } from './log.ts'
+
+/** Ctrl-C reaches us twice under npm: from the terminal, and passed on by npm. Together they are one wish. */
+const SAME_WISH_MS = 1_000
+
+/** What the deadline of a stop does not bound, such as the database's last checkpoint. */
+const GRACE_MS = 10_000
+
+export interface StopOptions {
+  log: Log
+  deadline_ms: number
+  stop(deadline_ms: number): Promise<void>
+}
+
+/**
+ * Ends the process in an orderly way when it is asked to: the first SIGTERM, SIGINT or SIGHUP stops, a later one ends
+ * it at once. A fault that nobody caught stops it too, with exit code 1: what follows it cannot be trusted.
+ */
+export function stopOnSignals({ log, deadline_ms, stop }: StopOptions): void {
+  let asked_at: number | undefined
+
+  async function leave(code: number): Promise<void> {
+    const overdue = setTimeout(() => {
+      log.error({ deadline_ms }, 'not stopped in time; ending at once')
+      process.exit(1)
+    }, deadline_ms + GRACE_MS)
+    await stop(deadline_ms)
+    clearTimeout(overdue)
+    process.exit(code)
+  }
+
+  function onSignal(signal: NodeJS.Signals): void {
+    const now = performance.now()
+    if (asked_at === undefined) {
+      asked_at = now
+      log.info({ signal }, 'stopping')
+      void leave(0)
+    } else if (now - asked_at > SAME_WISH_MS) {
+      log.warn({ signal }, 'asked again; ending at once')
+      process.exit(1)
+    }
+  }
+
+  function onFault(error: unknown): void {
+    log.fatal({ err: error }, 'a fault that nobody caught; stopping')
+    if (asked_at !== undefined) return
+    asked_at = performance.now()
+    void leave(1)
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal)
+  process.on('uncaughtException', onFault)
+  process.on('unhandledRejection', onFault)
+}

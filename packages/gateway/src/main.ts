@@ -1,0 +1,66 @@
+import { startApi } from './api.ts'
+import { type Config, ConfigError, localUrl, readConfig } from './config.ts'
+import { openDeps } from './deps.ts'
+import { startEmbeddedPostgres } from './lib/embedded-postgres/index.ts'
+import { type RunningStack, runningStack } from './lib/lifecycle.ts'
+import { createLog, type Log } from './lib/log.ts'
+import { migrate } from './lib/migrate.ts'
+import { StartRefused } from './lib/start-refused.ts'
+import { stopOnSignals } from './lib/stop-signals.ts'
+import { startWorker } from './worker.ts'
+
+/** sysexits.h: the configuration is at fault, and starting again will not help. */
+const EXIT_CONFIG = 78
+const ROLLBACK_MS = 5_000
+
+await main()
+
+/** argv and environment → one checked Config → one typed Deps → the roles that this process plays. */
+async function main(): Promise<void> {
+  const config = configOrExit()
+  const log = createLog(config.logLevel)
+  const stack = runningStack(log)
+  stopOnSignals({ log, deadline_ms: config.drainTimeout_ms, stop: stack.stop })
+  try {
+    const port = await start(config, log, stack)
+    const baseUrl = config.publicUrl ?? (port && localUrl(config, port))
+    log.info({ baseUrl, port, deployment: config.deployment, role: config.role, pid: process.pid }, 'ready')
+  } catch (error) {
+    await stack.stop(ROLLBACK_MS)
+    if (error instanceof StartRefused) process.stderr.write(`The gateway did not start. ${error.message}\n`)
+    else log.fatal({ err: error }, 'the gateway did not start')
+    process.exit(1)
+  }
+}
+
+/** Each part stands on those before it, and is stopped before them. @returns the port of the api role */
+async function start(config: Config, log: Log, stack: RunningStack): Promise<number | undefined> {
+  const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
+  await migrate({ databaseUrl, log })
+  const deps = await openDeps(config, log, databaseUrl)
+  stack.push('connections', deps)
+  if (config.role !== 'api') stack.push('worker', await startWorker(deps))
+  if (config.role === 'worker') return undefined
+  const api = await startApi(deps)
+  stack.push('api', api)
+  return api.port
+}
+
+async function startDatabase(config: Config, log: Log, stack: RunningStack): Promise<string> {
+  const started_at = performance.now()
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log })
+  stack.push('database', postgres)
+  log.info({ pid: postgres.pid, duration_ms: Math.round(performance.now() - started_at) }, 'embedded database started')
+  return postgres.url
+}
+
+function configOrExit(): Config {
+  try {
+    return readConfig(process.env, process.argv.slice(2))
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const faults = error.faults.map((fault) => `  ${fault}\n`).join('')
+    process.stderr.write(`The gateway cannot start like this:\n${faults}docs/configuration.md lists every variable.\n`)
+    process.exit(EXIT_CONFIG)
+  }
+}

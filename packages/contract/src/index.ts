@@ -1,14 +1,30 @@
 export * from './accounts.ts'
+export * from './activation-code.ts'
 export * from './codes.ts'
+export * from './eid.ts'
 export * from './envelope.ts'
+export {
+  EVENT_HEADERS,
+  type EventHeaders,
+  type EventParts,
+  type EventRefusal,
+  type EventVerdict,
+  webhookSecret,
+} from './event-headers.ts'
+export { signEvent, verifyEvent } from './event-signing.ts'
 export * from './event-types.ts'
 export * from './events.ts'
+export type { FaultCode } from './faults.ts'
+export * from './iccid.ts'
 export * from './limits.ts'
+export * from './money.ts'
 export * from './operations.ts'
 export * from './orders.ts'
 export * from './packages.ts'
+export { type ParsedRequest, parseRequest } from './parse-request.ts'
 export * from './profiles.ts'
 export * from './request-headers.ts'
 export { type Body, signRequest, stringToSign, verifyRequest } from './signing.ts'
+export { parseStrictJson, type StrictJson } from './strict-json.ts'
 export * from './times.ts'
 export * from './webhook-setting.ts'

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { FORMS } from './forms.ts'
 import {
   LINE_COUNT_MAX,
   ORDER_ESIMS_MAX,
@@ -7,7 +8,7 @@ import {
   TRANSACTION_ID_LENGTH_MAX,
 } from './limits.ts'
 import { profile } from './profiles.ts'
-import { CLOSED, currencyCode, money, name, nullable, price, quantity, TEXT_PATTERN, time } from './scalars.ts'
+import { CLOSED, currencyCode, money, name, nullable, price, quantity, time } from './scalars.ts'
 
 export const ORDER_STATUSES = [
   'PAID',
@@ -27,7 +28,7 @@ export const transactionId = () =>
   Type.String({
     minLength: 1,
     maxLength: TRANSACTION_ID_LENGTH_MAX,
-    pattern: '^[A-Za-z0-9_.:-]*$',
+    pattern: FORMS.transactionId.pattern,
     description: "The dealer's own key of the order, case-sensitive.",
     examples: ['T-1'],
   })
@@ -54,7 +55,7 @@ export const orderRequest = Type.Object(
     }),
     amount: Type.Optional(price({ description: 'Guard: the total that the dealer expects; another one buys nothing' })),
     remark: Type.Optional(
-      Type.String({ maxLength: REMARK_LENGTH_MAX, pattern: TEXT_PATTERN, description: "The dealer's own note." }),
+      Type.String({ maxLength: REMARK_LENGTH_MAX, pattern: FORMS.text.pattern, description: "The dealer's own note." }),
     ),
   },
   CLOSED,

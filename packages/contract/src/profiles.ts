@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { FORMS } from './forms.ts'
 import { TRANSACTION_ID_LENGTH_MAX } from './limits.ts'
 import { DURATION_UNITS } from './packages.ts'
 import { CLOSED, cursor, name, nextCursor, nullable, pageSize, quantity, time } from './scalars.ts'
@@ -23,14 +24,14 @@ export const profileListRequest = Type.Object(
   {
     orderNo: Type.Optional(name()),
     transactionId: Type.Optional(
-      Type.String({ minLength: 1, maxLength: TRANSACTION_ID_LENGTH_MAX, pattern: '^[A-Za-z0-9_.:-]*$' }),
+      Type.String({ minLength: 1, maxLength: TRANSACTION_ID_LENGTH_MAX, pattern: FORMS.transactionId.pattern }),
     ),
     esimTranNo: Type.Optional(name({ description: 'Only this eSIM.' })),
     iccid: Type.Optional(
       Type.String({
         minLength: 18,
         maxLength: 22,
-        pattern: '^[0-9]*[Ff]{0,2}$',
+        pattern: FORMS.iccid.pattern,
         description: 'With or without the F padding.',
         examples: ['8985200012345678903'],
       }),

@@ -1,4 +1,5 @@
 import Type, { type TSchema, type TSchemaOptions } from 'typebox'
+import { FORMS } from './forms.ts'
 import { CURSOR_LENGTH_MAX, MONEY_MAX, NAME_LENGTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './limits.ts'
 
 /** A member that is always present and may be null. */
@@ -7,17 +8,9 @@ export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 /** An object of a request: a mistyped member is refused, not ignored. */
 export const CLOSED = { additionalProperties: false } as const
 
-/**
- * One line of text. Control characters and lone surrogates are refused: PostgreSQL cannot store U+0000,
- * and UTF-8 cannot carry a lone surrogate.
- */
-export const LINE_PATTERN = '^[^\\u0000-\\u001f\\u007f\\p{Cs}]*$'
-/** Text that may run over several lines. */
-export const TEXT_PATTERN = '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\p{Cs}]*$'
-
 /** Whatever names one thing: a code, a slug, an order number. */
 export const name = (options: TSchemaOptions = {}) =>
-  Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: LINE_PATTERN, ...options })
+  Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: FORMS.line.pattern, ...options })
 
 export const money = (options: TSchemaOptions = {}) =>
   Type.Integer({ minimum: -MONEY_MAX, maximum: MONEY_MAX, ...describe(options, 'in 1/10 000 of `currencyCode`') })
@@ -29,13 +22,10 @@ export const price = (options: TSchemaOptions = {}) => money({ minimum: 0, ...op
 export const quantity = (options: TSchemaOptions = {}) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...options })
 
-/** The pattern shuts out what `date-time` lets in beyond RFC 3339: RFC 9557's `[Europe/Paris]`. */
-const TIME_PATTERN = '^\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?([Zz]|[+-]\\d\\d:\\d\\d)$'
-
 export const time = (options: TSchemaOptions = {}) =>
   Type.String({
     format: 'date-time',
-    pattern: TIME_PATTERN,
+    pattern: FORMS.time.pattern,
     examples: ['2026-11-20T13:28:09.000Z'],
     ...describe(options, 'RFC 3339; answers are UTC with milliseconds'),
   })
@@ -54,7 +44,7 @@ export const cursor = () =>
   Type.String({
     minLength: 1,
     maxLength: CURSOR_LENGTH_MAX,
-    pattern: LINE_PATTERN,
+    pattern: FORMS.line.pattern,
     description: '`nextCursor` of the page before, unchanged, with the same filters.',
   })
 

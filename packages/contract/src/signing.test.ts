@@ -1,16 +1,165 @@
+import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import vectors from '../../../test/vectors/signing.json' with { type: 'json' }
-import * as onWeb from './signing.ts'
+import { EVENT_HEADERS, webhookSecret } from './event-headers.ts'
+import * as eventsOnWeb from './event-signing.ts'
+import { checkRequestHeaders } from './request-headers.ts'
+import * as requestsOnWeb from './signing.ts'
 import * as onNode from './signing-node.ts'
 
 const implementations = [
-  ['Web Crypto', onWeb],
+  ['Web Crypto', { ...requestsOnWeb, ...eventsOnWeb }],
   ['node:crypto', onNode],
 ] as const
 
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+const flip = (text: string, at: number) => text.slice(0, at) + (text[at] === '0' ? '1' : '0') + text.slice(at + 1)
+
 describe.each(implementations)('requests signed on %s', (_, { signRequest, verifyRequest }) => {
-  test.each(vectors.requests)('$name has the signature of the vector', async (vector) => {
+  test.each(vectors.requests)('$name: the signature of the vector', async (vector) => {
     expect(await signRequest(vector.appSecret, vector, vector.body)).toBe(vector.signature)
-    expect(await verifyRequest([vector.appSecret], vector, vector.body)).toBe(vector.appSecret)
+    expect(await signRequest(vector.appSecret, vector, bytesOf(vector.body))).toBe(vector.signature)
+    expect(await verifyRequest([vector.appSecret], vector, bytesOf(vector.body))).toBe(vector.appSecret)
+  })
+
+  const vector = vectors.requests[0]!
+  const body = bytesOf(vector.body)
+
+  test('bytes that are no UTF-8 are signed as they are', async () => {
+    const left = await signRequest('s', vector, Uint8Array.of(0xff))
+    const right = await signRequest('s', vector, Uint8Array.of(0xfe))
+    expect(left).not.toBe(right)
+  })
+
+  test('a signature in capitals verifies', async () => {
+    const headers = { ...vector, signature: vector.signature.toUpperCase() }
+    expect(await verifyRequest([vector.appSecret], headers, body)).toBe(vector.appSecret)
+  })
+
+  test('of several secrets the one that signed is told, at any place', async () => {
+    expect(await verifyRequest(['other', vector.appSecret], vector, body)).toBe(vector.appSecret)
+    expect(await verifyRequest([vector.appSecret, 'other'], vector, body)).toBe(vector.appSecret)
+    expect(await verifyRequest(['other', 'another'], vector, body)).toBeUndefined()
+    expect(await verifyRequest([], vector, body)).toBeUndefined()
+  })
+
+  test('no change of signature, parts, body or secret verifies', async () => {
+    for (let at = 0; at < vector.signature.length; at++) {
+      const headers = { ...vector, signature: flip(vector.signature, at) }
+      expect(await verifyRequest([vector.appSecret], headers, body), `digit ${at}`).toBeUndefined()
+    }
+    for (const part of ['timestamp', 'requestId', 'appKey'] as const) {
+      const headers = { ...vector, [part]: flip(vector[part], 5) }
+      expect(await verifyRequest([vector.appSecret], headers, body), part).toBeUndefined()
+    }
+    expect(await verifyRequest([vector.appSecret], vector, bytesOf(`${vector.body} `))).toBeUndefined()
+    expect(await verifyRequest([`${vector.appSecret} `], vector, body)).toBeUndefined()
+    expect(await verifyRequest([vector.appSecret], { ...vector, signature: '' }, body)).toBeUndefined()
+  })
+
+  test('an empty secret verifies nothing', async () => {
+    // The HMAC of the vector's text under an empty key.
+    const signature = 'f06b3f62c6065e0d48b42524cbebb78c35e774cd78f556052d900b6e7d2c6d1f'
+    expect(await verifyRequest([''], { ...vector, signature }, body)).toBeUndefined()
+  })
+})
+
+test('both implementations agree with the string to sign', () => {
+  const vector = vectors.requests[0]!
+  expect(new TextDecoder().decode(requestsOnWeb.stringToSign(vector, vector.body))).toBe(
+    '17000000000007f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11demo_app_key' +
+      '{"transactionId":"T-1","packageInfoList":[{"packageCode":"JP_1_7","count":1}]}',
+  )
+})
+
+test('vectors pass the form checks exactly when they say so', () => {
+  for (const { timestamp, requestId, appKey, signature, wellFormed } of vectors.requests) {
+    const incoming = {
+      'rt-timestamp': timestamp,
+      'rt-requestid': requestId,
+      'rt-accesscode': appKey,
+      'x-signature': signature,
+    }
+    expect(checkRequestHeaders(incoming).ok).toBe(wellFormed)
+  }
+})
+
+describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEvent }) => {
+  test.each(vectors.events)('$name: the signature of the vector', async (vector) => {
+    const headers = await signEvent(vector.appSecrets, vector, vector.body)
+    expect(headers).toEqual({
+      'webhook-id': vector.id,
+      'webhook-timestamp': String(vector.timestamp_s),
+      'webhook-signature': vector.signature,
+    })
+    for (const secret of vector.appSecrets) {
+      const verdict = await verifyEvent([secret], headers, bytesOf(vector.body), vector.timestamp_s)
+      expect(verdict).toEqual({ ok: true, id: vector.id, secret })
+    }
+    expect(vector.appSecrets.map(webhookSecret)).toEqual(vector.webhookSecrets)
+  })
+
+  const now_s = Math.floor(Date.now() / 1000)
+  const parts = { id: '0193f3a4-9c1e-7b60-8a53-0d5c1f7e2b90', timestamp_s: now_s }
+  const body = '{"content":{"remark":"東京"}}'
+
+  test('the Standard Webhooks library verifies our events with either secret', async () => {
+    const headers = await signEvent(['new-secret', 'old-secret'], parts, body)
+    for (const secret of ['new-secret', 'old-secret']) {
+      expect(new Webhook(webhookSecret(secret)).verify(body, headers)).toEqual(JSON.parse(body))
+    }
+    expect(() => new Webhook(webhookSecret('third-secret')).verify(body, headers)).toThrow('No matching signature')
+  })
+
+  test('we verify events of the Standard Webhooks library', async () => {
+    const signature = new Webhook(webhookSecret('secret')).sign(parts.id, new Date(now_s * 1000), body)
+    const headers = { 'webhook-id': parts.id, 'webhook-timestamp': String(now_s), 'webhook-signature': signature }
+    expect(await verifyEvent(['secret'], headers, body, now_s)).toEqual({ ok: true, id: parts.id, secret: 'secret' })
+  })
+
+  test('one flipped bit of the body fails', async () => {
+    const headers = await signEvent(['secret'], parts, body)
+    const bytes = bytesOf(body)
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const changed = bytes.slice()
+      changed[bit >> 3]! ^= 1 << (bit & 7)
+      expect(await verifyEvent(['secret'], headers, changed, now_s), `bit ${bit}`).toEqual({
+        ok: false,
+        reason: 'MISMATCH',
+      })
+    }
+  })
+
+  test('an event passes for five minutes either side of its time', async () => {
+    const headers = await signEvent(['secret'], parts, body)
+    for (const shift_s of [-300, 300]) {
+      expect((await verifyEvent(['secret'], headers, body, now_s + shift_s)).ok, `${shift_s}`).toBe(true)
+    }
+    for (const shift_s of [-301, 301]) {
+      expect(await verifyEvent(['secret'], headers, body, now_s + shift_s)).toEqual({ ok: false, reason: 'EXPIRED' })
+    }
+  })
+
+  test.each([
+    ['HEADER_MISSING', { [EVENT_HEADERS.id]: undefined }],
+    ['HEADER_MISSING', { [EVENT_HEADERS.signature]: undefined }],
+    ['HEADER_MALFORMED', { [EVENT_HEADERS.id]: 'a.1' }],
+    ['HEADER_MALFORMED', { [EVENT_HEADERS.id]: ['a', 'b'] }],
+    ['HEADER_MALFORMED', { [EVENT_HEADERS.timestamp]: `0${now_s}` }],
+    ['HEADER_MALFORMED', { [EVENT_HEADERS.timestamp]: `${now_s}.5` }],
+    ['HEADER_MALFORMED', { [EVENT_HEADERS.timestamp]: '1e9' }],
+    ['HEADER_MALFORMED', { [EVENT_HEADERS.signature]: 'v2,AAAA' }],
+    ['MISMATCH', { [EVENT_HEADERS.signature]: 'v1,AAAA' }],
+    ['MISMATCH', { [EVENT_HEADERS.id]: 'another-id' }],
+    ['MISMATCH', { [EVENT_HEADERS.timestamp]: String(now_s - 1) }],
+  ] as const)('%s: %j', async (reason, change) => {
+    const headers = { ...(await signEvent(['secret'], parts, body)), ...change }
+    expect(await verifyEvent(['secret'], headers, body, now_s)).toEqual({ ok: false, reason })
+  })
+
+  test('no secret and an empty secret verify nothing', async () => {
+    const headers = await signEvent(['secret'], parts, body)
+    expect(await verifyEvent([], headers, body, now_s)).toEqual({ ok: false, reason: 'MISMATCH' })
+    expect(await verifyEvent([''], headers, body, now_s)).toEqual({ ok: false, reason: 'MISMATCH' })
   })
 })

@@ -15,12 +15,7 @@ export type Body = Uint8Array | string
 
 /** The signed bytes. */
 export function stringToSign(parts: SignedParts, body: Body): Uint8Array<ArrayBuffer> {
-  const head = encoder.encode(parts.timestamp + parts.requestId + parts.appKey)
-  const tail = typeof body === 'string' ? encoder.encode(body) : body
-  const bytes = new Uint8Array(head.length + tail.length)
-  bytes.set(head)
-  bytes.set(tail, head.length)
-  return bytes
+  return concatenate(parts.timestamp + parts.requestId + parts.appKey, body)
 }
 
 /** The value of X-Signature: 64 lower-case hex digits. */
@@ -45,6 +40,16 @@ export async function verifyRequest(
     if (secret !== '' && equalText(toHex(await hmac(utf8(secret), bytes)), given)) found ??= secret
   }
   return found
+}
+
+/** A text and a body as one run of bytes. */
+export function concatenate(head: string, body: Body): Uint8Array<ArrayBuffer> {
+  const start = encoder.encode(head)
+  const end = typeof body === 'string' ? encoder.encode(body) : body
+  const bytes = new Uint8Array(start.length + end.length)
+  bytes.set(start)
+  bytes.set(end, start.length)
+  return bytes
 }
 
 /** HMAC-SHA256. */

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { EVENT_TYPES } from './event-types.ts'
+import { FORMS } from './forms.ts'
 import { CALLBACK_URL_LENGTH_MAX } from './limits.ts'
-import { CLOSED, LINE_PATTERN, nullable, time } from './scalars.ts'
+import { CLOSED, nullable, time } from './scalars.ts'
 
 export const webhookSetRequest = Type.Object(
   {
@@ -10,7 +11,7 @@ export const webhookSetRequest = Type.Object(
         Type.String({
           minLength: 1,
           maxLength: CALLBACK_URL_LENGTH_MAX,
-          pattern: LINE_PATTERN,
+          pattern: FORMS.line.pattern,
           description: 'https, without user name and password. Null removes it.',
           examples: ['https://dealer.example.com/esim-events'],
         }),

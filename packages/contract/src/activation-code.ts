@@ -1,0 +1,61 @@
+/** What an activation code says (SGP.22 §4.1). */
+export interface ActivationCode {
+  /** Host name of the SM-DP+ server, with a port on test systems. */
+  smdpAddress: string
+  /** May be empty: the server then finds the profile by the EID of the device. */
+  matchingId: string
+  /** Identifies the server beyond its host name. */
+  smdpOid?: string
+  /** The device asks for a confirmation code at installation. */
+  confirmationCodeRequired: boolean
+}
+
+export type ParsedActivationCode = { ok: true; value: ActivationCode } | { ok: false; reason: string }
+
+/** `LPA:1$address$matchingId`, then `$$1` or `$oid$1` where a confirmation code is required. */
+export function buildActivationCode(code: ActivationCode): string {
+  const { smdpAddress, matchingId, smdpOid = '', confirmationCodeRequired } = code
+  const base = `LPA:1$${smdpAddress}$${matchingId}`
+  if (confirmationCodeRequired) return `${base}$${smdpOid}$1`
+  return smdpOid === '' ? base : `${base}$${smdpOid}`
+}
+
+/** Accepts what suppliers send: with or without `LPA:`, in either case, and surrounded by blanks. */
+export function parseActivationCode(text: string): ParsedActivationCode {
+  const trimmed = text.trim()
+  if (trimmed.length > LENGTH_MAX) return refuse(`It is longer than ${LENGTH_MAX} characters.`)
+  const parts = trimmed.replace(/^LPA:/i, '').split('$')
+  const [format, smdpAddress = '', matchingId = '', smdpOid = '', flag = ''] = parts
+  if (format !== '1') return refuse('It must start with LPA:1$.')
+  if (parts.length < 3 || parts.length > 5)
+    return refuse('It must be LPA:1$<SM-DP+ address>$<matching id>, with $<oid>$1 at most after it.')
+  if (!ADDRESS.test(smdpAddress)) return refuse('Its SM-DP+ address is not a host name.')
+  if (!MATCHING_ID.test(matchingId)) return refuse('Its matching id has blanks or signs that do not belong there.')
+  if (smdpOid !== '' && !OID.test(smdpOid)) return refuse('Its object identifier must be numbers joined by dots.')
+  if (flag !== '' && flag !== '1')
+    return refuse('Its last part must be 1, where a confirmation code is required, or absent.')
+  const value: ActivationCode = { smdpAddress, matchingId, confirmationCodeRequired: flag === '1' }
+  if (smdpOid !== '') value.smdpOid = smdpOid
+  return { ok: true, value }
+}
+
+/** Opens the installation on iOS 17.4 and later. */
+export function appleInstallUrl(activationCode: string): string {
+  return `https://esimsetup.apple.com/esim_qrcode_provisioning?carddata=${encodeURIComponent(activationCode)}`
+}
+
+/** Opens the installation on Android. */
+export function androidInstallUrl(activationCode: string): string {
+  return `https://esimsetup.android.com/esim_qrcode_provisioning?carddata=${encodeURIComponent(activationCode)}`
+}
+
+/** SGP.22 §4.1: what fits into the QR code. */
+const LENGTH_MAX = 255
+const ADDRESS = /^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*(:\d{1,5})?$/
+/** The standard has capitals, digits and hyphens; suppliers also use other visible signs. */
+const MATCHING_ID = /^[!-#%-~]*$/
+const OID = /^\d+(\.\d+)*$/
+
+function refuse(reason: string): ParsedActivationCode {
+  return { ok: false, reason }
+}

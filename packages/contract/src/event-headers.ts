@@ -1,0 +1,89 @@
+import { EVENT_TOLERANCE_S } from './limits.ts'
+import type { IncomingHeaders } from './request-headers.ts'
+
+/**
+ * The Standard Webhooks headers of an event. An event carries the headers of a signed request (request-headers.ts) as
+ * well; a receiver verifies whichever is easier for it.
+ */
+export const EVENT_HEADERS = {
+  id: 'webhook-id',
+  timestamp: 'webhook-timestamp',
+  signature: 'webhook-signature',
+} as const
+
+/** What an event is signed over besides the body. */
+export interface EventParts {
+  /** The notifyId: the same on every attempt and every replay. */
+  id: string
+  /** Seconds since 1970, of this attempt. */
+  timestamp_s: number
+}
+
+export type EventHeaders = Record<(typeof EVENT_HEADERS)[keyof typeof EVENT_HEADERS], string>
+
+/**
+ * Why an event is not to be trusted. EXPIRED: more than five minutes off the receiver's clock, an old event repeated
+ * or a clock that is wrong. MISMATCH: signed with none of the secrets, or changed on the way.
+ */
+export type EventRefusal = 'HEADER_MISSING' | 'HEADER_MALFORMED' | 'EXPIRED' | 'MISMATCH'
+
+/** `secret` is the one that the event is signed with. */
+export type EventVerdict = { ok: true; id: string; secret: string } | { ok: false; reason: EventRefusal }
+
+export interface ReadEventHeaders {
+  parts: EventParts
+  /** Base64 texts of the v1 signatures: one, or two in a grace period. */
+  signatures: string[]
+}
+
+/** The secret in the form that Standard Webhooks libraries take: its key is the UTF-8 bytes of the AppSecret's text. */
+export function webhookSecret(appSecret: string): string {
+  return `whsec_${toBase64(new TextEncoder().encode(appSecret))}`
+}
+
+/** What the signature covers ahead of the body. */
+export function eventHead(parts: EventParts): string {
+  return `${parts.id}.${parts.timestamp_s}.`
+}
+
+/** The headers of an event, from one signature per valid secret. */
+export function eventHeaders(parts: EventParts, signatures: readonly string[]): EventHeaders {
+  return {
+    [EVENT_HEADERS.id]: parts.id,
+    [EVENT_HEADERS.timestamp]: String(parts.timestamp_s),
+    [EVENT_HEADERS.signature]: signatures.map((signature) => `v1,${signature}`).join(' '),
+  } as EventHeaders
+}
+
+/** Form and age of the headers; the signature is still to be compared. `now_s` is the receiver's clock in seconds. */
+export function readEventHeaders(incoming: IncomingHeaders, now_s: number): ReadEventHeaders | EventRefusal {
+  const id = incoming[EVENT_HEADERS.id]
+  const timestamp = incoming[EVENT_HEADERS.timestamp]
+  const signature = incoming[EVENT_HEADERS.signature]
+  if (id === undefined || timestamp === undefined || signature === undefined) return 'HEADER_MISSING'
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string')
+    return 'HEADER_MALFORMED'
+  if (!ID.test(id) || !TIMESTAMP.test(timestamp)) return 'HEADER_MALFORMED'
+  const signatures = readSignatures(signature)
+  if (signatures.length === 0) return 'HEADER_MALFORMED'
+  const timestamp_s = Number(timestamp)
+  if (Math.abs(now_s - timestamp_s) > EVENT_TOLERANCE_S) return 'EXPIRED'
+  return { parts: { id, timestamp_s }, signatures }
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+}
+
+/** Without a dot, so that the signed text can be read in one way only. */
+const ID = /^[A-Za-z0-9_-]{1,128}$/
+/** Without leading zeros: the number is written back into the signed text. */
+const TIMESTAMP = /^[1-9]\d{0,11}$/
+/** Two secrets are valid at most; a sender that lists more does not make us compute more. */
+const SIGNATURES_MAX = 8
+
+/** Other versions than v1 are somebody else's future. */
+function readSignatures(header: string): string[] {
+  const parts = header.split(' ', SIGNATURES_MAX)
+  return parts.filter((part) => part.startsWith('v1,')).map((part) => part.slice('v1,'.length))
+}

@@ -1,0 +1,46 @@
+/**
+ * What a text of a request may look like: the pattern for machines, and the same as advice for people. Every pattern
+ * is read with the flag `u`.
+ */
+export interface Form {
+  pattern: string
+  advice: string
+}
+
+/**
+ * Control characters and lone surrogates are refused everywhere: PostgreSQL cannot store U+0000, and UTF-8 cannot
+ * carry a lone surrogate.
+ */
+export const FORMS = {
+  line: {
+    pattern: '^[^\\u0000-\\u001f\\u007f\\p{Cs}]*$',
+    advice: 'Use one line of text without control characters.',
+  },
+  text: {
+    pattern: '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\p{Cs}]*$',
+    advice: 'Use text without control characters other than tab and line break.',
+  },
+  transactionId: {
+    pattern: '^[A-Za-z0-9_.:-]*$',
+    advice: 'Use only letters A-Z and a-z, digits and the signs _ . : -',
+  },
+  locationCode: {
+    pattern: '^([A-Z]{2}|!RG|!GL)$',
+    advice: 'Use a country code of ISO 3166-1 alpha-2 in capitals, such as JP, or !RG or !GL.',
+  },
+  iccid: {
+    pattern: '^[0-9]*[Ff]{0,2}$',
+    advice: 'Use the digits of the ICCID, with or without the F padding.',
+  },
+  // RFC 3339 alone: the format date-time, checked besides, also lets RFC 9557's [Europe/Paris] pass.
+  time: {
+    pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?([Zz]|[+-]\\d\\d:\\d\\d)$',
+    advice: 'Use a time of RFC 3339 with its zone, such as 2026-11-20T13:28:09.000Z.',
+  },
+} as const satisfies Record<string, Form>
+
+/** The advice that belongs to a pattern of the table. */
+export function adviceFor(pattern: string): string {
+  const form = Object.values(FORMS).find((candidate) => candidate.pattern === pattern)
+  return form?.advice ?? `Use text that matches ${pattern}`
+}

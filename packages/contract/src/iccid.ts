@@ -1,0 +1,43 @@
+/** The ICCID without the F padding of its binary coding, as it is kept and answered. */
+export function stripIccidPadding(iccid: string): string {
+  return iccid.trim().replace(/[Ff]{1,2}$/, '')
+}
+
+/** Twenty digits by F padding, as ES2+ may want it (SGP.22 §5.3). */
+export function padIccid(iccid: string): string {
+  return stripIccidPadding(iccid).padEnd(20, 'F')
+}
+
+/** 18 to 20 digits. A supplier's ICCID is not refused for failing Luhn: some count no check digit. */
+export function isIccid(text: string): boolean {
+  return /^\d{18,20}$/.test(text)
+}
+
+/** Whether the last digit is the Luhn check digit of the others (ITU-T E.118). */
+export function passesLuhn(digits: string): boolean {
+  return /^\d{2,}$/.test(digits) && luhnDigit(digits.slice(0, -1)) === digits.at(-1)
+}
+
+/** The check digit that follows `digits`. */
+export function luhnDigit(digits: string): string {
+  let sum = 0
+  for (let i = 0; i < digits.length; i++) {
+    const digit = digits.charCodeAt(digits.length - 1 - i) - 0x30
+    const weighted = i % 2 === 0 ? digit * 2 : digit
+    sum += weighted > 9 ? weighted - 9 : weighted
+  }
+  return String((10 - (sum % 10)) % 10)
+}
+
+/**
+ * An ICCID of 19 digits with a valid check digit, from an issuer's prefix (such as 8985200) and a serial number.
+ * @throws RangeError when the serial number does not fit.
+ */
+export function makeIccid(issuerPrefix: string, serial: bigint | number): string {
+  const width = 18 - issuerPrefix.length
+  const digits = String(serial).padStart(width, '0')
+  if (!/^\d{1,17}$/.test(issuerPrefix) || !/^\d+$/.test(digits) || digits.length > width) {
+    throw new RangeError(`serial ${serial} does not fit an ICCID that starts with ${issuerPrefix}`)
+  }
+  return issuerPrefix + digits + luhnDigit(issuerPrefix + digits)
+}

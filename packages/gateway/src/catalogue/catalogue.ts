@@ -1,0 +1,52 @@
+import type { Db } from '../lib/db.ts'
+import { loadChanges } from './load.ts'
+import { LoadedSnapshot, type Snapshot, type SnapshotContext } from './snapshot.ts'
+
+export type { CataloguePackage, Route } from './package.ts'
+export type { Buyer, Offer, Snapshot } from './snapshot.ts'
+export { bumpCatalogue } from './version.ts'
+
+/** The whole catalogue, in memory. Snapshots never change: whoever holds one sees one version of everything. */
+export interface Catalogue {
+  /** A snapshot of this version or a later one. Loads what has changed when the one at hand is older. */
+  current(version: bigint): Promise<Snapshot>
+  /** The newest: asks the database which version that is. */
+  latest(): Promise<Snapshot>
+}
+
+export function loadedCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
+  let snapshot = LoadedSnapshot.empty(deps)
+  let loading: Promise<void> | undefined
+
+  async function load(): Promise<void> {
+    try {
+      snapshot = snapshot.with(await loadChanges(deps.db, snapshot.changedAt, snapshot.coverages))
+    } finally {
+      loading = undefined
+    }
+  }
+
+  async function current(version: bigint): Promise<Snapshot> {
+    // A load under way may have begun before that version was made: then look once more after it.
+    for (let loads = 0; snapshot.version < version; loads++) {
+      if (loads === LOADS_MAX) throw new Error(`the database has no version ${version} of the catalogue`)
+      loading ??= load()
+      await loading
+    }
+    return snapshot
+  }
+
+  return {
+    current,
+    async latest() {
+      const [row] = await deps.db.query<{ version: bigint }>({
+        name: 'catalogue_version',
+        text: 'select version from catalogue_version',
+      })
+      return current(row!.version)
+    },
+  }
+}
+
+/** The one under way and one begun after the version was seen. */
+const LOADS_MAX = 2

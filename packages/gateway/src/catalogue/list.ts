@@ -1,0 +1,168 @@
+import {
+  formatTime,
+  PAGE_SIZE_DEFAULT,
+  type Package,
+  type PackageListAnswer,
+  type PackageListRequest,
+  type PackageOnSale,
+  parseTime,
+} from '@dealer-esim/contract'
+import { type CursorScope, openCursor, sealCursor } from '../lib/cursor.ts'
+import type { CataloguePackage } from './package.ts'
+import type { PackageIndex } from './package-index.ts'
+import { lostPriceAt, type Quote, quote } from './price.ts'
+import type { Tariff } from './tariff.ts'
+
+/** What a list is made from. */
+export interface Shelf {
+  readonly index: PackageIndex
+  /** By position: when anything about the package, its prices for anybody included, last changed (ms). */
+  readonly touchedAt: Float64Array
+  /** When this version of the catalogue was made (ms). */
+  readonly changedAt: number
+  readonly linkKey: Buffer
+}
+
+/**
+ * One page of `package/list`. Newest first by (createTime, packageCode), a key that never changes: a package that is
+ * edited while somebody pages through neither moves nor is missed. A page starts by binary search, wherever it is.
+ */
+export function listPackages(
+  shelf: Shelf,
+  tenantId: string,
+  tariff: Tariff,
+  request: PackageListRequest,
+  now: number,
+): PackageListAnswer {
+  const { cursor, pageSize, ...filters } = request
+  const scope: CursorScope = { list: 'package/list', tenantId, filters }
+  const since = request.updatedSince == null ? undefined : parseTime(request.updatedSince).getTime()
+  const show = since === undefined ? onlyOnSale(tariff) : onlyChanged(shelf, tariff, since)
+  const size = pageSize ?? PAGE_SIZE_DEFAULT
+  const start = cursor == null ? 0 : after(shelf, openCursor(shelf.linkKey, scope, cursor))
+
+  const packageList: Package[] = []
+  let last: CataloguePackage | undefined
+  let more = false
+  for (const position of candidates(shelf.index, request, start)) {
+    const item = shelf.index.packages[position]!
+    const shown = show(item, position)
+    if (!shown) continue
+    // One more than the page holds tells that there is a next one.
+    more = packageList.length === size
+    if (more) break
+    packageList.push(shown)
+    last = item
+  }
+  const nextCursor = more && last ? sealCursor(shelf.linkKey, scope, [last.createdAt, last.packageCode]) : null
+  return { packageList, nextCursor, asOf: formatTime(new Date(asOf(shelf, now))) }
+}
+
+function after(shelf: Shelf, position: readonly (string | number)[]): number {
+  const [createdAt, packageCode] = position as [number, string]
+  return shelf.index.after(createdAt, packageCode)
+}
+
+/** A change stamps its rows at most this long before it commits (catalogue/change.ts keeps to it). */
+export const LATE_COMMIT_MS = 60_000
+
+/**
+ * The next `updatedSince`. Everything up to this version is in the answer, and a later version carries a later time;
+ * as time passes without a change it moves on, so that pollers who overlap do not get the last change for ever.
+ */
+function asOf(shelf: Shelf, now: number): number {
+  return Math.max(shelf.changedAt + 1, now - LATE_COMMIT_MS)
+}
+
+/** Positions from `start` on that pass the filters, in order. */
+function* candidates(index: PackageIndex, request: PackageListRequest, start: number): Iterable<number> {
+  const sets: (readonly number[])[] = []
+  const single = (position: number | undefined) => sets.push(position === undefined ? [] : [position])
+  if (request.packageCode != null) single(index.positionOf(request.packageCode))
+  if (request.slug != null) single(index.bySlug(request.slug))
+  if (request.locationCode != null) sets.push(index.inPlace(request.locationCode))
+  if (request.keyword != null) sets.push(index.matching(request.keyword))
+  const [shortest, ...others] = sets.sort((a, b) => a.length - b.length)
+  if (!shortest) {
+    for (let position = start; position < index.packages.length; position++) yield position
+    return
+  }
+  for (let at = firstFrom(shortest, start); at < shortest.length; at++) {
+    const position = shortest[at]!
+    if (others.every((set) => set[firstFrom(set, position)] === position)) yield position
+  }
+}
+
+/** Index of the first entry of a rising list that is not below `bound`. */
+function firstFrom(rising: readonly number[], bound: number): number {
+  let low = 0
+  let high = rising.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (rising[middle]! < bound) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+type Show = (item: CataloguePackage, position: number) => Package | undefined
+
+/** The packages that this tenant may buy now. */
+function onlyOnSale(tariff: Tariff): Show {
+  return (item) => (item.onSale ? onSale(tariff, item, quote(tariff, item)) : undefined)
+}
+
+/** What changed for this tenant since a moment, and what it can no longer buy. */
+function onlyChanged(shelf: Shelf, tariff: Tariff, since: number): Show {
+  const everything = tariff.wideChangedAt >= since
+  return (item, position) => {
+    // Reading one number settles it for nearly all of them.
+    if (!everything && shelf.touchedAt[position]! < since) return undefined
+    const quoted = quote(tariff, item)
+    if (item.onSale && quoted.price !== undefined) {
+      const changed = Math.max(item.updatedAt, quoted.changedAt) >= since
+      return changed ? onSale(tariff, item, quoted) : undefined
+    }
+    const left = leftAt(tariff, item, quoted)
+    return left === undefined || left < since ? undefined : offSale(item, left)
+  }
+}
+
+/** When the package left what the tenant may buy; undefined if it never was there. */
+function leftAt(tariff: Tariff, item: CataloguePackage, quoted: Quote): number | undefined {
+  if (!item.everOnSale) return undefined
+  const lostPrice = lostPriceAt(tariff, item)
+  if (quoted.price === undefined && lostPrice === undefined) return undefined
+  return Math.max(item.onSale ? 0 : item.saleChangedAt, quoted.price === undefined ? (lostPrice ?? 0) : 0)
+}
+
+function offSale(item: CataloguePackage, left: number): Package {
+  return { packageCode: item.packageCode, status: 'OFF_SALE', lastUpdateTime: formatTime(new Date(left)) }
+}
+
+function onSale(tariff: Tariff, item: CataloguePackage, quoted: Quote): PackageOnSale | undefined {
+  if (quoted.price === undefined) return undefined
+  return {
+    packageCode: item.packageCode,
+    slug: item.slug,
+    name: item.name,
+    description: item.description,
+    price: Number(quoted.price),
+    retailPrice: quoted.retailPrice === null ? null : Number(quoted.retailPrice),
+    currencyCode: tariff.currencyCode,
+    dataType: item.dataType,
+    volume: item.volume === null ? null : Number(item.volume),
+    duration: item.duration,
+    durationUnit: item.durationUnit,
+    unusedValidTime: item.unusedValidTime,
+    activationPolicy: item.activationPolicy,
+    ekycRequired: item.ekycRequired,
+    locationCodes: item.coverage.locationCodes as string[],
+    locationNetworkList: item.coverage.networks as PackageOnSale['locationNetworkList'],
+    speed: item.speed,
+    fupPolicy: item.fupPolicy,
+    smsStatus: item.smsStatus,
+    status: 'ON_SALE',
+    lastUpdateTime: formatTime(new Date(Math.max(item.updatedAt, quoted.changedAt))),
+  }
+}

@@ -1,0 +1,186 @@
+import type { LocationNetwork } from '@dealer-esim/contract'
+import type { Db, Tx } from '../lib/db.ts'
+import type { CataloguePackage, Coverage, ListPrice, Route } from './package.ts'
+import type { Assignment, OwnPrice, PlanRuleRow } from './tariff.ts'
+
+/** What changed in the catalogue after a moment, read as of one version. */
+export interface CatalogueChanges {
+  readonly version: bigint
+  /** When that version was made (ms). */
+  readonly changedAt: number
+  readonly packages: readonly CataloguePackage[]
+  readonly coverages: ReadonlyMap<string, Coverage>
+  readonly planRules: readonly PlanRuleRow[]
+  readonly tenantPlans: readonly Assignment[]
+  readonly tenantGroups: readonly Assignment[]
+  readonly groupPlans: readonly Assignment[]
+  readonly ownPrices: readonly OwnPriceRow[]
+}
+
+export interface OwnPriceRow extends OwnPrice {
+  readonly tenantId: string
+  readonly packageCode: string
+}
+
+/** Packages read at a time: what a batch of rows keeps the event loop from other work is a few milliseconds. */
+const BATCH_ROWS = 1_000
+
+/**
+ * Reads every row newer than `after` (ms; −Infinity: all of them) and the version they belong to, from one snapshot of
+ * the database. Coverages that are already `known` are not read again.
+ */
+export async function loadChanges(
+  db: Db,
+  after: number,
+  known: ReadonlyMap<string, Coverage>,
+): Promise<CatalogueChanges> {
+  const since = Number.isFinite(after) ? new Date(after) : '-infinity'
+  return db.tx(async (tx) => {
+    tx.send({ text: 'set transaction isolation level repeatable read, read only' })
+    const [current] = await tx.query<{ version: bigint; changedAt: Date }>({
+      text: `select version, date_trunc('milliseconds', changed_at) as "changedAt" from catalogue_version`,
+    })
+    const coverages = new Map(known)
+    const [planRules, tenantPlans, tenantGroups, groupPlans, ownPrices, packages] = await Promise.all([
+      loadPlanRules(tx, since),
+      loadAssignments(tx, since, 'tenant_price_plans', 'tenant_id', 'plan_name'),
+      loadAssignments(tx, since, 'tenant_price_groups', 'tenant_id', 'group_name'),
+      loadAssignments(tx, since, 'price_group_plans', 'group_name', 'plan_name'),
+      loadOwnPrices(tx, since),
+      loadPackages(tx, since, coverages),
+    ])
+    return {
+      version: current!.version,
+      changedAt: current!.changedAt.getTime(),
+      ...{ packages, coverages, planRules, tenantPlans, tenantGroups, groupPlans, ownPrices },
+    }
+  })
+}
+
+type Since = Date | '-infinity'
+
+async function loadPlanRules(tx: Tx, since: Since): Promise<PlanRuleRow[]> {
+  return timed(
+    await tx.query({
+      text: `select plan_name as "planName", package_code as "packageCode", currency_code as "currencyCode",
+                    percent, price, removed, updated_at as "updatedAt"
+             from price_plan_rules where updated_at > $1`,
+      values: [since],
+    }),
+  )
+}
+
+async function loadAssignments(tx: Tx, since: Since, table: string, owner: string, target: string) {
+  return timed<Assignment>(
+    await tx.query({
+      text: `select ${owner} as owner, ${target} as target, removed, updated_at as "updatedAt"
+             from ${table} where updated_at > $1`,
+      values: [since],
+    }),
+  )
+}
+
+async function loadOwnPrices(tx: Tx, since: Since): Promise<OwnPriceRow[]> {
+  return timed(
+    await tx.query({
+      text: `select tenant_id as "tenantId", package_code as "packageCode", price, removed, updated_at as "updatedAt"
+             from tenant_prices where updated_at > $1`,
+      values: [since],
+    }),
+  )
+}
+
+function timed<Row extends { updatedAt: number }>(rows: (Omit<Row, 'updatedAt'> & { updatedAt: Date })[]): Row[] {
+  return rows.map((row) => ({ ...row, updatedAt: row.updatedAt.getTime() }) as unknown as Row)
+}
+
+/** Reads those among the ids that are not known yet, into the map. */
+async function loadCoverages(tx: Tx, coverageIds: readonly string[], coverages: Map<string, Coverage>): Promise<void> {
+  const missing = [...new Set(coverageIds)].filter((id) => !coverages.has(id))
+  if (missing.length === 0) return
+  const rows = await tx.query<{ coverageId: string; locationCodes: string[]; networks: LocationNetwork[] }>({
+    text: `select coverage_id as "coverageId", location_codes as "locationCodes", location_networks as networks
+           from coverages where coverage_id = any ($1)`,
+    values: [missing],
+  })
+  for (const { coverageId, locationCodes, networks } of rows) {
+    const places = networks.flatMap((network) => [network.locationCode, network.locationName])
+    const searchText = [...new Set([...locationCodes, ...places])].join('\n').toLowerCase()
+    coverages.set(coverageId, { locationCodes, networks, searchText })
+  }
+}
+
+type PackageRow = Omit<CataloguePackage, 'coverage' | 'saleChangedAt' | 'createdAt' | 'updatedAt'> & {
+  coverageId: string
+  saleChangedAt: Date
+  createdAt: Date
+  updatedAt: Date
+}
+
+async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverage>): Promise<CataloguePackage[]> {
+  const packages: CataloguePackage[] = []
+  for (let last = ''; ; ) {
+    const rows = await tx.query<PackageRow>({
+      text: `select package_code as "packageCode", slug, name, description, data_type as "dataType", volume, duration,
+               duration_unit as "durationUnit", unused_valid_time as "unusedValidTime",
+               activation_policy as "activationPolicy", ekyc_required as "ekycRequired", coverage_id as "coverageId",
+               speed, fup_policy as "fupPolicy", sms_status as "smsStatus", allow_loss as "allowLoss",
+               on_sale as "onSale", ever_on_sale as "everOnSale", sale_changed_at as "saleChangedAt",
+               created_at as "createdAt", updated_at as "updatedAt"
+             from packages where package_code > $1 and touched_at > $2 order by package_code limit ${BATCH_ROWS}`,
+      values: [last, since],
+    })
+    if (rows.length === 0) return packages
+    const codes = rows.map((row) => row.packageCode)
+    const [prices, routes] = await Promise.all([
+      loadListPrices(tx, codes),
+      loadRoutes(tx, codes),
+      loadCoverages(
+        tx,
+        rows.map((row) => row.coverageId),
+        coverages,
+      ),
+    ])
+    for (const { coverageId, ...row } of rows) {
+      packages.push({
+        ...row,
+        coverage: coverages.get(coverageId)!,
+        saleChangedAt: row.saleChangedAt.getTime(),
+        createdAt: row.createdAt.getTime(),
+        updatedAt: row.updatedAt.getTime(),
+        prices: prices.get(row.packageCode) ?? [],
+        routes: routes.get(row.packageCode) ?? [],
+      })
+    }
+    if (rows.length < BATCH_ROWS) return packages
+    last = codes.at(-1)!
+  }
+}
+
+async function loadListPrices(tx: Tx, packageCodes: string[]): Promise<Map<string, ListPrice[]>> {
+  const rows = await tx.query<Omit<ListPrice, 'updatedAt'> & { packageCode: string; updatedAt: Date }>({
+    text: `select package_code as "packageCode", currency_code as "currencyCode", price, retail_price as "retailPrice",
+                  removed, updated_at as "updatedAt"
+           from list_prices where package_code = any ($1) order by package_code, currency_code`,
+    values: [packageCodes],
+  })
+  const prices = new Map<string, ListPrice[]>()
+  for (const { packageCode, updatedAt, ...price } of rows) {
+    const list = prices.get(packageCode) ?? []
+    list.push({ ...price, updatedAt: updatedAt.getTime() })
+    prices.set(packageCode, list)
+  }
+  return prices
+}
+
+async function loadRoutes(tx: Tx, packageCodes: string[]): Promise<Map<string, Route[]>> {
+  const rows = await tx.query<Route & { packageCode: string }>({
+    text: `select package_code as "packageCode", supplier, product_code as "productCode", cost_price as cost,
+                  cost_currency as "costCurrency"
+           from package_suppliers where package_code = any ($1) order by package_code, position`,
+    values: [packageCodes],
+  })
+  const routes = new Map<string, Route[]>()
+  for (const { packageCode, ...route } of rows) routes.set(packageCode, [...(routes.get(packageCode) ?? []), route])
+  return routes
+}

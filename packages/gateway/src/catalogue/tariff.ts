@@ -1,0 +1,127 @@
+/** A rule of a price plan: percent on the list price, or a fixed price in one currency. */
+export interface PlanRule {
+  /** In 1/10 000 of a percent: −100 000n is ten percent less. */
+  readonly percent: bigint | null
+  readonly price: bigint | null
+  readonly removed: boolean
+  readonly updatedAt: number
+}
+
+/** One row of price_plan_rules. */
+export interface PlanRuleRow extends PlanRule {
+  readonly planName: string
+  /** '': every package. */
+  readonly packageCode: string
+  /** '': every currency. */
+  readonly currencyCode: string
+}
+
+/** The rules of one plan, found by package and currency. */
+export class Plan {
+  private readonly rules: ReadonlyMap<string, PlanRule>
+  /** When a rule for every package last changed (ms). */
+  readonly wideChangedAt: number
+
+  constructor(rules: ReadonlyMap<string, PlanRule> = new Map()) {
+    this.rules = rules
+    const wide = [...rules].filter(([key]) => key.startsWith(' ')).map(([, rule]) => rule.updatedAt)
+    this.wideChangedAt = Math.max(0, ...wide)
+  }
+
+  with(rows: readonly PlanRuleRow[]): Plan {
+    const rules = new Map(this.rules)
+    for (const row of rows) rules.set(`${row.packageCode} ${row.currencyCode}`, row)
+    return new Plan(rules)
+  }
+
+  /** The narrowest first: package and currency, package, currency, neither. */
+  *rulesFor(packageCode: string, currencyCode: string): Iterable<PlanRule> {
+    for (const scope of [packageCode, '']) {
+      for (const currency of [currencyCode, '']) {
+        const rule = this.rules.get(`${scope} ${currency}`)
+        if (rule) yield rule
+      }
+    }
+  }
+
+  /** Package and time of every rule that names a package. */
+  *touches(): Iterable<[packageCode: string, updatedAt: number]> {
+    for (const [key, rule] of this.rules) {
+      if (!key.startsWith(' ')) yield [key.slice(0, key.indexOf(' ')), rule.updatedAt]
+    }
+  }
+}
+
+/** A plan and the time that it holds, or held, for a tenant (ms). */
+export interface PlanPeriod {
+  readonly plan: Plan
+  readonly from: number
+  readonly until: number
+}
+
+export interface OwnPrice {
+  readonly price: bigint
+  readonly removed: boolean
+  readonly updatedAt: number
+}
+
+/** Everything that decides what one tenant pays. */
+export interface Tariff {
+  readonly currencyCode: string
+  readonly ownPrices: ReadonlyMap<string, OwnPrice>
+  /** In force: the tenant's, then its group's. */
+  readonly plans: readonly PlanPeriod[]
+  /** No longer in force: they tell what the tenant could buy once. */
+  readonly formerPlans: readonly PlanPeriod[]
+  /** When a plan or group was last given or taken (ms). */
+  readonly changedAt: number
+  /** When something last changed that may concern every package. */
+  readonly wideChangedAt: number
+}
+
+/** That a tenant or group has a plan, or a tenant is in a group. A removed one says when it ended. */
+export interface Assignment {
+  readonly owner: string
+  readonly target: string
+  readonly removed: boolean
+  readonly updatedAt: number
+}
+
+export interface TariffSources {
+  readonly plans: ReadonlyMap<string, Plan>
+  readonly tenantPlans: ReadonlyMap<string, readonly Assignment[]>
+  readonly tenantGroups: ReadonlyMap<string, readonly Assignment[]>
+  readonly groupPlans: ReadonlyMap<string, readonly Assignment[]>
+  readonly ownPrices: ReadonlyMap<string, ReadonlyMap<string, OwnPrice>>
+}
+
+const NO_PLAN = new Plan()
+const NOTHING: readonly Assignment[] = []
+const NO_PRICES: ReadonlyMap<string, OwnPrice> = new Map()
+
+export function tariffOf(sources: TariffSources, tenant: { tenantId: string; currencyCode: string }): Tariff {
+  const plans: PlanPeriod[] = []
+  const formerPlans: PlanPeriod[] = []
+  let changedAt = 0
+  const take = (planName: string, links: readonly Assignment[]) => {
+    const plan = sources.plans.get(planName) ?? NO_PLAN
+    const ends = links.filter((link) => link.removed).map((link) => link.updatedAt)
+    const starts = links.filter((link) => !link.removed).map((link) => link.updatedAt)
+    if (ends.length === 0) plans.push({ plan, from: Math.max(...starts), until: Number.POSITIVE_INFINITY })
+    else formerPlans.push({ plan, from: 0, until: Math.min(...ends) })
+    changedAt = Math.max(changedAt, ...starts, ...ends)
+  }
+  for (const own of sources.tenantPlans.get(tenant.tenantId) ?? NOTHING) take(own.target, [own])
+  for (const membership of sources.tenantGroups.get(tenant.tenantId) ?? NOTHING) {
+    changedAt = Math.max(changedAt, membership.updatedAt)
+    for (const given of sources.groupPlans.get(membership.target) ?? NOTHING) take(given.target, [membership, given])
+  }
+  return {
+    currencyCode: tenant.currencyCode,
+    ownPrices: sources.ownPrices.get(tenant.tenantId) ?? NO_PRICES,
+    plans,
+    formerPlans,
+    changedAt,
+    wideChangedAt: Math.max(changedAt, ...plans.map(({ plan }) => plan.wideChangedAt)),
+  }
+}

@@ -1,0 +1,52 @@
+import type { FastifyRequest } from 'fastify'
+import { absent, Refusal } from '../lib/refusal.ts'
+import { ACCESS_TOKEN_PREFIX, accessTokenOf } from '../people/access-token.ts'
+import { personById } from '../people/person.ts'
+import { isOperator } from '../people/role.ts'
+import { sessionOf } from '../people/session.ts'
+import type { ConsoleDeps } from './deps.ts'
+import type { Route, SignedIn } from './route.ts'
+
+/** Who calls: the holder of the session's cookie, or of the access token in `Authorization: Bearer`. */
+export async function identify(
+  deps: Pick<ConsoleDeps, 'db'>,
+  request: FastifyRequest,
+  cookieName: string,
+): Promise<SignedIn | undefined> {
+  const bearer = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (bearer !== undefined) return bearer.startsWith(ACCESS_TOKEN_PREFIX) ? byToken(deps, bearer) : undefined
+  const cookie = request.cookies[cookieName]
+  if (!cookie) return undefined
+  const session = await sessionOf(deps.db, cookie)
+  const person = session && (await personById(deps.db, session.personId))
+  if (!session || person?.status !== 'ACTIVE') return undefined
+  return { person, by: { kind: 'session', sessionId: session.sessionId } }
+}
+
+/**
+ * Lets the person through or throws. In this order: signed in at all, password changed where it has to be, by a session
+ * where only that will do, role, the token's scope, and the tenant in the path.
+ */
+export function authorize(route: Route, signedIn: SignedIn | undefined, params: unknown): SignedIn {
+  if (!signedIn) throw new Refusal(401, 'SIGNED_OUT', 'You are not signed in. Sign in and try again.')
+  const { person, by } = signedIn
+  if (person.passwordChangeRequired && route.who !== 'session')
+    throw new Refusal(403, 'PASSWORD_CHANGE_REQUIRED', 'Choose a password of your own first.')
+  const sessionOnly = route.who === 'session' || route.sessionOnly === true
+  if (sessionOnly && by.kind !== 'session')
+    throw new Refusal(403, 'SESSION_NEEDED', 'Access tokens cannot do this. Sign in to the console.')
+  if (Array.isArray(route.who) && !route.who.includes(person.role))
+    throw new Refusal(403, 'NOT_ALLOWED', 'Your role does not allow this. Ask an administrator.')
+  if (by.kind === 'token' && by.scope === 'READ' && route.method !== 'GET')
+    throw new Refusal(403, 'TOKEN_READ_ONLY', 'This access token may only read.')
+  const { tenantId } = (params ?? {}) as { tenantId?: string }
+  if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw absent('tenant')
+  return signedIn
+}
+
+async function byToken(deps: Pick<ConsoleDeps, 'db'>, bearer: string): Promise<SignedIn | undefined> {
+  const token = await accessTokenOf(deps.db, bearer)
+  const person = token && (await personById(deps.db, token.personId))
+  if (!token || person?.status !== 'ACTIVE') return undefined
+  return { person, by: { kind: 'token', tokenId: token.tokenId, scope: token.scope } }
+}

@@ -1,0 +1,22 @@
+import type { FastifyRequest } from 'fastify'
+import { Refusal } from '../lib/refusal.ts'
+import type { ConsoleOptions } from './server.ts'
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Refuses changes that another site's page asks a browser for. A browser always sends `Origin` with a change and no
+ * page can forge it; who brings an access token instead of a cookie is no browser at all.
+ */
+export function checkOrigin(options: Pick<ConsoleOptions, 'origins' | 'loopback'>, request: FastifyRequest): void {
+  if (READS.has(request.method) || request.headers.authorization !== undefined) return
+  const { origin, host } = request.headers
+  if (origin !== undefined && options.origins.includes(origin)) return
+  // On a local deployment the console answers under every name of this machine, and its own port.
+  if (options.loopback && origin !== undefined && URL.canParse(origin)) {
+    const url = new URL(origin)
+    if (LOOPBACK.has(url.hostname) && url.host === host) return
+  }
+  throw new Refusal(403, 'FOREIGN_ORIGIN', 'This page may not change anything here. Open the console itself.')
+}

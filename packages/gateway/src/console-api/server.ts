@@ -1,0 +1,130 @@
+import cookie from '@fastify/cookie'
+import swagger from '@fastify/swagger'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { absent } from '../lib/refusal.ts'
+import { isOperator } from '../people/role.ts'
+import type { ConsoleDeps } from './deps.ts'
+import { answerFailure } from './failures.ts'
+import { authorize, identify } from './identify.ts'
+import { checkOrigin } from './origin.ts'
+import { rateLimiter } from './rate.ts'
+import type { Context, PublicContext, Route } from './route.ts'
+import { routes } from './routes.ts'
+import { validatorCompiler } from './validate.ts'
+
+export interface ConsoleOptions {
+  /** Origins whose pages may make changes: those of PUBLIC_URL and of the console's own address. */
+  origins: readonly string[]
+  /** A local deployment: every loopback name of this machine may, too. */
+  loopback: boolean
+  /** Whose address a request is: right of trusted proxies. */
+  addressOf(request: FastifyRequest): string
+  /** Gateways that share a host name share its cookies, so each has a name of its own. */
+  cookieName: string
+}
+
+export const CONSOLE_API = '/console/api'
+const BODY_LIMIT_BYTES = 256 * 1024
+
+/** Registers the console's interface under /console/api: every route of the table, and its OpenAPI document. */
+export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: ConsoleOptions): void {
+  app.register(
+    async (api) => {
+      await api.register(cookie)
+      await api.register(swagger, document)
+      api.setValidatorCompiler(validatorCompiler)
+      api.setSerializerCompiler(() => (body) => JSON.stringify(body))
+      api.setErrorHandler((error, request, reply) => answerFailure(deps.log, error, request, reply))
+      api.setNotFoundHandler((request, reply) => answerFailure(deps.log, absent('address'), request, reply))
+      api.addHook('onRequest', async (request, reply) => {
+        reply.header('Cache-Control', 'no-store')
+        checkOrigin(options, request)
+      })
+      const limit = rateLimiter(deps.clock)
+      for (const route of routes) add(api, deps, options, limit, route)
+      api.get('/openapi.json', { schema: { hide: true } }, async () => api.swagger())
+    },
+    { prefix: CONSOLE_API },
+  )
+}
+
+function add(
+  api: FastifyInstance,
+  deps: ConsoleDeps,
+  options: ConsoleOptions,
+  limit: ReturnType<typeof rateLimiter>,
+  route: Route,
+): void {
+  api.route({
+    method: route.method,
+    url: route.path,
+    bodyLimit: route.bodyLimit ?? BODY_LIMIT_BYTES,
+    schema: schemaOf(route),
+    // Before the body is read and checked: who may not call learns nothing of what would be right.
+    async onRequest(request) {
+      if (route.ratePerMinute) limit(route.path, route.ratePerMinute, options.addressOf(request))
+      if (route.who === 'anyone') return
+      request.signedIn = authorize(route, await identify(deps, request, options.cookieName), request.params)
+    },
+    async handler(request, reply) {
+      const { params, query, body } = request
+      const answer = await route.handle(contextOf(deps, options, request, reply), { params, query, body })
+      return reply.sent ? reply : answer
+    },
+  })
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    signedIn?: import('./route.ts').SignedIn
+  }
+}
+
+function contextOf(
+  deps: ConsoleDeps,
+  options: ConsoleOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Context | PublicContext {
+  const address = options.addressOf(request)
+  const open = { deps, request, reply, address, cookieName: options.cookieName }
+  const { signedIn } = request
+  if (!signedIn) return open
+  const { person } = signedIn
+  const by = { actor: `person:${person.personId}` as const, address }
+  return { ...open, person, signedIn, by, onlyTenant: isOperator(person.role) ? null : person.tenantId }
+}
+
+const failure = Type.Object({
+  code: Type.String({ description: 'UPPER_SNAKE, or a code of the dealers’ table' }),
+  message: Type.String({ description: 'A sentence that says what happened and what to do' }),
+  data: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+})
+
+function schemaOf(route: Route) {
+  const callers = typeof route.who === 'string' ? route.who : route.who.join(', ')
+  return {
+    summary: route.summary,
+    description: `Who may call: ${callers}.${route.sessionOnly ? ' By a session only.' : ''}`,
+    tags: [route.path.split('/')[1] ?? ''],
+    ...(route.params && { params: route.params }),
+    ...(route.query && { querystring: route.query }),
+    ...(route.body && { body: route.body }),
+    ...(route.who === 'anyone' && { security: [] }),
+    response: { 200: route.answer, '4xx': failure },
+  }
+}
+
+const document = {
+  openapi: {
+    openapi: '3.1.0' as const,
+    info: {
+      title: 'Console interface',
+      version: '1',
+      description: 'What the console calls, for scripts too: send a personal access token as `Authorization: Bearer`.',
+    },
+    security: [{ accessToken: [] }],
+    components: { securitySchemes: { accessToken: { type: 'http' as const, scheme: 'bearer' } } },
+  },
+}

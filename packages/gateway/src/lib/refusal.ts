@@ -1,0 +1,25 @@
+export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 503
+
+/**
+ * The one type of an expected failure that people meet on the console or the CLI. The dealers' code table is the
+ * dealers' contract, so these carry names of their own; doors turn them into `{code, message}`.
+ */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly status: RefusalStatus
+  /** UPPER_SNAKE, for programs. */
+  readonly code: string
+  readonly data: Record<string, unknown> | undefined
+  /** @param message a sentence that says what happened and what to do. */
+  constructor(status: RefusalStatus, code: string, message: string, data?: Record<string, unknown>) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.data = data
+  }
+}
+
+/** Absent, or none of the asker's business: both read the same. */
+export function absent(what: string): Refusal {
+  return new Refusal(404, 'NOT_FOUND', `There is no such ${what}.`)
+}

@@ -1,0 +1,29 @@
+import sql from 'sql-template-tag'
+import { audit } from '../audit/audit.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { checkPasswordRules, hashPassword } from './password.ts'
+import type { Person } from './person.ts'
+import { endSessions } from './session.ts'
+import { type SignInDeps, signInAgain } from './sign-in.ts'
+
+/** Changes the own password; the other sessions end, the one that asks stays. */
+export async function changePassword(
+  deps: SignInDeps,
+  person: Person,
+  given: { password: string; code?: string | undefined; newPassword: string; sessionId: string; address: string },
+): Promise<void> {
+  await signInAgain(deps, person, given)
+  checkPasswordRules(given.newPassword, person)
+  if (given.newPassword === given.password)
+    throw new Refusal(422, 'PASSWORD_WEAK', 'Choose a password that differs from the present one.')
+  const passwordHash = await hashPassword(given.newPassword)
+  await deps.db.tx(async (tx) => {
+    tx.send(sql`
+      update people set password_hash = ${passwordHash}, password_change_required = false, updated_at = now()
+      where person_id = ${person.personId}`)
+    endSessions(tx, person.personId, given.sessionId)
+    const actor = `person:${person.personId}` as const
+    const { tenantId, email: subject } = person
+    audit(tx, deps.ids, { tenantId, actor, action: 'person.change_password', subject, address: given.address })
+  })
+}

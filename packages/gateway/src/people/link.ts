@@ -1,0 +1,68 @@
+import sql from 'sql-template-tag'
+import { audit } from '../audit/audit.ts'
+import type { Db, Tx } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { checkPasswordRules, hashPassword } from './password.ts'
+import { type Person, personById } from './person.ts'
+import { endSessions } from './session.ts'
+import { hashToken, newToken } from './token.ts'
+
+export type LinkKind = 'INVITATION' | 'PASSWORD_RESET'
+
+/** An invitation waits over a weekend and a week's leave; a reset is asked for when it is needed. */
+const LIFE: Record<LinkKind, string> = { INVITATION: '7 days', PASSWORD_RESET: '24 hours' }
+
+/** Makes a link's token; links of the person that were made before stop working. */
+export function makeLink(tx: Tx, ids: Ids, personId: string, kind: LinkKind, actor: string): string {
+  const { token, hash } = newToken(ids)
+  tx.send(sql`delete from person_links where person_id = ${personId}`)
+  tx.send(sql`
+    insert into person_links (token_hash, person_id, kind, expires_at, created_by)
+    values (${hash}, ${personId}, ${kind}, now() + ${LIFE[kind]}::interval, ${actor})`)
+  return token
+}
+
+/** Whom a link is for: shown before the password is asked for. */
+export async function readLink(db: Db, token: string): Promise<{ person: Person; kind: LinkKind }> {
+  const rows = await db.query<{ personId: string; kind: LinkKind }>(sql`
+    select person_id as "personId", kind from person_links
+    where token_hash = ${hashToken(token)} and used_at is null and expires_at > now()`)
+  const link = rows[0]
+  const person = link && (await personById(db, link.personId))
+  if (!link || person?.status !== 'ACTIVE') throw linkDead()
+  return { person, kind: link.kind }
+}
+
+/** Sets the password by a link, once, and ends every session that the person had. A second factor stays. */
+export async function setPasswordByLink(
+  deps: { db: Db; ids: Ids },
+  given: { token: string; password: string; name?: string | undefined; address: string },
+): Promise<Person> {
+  const { person, kind } = await readLink(deps.db, given.token)
+  checkPasswordRules(given.password, person)
+  const passwordHash = await hashPassword(given.password)
+  return deps.db.tx(async (tx) => {
+    const used = await tx.query(sql`
+      update person_links set used_at = now()
+      where token_hash = ${hashToken(given.token)} and used_at is null and expires_at > now() returning 1`)
+    if (used.length === 0) throw linkDead()
+    tx.send(sql`
+      update people set password_hash = ${passwordHash}, password_change_required = false, updated_at = now(),
+        name = coalesce(${given.name ?? null}, name)
+      where person_id = ${person.personId}`)
+    endSessions(tx, person.personId, null)
+    audit(tx, deps.ids, {
+      tenantId: person.tenantId,
+      actor: `person:${person.personId}`,
+      action: kind === 'INVITATION' ? 'person.accept_invitation' : 'person.reset_password',
+      subject: person.email,
+      address: given.address,
+    })
+    return person
+  })
+}
+
+function linkDead(): Refusal {
+  return new Refusal(404, 'LINK_DEAD', 'This link is used up or too old. Ask for a new one.')
+}

@@ -1,0 +1,38 @@
+import sql from 'sql-template-tag'
+import type { Db } from '../lib/db.ts'
+import { normalEmail } from './person.ts'
+import { hashToken } from './token.ts'
+
+// Ten failures within a quarter of an hour close an address for a quarter of an hour. A guesser gets forty tries an
+// hour; a person who forgot is never shut out for long. Counted for addresses that nobody has just the same, so that
+// what an outsider sees never depends on who exists.
+const FAILURES_MAX = 10
+const WINDOW = '15 minutes'
+
+/** Whether sign-ins with this address are refused for now. Ask before the password costs anything. */
+export async function isLocked(db: Db, email: string): Promise<boolean> {
+  const rows = await db.query(sql`
+    select 1 from sign_in_failures where email_hash = ${emailHash(email)} and locked_until > now()`)
+  return rows.length > 0
+}
+
+/** Counts a failure in a statement of its own: it stands even though the sign-in is refused. */
+export async function countFailure(db: Db, email: string): Promise<{ lockedNow: boolean }> {
+  const rows = await db.query<{ lockedNow: boolean }>(sql`
+    insert into sign_in_failures as f (email_hash, failures, first_at) values (${emailHash(email)}, 1, now())
+    on conflict (email_hash) do update set
+      failures = case when f.first_at < now() - ${WINDOW}::interval then 1 else f.failures + 1 end,
+      first_at = case when f.first_at < now() - ${WINDOW}::interval then now() else f.first_at end,
+      locked_until = case when f.first_at >= now() - ${WINDOW}::interval and f.failures + 1 >= ${FAILURES_MAX}
+                     then now() + ${WINDOW}::interval end
+    returning f.failures >= ${FAILURES_MAX} and f.locked_until is not null as "lockedNow"`)
+  return rows[0] ?? { lockedNow: false }
+}
+
+export async function forgetFailures(db: Db, email: string): Promise<void> {
+  await db.query(sql`delete from sign_in_failures where email_hash = ${emailHash(email)}`)
+}
+
+function emailHash(email: string): Buffer {
+  return hashToken(normalEmail(email))
+}

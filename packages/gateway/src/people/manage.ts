@@ -1,0 +1,133 @@
+import sql from 'sql-template-tag'
+import { type Actor, audit } from '../audit/audit.ts'
+import { sqlState, type Tx } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { absent, Refusal } from '../lib/refusal.ts'
+import { makeLink } from './link.ts'
+import { hashPassword } from './password.ts'
+import { lockPerson, normalEmail, type Person } from './person.ts'
+import { isOperator, type Role } from './role.ts'
+import { removeSecondFactor } from './second-factor.ts'
+import { endSessions } from './session.ts'
+
+export interface By {
+  actor: Actor
+  address?: string | undefined
+}
+
+export interface NewPerson {
+  email: string
+  name: string
+  role: Role
+  /** null for the operator's own people. */
+  tenantId: string | null
+}
+
+const UNIQUE_VIOLATION = '23505'
+
+/** Invites a person: the token goes into a link by which they choose a password. */
+export async function invitePerson(
+  tx: Tx,
+  ids: Ids,
+  by: By,
+  asked: NewPerson,
+): Promise<{ personId: string; linkToken: string }> {
+  const personId = await insertPerson(tx, ids, by, asked, null)
+  return { personId, linkToken: makeLink(tx, ids, personId, 'INVITATION', by.actor) }
+}
+
+/** Creates a person with a password that they must change at their first sign-in. */
+export async function createPerson(
+  tx: Tx,
+  ids: Ids,
+  by: By,
+  asked: NewPerson & { oneTimePassword: string },
+): Promise<{ personId: string }> {
+  const personId = await insertPerson(tx, ids, by, asked, await hashPassword(asked.oneTimePassword))
+  return { personId }
+}
+
+/** Changes name, role or status. Whoever is disabled is signed out at once; so is whoever gets another role. */
+export async function changePerson(
+  tx: Tx,
+  ids: Ids,
+  by: By,
+  personId: string,
+  change: { name?: string; role?: Role; status?: Person['status'] },
+): Promise<void> {
+  const person = await lockPerson(tx, personId)
+  if (!person) throw absent('person')
+  if (change.role && isOperator(change.role) !== isOperator(person.role))
+    throw new Refusal(422, 'ROLE_ELSEWHERE', "An operator's person cannot become a dealer's, or the other way round.")
+  const next = { ...pick(person), ...change }
+  tx.send(sql`
+    update people set name = ${next.name}, role = ${next.role}, status = ${next.status}, updated_at = now()
+    where person_id = ${personId}`)
+  if (next.role !== person.role || next.status === 'DISABLED') endSessions(tx, personId, null)
+  if (person.role === 'OPERATOR_ADMIN') await keepAnAdministrator(tx)
+  record(tx, ids, by, person, 'person.change', pick(person), next)
+}
+
+/** A new invitation, or a link to reset the password: links made before stop working. */
+export async function makePersonLink(tx: Tx, ids: Ids, by: By, personId: string): Promise<string> {
+  const person = await lockPerson(tx, personId)
+  if (person?.status !== 'ACTIVE') throw absent('active person')
+  const kind = person.passwordHash === null ? 'INVITATION' : 'PASSWORD_RESET'
+  record(tx, ids, by, person, 'person.make_link', undefined, { kind })
+  return makeLink(tx, ids, personId, kind, by.actor)
+}
+
+/** For a person who lost phone and recovery codes. */
+export async function dropSecondFactor(tx: Tx, ids: Ids, by: By, personId: string): Promise<void> {
+  const person = await lockPerson(tx, personId)
+  if (!person) throw absent('person')
+  removeSecondFactor(tx, personId)
+  record(tx, ids, by, person, 'person.remove_second_factor', { secondFactor: person.totpConfirmed })
+}
+
+async function insertPerson(tx: Tx, ids: Ids, by: By, asked: NewPerson, hash: string | null): Promise<string> {
+  if (isOperator(asked.role) !== (asked.tenantId === null))
+    throw new Refusal(422, 'ROLE_ELSEWHERE', "Operators' roles are for the operator's people, dealers' for a tenant's.")
+  const personId = ids.uuid()
+  const email = normalEmail(asked.email)
+  try {
+    await tx.query(sql`
+      insert into people (person_id, tenant_id, email, name, role, password_hash, password_change_required)
+      values (${personId}, ${asked.tenantId}, ${email}, ${asked.name}, ${asked.role}, ${hash}, ${hash !== null})`)
+  } catch (error) {
+    if (sqlState(error) !== UNIQUE_VIOLATION) throw error
+    throw new Refusal(409, 'EMAIL_TAKEN', 'This address belongs to somebody already. Use another one.')
+  }
+  const after = { email, name: asked.name, role: asked.role }
+  record(tx, ids, by, { tenantId: asked.tenantId, email }, 'person.create', undefined, after)
+  return personId
+}
+
+/** Two administrators who disable each other at once: the lock on all of them lets only the first. */
+async function keepAnAdministrator(tx: Tx): Promise<void> {
+  const rows = await tx.query(sql`
+    select 1 from people where role = 'OPERATOR_ADMIN' and status = 'ACTIVE' order by person_id for update`)
+  if (rows.length === 0)
+    throw new Refusal(
+      409,
+      'LAST_ADMINISTRATOR',
+      'At least one operator administrator has to stay. Appoint another first.',
+    )
+}
+
+function pick(person: Person) {
+  return { name: person.name, role: person.role, status: person.status }
+}
+
+function record(
+  tx: Tx,
+  ids: Ids,
+  by: By,
+  person: { tenantId: string | null; email: string },
+  action: string,
+  before?: unknown,
+  after?: unknown,
+): void {
+  const where = by.address === undefined ? {} : { address: by.address }
+  audit(tx, ids, { tenantId: person.tenantId, actor: by.actor, action, subject: person.email, before, after, ...where })
+}

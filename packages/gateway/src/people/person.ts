@@ -1,0 +1,55 @@
+import sql from 'sql-template-tag'
+import type { Db, Tx } from '../lib/db.ts'
+import type { Role } from './role.ts'
+
+export interface Person {
+  personId: string
+  /** null: one of the operator's own people. */
+  tenantId: string | null
+  email: string
+  name: string
+  role: Role
+  status: 'ACTIVE' | 'DISABLED'
+  passwordHash: string | null
+  passwordChangeRequired: boolean
+  totpSecret: Buffer | null
+  totpConfirmed: boolean
+  lastSignInAt: Date | null
+  createdAt: Date
+}
+
+export async function personByEmail(db: Db | Tx, email: string): Promise<Person | undefined> {
+  const rows = await db.query<Person>(sql`select ${columns} from people where email = ${normalEmail(email)}`)
+  return rows[0]
+}
+
+export async function personById(db: Db | Tx, personId: string): Promise<Person | undefined> {
+  const rows = await db.query<Person>(sql`select ${columns} from people where person_id = ${personId}`)
+  return rows[0]
+}
+
+/** Locks the row: changes of one person happen one after the other. */
+export async function lockPerson(tx: Tx, personId: string): Promise<Person | undefined> {
+  const rows = await tx.query<Person>(sql`select ${columns} from people where person_id = ${personId} for update`)
+  return rows[0]
+}
+
+/** The operator's people, or one tenant's. */
+export async function peopleOf(db: Db | Tx, tenantId: string | null): Promise<Person[]> {
+  return db.query<Person>(sql`
+    select ${columns} from people where tenant_id is not distinct from ${tenantId}::uuid
+    order by person_id limit ${PEOPLE_MAX}`)
+}
+
+/** Addresses are compared without regard to case or stray spaces. */
+export function normalEmail(email: string): string {
+  return email.trim().toLowerCase()
+}
+
+/** People of one house: a bound for lists, far above any dealer's staff. */
+export const PEOPLE_MAX = 500
+
+const columns = sql`
+  person_id as "personId", tenant_id as "tenantId", email, name, role, status, password_hash as "passwordHash",
+  password_change_required as "passwordChangeRequired", totp_secret as "totpSecret",
+  totp_confirmed as "totpConfirmed", last_sign_in_at as "lastSignInAt", created_at as "createdAt"`

@@ -1,0 +1,101 @@
+import { Secret, TOTP } from 'otpauth'
+import sql from 'sql-template-tag'
+import type { Clock } from '../lib/clock.ts'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Tx } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { lockPerson, type Person } from './person.ts'
+import { hashToken } from './token.ts'
+
+const PERIOD_S = 30
+/** Steps that a phone's clock may be off, either way. */
+const WINDOW_STEPS = 1
+const SECRET_BYTES = 20
+const RECOVERY_CODES = 10
+const RECOVERY_CODE_BYTES = 8
+
+export interface SecondFactorDeps {
+  cipher: Cipher
+  clock: Clock
+  ids: Ids
+}
+
+/** Prepares a second factor: it holds once `confirmSecondFactor` has seen a code of it. Replaces an unconfirmed one. */
+export async function beginSecondFactor(
+  tx: Tx,
+  deps: SecondFactorDeps,
+  person: Person,
+): Promise<{ secret: string; uri: string }> {
+  if (person.totpConfirmed)
+    throw new Refusal(409, 'SECOND_FACTOR_SET', 'A second factor is set already. Remove it first to set up another.')
+  const secret = new Secret({ buffer: new Uint8Array(deps.ids.bytes(SECRET_BYTES)).buffer })
+  const sealed = deps.cipher.encrypt(secret.base32, person.personId)
+  tx.send(sql`
+    update people set totp_secret = ${sealed}, totp_last_step = 0, updated_at = now()
+    where person_id = ${person.personId}`)
+  return { secret: secret.base32, uri: totpOf(secret.base32, person.email).toString() }
+}
+
+/** Turns the second factor on, and hands out recovery codes: the only time that anybody sees them. */
+export async function confirmSecondFactor(
+  tx: Tx,
+  deps: SecondFactorDeps,
+  personId: string,
+  code: string,
+): Promise<{ recoveryCodes: string[] }> {
+  const person = await lockPerson(tx, personId)
+  if (!person?.totpSecret) throw new Refusal(409, 'SECOND_FACTOR_MISSING', 'Start the set-up first.')
+  if (!(await spendTotp(tx, deps, person, code))) throw codeWrong()
+  tx.send(sql`update people set totp_confirmed = true, updated_at = now() where person_id = ${personId}`)
+  return { recoveryCodes: renewRecoveryCodes(tx, deps.ids, personId) }
+}
+
+export function removeSecondFactor(tx: Tx, personId: string): void {
+  tx.send(sql`delete from recovery_codes where person_id = ${personId}`)
+  tx.send(sql`
+    update people set totp_secret = null, totp_confirmed = false, totp_last_step = 0, updated_at = now()
+    where person_id = ${personId}`)
+}
+
+/** Accepts a code of the authenticator, or a recovery code; either works once. The caller has locked the person. */
+export async function spendCode(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<boolean> {
+  const plain = code.replaceAll(/[\s-]/g, '').toUpperCase()
+  if (/^\d{6}$/.test(plain)) return spendTotp(tx, deps, person, plain)
+  const rows = await tx.query(sql`
+    update recovery_codes set used_at = now()
+    where person_id = ${person.personId} and code_hash = ${hashToken(plain)} and used_at is null returning 1`)
+  return rows.length > 0
+}
+
+export function codeWrong(): Refusal {
+  return new Refusal(422, 'CODE_WRONG', 'The code is wrong or was used before. Wait for the next one and enter that.')
+}
+
+async function spendTotp(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<boolean> {
+  if (!person.totpSecret) return false
+  const base32 = deps.cipher.decrypt(person.totpSecret, person.personId).toString()
+  const now = deps.clock.now()
+  const delta = totpOf(base32, person.email).validate({ token: code, timestamp: now, window: WINDOW_STEPS })
+  if (delta === null) return false
+  const step = Math.floor(now / 1000 / PERIOD_S) + delta
+  // The step is taken in the statement that checks it: of two sign-ins with one code the second finds it spent.
+  const rows = await tx.query(sql`
+    update people set totp_last_step = ${step} where person_id = ${person.personId} and totp_last_step < ${step}
+    returning 1`)
+  return rows.length > 0
+}
+
+function renewRecoveryCodes(tx: Tx, ids: Ids, personId: string): string[] {
+  tx.send(sql`delete from recovery_codes where person_id = ${personId}`)
+  const codes = Array.from({ length: RECOVERY_CODES }, () =>
+    ids.bytes(RECOVERY_CODE_BYTES).toString('hex').toUpperCase(),
+  )
+  const hashes = codes.map((code) => hashToken(code))
+  tx.send(sql`insert into recovery_codes (person_id, code_hash) select ${personId}, unnest(${hashes}::bytea[])`)
+  return codes.map((code) => code.match(/.{4}/g)?.join('-') ?? code)
+}
+
+function totpOf(base32: string, label: string): TOTP {
+  return new TOTP({ issuer: 'Dealer eSIM Gateway', label, secret: Secret.fromBase32(base32), period: PERIOD_S })
+}

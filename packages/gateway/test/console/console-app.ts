@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { ConsoleDeps } from '../../src/console-api/deps.ts'
+import { CONSOLE_API, consoleApi } from '../../src/console-api/server.ts'
+import { masterCipher } from '../../src/lib/crypto.ts'
+import { connect } from '../../src/lib/db.ts'
+import { systemIds } from '../../src/lib/ids.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { createPerson } from '../../src/people/manage.ts'
+import type { Role } from '../../src/people/role.ts'
+import { createTestDatabase } from '../harness/database.ts'
+
+export const ORIGIN = 'https://gateway.test'
+export const PASSWORD = 'correct horse battery staple'
+const COOKIE = '__Host-console'
+
+/** A clock that a test moves: codes of authenticators depend on it. */
+export function movableClock(start_ms: number) {
+  const clock = { time_ms: start_ms, now: () => clock.time_ms, monotonic: () => clock.time_ms }
+  return clock
+}
+
+/** The console's interface on a database of its own. */
+export async function startConsole() {
+  const database = await createTestDatabase()
+  const db = connect({ url: database.url, poolSize: 5, applicationName: 'console test' })
+  const clock = movableClock(Date.now())
+  const deps: ConsoleDeps = {
+    db,
+    ids: systemIds,
+    clock,
+    cipher: masterCipher([randomBytes(32)]),
+    log: silentLog as ConsoleDeps['log'],
+    config: { deployment: 'test', publicUrl: ORIGIN, consoleUrl: `${ORIGIN}/console` },
+  }
+  const app = Fastify()
+  consoleApi(app, deps, {
+    origins: [ORIGIN],
+    loopback: false,
+    addressOf: (request) => request.ip,
+    cookieName: COOKIE,
+  })
+  await app.ready()
+  return {
+    app,
+    deps,
+    db,
+    clock,
+    async stop() {
+      await app.close()
+      await db.close()
+      await database.drop()
+    },
+  }
+}
+
+export type ConsoleApp = Awaited<ReturnType<typeof startConsole>>
+
+/** A person with a password of their own, in the database. */
+export async function addPerson(
+  { db, deps }: Pick<ConsoleApp, 'db' | 'deps'>,
+  role: Role,
+  tenantId: string | null = null,
+): Promise<{ personId: string; email: string }> {
+  const email = `${randomBytes(5).toString('hex')}@people.test`
+  const person = { email, name: 'A. Person', role, tenantId, oneTimePassword: PASSWORD }
+  const { personId } = await db.tx((tx) => createPerson(tx, deps.ids, { actor: 'system' }, person))
+  await db.query({
+    text: 'update people set password_change_required = false where person_id = $1',
+    values: [personId],
+  })
+  return { personId, email }
+}
+
+/** Each browser has an address of its own, so that tests do not use up one another's rate. */
+let browsers = 1
+
+/** Something that talks to the console as a browser of one person does. */
+export function browser(app: FastifyInstance) {
+  let cookie = ''
+  const address = `10.0.${browsers >> 8}.${browsers++ & 255}`
+  const headers: Record<string, string> = { origin: ORIGIN }
+  return {
+    address,
+    headers,
+    get cookie() {
+      return cookie
+    },
+    async call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown) {
+      const answer = await app.inject({
+        method,
+        url: CONSOLE_API + path,
+        remoteAddress: address,
+        headers: { ...headers, ...(cookie && { cookie }) },
+        ...(body !== undefined && { payload: body as object }),
+      })
+      const set = answer.headers['set-cookie']
+      if (typeof set === 'string') cookie = set.split(';')[0] ?? ''
+      const isJson = String(answer.headers['content-type']).includes('json')
+      return { status: answer.statusCode, body: isJson ? answer.json() : answer.body, headers: answer.headers }
+    },
+    async signIn(email: string, password = PASSWORD, code?: string) {
+      return this.call('POST', '/session', { email, password, ...(code && { code }) })
+    },
+  }
+}
+
+/** A browser in which a new person of this role is signed in. */
+export async function signedInAs(consoleApp: ConsoleApp, role: Role, tenantId: string | null = null) {
+  const person = await addPerson(consoleApp, role, tenantId)
+  const window = browser(consoleApp.app)
+  const answer = await window.signIn(person.email)
+  if (answer.status !== 200) throw new Error(`sign-in failed: ${JSON.stringify(answer.body)}`)
+  return { ...window, ...person, call: window.call, window }
+}
+
+/** A tenant with a wallet, as bare rows. */
+export async function addTenant({ db, deps }: Pick<ConsoleApp, 'db' | 'deps'>, clientName: string): Promise<string> {
+  const tenantId = deps.ids.uuid()
+  const appKey = `key_${tenantId.slice(-12)}`
+  await db.query({
+    text: `with t as (
+             insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, $3, 'USD') returning 1)
+           insert into wallets (tenant_id, currency_code) select $1, 'USD' from t`,
+    values: [tenantId, appKey, clientName],
+  })
+  return tenantId
+}

@@ -3,9 +3,11 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
+import { within } from '../lifecycle.ts'
 import type { Log } from '../log.ts'
 import type { Binaries } from './binaries.ts'
 import { type Cluster, dataArgument } from './cluster.ts'
+import { endWithUs } from './end-with-us.ts'
 import { isPostgresIn, pidIsTaken } from './process-identity.ts'
 
 /** A running server process that we started. */
@@ -41,8 +43,8 @@ export async function launch(binaries: Binaries, cluster: Cluster, log: Log): Pr
   })
   await readiness(child, exited, log)
   const pid = child.pid!
-  const watchdog = stopWithUs(pid, cluster)
-  void exited.then(() => watchdog.kill())
+  const watchdog = endWithUs(pid, 'INT', cluster.account)
+  void exited.then(() => watchdog.callOff())
   return { pid, exited, stop: () => stopChild(child, exited) }
 }
 
@@ -88,23 +90,6 @@ function readiness(child: ChildProcess, exited: Promise<string>, log: Log): Prom
   })
 }
 
-/**
- * A gateway that is killed cannot stop its database. This helper can: it waits on a pipe that the kernel closes with
- * us, then asks the server to stop. Without it a removed DATA_DIR would leave a server running for ever.
- */
-function stopWithUs(pid: number, cluster: Cluster): ChildProcess {
-  const watchdog = spawn('/bin/sh', ['-c', 'read -r _; kill -INT "$1"', 'sh', String(pid)], {
-    ...cluster.account,
-    cwd: '/',
-    env: {},
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  })
-  watchdog.on('error', () => {})
-  watchdog.unref()
-  return watchdog
-}
-
 async function stopChild(child: ChildProcess, exited: Promise<string>): Promise<void> {
   for (const [signal, patience_ms] of [
     ['SIGINT', FAST_SHUTDOWN_MS],
@@ -112,7 +97,7 @@ async function stopChild(child: ChildProcess, exited: Promise<string>): Promise<
     ['SIGKILL', IMMEDIATE_SHUTDOWN_MS],
   ] as const) {
     child.kill(signal)
-    if (await settlesWithin(exited, patience_ms)) return
+    if (await within(exited, patience_ms)) return
   }
 }
 
@@ -127,12 +112,4 @@ async function stopPid(pid: number, runs: () => boolean): Promise<void> {
     const deadline = Date.now() + patience_ms
     while (runs() && Date.now() < deadline) await delay(10)
   }
-}
-
-async function settlesWithin(promise: Promise<unknown>, patience_ms: number): Promise<boolean> {
-  const timer = new AbortController()
-  const timeout = delay(patience_ms, false, { signal: timer.signal }).catch(() => false)
-  const settled = await Promise.race([promise.then(() => true), timeout])
-  timer.abort()
-  return settled
 }

@@ -1,0 +1,171 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { endWithUs } from '../../src/lib/embedded-postgres/end-with-us.ts'
+import { packageRoot } from '../../src/lib/package-root.ts'
+
+export type LogLine = Record<string, unknown> & { msg?: string }
+
+export interface GatewayOptions {
+  /** Absent: the gateway starts an embedded server of its own in its data directory. */
+  databaseUrl?: string
+  /** Absent: a fresh one, removed with the gateway. */
+  dataDir?: string
+  role?: 'api' | 'worker' | 'all'
+  /** Beside PORT=0 and METRICS_PORT=0. Nothing of the test's own environment but PATH, HOME and TMPDIR is passed on. */
+  env?: Record<string, string>
+}
+
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+/** A gateway in a process of its own, as an operator starts it. Killed with the test's process if nothing else ends it. */
+export interface GatewayProcess {
+  readonly pid: number
+  readonly dataDir: string
+  /** Known once it is ready. */
+  readonly baseUrl: string
+  /** Every log line so far, and what it wrote to standard error. */
+  readonly logs: LogLine[]
+  readonly stderr: string
+  readonly exited: Promise<Exit>
+  /** Resolves with the first line, past or coming, that matches; rejects when the process ends without it. */
+  waitForLog(matches: (line: LogLine) => boolean): Promise<LogLine>
+  waitReady(): Promise<void>
+  /** Sends the signal and waits for the end. */
+  kill(signal?: NodeJS.Signals): Promise<Exit>
+}
+
+const running = new Set<GatewayProcess>()
+const folders = new Set<string>()
+let built = false
+
+/** Starts a gateway and waits until it serves. */
+export async function startGateway(options: GatewayOptions = {}): Promise<GatewayProcess> {
+  const gateway = spawnGateway(options)
+  await gateway.waitReady()
+  return gateway
+}
+
+/** For `afterAll`: ends every gateway of this test file and removes the data directories made here. */
+export async function stopGateways(): Promise<void> {
+  await Promise.all([...running].map((gateway) => gateway.kill('SIGTERM')))
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  folders.clear()
+}
+
+/** Starts a gateway without waiting for it, for tests of the start itself. */
+export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
+  build()
+  const dataDir = options.dataDir ?? temporaryDataDir()
+  const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
+  const child = spawn(
+    process.execPath,
+    ['--enable-source-maps', join(packageRoot(), 'dist/main.js'), ...(options.role ? ['--role', options.role] : [])],
+    {
+      env: {
+        ...{ PATH, HOME, TMPDIR, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0' },
+        ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}),
+        ...options.env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  const watchdog = endWithUs(child.pid!, 'KILL')
+  const lines = lineLog()
+  let stderr = ''
+  createInterface({ input: child.stdout }).on('line', (text) => lines.add(text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const exited = new Promise<Exit>((resolve) => child.once('close', (code, signal) => resolve({ code, signal })))
+  const gateway: GatewayProcess = {
+    pid: child.pid!,
+    dataDir,
+    get baseUrl() {
+      const ready = lines.all.find(isReady)
+      if (!ready) throw new Error('the gateway is not ready yet')
+      return String(ready.baseUrl)
+    },
+    logs: lines.all,
+    get stderr() {
+      return stderr
+    },
+    exited,
+    waitForLog: (matches) => lines.wait(matches),
+    waitReady: async () => void (await lines.wait(isReady)),
+    kill(signal = 'SIGTERM') {
+      child.kill(signal)
+      return exited
+    },
+  }
+  running.add(gateway)
+  void exited.then(({ code, signal }) => {
+    watchdog.callOff()
+    running.delete(gateway)
+    lines.end(
+      `the gateway ended (${signal ?? code}): ${stderr}${lines.all.slice(-5).map((line) => `\n${JSON.stringify(line)}`)}`,
+    )
+  })
+  return gateway
+}
+
+function isReady(line: LogLine): boolean {
+  return line.msg === 'ready'
+}
+
+/** The bundle that `npm start` runs, made anew where the sources have outrun it. */
+function build(): void {
+  if (built) return
+  execFileSync(process.execPath, [join(packageRoot(), '../../scripts/build.mjs'), 'gateway'], { stdio: 'pipe' })
+  built = true
+}
+
+function temporaryDataDir(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-gateway-'))
+  folders.add(folder)
+  return folder
+}
+
+function lineLog() {
+  const all: LogLine[] = []
+  const waiting = new Set<{
+    matches(line: LogLine): boolean
+    resolve(line: LogLine): void
+    reject(error: Error): void
+  }>()
+  let ended: Error | undefined
+  return {
+    all,
+    add(text: string) {
+      const line = parse(text)
+      all.push(line)
+      for (const waiter of waiting) {
+        if (!waiter.matches(line)) continue
+        waiting.delete(waiter)
+        waiter.resolve(line)
+      }
+    },
+    wait(matches: (line: LogLine) => boolean): Promise<LogLine> {
+      const past = all.find(matches)
+      if (past) return Promise.resolve(past)
+      if (ended) return Promise.reject(ended)
+      return new Promise((resolve, reject) => waiting.add({ matches, resolve, reject }))
+    },
+    end(why: string) {
+      ended = new Error(why)
+      for (const waiter of waiting) waiter.reject(ended)
+      waiting.clear()
+    },
+  }
+}
+
+function parse(text: string): LogLine {
+  try {
+    return JSON.parse(text) as LogLine
+  } catch {
+    return { text }
+  }
+}

@@ -1,0 +1,118 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { readRunningPostgres } from '../src/lib/embedded-postgres/index.ts'
+import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
+import { createEmptyDatabase } from './harness/database.ts'
+import { spawnGateway, startGateway, stopGateways } from './harness/gateway-process.ts'
+
+afterAll(stopGateways)
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+describe('a gateway without a database of its own', () => {
+  it('brings one, and finds its data again after it was killed', async () => {
+    const first = await startGateway()
+    const { dataDir } = first
+    await query(readRunningPostgres(dataDir)!.url, 'create table kept as select 42 as answer')
+    await first.kill('SIGKILL')
+    expect(readRunningPostgres(dataDir)).toBeUndefined()
+
+    const second = await startGateway({ dataDir })
+    const running = readRunningPostgres(dataDir)!
+    expect(running.gatewayPid).toBe(second.pid)
+    expect(await query(running.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+    await second.kill('SIGTERM')
+  })
+
+  it('refuses a data directory that another gateway uses, in a sentence that says so', async () => {
+    const first = await startGateway()
+    const second = spawnGateway({ dataDir: first.dataDir })
+    expect(await second.exited).toEqual({ code: 1, signal: null })
+    expect(second.stderr).toContain(`is in use by another gateway (process ${first.pid})`)
+    expect(await first.kill()).toEqual({ code: 0, signal: null })
+  })
+
+  it('starts its server again when every process of it is killed', async () => {
+    const gateway = await startGateway()
+    const { url } = readRunningPostgres(gateway.dataDir)!
+    const pid = postmasterPid(gateway.dataDir)
+    await killServer(url, pid)
+    await gateway.waitForLog((line) => line.msg === 'the embedded PostgreSQL is back')
+    expect(readRunningPostgres(gateway.dataDir)!.url).toBe(url)
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }])
+    expect(postmasterPid(gateway.dataDir)).not.toBe(pid)
+    await gateway.kill()
+  })
+
+  it('ends its server when it stops', async () => {
+    const gateway = await startGateway()
+    const pid = postmasterPid(gateway.dataDir)
+    expect(await gateway.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    expect(processIdentity(pid)).toBeUndefined()
+  })
+
+  it('keeps its secrets from other users', async () => {
+    const gateway = await startGateway()
+    expect(statSync(join(gateway.dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
+    expect(statSync(join(gateway.dataDir, 'postgres')).mode & 0o777).toBe(0o700)
+    await gateway.kill()
+  })
+})
+
+describe('starting', () => {
+  it('migrates one database once when four gateways start at the same time', async () => {
+    const database = await createEmptyDatabase()
+    const gateways = await Promise.all(Array.from({ length: 4 }, () => startGateway({ databaseUrl: database.url })))
+    const migrated = gateways.filter((gateway) => gateway.logs.some((line) => line.msg === 'migrated'))
+    expect(migrated).toHaveLength(1)
+    await Promise.all(gateways.map((gateway) => gateway.kill()))
+    await database.drop()
+  })
+
+  it('says in one sentence that the port is taken, and stops what it had started', async () => {
+    const squatter = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => squatter.once('listening', resolve))
+    const { port } = squatter.address() as AddressInfo
+    const gateway = spawnGateway({ env: { PORT: String(port) } })
+    expect(await gateway.exited).toEqual({ code: 1, signal: null })
+    expect(gateway.stderr).toBe(
+      `The gateway did not start. Port ${port} on 127.0.0.1 is in use by another program. Set PORT to another one.\n`,
+    )
+    expect(existsSync(join(gateway.dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
+    squatter.close()
+  })
+
+  it('lists every fault of the configuration at once and exits with 78', async () => {
+    const gateway = spawnGateway({ env: { PORT: 'x', LOG_LEVEL: 'loud', DATABASE_POOL_SIZE: '0' } })
+    expect(await gateway.exited).toEqual({ code: 78, signal: null })
+    for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_POOL_SIZE']) expect(gateway.stderr).toContain(`\n  ${name} `)
+  })
+})
+
+function postmasterPid(dataDir: string): number {
+  return Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+}
+
+/** Every process of the server at once, as `kill -9` by a careless hand. */
+async function killServer(url: string, postmaster: number): Promise<void> {
+  const backends = await query(url, 'select pid from pg_stat_activity where pid <> pg_backend_pid()')
+  for (const pid of [postmaster, ...backends.map((row) => Number(row.pid))]) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // ended with its postmaster
+    }
+  }
+}

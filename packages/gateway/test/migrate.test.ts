@@ -75,6 +75,18 @@ describe('migrating', () => {
     )
   })
 
+  it('refuses a file that would have to run before one that ran already', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const late = mkdtempSync(directory)
+    writeFileSync(join(late, '0002_b.sql'), 'create table b (x int);')
+    await migrate({ databaseUrl: database.url, log, directory: late })
+    writeFileSync(join(late, '0001_a.sql'), 'create table a (x int);')
+    await expect(migrate({ databaseUrl: database.url, log, directory: late })).rejects.toThrow(
+      'Migration 0001_a.sql comes before 0002_b.sql, which ran on this database already. Give it a later number.',
+    )
+    rmSync(late, { recursive: true, force: true })
+  })
+
   it('leaves nothing of a file that failed', async () => {
     rmSync(directory, { recursive: true, force: true })
     const broken = mkdtempSync(directory)

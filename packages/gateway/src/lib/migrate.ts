@@ -114,6 +114,11 @@ function compare(files: MigrationFile[], ran: Migration[]): MigrationFile[] {
         `This database is newer than this release: it has ${migration.name}, we know ${files.length} migrations. Start the newer release.`,
       )
     }
+    if (file.version < migration.version) {
+      throw new MigrationRefused(
+        `Migration ${file.name} comes before ${migration.name}, which ran on this database already. Give it a later number.`,
+      )
+    }
     if (file.version !== migration.version || file.checksum !== migration.checksum) {
       throw new MigrationRefused(
         `Migration ${file.name} has changed since it ran on this database (as ${migration.name}). Undo the change and write a new migration.`,

@@ -1,0 +1,538 @@
+-- The schema that the migrations make. Written by `npm run schema`; a test fails when it is stale.
+
+create table access_tokens (
+  token_id uuid not null,
+  person_id uuid not null,
+  name text not null,
+  scope text not null,
+  token_hash bytea not null,
+  hint text not null,
+  expires_at timestamp with time zone,
+  used_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint access_tokens_pkey PRIMARY KEY (token_id),
+  constraint access_tokens_token_hash_key UNIQUE (token_hash),
+  constraint access_tokens_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  constraint access_tokens_scope_check CHECK ((scope = ANY (ARRAY['READ'::text, 'WRITE'::text])))
+);
+CREATE INDEX access_tokens_person ON access_tokens USING btree (person_id);
+
+create table audit_log (
+  tenant_id uuid not null,
+  audit_id uuid not null,
+  actor text not null,
+  action text not null,
+  subject text,
+  before jsonb,
+  after jsonb,
+  address text,
+  created_at timestamp with time zone not null default now(),
+  constraint audit_log_pkey PRIMARY KEY (tenant_id, audit_id)
+);
+CREATE INDEX audit_log_time ON audit_log USING btree (audit_id);
+
+create table catalogue_version (
+  singleton boolean not null default true,
+  version bigint not null,
+  changed_at timestamp with time zone not null,
+  constraint catalogue_version_pkey PRIMARY KEY (singleton),
+  constraint catalogue_version_singleton_check CHECK (singleton)
+) with (fillfactor=50);
+
+create table coverages (
+  coverage_id text not null,
+  location_codes text[] not null,
+  location_networks jsonb not null,
+  constraint coverages_pkey PRIMARY KEY (coverage_id)
+);
+
+create table delivery_attempts (
+  tenant_id uuid not null,
+  attempt_id uuid not null,
+  notify_id uuid not null,
+  url text not null,
+  address text,
+  started_at timestamp with time zone not null,
+  duration_ms integer not null,
+  http_status integer,
+  outcome text not null,
+  answer bytea,
+  constraint delivery_attempts_pkey PRIMARY KEY (tenant_id, attempt_id)
+) partition by RANGE (attempt_id);
+CREATE INDEX delivery_attempts_event ON delivery_attempts USING btree (tenant_id, notify_id);
+
+create table deployment (
+  singleton boolean not null default true,
+  kind text not null,
+  master_key_fingerprint text not null,
+  link_key bytea not null,
+  created_at timestamp with time zone not null default now(),
+  constraint deployment_pkey PRIMARY KEY (singleton),
+  constraint deployment_kind_check CHECK ((kind = ANY (ARRAY['local'::text, 'test'::text, 'production'::text]))),
+  constraint deployment_singleton_check CHECK (singleton)
+);
+
+create table events (
+  tenant_id uuid not null,
+  notify_id uuid not null,
+  notify_type text not null,
+  order_id uuid not null,
+  content json not null,
+  created_at timestamp with time zone not null,
+  delivery_state text not null,
+  due_at timestamp with time zone,
+  attempts smallint not null default 0,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  settled_at timestamp with time zone,
+  constraint events_pkey PRIMARY KEY (tenant_id, notify_id),
+  constraint events_delivery_state_check CHECK ((delivery_state = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'DEAD'::text, 'UNSENT'::text]))),
+  constraint events_notify_type_check CHECK ((notify_type = ANY (ARRAY['ORDER_PAID'::text, 'DELIVERY_UPDATED'::text])))
+) partition by RANGE (notify_id);
+CREATE INDEX events_due ON events USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX events_order ON events USING btree (tenant_id, order_id);
+
+create table list_prices (
+  package_code text not null,
+  currency_code text not null,
+  price bigint not null,
+  retail_price bigint,
+  removed boolean not null,
+  updated_at timestamp with time zone not null,
+  constraint list_prices_pkey PRIMARY KEY (package_code, currency_code),
+  constraint list_prices_package_code_fkey FOREIGN KEY (package_code) REFERENCES packages(package_code),
+  constraint list_prices_currency_code_check CHECK ((currency_code ~ '^[A-Z]{3}$'::text)),
+  constraint list_prices_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint))),
+  constraint list_prices_retail_price_check CHECK (((retail_price >= 0) AND (retail_price <= '9007199254740991'::bigint)))
+);
+
+create table notices (
+  tenant_id uuid not null,
+  notice_id uuid not null,
+  kind text not null,
+  audience text not null,
+  message text not null,
+  data jsonb not null default '{}'::jsonb,
+  read_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint notices_pkey PRIMARY KEY (tenant_id, notice_id),
+  constraint notices_audience_check CHECK ((audience = ANY (ARRAY['OPERATOR'::text, 'TENANT'::text])))
+);
+CREATE INDEX notices_time ON notices USING btree (notice_id);
+
+create table order_items (
+  tenant_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  line_no smallint not null,
+  package_code text not null,
+  price bigint not null,
+  item_status text not null default 'WAITING'::text,
+  route_no smallint not null default 0,
+  supplier text,
+  product_code text,
+  cost bigint,
+  cost_currency text,
+  attempts smallint not null default 0,
+  failure_reason text,
+  retry_at timestamp with time zone,
+  updated_at timestamp with time zone not null,
+  constraint order_items_pkey PRIMARY KEY (tenant_id, order_id, item_no),
+  constraint order_items_tenant_id_order_id_fkey FOREIGN KEY (tenant_id, order_id) REFERENCES orders(tenant_id, order_id),
+  constraint order_items_item_status_check CHECK ((item_status = ANY (ARRAY['WAITING'::text, 'ASKED'::text, 'UNKNOWN'::text, 'REVIEW'::text, 'DELIVERED'::text, 'REFUSED'::text, 'CANCELLED'::text])))
+) with (fillfactor=70);
+
+create table orders (
+  tenant_id uuid not null,
+  order_id uuid not null,
+  transaction_id text not null,
+  order_status text not null,
+  amount bigint not null,
+  refunded_amount bigint not null default 0,
+  currency_code text not null,
+  balance_after bigint not null,
+  wallet_version bigint not null,
+  package_lines jsonb not null,
+  remark text,
+  status_history jsonb not null,
+  event_sequence integer not null,
+  due_at timestamp with time zone,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint orders_pkey PRIMARY KEY (tenant_id, order_id),
+  constraint orders_tenant_id_transaction_id_key UNIQUE (tenant_id, transaction_id),
+  constraint orders_check CHECK (((refunded_amount >= 0) AND (refunded_amount <= amount))),
+  constraint orders_order_status_check CHECK ((order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'DELIVERED'::text, 'PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'UNDER_REVIEW'::text, 'CANCELLED'::text])))
+) with (fillfactor=80);
+CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
+
+create table package_suppliers (
+  package_code text not null,
+  position smallint not null,
+  supplier text not null,
+  product_code text not null,
+  cost_price bigint,
+  cost_currency text,
+  constraint package_suppliers_pkey PRIMARY KEY (package_code, "position"),
+  constraint package_suppliers_package_code_fkey FOREIGN KEY (package_code) REFERENCES packages(package_code),
+  constraint package_suppliers_check CHECK (((cost_price IS NULL) = (cost_currency IS NULL))),
+  constraint package_suppliers_cost_currency_check CHECK ((cost_currency ~ '^[A-Z]{3}$'::text)),
+  constraint package_suppliers_cost_price_check CHECK (((cost_price >= 0) AND (cost_price <= '9007199254740991'::bigint))),
+  constraint package_suppliers_position_check CHECK ((("position" >= 0) AND ("position" <= 9)))
+);
+CREATE INDEX package_suppliers_product ON package_suppliers USING btree (supplier, product_code);
+
+create table packages (
+  package_code text not null,
+  slug text not null,
+  name text not null,
+  description text,
+  data_type text not null,
+  volume bigint,
+  duration integer not null,
+  duration_unit text not null,
+  unused_valid_time integer not null,
+  activation_policy text not null,
+  ekyc_required boolean not null,
+  coverage_id text not null,
+  speed text,
+  fup_policy text,
+  sms_status smallint not null,
+  allow_loss boolean not null,
+  on_sale boolean not null,
+  ever_on_sale boolean not null,
+  sale_changed_at timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  touched_at timestamp with time zone not null,
+  constraint packages_pkey PRIMARY KEY (package_code),
+  constraint packages_slug_key UNIQUE (slug),
+  constraint packages_coverage_id_fkey FOREIGN KEY (coverage_id) REFERENCES coverages(coverage_id),
+  constraint packages_activation_policy_check CHECK ((activation_policy = ANY (ARRAY['ON_INSTALL'::text, 'ON_FIRST_NETWORK'::text, 'ON_PURCHASE'::text]))),
+  constraint packages_check CHECK (((volume IS NULL) = (data_type = 'UNLIMITED'::text))),
+  constraint packages_data_type_check CHECK ((data_type = ANY (ARRAY['TOTAL'::text, 'DAILY'::text, 'UNLIMITED'::text]))),
+  constraint packages_duration_check CHECK (((duration >= 1) AND (duration <= 3650))),
+  constraint packages_duration_unit_check CHECK ((duration_unit = 'DAY'::text)),
+  constraint packages_sms_status_check CHECK (((sms_status >= 0) AND (sms_status <= 2))),
+  constraint packages_unused_valid_time_check CHECK (((unused_valid_time >= 1) AND (unused_valid_time <= 3650))),
+  constraint packages_volume_check CHECK (((volume >= 1) AND (volume <= '9007199254740991'::bigint)))
+);
+CREATE INDEX packages_touched ON packages USING btree (touched_at);
+
+create table people (
+  person_id uuid not null,
+  tenant_id uuid,
+  email text not null,
+  name text not null,
+  role text not null,
+  status text not null default 'ACTIVE'::text,
+  password_hash text,
+  password_change_required boolean not null default false,
+  totp_secret bytea,
+  totp_confirmed boolean not null default false,
+  totp_last_step bigint not null default 0,
+  last_sign_in_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint people_pkey PRIMARY KEY (person_id),
+  constraint people_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint people_check CHECK (((role ~~ 'DEALER%'::text) = (tenant_id IS NOT NULL))),
+  constraint people_check1 CHECK (((NOT totp_confirmed) OR (totp_secret IS NOT NULL))),
+  constraint people_email_check CHECK ((email = lower(email))),
+  constraint people_role_check CHECK ((role = ANY (ARRAY['OPERATOR_ADMIN'::text, 'OPERATOR_STAFF'::text, 'OPERATOR_READ_ONLY'::text, 'DEALER_ADMIN'::text, 'DEALER_STAFF'::text]))),
+  constraint people_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'DISABLED'::text])))
+);
+CREATE UNIQUE INDEX people_email ON people USING btree (email);
+CREATE INDEX people_tenant ON people USING btree (tenant_id);
+
+create table person_links (
+  token_hash bytea not null,
+  person_id uuid not null,
+  kind text not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  created_by text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint person_links_pkey PRIMARY KEY (token_hash),
+  constraint person_links_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  constraint person_links_kind_check CHECK ((kind = ANY (ARRAY['INVITATION'::text, 'PASSWORD_RESET'::text])))
+);
+CREATE INDEX person_links_person ON person_links USING btree (person_id);
+
+create table price_group_plans (
+  group_name text not null,
+  plan_name text not null,
+  removed boolean not null,
+  updated_at timestamp with time zone not null,
+  constraint price_group_plans_pkey PRIMARY KEY (group_name, plan_name),
+  constraint price_group_plans_group_name_fkey FOREIGN KEY (group_name) REFERENCES price_groups(group_name),
+  constraint price_group_plans_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name)
+);
+CREATE UNIQUE INDEX price_group_plans_one ON price_group_plans USING btree (group_name) WHERE (NOT removed);
+
+create table price_groups (
+  group_name text not null,
+  created_at timestamp with time zone not null,
+  constraint price_groups_pkey PRIMARY KEY (group_name)
+);
+
+create table price_plan_rules (
+  plan_name text not null,
+  package_code text not null,
+  currency_code text not null,
+  percent bigint,
+  price bigint,
+  removed boolean not null,
+  updated_at timestamp with time zone not null,
+  constraint price_plan_rules_pkey PRIMARY KEY (plan_name, package_code, currency_code),
+  constraint price_plan_rules_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name),
+  constraint price_plan_rules_check CHECK (((percent IS NULL) <> (price IS NULL))),
+  constraint price_plan_rules_check1 CHECK (((percent IS NOT NULL) = (currency_code = ''::text))),
+  constraint price_plan_rules_currency_code_check CHECK ((currency_code ~ '^([A-Z]{3})?$'::text)),
+  constraint price_plan_rules_percent_check CHECK (((percent >= '-1000000'::integer) AND (percent <= 10000000))),
+  constraint price_plan_rules_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint)))
+);
+CREATE INDEX price_plan_rules_updated ON price_plan_rules USING btree (updated_at);
+
+create table price_plans (
+  plan_name text not null,
+  created_at timestamp with time zone not null,
+  constraint price_plans_pkey PRIMARY KEY (plan_name)
+);
+
+create table profiles (
+  tenant_id uuid not null,
+  profile_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  supplier text not null,
+  iccid text not null,
+  imsi text,
+  msisdn text,
+  eid text,
+  smdp_address text not null,
+  secrets bytea not null,
+  apn text,
+  esim_status text not null,
+  smdp_status text,
+  smdp_status_time timestamp with time zone,
+  total_volume bigint,
+  order_usage bigint,
+  usage_update_time timestamp with time zone,
+  total_duration integer not null,
+  duration_unit text not null,
+  install_before timestamp with time zone,
+  activate_time timestamp with time zone,
+  expired_time timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint profiles_pkey PRIMARY KEY (tenant_id, profile_id),
+  constraint profiles_tenant_id_order_id_item_no_key UNIQUE (tenant_id, order_id, item_no),
+  constraint profiles_tenant_id_order_id_item_no_fkey FOREIGN KEY (tenant_id, order_id, item_no) REFERENCES order_items(tenant_id, order_id, item_no),
+  constraint profiles_esim_status_check CHECK ((esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text, 'USED_UP'::text, 'USED_EXPIRED'::text, 'UNUSED_EXPIRED'::text, 'CANCEL'::text, 'REVOKED'::text]))),
+  constraint profiles_smdp_status_check CHECK ((smdp_status = ANY (ARRAY['RELEASED'::text, 'DOWNLOAD'::text, 'INSTALLATION'::text, 'ENABLED'::text, 'DISABLED'::text, 'DELETED'::text])))
+) with (fillfactor=85);
+CREATE INDEX profiles_esim_status ON profiles USING btree (tenant_id, esim_status, profile_id);
+CREATE INDEX profiles_iccid ON profiles USING btree (iccid);
+CREATE INDEX profiles_smdp_status ON profiles USING btree (tenant_id, smdp_status, profile_id);
+
+create unlogged table qps_buckets (
+  tenant_id uuid not null,
+  tokens double precision not null,
+  granted integer not null,
+  refilled_at timestamp with time zone not null,
+  constraint qps_buckets_pkey PRIMARY KEY (tenant_id)
+) with (fillfactor=50);
+
+create table recovery_codes (
+  person_id uuid not null,
+  code_hash bytea not null,
+  used_at timestamp with time zone,
+  constraint recovery_codes_pkey PRIMARY KEY (person_id, code_hash),
+  constraint recovery_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
+);
+
+create table request_ids (
+  tenant_id uuid not null,
+  request_id uuid not null,
+  slot integer not null,
+  constraint request_ids_pkey PRIMARY KEY (tenant_id, request_id, slot)
+) partition by RANGE (slot);
+
+create table schema_migrations (
+  version integer not null,
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint schema_migrations_pkey PRIMARY KEY (version)
+);
+
+create table sessions (
+  session_id uuid not null,
+  person_id uuid not null,
+  token_hash bytea not null,
+  address text,
+  user_agent text,
+  created_at timestamp with time zone not null default now(),
+  seen_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint sessions_pkey PRIMARY KEY (session_id),
+  constraint sessions_token_hash_key UNIQUE (token_hash),
+  constraint sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
+);
+CREATE INDEX sessions_person ON sessions USING btree (person_id);
+
+create table sign_in_failures (
+  email_hash bytea not null,
+  failures smallint not null,
+  first_at timestamp with time zone not null,
+  locked_until timestamp with time zone,
+  constraint sign_in_failures_pkey PRIMARY KEY (email_hash)
+);
+
+create table supplier_attempts (
+  tenant_id uuid not null,
+  attempt_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  supplier text not null,
+  operation text not null,
+  lease_token uuid not null,
+  started_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  outcome text,
+  detail text,
+  constraint supplier_attempts_pkey PRIMARY KEY (tenant_id, attempt_id),
+  constraint supplier_attempts_operation_check CHECK ((operation = ANY (ARRAY['ORDER'::text, 'QUERY'::text, 'CANCEL'::text]))),
+  constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text])))
+) partition by RANGE (attempt_id);
+CREATE INDEX supplier_attempts_order ON supplier_attempts USING btree (tenant_id, order_id);
+
+create table tenant_price_groups (
+  tenant_id uuid not null,
+  group_name text not null,
+  removed boolean not null,
+  updated_at timestamp with time zone not null,
+  constraint tenant_price_groups_pkey PRIMARY KEY (tenant_id, group_name),
+  constraint tenant_price_groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
+CREATE UNIQUE INDEX tenant_price_groups_one ON tenant_price_groups USING btree (tenant_id) WHERE (NOT removed);
+
+create table tenant_price_plans (
+  tenant_id uuid not null,
+  plan_name text not null,
+  removed boolean not null,
+  updated_at timestamp with time zone not null,
+  constraint tenant_price_plans_pkey PRIMARY KEY (tenant_id, plan_name),
+  constraint tenant_price_plans_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
+CREATE UNIQUE INDEX tenant_price_plans_one ON tenant_price_plans USING btree (tenant_id) WHERE (NOT removed);
+
+create table tenant_prices (
+  tenant_id uuid not null,
+  package_code text not null,
+  price bigint not null,
+  removed boolean not null,
+  updated_at timestamp with time zone not null,
+  constraint tenant_prices_pkey PRIMARY KEY (tenant_id, package_code),
+  constraint tenant_prices_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint tenant_prices_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint)))
+);
+CREATE INDEX tenant_prices_updated ON tenant_prices USING btree (updated_at);
+
+create table tenant_secrets (
+  tenant_id uuid not null,
+  secret_id uuid not null,
+  ciphertext bytea not null,
+  valid_until timestamp with time zone,
+  proven_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint tenant_secrets_pkey PRIMARY KEY (tenant_id, secret_id),
+  constraint tenant_secrets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
+CREATE UNIQUE INDEX tenant_secrets_current ON tenant_secrets USING btree (tenant_id) WHERE (valid_until IS NULL);
+
+create table tenants (
+  tenant_id uuid not null,
+  app_key text not null,
+  client_name text not null,
+  currency_code text not null,
+  status text not null default 'ACTIVE'::text,
+  ip_allowlist text[] not null default '{}'::text[],
+  qps_limit integer,
+  legal_name text,
+  tax_id text,
+  billing_address text,
+  billing_email text,
+  version bigint not null default 1,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint tenants_pkey PRIMARY KEY (tenant_id),
+  constraint tenants_app_key_key UNIQUE (app_key),
+  constraint tenants_currency_code_check CHECK ((currency_code ~ '^[A-Z]{3}$'::text)),
+  constraint tenants_qps_limit_check CHECK (((qps_limit >= 1) AND (qps_limit <= 100000))),
+  constraint tenants_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'SUSPENDED'::text])))
+);
+
+create table transfers (
+  tenant_id uuid not null,
+  wallet_version bigint not null,
+  kind text not null,
+  from_account text not null,
+  to_account text not null,
+  amount bigint not null,
+  balance_after bigint not null,
+  order_id uuid,
+  item_no smallint,
+  reference text,
+  reason text,
+  actor text,
+  created_at timestamp with time zone not null,
+  constraint transfers_pkey PRIMARY KEY (tenant_id, wallet_version),
+  constraint transfers_amount_check CHECK ((amount >= 0)),
+  constraint transfers_check CHECK (((from_account = 'WALLET'::text) <> (to_account = 'WALLET'::text))),
+  constraint transfers_check1 CHECK (((kind = 'ORDER'::text) = ((order_id IS NOT NULL) AND (item_no IS NULL)))),
+  constraint transfers_check2 CHECK (((kind = 'REFUND'::text) = (item_no IS NOT NULL))),
+  constraint transfers_check3 CHECK (((kind = ANY (ARRAY['TOP_UP'::text, 'ADJUSTMENT'::text])) = (reference IS NOT NULL))),
+  constraint transfers_from_account_check CHECK ((from_account = ANY (ARRAY['WALLET'::text, 'SALES'::text, 'TOP_UPS'::text, 'REFUNDS'::text, 'ADJUSTMENTS'::text]))),
+  constraint transfers_kind_check CHECK ((kind = ANY (ARRAY['ORDER'::text, 'REFUND'::text, 'TOP_UP'::text, 'ADJUSTMENT'::text]))),
+  constraint transfers_to_account_check CHECK ((to_account = ANY (ARRAY['WALLET'::text, 'SALES'::text, 'TOP_UPS'::text, 'REFUNDS'::text, 'ADJUSTMENTS'::text])))
+);
+CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (tenant_id, kind, reference) WHERE (reference IS NOT NULL);
+CREATE UNIQUE INDEX transfers_refund ON transfers USING btree (tenant_id, order_id, item_no) WHERE (kind = 'REFUND'::text);
+
+create table wallets (
+  tenant_id uuid not null,
+  currency_code text not null,
+  balance bigint not null default 0,
+  credit_limit bigint not null default 0,
+  daily_spend_limit bigint,
+  low_balance_threshold bigint,
+  low_balance_step smallint not null default 0,
+  spent_on date not null default '1970-01-01'::date,
+  spent bigint not null default 0,
+  version bigint not null default 0,
+  updated_at timestamp with time zone not null default now(),
+  constraint wallets_pkey PRIMARY KEY (tenant_id),
+  constraint wallets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint wallets_balance_check CHECK (((balance >= '-9007199254740991'::bigint) AND (balance <= '9007199254740991'::bigint))),
+  constraint wallets_credit_limit_check CHECK (((credit_limit >= 0) AND (credit_limit <= '9007199254740991'::bigint))),
+  constraint wallets_daily_spend_limit_check CHECK (((daily_spend_limit >= 0) AND (daily_spend_limit <= '9007199254740991'::bigint))),
+  constraint wallets_low_balance_threshold_check CHECK (((low_balance_threshold >= 0) AND (low_balance_threshold <= '9007199254740991'::bigint)))
+) with (fillfactor=50);
+
+create table webhook_endpoints (
+  tenant_id uuid not null,
+  callback_url text,
+  event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}'::text[],
+  enabled boolean not null default true,
+  disabled_reason text,
+  failing_since timestamp with time zone,
+  warned_percent smallint not null default 0,
+  updated_at timestamp with time zone not null default now(),
+  constraint webhook_endpoints_pkey PRIMARY KEY (tenant_id),
+  constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { schemaText } from '../../../scripts/schema-text.ts'
+import { packageRoot } from '../src/lib/package-root.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+
+let database: TestDatabase
+let client: pg.Client
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+})
+afterAll(async () => {
+  await client.end()
+  await database.drop()
+})
+
+/**
+ * Tables that belong to no tenant, each with its reason. They are small: when tenants are spread over shards, these
+ * are copied whole to each. A table that grows with orders does not belong here.
+ */
+const REFERENCE_TABLES: Record<string, string> = {
+  schema_migrations: 'of the database itself',
+  deployment: 'one row: what this database is for',
+  catalogue_version: 'one row: the catalogue is shared by all tenants',
+  coverages: 'catalogue',
+  packages: 'catalogue',
+  package_suppliers: 'catalogue',
+  list_prices: 'catalogue',
+  price_plans: 'catalogue',
+  price_plan_rules: 'catalogue',
+  price_groups: 'catalogue',
+  price_group_plans: 'catalogue',
+  people: 'found by e-mail address before a tenant is known; the operator’s own have none',
+  recovery_codes: 'of a person',
+  sign_in_failures: 'of an e-mail address',
+  sessions: 'found by token before a tenant is known',
+  person_links: 'found by token before a tenant is known',
+  access_tokens: 'found by token before a tenant is known',
+}
+
+/** Unique keys of tenants' tables that do not begin with tenant_id, each with its reason. */
+const UNIQUE_ACROSS_TENANTS: Record<string, string> = {
+  tenants_app_key_key: 'a request names its tenant by nothing but its AppKey; tenants is a reference table',
+}
+
+describe('the schema', () => {
+  it('is the one that is committed (npm run schema writes it)', async () => {
+    expect(await schemaText(client)).toBe(readFileSync(join(packageRoot(), 'schema.sql'), 'utf8'))
+  })
+
+  it('has tenant_id first in every primary, unique and foreign key of a table that belongs to tenants', async () => {
+    const { rows } = await client.query<{ table: string; name: string; kind: string; first: string }>(`
+      select c.relname as table, i.relname as name, 'unique' as kind, pg_get_indexdef(x.indexrelid, 1, true) as first
+      from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class c on c.oid = x.indrelid
+      where x.indisunique and c.relnamespace = 'public'::regnamespace and not c.relispartition
+      union all
+      select c.relname, k.conname, 'foreign', a.attname
+      from pg_constraint k join pg_class c on c.oid = k.conrelid
+      join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[1]
+      where k.contype = 'f' and c.relnamespace = 'public'::regnamespace and not c.relispartition
+      order by 1, 2`)
+    const tenantTables = (await tables()).filter((table) => !REFERENCE_TABLES[table])
+    const wrong = rows.filter(
+      (key) => tenantTables.includes(key.table) && key.first !== 'tenant_id' && !UNIQUE_ACROSS_TENANTS[key.name],
+    )
+    expect(wrong).toEqual([])
+    const gone = Object.keys(UNIQUE_ACROSS_TENANTS).filter((name) => !rows.some((key) => key.name === name))
+    expect(gone, 'exceptions for keys that no longer exist').toEqual([])
+  })
+
+  it('has a primary key on every table', async () => {
+    const { rows } = await client.query(`
+      select c.relname from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+        and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`)
+    expect(rows).toEqual([])
+  })
+
+  it('has no exceptions for tables that no longer exist', async () => {
+    const present = await tables()
+    expect(Object.keys(REFERENCE_TABLES).filter((table) => !present.includes(table))).toEqual([])
+  })
+})
+
+async function tables(): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select c.relname as name from pg_class c
+     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
+  )
+  return rows.map((row) => row.name)
+}

@@ -1,0 +1,99 @@
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
+
+/** Entries that one tenant may list: offices and servers, not customers. */
+const ENTRIES_MOST = 200
+
+export type ParsedAllowlist = { entries: string[] } | { fault: string }
+
+/**
+ * Addresses and CIDR blocks, IPv4 and IPv6, in the one spelling that is stored: lower-case, shortened, blocks by their
+ * first address, a block of one address as the address, IPv4-mapped ones as IPv4, each once.
+ * Spellings that readers take differently (`010.0.0.1`, `127.1`, `0x7f.1`, a zone) are refused.
+ */
+export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
+  const entries = new Set<string>()
+  for (const text of texts) {
+    const entry = canonical(text.trim())
+    if (entry === undefined) {
+      return {
+        fault: `“${text.slice(0, 60)}” is neither an address nor a CIDR block. Write it like 203.0.113.7, 203.0.113.0/24, 2001:db8::7 or 2001:db8::/32.`,
+      }
+    }
+    entries.add(entry)
+  }
+  if (entries.size > ENTRIES_MOST) {
+    return { fault: `${entries.size} entries are too many: the most is ${ENTRIES_MOST}. List blocks, not addresses.` }
+  }
+  return { entries: [...entries] }
+}
+
+/** Whether the allowlist (as stored) lets an address call. An empty one lets any. */
+export function allows(allowlist: readonly string[], address: string): boolean {
+  if (allowlist.length === 0) return true
+  if (!ipaddr.isValid(address)) return false
+  const caller = ipaddr.process(address)
+  return blocksOf(allowlist).some(([network, bits]) => network.kind() === caller.kind() && caller.match(network, bits))
+}
+
+type Block = [IPv4 | IPv6, number]
+
+/** Parsed once for as long as the same array is asked about: admission keeps a tenant's settings in memory. */
+const parsed = new WeakMap<readonly string[], Block[]>()
+
+function blocksOf(allowlist: readonly string[]): Block[] {
+  const known = parsed.get(allowlist)
+  if (known) return known
+  const blocks = allowlist.map((entry) => blockOf(entry))
+  parsed.set(allowlist, blocks)
+  return blocks
+}
+
+function blockOf(entry: string): Block {
+  if (entry.includes('/')) return ipaddr.parseCIDR(entry)
+  const address = ipaddr.parse(entry)
+  return [address, address.kind() === 'ipv4' ? IPV4_BITS : IPV6_BITS]
+}
+
+const IPV4_BITS = 32
+const IPV6_BITS = 128
+/** ::ffff:0:0/96 holds all of IPv4. */
+const MAPPED_BITS = 96
+
+function canonical(text: string): string | undefined {
+  const [addressText = '', bitsText, ...rest] = text.split('/')
+  const address = exactAddress(addressText)
+  if (!address || rest.length > 0) return undefined
+  if (bitsText === undefined) return fold(address).toString()
+  const most = address.kind() === 'ipv4' ? IPV4_BITS : IPV6_BITS
+  const bits = /^(0|[1-9]\d{0,2})$/.test(bitsText) ? Number(bitsText) : Number.NaN
+  if (!(bits <= most)) return undefined
+  const folded = fold(address)
+  // A block of mapped addresses wider than all of IPv4 would only seem to let IPv4 callers in.
+  if (folded !== address && bits < MAPPED_BITS) return undefined
+  const kept = folded === address ? bits : bits - MAPPED_BITS
+  return blockText(folded, kept)
+}
+
+/** Four decimal parts without leading zeros, or IPv6 without a zone. */
+function exactAddress(text: string): IPv4 | IPv6 | undefined {
+  if (!text.includes(':'))
+    return ipaddr.IPv4.isValidFourPartDecimal(text) && !LEADING_ZERO.test(text) ? ipaddr.IPv4.parse(text) : undefined
+  return !text.includes('%') && ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text) : undefined
+}
+
+const LEADING_ZERO = /(^|\.)0\d/
+
+function fold(address: IPv4 | IPv6): IPv4 | IPv6 {
+  return address.kind() === 'ipv6' && (address as IPv6).isIPv4MappedAddress()
+    ? (address as IPv6).toIPv4Address()
+    : address
+}
+
+function blockText(address: IPv4 | IPv6, bits: number): string {
+  if (address.kind() === 'ipv4') {
+    return bits === IPV4_BITS
+      ? address.toString()
+      : `${ipaddr.IPv4.networkAddressFromCIDR(`${address}/${bits}`)}/${bits}`
+  }
+  return bits === IPV6_BITS ? address.toString() : `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${bits}`)}/${bits}`
+}

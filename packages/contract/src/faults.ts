@@ -51,7 +51,7 @@ export function withoutNulls(schema: TSchema, value: unknown): unknown {
 }
 
 /** The path of a member. Names that are no plain names are quoted, and cut: they come from outside. */
-export function memberPath(parent: string, member: string): string {
+function memberPath(parent: string, member: string): string {
   if (!/^[A-Za-z_$][\w$]{0,63}$/.test(member))
     return `${parent}[${JSON.stringify([...member.slice(0, 128)].slice(0, 64).join(''))}]`
   return parent === '' ? member : `${parent}.${member}`

@@ -1,5 +1,6 @@
 import type { Static, TObject } from 'typebox'
 import { balanceAnswer, balanceRequest, healthAnswer, healthRequest } from './accounts.ts'
+import { type FailureCode, failureCodes } from './codes.ts'
 import { orderAnswer, orderRequest, queryAnswer, queryRequest } from './orders.ts'
 import { packageListAnswer, packageListRequest } from './packages.ts'
 import { profileListAnswer, profileListRequest } from './profiles.ts'
@@ -33,12 +34,14 @@ export const operations = {
     'Debits the balance and orders. Idempotent on `transactionId`, for ever: a repeat answers the first order, with the header `Idempotent-Replayed: true`. A retry takes a new RT-RequestID and the same `transactionId`.',
     orderRequest,
     orderAnswer,
+    ['200005', '200006', '200007', '200011', '200012', '200014', '310241', '310244'],
   ),
   'esim/query': operation(
     'What became of an order?',
     'One order with its lines, its eSIMs and the history of its state.',
     queryRequest,
     queryAnswer,
+    ['200013'],
   ),
   'esim/profile/list': operation(
     'List eSIMs',
@@ -51,6 +54,7 @@ export const operations = {
     'Members that are absent stay as they are, so `{}` reads the setting. A URL must answer a CHECK_HEALTH event first.',
     webhookSetRequest,
     webhookSetAnswer,
+    ['400101', '400102'],
   ),
 } as const
 
@@ -64,6 +68,16 @@ export function isOperationName(value: string): value is OperationName {
   return Object.hasOwn(operations, value)
 }
 
-function operation<Q extends TObject, A extends TObject>(summary: string, description: string, request: Q, answer: A) {
-  return { summary, description, request, answer }
+/** Codes that any operation may answer: those of transport, admission and parameters. */
+export const commonCodes = failureCodes.filter((code) => /^(0000|0001|1010)/.test(code))
+
+/** `codes` are the failures that this operation has beyond the common ones. */
+function operation<Q extends TObject, A extends TObject>(
+  summary: string,
+  description: string,
+  request: Q,
+  answer: A,
+  codes: readonly FailureCode[] = [],
+) {
+  return { summary, description, request, answer, codes }
 }

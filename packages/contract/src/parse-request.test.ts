@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { Check } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
 import { isCode } from './codes.ts'
+import { faultsOf } from './faults.ts'
 import { type OperationName, operationNames, operations } from './operations.ts'
 import { parseRequest } from './parse-request.ts'
 
@@ -257,6 +258,7 @@ describe('whatever comes in', () => {
         const first = parseRequest(operation, value)
         if (!first.ok) return
         expect(Check(operations[operation].request, first.value)).toBe(true)
+        expect(faultsOf(operations[operation].request, first.value)).toEqual([])
         expect(parseRequest(operation, first.value)).toEqual(first)
       }),
       { numRuns: 3000 },

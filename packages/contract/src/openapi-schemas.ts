@@ -1,0 +1,107 @@
+import type { TSchema } from 'typebox'
+import { codes, failureCodes } from './codes.ts'
+import { events } from './events.ts'
+import { type OperationName, operationNames, operations } from './operations.ts'
+import { orderLine } from './orders.ts'
+import { locationNetwork, packageOffSale, packageOnSale } from './packages.ts'
+import { profile } from './profiles.ts'
+
+/** A node of the document. */
+export type Json = { [member: string]: unknown }
+
+/** The schemas of the contract by the names that they have in the document. */
+export function namedSchemas(): Map<TSchema, string> {
+  const named = new Map<TSchema, string>([
+    [profile, 'Profile'],
+    [packageOnSale, 'PackageOnSale'],
+    [packageOffSale, 'PackageOffSale'],
+    [locationNetwork, 'LocationNetwork'],
+    [orderLine, 'OrderLine'],
+  ])
+  for (const name of operationNames) {
+    named.set(operations[name].request, `${schemaName(name)}Request`)
+    named.set(operations[name].answer, `${schemaName(name)}Answer`)
+  }
+  for (const [type, { body }] of Object.entries(events)) named.set(body, `${pascal(type)}Event`)
+  return named
+}
+
+/** `components.schemas`: every named schema once, those within it by reference, and a failure for each code. */
+export function componentSchemas(): Json {
+  const named = namedSchemas()
+  const schemas: Json = {}
+  for (const [schema, name] of named) schemas[name] = expand(schema, named)
+  schemas.FaultDetail = FAULT_DETAIL
+  for (const code of failureCodes) schemas[failureName(code)] = failureSchema(code, named)
+  return schemas
+}
+
+export function reference(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** `esim/profile/list` → `EsimProfileList`. */
+export function schemaName(name: OperationName): string {
+  return pascal(name)
+}
+
+/** `PARAMETER_MISSING` → `ParameterMissing`. */
+export function failureName(code: keyof typeof codes): string {
+  return pascal(codes[code].name)
+}
+
+const FAULT_DETAIL = {
+  type: 'object',
+  required: ['field', 'reason'],
+  properties: {
+    field: { type: 'string', description: 'Path of the member, or name of the header.' },
+    reason: { type: 'string', description: 'What to do about it.' },
+  },
+}
+
+function failureSchema(code: keyof typeof codes, named: Map<TSchema, string>): Json {
+  const { cure, data } = codes[code]
+  const extra = expand(data, named)
+  return {
+    type: 'object',
+    description: cure,
+    required: ['code', 'message', 'data'],
+    properties: {
+      code: { type: 'string', const: code },
+      message: { type: 'string', description: 'What to do next. For people: programs decide by `code`.' },
+      data: {
+        type: 'object',
+        required: ['requestId', 'details', ...((extra.required as string[] | undefined) ?? [])],
+        properties: {
+          requestId: { type: 'string', description: 'The RT-RequestID, or one of the gateway when it was not usable.' },
+          details: { type: 'array', items: reference('FaultDetail') },
+          ...(extra.properties as Json),
+        },
+      },
+    },
+  }
+}
+
+/** A schema as plain JSON, with named schemas inside it replaced by references, and enumerations with their type. */
+function expand(node: unknown, named: Map<TSchema, string>): Json {
+  const copy = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(copy)
+    if (typeof value !== 'object' || value === null) return value
+    const name = named.get(value)
+    return name && value !== node ? reference(name) : copyMembers(value as Json)
+  }
+  const copyMembers = (value: Json): Json => {
+    const copied = Object.fromEntries(Object.entries(value).map(([member, part]) => [member, copy(part)]))
+    const [first] = Array.isArray(value.enum) ? value.enum : []
+    return first === undefined ? copied : { type: typeof first === 'number' ? 'integer' : 'string', ...copied }
+  }
+  return copyMembers(node as Json)
+}
+
+function pascal(name: string): string {
+  return name
+    .toLowerCase()
+    .split(/[/_]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
+}

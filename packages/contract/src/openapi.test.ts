@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs'
+import { validate } from '@scalar/openapi-parser'
+import { Check } from 'typebox/value'
+import { describe, expect, test } from 'vitest'
+import { codes, type FailureCode, failureCodes } from './codes.ts'
+import { events } from './events.ts'
+import { answerExamples, eventExamples, failureExamples, requestExamples } from './examples.ts'
+import { openApiDocument } from './openapi.ts'
+import { operationNames, operations } from './operations.ts'
+import { parseRequest } from './parse-request.ts'
+
+const document = JSON.parse(JSON.stringify(openApiDocument()))
+
+test('docs/openapi.json is what the contract says now (npm run openapi writes it anew)', () => {
+  const committed = readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8')
+  expect(committed).toBe(`${JSON.stringify(openApiDocument(), null, 2)}\n`)
+})
+
+test('the document fits the schema of OpenAPI 3.1 and all its references lead somewhere', async () => {
+  const result = await validate(structuredClone(document))
+  expect(result.errors ?? []).toEqual([])
+  expect(result.version).toBe('3.1')
+  const references = [...JSON.stringify(document).matchAll(/"(#\/[^"]+)"/g)].map((match) => match[1] ?? '')
+  expect(references.length).toBeGreaterThan(100)
+  for (const reference of references) expect(resolve(reference), reference).toBeTypeOf('object')
+})
+
+test('the validator refuses a broken document', async () => {
+  const broken = structuredClone(document)
+  delete broken.components.responses.Failure400.description
+  expect((await validate(broken)).valid).toBe(false)
+})
+
+test.each(operationNames)(
+  '%s answers every failure that it may have, under its HTTP status, with an example',
+  (name) => {
+    const { responses, requestBody, parameters } = document.paths[`/open-api/v1/${name}`].post
+    expect(requestBody.required).toBe(true)
+    expect(parameters).toHaveLength(2)
+    const common = failureCodes.filter((code) => Number(code) < 200_000)
+    const answered: string[] = []
+    for (const [status, answer] of Object.entries<{ $ref?: string }>(responses)) {
+      if (status === '200') continue
+      const { content } = answer.$ref ? resolve(answer.$ref) : answer
+      for (const [code, example] of Object.entries<{ value: { code: string } }>(content['application/json'].examples)) {
+        expect(String(codes[code as FailureCode].http)).toBe(status)
+        expect(example.value.code).toBe(code)
+        answered.push(code)
+      }
+    }
+    expect(answered.sort()).toEqual([...common, ...operations[name].codes].sort())
+  },
+)
+
+test('every code of the table is answered by some operation', () => {
+  const own = operationNames.flatMap((name) => [...operations[name].codes])
+  const common = failureCodes.filter((code) => Number(code) < 200_000)
+  expect([...common, ...own].sort()).toEqual(failureCodes)
+})
+
+describe('examples fit their schemas', () => {
+  test.each(operationNames)('%s', (name) => {
+    expect(parseRequest(name, requestExamples[name])).toEqual({ ok: true, value: requestExamples[name] })
+    expect(Check(operations[name].answer, answerExamples[name])).toBe(true)
+  })
+  test.each(Object.keys(events) as (keyof typeof events)[])('%s', (type) => {
+    expect(Check(events[type].body, eventExamples[type])).toBe(true)
+  })
+  test.each(failureCodes)('%s', (code) => {
+    expect(Check(codes[code].data, failureExamples[code]?.data ?? {})).toBe(true)
+  })
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: a JSON document is walked
+function resolve(reference: string): any {
+  return reference
+    .slice(2)
+    .split('/')
+    .reduce((node, member) => node?.[member.replaceAll('~1', '/').replaceAll('~0', '~')], document)
+}

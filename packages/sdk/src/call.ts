@@ -1,0 +1,112 @@
+import { type Answer, attempt, type Wire } from './attempt.ts'
+import { DealerEsimError, type ErrorParts } from './error.ts'
+import { LONGEST_WAIT_MS, pause, retryAfter, waitBefore, worthRepeating } from './retry.ts'
+
+export interface Caller extends Wire {
+  baseUrl: string
+  timeout_ms: number
+  retries: number
+  random: () => number
+}
+
+export interface CallOptions {
+  /** For one attempt. */
+  timeout_ms?: number | undefined
+  /** Attempts after the first. */
+  retries?: number | undefined
+  /** Ends the call, its waits included. */
+  signal?: AbortSignal | undefined
+}
+
+export interface CallResult {
+  data: Record<string, unknown>
+  requestId: string
+  httpStatus: number
+  headers: Headers
+  attempts: number
+}
+
+/** One operation, repeated as far as that is worth it. Resolves with the `data` of a success; throws DealerEsimError. */
+export async function call(
+  caller: Caller,
+  operation: string,
+  request: object,
+  options: CallOptions = {},
+): Promise<CallResult> {
+  const body = JSON.stringify(request)
+  const url = `${caller.baseUrl}/open-api/v1/${operation}`
+  const { signal } = options
+  const timeout_ms = options.timeout_ms ?? caller.timeout_ms
+  const most = 1 + (options.retries ?? caller.retries)
+  // Once an attempt's outcome is unknown it stays so until a success tells: a refusal says nothing of an earlier attempt.
+  let unknown = false
+  for (let made = 1; ; made++) {
+    const outcome = await attempt(caller, { operation, attempt: made, url, body, timeout_ms, signal }).then(
+      ({ requestId, answer }) => judge(caller, answer, requestId, made),
+      (error: DealerEsimError) => error,
+    )
+    if (!(outcome instanceof DealerEsimError)) return outcome
+    unknown ||= outcome.outcomeUnknown
+    const wait_ms = waitBefore(outcome, made, caller.random)
+    if (made < most && worthRepeating(outcome) && wait_ms <= LONGEST_WAIT_MS) {
+      await pause(wait_ms, signal)
+      continue
+    }
+    throw final(outcome, { attempts: made, outcomeUnknown: unknown, transactionId: transactionIdOf(request) })
+  }
+}
+
+function judge(caller: Caller, answer: Answer, requestId: string, attempts: number): CallResult | DealerEsimError {
+  const { envelope, status, headers } = answer
+  const retryAfter_s = retryAfter(answer, caller.now())
+  if (envelope === undefined) {
+    return new DealerEsimError({
+      code: 'ANSWER_UNREADABLE',
+      message: unreadable(status, headers),
+      requestId,
+      httpStatus: status,
+      retryAfter_s,
+      outcomeUnknown: status >= 500 || status === 0 || (status >= 200 && status < 300),
+    })
+  }
+  const { code, message, data } = envelope
+  if (code === '000000') return { data, requestId, httpStatus: status, headers, attempts }
+  return new DealerEsimError({
+    code,
+    message,
+    details: Array.isArray(data.details) ? data.details : [],
+    data,
+    requestId,
+    httpStatus: status,
+    retryAfter_s,
+    // 000002 says that nothing happened; 101006, that an earlier arrival of this request was or is being processed.
+    outcomeUnknown: (status >= 500 && code !== '000002') || code === '101006',
+  })
+}
+
+function unreadable(status: number, headers: Headers): string {
+  const location = headers.get('location')
+  if (location !== null) return `HTTP ${status} redirects to ${location}. Use that address as the base URL.`
+  const hint = 'Is the base URL that of a gateway, without /open-api/v1?'
+  return `HTTP ${status} with a body that is not an answer of Dealer eSIM Open API. ${hint}`
+}
+
+function final(error: DealerEsimError, more: Partial<ErrorParts>): DealerEsimError {
+  const { code, message, details, data, requestId, httpStatus, retryAfter_s, cause } = error
+  return new DealerEsimError({
+    code,
+    message,
+    details,
+    data,
+    requestId,
+    httpStatus,
+    retryAfter_s,
+    ...(cause === undefined ? {} : { cause }),
+    ...more,
+  })
+}
+
+function transactionIdOf(request: object): string | undefined {
+  const { transactionId } = request as { transactionId?: unknown }
+  return typeof transactionId === 'string' ? transactionId : undefined
+}

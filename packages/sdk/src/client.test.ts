@@ -1,0 +1,236 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { type FakeGateway, fakeGateway, ok, refusal, type Script } from '../test/fake-gateway.ts'
+import { DealerEsim, type DealerEsimOptions } from './client.ts'
+import { DealerEsimError } from './error.ts'
+
+let gateway: FakeGateway | undefined
+afterEach(() => gateway?.close())
+
+const LINES = [{ packageCode: 'JP_1_7', count: 1 }]
+const ORDER = { orderNo: 'O1', transactionId: 'T-1', orderStatus: 'PAID', amount: 45000, currencyCode: 'USD' }
+
+async function client(script: Script, options: Partial<DealerEsimOptions> = {}, prefix = '') {
+  gateway = await fakeGateway(script, prefix)
+  return new DealerEsim({ ...gateway, ...options })
+}
+
+async function failure(promise: Promise<unknown>): Promise<DealerEsimError> {
+  const error = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(error).toBeInstanceOf(DealerEsimError)
+  return error as DealerEsimError
+}
+
+describe('operations', () => {
+  test('each method posts to its operation and resolves with the data', async () => {
+    const esim = await client((operation) => ok({ operation }), {}, '/behind/a/proxy')
+    expect(await esim.health()).toEqual({ operation: 'health' })
+    expect(await esim.balance()).toEqual({ operation: 'account/balance' })
+    expect(await esim.packages({ locationCode: 'JP' })).toEqual({ operation: 'package/list' })
+    expect(await esim.order({ transactionId: 'T-1', packageInfoList: LINES })).toMatchObject({
+      operation: 'esim/order',
+    })
+    expect(await esim.query({ orderNo: 'O1' })).toEqual({ operation: 'esim/query' })
+    expect(await esim.profiles()).toEqual({ operation: 'esim/profile/list' })
+    expect(await esim.setWebhook({ callbackUrl: null })).toEqual({ operation: 'webhook/set' })
+    expect(gateway?.seen.map((each) => each.body)).toEqual([
+      {},
+      {},
+      { locationCode: 'JP' },
+      { transactionId: 'T-1', packageInfoList: LINES },
+      { orderNo: 'O1' },
+      {},
+      { callbackUrl: null },
+    ])
+  })
+
+  test('text outside ASCII verifies, because the signed bytes are the sent bytes', async () => {
+    const esim = await client(() => ok(ORDER))
+    await esim.order({ transactionId: 'T-1', packageInfoList: LINES, remark: 'für Zoë 🧳' })
+    expect(gateway?.seen[0]?.body.remark).toBe('für Zoë 🧳')
+  })
+
+  test('a replay is told from a first order', async () => {
+    const esim = await client((_operation, _body, arrival) =>
+      arrival === 1 ? ok(ORDER) : { ...ok(ORDER), headers: { 'Idempotent-Replayed': 'true' } },
+    )
+    const order = () => esim.order({ transactionId: 'T-1', packageInfoList: LINES })
+    expect((await order()).replayed).toBe(false)
+    expect((await order()).replayed).toBe(true)
+  })
+
+  test('a generated transactionId comes back in the answer, and in the error when there is none', async () => {
+    const esim = await client((_operation, body, arrival) =>
+      arrival === 1 ? ok({ ...ORDER, transactionId: body.transactionId }) : refusal(402, '200007'),
+    )
+    const order = () => esim.order({ packageInfoList: LINES }, { generateTransactionId: true })
+    const { transactionId } = await order()
+    expect(transactionId).toMatch(/^[0-9a-f-]{36}$/)
+    const error = await failure(order())
+    expect(error.transactionId).toBe(gateway?.seen[1]?.body.transactionId)
+    expect(error.transactionId).not.toBe(transactionId)
+  })
+
+  test('the iterators follow every page with the same filters', async () => {
+    const pages: Record<string, object> = {
+      none: { profileList: [{ iccid: '1' }, { iccid: '2' }], nextCursor: 'a' },
+      a: { profileList: [], nextCursor: 'b' },
+      b: { profileList: [{ iccid: '3' }], nextCursor: null },
+    }
+    const esim = await client((_operation, body) => ok(pages[String(body.cursor ?? 'none')] as object))
+    const found: string[] = []
+    for await (const profile of esim.eachProfile({ orderNo: 'O1' })) found.push(profile.iccid)
+    expect(found).toEqual(['1', '2', '3'])
+    expect(gateway?.seen.map((each) => each.body)).toEqual([
+      { orderNo: 'O1' },
+      { orderNo: 'O1', cursor: 'a' },
+      { orderNo: 'O1', cursor: 'b' },
+    ])
+  })
+
+  test('a cursor that repeats ends the iteration with an error instead of never', async () => {
+    const esim = await client(() => ok({ packageList: [{ packageCode: 'P' }], nextCursor: 'same' }))
+    const error = await failure(
+      (async () => {
+        for await (const _ of esim.eachPackage());
+      })(),
+    )
+    expect(error.code).toBe('ANSWER_UNREADABLE')
+    expect(gateway?.seen).toHaveLength(2)
+  })
+
+  test('an option that cannot work is refused when the client is made', () => {
+    const good = { baseUrl: 'https://esim.example.com/', appKey: 'demo_app_key', appSecret: 's' }
+    expect(() => new DealerEsim(good)).not.toThrow()
+    expect(() => new DealerEsim({ ...good, baseUrl: 'esim.example.com' })).toThrow(/baseUrl/)
+    expect(() => new DealerEsim({ ...good, baseUrl: 'https://e.example.com/open-api/v1' })).toThrow(/leave that away/)
+    expect(() => new DealerEsim({ ...good, appSecret: 's\n' })).toThrow(/line break/)
+    expect(() => new DealerEsim({ ...good, appKey: '' })).toThrow(/appKey is missing/)
+  })
+})
+
+describe('failures', () => {
+  test('a refusal becomes one error with everything that the answer said, and is not repeated', async () => {
+    const details = [{ field: 'packageInfoList[0].count', reason: 'at most 30' }]
+    const esim = await client(() => refusal(402, '200007', { details, shortfall: 5000, requestId: 'r' }))
+    const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
+    expect(error).toMatchObject({
+      name: 'DealerEsimError',
+      code: '200007',
+      httpStatus: 402,
+      message: 'refused with 200007',
+      details,
+      transactionId: 'T-1',
+      outcomeUnknown: false,
+      attempts: 1,
+    })
+    expect(error.requestId).toBe(gateway?.seen[0]?.requestId)
+    if (!error.is('200007')) throw new Error('it is')
+    expect(error.data.shortfall).toBe(5000)
+  })
+
+  test('a page that is no answer is named as such, with the address that a redirect points to', async () => {
+    const esim = await client(
+      (operation) =>
+        operation === 'health'
+          ? { status: 301, headers: { Location: 'https://elsewhere.example/' }, body: '' }
+          : { status: 404, headers: { 'Content-Type': 'text/html' }, body: '<h1>Not found</h1>' },
+      { retries: 0 },
+    )
+    const moved = await failure(esim.health())
+    expect(moved).toMatchObject({ code: 'ANSWER_UNREADABLE', httpStatus: 301 })
+    expect(moved.message).toContain('https://elsewhere.example/')
+    const lost = await failure(esim.balance())
+    expect(lost).toMatchObject({ code: 'ANSWER_UNREADABLE', httpStatus: 404, outcomeUnknown: false })
+  })
+
+  test('an answer that never comes ends in time, its outcome unknown', async () => {
+    const esim = await client(() => 'hang', { timeout_ms: 50, retries: 0 })
+    const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
+    expect(error).toMatchObject({ code: 'TIMED_OUT', outcomeUnknown: true, transactionId: 'T-1' })
+  })
+
+  test("the caller's signal ends a call and its waits", async () => {
+    const controller = new AbortController()
+    const esim = await client(() => {
+      controller.abort()
+      return 'hang'
+    })
+    expect(await failure(esim.health({ signal: controller.signal }))).toMatchObject({ code: 'ABORTED' })
+    const before = await failure(esim.health({ signal: controller.signal }))
+    expect(before).toMatchObject({ code: 'ABORTED', outcomeUnknown: false, attempts: 1 })
+  })
+
+  test('a gateway that does not run is said to be unreachable, and nothing happened', async () => {
+    const esim = await client(() => ok({}), { retries: 0 })
+    await gateway?.close()
+    const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
+    expect(error).toMatchObject({ code: 'NETWORK_FAULT', outcomeUnknown: false, httpStatus: undefined })
+    expect(error.message).toMatch(/ECONNREFUSED/)
+  })
+})
+
+describe('repeating', () => {
+  const twice = (first: ReturnType<Script>): Script => {
+    return (_operation, _body, arrival) => (arrival === 1 ? first : ok(ORDER))
+  }
+
+  test.each([
+    ['a broken connection', 'break' as const],
+    ['an internal error', refusal(500, '000001')],
+    ['a gateway that is starting', refusal(503, '000002', {}, { 'Retry-After': '0' })],
+    ['a proxy without its gateway', { status: 502, body: '<html>' }],
+    ['the rate limit', refusal(429, '101007', {}, { 'Retry-After': '0' })],
+    ['a request that something between repeated', refusal(409, '101006')],
+  ])('%s is tried again with a fresh RequestID and the same transactionId', async (_name, first) => {
+    const esim = await client(twice(first))
+    await esim.order({ transactionId: 'T-1', packageInfoList: LINES })
+    const [one, two] = gateway?.seen ?? []
+    expect(gateway?.seen).toHaveLength(2)
+    expect(two?.requestId).not.toBe(one?.requestId)
+    expect(two?.body).toEqual(one?.body)
+  })
+
+  test('it ends after the retries allowed, and says how often it tried', async () => {
+    const esim = await client(() => refusal(500, '000001'), { retries: 1 })
+    const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
+    expect(error).toMatchObject({ code: '000001', attempts: 2, outcomeUnknown: true })
+    expect(gateway?.seen).toHaveLength(2)
+  })
+
+  test('Retry-After is waited for', async () => {
+    const esim = await client(twice(refusal(429, '101007', {}, { 'Retry-After': '1' })))
+    const started = performance.now()
+    await esim.health()
+    expect(performance.now() - started).toBeGreaterThanOrEqual(990)
+  })
+
+  test('a Retry-After beyond a minute is left to the caller', async () => {
+    const esim = await client(() => refusal(503, '000002', {}, { 'Retry-After': '3600' }))
+    const error = await failure(esim.health())
+    expect(error).toMatchObject({ code: '000002', retryAfter_s: 3600, attempts: 1, outcomeUnknown: false })
+  })
+
+  test('a refusal after an attempt without an answer leaves the outcome unknown', async () => {
+    const esim = await client((_operation, _body, arrival) =>
+      arrival === 1 ? 'break' : refusal(402, '200007', { shortfall: 1 }),
+    )
+    const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
+    expect(error).toMatchObject({ code: '200007', outcomeUnknown: true, attempts: 2 })
+  })
+
+  test('every attempt is observed, with the text that was signed', async () => {
+    const observed: { attempt: number; stringToSign: string; status: number | undefined }[] = []
+    const esim = await client(twice('break'), {
+      observe: ({ attempt, stringToSign, answer }) => observed.push({ attempt, stringToSign, status: answer?.status }),
+    })
+    await esim.health()
+    expect(observed.map(({ attempt, status }) => [attempt, status])).toEqual([
+      [1, undefined],
+      [2, 200],
+    ])
+    expect(observed[1]?.stringToSign).toMatch(/^\d{13}[0-9a-f-]{36}fake_app_key\{\}$/)
+  })
+})

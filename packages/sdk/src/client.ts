@@ -1,0 +1,178 @@
+import type {
+  AnswerOf,
+  BalanceAnswer,
+  HealthAnswer,
+  OperationName,
+  OrderAnswer,
+  OrderRequest,
+  Package,
+  PackageListAnswer,
+  PackageListRequest,
+  Profile,
+  ProfileListAnswer,
+  ProfileListRequest,
+  QueryAnswer,
+  QueryRequest,
+  RequestOf,
+  WebhookSetAnswer,
+  WebhookSetRequest,
+} from '@dealer-esim/contract'
+import type { Exchange } from './attempt.ts'
+import { type Caller, type CallOptions, type CallResult, call } from './call.ts'
+import { eachRow } from './pages.ts'
+
+export interface DealerEsimOptions {
+  /** Where the gateway is, without `/open-api/v1`. */
+  baseUrl: string
+  appKey: string
+  appSecret: string
+  /** For each attempt, the whole answer read; 30 000 by default. */
+  timeout_ms?: number
+  /** Attempts after the first, where repeating is safe and may help; 3 by default, 0 for none. */
+  retries?: number
+  /** Another `fetch`: a proxy's, or a test's. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /** Sees every attempt: for logs. Bodies hold activation codes, so mind where they go. */
+  observe?: (exchange: Exchange) => void
+  /** Milliseconds since 1970, for machines whose clock is wrong. */
+  now?: () => number
+}
+
+/** An order's answer. */
+export interface Order extends OrderAnswer {
+  /** The transactionId had been ordered before: this is the first order's answer, and nothing was debited again. */
+  replayed: boolean
+}
+
+export type OrderCallOptions = CallOptions & {
+  /**
+   * Makes the transactionId when the request has none; it comes back in the answer and in `error.transactionId`.
+   * A program that may die between the call and the answer makes its own and stores it first.
+   */
+  generateTransactionId?: boolean
+}
+
+/**
+ * A dealer's client of one gateway. Every method signs, sends, repeats where that is safe, and resolves with the
+ * `data` of the answer; whatever fails throws a DealerEsimError.
+ */
+export class DealerEsim {
+  readonly #caller: Caller
+
+  constructor(options: DealerEsimOptions) {
+    this.#caller = {
+      baseUrl: checkBaseUrl(options.baseUrl),
+      appKey: checkText('appKey', options.appKey),
+      appSecret: checkText('appSecret', options.appSecret),
+      timeout_ms: options.timeout_ms ?? 30_000,
+      retries: options.retries ?? 3,
+      fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+      observe: options.observe,
+      now: options.now ?? Date.now,
+      newRequestId: () => crypto.randomUUID(),
+      random: Math.random,
+    }
+  }
+
+  /** Whose credentials are these, and is the gateway up? */
+  health(options?: CallOptions): Promise<HealthAnswer> {
+    return this.call('health', {}, options)
+  }
+
+  /** Money is in 1/10 000 of `currencyCode`: 45000 is 4.50. */
+  balance(options?: CallOptions): Promise<BalanceAnswer> {
+    return this.call('account/balance', {}, options)
+  }
+
+  /** One page of the packages that may be bought; `eachPackage` follows the pages. */
+  packages(request: PackageListRequest = {}, options?: CallOptions): Promise<PackageListAnswer> {
+    return this.call('package/list', request, options)
+  }
+
+  /** Every package that matches, page by page. */
+  eachPackage(request: Omit<PackageListRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<Package> {
+    return eachRow(async (cursor) => {
+      const page = await this.packages({ ...request, ...cursor }, options)
+      return { rows: page.packageList, nextCursor: page.nextCursor }
+    })
+  }
+
+  /**
+   * Buys eSIMs from the balance. The transactionId makes the order idempotent: repeating it, from any process and at
+   * any time, debits nothing again and answers the first order. The SDK's own retries keep it.
+   */
+  order(request: OrderRequest, options?: OrderCallOptions): Promise<Order>
+  order(
+    request: Omit<OrderRequest, 'transactionId'> & { transactionId?: string },
+    options: OrderCallOptions & { generateTransactionId: true },
+  ): Promise<Order>
+  async order(
+    request: Omit<OrderRequest, 'transactionId'> & { transactionId?: string },
+    options: OrderCallOptions = {},
+  ): Promise<Order> {
+    const { generateTransactionId, ...rest } = options
+    const transactionId = request.transactionId ?? (generateTransactionId ? newTransactionId() : undefined)
+    const result = await call(this.#caller, 'esim/order', { ...request, transactionId }, rest)
+    const replayed = result.headers.get('idempotent-replayed') === 'true'
+    return { ...(result.data as unknown as OrderAnswer), replayed }
+  }
+
+  /** What became of an order, by orderNo or transactionId. */
+  query(request: QueryRequest, options?: CallOptions): Promise<QueryAnswer> {
+    return this.call('esim/query', request, options)
+  }
+
+  /** One page of eSIMs, newest first; `eachProfile` follows the pages. */
+  profiles(request: ProfileListRequest = {}, options?: CallOptions): Promise<ProfileListAnswer> {
+    return this.call('esim/profile/list', request, options)
+  }
+
+  /** Every eSIM that matches, newest first, page by page. */
+  eachProfile(request: Omit<ProfileListRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<Profile> {
+    return eachRow(async (cursor) => {
+      const page = await this.profiles({ ...request, ...cursor }, options)
+      return { rows: page.profileList, nextCursor: page.nextCursor }
+    })
+  }
+
+  /** Chooses where events go. Absent members stay as they are, so `{}` reads the setting; a null URL removes it. */
+  setWebhook(request: WebhookSetRequest = {}, options?: CallOptions): Promise<WebhookSetAnswer> {
+    return this.call('webhook/set', request, options)
+  }
+
+  /** Any operation by its name. */
+  async call<N extends OperationName>(
+    operation: N,
+    request: RequestOf<N>,
+    options?: CallOptions,
+  ): Promise<AnswerOf<N>> {
+    return (await this.exchange(operation, request, options)).data as AnswerOf<N>
+  }
+
+  /** Like `call`, with the answer's requestId, headers and the number of attempts around its `data`. */
+  exchange(operation: string, request: object, options?: CallOptions): Promise<CallResult> {
+    return call(this.#caller, operation, request, options)
+  }
+}
+
+/** A transactionId that nobody has used: a UUID. */
+export function newTransactionId(): string {
+  return crypto.randomUUID()
+}
+
+function checkBaseUrl(text: unknown): string {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    throw new TypeError(`baseUrl must be an address such as https://esim.example.com, not ${JSON.stringify(text)}`)
+  }
+  if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not carry a user name or password')
+  const base = `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+  if (base.endsWith('/open-api/v1')) throw new TypeError('baseUrl must not end with /open-api/v1: leave that away')
+  return base
+}
+
+function checkText(name: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing`)
+  if (value !== value.trim()) throw new TypeError(`${name} begins or ends with a space or a line break: remove it`)
+  return value
+}

@@ -1,0 +1,132 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import Fastify from 'fastify'
+import { afterEach, describe, expect, test } from 'vitest'
+import { APP_SECRET, EVENT, signedEvent } from '../test/signed-event.ts'
+import { expressWebhook, fastifyWebhook, fetchWebhook, nodeWebhook } from './handlers.ts'
+import type { WebhookOptions } from './receive.ts'
+
+type Post = (body: string, headers: Record<string, string>) => Promise<{ status: number; text: string }>
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+})
+
+/** One suite for every kind of server: they are interchangeable. */
+const kinds: Record<string, (options: WebhookOptions) => Promise<Post>> = {
+  'node:http': async (options) => serve(createServer(nodeWebhook({ ...options, onError: () => undefined }))),
+  Express: async (options) => {
+    const app = express()
+    app.post('/esim-events', expressWebhook(options))
+    app.use(express.json())
+    app.use(quiet)
+    return serve(createServer(app as RequestListener))
+  },
+  'Express behind express.raw()': async (options) => {
+    const app = express()
+    app.post('/esim-events', express.raw({ type: '*/*' }), expressWebhook(options))
+    app.use(quiet)
+    return serve(createServer(app as RequestListener))
+  },
+  Fastify: async (options) => {
+    const app = Fastify()
+    app.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+    app.register(fastifyWebhook({ ...options, path: '/esim-events' }))
+    const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 })
+    cleanups.push(() => app.close())
+    return poster(baseUrl)
+  },
+  'an edge worker': async (options) => {
+    const handle = fetchWebhook({ ...options, onError: () => undefined })
+    return async (body, headers) => {
+      const response = await handle(
+        new Request('https://dealer.example/esim-events', { method: 'POST', body, headers }),
+      )
+      return { status: response.status, text: await response.text() }
+    }
+  },
+}
+
+for (const [kind, start] of Object.entries(kinds)) {
+  describe(kind, () => {
+    test('hands a genuine event over and acknowledges it', async () => {
+      const events: unknown[] = []
+      const post = await start({ appSecret: () => [APP_SECRET], onEvent: (event) => events.push(event) })
+      const { body, headers } = signedEvent()
+      expect(await post(body, headers)).toEqual({ status: 204, text: '' })
+      expect(events).toEqual([EVENT])
+    })
+
+    test('answers CHECK_HEALTH by itself', async () => {
+      const events: unknown[] = []
+      const post = await start({ appSecret: APP_SECRET, onEvent: (event) => events.push(event) })
+      const { body, headers } = signedEvent({ event: { ...EVENT, notifyType: 'CHECK_HEALTH', content: {} } })
+      expect((await post(body, headers)).status).toBe(204)
+      expect(events).toEqual([])
+    })
+
+    test('answers 401 to what is not genuine, says why, and hands nothing over', async () => {
+      const events: unknown[] = []
+      const refused: string[] = []
+      const post = await start({
+        appSecret: APP_SECRET,
+        onEvent: (event) => events.push(event),
+        onRefused: (error) => refused.push(error.code),
+      })
+      const { body, headers } = signedEvent({ standard: ['another'], request: 'another' })
+      const answer = await post(body, headers)
+      expect(answer.status).toBe(401)
+      expect(answer.text).toMatch(/another secret/)
+      expect([events, refused]).toEqual([[], ['EVENT_REFUSED']])
+    })
+
+    test('answers 500 when the event could not be stored, so that it is sent again', async () => {
+      const post = await start({
+        appSecret: APP_SECRET,
+        onEvent: () => Promise.reject(new Error('the database is away')),
+      })
+      const { body, headers } = signedEvent()
+      expect((await post(body, headers)).status).toBe(500)
+    })
+  })
+}
+
+test('Express with the raw body gone says where to mount the handler', async () => {
+  const app = express()
+  app.use(express.json())
+  app.post('/esim-events', expressWebhook({ appSecret: APP_SECRET, onEvent: () => undefined }))
+  app.use(quiet)
+  const { body, headers } = signedEvent()
+  const post = await serve(createServer(app as RequestListener))
+  const answer = await post(body, headers)
+  expect(answer).toMatchObject({ status: 500, text: expect.stringContaining('before express.json()') })
+})
+
+test('a call larger than any event is cut off', async () => {
+  const post = await serve(createServer(nodeWebhook({ appSecret: APP_SECRET, onEvent: () => undefined })))
+  const { headers } = signedEvent()
+  const outcome = await post('x'.repeat(3_000_000), headers).catch(() => ({ status: 413 }))
+  expect(outcome.status).toBe(413)
+})
+
+const quiet: express.ErrorRequestHandler = (error, _request, response, _next) => {
+  response.status(500).send(String(error))
+}
+
+async function serve(server: Server): Promise<Post> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  cleanups.push(() => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  return poster(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+}
+
+function poster(baseUrl: string): Post {
+  return async (body, headers) => {
+    const response = await fetch(`${baseUrl}/esim-events`, { method: 'POST', body, headers })
+    return { status: response.status, text: await response.text() }
+  }
+}

@@ -1,0 +1,108 @@
+import { readEventBody, receive, type WebhookAnswer, type WebhookOptions } from './receive.ts'
+
+/**
+ * Webhook calls in the four usual kinds of servers. The servers' types are described here by what is used of them, so
+ * that none of them has to be installed, and this file runs where they do not exist.
+ */
+
+interface IncomingCall extends AsyncIterable<Uint8Array> {
+  method?: string | undefined
+  headers: Record<string, string | string[] | undefined>
+}
+
+interface OutgoingAnswer {
+  statusCode: number
+  setHeader(name: string, value: string): unknown
+  end(text?: string): unknown
+}
+
+/** For `node:http`: `http.createServer(nodeWebhook({ appSecret, onEvent }))`. Also `onError` hears what onEvent threw. */
+export function nodeWebhook(options: WebhookOptions & { onError?: (error: unknown) => void }) {
+  return async (request: IncomingCall, response: OutgoingAnswer): Promise<void> => {
+    const answer = await receiveFrom(options, request)
+    if (answer.status === 500) (options.onError ?? console.error)(answer.failed)
+    send(response, answer)
+  }
+}
+
+/**
+ * For Express: `app.post('/esim-events', expressWebhook({ appSecret, onEvent }))`, before any `express.json()`, which
+ * would keep the raw bytes from us; `express.raw({ type: () => true })` ahead of it is fine. What onEvent throws goes
+ * to `next`.
+ */
+export function expressWebhook(options: WebhookOptions) {
+  return async (
+    request: IncomingCall & { body?: unknown },
+    response: OutgoingAnswer,
+    next: (error?: unknown) => void,
+  ): Promise<void> => {
+    const { body } = request
+    if (body !== undefined && !(body instanceof Uint8Array) && typeof body !== 'string') {
+      return next(new TypeError('expressWebhook needs the raw body: mount it before express.json()'))
+    }
+    const answer = await (body === undefined
+      ? receiveFrom(options, request)
+      : receive(options, { method: request.method, headers: request.headers, body }))
+    if (answer.status === 500) return next(answer.failed)
+    send(response, answer)
+  }
+}
+
+interface FastifyLike {
+  removeAllContentTypeParsers(): unknown
+  addContentTypeParser(
+    type: string,
+    options: { parseAs: 'buffer' },
+    parser: (request: unknown, body: Uint8Array, done: (error: Error | null, body?: unknown) => void) => void,
+  ): unknown
+  post(
+    path: string,
+    handler: (
+      request: { method: string; headers: Record<string, string | string[] | undefined>; body: unknown },
+      reply: { code(status: number): { send(body?: unknown): unknown } },
+    ) => Promise<unknown>,
+  ): unknown
+}
+
+/** For Fastify: `app.register(fastifyWebhook({ path: '/esim-events', appSecret, onEvent }))`. */
+export function fastifyWebhook(options: WebhookOptions & { path: string }) {
+  return async (app: FastifyLike): Promise<void> => {
+    // Within this plugin only: the rest of the application keeps its JSON parser.
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+    app.post(options.path, async (request, reply) => {
+      const body = request.body instanceof Uint8Array ? request.body : new Uint8Array()
+      const answer = await receive(options, { method: request.method, headers: request.headers, body })
+      if (answer.status === 500) throw answer.failed
+      return reply.code(answer.status).send(answer.status === 204 ? undefined : answer.text)
+    })
+  }
+}
+
+/** For edge workers, Bun and Deno: a function from Request to Response. */
+export function fetchWebhook(options: WebhookOptions & { onError?: (error: unknown) => void }) {
+  return async (request: Request): Promise<Response> => {
+    const body = request.method === 'POST' ? await readEventBody(request.body) : undefined
+    const answer = await receive(options, { method: request.method, headers: request.headers, body })
+    if (answer.status === 500) (options.onError ?? console.error)(answer.failed)
+    return new Response(answer.status === 204 ? null : answer.text, { status: answer.status, headers: PLAIN })
+  }
+}
+
+const PLAIN = { 'Content-Type': 'text/plain; charset=utf-8' }
+
+async function receiveFrom(options: WebhookOptions, request: IncomingCall): Promise<WebhookAnswer> {
+  try {
+    const body = request.method === 'POST' ? await readEventBody(request) : undefined
+    return await receive(options, { method: request.method, headers: request.headers, body })
+  } catch (error) {
+    // The sender went away in the middle of its body.
+    return { status: 500, text: '', failed: error }
+  }
+}
+
+function send(response: OutgoingAnswer, answer: WebhookAnswer): void {
+  response.statusCode = answer.status
+  response.setHeader('Content-Type', PLAIN['Content-Type'])
+  response.end(answer.text)
+}

@@ -1,0 +1,51 @@
+import type { Answer } from './attempt.ts'
+import type { DealerEsimError } from './error.ts'
+
+/**
+ * Which failures are worth another attempt. Every operation can be repeated without harm: six only read or set a state,
+ * and `esim/order` is idempotent by its transactionId. Each attempt takes a fresh RequestID, because a RequestID is
+ * accepted once; the body, and with it the transactionId, stays.
+ *
+ *     no answer, or one that is not a gateway's      again
+ *     5xx, also a proxy's                            again
+ *     429                                            again, after Retry-After
+ *     101006, RequestID used                         again: something between repeated our request
+ *     every other refusal, and the caller's abort    not again: it would be refused again
+ */
+export function worthRepeating(error: DealerEsimError): boolean {
+  if (error.code === 'ABORTED') return false
+  if (error.httpStatus === undefined) return error.code === 'NETWORK_FAULT' || error.code === 'TIMED_OUT'
+  return error.httpStatus >= 500 || error.httpStatus === 429 || error.code === '101006'
+}
+
+export const FIRST_WAIT_MS = 500
+export const LONGEST_WAIT_MS = 60_000
+
+/** The wait before the next attempt: doubling, half of it by chance, and never shorter than the gateway asked for. */
+export function waitBefore(error: DealerEsimError, attemptsMade: number, random: () => number): number {
+  const backoff_ms = Math.min(FIRST_WAIT_MS * 2 ** (attemptsMade - 1), LONGEST_WAIT_MS)
+  return Math.max(backoff_ms * (0.5 + random() / 2), (error.retryAfter_s ?? 0) * 1000)
+}
+
+/** The header Retry-After in seconds: a number, or a date. */
+export function retryAfter(answer: Answer, now_ms: number): number | undefined {
+  const text = answer.headers.get('retry-after')?.trim()
+  if (text === undefined || text === '') return undefined
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  const date_ms = Date.parse(text)
+  return Number.isNaN(date_ms) ? undefined : Math.max(0, Math.ceil((date_ms - now_ms) / 1000))
+}
+
+/** Resolves after the time, or at once when the signal is or becomes aborted. */
+export function pause(time_ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, time_ms)
+    signal?.addEventListener('abort', end)
+  })
+}

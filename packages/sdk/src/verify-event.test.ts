@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { APP_SECRET, EVENT, signedEvent } from '../test/signed-event.ts'
+import { DealerEsimError } from './error.ts'
+import { type ReceivedEvent, verifyEvent } from './verify-event.ts'
+
+const appSecret = APP_SECRET
+
+async function refusal(received: ReceivedEvent): Promise<string> {
+  const error = await verifyEvent(received).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(error).toBeInstanceOf(DealerEsimError)
+  expect((error as DealerEsimError).code).toBe('EVENT_REFUSED')
+  return (error as DealerEsimError).message
+}
+
+describe('a genuine event', () => {
+  test('verifies by both schemes together and by each alone', async () => {
+    for (const wanted of [{}, { standard: null }, { request: null }]) {
+      expect(await verifyEvent({ ...signedEvent(wanted), appSecret })).toEqual(EVENT)
+    }
+  })
+
+  test('verifies from bytes, from a Headers object, and with header names in any case', async () => {
+    const { headers, body } = signedEvent()
+    expect(await verifyEvent({ headers: new Headers(headers), body: Buffer.from(body), appSecret })).toEqual(EVENT)
+    const shouted = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
+    expect(await verifyEvent({ headers: shouted, body, appSecret })).toEqual(EVENT)
+  })
+
+  test('verifies in a grace period whichever of the two secrets the receiver knows', async () => {
+    // The gateway signs (b) with both, and (a) still with the old one.
+    const event = signedEvent({ standard: ['the-new-secret', 'the-old-secret'], request: 'the-old-secret' })
+    for (const known of ['the-new-secret', 'the-old-secret']) {
+      expect(await verifyEvent({ ...event, appSecret: known })).toEqual(EVENT)
+    }
+    expect(await verifyEvent({ ...signedEvent(), appSecret: ['another', APP_SECRET] })).toEqual(EVENT)
+  })
+
+  test('of a kind that this version does not know is handed on', async () => {
+    const event = { ...EVENT, notifyType: 'SOMETHING_NEW' }
+    expect(await verifyEvent({ ...signedEvent({ event }), appSecret })).toEqual(event)
+  })
+})
+
+describe('refused is', () => {
+  test('an event signed with another secret', async () => {
+    expect(await refusal({ ...signedEvent(), appSecret: 'another' })).toMatch(/another secret/)
+  })
+
+  test('a body that changed by one byte', async () => {
+    const { headers, body } = signedEvent()
+    expect(await refusal({ headers, body: `${body} `, appSecret })).toMatch(/changed after it arrived/)
+  })
+
+  test('an event sent more than five minutes ago, or ahead', async () => {
+    for (const away_ms of [-301_000, 302_000]) {
+      const event = signedEvent({ now_ms: Date.now() + away_ms })
+      expect(await refusal({ ...event, appSecret })).toMatch(/clock/)
+    }
+    const old = signedEvent({ now_ms: 1_700_000_000_000 })
+    expect(await verifyEvent({ ...old, appSecret, now: () => 1_700_000_000_000 })).toEqual(EVENT)
+  })
+
+  test('a call without any signature', async () => {
+    const { headers, body } = signedEvent({ standard: null, request: null })
+    expect(await refusal({ headers, body, appSecret })).toMatch(/Missing: webhook-id/)
+  })
+
+  test('a signed request that is no event', async () => {
+    expect(await refusal({ ...signedEvent({ event: { transactionId: 'T-1' } }), appSecret })).toMatch(/not an event/)
+  })
+})
+
+test('a body that was parsed already is told from a forged one', async () => {
+  const { headers } = signedEvent()
+  await expect(verifyEvent({ headers, body: EVENT as unknown as string, appSecret })).rejects.toThrow(/raw bytes/)
+})
+
+test('no secret verifies nothing, and says so', async () => {
+  await expect(verifyEvent({ ...signedEvent(), appSecret: '' })).rejects.toThrow(/appSecret is missing/)
+})

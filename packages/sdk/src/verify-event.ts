@@ -1,0 +1,108 @@
+import {
+  CLOCK_WINDOW_MS,
+  checkRequestHeaders,
+  EVENT_HEADERS,
+  EVENT_TOLERANCE_S,
+  type EventRefusal,
+  type FaultDetail,
+  type IncomingHeaders,
+  type Notification,
+  REQUEST_HEADERS,
+  verifyRequest,
+  verifyEvent as verifyStandardWebhook,
+} from '@dealer-esim/contract'
+import { DealerEsimError } from './error.ts'
+
+/** Headers in any form that servers hand them out; names in any case. */
+export type HeadersGiven = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+
+export interface ReceivedEvent {
+  /** The AppSecret, or the new and the old one while a reset's grace period runs. */
+  appSecret: string | readonly string[]
+  headers: HeadersGiven
+  /** The bytes as they arrived. A body that was parsed and written again does not verify. */
+  body: Uint8Array | string
+  /** Milliseconds since 1970. */
+  now?: () => number
+}
+
+/**
+ * The event, when it is genuine and at most five minutes old. It is signed twice, by the Standard Webhooks headers and
+ * by the request scheme; one that verifies is enough, because in a grace period the second may still use the old
+ * secret. Throws a DealerEsimError `EVENT_REFUSED` that says which check failed. Events repeat and overtake each
+ * other: drop a `notifyId` that you have seen, and per order keep the highest `sequence`.
+ */
+export async function verifyEvent(received: ReceivedEvent): Promise<Notification> {
+  const { body } = received
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    throw new TypeError('body must be the raw bytes or text of the request, taken before any JSON parser')
+  }
+  const secrets = typeof received.appSecret === 'string' ? [received.appSecret] : received.appSecret
+  if (!secrets.some((secret) => secret !== '')) throw new TypeError('appSecret is missing')
+  const headers = lowerCased(received.headers)
+  const now_ms = (received.now ?? Date.now)()
+  const faults: FaultDetail[] = []
+  for (const check of [checkStandardWebhook, checkRequestScheme]) {
+    const fault = await check(secrets, headers, body, now_ms)
+    if (fault === undefined) return parse(body)
+    faults.push(fault)
+  }
+  throw refused(faults)
+}
+
+type Check = (
+  secrets: readonly string[],
+  headers: IncomingHeaders,
+  body: Uint8Array | string,
+  now_ms: number,
+) => Promise<FaultDetail | undefined>
+
+const MISMATCH =
+  'It is signed with another secret, or the body was changed after it arrived. Verify the raw bytes, with the AppSecret as the console shows it.'
+
+const REASONS: Record<EventRefusal, string> = {
+  HEADER_MISSING: `Missing: ${Object.values(EVENT_HEADERS).join(', ')} come with every event.`,
+  HEADER_MALFORMED: 'Malformed: the Standard Webhooks headers do not have their form.',
+  EXPIRED: `Sent more than ${EVENT_TOLERANCE_S} s before or after this machine's time. Set its clock; an old event is no proof.`,
+  MISMATCH,
+}
+
+const checkStandardWebhook: Check = async (secrets, headers, body, now_ms) => {
+  const verdict = await verifyStandardWebhook(secrets, headers, body, now_ms / 1000)
+  return verdict.ok ? undefined : { field: EVENT_HEADERS.signature, reason: REASONS[verdict.reason] }
+}
+
+const checkRequestScheme: Check = async (secrets, headers, body, now_ms) => {
+  const checked = checkRequestHeaders(headers)
+  if (!checked.ok) return checked.details[0] ?? { field: REQUEST_HEADERS.signature, reason: 'Malformed.' }
+  if (Math.abs(now_ms - Number(checked.headers.timestamp)) > CLOCK_WINDOW_MS) {
+    return { field: REQUEST_HEADERS.timestamp, reason: REASONS.EXPIRED }
+  }
+  const secret = await verifyRequest(secrets, checked.headers, body)
+  return secret === undefined ? { field: REQUEST_HEADERS.signature, reason: MISMATCH } : undefined
+}
+
+/** What was signed by the gateway is well formed; newer gateways may add members and kinds of events. */
+function parse(body: Uint8Array | string): Notification {
+  let value: unknown
+  try {
+    value = JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body))
+  } catch {
+    value = undefined
+  }
+  const { notifyId, notifyType, content } = (value ?? {}) as Partial<Record<string, unknown>>
+  if (typeof notifyId !== 'string' || typeof notifyType !== 'string' || typeof content !== 'object') {
+    throw refused([{ field: 'body', reason: 'It is signed, but it is not an event.' }])
+  }
+  return value as Notification
+}
+
+function refused(details: FaultDetail[]): DealerEsimError {
+  const told = details.map(({ field, reason }) => `${field}: ${reason}`).join(' ')
+  return new DealerEsimError({ code: 'EVENT_REFUSED', message: `Not a genuine event. ${told}`, details })
+}
+
+function lowerCased(headers: HeadersGiven): IncomingHeaders {
+  const entries = headers instanceof Headers ? [...headers.entries()] : Object.entries(headers)
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]))
+}

@@ -1,0 +1,51 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+
+export const APP_SECRET = 'tEsT-sEcReT_0123456789'
+export const APP_KEY = 'fake_app_key'
+
+export const EVENT = {
+  notifyId: '0190a000-0000-7000-8000-000000000001',
+  notifyType: 'ORDER_PAID',
+  eventGenerateTime: '2026-11-20T13:28:09.000Z',
+  content: { orderNo: 'O1', transactionId: 'T-1', orderStatus: 'PAID', sequence: 1 },
+} as const
+
+interface Signed {
+  headers: Record<string, string>
+  body: string
+}
+
+interface Wanted {
+  event?: object
+  /** Of the Standard Webhooks headers; several in a grace period. Null leaves the headers out. */
+  standard?: string[] | null
+  /** Of the request scheme. Null leaves the headers out. */
+  request?: string | null
+  now_ms?: number
+}
+
+/** An event as a gateway posts it, signed by `standardwebhooks` and node:crypto, not by the code under test. */
+export function signedEvent(wanted: Wanted = {}): Signed {
+  const { event = EVENT, standard = [APP_SECRET], request = APP_SECRET, now_ms = Date.now() } = wanted
+  const body = JSON.stringify(event)
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  if (standard !== null) {
+    const id = 'notifyId' in event ? String(event.notifyId) : EVENT.notifyId
+    const at = new Date(now_ms)
+    headers['webhook-id'] = id
+    headers['webhook-timestamp'] = String(Math.floor(now_ms / 1000))
+    headers['webhook-signature'] = standard
+      .map((secret) => new Webhook(Buffer.from(secret).toString('base64')).sign(id, at, body))
+      .join(' ')
+  }
+  if (request !== null) {
+    const requestId = randomUUID()
+    const base = `${now_ms}${requestId}${APP_KEY}${body}`
+    headers['rt-timestamp'] = String(now_ms)
+    headers['rt-requestid'] = requestId
+    headers['rt-accesscode'] = APP_KEY
+    headers['x-signature'] = createHmac('sha256', request).update(base).digest('hex')
+  }
+  return { headers, body }
+}

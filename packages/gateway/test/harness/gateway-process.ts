@@ -14,6 +14,9 @@ export interface GatewayOptions {
   /** Absent: a fresh one, removed with the gateway. */
   dataDir?: string
   role?: 'api' | 'worker' | 'all'
+  /** Another bundle than this checkout's, and another user to run as: for tests of the start itself. */
+  main?: string
+  user?: { uid: number; gid: number }
   /** Beside PORT=0 and METRICS_PORT=0. Nothing of the test's own environment but PATH, HOME and TMPDIR is passed on. */
   env?: Record<string, string>
 }
@@ -60,18 +63,23 @@ export async function stopGateways(): Promise<void> {
 
 /** Starts a gateway without waiting for it, for tests of the start itself. */
 export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
-  build()
+  buildGateway()
   const dataDir = options.dataDir ?? temporaryDataDir()
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
   const child = spawn(
     process.execPath,
-    ['--enable-source-maps', join(packageRoot(), 'dist/main.js'), ...(options.role ? ['--role', options.role] : [])],
+    [
+      '--enable-source-maps',
+      options.main ?? join(packageRoot(), 'dist/main.js'),
+      ...(options.role ? ['--role', options.role] : []),
+    ],
     {
       env: {
         ...{ PATH, HOME, TMPDIR, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0' },
         ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}),
         ...options.env,
       },
+      ...options.user,
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   )
@@ -117,7 +125,7 @@ function isReady(line: LogLine): boolean {
 }
 
 /** The bundle that `npm start` runs, made anew where the sources have outrun it. */
-function build(): void {
+export function buildGateway(): void {
   if (built) return
   execFileSync(process.execPath, [join(packageRoot(), '../../scripts/build.mjs'), 'gateway'], { stdio: 'pipe' })
   built = true

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { StartRefused } from '../start-refused.ts'
-import type { Account } from './account.ts'
+import { type Account, canEnter } from './account.ts'
 
 export interface Binaries {
   postgres: string
@@ -23,7 +23,7 @@ export function serverBinaries(account: Account, dataDir: string): Binaries {
   const first = refusal(inPlace, account)
   if (!first) return inPlace
   for (const folder of copyFolders(native, dataDir)) {
-    const copy = copyTo(folder, native, version)
+    const copy = copyTo(folder, native, version, account)
     if (copy && !refusal(binariesIn(copy, version), account)) return binariesIn(copy, version)
   }
   throw new StartRefused(
@@ -72,10 +72,10 @@ function copyFolders(native: string, dataDir: string): string[] {
 }
 
 /** @returns the copy, or undefined where this folder cannot be used */
-function copyTo(folder: string, native: string, version: string): string | undefined {
+function copyTo(folder: string, native: string, version: string, account: Account): string | undefined {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o755 })
-    if (!isOursAlone(folder)) return undefined
+    if (!isOursAlone(folder) || !canEnter(account, folder)) return undefined
     const target = join(folder, `postgres-${version}`)
     if (existsSync(target)) return isOursAlone(target) ? target : undefined
     const draft = `${target}.${process.pid}`

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 import { clusterDirectory, connectionUrl, readPassword } from './cluster.ts'
@@ -9,7 +9,8 @@ import { startEmbeddedPostgres } from './start.ts'
 
 /** The database of the gateway that runs on this DATA_DIR, or `undefined` where none runs or it is not ready. */
 export function readRunningPostgres(dataDirPath: string): { url: string; gatewayPid: number } | undefined {
-  const dataDir = resolve(dataDirPath)
+  if (!existsSync(dataDirPath)) return undefined
+  const dataDir = realpathSync(dataDirPath)
   const holder = holderOf(dataDir)
   const server = readPostmasterPid(clusterDirectory(dataDir))
   if (!holder || !server?.ready || !isPostgresIn(server.pid, clusterDirectory(dataDir))) return undefined

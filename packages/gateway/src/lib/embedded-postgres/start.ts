@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../log.ts'
@@ -66,7 +66,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 function makeDataDir(path: string): string {
   const dataDir = resolve(path)
   mkdirSync(dataDir, { recursive: true, mode: process.getuid!() === 0 ? 0o711 : 0o700 })
-  return dataDir
+  // The kernel tells where a process works by the real path: symbolic links on the way would hide an orphan from us.
+  return realpathSync(dataDir)
 }
 
 /** Below the ports that systems hand out for outgoing connections, so that ours is still free after a crash. */

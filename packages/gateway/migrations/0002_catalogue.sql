@@ -8,7 +8,7 @@
 create table coverages (
   coverage_id text primary key,
   location_codes text[] not null, -- ISO 3166-1 alpha-2, and !RG or !GL
-  location_networks jsonb not null -- the contract's locationNetworkList
+  location_networks json not null -- the contract's locationNetworkList
 );
 
 create table packages (
@@ -20,7 +20,7 @@ create table packages (
   volume bigint check (volume between 1 and 9007199254740991), -- bytes; per day when DAILY
   duration integer not null check (duration between 1 and 3650),
   duration_unit text not null check (duration_unit = 'DAY'),
-  unused_valid_time integer not null check (unused_valid_time between 1 and 3650),
+  unused_valid_time integer not null check (unused_valid_time between 0 and 3650),
   activation_policy text not null check (activation_policy in ('ON_INSTALL', 'ON_FIRST_NETWORK', 'ON_PURCHASE')),
   ekyc_required boolean not null,
   coverage_id text not null references coverages,

@@ -1,33 +1,213 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadedCatalogue } from '../src/catalogue/catalogue.ts'
-import { connect } from '../src/lib/db.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { operations } from '@dealer-esim/contract'
+import { Check } from 'typebox/value'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createGroup, setGroupPlan, setTenantGroup, setTenantPlan } from '../src/catalogue/assignments.ts'
+import type { Buyer, Snapshot } from '../src/catalogue/catalogue.ts'
+import { createPlan, removePlanRule, setPlanRule } from '../src/catalogue/plans.ts'
+import { setListPrices, setOwnPrice } from '../src/catalogue/prices.ts'
+import { setOnSale } from '../src/catalogue/put.ts'
+import { openShelf, type TestShelf } from './harness/shelf.ts'
 
-let database: TestDatabase
-let db: ReturnType<typeof connect>
+let shelf: TestShelf
+beforeAll(async () => {
+  shelf = await openShelf()
+})
+afterAll(() => shelf.close())
+
+/** What a catalogue that followed every change says, and one that loads everything now: they must agree. */
+async function now(): Promise<Snapshot> {
+  following ??= shelf.freshCatalogue()
+  const followed = await following.latest()
+  const fresh = await shelf.freshCatalogue().latest()
+  expect(followed.version).toBe(fresh.version)
+  for (const buyer of [retail, gold, grouped, special, euro]) {
+    for (const request of [{}, { updatedSince: new Date(0).toISOString() }]) {
+      const { asOf, ...answer } = followed.list(buyer, request)
+      expect(fresh.list(buyer, request)).toMatchObject(answer)
+      expect(Check(operations['package/list'].answer, { asOf, ...answer })).toBe(true)
+    }
+  }
+  return followed
+}
+let following: ReturnType<TestShelf['freshCatalogue']> | undefined
+
+const prices = (snapshot: Snapshot, buyer: Buyer, request = {}) =>
+  Object.fromEntries(
+    snapshot
+      .list(buyer, request)
+      .packageList.map((item) => [item.packageCode, item.status === 'ON_SALE' ? item.price : 'OFF_SALE']),
+  )
+
+const offered = (snapshot: Snapshot, buyer: Buyer, code: string) => {
+  const offer = snapshot.offer(buyer, code)
+  return typeof offer === 'string' ? offer : offer.price
+}
+
+let retail: Buyer
+let gold: Buyer
+let grouped: Buyer
+let special: Buyer
+let euro: Buyer
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 2, applicationName: 'test' })
-})
-afterAll(async () => {
-  await db.close()
-  await database.drop()
+  retail = await shelf.addTenant('USD')
+  gold = await shelf.addTenant('USD')
+  grouped = await shelf.addTenant('USD')
+  special = await shelf.addTenant('USD')
+  euro = await shelf.addTenant('EUR')
+  await shelf.put(
+    {
+      packageCode: 'A',
+      prices: [
+        { currencyCode: 'USD', price: 45_000 },
+        { currencyCode: 'EUR', price: 41_005 },
+      ],
+    },
+    { packageCode: 'B', price: 100_000, currencyCode: 'USD', retailPrice: 150_000 },
+    { packageCode: 'C', price: 12_345, currencyCode: 'USD' },
+    { packageCode: 'NOBODY' },
+    { packageCode: 'NEVER', status: 'OFF_SALE', price: 1, currencyCode: 'USD' },
+  )
 })
 
-test('a package is offered and listed once its version is asked for', async () => {
-  const catalogue = loadedCatalogue({ db, linkKey: Buffer.alloc(32), databaseClock: { now: () => Date.now() } })
-  const buyer = { tenantId: '00000000-0000-7000-8000-000000000001', currencyCode: 'USD' }
-  expect((await catalogue.latest()).offer(buyer, 'JP_1_7')).toBe('310241')
-  await db.query({ text: `insert into coverages values ('c', '{JP}', '[]')` })
-  await db.query({
-    text: `insert into packages values ('JP_1_7', 'japan', 'Japan', null, 'TOTAL', 1073741824, 7, 'DAY', 180,
-           'ON_INSTALL', false, 'c', null, null, 0, false, true, true, now(), now(), now(), now() + interval '1 second')`,
+describe('each tenant pays its own price', () => {
+  beforeAll(async () => {
+    await createPlan(shelf.change, 'GOLD')
+    await setPlanRule(shelf.change, { planName: 'GOLD', packageCode: null }, { percent: -100_000n })
+    await setPlanRule(shelf.change, { planName: 'GOLD', packageCode: 'B' }, { price: 70_000n, currencyCode: 'USD' })
+    await createPlan(shelf.change, 'PARTNERS')
+    await setPlanRule(shelf.change, { planName: 'PARTNERS', packageCode: null }, { percent: -200_000n })
+    await setPlanRule(shelf.change, { planName: 'PARTNERS', packageCode: 'C' }, { price: 9_999n, currencyCode: 'EUR' })
+    await createGroup(shelf.change, 'NORTH')
+    await setGroupPlan(shelf.change, 'NORTH', 'PARTNERS')
+    await setTenantPlan(shelf.change, gold.tenantId, 'GOLD')
+    await setTenantGroup(shelf.change, gold.tenantId, 'NORTH')
+    await setTenantGroup(shelf.change, grouped.tenantId, 'NORTH')
+    await setTenantGroup(shelf.change, euro.tenantId, 'NORTH')
+    await setTenantPlan(shelf.change, special.tenantId, 'GOLD')
+    await setOwnPrice(shelf.change, { tenantId: special.tenantId, packageCode: 'A', price: 1n })
   })
-  await db.query({ text: `insert into package_suppliers values ('JP_1_7', 0, 'sandbox', 'JP_1_7', 5000, 'USD')` })
-  await db.query({ text: `insert into list_prices values ('JP_1_7', 'USD', 45000, null, false, now())` })
-  await db.query({ text: `update catalogue_version set version = version + 1, changed_at = now()` })
-  const snapshot = await catalogue.latest()
-  expect(snapshot.offer(buyer, 'JP_1_7')).toMatchObject({ price: 45000n, packageName: 'Japan' })
-  expect(snapshot.list(buyer, {}).packageList.map((item) => item.packageCode)).toEqual(['JP_1_7'])
+
+  test('in its list and in its offers: own, plan, group, list; percent rounded half up; in its currency', async () => {
+    const snapshot = await now()
+    const expected = new Map<Buyer, Record<string, number>>([
+      [retail, { A: 45_000, B: 100_000, C: 12_345 }],
+      [gold, { A: 40_500, B: 70_000, C: 11_111 }], // 12 345 less ten percent is 11 110.5
+      [grouped, { A: 36_000, B: 80_000, C: 9_876 }],
+      [special, { A: 1, B: 70_000, C: 11_111 }],
+      [euro, { A: 32_804, C: 9_999 }],
+    ])
+    for (const [buyer, wanted] of expected) {
+      expect(prices(snapshot, buyer)).toEqual(wanted)
+      for (const [code, price] of Object.entries(wanted)) expect(offered(snapshot, buyer, code)).toBe(BigInt(price))
+    }
+  })
+
+  test('what has no price in the currency does not exist for the tenant, what is off sale is off sale', async () => {
+    const snapshot = await now()
+    expect(offered(snapshot, euro, 'B')).toBe('310241')
+    expect(offered(snapshot, retail, 'NOBODY')).toBe('310241')
+    expect(offered(snapshot, retail, 'NO_SUCH')).toBe('310241')
+    expect(offered(snapshot, retail, 'NEVER')).toBe('310244')
+  })
+})
+
+describe('the change feed', () => {
+  const since = (snapshot: Snapshot) => ({ updatedSince: snapshot.list(retail, {}).asOf })
+
+  test('reports a changed list price to whoever pays by it, and to nobody else', async () => {
+    const request = since(await now())
+    await setListPrices(shelf.change, [{ packageCode: 'A', currencyCode: 'EUR', price: 50_000n }])
+    const snapshot = await now()
+    expect(prices(snapshot, euro, request)).toEqual({ A: 40_000 })
+    for (const buyer of [retail, gold, grouped, special]) expect(prices(snapshot, buyer, request)).toEqual({})
+  })
+
+  test('reports a changed rule of a plan to its tenants', async () => {
+    const request = since(await now())
+    await setPlanRule(shelf.change, { planName: 'GOLD', packageCode: 'B' }, { price: 69_000n, currencyCode: 'USD' })
+    const snapshot = await now()
+    expect(prices(snapshot, gold, request)).toEqual({ B: 69_000 })
+    expect(prices(snapshot, special, request)).toEqual({ B: 69_000 })
+    for (const buyer of [retail, grouped, euro]) expect(prices(snapshot, buyer, request)).toEqual({})
+  })
+
+  test('reports an own price given and taken', async () => {
+    const request = since(await now())
+    await setOwnPrice(shelf.change, { tenantId: retail.tenantId, packageCode: 'C', price: 11n })
+    expect(prices(await now(), retail, request)).toEqual({ C: 11 })
+    const later = since(await now())
+    await setOwnPrice(shelf.change, { tenantId: retail.tenantId, packageCode: 'C', price: null })
+    expect(prices(await now(), retail, later)).toEqual({ C: 12_345 })
+    expect(prices(await now(), gold, request)).toEqual({})
+  })
+
+  test('reports a plan that a tenant gets, and one that it loses with the packages that only the plan priced', async () => {
+    const request = since(await now())
+    await setTenantGroup(shelf.change, euro.tenantId, null)
+    const snapshot = await now()
+    expect(prices(snapshot, euro)).toEqual({ A: 50_000 })
+    expect(prices(snapshot, euro, request)).toEqual({ A: 50_000, C: 'OFF_SALE' })
+    await setTenantGroup(shelf.change, euro.tenantId, 'NORTH')
+    expect(prices(await now(), euro, request)).toEqual({ A: 40_000, C: 9_999 })
+  })
+
+  test('tells of a package that leaves by the switch or by its price, once to each who could buy it', async () => {
+    const request = since(await now())
+    expect(await setOnSale(shelf.change, { packageCodes: ['A'] }, false)).toEqual(['A'])
+    await removePlanRule(shelf.change, { planName: 'PARTNERS', packageCode: 'C' }, 'EUR')
+    await setListPrices(shelf.change, [{ packageCode: 'B', currencyCode: 'USD', price: null }])
+    const snapshot = await now()
+    expect(prices(snapshot, retail, request)).toEqual({ A: 'OFF_SALE', B: 'OFF_SALE' })
+    expect(prices(snapshot, gold, request)).toEqual({ A: 'OFF_SALE', B: 69_000 }) // its list price was looked at
+    expect(prices(snapshot, euro, request)).toEqual({ A: 'OFF_SALE', C: 'OFF_SALE' }) // B never was in EUR
+    expect(prices(snapshot, retail, since(snapshot))).toEqual({})
+    expect(offered(snapshot, retail, 'A')).toBe('310244')
+    expect(offered(snapshot, retail, 'B')).toBe('310241')
+    const left = snapshot.list(retail, request).packageList.find((item) => item.packageCode === 'A')
+    expect(Object.keys(left!)).toEqual(['packageCode', 'status', 'lastUpdateTime'])
+  })
+
+  test('never mentions what the tenant could never buy', async () => {
+    const request = since(await now())
+    await shelf.put({ packageCode: 'NOBODY', name: 'Renamed' }, { packageCode: 'NEVER', status: 'OFF_SALE', name: 'X' })
+    expect(prices(await now(), retail, request)).toEqual({})
+    expect(prices(await now(), retail, { updatedSince: new Date(0).toISOString() })).not.toHaveProperty('NOBODY')
+  })
+
+  test('a change that changes nothing makes no version', async () => {
+    const { version } = await now()
+    await shelf.put({ packageCode: 'NOBODY', name: 'Renamed' })
+    await setTenantPlan(shelf.change, gold.tenantId, 'GOLD')
+    expect((await now()).version).toBe(version)
+  })
+
+  test('is without a gap for who polls while others change', async () => {
+    const buyer = await shelf.addTenant('USD')
+    const poller = shelf.freshCatalogue()
+    const known: Record<string, unknown> = prices(await poller.latest(), buyer)
+    let { asOf } = (await poller.latest()).list(buyer, {})
+    let writing = true
+    const writers = [1, 2, 3].map(async (writer) => {
+      for (let round = 0; round < 15; round++) {
+        const packageCode = `W${writer}_${round % 4}`
+        await shelf.put({ packageCode, price: writer * 1000 + round, currencyCode: 'USD' })
+        if (round % 5 === 4) await setOnSale(shelf.change, { packageCodes: [packageCode] }, false)
+      }
+    })
+    const done = Promise.all(writers).then(() => {
+      writing = false
+    })
+    for (let last = false; !last; ) {
+      last = !writing
+      const answer = (await poller.latest()).list(buyer, { updatedSince: asOf, pageSize: 500 })
+      asOf = answer.asOf
+      for (const item of answer.packageList) {
+        if (item.status === 'ON_SALE') known[item.packageCode] = item.price
+        else delete known[item.packageCode]
+      }
+    }
+    await done
+    expect(known).toEqual(prices(await now(), buyer))
+  })
 })

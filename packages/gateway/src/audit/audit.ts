@@ -19,23 +19,17 @@ export interface AuditEntry {
 
 /** Records a change in the transaction that makes it. Never hand it a secret: entries are shown and exported. */
 export function audit(tx: Tx, ids: Ids, entry: AuditEntry): void {
-  tx.send({
-    text: `insert into audit_log (tenant_id, audit_id, actor, action, subject, before, after, address)
-           values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    values: [
-      entry.tenantId ?? NIL_TENANT,
-      ids.uuid(),
-      entry.actor,
-      entry.action,
-      entry.subject ?? null,
-      asJson(entry.before),
-      asJson(entry.after),
-      entry.address ?? null,
-    ],
-  })
+  auditAll(tx, ids, [entry])
 }
 
-function asJson(value: unknown): string | null {
-  if (value === undefined) return null
-  return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? member.toString() : member))
+/** As `audit`, for a change of many things at once. */
+export function auditAll(tx: Tx, ids: Ids, entries: readonly AuditEntry[]): void {
+  const rows = entries.map((entry) => ({ ...entry, tenantId: entry.tenantId ?? NIL_TENANT, auditId: ids.uuid() }))
+  tx.send({
+    text: `insert into audit_log (tenant_id, audit_id, actor, action, subject, before, after, address)
+           select "tenantId", "auditId", actor, action, subject, before, after, address
+           from json_to_recordset($1) as r ("tenantId" uuid, "auditId" uuid, actor text, action text, subject text,
+             before jsonb, after jsonb, address text)`,
+    values: [JSON.stringify(rows, (_, member) => (typeof member === 'bigint' ? member.toString() : member))],
+  })
 }

@@ -12,6 +12,7 @@ import type { CataloguePackage } from './package.ts'
 import type { PackageIndex } from './package-index.ts'
 import { lostPriceAt, type Quote, quote } from './price.ts'
 import type { Tariff } from './tariff.ts'
+import { LATE_COMMIT_MS } from './version.ts'
 
 /** What a list is made from. */
 export interface Shelf {
@@ -62,9 +63,6 @@ function after(shelf: Shelf, position: readonly (string | number)[]): number {
   const [createdAt, packageCode] = position as [number, string]
   return shelf.index.after(createdAt, packageCode)
 }
-
-/** A change stamps its rows at most this long before it commits (catalogue/change.ts keeps to it). */
-export const LATE_COMMIT_MS = 60_000
 
 /**
  * The next `updatedSince`. Everything up to this version is in the answer, and a later version carries a later time;

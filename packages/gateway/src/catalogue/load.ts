@@ -1,6 +1,7 @@
 import type { LocationNetwork } from '@dealer-esim/contract'
 import type { Db, Tx } from '../lib/db.ts'
-import type { CataloguePackage, Coverage, ListPrice, Route } from './package.ts'
+import { type Coverage, coverageOf } from './coverage.ts'
+import type { CataloguePackage, ListPrice, Route } from './package.ts'
 import type { Assignment, OwnPrice, PlanRuleRow } from './tariff.ts'
 
 /** What changed in the catalogue after a moment, read as of one version. */
@@ -104,9 +105,7 @@ async function loadCoverages(tx: Tx, coverageIds: readonly string[], coverages: 
     values: [missing],
   })
   for (const { coverageId, locationCodes, networks } of rows) {
-    const places = networks.flatMap((network) => [network.locationCode, network.locationName])
-    const searchText = [...new Set([...locationCodes, ...places])].join('\n').toLowerCase()
-    coverages.set(coverageId, { locationCodes, networks, searchText })
+    coverages.set(coverageId, coverageOf(locationCodes, networks))
   }
 }
 

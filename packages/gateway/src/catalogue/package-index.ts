@@ -1,4 +1,5 @@
 import { GLOBAL, REGIONAL } from '@dealer-esim/contract'
+import { EVERYWHERE, mentions, wordsOf } from './coverage.ts'
 import type { CataloguePackage } from './package.ts'
 
 /**
@@ -46,10 +47,7 @@ export class PackageIndex {
     return this.slugs.get(slug)
   }
 
-  /**
-   * A country: whatever works there, wider packages included. !RG: those that cover a region, !GL: the world.
-   * A package of the world that names no country covers every country.
-   */
+  /** What works in a country, or is of a kind: !RG, !GL (coverage.ts). */
   inPlace(locationCode: string): readonly number[] {
     this.places ??= indexPlaces(this.packages)
     const named = this.places.get(locationCode) ?? []
@@ -58,17 +56,14 @@ export class PackageIndex {
     return [...named, ...everywhere].sort((a, b) => a - b)
   }
 
-  /** Every word occurs in the name, the code, the slug or a place. */
   matching(keyword: string): readonly number[] {
-    const words = keyword.toLowerCase().split(/\s+/).filter(Boolean)
+    const words = wordsOf(keyword)
     const key = words.join(' ')
     const known = this.keywords.get(key)
     if (known) return known
     const found: number[] = []
     this.packages.forEach((item, position) => {
-      const text = `${item.packageCode}\n${item.slug}\n${item.name}`.toLowerCase()
-      const hit = words.every((word) => text.includes(word) || item.coverage.searchText.includes(word))
-      if (hit) found.push(position)
+      if (mentions(item, item.coverage, words)) found.push(position)
     })
     if (this.keywords.size >= KEYWORDS_KEPT) this.keywords.delete(this.keywords.keys().next().value!)
     this.keywords.set(key, found)
@@ -98,26 +93,14 @@ function newestFirst(a: SortKey, b: SortKey): number {
   return b.createdAt - a.createdAt || (a.packageCode > b.packageCode ? -1 : a.packageCode < b.packageCode ? 1 : 0)
 }
 
-/** Stands among the places for packages that work in every country. */
-const EVERYWHERE = '*'
-
 function indexPlaces(packages: readonly CataloguePackage[]): Map<string, number[]> {
   const places = new Map<string, number[]>()
   packages.forEach((item, position) => {
-    for (const place of placesOf(item.coverage.locationCodes)) {
+    for (const place of item.coverage.places) {
       const list = places.get(place)
       if (list) list.push(position)
       else places.set(place, [position])
     }
   })
-  return places
-}
-
-/** Several countries are a region, also where the operator has not marked them as one. */
-function placesOf(locationCodes: readonly string[]): Set<string> {
-  const places = new Set(locationCodes)
-  const countries = [...places].filter((code) => !code.startsWith('!'))
-  if (countries.length > 1 && !places.has(GLOBAL)) places.add(REGIONAL)
-  if (countries.length === 0 && places.has(GLOBAL)) places.add(EVERYWHERE)
   return places
 }

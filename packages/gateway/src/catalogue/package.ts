@@ -1,4 +1,5 @@
-import type { ActivationPolicy, DataType, DurationUnit, LocationNetwork, SmsStatus } from '@dealer-esim/contract'
+import type { ActivationPolicy, DataType, DurationUnit, SmsStatus } from '@dealer-esim/contract'
+import type { Coverage } from './coverage.ts'
 
 /** A package as the snapshot holds it. Times are ms since 1970. */
 export interface CataloguePackage {
@@ -27,14 +28,6 @@ export interface CataloguePackage {
   readonly updatedAt: number
   readonly prices: readonly ListPrice[]
   readonly routes: readonly Route[]
-}
-
-/** Shared by all packages that work in the same places. */
-export interface Coverage {
-  readonly locationCodes: readonly string[]
-  readonly networks: readonly LocationNetwork[]
-  /** Lower-case names of the places, for keyword search. */
-  readonly searchText: string
 }
 
 /** One per currency; a removed one tells the change feed when the price ended. */

@@ -1,0 +1,107 @@
+import { audit } from '../audit/audit.ts'
+import type { Db, Tx } from '../lib/db.ts'
+import type { Change } from './put.ts'
+import { checkName, mustExist, refused } from './refuse.ts'
+import { changeCatalogue } from './version.ts'
+
+/** A group of tenants that pay by one plan. */
+export async function createGroup(change: Change, groupName: string): Promise<void> {
+  checkName('groupName', groupName)
+  await changeCatalogue(change.db, async (tx) => {
+    const made = await tx.query({
+      text: 'insert into price_groups (group_name, created_at) values ($1, now()) on conflict do nothing returning group_name',
+      values: [groupName],
+    })
+    if (made.length === 0) throw refused('groupName', `There is a price group ${groupName} already.`)
+    audit(tx, change.ids, { tenantId: null, actor: change.actor, action: 'price_group.create', subject: groupName })
+  })
+}
+
+/** The plan that a tenant pays by; null: none of its own. It had at most one, which ends. */
+export async function setTenantPlan(change: Change, tenantId: string, planName: string | null): Promise<void> {
+  await assign(change, TENANT_PLAN, tenantId, planName)
+}
+
+/** The plan that the tenants of a group pay by, where they have none of their own. */
+export async function setGroupPlan(change: Change, groupName: string, planName: string | null): Promise<void> {
+  await assign(change, GROUP_PLAN, groupName, planName)
+}
+
+/** The group that a tenant is in; null: in none. */
+export async function setTenantGroup(change: Change, tenantId: string, groupName: string | null): Promise<void> {
+  await assign(change, TENANT_GROUP, tenantId, groupName)
+}
+
+interface Kind {
+  readonly table: string
+  readonly owner: { readonly kind: 'tenant' | 'group'; readonly column: string }
+  readonly target: { readonly kind: 'plan' | 'group'; readonly column: string; readonly member: string }
+  readonly action: string
+}
+
+const PLAN = { kind: 'plan', column: 'plan_name', member: 'planName' } as const
+const GROUP = { kind: 'group', column: 'group_name', member: 'groupName' } as const
+const TENANT = { kind: 'tenant', column: 'tenant_id' } as const
+const TENANT_PLAN: Kind = { table: 'tenant_price_plans', owner: TENANT, target: PLAN, action: 'price_plan.assign' }
+const GROUP_PLAN: Kind = { table: 'price_group_plans', owner: GROUP, target: PLAN, action: 'price_plan.assign' }
+const TENANT_GROUP: Kind = { table: 'tenant_price_groups', owner: TENANT, target: GROUP, action: 'price_group.assign' }
+
+async function assign(change: Change, kind: Kind, owner: string, target: string | null): Promise<void> {
+  await changeCatalogue(change.db, async (tx, stamp) => {
+    await mustExist(tx, kind.owner.kind, owner)
+    if (target !== null) await mustExist(tx, kind.target.kind, target)
+    const before = await readTarget(tx, kind, owner)
+    if (before === target) return
+    const at = await stamp()
+    tx.send({
+      text: `update ${kind.table} set removed = true, updated_at = $2 where ${kind.owner.column} = $1 and not removed`,
+      values: [owner, at],
+    })
+    if (target !== null) {
+      tx.send({
+        text: `insert into ${kind.table} (${kind.owner.column}, ${kind.target.column}, removed, updated_at)
+               values ($1, $2, false, $3)
+               on conflict (${kind.owner.column}, ${kind.target.column})
+               do update set removed = false, updated_at = excluded.updated_at`,
+        values: [owner, target, at],
+      })
+    }
+    audit(tx, change.ids, {
+      tenantId: kind.owner.kind === 'tenant' ? owner : null,
+      actor: change.actor,
+      action: kind.action,
+      subject: owner,
+      before: { [kind.target.member]: before },
+      after: { [kind.target.member]: target },
+    })
+  })
+}
+
+async function readTarget(tx: Tx, kind: Kind, owner: string): Promise<string | null> {
+  const [row] = await tx.query<{ target: string }>({
+    text: `select ${kind.target.column} as target from ${kind.table} where ${kind.owner.column} = $1 and not removed`,
+    values: [owner],
+  })
+  return row?.target ?? null
+}
+
+export interface ShownGroup {
+  readonly groupName: string
+  readonly planName: string | null
+  readonly tenantIds: readonly string[]
+}
+
+/** Every group, or the one of that name, with its plan and its tenants. */
+export async function readGroups(db: Db, groupName?: string): Promise<ShownGroup[]> {
+  const groups = await db.query<ShownGroup>({
+    text: `select group_name as "groupName",
+             (select plan_name from price_group_plans p where p.group_name = g.group_name and not removed) as "planName",
+             array(select tenant_id::text from tenant_price_groups t
+                   where t.group_name = g.group_name and not removed order by 1) as "tenantIds"
+           from price_groups g where $1::text is null or group_name = $1 order by group_name`,
+    values: [groupName ?? null],
+  })
+  if (groupName !== undefined && groups.length === 0)
+    throw refused('groupName', `There is no price group ${groupName}.`)
+  return groups
+}

@@ -1,0 +1,125 @@
+import {
+  ACTIVATION_POLICIES,
+  DATA_TYPES,
+  DURATION_UNITS,
+  FORMS,
+  locationNetwork,
+  MONEY_MAX,
+  NAME_LENGTH_MAX,
+  PACKAGE_STATUSES,
+  SMS_STATUSES,
+} from '@dealer-esim/contract'
+import Type, { type Static, type TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+
+/** Routes are tried one after the other while a traveller waits. */
+export const SUPPLIERS_MAX = 10
+const CURRENCIES_MAX = 50
+const LOCATIONS_MAX = 300
+const OPERATORS_MAX = 50
+const DAYS_MAX = 3_650
+const TEXT_LENGTH_MAX = 2_000
+
+const CLOSED = { additionalProperties: false } as const
+const line = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: FORMS.line.pattern })
+const text = () => Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, pattern: FORMS.text.pattern })
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const money = () => Type.Integer({ minimum: 0, maximum: MONEY_MAX })
+const days = (minimum: number) => Type.Integer({ minimum, maximum: DAYS_MAX })
+export const PACKAGE_CODE_PATTERN = '^[A-Za-z0-9][A-Za-z0-9_.:-]*$'
+const packageCode = () => Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: PACKAGE_CODE_PATTERN })
+const currencyCode = () => Type.String({ pattern: '^[A-Z]{3}$' })
+
+const supplierDocument = Type.Object(
+  {
+    supplier: line(NAME_LENGTH_MAX),
+    productCode: line(128),
+    costPrice: nullable(money()),
+    costCurrency: nullable(currencyCode()),
+  },
+  CLOSED,
+)
+export type SupplierDocument = Static<typeof supplierDocument>
+
+const priceDocument = Type.Object(
+  { currencyCode: currencyCode(), price: money(), retailPrice: nullable(money()) },
+  CLOSED,
+)
+export type PriceDocument = Static<typeof priceDocument>
+
+/**
+ * A package as operators write and read it: the contract's members, its list price in each currency, its suppliers in
+ * the order in which they are tried. Money in 1/10 000, as on the wire.
+ */
+const packageDocument = Type.Object(
+  {
+    packageCode: packageCode(),
+    slug: line(NAME_LENGTH_MAX),
+    name: line(200),
+    description: nullable(text()),
+    status: Type.Enum(PACKAGE_STATUSES),
+    dataType: Type.Enum(DATA_TYPES),
+    volume: nullable(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+    duration: days(1),
+    durationUnit: Type.Enum(DURATION_UNITS),
+    unusedValidTime: days(0),
+    activationPolicy: Type.Enum(ACTIVATION_POLICIES),
+    ekycRequired: Type.Boolean(),
+    locationCodes: Type.Array(Type.String({ pattern: FORMS.locationCode.pattern }), {
+      minItems: 1,
+      maxItems: LOCATIONS_MAX,
+      uniqueItems: true,
+    }),
+    locationNetworkList: Type.Array(closedNetwork(), { maxItems: LOCATIONS_MAX }),
+    speed: nullable(line(100)),
+    fupPolicy: nullable(text()),
+    smsStatus: Type.Enum(SMS_STATUSES),
+    allowLoss: Type.Boolean(),
+    prices: Type.Array(priceDocument, { maxItems: CURRENCIES_MAX }),
+    suppliers: Type.Array(supplierDocument, { maxItems: SUPPLIERS_MAX }),
+  },
+  CLOSED,
+)
+export type PackageDocument = Static<typeof packageDocument>
+
+export const packageDocumentSchema: TSchema = packageDocument
+export const isPackageDocument = Compile(packageDocument)
+
+/** The contract's shape, with limits on what an operator may write. */
+function closedNetwork() {
+  const { locationCode, locationName } = locationNetwork.properties
+  const operator = Type.Object({ operatorName: line(100), networkType: line(20) }, CLOSED)
+  return Type.Object(
+    {
+      locationCode: { ...locationCode, pattern: '^[A-Z]{2}$' } as typeof locationCode,
+      locationName: {
+        ...locationName,
+        minLength: 1,
+        maxLength: 100,
+        pattern: FORMS.line.pattern,
+      } as typeof locationName,
+      operatorList: Type.Array(operator, { maxItems: OPERATORS_MAX }),
+    },
+    CLOSED,
+  )
+}
+
+/** What a dealer is shown of a package, prices apart; a change of these moves its lastUpdateTime. */
+export const VISIBLE_MEMBERS = [
+  'slug',
+  'name',
+  'description',
+  'status',
+  'dataType',
+  'volume',
+  'duration',
+  'durationUnit',
+  'unusedValidTime',
+  'activationPolicy',
+  'ekycRequired',
+  'locationCodes',
+  'locationNetworkList',
+  'speed',
+  'fupPolicy',
+  'smsStatus',
+] as const satisfies (keyof PackageDocument)[]

@@ -1,0 +1,57 @@
+import { audit } from '../audit/audit.ts'
+import { type Change, putPackages } from './put.ts'
+import { mustExist, refused } from './refuse.ts'
+import { changeCatalogue } from './version.ts'
+
+export interface ListPriceChange {
+  readonly packageCode: string
+  readonly currencyCode: string
+  /** In 1/10 000 of the currency; null removes the price. */
+  readonly price: bigint | null
+  /** undefined: stays as it is. */
+  readonly retailPrice?: bigint | null
+}
+
+/** Sets or removes list prices, all or nothing. */
+export async function setListPrices(change: Change, prices: readonly ListPriceChange[]): Promise<void> {
+  const byPackage = new Map<string, ListPriceChange[]>()
+  for (const price of prices) byPackage.set(price.packageCode, [...(byPackage.get(price.packageCode) ?? []), price])
+  const inputs = [...byPackage].map(([packageCode, own]) => ({ packageCode, prices: own.map(inputOf) }))
+  await putPackages(change, inputs, { mustExist: true })
+}
+
+function inputOf({ currencyCode, price, retailPrice }: ListPriceChange) {
+  const retail = retailPrice === undefined ? {} : { retailPrice: retailPrice === null ? null : Number(retailPrice) }
+  return { currencyCode, price: price === null ? null : Number(price), ...retail }
+}
+
+/** A tenant's own price of a package, in the tenant's currency; null: it pays by its plan, group or the list again. */
+export async function setOwnPrice(
+  change: Change,
+  own: { tenantId: string; packageCode: string; price: bigint | null },
+): Promise<void> {
+  const { tenantId, packageCode, price } = own
+  await changeCatalogue(change.db, async (tx, stamp) => {
+    await mustExist(tx, 'tenant', tenantId)
+    await mustExist(tx, 'package', packageCode)
+    const [row] = await tx.query<{ price: bigint; removed: boolean }>({
+      text: 'select price, removed from tenant_prices where tenant_id = $1 and package_code = $2',
+      values: [tenantId, packageCode],
+    })
+    const before = row && !row.removed ? row.price : null
+    if (before === price) {
+      if (price === null) throw refused('packageCode', `The tenant has no own price of ${packageCode}.`)
+      return
+    }
+    tx.send({
+      text: `insert into tenant_prices (tenant_id, package_code, price, removed, updated_at)
+             values ($1, $2, $3, $4, $5)
+             on conflict (tenant_id, package_code) do update
+             set price = excluded.price, removed = excluded.removed, updated_at = excluded.updated_at`,
+      values: [tenantId, packageCode, price ?? before, price === null, await stamp()],
+    })
+    const { actor } = change
+    const sides = { before: { price: before }, after: { price } }
+    audit(tx, change.ids, { tenantId, actor, action: 'price.set_own', subject: packageCode, ...sides })
+  })
+}

@@ -1,0 +1,114 @@
+import type { Fault } from '@dealer-esim/contract'
+import { type Actor, type AuditEntry, auditAll } from '../audit/audit.ts'
+import { ApiError } from '../lib/api-error.ts'
+import type { Db, Tx } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { differences, differingMembers, type PackageChange } from './difference.ts'
+import { mergePackage, type PackageInput } from './merge.ts'
+import { documentBatches, type PackageFilter, readDocuments } from './read.ts'
+import { refused } from './refuse.ts'
+import { changeCatalogue } from './version.ts'
+import { writePackages } from './write.ts'
+
+/** What a change of the catalogue needs, and who makes it. */
+export interface Change {
+  readonly db: Db
+  readonly ids: Ids
+  readonly actor: Actor
+}
+
+export interface PutResult {
+  readonly added: number
+  readonly changed: number
+  readonly unchanged: number
+}
+
+/**
+ * Adds packages or changes what the inputs name of them (merge.ts), all or nothing.
+ * @throws ApiError 000108 with a detail for every fault
+ */
+export async function putPackages(
+  change: Change,
+  inputs: readonly PackageInput[],
+  options: { mustExist?: boolean } = {},
+): Promise<PutResult> {
+  return changeCatalogue(change.db, async (tx, stamp) => {
+    const codes = inputs.map((input) => String(input.packageCode))
+    const existing = await readDocuments(tx, codes)
+    const changes: PackageChange[] = []
+    for (const [i, input] of inputs.entries()) {
+      const before = existing.get(codes[i]!)
+      if (!before && options.mustExist) throw refused('packageCode', `There is no package ${codes[i]}.`)
+      const merged = mergePackage(before, input)
+      if ('faults' in merged) throw faulty(codes[i]!, merged.faults)
+      if (codes.indexOf(codes[i]!) < i) throw refused('packageCode', `${codes[i]} is there twice.`)
+      changes.push({ before, after: merged.document })
+    }
+    const owners = await slugOwners(tx, changes)
+    const taken = changes.find(({ after }) => (owners.get(after.slug) ?? after.packageCode) !== after.packageCode)
+    if (taken)
+      throw refused('slug', `${taken.after.slug} is the slug of ${owners.get(taken.after.slug)}: choose another.`)
+    return applyChanges(tx, change, stamp, changes)
+  })
+}
+
+/** Puts packages on sale or takes them off. @returns the codes of those that changed */
+export async function setOnSale(change: Change, filter: PackageFilter, onSale: boolean): Promise<string[]> {
+  const status = onSale ? 'ON_SALE' : 'OFF_SALE'
+  return changeCatalogue(change.db, async (tx, stamp) => {
+    const switched: string[] = []
+    for await (const documents of documentBatches(tx, filter)) {
+      const changes: PackageChange[] = []
+      for (const before of documents) {
+        if (before.status === status) continue
+        const merged = mergePackage(before, { status })
+        if ('faults' in merged) throw faulty(before.packageCode, merged.faults)
+        changes.push({ before, after: merged.document })
+        switched.push(before.packageCode)
+      }
+      await applyChanges(tx, change, stamp, changes)
+    }
+    return switched
+  })
+}
+
+/** Writes and audits those that differ. The caller has the catalogue's lock and has judged them. */
+export async function applyChanges(
+  tx: Tx,
+  change: Pick<Change, 'ids' | 'actor'>,
+  stamp: () => Promise<Date>,
+  changes: readonly PackageChange[],
+): Promise<PutResult> {
+  const differing = changes.filter((one) => differingMembers(one).length > 0)
+  if (differing.length > 0) {
+    writePackages(tx, differing, await stamp())
+    auditAll(
+      tx,
+      change.ids,
+      differing.map((one) => auditEntry(change.actor, one)),
+    )
+  }
+  const added = differing.filter(({ before }) => !before).length
+  return { added, changed: differing.length - added, unchanged: changes.length - differing.length }
+}
+
+/** Which package has each of the slugs that the changes want. */
+export async function slugOwners(tx: Tx, changes: readonly PackageChange[]): Promise<Map<string, string>> {
+  const wanted = changes.filter(({ before, after }) => before?.slug !== after.slug).map(({ after }) => after.slug)
+  if (wanted.length === 0) return new Map()
+  const rows = await tx.query<{ slug: string; packageCode: string }>({
+    text: 'select slug, package_code as "packageCode" from packages where slug = any ($1)',
+    values: [wanted],
+  })
+  return new Map(rows.map((row) => [row.slug, row.packageCode]))
+}
+
+function auditEntry(actor: Actor, change: PackageChange): AuditEntry {
+  const action = change.before ? 'package.change' : 'package.add'
+  return { tenantId: null, actor, action, subject: change.after.packageCode, ...differences(change) }
+}
+
+function faulty(packageCode: string, faults: readonly Fault[]): ApiError {
+  const details = faults.map(({ field, reason }) => ({ field, reason }))
+  return new ApiError('000108', { message: `Nothing was changed: ${packageCode} would not be valid.`, details })
+}

@@ -1,0 +1,105 @@
+import type { Statement, Tx } from '../lib/db.ts'
+import { coverageId } from './coverage.ts'
+import { differingMembers, differingPrices, type Member, type PackageChange } from './difference.ts'
+import { VISIBLE_MEMBERS } from './document.ts'
+
+/**
+ * Writes packages that differ, with their prices and suppliers, stamped with the time of the new catalogue version.
+ * The caller has the catalogue's lock and read `before` under it. A handful of statements, however many packages.
+ */
+export function writePackages(tx: Tx, changes: readonly PackageChange[], at: Date): void {
+  const rows = changes.map((change) => ({ change, members: new Set<Member>(differingMembers(change)) }))
+  const documents = changes.map(({ after }) => ({
+    ...after,
+    onSale: after.status === 'ON_SALE',
+    coverageId: coverageId(after.locationCodes, after.locationNetworkList),
+  }))
+  const coverages = new Map(documents.map((document) => [document.coverageId, document]))
+  tx.send(insertCoverages([...coverages.values()]))
+  tx.send(
+    upsertPackages(
+      documents.map((document, i) => ({
+        ...document,
+        locationCodes: undefined,
+        locationNetworkList: undefined,
+        visible: VISIBLE_MEMBERS.some((member) => rows[i]!.members.has(member)),
+      })),
+      at,
+    ),
+  )
+  const resupplied = changes.filter((_, i) => rows[i]!.members.has('suppliers')).map(({ after }) => after)
+  if (resupplied.length > 0) {
+    tx.send({
+      text: 'delete from package_suppliers where package_code = any ($1)',
+      values: [resupplied.map((document) => document.packageCode)],
+    })
+    tx.send(insertSuppliers(resupplied.flatMap(withPositions)))
+  }
+  const prices = changes.flatMap((change) =>
+    differingPrices(change).map((price) => ({ packageCode: change.after.packageCode, ...price })),
+  )
+  if (prices.length > 0) tx.send(upsertListPrices(prices, at))
+}
+
+function withPositions({ packageCode, suppliers }: PackageChange['after']) {
+  return suppliers.map((supplier, position) => ({ packageCode, position, ...supplier }))
+}
+
+function insertCoverages(rows: readonly object[]): Statement {
+  return {
+    text: `insert into coverages (coverage_id, location_codes, location_networks)
+           select "coverageId", "locationCodes", "locationNetworkList"
+           from json_to_recordset($1) as r ("coverageId" text, "locationCodes" text[], "locationNetworkList" json)
+           on conflict do nothing`,
+    values: [JSON.stringify(rows)],
+  }
+}
+
+function upsertPackages(rows: readonly object[], at: Date): Statement {
+  return {
+    text: `insert into packages as p (package_code, slug, name, description, data_type, volume, duration, duration_unit,
+             unused_valid_time, activation_policy, ekyc_required, coverage_id, speed, fup_policy, sms_status, allow_loss,
+             on_sale, ever_on_sale, sale_changed_at, created_at, updated_at, touched_at)
+           select "packageCode", slug, name, description, "dataType", volume, duration, "durationUnit",
+             "unusedValidTime", "activationPolicy", "ekycRequired", "coverageId", speed, "fupPolicy", "smsStatus",
+             "allowLoss", "onSale", "onSale", $2::timestamptz, $2,
+             case when visible then $2::timestamptz else '-infinity' end, $2
+           from json_to_recordset($1) as r ("packageCode" text, slug text, name text, description text, "dataType" text,
+             volume bigint, duration integer, "durationUnit" text, "unusedValidTime" integer, "activationPolicy" text,
+             "ekycRequired" boolean, "coverageId" text, speed text, "fupPolicy" text, "smsStatus" smallint,
+             "allowLoss" boolean, "onSale" boolean, visible boolean)
+           on conflict (package_code) do update set
+             slug = excluded.slug, name = excluded.name, description = excluded.description,
+             data_type = excluded.data_type, volume = excluded.volume, duration = excluded.duration,
+             duration_unit = excluded.duration_unit, unused_valid_time = excluded.unused_valid_time,
+             activation_policy = excluded.activation_policy, ekyc_required = excluded.ekyc_required,
+             coverage_id = excluded.coverage_id, speed = excluded.speed, fup_policy = excluded.fup_policy,
+             sms_status = excluded.sms_status, allow_loss = excluded.allow_loss, on_sale = excluded.on_sale,
+             ever_on_sale = p.ever_on_sale or excluded.on_sale,
+             sale_changed_at = case when p.on_sale = excluded.on_sale then p.sale_changed_at else $2 end,
+             updated_at = greatest(p.updated_at, excluded.updated_at), touched_at = $2`,
+    values: [JSON.stringify(rows), at],
+  }
+}
+
+function insertSuppliers(rows: readonly object[]): Statement {
+  return {
+    text: `insert into package_suppliers (package_code, position, supplier, product_code, cost_price, cost_currency)
+           select "packageCode", position, supplier, "productCode", "costPrice", "costCurrency"
+           from json_to_recordset($1) as r ("packageCode" text, position smallint, supplier text, "productCode" text,
+             "costPrice" bigint, "costCurrency" text)`,
+    values: [JSON.stringify(rows)],
+  }
+}
+
+function upsertListPrices(rows: readonly object[], at: Date): Statement {
+  return {
+    text: `insert into list_prices (package_code, currency_code, price, retail_price, removed, updated_at)
+           select "packageCode", "currencyCode", price, "retailPrice", removed, $2
+           from json_to_recordset($1) as r ("packageCode" text, "currencyCode" text, price bigint, "retailPrice" bigint,
+             removed boolean)
+           on conflict (package_code, currency_code) do update set
+             price = excluded.price, retail_price = excluded.retail_price, removed = excluded.removed, updated_at = $2`,
+    values: [JSON.stringify(rows), at],
+  }
+}

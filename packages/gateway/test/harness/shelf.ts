@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { type Catalogue, loadedCatalogue } from '../../src/catalogue/catalogue.ts'
+import { type Change, putPackages } from '../../src/catalogue/put.ts'
+import { connect, type Db } from '../../src/lib/db.ts'
+import { systemIds } from '../../src/lib/ids.ts'
+import { createTestDatabase } from './database.ts'
+
+/** A catalogue on a database of its own, and what tests of it do all the time. */
+export interface TestShelf {
+  readonly db: Db
+  readonly change: Change
+  /** A catalogue that has loaded nothing yet. */
+  freshCatalogue(): Catalogue
+  addTenant(currencyCode: string): Promise<{ tenantId: string; currencyCode: string }>
+  put(...packages: Record<string, unknown>[]): Promise<unknown>
+  close(): Promise<void>
+}
+
+export async function openShelf(): Promise<TestShelf> {
+  const database = await createTestDatabase()
+  const db = connect({ url: database.url, poolSize: 4, applicationName: 'test' })
+  const linkKey = randomBytes(32)
+  const change: Change = { db, ids: systemIds, actor: 'cli:tester' }
+  return {
+    db,
+    change,
+    freshCatalogue: () => loadedCatalogue({ db, linkKey, databaseClock: { now: () => Date.now() } }),
+    async addTenant(currencyCode) {
+      const tenantId = systemIds.uuid()
+      await db.query({
+        text: 'insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, $2, $3)',
+        values: [tenantId, `key_${tenantId}`, currencyCode],
+      })
+      return { tenantId, currencyCode }
+    },
+    put: (...packages) => putPackages(change, packages.map(packageInput)),
+    async close() {
+      await db.close()
+      await database.drop()
+    },
+  }
+}
+
+/** A package in Japan that the members given make different. */
+export function packageInput(members: Record<string, unknown>): Record<string, unknown> {
+  const packageCode = String(members.packageCode ?? 'JP_1_7')
+  return {
+    packageCode,
+    name: `Japan ${packageCode}`,
+    dataType: 'TOTAL',
+    volume: 1_073_741_824,
+    duration: 7,
+    locationCodes: ['JP'],
+    suppliers: [{ supplier: 'sandbox', productCode: packageCode }],
+    ...members,
+  }
+}

@@ -1,9 +1,17 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+// Where CI collects what every run counted, whichever command started it.
+const reportDir = process.env.TEST_REPORT_DIR
+const report = reportDir && join(reportDir, `${process.pid}.json`)
 
 export default defineConfig({
   test: {
+    reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
+    // System tests start gateways and databases of their own: more at once than cores only makes them wait for each other.
+    maxWorkers: 2,
     projects: [
-      { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['packages/*/src/**/*.test.{ts,tsx}'] } },
       {
         test: {
           name: 'system',

@@ -2,21 +2,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import { connect } from '../packages/gateway/src/lib/db.ts'
 import { startEmbeddedPostgres } from '../packages/gateway/src/lib/embedded-postgres/index.ts'
 import { silentLog } from '../packages/gateway/src/lib/log.ts'
 import { migrate } from '../packages/gateway/src/lib/migrate.ts'
 import { packageRoot } from '../packages/gateway/src/lib/package-root.ts'
-import { schemaText } from './schema-text.ts'
+import { schemaText } from '../packages/gateway/test/harness/schema-text.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-schema-'))
 const server = await startEmbeddedPostgres({ dataDir, log: silentLog, purpose: 'command', fsync: false })
 try {
   await migrate({ databaseUrl: server.url, log: silentLog })
-  const client = new pg.Client({ connectionString: server.url })
-  await client.connect()
-  writeFileSync(join(packageRoot(), 'schema.sql'), await schemaText(client))
-  await client.end()
+  const db = connect({ url: server.url, poolSize: 1, applicationName: 'schema' })
+  writeFileSync(join(packageRoot(), 'schema.sql'), await schemaText(db))
+  await db.close()
 } finally {
   await server.stop()
   rmSync(dataDir, { recursive: true, force: true })

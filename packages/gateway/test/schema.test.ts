@@ -1,21 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { schemaText } from '../../../scripts/schema-text.ts'
+import { connect } from '../src/lib/db.ts'
 import { packageRoot } from '../src/lib/package-root.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { schemaText } from './harness/schema-text.ts'
 
 let database: TestDatabase
-let client: pg.Client
+let db: ReturnType<typeof connect>
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  client = new pg.Client({ connectionString: database.url })
-  await client.connect()
+  db = connect({ url: database.url, poolSize: 1, applicationName: 'test' })
 })
 afterAll(async () => {
-  await client.end()
+  await db.close()
   await database.drop()
 })
 
@@ -50,11 +49,12 @@ const UNIQUE_ACROSS_TENANTS: Record<string, string> = {
 
 describe('the schema', () => {
   it('is the one that is committed (npm run schema writes it)', async () => {
-    expect(await schemaText(client)).toBe(readFileSync(join(packageRoot(), 'schema.sql'), 'utf8'))
+    expect(await schemaText(db)).toBe(readFileSync(join(packageRoot(), 'schema.sql'), 'utf8'))
   })
 
   it('has tenant_id first in every primary, unique and foreign key of a table that belongs to tenants', async () => {
-    const { rows } = await client.query<{ table: string; name: string; kind: string; first: string }>(`
+    const rows = await db.query<{ table: string; name: string; kind: string; first: string }>({
+      text: `
       select c.relname as table, i.relname as name, 'unique' as kind, pg_get_indexdef(x.indexrelid, 1, true) as first
       from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class c on c.oid = x.indrelid
       where x.indisunique and c.relnamespace = 'public'::regnamespace and not c.relispartition
@@ -63,7 +63,8 @@ describe('the schema', () => {
       from pg_constraint k join pg_class c on c.oid = k.conrelid
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[1]
       where k.contype = 'f' and c.relnamespace = 'public'::regnamespace and not c.relispartition
-      order by 1, 2`)
+      order by 1, 2`,
+    })
     const tenantTables = (await tables()).filter((table) => !REFERENCE_TABLES[table])
     const wrong = rows.filter(
       (key) => tenantTables.includes(key.table) && key.first !== 'tenant_id' && !UNIQUE_ACROSS_TENANTS[key.name],
@@ -74,9 +75,10 @@ describe('the schema', () => {
   })
 
   it('has a primary key on every table', async () => {
-    const { rows } = await client.query(`
-      select c.relname from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
-        and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`)
+    const rows = await db.query({
+      text: `select c.relname from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+        and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`,
+    })
     expect(rows).toEqual([])
   })
 
@@ -87,9 +89,9 @@ describe('the schema', () => {
 })
 
 async function tables(): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `select c.relname as name from pg_class c
-     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
-  )
+  const rows = await db.query<{ name: string }>({
+    text: `select c.relname as name from pg_class c
+           where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
+  })
   return rows.map((row) => row.name)
 }

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { endWithUs } from '../../src/lib/embedded-postgres/end-with-us.ts'
 import { packageRoot } from '../../src/lib/package-root.ts'
 
-export type LogLine = Record<string, unknown> & { msg?: string }
+type LogLine = Record<string, unknown> & { msg?: string }
 
 export interface GatewayOptions {
   /** Absent: the gateway starts an embedded server of its own in its data directory. */
@@ -21,7 +21,7 @@ export interface GatewayOptions {
   env?: Record<string, string>
 }
 
-export interface Exit {
+interface Exit {
   code: number | null
   signal: NodeJS.Signals | null
 }

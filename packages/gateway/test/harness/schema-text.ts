@@ -1,11 +1,11 @@
-import type pg from 'pg'
+import type { Db } from '../../src/lib/db.ts'
 
 /**
  * The schema of a migrated database as text to read and to compare: the same on PostgreSQL 15 to 18, in a stable
  * order, without the partitions that come and go with time.
  */
-export async function schemaText(client: Pick<pg.ClientBase, 'query'>): Promise<string> {
-  const read = async <Row>(text: string) => (await client.query<Row & pg.QueryResultRow>(text)).rows as Row[]
+export async function schemaText(db: Pick<Db, 'query'>): Promise<string> {
+  const read = <Row>(text: string) => db.query<Row>({ text })
   const enums = await read<{ name: string; labels: string[] }>(ENUMS)
   const tables = await read<Table>(TABLES)
   const columns = await read<Column>(COLUMNS)

@@ -1,3 +1,4 @@
+import encodeQR from 'qr'
 import sql from 'sql-template-tag'
 import Type from 'typebox'
 import { audit } from '../audit/audit.ts'
@@ -58,11 +59,12 @@ const secondFactorRoutes: Route[] = [
     who: 'session',
     summary: 'Begin to set up an authenticator',
     body: Type.Object({ password: proof.password }, CLOSED),
-    answer: Type.Object({ secret: Type.String(), uri: Type.String({ description: 'otpauth:, for a QR code' }) }),
+    answer: Type.Object({ secret: Type.String(), uri: Type.String(), qr: Type.String({ description: 'SVG' }) }),
     ratePerMinute: PROOFS_PER_MINUTE,
     async handle({ deps, person, address }, { body }) {
       await signInAgain(deps, person, { ...body, address }, { codeToo: false })
-      return deps.db.tx((tx) => beginSecondFactor(tx, deps, person))
+      const begun = await deps.db.tx((tx) => beginSecondFactor(tx, deps, person))
+      return { ...begun, qr: encodeQR(begun.uri, 'svg') }
     },
   }),
   route({

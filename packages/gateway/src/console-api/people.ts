@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../people/manage.ts'
 import { type Person, peopleOf, personById } from '../people/person.ts'
@@ -7,7 +7,7 @@ import { mayManage, ROLES, type Role } from '../people/role.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from './route.ts'
 import { asTime, CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
 
-export const personRow = Type.Object({
+const personRow = Type.Object({
   personId: Type.String(),
   tenantId: nullable(Type.String()),
   email: Type.String(),
@@ -19,6 +19,8 @@ export const personRow = Type.Object({
   lastSignInAt: nullable(time()),
   createdAt: time(),
 })
+
+export type PersonRow = Static<typeof personRow>
 
 const params = Type.Object({ personId: uuid() }, CLOSED)
 const link = Type.Object({ link: Type.String({ description: 'To hand over; shown this once' }) })

@@ -1,0 +1,154 @@
+import {
+  ActionIcon,
+  AppShell,
+  Badge,
+  Burger,
+  Group,
+  Kbd,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Text,
+  UnstyledButton,
+  useMantineColorScheme,
+} from '@mantine/core'
+import { useDisclosure, useHotkeys } from '@mantine/hooks'
+import { IconMoon, IconSearch, IconSun, IconUserCircle } from '@tabler/icons-react'
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { call } from './api.ts'
+import { navigationOf } from './navigation.ts'
+import { Finder } from './parts/finder.tsx'
+import { Mark } from './parts/mark.tsx'
+import { useSession } from './session.tsx'
+import { t } from './strings/index.ts'
+import { queryClient } from './use-api.ts'
+
+/** The frame of every page: navigation, search, and who is signed in. */
+export function Layout() {
+  const [open, menu] = useDisclosure(false)
+  const [finding, finder] = useDisclosure(false)
+  const path = useRouterState({ select: (state) => state.location.pathname })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the phone's menu
+  useEffect(() => menu.close(), [path])
+  useHotkeys([
+    ['mod+K', finder.open],
+    ['/', finder.open],
+  ])
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !open } }}
+      padding={{ base: 'sm', sm: 'lg' }}
+    >
+      <a href="#main" className="skip">
+        {t.common.skip}
+      </a>
+      <AppShell.Header>
+        <Header open={open} toggle={menu.toggle} find={finder.open} />
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label={t.nav.label}>
+        <Navigation path={path} />
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1}>
+        <Outlet />
+      </AppShell.Main>
+      <Finder opened={finding} onClose={finder.close} />
+    </AppShell>
+  )
+}
+
+function Header({ open, toggle, find }: { open: boolean; toggle(): void; find(): void }) {
+  const me = useSession()
+  return (
+    <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+      <Group gap="sm" wrap="nowrap">
+        <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t.nav.toggle} />
+        <Mark />
+        <Text fw={650} visibleFrom="xs" truncate>
+          {me.tenant?.clientName ?? t.common.product}
+        </Text>
+        {me.deployment !== 'production' && (
+          <Badge variant="light" color="orange" radius="sm" tt="none">
+            {t.deployment[me.deployment]}
+          </Badge>
+        )}
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        <UnstyledButton onClick={find} aria-label={t.finder.label} className="finder-button">
+          <Group gap="xs" wrap="nowrap">
+            <IconSearch size={18} />
+            <Text size="sm" c="dimmed" visibleFrom="md">
+              {t.finder.label}
+            </Text>
+            <Kbd visibleFrom="md">/</Kbd>
+          </Group>
+        </UnstyledButton>
+        <SchemeToggle />
+        <UserMenu />
+      </Group>
+    </Group>
+  )
+}
+
+function SchemeToggle() {
+  const { setColorScheme } = useMantineColorScheme()
+  const dark = document.documentElement.dataset.mantineColorScheme === 'dark'
+  return (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      size="lg"
+      aria-label={t.common.colorScheme}
+      onClick={() => setColorScheme(dark ? 'light' : 'dark')}
+    >
+      {dark ? <IconSun size={18} /> : <IconMoon size={18} />}
+    </ActionIcon>
+  )
+}
+
+function UserMenu() {
+  const me = useSession()
+  const navigate = useNavigate()
+  async function signOut() {
+    await call('DELETE', '/session').catch(() => {})
+    queryClient.clear()
+    await navigate({ to: '/', search: {} as never })
+    await queryClient.resetQueries()
+  }
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t.account.menu}>
+          <IconUserCircle size={22} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {me.name} · {t.roles[me.role]}
+        </Menu.Label>
+        <Menu.Item onClick={() => void navigate({ to: '/account' })}>{t.account.title}</Menu.Item>
+        <Menu.Item onClick={() => void signOut()}>{t.account.signOut}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+function Navigation({ path }: { path: string }) {
+  const me = useSession()
+  return (
+    <ScrollArea type="never">
+      {navigationOf(me).map(({ to, label, Icon }) => (
+        <NavLink
+          key={to}
+          component={Link}
+          to={to}
+          label={label}
+          leftSection={<Icon size={18} stroke={1.7} />}
+          active={to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`)}
+          aria-current={path === to ? 'page' : undefined}
+        />
+      ))}
+    </ScrollArea>
+  )
+}

@@ -1,0 +1,46 @@
+import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type ApiFailure, call } from '../api.ts'
+import { Doorway } from '../parts/doorway.tsx'
+import { CodeField, fieldsOf } from '../parts/proof.tsx'
+import { t } from '../strings/index.ts'
+import { queryClient } from '../use-api.ts'
+
+/** Password first; the code of the authenticator is asked for once the password is right. */
+export function LoginPage() {
+  const [codeAsked, setCodeAsked] = useState(false)
+  const signIn = useMutation<unknown, ApiFailure, Record<string, string>>({
+    mutationFn: (body) => call('POST', '/session', { body }),
+    // What another person saw in this tab must not be seen for a moment by this one.
+    onSuccess: () => queryClient.resetQueries(),
+    onError(error) {
+      if (error.code === 'CODE_REQUIRED') setCodeAsked(true)
+    },
+  })
+  const error = signIn.error && signIn.error.code !== 'CODE_REQUIRED' ? signIn.error : null
+  return (
+    <Doorway title={t.login.title}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          signIn.mutate(fieldsOf(event.currentTarget))
+        }}
+      >
+        <Stack>
+          {error && (
+            <Alert color="red" role="alert">
+              {error.message}
+            </Alert>
+          )}
+          <TextInput name="email" label={t.login.email} autoComplete="username" required autoFocus />
+          <PasswordInput name="password" label={t.login.password} autoComplete="current-password" required />
+          {codeAsked && <CodeField />}
+          <Button type="submit" loading={signIn.isPending} fullWidth>
+            {t.login.submit}
+          </Button>
+        </Stack>
+      </form>
+    </Doorway>
+  )
+}

@@ -1,0 +1,51 @@
+import { Alert, Button, PasswordInput, Stack } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { type ApiFailure, call } from '../api.ts'
+import { Doorway } from '../parts/doorway.tsx'
+import { fieldsOf } from '../parts/proof.tsx'
+import { t } from '../strings/index.ts'
+import { queryClient } from '../use-api.ts'
+
+/** At the first sign-in with a one-time password: nothing else opens before an own one is chosen. */
+export function NewPasswordPage() {
+  const change = useMutation<unknown, ApiFailure, Record<string, string>>({
+    mutationFn: (body) => call('POST', '/account/password', { body }),
+    onSuccess: () => queryClient.resetQueries(),
+  })
+  return (
+    <Doorway title={t.newPassword.title} text={t.newPassword.text}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          change.mutate(fieldsOf(event.currentTarget))
+        }}
+      >
+        <Stack>
+          {change.error && (
+            <Alert color="red" role="alert">
+              {change.error.message}
+            </Alert>
+          )}
+          <PasswordInput
+            name="password"
+            label={t.newPassword.present}
+            autoComplete="current-password"
+            required
+            autoFocus
+          />
+          <PasswordInput
+            name="newPassword"
+            label={t.newPassword.next}
+            description={t.newPassword.rule}
+            autoComplete="new-password"
+            minLength={12}
+            required
+          />
+          <Button type="submit" loading={change.isPending} fullWidth>
+            {t.newPassword.submit}
+          </Button>
+        </Stack>
+      </form>
+    </Doorway>
+  )
+}

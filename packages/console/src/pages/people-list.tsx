@@ -1,0 +1,206 @@
+import type { PersonRow } from '@dealer-esim/gateway/console-api/people.ts'
+import { ActionIcon, Alert, Button, Group, Menu, Select, Stack, Text, TextInput } from '@mantine/core'
+import { IconDots } from '@tabler/icons-react'
+import { useState } from 'react'
+import { Copyable } from '../parts/copy.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { List } from '../parts/list.tsx'
+import { Status } from '../parts/status.tsx'
+import { When } from '../parts/when.tsx'
+import { administers, isOperatorAdmin, useSession } from '../session.tsx'
+import { say, t } from '../strings/index.ts'
+import { useApi, useChange } from '../use-api.ts'
+
+type Open =
+  | { kind: 'invite' }
+  | { kind: 'link'; email: string; link: string }
+  | { kind: 'role' | 'factor'; row: PersonRow }
+
+/** People of one house, and what an administrator may do with them. */
+export function PeopleList({ tenantId }: { tenantId: string | null }) {
+  const me = useSession()
+  const manages = tenantId === null ? isOperatorAdmin(me) : administers(me)
+  const { data, isFetching, error, refetch } = useApi<{ people: PersonRow[] }>('/people', { tenantId })
+  const [open, setOpen] = useState<Open>()
+  return (
+    <Stack>
+      {manages && (
+        <Group justify="flex-end">
+          <Button onClick={() => setOpen({ kind: 'invite' })}>{t.people.invite}</Button>
+        </Group>
+      )}
+      <List<PersonRow>
+        label={t.people.title}
+        rows={data?.people}
+        loading={isFetching}
+        error={error}
+        retry={refetch}
+        idOf={(row) => row.personId}
+        empty={{ title: t.people.empty, text: t.people.emptyText }}
+        columns={[
+          { accessor: 'name', title: t.people.name },
+          { accessor: 'email', title: t.people.email, cellsClassName: 'break' },
+          { accessor: 'role', title: t.people.role, render: (row) => t.roles[row.role] },
+          {
+            accessor: 'status',
+            title: t.common.status,
+            render: (row) => <Status of={row.status === 'ACTIVE' && row.invited ? 'INVITED' : row.status} />,
+          },
+          {
+            accessor: 'secondFactor',
+            title: t.people.secondFactor,
+            render: (row) => (row.secondFactor ? t.common.yes : t.common.no),
+          },
+          {
+            accessor: 'lastSignInAt',
+            title: t.people.lastSignIn,
+            render: (row) => <When at={row.lastSignInAt} relative />,
+          },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            hidden: !manages,
+            render: (row) => <PersonMenu row={row} own={row.personId === me.personId} onOpen={setOpen} />,
+          },
+        ]}
+      />
+      {open?.kind === 'invite' && <Invite tenantId={tenantId} onOpen={setOpen} />}
+      {open?.kind === 'link' && <HandOver {...open} onClose={() => setOpen(undefined)} />}
+      {open?.kind === 'role' && <ChangeRole row={open.row} onClose={() => setOpen(undefined)} />}
+      {open?.kind === 'factor' && <DropFactor row={open.row} onClose={() => setOpen(undefined)} />}
+    </Stack>
+  )
+}
+
+function PersonMenu({ row, own, onOpen }: { row: PersonRow; own: boolean; onOpen(open: Open): void }) {
+  const change = useChange({ done: t.common.saved })
+  const link = useChange<{ link: string }>()
+  const path = `/people/${row.personId}`
+  const active = row.status === 'ACTIVE'
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`${t.common.actions}: ${row.name}`}>
+          <IconDots size={18} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          disabled={!active}
+          onClick={() =>
+            link.mutate(
+              { method: 'POST', path: `${path}/link` },
+              { onSuccess: (made) => onOpen({ kind: 'link', email: row.email, link: made.link }) },
+            )
+          }
+        >
+          {t.people.newLink}
+        </Menu.Item>
+        <Menu.Item disabled={own} onClick={() => onOpen({ kind: 'role', row })}>
+          {t.people.changeRole}
+        </Menu.Item>
+        <Menu.Item disabled={!row.secondFactor} onClick={() => onOpen({ kind: 'factor', row })}>
+          {t.people.dropFactor}
+        </Menu.Item>
+        <Menu.Item
+          {...(active && { color: 'red' })}
+          disabled={own}
+          onClick={() => change.mutate({ method: 'PATCH', path, body: { status: active ? 'DISABLED' : 'ACTIVE' } })}
+        >
+          {active ? t.people.disable : t.people.enable}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+function rolesFor(tenantId: string | null) {
+  return Object.entries(t.roles)
+    .filter(([role]) => role.startsWith('DEALER') === (tenantId !== null))
+    .map(([value, label]) => ({ value, label }))
+}
+
+function Invite({ tenantId, onOpen }: { tenantId: string | null; onOpen(open: Open | undefined): void }) {
+  const invite = useChange<{ link: string }>({ quiet: true })
+  return (
+    <Dialog
+      title={t.people.invite}
+      opened
+      onClose={() => onOpen(undefined)}
+      submit={t.people.invite}
+      busy={invite.isPending}
+      error={invite.error}
+      onSubmit={(fields) =>
+        invite.mutate(
+          { method: 'POST', path: '/people', body: { ...fields, tenantId } },
+          { onSuccess: ({ link }) => onOpen({ kind: 'link', email: fields.email ?? '', link }) },
+        )
+      }
+    >
+      <TextInput name="name" label={t.people.name} required maxLength={100} data-autofocus />
+      <TextInput name="email" type="email" label={t.people.email} required maxLength={254} />
+      <Select
+        name="role"
+        label={t.people.role}
+        data={rolesFor(tenantId)}
+        defaultValue={tenantId === null ? 'OPERATOR_STAFF' : 'DEALER_ADMIN'}
+        allowDeselect={false}
+      />
+    </Dialog>
+  )
+}
+
+function HandOver({ email, link, onClose }: { email: string; link: string; onClose(): void }) {
+  return (
+    <Dialog title={t.people.linkTitle} opened onClose={onClose} submit={t.common.close} onSubmit={onClose}>
+      <Alert color="orange">{say(t.people.linkText, { email })}</Alert>
+      <Copyable value={link} label={t.people.linkTitle} />
+    </Dialog>
+  )
+}
+
+function ChangeRole({ row, onClose }: { row: PersonRow; onClose(): void }) {
+  const change = useChange({ done: t.common.saved, quiet: true })
+  return (
+    <Dialog
+      title={`${t.people.changeRole}: ${row.name}`}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={(body) =>
+        change.mutate({ method: 'PATCH', path: `/people/${row.personId}`, body }, { onSuccess: onClose })
+      }
+    >
+      <Select
+        name="role"
+        label={t.people.role}
+        data={rolesFor(row.tenantId)}
+        defaultValue={row.role}
+        allowDeselect={false}
+      />
+    </Dialog>
+  )
+}
+
+function DropFactor({ row, onClose }: { row: PersonRow; onClose(): void }) {
+  const drop = useChange({ done: t.common.saved, quiet: true })
+  return (
+    <Dialog
+      title={`${t.people.dropFactor}: ${row.name}`}
+      opened
+      onClose={onClose}
+      submit={t.people.dropFactor}
+      danger
+      busy={drop.isPending}
+      error={drop.error}
+      onSubmit={() =>
+        drop.mutate({ method: 'DELETE', path: `/people/${row.personId}/second-factor` }, { onSuccess: onClose })
+      }
+    >
+      <Text size="sm">{t.people.dropFactorText}</Text>
+    </Dialog>
+  )
+}

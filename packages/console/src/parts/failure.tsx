@@ -1,0 +1,18 @@
+import { Alert, Button, Stack, Text } from '@mantine/core'
+import { t } from '../strings/index.ts'
+
+/** What happened, in the gateway's own sentence, and a way to try again. */
+export function Failure({ error, retry }: { error: Error; retry?: (() => unknown) | undefined }) {
+  return (
+    <Alert color="red" title={t.errors.title} role="alert" my="md">
+      <Stack gap="sm" align="flex-start">
+        <Text size="sm">{error.message}</Text>
+        {retry && (
+          <Button size="xs" variant="default" onClick={() => retry()}>
+            {t.common.retry}
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  )
+}

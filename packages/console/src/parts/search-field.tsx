@@ -1,0 +1,27 @@
+import { TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { IconSearch } from '@tabler/icons-react'
+import { useEffect, useState } from 'react'
+
+const TYPING_MS = 250
+
+/** A text filter that waits until typing pauses. */
+export function SearchField(props: { value: string; onChange(value: string): void; label: string; w?: number }) {
+  const [text, setText] = useState(props.value)
+  const tell = useDebouncedCallback(props.onChange, TYPING_MS)
+  useEffect(() => setText(props.value), [props.value])
+  return (
+    <TextInput
+      type="search"
+      aria-label={props.label}
+      placeholder={props.label}
+      leftSection={<IconSearch size={16} />}
+      w={{ base: '100%', sm: props.w ?? 300 }}
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value)
+        tell(event.currentTarget.value.trim())
+      }}
+    />
+  )
+}

@@ -1,0 +1,68 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router'
+import { consoleBase } from './api.ts'
+import { Layout } from './layout.tsx'
+import { Failure } from './parts/failure.tsx'
+import { Loading } from './parts/loading.tsx'
+import { NotFound } from './parts/not-found.tsx'
+import { SessionGate } from './session.tsx'
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
+
+const welcome = createRoute({
+  getParentRoute: () => root,
+  path: '/welcome',
+  component: lazyRouteComponent(() => import('./pages/welcome.tsx'), 'WelcomePage'),
+})
+
+const console_ = createRoute({
+  getParentRoute: () => root,
+  id: 'console',
+  component: () => (
+    <SessionGate>
+      <Layout />
+    </SessionGate>
+  ),
+})
+
+type Module = Record<string, unknown>
+
+/** Every page is a chunk of its own: the first one opens without waiting for the others. */
+function page(path: string, load: () => Promise<Module>, name: string) {
+  return createRoute({
+    getParentRoute: () => console_,
+    path,
+    // Filters are texts in the address; each page says which it knows.
+    validateSearch: (search: Record<string, unknown>) => textsOf(search),
+    component: lazyRouteComponent(load as () => Promise<Record<string, never>>, name as never),
+  })
+}
+
+function textsOf(search: Record<string, unknown>): Record<string, string> {
+  const texts: Record<string, string> = {}
+  for (const [name, value] of Object.entries(search)) {
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      texts[name] = String(value)
+  }
+  return texts
+}
+
+const pages = [
+  page('/', () => import('./pages/dashboard.tsx'), 'DashboardPage'),
+  page('/people', () => import('./pages/people.tsx'), 'PeoplePage'),
+  page('/account', () => import('./pages/account.tsx'), 'AccountPage'),
+]
+
+export const router = createRouter({
+  routeTree: root.addChildren([welcome, console_.addChildren(pages)]),
+  basepath: consoleBase.pathname.replace(/\/$/, ''),
+  defaultPreload: 'intent',
+  defaultPendingComponent: Loading,
+  defaultErrorComponent: ({ error, reset }) => <Failure error={error as Error} retry={reset} />,
+  scrollRestoration: true,
+  // Texts stay texts: a transactionId of digits is not a number, and nothing is quoted in the address.
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch: (search) => {
+    const text = new URLSearchParams(search as Record<string, string>).toString()
+    return text && `?${text}`
+  },
+})

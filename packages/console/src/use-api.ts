@@ -1,0 +1,51 @@
+import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ApiFailure, call, type Method, type Query } from './api.ts'
+import { failed, told } from './parts/tell.ts'
+
+const STALE_MS = 10_000
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: STALE_MS,
+      // What the gateway refused stays refused; only a lost connection is worth another try.
+      retry: (count, error) => error instanceof ApiFailure && error.status === 0 && count < 2,
+    },
+  },
+})
+
+/** Reads. The page before stays visible while the next one loads. */
+export function useApi<Answer>(
+  path: string,
+  query: Query = {},
+  options: { enabled?: boolean; refresh_ms?: number | undefined } = {},
+) {
+  return useQuery<Answer, ApiFailure>({
+    queryKey: [path, query],
+    queryFn: ({ signal }) => call<Answer>('GET', path, { query, signal }),
+    placeholderData: keepPreviousData,
+    enabled: options.enabled ?? true,
+    ...(options.refresh_ms !== undefined && { refetchInterval: options.refresh_ms }),
+  })
+}
+
+export interface Change {
+  method: Method
+  path: string
+  body?: unknown
+}
+
+/** Changes something, says so, and reads again what may have changed: everything, since one change shows in many lists. */
+export function useChange<Answer = unknown>(options: { done?: string; quiet?: boolean } = {}) {
+  const client = useQueryClient()
+  return useMutation<Answer, ApiFailure, Change>({
+    mutationFn: ({ method, path, body }) => call<Answer>(method, path, { body }),
+    async onSuccess() {
+      if (options.done) told(options.done)
+      await client.invalidateQueries()
+    },
+    onError(error) {
+      if (!options.quiet) failed(error)
+    },
+  })
+}

@@ -1,0 +1,16 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+export default defineConfig({
+  root: import.meta.dirname,
+  // Relative to <base>, which the gateway writes: the console works below any path prefix.
+  base: './',
+  plugins: [react()],
+  build: {
+    target: 'es2022',
+    sourcemap: false,
+    // Charts are loaded by the pages that show them.
+    chunkSizeWarningLimit: 700,
+  },
+  server: { proxy: { '/console/api': 'http://127.0.0.1:8080', '/open-api': 'http://127.0.0.1:8080' } },
+})

@@ -1,0 +1,48 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, chromium } from 'playwright-core'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** The machine's own Chromium: CHROMIUM_PATH, or one on PATH. Browsers cannot be downloaded by the tests. */
+export function chromiumPath(): string | undefined {
+  if (process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(isExecutable)
+}
+
+/**
+ * Whether browser tests can run. Without a browser they are skipped, loudly; with REQUIRE_BROWSER=1 that is a failure.
+ */
+export function browserIsThere(): boolean {
+  if (chromiumPath()) return true
+  const advice = 'No Chromium was found: install one (apt-get install chromium) or set CHROMIUM_PATH.'
+  if (process.env.REQUIRE_BROWSER === '1') throw new Error(advice)
+  console.warn(`\n${'!'.repeat(100)}\nTHE BROWSER TESTS ARE SKIPPED. ${advice}\n${'!'.repeat(100)}\n`)
+  return false
+}
+
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: chromiumPath()!,
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -134,6 +134,8 @@ create table order_items (
   cost bigint,
   cost_currency text,
   attempts smallint not null default 0,
+  asked_at timestamp with time zone,
+  in_doubt_at timestamp with time zone,
   failure_reason text,
   retry_at timestamp with time zone,
   updated_at timestamp with time zone not null,
@@ -168,6 +170,24 @@ create table orders (
 ) with (fillfactor=80);
 CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
+
+create table orphans (
+  tenant_id uuid not null,
+  orphan_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  supplier text not null,
+  iccid text not null,
+  secrets bytea not null,
+  state text not null default 'FOUND'::text,
+  detail text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint orphans_pkey PRIMARY KEY (tenant_id, orphan_id),
+  constraint orphans_tenant_id_order_id_item_no_supplier_iccid_key UNIQUE (tenant_id, order_id, item_no, supplier, iccid),
+  constraint orphans_state_check CHECK ((state = ANY (ARRAY['FOUND'::text, 'CANCELLED'::text, 'KEPT'::text])))
+);
+CREATE INDEX orphans_found ON orphans USING btree (tenant_id, orphan_id) WHERE (state = 'FOUND'::text);
 
 create table package_suppliers (
   package_code text not null,
@@ -335,9 +355,8 @@ create table profiles (
   constraint profiles_esim_status_check CHECK ((esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text, 'USED_UP'::text, 'USED_EXPIRED'::text, 'UNUSED_EXPIRED'::text, 'CANCEL'::text, 'REVOKED'::text]))),
   constraint profiles_smdp_status_check CHECK ((smdp_status = ANY (ARRAY['RELEASED'::text, 'DOWNLOAD'::text, 'INSTALLATION'::text, 'ENABLED'::text, 'DISABLED'::text, 'DELETED'::text])))
 ) with (fillfactor=85);
-CREATE INDEX profiles_esim_status ON profiles USING btree (tenant_id, esim_status, profile_id);
 CREATE INDEX profiles_iccid ON profiles USING btree (iccid);
-CREATE INDEX profiles_smdp_status ON profiles USING btree (tenant_id, smdp_status, profile_id);
+CREATE INDEX profiles_status ON profiles USING btree (tenant_id, esim_status, COALESCE(smdp_status, ''::text), profile_id);
 
 create unlogged table qps_buckets (
   tenant_id uuid not null,
@@ -361,6 +380,21 @@ create table request_ids (
   slot integer not null,
   constraint request_ids_pkey PRIMARY KEY (tenant_id, request_id, slot)
 ) partition by RANGE (slot);
+
+create table sandbox_issued (
+  supplier text not null,
+  key text not null,
+  product_code text not null,
+  requests integer not null default 1,
+  answer text not null,
+  iccid_number bigint not null default nextval('sandbox_iccids'::regclass),
+  matching_id text not null,
+  issued_at timestamp with time zone not null default now(),
+  cancelled_at timestamp with time zone,
+  constraint sandbox_issued_pkey PRIMARY KEY (supplier, key),
+  constraint sandbox_issued_answer_check CHECK ((answer = ANY (ARRAY['ISSUED'::text, 'REFUSED'::text, 'LOST'::text])))
+);
+CREATE UNIQUE INDEX sandbox_issued_iccid ON sandbox_issued USING btree (iccid_number);
 
 create table schema_migrations (
   version integer not null,
@@ -393,6 +427,17 @@ create table sign_in_failures (
   constraint sign_in_failures_pkey PRIMARY KEY (email_hash)
 );
 
+create table stock_levels (
+  supplier text not null,
+  product_code text not null,
+  available bigint not null,
+  low_at bigint,
+  low_told boolean not null default false,
+  constraint stock_levels_pkey PRIMARY KEY (supplier, product_code),
+  constraint stock_levels_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint stock_levels_available_check CHECK ((available >= 0))
+) with (fillfactor=50);
+
 create table supplier_attempts (
   tenant_id uuid not null,
   attempt_id uuid not null,
@@ -410,6 +455,19 @@ create table supplier_attempts (
   constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text])))
 ) partition by RANGE (attempt_id);
 CREATE INDEX supplier_attempts_order ON supplier_attempts USING btree (tenant_id, order_id);
+
+create table suppliers (
+  supplier text not null,
+  type text not null,
+  config bytea not null,
+  paused boolean not null default false,
+  version bigint not null default 1,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint suppliers_pkey PRIMARY KEY (supplier),
+  constraint suppliers_supplier_check CHECK ((supplier ~ '^[A-Za-z0-9_.-]{1,64}$'::text)),
+  constraint suppliers_type_check CHECK ((type = ANY (ARRAY['sandbox'::text, 'stock'::text, 'es2plus'::text, 'gateway'::text])))
+);
 
 create table tenant_price_groups (
   tenant_id uuid not null,

@@ -154,7 +154,9 @@ create table order_items (
   product_code text,
   cost bigint,
   cost_currency text,
-  attempts smallint not null default 0,
+  attempts smallint not null default 0, -- at the present supplier
+  asked_at timestamptz, -- the present supplier, first: its deadline counts from here
+  in_doubt_at timestamptz, -- start of the latest purchase whose outcome nobody knows
   failure_reason text,
   retry_at timestamptz,
   updated_at timestamptz not null,
@@ -213,8 +215,8 @@ create table profiles (
 ) with (fillfactor = 85);
 -- Suppliers reuse ICCIDs, so not unique; a notice from an SM-DP+ starts here without knowing the tenant.
 create index profiles_iccid on profiles (iccid);
-create index profiles_esim_status on profiles (tenant_id, esim_status, profile_id);
-create index profiles_smdp_status on profiles (tenant_id, smdp_status, profile_id);
+-- Serves every combination of the two filters: one that is not given is walked value by value (profiles/list.ts).
+create index profiles_status on profiles (tenant_id, esim_status, (coalesce(smdp_status, '')), profile_id);
 
 -- Events -------------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,58 @@
+-- Suppliers: who they are, what they have in stock, and what they told us. None of it belongs to a tenant but the
+-- tables that say so.
+
+create table suppliers (
+  supplier text primary key check (supplier ~ '^[A-Za-z0-9_.-]{1,64}$'),
+  type text not null check (type in ('sandbox', 'stock', 'es2plus', 'gateway')),
+  config bytea not null, -- encrypted JSON; the owner bound in is supplier:<name>
+  paused boolean not null default false,
+  version bigint not null default 1, -- counts changes: a node loads again what is newer than its own
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+
+-- The cheap counter: what could be reserved now, as far as somebody counts it. A product without a row is not counted.
+create table stock_levels (
+  supplier text not null references suppliers,
+  product_code text not null,
+  available bigint not null check (available >= 0),
+  low_at bigint, -- a notice is given when available falls below; null: never
+  low_told boolean not null default false,
+  primary key (supplier, product_code)
+) with (fillfactor = 50);
+
+-- The sandbox's side: stands in for a supplier's own books, written in transactions of its own, so that tests can count
+-- what a supplier was asked without believing our tables.
+create sequence sandbox_iccids;
+create table sandbox_issued (
+  supplier text not null,
+  key text not null, -- orderNo-itemNo
+  product_code text not null,
+  requests integer not null default 1, -- how often it was ordered
+  answer text not null check (answer in ('ISSUED', 'REFUSED', 'LOST')),
+  iccid_number bigint not null default nextval('sandbox_iccids'),
+  matching_id text not null,
+  issued_at timestamptz not null default now(),
+  cancelled_at timestamptz,
+  primary key (supplier, key)
+);
+create unique index sandbox_issued_iccid on sandbox_issued (iccid_number);
+
+-- An eSIM that came for an item which was already refunded, or a second one for the same item. Never shown, never
+-- debited; cancelled at the supplier where it can be, and reported.
+create table orphans (
+  tenant_id uuid not null,
+  orphan_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  supplier text not null,
+  iccid text not null,
+  secrets bytea not null, -- encrypted, as in profiles
+  state text not null default 'FOUND' check (state in ('FOUND', 'CANCELLED', 'KEPT')), -- KEPT: cannot be cancelled
+  detail text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (tenant_id, orphan_id),
+  unique (tenant_id, order_id, item_no, supplier, iccid)
+);
+create index orphans_found on orphans (tenant_id, orphan_id) where state = 'FOUND';

@@ -1,0 +1,220 @@
+import type { Tx } from '../lib/db.ts'
+import { orderNoOf } from '../lib/ids.ts'
+import { pause } from '../lib/pause.ts'
+import { changeOrders, type OrderChange } from '../orders/change.ts'
+import { type LockedItem, type LockedOrder, readProfiles } from '../orders/lock.ts'
+import type { Supplied } from '../suppliers/registry.ts'
+import type { FulfilmentDeps } from './deps.ts'
+import { type Claimed, claimOrders } from './due.ts'
+import { isPast } from './outcome.ts'
+import { nextStep } from './plan.ts'
+import { writeItems } from './write-items.ts'
+
+/** One committed attempt at one item, to be sent by us and nobody else. */
+export interface Attempt {
+  attemptId: string
+  orderId: string
+  itemNo: number
+  key: string
+  supplied: Supplied
+  productCode: string
+  operation: 'ORDER' | 'QUERY'
+  startedAt: Date
+}
+
+/** Orders of one tenant that we hold, and what we owe them: attempts to send, refusals to record. */
+export interface Claim {
+  tenantId: string
+  leaseToken: string
+  attempts: Attempt[]
+  /** Items that no supplier may be asked for. Refunding takes the wallet's lock before the orders', so not here. */
+  refusals: { orderId: string; itemNo: number; words: string }[]
+  /** How many orders were taken: fewer than CLAIM_ORDERS means that no more are due. */
+  taken: number
+  /** When the earliest of the orders that were handed back is due again. */
+  nextDue: Date | undefined
+}
+
+/** Orders that one claim takes: bounds a transaction, and how long other tenants wait for their turn. */
+export const CLAIM_ORDERS = 200
+/** A supplier that is not there (paused, not configured) is looked for again after this long. */
+const ABSENT_MS = 10_000
+
+/**
+ * Claims a tenant's due orders, decides each open item's next step, and commits the attempts: two round trips, however
+ * many. Orders of which nobody can be asked now are handed back in the same transaction.
+ */
+export async function beginWork(deps: FulfilmentDeps, tenantId: string, most: number): Promise<Claim> {
+  const claim: Claim = {
+    tenantId,
+    leaseToken: deps.ids.uuid(),
+    attempts: [],
+    refusals: [],
+    taken: 0,
+    nextDue: undefined,
+  }
+  let eventsToSend = false
+  try {
+    await deps.db.tx(async (tx) => {
+      const claimed = await claimOrders(tx, tenantId, claim.leaseToken, most)
+      await pause('fulfilment.claimed')
+      claim.taken = claimed.orders.length
+      if (claim.taken === 0) return
+      const begunBefore = claimed.orders.filter((order) => order.items.some((item) => item.itemStatus === 'DELIVERED'))
+      await readProfiles(tx, tenantId, begunBefore)
+      const changes = await decide(deps, claim, claimed)
+      insertAttempts(tx, claim)
+      writeItems(tx, tenantId, changes.items, claimed.now)
+      eventsToSend = changeOrders(tx, deps, tenantId, changes.orders, claimed.now)
+      await pause('fulfilment.before-attempt')
+    })
+  } catch (error) {
+    for (const attempt of claim.attempts) attempt.supplied.gate.giveBack(tenantId, 1)
+    throw error
+  }
+  await pause('fulfilment.after-attempt')
+  if (eventsToSend) deps.wake.wake('webhooks')
+  return claim
+}
+
+interface Changes {
+  orders: OrderChange[]
+  items: { orderId: string; item: LockedItem }[]
+}
+
+async function decide(deps: FulfilmentDeps, claim: Claim, claimed: Claimed): Promise<Changes> {
+  const catalogue = await deps.catalogue.current(claimed.catalogueVersion)
+  const changes: Changes = { orders: [], items: [] }
+  for (const order of claimed.orders) {
+    const waits: Date[] = []
+    let busy = false
+    for (const item of order.items) {
+      const step = nextStep(item, order, catalogue.find(item.packageCode), claimed.now)
+      switch (step.do) {
+        case 'nothing':
+          break
+        case 'wait':
+          waits.push(step.until)
+          break
+        case 'refuse':
+          claim.refusals.push({ orderId: order.orderId, itemNo: item.itemNo, words: step.words })
+          busy = true
+          break
+        case 'order':
+        case 'query': {
+          const name = step.do === 'order' ? step.route.supplier : step.supplier
+          const found = admit(deps, claim.tenantId, name, order, item, claimed.now)
+          if ('until' in found) {
+            waits.push(found.until)
+            break
+          }
+          if ('late' in found) {
+            item.itemStatus = 'REVIEW'
+            item.failureReason = found.late
+          } else {
+            const terms = step.do === 'order' ? { ...step.route, routeNo: step.routeNo } : undefined
+            begin(item, terms, step.do === 'query' ? step.inDoubtAt : null, claimed.now)
+            claim.attempts.push(attemptOf(deps, order.orderId, item, found.supplied, step.do, claimed.now))
+            busy = true
+          }
+          changes.items.push({ orderId: order.orderId, item })
+          break
+        }
+        default:
+          step satisfies never
+      }
+    }
+    const change: OrderChange = { order, profilesChanged: false }
+    if (!busy) change.release = handBack(claim, waits)
+    changes.orders.push(change)
+  }
+  return changes
+}
+
+/** A place at the supplier; or the moment to come again; or, past the deadline, why it goes to review. */
+function admit(
+  deps: FulfilmentDeps,
+  tenantId: string,
+  name: string,
+  order: LockedOrder,
+  item: LockedItem,
+  now: Date,
+): { supplied: Supplied } | { until: Date } | { late: string } {
+  const supplied = deps.suppliers.get(name)
+  // An operator who pauses a supplier knows that its orders wait: no deadline for those.
+  if (supplied === undefined || supplied.paused) return { until: new Date(now.getTime() + ABSENT_MS) }
+  if (supplied.gate.take(tenantId, 1) === 1) return { supplied }
+  const since = item.askedAt ?? order.createdAt
+  if (isPast(since, supplied.supplier.traits.giveUpAfter_ms, now)) return { late: `${name} could not be asked in time` }
+  return { until: new Date(now.getTime() + supplied.gate.comeAgainIn(tenantId)) }
+}
+
+type Terms = {
+  supplier: string
+  productCode: string
+  cost: bigint | null
+  costCurrency: string | null
+  routeNo: number
+}
+
+/** A purchase fixes the supplier's terms on the item; a question leaves them as they are. */
+function begin(item: LockedItem, terms: Terms | undefined, inDoubtAt: Date | null, now: Date): void {
+  if (terms !== undefined) Object.assign(item, terms)
+  item.itemStatus = terms === undefined ? 'UNKNOWN' : 'ASKED'
+  item.inDoubtAt = inDoubtAt
+  item.attempts += 1
+  item.askedAt ??= now
+  item.retryAt = null
+}
+
+function attemptOf(
+  deps: FulfilmentDeps,
+  orderId: string,
+  item: LockedItem,
+  supplied: Supplied,
+  step: 'order' | 'query',
+  now: Date,
+): Attempt {
+  return {
+    attemptId: deps.ids.uuid(),
+    orderId,
+    itemNo: item.itemNo,
+    key: itemKey(orderId, item.itemNo),
+    supplied,
+    productCode: item.productCode!,
+    operation: step === 'order' ? 'ORDER' : 'QUERY',
+    startedAt: now,
+  }
+}
+
+/** An item's name at its supplier. */
+export function itemKey(orderId: string, itemNo: number): string {
+  return `${orderNoOf(orderId)}-${itemNo}`
+}
+
+function handBack(claim: Claim, waits: Date[]): { dueAt: Date | null } {
+  const dueAt = waits.length === 0 ? null : new Date(Math.min(...waits.map((wait) => wait.getTime())))
+  if (dueAt !== null && (claim.nextDue === undefined || dueAt < claim.nextDue)) claim.nextDue = dueAt
+  return { dueAt }
+}
+
+function insertAttempts(tx: Tx, { tenantId, leaseToken, attempts }: Claim): void {
+  if (attempts.length === 0) return
+  tx.send({
+    name: 'fulfilment-attempts',
+    text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+             started_at)
+           select $1, a.*, $7, $8
+           from unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[]) as a`,
+    values: [
+      tenantId,
+      attempts.map((attempt) => attempt.attemptId),
+      attempts.map((attempt) => attempt.orderId),
+      attempts.map((attempt) => attempt.itemNo),
+      attempts.map((attempt) => attempt.supplied.supplier.name),
+      attempts.map((attempt) => attempt.operation),
+      leaseToken,
+      attempts[0]!.startedAt,
+    ],
+  })
+}

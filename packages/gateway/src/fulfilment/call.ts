@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { pause } from '../lib/pause.ts'
+import type { Outcome, SupplierRequest } from '../suppliers/supplier.ts'
+import type { Attempt } from './begin.ts'
+import type { FulfilmentDeps } from './deps.ts'
+import { finishWork, type Result } from './finish.ts'
+import { SEND_WITHIN_MS } from './outcome.ts'
+
+/** Attempts that go to a supplier in one call: one supplier, one operation, one group, no more than its batch. */
+export type Parcel = [Attempt, ...Attempt[]]
+
+export function parcelsOf(attempts: readonly Attempt[]): Parcel[] {
+  const open = new Map<string, Parcel>()
+  const parcels: Parcel[] = []
+  for (const attempt of attempts) {
+    const { supplier } = attempt.supplied
+    const group = supplier.traits.groupOf?.(attempt.productCode) ?? ''
+    const key = `${supplier.name} ${attempt.operation} ${group}`
+    const parcel = open.get(key)
+    if (parcel && parcel.length < supplier.traits.batch) {
+      parcel.push(attempt)
+      continue
+    }
+    const next: Parcel = [attempt]
+    open.set(key, next)
+    parcels.push(next)
+  }
+  return parcels
+}
+
+/**
+ * Sends one parcel, outside any transaction, and says what became of each attempt. Never throws and never takes longer
+ * than the supplier's time-out: what has not come by then is unknown. What comes later still counts if it is an eSIM.
+ */
+export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parcel, begunAt: number): Promise<Result[]> {
+  const { supplied, operation } = parcel[0]
+  const { supplier, gate } = supplied
+  const started_at = deps.clock.monotonic()
+  if (started_at - begunAt > SEND_WITHIN_MS) {
+    // Somebody may believe by now that this call is over. It was not made, and is not made any more.
+    gate.giveBack(tenantId, parcel.length)
+    const words = 'not sent: too much time had passed since it was decided'
+    return resultsOf(parcel, [], operation === 'ORDER' ? { kind: 'retry', words } : { kind: 'unknown', words })
+  }
+  await pause('fulfilment.before-call')
+  const requests = parcel.map((attempt): SupplierRequest => {
+    const { orderId, itemNo, key, productCode } = attempt
+    return { tenantId, orderId, itemNo, key, productCode }
+  })
+  const calling = operation === 'ORDER' ? supplier.order(requests) : supplier.query(requests)
+  const answered = await inTime(calling, supplier.traits.timeout_ms)
+  const late: Outcome = {
+    kind: 'unknown',
+    words: `no answer within ${supplier.traits.timeout_ms / 1000} s`,
+    down: true,
+  }
+  const results = resultsOf(parcel, answered ?? [], late)
+  const down = results.every(({ outcome }) => 'down' in outcome && outcome.down === true)
+  gate.done(tenantId, parcel.length, deps.clock.monotonic() - started_at, down)
+  if (answered === undefined) {
+    calling.then((outcomes) => learn(deps, tenantId, resultsOf(parcel, outcomes, late))).catch(() => {})
+  }
+  return results
+}
+
+/** Fewer outcomes than requests: of the rest nothing is known. */
+function resultsOf(parcel: Parcel, outcomes: readonly Outcome[], otherwise: Outcome): Result[] {
+  return parcel.map((attempt, index) => ({
+    orderId: attempt.orderId,
+    itemNo: attempt.itemNo,
+    attempt,
+    outcome: outcomes[index] ?? otherwise,
+  }))
+}
+
+/** undefined when it took too long; a call that threw answered nothing that can be understood. */
+async function inTime(calling: Promise<Outcome[]>, timeout_ms: number): Promise<Outcome[] | undefined> {
+  const timer = new AbortController()
+  try {
+    return await Promise.race([calling, delay(timeout_ms, undefined, { signal: timer.signal })])
+  } catch {
+    return []
+  } finally {
+    timer.abort()
+  }
+}
+
+/**
+ * Takes in eSIMs that arrived without a lease to write them under: after our time-out, or after somebody took the order
+ * over. That an eSIM exists is a fact, whoever brings it: it is delivered, or kept as an orphan where the item is
+ * settled. Refusals and retries that come this late say nothing.
+ */
+export async function learn(deps: FulfilmentDeps, tenantId: string, results: readonly Result[]): Promise<void> {
+  const arrived = results.filter((result) => result.outcome.kind === 'delivered')
+  if (arrived.length === 0) return
+  for (const { orderId, itemNo } of arrived) deps.log.warn({ tenantId, orderId, itemNo }, 'an eSIM arrived late')
+  await finishWork(deps, tenantId, { leaseToken: undefined }, arrived)
+}

@@ -1,0 +1,20 @@
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
+import type { Wake } from '../lib/wake.ts'
+import type { Suppliers } from '../suppliers/registry.ts'
+
+/** What fulfilment works with: a slice of Deps. */
+export interface FulfilmentDeps {
+  db: Db
+  ids: Ids
+  clock: Clock
+  cipher: Cipher
+  log: Log
+  wake: Pick<Wake, 'wake' | 'on'>
+  catalogue: Catalogue
+  suppliers: Suppliers
+}

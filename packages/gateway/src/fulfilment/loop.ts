@@ -1,0 +1,120 @@
+import { isConnectionLoss } from '../lib/db.ts'
+import { NIL_TENANT } from '../lib/ids.ts'
+import { type Loop, runLoop, within } from '../lib/lifecycle.ts'
+import { beginWork, CLAIM_ORDERS, type Claim } from './begin.ts'
+import type { FulfilmentDeps } from './deps.ts'
+import { dueTenants, LEASE_MS, postponeFirst } from './due.ts'
+import { carryOut } from './work.ts'
+
+/** What nobody woke us for is found this late at most. */
+const POLL_MS = 500
+/** Tenants that take their turn in one pass. */
+const TENANTS_A_PASS = 64
+/** Claims that are made at once. */
+const LANES = 4
+/** Orders that this node holds at most: bounds memory, and what a crash leaves to be taken over. */
+const IN_HAND_MOST = 4_000
+/** An order that cannot even be claimed comes back after this long. */
+const POISONED_MS = 60_000
+const SHORTEST_NAP_MS = 5
+
+/**
+ * Delivers what was paid. Tenants with due orders take turns, one claim each, so that one with a million orders delays
+ * another's by one claim; a claim's calls go on beside the next claims.
+ */
+export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
+  const working = new Set<Promise<void>>()
+  let inHand = 0
+  let after = NIL_TENANT
+  let nap: { at: number; timer: NodeJS.Timeout } | undefined
+
+  /** One claim of one tenant. @returns whether the tenant may have more. */
+  async function turn(tenantId: string): Promise<boolean> {
+    const begunAt = deps.clock.monotonic()
+    const claim = await claimWell(deps, tenantId)
+    if (claim === undefined) return true
+    comeBackAt(claim.nextDue)
+    if (claim.attempts.length + claim.refusals.length > 0) {
+      inHand += claim.taken
+      const work = carryOut(deps, claim, begunAt)
+        .then(comeBackAt, (error) => deps.log.error({ err: error, tenantId }, 'a claim was not carried out'))
+        .finally(() => {
+          inHand -= claim.taken
+          working.delete(work)
+        })
+      working.add(work)
+    }
+    return claim.taken === CLAIM_ORDERS
+  }
+
+  async function pass(): Promise<boolean> {
+    let tenants = await dueTenants(deps.db, after, TENANTS_A_PASS)
+    if (tenants.length < TENANTS_A_PASS) {
+      // The end of the list: the turn goes on at its beginning.
+      const first = after === NIL_TENANT ? [] : await dueTenants(deps.db, NIL_TENANT, TENANTS_A_PASS - tenants.length)
+      tenants = [...new Set([...tenants, ...first])]
+    }
+    let more = tenants.length === TENANTS_A_PASS
+    const queue = [...tenants]
+    const lane = async () => {
+      for (let tenantId = queue.shift(); tenantId !== undefined; tenantId = queue.shift()) {
+        while (inHand >= IN_HAND_MOST) await Promise.race(working)
+        if (await turn(tenantId)) more = true
+      }
+    }
+    await Promise.all(Array.from({ length: LANES }, lane))
+    after = tenants.at(-1) ?? NIL_TENANT
+    return more
+  }
+
+  /** An order that is due again before the next poll is worth a timer. */
+  function comeBackAt(due: Date | undefined): void {
+    if (due === undefined) return
+    const at = Math.max(due.getTime(), deps.clock.now() + SHORTEST_NAP_MS)
+    if (at > deps.clock.now() + POLL_MS || (nap !== undefined && nap.at <= at)) return
+    clearTimeout(nap?.timer)
+    nap = {
+      at,
+      timer: setTimeout(() => {
+        nap = undefined
+        loop.wake()
+      }, at - deps.clock.now()),
+    }
+  }
+
+  const loop = runLoop({ name: 'fulfilment', log: deps.log, poll_ms: POLL_MS, pass })
+  const unsubscribe = deps.wake.on('fulfilment', () => loop.wake())
+  return {
+    wake: () => loop.wake(),
+    async stop(deadline_ms) {
+      unsubscribe()
+      const started_at = deps.clock.monotonic()
+      await loop.stop(deadline_ms)
+      clearTimeout(nap?.timer)
+      // Calls that were sent are waited for; what is left at the deadline is taken over when its lease runs out.
+      const left_ms = deadline_ms - (deps.clock.monotonic() - started_at)
+      await within(Promise.all(working), Math.max(0, left_ms))
+    },
+  }
+}
+
+/** A claim that fails is tried on single orders; the one that fails alone is put off, so that it blocks nobody. */
+async function claimWell(deps: FulfilmentDeps, tenantId: string): Promise<Claim | undefined> {
+  try {
+    return await beginWork(deps, tenantId, CLAIM_ORDERS)
+  } catch (error) {
+    if (isConnectionLoss(error)) throw error
+    deps.log.error({ err: error, tenantId }, 'a claim failed: trying one order')
+  }
+  try {
+    return await beginWork(deps, tenantId, 1)
+  } catch (error) {
+    if (isConnectionLoss(error)) throw error
+    deps.log.error({ err: error, tenantId, wait_ms: POISONED_MS }, 'an order cannot be claimed: it is put off')
+    await postponeFirst(deps.db, tenantId, POISONED_MS)
+    return undefined
+  }
+}
+
+/** A crashed worker's orders are taken over this long after its last renewal: with the poll, well within a minute. */
+export const TAKEOVER_MS = LEASE_MS + POLL_MS

@@ -1,0 +1,34 @@
+import { stripIccidPadding } from '@dealer-esim/contract'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Tx } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { notify } from '../notices/notices.ts'
+import { sealEsim } from '../profiles/insert.ts'
+import type { DeliveredEsim } from '../suppliers/supplier.ts'
+
+/**
+ * Keeps an eSIM aside that came for a settled item: never shown, never debited. The reconciliation job cancels it at
+ * the supplier where it can (reconcile.ts). Found twice, it is kept once.
+ */
+export function keepOrphan(
+  tx: Tx,
+  deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
+  tenantId: string,
+  orphan: { orderId: string; itemNo: number; supplier: string; esim: DeliveredEsim },
+  now: Date,
+): void {
+  const { orderId, itemNo, supplier, esim } = orphan
+  const iccid = stripIccidPadding(esim.iccid)
+  tx.send({
+    text: `insert into orphans (tenant_id, orphan_id, order_id, item_no, supplier, iccid, secrets, created_at, updated_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $8) on conflict do nothing`,
+    values: [tenantId, deps.ids.uuid(), orderId, itemNo, supplier, iccid, sealEsim(deps.cipher, tenantId, esim), now],
+  })
+  notify(tx, deps.ids, {
+    tenantId: null,
+    kind: 'ORPHAN_ESIM',
+    audience: 'OPERATOR',
+    message: `${supplier} delivered eSIM ${iccid} for an item that was settled without it. It is cancelled at the supplier where that is possible; see the reconciliation report.`,
+    data: { tenantId, orderId, itemNo, supplier, iccid },
+  })
+}

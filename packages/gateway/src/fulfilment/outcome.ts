@@ -1,0 +1,107 @@
+import type { LockedItem } from '../orders/lock.ts'
+import type { DeliveredEsim, Outcome, SupplierTraits } from '../suppliers/supplier.ts'
+
+/** What an outcome does to its item. */
+export type Transition =
+  | { to: 'DELIVERED'; esim: DeliveredEsim }
+  /** Refund it. */
+  | { to: 'REFUSED'; words: string }
+  /** The next supplier of its package is asked. */
+  | { to: 'NEXT_ROUTE'; words: string }
+  | { to: 'WAITING'; words: string; retryAt: Date }
+  | { to: 'UNKNOWN'; words: string; retryAt: Date; inDoubtAt: Date }
+  | { to: 'REVIEW'; words: string }
+  /** It came although the item is settled, or it is a second one: kept aside. */
+  | { to: 'ORPHAN'; esim: DeliveredEsim }
+  | { to: 'SAME' }
+
+export interface Circumstances {
+  now: Date
+  /** When the attempt that this is the outcome of was committed. */
+  startedAt: Date
+  operation: 'ORDER' | 'QUERY'
+  traits: Pick<SupplierTraits, 'timeout_ms' | 'settles_ms' | 'giveUpAfter_ms'>
+  /** ICCID of the profile that the item has already. */
+  deliveredIccid: string | undefined
+  /** Whether the package names another supplier after this one. */
+  hasNextRoute: boolean
+  /** From 0 to 1: spreads retries. */
+  jitter: number
+}
+
+/** A worker that has not sent its call this long after committing the attempt does not send it any more. */
+export const SEND_WITHIN_MS = 10_000
+const FIRST_RETRY_MS = 1_000
+const LONGEST_RETRY_MS = 60_000
+
+/**
+ * Pure: the whole of what a supplier's answer means, by the rules of contract §6.
+ *
+ *   delivered           → DELIVERED; an orphan where the item is settled otherwise or has another eSIM
+ *   refused, retry      → believed only once no earlier purchase can still be at work; UNKNOWN until then
+ *   refused             → the next supplier, or REFUSED
+ *   retry               → WAITING, bought again later; REVIEW past the deadline
+ *   unknown             → UNKNOWN, asked again later; REVIEW past the deadline
+ */
+export function transition(item: LockedItem, outcome: Outcome, around: Circumstances): Transition {
+  if (outcome.kind === 'delivered') return whenDelivered(item, outcome.esim, around)
+  const open = item.itemStatus === 'ASKED' || item.itemStatus === 'UNKNOWN' || item.itemStatus === 'REVIEW'
+  if (!open) return { to: 'SAME' }
+  const { words } = outcome
+  const reviewed = item.itemStatus === 'REVIEW'
+  if (outcome.kind === 'unknown') {
+    if (reviewed) return { to: 'SAME' }
+    if (isLate(item, around)) return { to: 'REVIEW', words }
+    const inDoubtAt = item.inDoubtAt ?? around.startedAt
+    return { to: 'UNKNOWN', words, inDoubtAt, retryAt: later(around.now, backoff(item, around)) }
+  }
+  // A purchase's own answer leaves no doubt of itself; only an earlier one can still be at work.
+  const quietFrom = item.inDoubtAt === null ? undefined : stillAtWorkUntil(item.inDoubtAt, around.traits)
+  if (quietFrom !== undefined && quietFrom > around.now) {
+    return reviewed ? { to: 'SAME' } : { to: 'UNKNOWN', words, inDoubtAt: item.inDoubtAt!, retryAt: quietFrom }
+  }
+  if (outcome.kind === 'refused') return { to: around.hasNextRoute ? 'NEXT_ROUTE' : 'REFUSED', words }
+  if (isLate(item, around) && !reviewed) return { to: 'REVIEW', words }
+  const wait_ms = around.operation === 'QUERY' ? 0 : (outcome.after_ms ?? backoff(item, around))
+  return { to: 'WAITING', words, retryAt: later(around.now, wait_ms) }
+}
+
+function whenDelivered(item: LockedItem, esim: DeliveredEsim, around: Circumstances): Transition {
+  switch (item.itemStatus) {
+    case 'WAITING':
+    case 'ASKED':
+    case 'UNKNOWN':
+    case 'REVIEW':
+      return { to: 'DELIVERED', esim }
+    case 'DELIVERED':
+      return around.deliveredIccid === esim.iccid ? { to: 'SAME' } : { to: 'ORPHAN', esim }
+    case 'REFUSED':
+    case 'CANCELLED':
+      return { to: 'ORPHAN', esim }
+    default:
+      return item.itemStatus satisfies never
+  }
+}
+
+/** The moment from which a purchase that began then can surely no longer be at work, here or at the supplier. */
+export function stillAtWorkUntil(inDoubtAt: Date, traits: Pick<SupplierTraits, 'timeout_ms' | 'settles_ms'>): Date {
+  return later(inDoubtAt, SEND_WITHIN_MS + traits.timeout_ms + traits.settles_ms)
+}
+
+function isLate(item: LockedItem, around: Circumstances): boolean {
+  return isPast(item.askedAt ?? around.startedAt, around.traits.giveUpAfter_ms, around.now)
+}
+
+export function isPast(since: Date, allowed_ms: number, now: Date): boolean {
+  return later(since, allowed_ms) <= now
+}
+
+/** 1 s, 2 s, 4 s … a minute, of which between half and all. */
+function backoff(item: LockedItem, around: Circumstances): number {
+  const full_ms = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(10, Math.max(0, item.attempts - 1)))
+  return full_ms * (0.5 + around.jitter / 2)
+}
+
+function later(from: Date, by_ms: number): Date {
+  return new Date(from.getTime() + Math.ceil(by_ms))
+}

@@ -1,0 +1,73 @@
+import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
+import type { LockedItem } from '../orders/lock.ts'
+
+/** What is to be done about one item, as far as its own row and its package tell. */
+export type Step =
+  /** Buy from this route. */
+  | { do: 'order'; route: Route; routeNo: number }
+  /** Ask what became of the purchase that may have happened. */
+  | { do: 'query'; supplier: string; productCode: string; inDoubtAt: Date }
+  /** Nobody may be asked: definitely not delivered. */
+  | { do: 'refuse'; words: string }
+  /** Nothing before this moment. */
+  | { do: 'wait'; until: Date }
+  /** DELIVERED, REFUSED, CANCELLED; and REVIEW, which only reconciliation and operators move. */
+  | { do: 'nothing' }
+
+/** Pure. `item` belongs to an order that we hold the lease of, so whoever had it ASKED is gone. */
+export function nextStep(
+  item: LockedItem,
+  order: { currencyCode: string },
+  bought: CataloguePackage | undefined,
+  now: Date,
+): Step {
+  switch (item.itemStatus) {
+    case 'WAITING':
+      if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
+      return firstRoute(item, order, bought)
+    case 'ASKED':
+      // The attempt was committed and its outcome was not: it may have been sent until the moment its worker died.
+      return ask(item, item.inDoubtAt ?? item.updatedAt)
+    case 'UNKNOWN':
+      if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
+      return ask(item, item.inDoubtAt ?? item.updatedAt)
+    case 'REVIEW':
+    case 'DELIVERED':
+    case 'REFUSED':
+    case 'CANCELLED':
+      return { do: 'nothing' }
+    default:
+      return item.itemStatus satisfies never
+  }
+}
+
+function ask(item: LockedItem, inDoubtAt: Date): Step {
+  return { do: 'query', supplier: item.supplier!, productCode: item.productCode!, inDoubtAt }
+}
+
+/** From the item's present route on, the first one that may be asked; one that was asked already keeps its terms. */
+function firstRoute(item: LockedItem, order: { currencyCode: string }, bought: CataloguePackage | undefined): Step {
+  const { supplier, productCode, cost, costCurrency, routeNo } = item
+  if (supplier !== null && productCode !== null) {
+    return { do: 'order', route: { supplier, productCode, cost, costCurrency }, routeNo }
+  }
+  const routes = bought?.routes ?? []
+  for (let index = routeNo; index < routes.length; index++) {
+    const route = routes[index]!
+    if (!isLoss(route, item.price, order.currencyCode, bought?.allowLoss)) {
+      return { do: 'order', route, routeNo: index }
+    }
+  }
+  if (routeNo > 0 && item.failureReason !== null) return { do: 'refuse', words: item.failureReason }
+  return { do: 'refuse', words: routes.length === 0 ? 'no supplier has it' : 'no supplier has it at this price' }
+}
+
+/** Whether the package names a supplier after this one. */
+export function hasNextRoute(item: LockedItem, bought: CataloguePackage | undefined): boolean {
+  return item.routeNo + 1 < (bought?.routes.length ?? 0)
+}
+
+/** Costs in another currency cannot be compared: nothing is converted, so they are no reason to skip. */
+function isLoss(route: Route, price: bigint, currencyCode: string, allowed: boolean | undefined): boolean {
+  return !allowed && route.cost !== null && route.costCurrency === currencyCode && route.cost > price
+}

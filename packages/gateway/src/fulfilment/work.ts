@@ -1,0 +1,108 @@
+import { isConnectionLoss } from '../lib/db.ts'
+import type { Claim } from './begin.ts'
+import { learn, type Parcel, parcelsOf, send } from './call.ts'
+import type { FulfilmentDeps } from './deps.ts'
+import { LEASE_MS, renewLeases } from './due.ts'
+import { finishWork, type Result } from './finish.ts'
+
+const RENEW_MS = LEASE_MS / 3
+/** The database may be away while an answer is in hand: it is worth some patience, while the lease is renewed. */
+const TRIES_TO_WRITE = 5
+const FIRST_PAUSE_MS = 200
+
+/**
+ * Carries a claim through: sends its attempts, all suppliers at once, writes each answer as it comes, and renews the
+ * lease meanwhile. A supplier that hangs holds up nobody but its own items.
+ * @returns when one of the orders is due again.
+ */
+export async function carryOut(deps: FulfilmentDeps, claim: Claim, begunAt: number): Promise<Date | undefined> {
+  const { tenantId, leaseToken } = claim
+  const underWay = new Map<string, number>()
+  for (const { orderId } of claim.attempts) underWay.set(orderId, (underWay.get(orderId) ?? 0) + 1)
+  let nextDue = claim.nextDue
+  let waiting: Result[] = claim.refusals.map(({ orderId, itemNo, words }) => ({
+    orderId,
+    itemNo,
+    outcome: { kind: 'refused', words },
+  }))
+  let writing: Promise<void> | undefined
+
+  async function writeWaiting(): Promise<void> {
+    while (waiting.length > 0) {
+      const results = waiting
+      waiting = []
+      for (const { orderId, attempt } of results) {
+        if (attempt !== undefined) underWay.set(orderId, underWay.get(orderId)! - 1)
+      }
+      const isBusy = (orderId: string) => (underWay.get(orderId) ?? 0) > 0
+      const done = await writeResults(deps, tenantId, { leaseToken, isBusy }, results)
+      if (done !== undefined && (nextDue === undefined || done < nextDue)) nextDue = done
+    }
+    writing = undefined
+  }
+
+  async function carry(parcel: Parcel): Promise<void> {
+    waiting.push(...(await send(deps, tenantId, parcel, begunAt)))
+    writing ??= writeWaiting()
+    await writing
+  }
+
+  const renewing = setInterval(() => {
+    const held = [...underWay].filter(([, count]) => count > 0).map(([orderId]) => orderId)
+    renewLeases(deps.db, tenantId, leaseToken, held).catch((error) =>
+      deps.log.warn({ err: error }, 'lease not renewed'),
+    )
+  }, RENEW_MS)
+  try {
+    if (waiting.length > 0) writing = writeWaiting()
+    await Promise.all([...parcelsOf(claim.attempts).map(carry), writing])
+  } finally {
+    clearInterval(renewing)
+  }
+  return nextDue
+}
+
+/**
+ * Writes results under the lease, again while the database is away. A batch that fails for another reason is split, so
+ * that one order that cannot be written does not keep the others.
+ */
+async function writeResults(
+  deps: FulfilmentDeps,
+  tenantId: string,
+  standing: { leaseToken: string; isBusy(orderId: string): boolean },
+  results: Result[],
+): Promise<Date | undefined> {
+  for (let failures = 1; ; failures++) {
+    try {
+      const { lost, nextDue } = await finishWork(deps, tenantId, standing, results)
+      if (lost.length > 0) {
+        deps.log.warn({ tenantId, items: lost.length }, 'outcomes came after their lease was lost')
+        await learn(deps, tenantId, lost)
+      }
+      return nextDue
+    } catch (error) {
+      const away = isConnectionLoss(error)
+      if (away && failures < TRIES_TO_WRITE) {
+        await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** failures))
+        continue
+      }
+      const orders = [...new Set(results.map((result) => result.orderId))]
+      if (away || orders.length === 1) {
+        // Their attempts stay open: whoever takes the orders over, when the lease has run out, asks about them.
+        deps.log.error({ err: error, tenantId, orders }, 'outcomes could not be written')
+        return undefined
+      }
+      const parts = await Promise.all(
+        orders.map((orderId) =>
+          writeResults(
+            deps,
+            tenantId,
+            standing,
+            results.filter((result) => result.orderId === orderId),
+          ),
+        ),
+      )
+      return parts.reduce((first, due) => (due && (!first || due < first) ? due : first), undefined)
+    }
+  }
+}

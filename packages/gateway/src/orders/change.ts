@@ -1,0 +1,103 @@
+import type { DeliveryUpdatedContent, OrderStatus } from '@dealer-esim/contract'
+import type { Tx } from '../lib/db.ts'
+import { type Ids, orderNoOf } from '../lib/ids.ts'
+import { type NewEvent, recordEvents } from '../webhooks/record.ts'
+import type { LockedOrder } from './lock.ts'
+import { orderStatusOf, passage } from './status.ts'
+
+/** What happened to one order. Its items and profiles are as they are after the change. */
+export interface OrderChange {
+  order: LockedOrder
+  /** A status of one of its profiles changed: an event, even where the order's status stays. */
+  profilesChanged: boolean
+  /** When fulfilment looks at it next (null: never again). Without keepLease nobody works on it until then. */
+  release?: { dueAt: Date | null; keepLease?: boolean }
+}
+
+/**
+ * The one place where an order's status follows from its items: writes the status and its history, and records a
+ * DELIVERY_UPDATED event for every change, with the order's next sequence. Moves `order` along. After the commit the
+ * caller wakes the sender if this says so.
+ *
+ * The orders are locked by the caller (lockOrders, or a claim). No round trip of its own.
+ * @returns whether there are events to send.
+ */
+export function changeOrders(
+  tx: Tx,
+  deps: { ids: Ids },
+  tenantId: string,
+  changes: readonly OrderChange[],
+  now: Date,
+): boolean {
+  const rows: unknown[] = []
+  const events: NewEvent[] = []
+  for (const change of changes) {
+    const { order } = change
+    const asked = order.items.map((item) => ({ ...item, asked: item.attempts > 0 || item.routeNo > 0 }))
+    const statuses = passage(order.orderStatus, orderStatusOf(asked))
+    const told = statuses.length === 0 && change.profilesChanged ? [order.orderStatus] : statuses
+    if (told.length === 0 && change.release === undefined) continue
+    for (const orderStatus of told) {
+      order.orderStatus = orderStatus
+      order.eventSequence += 1
+      events.push(eventOf(deps.ids, tenantId, order, now))
+    }
+    rows.push(rowOf(change, statuses, now))
+  }
+  if (rows.length > 0) {
+    tx.send({ name: 'orders-change', text: CHANGE, values: [tenantId, JSON.stringify(rows), now] })
+  }
+  recordEvents(tx, events)
+  return events.length > 0
+}
+
+function rowOf({ order, release, profilesChanged }: OrderChange, statuses: OrderStatus[], now: Date) {
+  return {
+    order_id: order.orderId,
+    order_status: order.orderStatus,
+    history: statuses.map((orderStatus) => ({ orderStatus, time: now.toISOString() })),
+    event_sequence: order.eventSequence,
+    due: release !== undefined,
+    released: release !== undefined && !release.keepLease,
+    due_at: release?.dueAt ?? null,
+    told: statuses.length > 0 || profilesChanged,
+  }
+}
+
+/** One order, one row; orders_due and orders_under_review are maintained only where their columns change. */
+const CHANGE = `
+  update orders o set
+    order_status = c.order_status,
+    status_history = o.status_history || c.history,
+    event_sequence = c.event_sequence,
+    due_at = case when c.due then c.due_at else o.due_at end,
+    lease_token = case when c.released then null else o.lease_token end,
+    lease_until = case when c.released then null else o.lease_until end,
+    updated_at = case when c.told then greatest(o.updated_at, $3::timestamptz) else o.updated_at end
+  from jsonb_to_recordset($2::jsonb) as c(order_id uuid, order_status text, history jsonb, event_sequence integer,
+    due boolean, released boolean, due_at timestamptz, told boolean)
+  where o.tenant_id = $1 and o.order_id = c.order_id`
+
+function eventOf(ids: Ids, tenantId: string, order: LockedOrder, now: Date): NewEvent {
+  const content: DeliveryUpdatedContent = {
+    orderNo: orderNoOf(order.orderId),
+    transactionId: order.transactionId,
+    orderStatus: order.orderStatus,
+    sequence: order.eventSequence,
+    refundedAmount: Number(order.refundedAmount),
+    profiles: order.profiles.map((profile) => ({
+      esimTranNo: profile.profileId,
+      iccid: profile.iccid,
+      esimStatus: profile.esimStatus,
+      smdpStatus: profile.smdpStatus,
+    })),
+  }
+  return {
+    tenantId,
+    notifyId: ids.uuid(),
+    notifyType: 'DELIVERY_UPDATED',
+    orderId: order.orderId,
+    content,
+    createdAt: now,
+  }
+}

@@ -1,0 +1,114 @@
+import {
+  formatTime,
+  type OrderLine,
+  type OrderStatus,
+  type QueryAnswer,
+  type QueryRequest,
+} from '@dealer-esim/contract'
+import { ApiError } from '../lib/api-error.ts'
+import type { Db } from '../lib/db.ts'
+import { orderIdOf, orderNoOf } from '../lib/ids.ts'
+import { OWN_COLUMNS, type ProfileReadDeps, type ProfileRow, profileOf } from '../profiles/read.ts'
+import type { PackageLine } from './lock.ts'
+import type { ItemStatus } from './status.ts'
+
+/**
+ * The answer of `esim/query`: one order with its lines, eSIMs and history, as one snapshot.
+ * @throws ApiError 000105 without orderNo and transactionId; 200013 where the tenant has no such order.
+ */
+export async function queryOrder(
+  deps: ProfileReadDeps & { db: Db },
+  tenantId: string,
+  request: QueryRequest,
+): Promise<QueryAnswer> {
+  const { orderNo, transactionId } = request
+  if (orderNo == null && transactionId == null) {
+    const reason = 'is needed, or transactionId'
+    throw new ApiError('000105', { details: [{ field: 'orderNo', reason }] })
+  }
+  const orderId = orderNo == null ? null : orderIdOf(orderNo)
+  if (orderId === undefined) throw new ApiError('200013')
+  const values = [tenantId, orderId, transactionId ?? null]
+  const rows = await deps.db.query<Row>(
+    orderId === null
+      ? { name: 'orders-query-transaction', text: BY_TRANSACTION, values }
+      : { name: 'orders-query-order', text: BY_ORDER, values },
+  )
+  const [order] = rows
+  if (!order) throw new ApiError('200013')
+  return answerOf(deps, tenantId, order, rows)
+}
+
+/** The order's columns, again in each row; and a profile's, null where the order has none. */
+type Row = OrderColumns & (Omit<ProfileRow, 'line' | 'transaction_id'> | { profile_id: null })
+
+interface OrderColumns {
+  of_order_id: string
+  of_transaction_id: string
+  order_status: OrderStatus
+  amount: bigint
+  refunded_amount: bigint
+  currency_code: string
+  remark: string | null
+  package_lines: PackageLine[]
+  status_history: { orderStatus: OrderStatus; time: string }[]
+  of_created_at: Date
+  of_updated_at: Date
+  /** By itemNo - 1. */
+  items: { lineNo: number; itemStatus: ItemStatus; failureReason: string | null }[]
+  item_no: number | null
+}
+
+// One statement, one snapshot: status, counts and profiles never contradict each other.
+const SELECT = `
+  select o.order_id as of_order_id, o.transaction_id as of_transaction_id, o.order_status, o.amount, o.refunded_amount,
+    o.currency_code, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,
+    o.updated_at as of_updated_at, i.items, p.item_no, ${OWN_COLUMNS}
+  from orders o
+  cross join lateral (
+    select json_agg(json_build_object('lineNo', line_no, 'itemStatus', item_status, 'failureReason', failure_reason)
+      order by item_no) as items
+    from order_items where tenant_id = o.tenant_id and order_id = o.order_id) i
+  left join profiles p on p.tenant_id = o.tenant_id and p.order_id = o.order_id
+  where o.tenant_id = $1`
+const BY_ORDER = `${SELECT} and o.order_id = $2 and ($3::text is null or o.transaction_id = $3) order by p.item_no`
+const BY_TRANSACTION = `${SELECT} and o.transaction_id = $3 and $2::uuid is null order by p.item_no`
+
+function answerOf(deps: ProfileReadDeps, tenantId: string, order: OrderColumns, rows: readonly Row[]): QueryAnswer {
+  const profileList = rows.flatMap((row) => {
+    if (row.profile_id === null) return []
+    const line = order.package_lines[order.items[row.item_no! - 1]!.lineNo]!
+    return [profileOf(deps, tenantId, { ...row, transaction_id: order.of_transaction_id, line })]
+  })
+  return {
+    orderNo: orderNoOf(order.of_order_id),
+    transactionId: order.of_transaction_id,
+    orderStatus: order.order_status,
+    amount: Number(order.amount),
+    refundedAmount: Number(order.refunded_amount),
+    currencyCode: order.currency_code,
+    remark: order.remark,
+    createTime: formatTime(order.of_created_at),
+    lastUpdateTime: formatTime(order.of_updated_at),
+    packageInfoList: order.package_lines.map((line, lineNo) => lineOf(line, lineNo, order.items)),
+    profileList,
+    statusHistory: order.status_history.map(({ orderStatus, time }) => ({
+      orderStatus,
+      time: formatTime(new Date(time)), // the database writes its own form of RFC 3339
+    })),
+  }
+}
+
+function lineOf(line: PackageLine, lineNo: number, items: OrderColumns['items']): OrderLine {
+  const own = items.filter((item) => item.lineNo === lineNo)
+  const failed = own.filter((item) => item.itemStatus === 'REFUSED' || item.itemStatus === 'CANCELLED')
+  return {
+    packageCode: line.packageCode,
+    packageName: line.packageName,
+    count: line.count,
+    price: line.price,
+    deliveredCount: own.filter((item) => item.itemStatus === 'DELIVERED').length,
+    failedCount: failed.length,
+    failureReason: failed.find((item) => item.failureReason !== null)?.failureReason ?? null,
+  }
+}

@@ -1,0 +1,54 @@
+import type { OrderStatus } from '@dealer-esim/contract'
+
+export const ITEM_STATUSES = ['WAITING', 'ASKED', 'UNKNOWN', 'REVIEW', 'DELIVERED', 'REFUSED', 'CANCELLED'] as const
+export type ItemStatus = (typeof ITEM_STATUSES)[number]
+
+/*
+ * An item is one eSIM of an order:
+ *
+ *   WAITING    no supplier is at work on it: none was asked yet, or the last one did definitely nothing
+ *   ASKED      a purchase was committed and sent; only whoever committed it sends it
+ *   UNKNOWN    it may have been bought: it is asked about, never bought again
+ *   REVIEW     asking did not tell in time: reconciliation or an operator decides
+ *   DELIVERED  it came (and stays so when it is cancelled unused later: that is the profile's state)
+ *   REFUSED    definitely not delivered by anybody: refunded in the same transaction
+ *   CANCELLED  by an operator, before any supplier was asked: refunded
+ *
+ *   WAITING → ASKED | REFUSED (no supplier may be asked) | REVIEW (too late) | CANCELLED
+ *   ASKED   → DELIVERED | REFUSED | WAITING (retry, next supplier) | UNKNOWN | REVIEW
+ *   UNKNOWN → DELIVERED | REFUSED | WAITING | REVIEW
+ *   REVIEW  → DELIVERED | REFUSED | WAITING
+ *
+ * The order's status is a function of its items:
+ *
+ *   | items                                   | order               |
+ *   | every one CANCELLED                     | CANCELLED           |
+ *   | every one WAITING, nobody asked yet     | PAID                |
+ *   | any WAITING, ASKED or UNKNOWN           | ALLOCATING          |
+ *   | else any REVIEW                         | UNDER_REVIEW        |
+ *   | else every one DELIVERED                | DELIVERED           |
+ *   | else none DELIVERED                     | FAILED              |
+ *   | else                                    | PARTIALLY_DELIVERED |
+ */
+export function orderStatusOf(items: readonly { itemStatus: ItemStatus; asked: boolean }[]): OrderStatus {
+  const all = (status: ItemStatus) => items.every((item) => item.itemStatus === status)
+  const any = (...statuses: ItemStatus[]) => items.some((item) => statuses.includes(item.itemStatus))
+  if (all('CANCELLED')) return 'CANCELLED'
+  if (all('WAITING') && items.every((item) => !item.asked)) return 'PAID'
+  if (any('WAITING', 'ASKED', 'UNKNOWN')) return 'ALLOCATING'
+  if (any('REVIEW')) return 'UNDER_REVIEW'
+  if (all('DELIVERED')) return 'DELIVERED'
+  return any('DELIVERED') ? 'PARTIALLY_DELIVERED' : 'FAILED'
+}
+
+/** Whether something may still happen to the item by itself. */
+export function isOpen(status: ItemStatus): boolean {
+  return status === 'WAITING' || status === 'ASKED' || status === 'UNKNOWN'
+}
+
+/** The statuses that an order passes through on its way, the last included: from PAID, work begins first. */
+export function passage(from: OrderStatus, to: OrderStatus): OrderStatus[] {
+  if (from === to) return []
+  if (from === 'PAID' && to !== 'ALLOCATING' && to !== 'CANCELLED') return ['ALLOCATING', to]
+  return [to]
+}

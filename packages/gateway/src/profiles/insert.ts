@@ -1,0 +1,119 @@
+import { buildActivationCode, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
+import type { CataloguePackage } from '../catalogue/catalogue.ts'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Tx } from '../lib/db.ts'
+import { type Ids, timeOfUuid } from '../lib/ids.ts'
+import type { LockedProfile } from '../orders/lock.ts'
+import type { DeliveredEsim } from '../suppliers/supplier.ts'
+
+/** An eSIM that came for an item. */
+export interface NewProfile {
+  orderId: string
+  itemNo: number
+  supplier: string
+  esim: DeliveredEsim
+  bought: CataloguePackage | undefined
+}
+
+/** What only its owner may see of an eSIM: encrypted wherever it lies. */
+export interface ProfileSecrets {
+  ac: string
+  matchingId: string
+  confirmationCode?: string
+  pin?: string
+  puk?: string
+}
+
+const DAY_MS = 86_400_000
+
+/**
+ * Writes profiles; their items are in the same transaction made DELIVERED by the caller. No round trip of its own.
+ * createTime is the time in the id, so that (createTime, id) and id are one order.
+ * @returns what is public of them, in order.
+ */
+export function insertProfiles(
+  tx: Tx,
+  deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
+  tenantId: string,
+  profiles: readonly NewProfile[],
+): LockedProfile[] {
+  if (profiles.length === 0) return []
+  const rows = profiles.map((profile) => rowOf(deps, tenantId, profile))
+  tx.send({ name: 'profiles-insert', text: INSERT, values: [tenantId, JSON.stringify(rows)] })
+  return rows.map((row) => ({
+    profileId: row.profile_id,
+    itemNo: row.item_no,
+    iccid: row.iccid,
+    esimStatus: row.esim_status,
+    smdpStatus: row.smdp_status,
+  }))
+}
+
+function rowOf(
+  deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
+  tenantId: string,
+  { orderId, itemNo, supplier, esim, bought }: NewProfile,
+) {
+  const profileId = deps.ids.uuid()
+  const createdAt = timeOfUuid(profileId)
+  const byPackage = bought ? createdAt + bought.unusedValidTime * DAY_MS : Number.POSITIVE_INFINITY
+  const installBefore = Math.min(byPackage, esim.installBefore?.getTime() ?? Number.POSITIVE_INFINITY)
+  return {
+    profile_id: profileId,
+    order_id: orderId,
+    item_no: itemNo,
+    supplier,
+    iccid: stripIccidPadding(esim.iccid),
+    imsi: esim.imsi ?? null,
+    msisdn: esim.msisdn ?? null,
+    eid: esim.eid ?? null,
+    smdp_address: esim.smdpAddress,
+    secrets: `\\x${sealEsim(deps.cipher, tenantId, esim).toString('hex')}`,
+    apn: esim.apn ?? null,
+    esim_status: esim.esimStatus ?? ('GOT_RESOURCE' as const),
+    smdp_status: esim.smdpStatus ?? null,
+    total_volume: volumeOf(bought),
+    total_duration: bought?.duration ?? 0,
+    duration_unit: bought?.durationUnit ?? 'DAY',
+    install_before: Number.isFinite(installBefore) ? new Date(installBefore).toISOString() : null,
+    created_at: new Date(createdAt).toISOString(),
+  }
+}
+
+/** Bytes over the whole duration, as text; null: unlimited. */
+function volumeOf(bought: CataloguePackage | undefined): string | null {
+  if (!bought || bought.volume === null) return null
+  return String(bought.dataType === 'DAILY' ? bought.volume * BigInt(bought.duration) : bought.volume)
+}
+
+/** The secrets of an eSIM, encrypted for its tenant. */
+export function sealEsim(cipher: Pick<Cipher, 'encrypt'>, tenantId: string, esim: DeliveredEsim): Buffer {
+  const secrets: ProfileSecrets = { ac: activationCodeOf(esim), matchingId: esim.matchingId }
+  if (esim.confirmationCode) secrets.confirmationCode = esim.confirmationCode
+  if (esim.pin) secrets.pin = esim.pin
+  if (esim.puk) secrets.puk = esim.puk
+  return cipher.encrypt(JSON.stringify(secrets), tenantId)
+}
+
+/** A supplier's own code may say more (an object identifier); it is brought into the one form. */
+function activationCodeOf(esim: DeliveredEsim): string {
+  const given = esim.ac === undefined ? undefined : parseActivationCode(esim.ac)
+  const code = given?.ok ? given.value : { smdpAddress: esim.smdpAddress, matchingId: esim.matchingId }
+  return buildActivationCode({
+    ...code,
+    confirmationCodeRequired:
+      esim.confirmationCode !== undefined || (given?.ok === true && given.value.confirmationCodeRequired),
+  })
+}
+
+const INSERT = `
+  insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, imsi, msisdn, eid, smdp_address,
+    secrets, apn, esim_status, smdp_status, smdp_status_time, total_volume, total_duration, duration_unit,
+    install_before, created_at, updated_at)
+  select $1, p.profile_id, p.order_id, p.item_no, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid, p.smdp_address,
+    p.secrets, p.apn, p.esim_status, p.smdp_status, case when p.smdp_status is not null then p.created_at end,
+    p.total_volume, p.total_duration, p.duration_unit, p.install_before, p.created_at, p.created_at
+  from jsonb_to_recordset($2::jsonb) as p(profile_id uuid, order_id uuid, item_no smallint, supplier text, iccid text,
+    imsi text, msisdn text, eid text, smdp_address text, secrets bytea, apn text, esim_status text, smdp_status text,
+    total_volume bigint, total_duration integer, duration_unit text, install_before timestamptz,
+    created_at timestamptz)`

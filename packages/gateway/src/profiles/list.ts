@@ -1,0 +1,131 @@
+import {
+  ESIM_STATUSES,
+  PAGE_SIZE_DEFAULT,
+  type ProfileListAnswer,
+  type ProfileListRequest,
+  parseTime,
+  SMDP_STATUSES,
+  stripIccidPadding,
+} from '@dealer-esim/contract'
+import { type CursorScope, openCursor, sealCursor } from '../lib/cursor.ts'
+import type { Db, Statement } from '../lib/db.ts'
+import { firstUuidAt, orderIdOf } from '../lib/ids.ts'
+import { PROFILE_COLUMNS, PROFILE_JOINS, type ProfileReadDeps, type ProfileRow, profileOf } from './read.ts'
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+const BEYOND_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/**
+ * One page of `esim/profile/list`, newest first by (createTime, id). Ids begin with the time they were made at, so that
+ * one range of ids holds time filter and cursor alike.
+ */
+export async function listProfiles(
+  deps: ProfileReadDeps & { db: Db },
+  tenantId: string,
+  request: ProfileListRequest,
+): Promise<ProfileListAnswer> {
+  const { cursor, pageSize, ...filters } = request
+  const scope: CursorScope = { list: 'esim/profile/list', tenantId, filters }
+  const size = pageSize ?? PAGE_SIZE_DEFAULT
+  const before = cursor == null ? BEYOND_IDS : String(openCursor(deps.linkKey, scope, cursor)[0])
+  const wanted = wantedOf(tenantId, request, before, size + 1)
+  // An order, profile or ICCID that cannot exist: nobody's.
+  if (wanted === undefined) return { profileList: [], nextCursor: null }
+  const rows = await deps.db.query<ProfileRow>(wanted)
+  const page = rows.slice(0, size)
+  const last = page.at(-1)
+  return {
+    profileList: page.map((row) => profileOf(deps, tenantId, row)),
+    nextCursor: rows.length > size && last ? sealCursor(deps.linkKey, scope, [last.profile_id]) : null,
+  }
+}
+
+/**
+ * The narrowest way to the rows decides the statement; what remains is a filter on few rows.
+ *
+ *   esimTranNo                 the primary key
+ *   orderNo, transactionId     the order's hundred items at most
+ *   iccid                      profiles_iccid: the few uses of one ICCID
+ *   esimStatus, smdpStatus     profiles_status, value by value for the one that is not given (eight at most)
+ *   nothing, or only times     the primary key, backwards
+ */
+function wantedOf(tenantId: string, request: ProfileListRequest, before: string, limit: number): Statement | undefined {
+  const orderId = request.orderNo == null ? null : orderIdOf(request.orderNo)
+  if (orderId === undefined) return undefined
+  if (request.esimTranNo != null && !UUID.test(request.esimTranNo)) return undefined
+  const values = [
+    tenantId,
+    startOf(request),
+    endOf(request, before),
+    limit,
+    orderId,
+    request.transactionId ?? null,
+    request.esimTranNo ?? null,
+    request.iccid == null ? null : stripIccidPadding(request.iccid),
+    request.esimStatus ?? null,
+    request.smdpStatus ?? null,
+  ]
+  const [name, from] =
+    request.esimTranNo != null
+      ? ['profiles-by-id', BY_ID]
+      : orderId !== null || request.transactionId != null
+        ? ['profiles-by-order', BY_ORDER]
+        : request.iccid != null
+          ? ['profiles-by-iccid', BY_ICCID]
+          : request.esimStatus != null || request.smdpStatus != null
+            ? ['profiles-by-status', BY_STATUS]
+            : ['profiles-all', ALL]
+  return { name: name!, text: `${from} ${TAIL}`, values }
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+function startOf(request: ProfileListRequest): string {
+  return request.startTime == null ? FIRST_ID : firstUuidAt(parseTime(request.startTime).getTime())
+}
+
+function endOf(request: ProfileListRequest, before: string): string {
+  if (request.endTime == null) return before
+  const end = firstUuidAt(parseTime(request.endTime).getTime())
+  return end < before ? end : before
+}
+
+// A range of ids: from $2, below $3.
+const RANGE = 'p.tenant_id = $1 and p.profile_id >= $2::uuid and p.profile_id < $3::uuid'
+const REST = `
+  and ($5::uuid is null or p.order_id = $5) and ($7::uuid is null or p.profile_id = $7)
+  and ($8::text is null or p.iccid = $8) and ($9::text is null or p.esim_status = $9)
+  and ($10::text is null or p.smdp_status = $10)`
+const NEWEST = 'order by p.profile_id desc limit $4'
+
+/** The named rows first, their order and item after: a join must not tempt the planner to read everything. */
+const TAIL = `
+  select ${PROFILE_COLUMNS} from found p ${PROFILE_JOINS}
+  where $6::text is null or o.transaction_id = $6
+  order by p.profile_id desc`
+
+const BY_ID = `with found as materialized (
+  select p.* from profiles p where ${RANGE} and p.profile_id = $7 ${REST} limit $4)`
+const BY_ORDER = `with found as materialized (
+  select p.* from profiles p
+  where ${RANGE} ${REST} and p.order_id = coalesce($5, (
+    select order_id from orders where tenant_id = $1 and transaction_id = $6))
+  ${NEWEST})`
+const BY_ICCID = `with found as materialized (
+  select p.* from profiles p where ${RANGE} and p.iccid = $8 ${REST} ${NEWEST})`
+const ALL = `with found as materialized (select p.* from profiles p where ${RANGE} ${REST} ${NEWEST})`
+
+const values = (list: readonly string[]) => list.map((value) => `('${value}')`).join(', ')
+/**
+ * Each pair of statuses is one range of profiles_status, of which the newest are taken; the newest of those are the page.
+ * That reads eight pages' worth at most, wherever in ten million rows the page lies.
+ */
+const BY_STATUS = `with found as materialized (
+  select p.* from (values ${values(ESIM_STATUSES)}) as e(esim_status)
+  cross join (values (''), ${values(SMDP_STATUSES)}) as s(smdp_status)
+  cross join lateral (
+    select * from profiles p
+    where ${RANGE} and p.esim_status = e.esim_status and coalesce(p.smdp_status, '') = s.smdp_status
+    ${NEWEST}) p
+  where ($9::text is null or e.esim_status = $9) and ($10::text is null or s.smdp_status = $10)
+  ${NEWEST})`

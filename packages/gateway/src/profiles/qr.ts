@@ -1,0 +1,35 @@
+import type { Cipher } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import { openQrToken } from './qr-link.ts'
+import { openSecrets, PROFILE_JOINS } from './read.ts'
+
+export interface QrContent {
+  ac: string
+  iccid: string
+  packageName: string
+}
+
+/** What a QR link shows; undefined for a link that is not ours, and once the eSIM is installed or cancelled. */
+export async function findQr(
+  deps: { db: Db; cipher: Pick<Cipher, 'decrypt'>; linkKey: Buffer },
+  token: string,
+): Promise<QrContent | undefined> {
+  const subject = openQrToken(deps.linkKey, token)
+  if (subject === undefined) return undefined
+  const { tenantId, profileId } = subject
+  const [row] = await deps.db.query<{ secrets: Buffer; iccid: string; package_name: string }>({
+    name: 'profiles-qr',
+    text: FIND,
+    values: [tenantId, profileId],
+  })
+  if (!row) return undefined
+  return { ac: openSecrets(deps.cipher, tenantId, row.secrets).ac, iccid: row.iccid, packageName: row.package_name }
+}
+
+// Waiting to be installed: an eSIM that is in use was installed, unless its SM-DP+ says that it is still there.
+const FIND = `
+  select p.secrets, p.iccid, o.package_lines -> i.line_no ->> 'packageName' as package_name
+  from profiles p ${PROFILE_JOINS}
+  where p.tenant_id = $1 and p.profile_id = $2
+    and (p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
+      or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`

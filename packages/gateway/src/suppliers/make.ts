@@ -1,0 +1,50 @@
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { type SandboxConfig, sandboxConfig, sandboxSupplier } from './sandbox.ts'
+import type { Supplier, SupplierType } from './supplier.ts'
+
+export interface MakeDeps {
+  db: Db
+  ids: Ids
+  cipher: Pick<Cipher, 'decrypt'>
+}
+
+/** The configuration is not one of this type; the message names each fault. */
+export class SupplierConfigError extends Error {
+  override readonly name = 'SupplierConfigError'
+}
+
+/** What each type is told, as a schema: unknown members are refused. */
+const CONFIGS: Record<SupplierType, TSchema> = {
+  sandbox: sandboxConfig,
+  stock: sandboxConfig,
+  es2plus: sandboxConfig,
+  gateway: sandboxConfig,
+}
+
+/** @throws SupplierConfigError */
+export function parseSupplierConfig(type: SupplierType, config: unknown): unknown {
+  const faults = [...Value.Errors(CONFIGS[type], config)].map(
+    (fault) => `${fault.instancePath || '/'} ${fault.message}`,
+  )
+  if (faults.length > 0) throw new SupplierConfigError(`the configuration of a ${type} supplier: ${faults.join('; ')}`)
+  return config
+}
+
+/** A supplier from its row. @throws SupplierConfigError, DecryptionFailed */
+export function makeSupplier(deps: MakeDeps, type: SupplierType, name: string, sealed: Buffer): Supplier {
+  const config = parseSupplierConfig(type, JSON.parse(deps.cipher.decrypt(sealed, `supplier:${name}`).toString()))
+  switch (type) {
+    case 'sandbox':
+      return sandboxSupplier(name, config as SandboxConfig, deps)
+    case 'stock':
+    case 'es2plus':
+    case 'gateway':
+      throw new SupplierConfigError(`there is no ${type} supplier yet`)
+    default:
+      return type satisfies never
+  }
+}

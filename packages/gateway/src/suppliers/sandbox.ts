@@ -1,0 +1,178 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { makeIccid } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
+import type { Db } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { pause } from '../lib/pause.ts'
+import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } from './supplier.ts'
+
+/** Product codes with which the sandbox shows what else may happen; any other is delivered at once. */
+export const SANDBOX_PRODUCTS = {
+  /** Every eSIM is refused, and refunded. */
+  refused: 'SANDBOX_REFUSED',
+  /** Every second eSIM of an order is refused. */
+  partial: 'SANDBOX_PARTIAL',
+  /** Delivered after `slow_ms`. */
+  slow: 'SANDBOX_SLOW',
+  /** Done, but the answer is lost, and asking cannot tell: the order goes to review. */
+  unknown: 'SANDBOX_UNKNOWN',
+  /** The stock is counted, and it is none. */
+  outOfStock: 'SANDBOX_OUT_OF_STOCK',
+} as const
+
+export const sandboxConfig = Type.Object(
+  {
+    slow_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 600_000 })),
+    giveUpAfter_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
+    timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000 })),
+    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+  },
+  { additionalProperties: false },
+)
+export type SandboxConfig = Static<typeof sandboxConfig>
+
+const SLOW_MS = 4_000
+/** Short, so that a developer sees an order go to review while he looks. */
+const GIVE_UP_AFTER_MS = 3_000
+const TIMEOUT_MS = 15_000
+const BATCH = 500
+const CONCURRENCY = 4_000
+const SMDP_ADDRESS = 'smdp.sandbox.invalid'
+/** 89, then a country code that nobody has. */
+const ISSUER_PREFIX = '89999'
+
+/**
+ * A supplier of test eSIMs: valid in every part, usable on no network. It keeps books of its own (sandbox_issued), as a
+ * real one would, so that a repeated key gets the same eSIM and tests can count what was asked of it.
+ */
+export function sandboxSupplier(name: string, config: SandboxConfig, deps: { db: Db; ids: Ids }): Supplier {
+  const { db, ids } = deps
+
+  async function outcomesOf(requests: SupplierRequest[], rows: IssuedRow[]): Promise<Outcome[]> {
+    const byKey = new Map(rows.map((row) => [row.key, row]))
+    return requests.map((request) => outcomeOf(byKey.get(request.key)))
+  }
+
+  return {
+    name,
+    type: 'sandbox',
+    traits: {
+      batch: BATCH,
+      concurrency: config.concurrency ?? CONCURRENCY,
+      perSecond: null,
+      timeout_ms: config.timeout_ms ?? TIMEOUT_MS,
+      settles_ms: 0,
+      giveUpAfter_ms: config.giveUpAfter_ms ?? GIVE_UP_AFTER_MS,
+      groupOf: (productCode) => (productCode === SANDBOX_PRODUCTS.slow ? 'slow' : ''),
+    },
+    async order(requests) {
+      const slow = requests.some((request) => request.productCode === SANDBOX_PRODUCTS.slow)
+      if (slow) await delay(config.slow_ms ?? SLOW_MS)
+      const rows = await db.query<IssuedRow>({
+        name: 'sandbox-issue',
+        text: ISSUE,
+        values: issueValues(name, requests, ids),
+      })
+      await pause('sandbox.issued')
+      return outcomesOf(requests, rows)
+    },
+    async query(requests) {
+      const keys = requests.map((request) => request.key)
+      return outcomesOf(requests, await db.query<IssuedRow>({ name: 'sandbox-find', text: FIND, values: [name, keys] }))
+    },
+    cancel: (esim) => cancel(db, name, esim),
+    test: async () => undefined,
+    async *list(since) {
+      const rows = await db.query<IssuedRow & { issued_at: Date; cancelled_at: Date | null }>({
+        text: `select key, answer, iccid_number, matching_id, issued_at, cancelled_at from sandbox_issued
+               where supplier = $1 and answer <> 'REFUSED' and issued_at >= $2 order by issued_at`,
+        values: [name, since],
+      })
+      for (const row of rows) {
+        yield { key: row.key, iccid: iccidOf(row), cancelled: row.cancelled_at !== null, time: row.issued_at }
+      }
+    },
+  }
+}
+
+interface IssuedRow {
+  key: string
+  answer: 'ISSUED' | 'REFUSED' | 'LOST'
+  iccid_number: bigint
+  matching_id: string
+}
+
+/** Pure: what our books say of a key. */
+function outcomeOf(row: IssuedRow | undefined): Outcome {
+  if (row === undefined) return { kind: 'retry', words: 'the sandbox has no such order' }
+  switch (row.answer) {
+    case 'REFUSED':
+      return { kind: 'refused', words: 'refused by the sandbox, as its product says' }
+    case 'LOST':
+      return { kind: 'unknown', words: 'the sandbox does not tell, as its product says' }
+    case 'ISSUED':
+      return {
+        kind: 'delivered',
+        esim: {
+          iccid: iccidOf(row),
+          smdpAddress: SMDP_ADDRESS,
+          matchingId: row.matching_id,
+          apn: 'sandbox',
+          smdpStatus: 'RELEASED',
+        },
+      }
+    default:
+      return row.answer satisfies never
+  }
+}
+
+function iccidOf(row: Pick<IssuedRow, 'iccid_number'>): string {
+  return makeIccid(ISSUER_PREFIX, row.iccid_number)
+}
+
+function issueValues(name: string, requests: SupplierRequest[], ids: Ids): unknown[] {
+  // One draw of chance for all: 16 bytes each make a matching id of 26 characters.
+  const chance = ids.bytes(16 * requests.length)
+  return [
+    name,
+    requests.map((request) => request.key),
+    requests.map((request) => request.productCode),
+    requests.map((_, index) => matchingIdOf(chance.subarray(index * 16, index * 16 + 16))),
+    requests.map(answerOf),
+  ]
+}
+
+function answerOf({ productCode, itemNo }: SupplierRequest): IssuedRow['answer'] {
+  switch (productCode) {
+    case SANDBOX_PRODUCTS.refused:
+    case SANDBOX_PRODUCTS.outOfStock:
+      return 'REFUSED'
+    case SANDBOX_PRODUCTS.partial:
+      return itemNo % 2 === 0 ? 'REFUSED' : 'ISSUED'
+    case SANDBOX_PRODUCTS.unknown:
+      return 'LOST'
+    default:
+      return 'ISSUED'
+  }
+}
+
+function matchingIdOf(bytes: Buffer): string {
+  return bytes.toString('hex').toUpperCase()
+}
+
+const ISSUE = `
+  insert into sandbox_issued (supplier, key, product_code, matching_id, answer)
+  select $1, r.* from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as r
+  on conflict (supplier, key) do update set requests = sandbox_issued.requests + 1
+  returning key, answer, iccid_number, matching_id`
+const FIND = `
+  select key, answer, iccid_number, matching_id from sandbox_issued where supplier = $1 and key = any ($2::text[])`
+
+async function cancel(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
+  const rows = await db.query({
+    text: `update sandbox_issued set cancelled_at = coalesce(cancelled_at, now())
+           where supplier = $1 and key = $2 and answer = 'ISSUED' returning key`,
+    values: [name, esim.key],
+  })
+  return rows.length === 1 ? { kind: 'cancelled' } : { kind: 'refused', words: 'the sandbox issued no such eSIM' }
+}

@@ -1,0 +1,52 @@
+import type { Db } from '../lib/db.ts'
+import { type Running, runLoop } from '../lib/lifecycle.ts'
+import type { Log } from '../lib/log.ts'
+
+/** How many eSIMs could be delivered now, by the counters that some suppliers keep. Advisory: a second old. */
+export interface StockLevels {
+  /** undefined where one of the suppliers does not count: then nothing can be said. */
+  available(offer: { routes: readonly { supplier: string; productCode: string }[] }): number | undefined
+  refresh(): Promise<void>
+}
+
+const POLL_MS = 1_000
+
+export async function openStockLevels(deps: { db: Db; log: Log }): Promise<StockLevels & Running> {
+  let levels = new Map<string, number>()
+
+  async function refresh(): Promise<void> {
+    const rows = await deps.db.query<{ supplier: string; product_code: string; available: bigint }>({
+      name: 'stock-levels',
+      text: 'select supplier, product_code, available from stock_levels',
+    })
+    levels = new Map(rows.map((row) => [keyOf(row.supplier, row.product_code), Number(row.available)]))
+  }
+
+  await refresh()
+  const loop = runLoop({
+    name: 'stock levels',
+    log: deps.log,
+    poll_ms: POLL_MS,
+    async pass() {
+      await refresh()
+      return false
+    },
+  })
+  return {
+    refresh,
+    available({ routes }) {
+      let sum = 0
+      for (const { supplier, productCode } of routes) {
+        const level = levels.get(keyOf(supplier, productCode))
+        if (level === undefined) return undefined
+        sum += level
+      }
+      return routes.length === 0 ? undefined : sum
+    },
+    stop: (deadline_ms) => loop.stop(deadline_ms),
+  }
+}
+
+function keyOf(supplier: string, productCode: string): string {
+  return `${supplier} ${productCode}`
+}

@@ -1,0 +1,124 @@
+import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
+
+export const SUPPLIER_TYPES = ['sandbox', 'stock', 'es2plus', 'gateway'] as const
+export type SupplierType = (typeof SUPPLIER_TYPES)[number]
+
+/**
+ * Where eSIMs come from. Every kind passes one conformance suite (test/suppliers.test.ts). Fulfilment commits an
+ * attempt before it calls, and records what came back as data: a supplier decides that in one pure function.
+ *
+ * A method answers each request by itself, in their order, and never throws for what a network or a supplier does: that
+ * is an outcome. What it throws all the same counts as `unknown`.
+ */
+export interface Supplier {
+  readonly name: string
+  readonly type: SupplierType
+  readonly traits: SupplierTraits
+  /** Buys one eSIM for each request. A request's key is new to the supplier, or its earlier use ended in `retry`. */
+  order(requests: SupplierRequest[]): Promise<Outcome[]>
+  /**
+   * Asks what became of an earlier order of the same key. It may repeat that order only where a repeat cannot buy a
+   * second eSIM. `retry` says that nothing was bought; a supplier that cannot tell says `unknown`.
+   */
+  query(requests: SupplierRequest[]): Promise<Outcome[]>
+  /** Takes back an eSIM that was not installed. */
+  cancel(esim: SuppliedEsim): Promise<CancelOutcome>
+  /** undefined: it works. Otherwise what is wrong, in a sentence for an operator. */
+  test(): Promise<string | undefined>
+  /** Status and usage of eSIMs, in their order; undefined for one that the supplier says nothing of. */
+  report?(esims: SuppliedEsim[]): Promise<(ProfileReport | undefined)[]>
+  /** What the supplier has on its books for us, oldest first: reconciliation compares it with ours. */
+  list?(since: Date): AsyncIterable<SupplierRecord>
+  stop?(): Promise<void>
+}
+
+export interface SupplierTraits {
+  /** Requests of one call. */
+  batch: number
+  /** Requests under way at once, on this node. */
+  concurrency: number
+  /** Requests a second, on this node; null: no limit. */
+  perSecond: number | null
+  /** Fulfilment waits this long for a call; what has not come by then is unknown. */
+  timeout_ms: number
+  /** How long after our time-out a call may still be at work at the supplier: until then no refusal is believed. */
+  settles_ms: number
+  /** From the first call for an eSIM: what is not decided by then goes to review. */
+  giveUpAfter_ms: number
+  /** Keeps requests for different products in different calls where one takes longer; undefined: never needed. */
+  groupOf?(productCode: string): string
+}
+
+export interface SupplierRequest {
+  tenantId: string
+  orderId: string
+  itemNo: number
+  /** orderNo-itemNo: the same for every attempt at this item, unique for ever. */
+  key: string
+  productCode: string
+}
+
+/** What became of one request. */
+export type Outcome =
+  | { kind: 'delivered'; esim: DeliveredEsim }
+  /** Definite: this supplier has not sold this eSIM and will not. */
+  | { kind: 'refused'; words: string }
+  /** Definite: nothing was bought, a later try may succeed. */
+  | { kind: 'retry'; words: string; after_ms?: number; down?: true }
+  /** It may have been bought. `down`: the supplier as a whole seems away, which counts for its breaker. */
+  | { kind: 'unknown'; words: string; down?: true }
+
+/** Codes in the clear: they are encrypted before they are stored, and never logged. */
+export interface DeliveredEsim {
+  iccid: string
+  smdpAddress: string
+  matchingId: string
+  /** Only where it is more than smdpAddress and matchingId say. */
+  ac?: string
+  confirmationCode?: string
+  pin?: string
+  puk?: string
+  imsi?: string
+  msisdn?: string
+  eid?: string
+  apn?: string
+  esimStatus?: EsimStatus
+  smdpStatus?: SmdpStatus
+  installBefore?: Date
+}
+
+/** An eSIM that was delivered, as its supplier knows it. */
+export interface SuppliedEsim {
+  tenantId: string
+  orderId: string
+  itemNo: number
+  key: string
+  productCode: string
+  iccid: string
+  matchingId: string
+}
+
+export type CancelOutcome =
+  | { kind: 'cancelled' }
+  /** Definite: it stays as it is. */
+  | { kind: 'refused'; words: string }
+  | { kind: 'unknown'; words: string }
+
+export interface ProfileReport {
+  /** When it became so, by the supplier's clock. */
+  time: Date
+  smdpStatus?: SmdpStatus
+  esimStatus?: EsimStatus
+  eid?: string
+  /** Bytes. */
+  usage?: bigint
+  activateTime?: Date
+  expiredTime?: Date
+}
+
+export interface SupplierRecord {
+  key: string
+  iccid: string
+  cancelled: boolean
+  time: Date
+}

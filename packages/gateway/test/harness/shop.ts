@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto'
+import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
+import type { FulfilmentDeps } from '../../src/fulfilment/deps.ts'
+import { databaseClock, systemClock } from '../../src/lib/clock.ts'
+import { type Cipher, masterCipher } from '../../src/lib/crypto.ts'
+import { connect, type Db } from '../../src/lib/db.ts'
+import { systemIds } from '../../src/lib/ids.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { Topic, Wake } from '../../src/lib/wake.ts'
+import { openSuppliers } from '../../src/suppliers/registry.ts'
+
+/** The same on every node of a test, and in child processes. */
+export const TEST_KEY = Buffer.alloc(32, 7)
+export const TEST_LINK_KEY = Buffer.alloc(32, 9)
+
+/** One node's fulfilment on a test database. */
+export interface Shop extends FulfilmentDeps {
+  db: Db & { close(): Promise<void> }
+  suppliers: Awaited<ReturnType<typeof openSuppliers>>
+  linkKey: Buffer
+  publicUrl: string
+  close(): Promise<void>
+}
+
+export async function openShop(url: string, deployment: 'local' | 'production' = 'local'): Promise<Shop> {
+  const db = connect({ url, poolSize: 10, applicationName: 'test shop' })
+  const cipher: Cipher = masterCipher([TEST_KEY])
+  const shared = {
+    db,
+    ids: systemIds,
+    clock: systemClock,
+    cipher,
+    log: silentLog,
+    wake: localWake(),
+    linkKey: TEST_LINK_KEY,
+  }
+  const catalogue = loadedCatalogue({ ...shared, databaseClock: databaseClock(systemClock) })
+  await catalogue.latest()
+  const suppliers = await openSuppliers({ ...shared, config: { deployment } })
+  return {
+    ...shared,
+    catalogue,
+    suppliers,
+    publicUrl: 'https://esim.example.com',
+    async close() {
+      await suppliers.stop(1_000)
+      await db.close()
+    },
+  }
+}
+
+/** Wake-ups within the process. */
+function localWake(): Pick<Wake, 'wake' | 'on'> {
+  const listeners = new Map<Topic, Set<() => void>>()
+  return {
+    wake: (topic) => {
+      for (const listener of listeners.get(topic) ?? []) listener()
+    },
+    on(topic, listener) {
+      const set = listeners.get(topic) ?? new Set()
+      listeners.set(topic, set.add(listener))
+      return () => set.delete(listener)
+    },
+  }
+}
+
+export interface TestRoute {
+  supplier: string
+  productCode: string
+  cost?: bigint
+}
+
+/** Puts a package on sale whose routes are these, in order. */
+export async function addPackage(db: Db, packageCode: string, routes: TestRoute[], allowLoss = false): Promise<void> {
+  await db.tx(async (tx) => {
+    tx.send({ text: `insert into coverages values ('test', '{JP}', '[]') on conflict do nothing` })
+    tx.send({ text: `update catalogue_version set version = version + 1, changed_at = clock_timestamp()` })
+    tx.send({
+      text: `insert into packages (package_code, slug, name, data_type, volume, duration, duration_unit,
+               unused_valid_time, activation_policy, ekyc_required, coverage_id, sms_status, allow_loss, on_sale,
+               ever_on_sale, sale_changed_at, created_at, updated_at, touched_at)
+             select $1, lower($1), 'Package ' || $1, 'TOTAL', 1000000000, 7, 'DAY', 180, 'ON_INSTALL', false, 'test', 0,
+               $2, true, true, changed_at, changed_at, changed_at, changed_at
+             from catalogue_version`,
+      values: [packageCode, allowLoss],
+    })
+    for (const [position, route] of routes.entries()) {
+      tx.send({
+        text: `insert into package_suppliers values ($1, $2, $3, $4, $5, $6)`,
+        values: [
+          packageCode,
+          position,
+          route.supplier,
+          route.productCode,
+          route.cost ?? null,
+          route.cost ? 'USD' : null,
+        ],
+      })
+    }
+  })
+}
+
+/** A tenant with a wallet that holds `balance` (USD, 1/10 000), topped up once. */
+export async function addTenant(db: Db, balance = 1_000_000_000_000n): Promise<string> {
+  const tenantId = systemIds.uuid()
+  await db.tx(async (tx) => {
+    tx.send({
+      text: `insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, 'Test dealer', 'USD')`,
+      values: [tenantId, randomBytes(12).toString('base64url')],
+    })
+    tx.send({
+      text: `insert into wallets (tenant_id, currency_code, balance, version) values ($1, 'USD', $2, 1)`,
+      values: [tenantId, balance],
+    })
+    tx.send({
+      text: `insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after,
+               reference, actor, created_at)
+             values ($1, 1, 'TOP_UP', 'TOP_UPS', 'WALLET', $2, $2, 'start', 'system', now())`,
+      values: [tenantId, balance],
+    })
+  })
+  return tenantId
+}
+
+export const PRICE = 10_000n
+
+/** Pays `orders` orders of `count` eSIMs of one package each, as the order path would. @returns their ids. */
+export async function payOrders(
+  db: Db,
+  tenantId: string,
+  packageCode: string,
+  { orders = 1, count = 1 }: { orders?: number; count?: number } = {},
+): Promise<string[]> {
+  const ids = Array.from({ length: orders }, () => systemIds.uuid())
+  await db.tx(async (tx) => {
+    await tx.query({
+      text: `with wallet as (
+          select tenant_id, balance, version from wallets where tenant_id = $1 for no key update
+        ), placed as (
+          select w.tenant_id, o.order_id, o.n, w.balance - o.n * $4::bigint as balance_after, w.version + o.n as version
+          from wallet w, unnest($2::uuid[]) with ordinality as o(order_id, n)
+        ), debited as (
+          insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after,
+            order_id, created_at)
+          select tenant_id, version, 'ORDER', 'WALLET', 'SALES', $4, balance_after, order_id, now() from placed
+        ), moved as (
+          update wallets w set balance = w.balance - cardinality($2::uuid[]) * $4::bigint,
+            version = w.version + cardinality($2::uuid[]) from wallet where w.tenant_id = wallet.tenant_id
+        ), ordered as (
+          insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
+            wallet_version, package_lines, status_history, event_sequence, due_at, created_at, updated_at)
+          select tenant_id, order_id, 'T-' || order_id, 'PAID', $4, 'USD', balance_after, version,
+            json_build_array(json_build_object('packageCode', $3::text, 'packageName', 'Package', 'count', $5::int,
+              'price', $6::bigint)),
+            jsonb_build_array(jsonb_build_object('orderStatus', 'PAID', 'time', now())), 1, now(), now(), now()
+          from placed returning tenant_id, order_id
+        )
+        select 1`,
+      values: [tenantId, ids, packageCode, PRICE * BigInt(count), count, PRICE],
+    })
+    tx.send({
+      text: `insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)
+             select $1, o, i, 0, $3, $4, now() from unnest($2::uuid[]) as o, generate_series(1, $5) as i`,
+      values: [tenantId, ids, packageCode, PRICE, count],
+    })
+  })
+  return ids
+}
+
+/** Waits for a condition, without a fixed sleep. @throws after `patience_ms`. */
+export async function until<Value>(
+  read: () => Promise<Value | undefined | false>,
+  patience_ms = 20_000,
+): Promise<Value> {
+  const deadline = performance.now() + patience_ms
+  for (;;) {
+    const value = await read()
+    if (value !== undefined && value !== false) return value
+    if (performance.now() > deadline) throw new Error(`the condition did not come true within ${patience_ms / 1000} s`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** How many orders of the tenant are in each status. */
+export async function statuses(db: Db, tenantId: string): Promise<Record<string, number>> {
+  const rows = await db.query<{ order_status: string; count: number }>({
+    text: 'select order_status, count(*)::int as count from orders where tenant_id = $1 group by 1',
+    values: [tenantId],
+  })
+  return Object.fromEntries(rows.map((row) => [row.order_status, row.count]))
+}
+
+/** The wallet against its transfers: what it holds, what they say, and what was refunded. */
+export async function walletOf(db: Db, tenantId: string) {
+  const [row] = await db.query<{ balance: bigint; sum: bigint; refunds: number; refunded: bigint }>({
+    text: `select w.balance, (select sum(case when to_account = 'WALLET' then amount else -amount end)::bigint
+             from transfers t where t.tenant_id = w.tenant_id) as sum,
+           (select count(*)::int from transfers t where t.tenant_id = w.tenant_id and kind = 'REFUND') as refunds,
+           (select coalesce(sum(amount), 0)::bigint from transfers t where t.tenant_id = w.tenant_id and kind = 'REFUND')
+             as refunded
+           from wallets w where tenant_id = $1`,
+    values: [tenantId],
+  })
+  return row!
+}

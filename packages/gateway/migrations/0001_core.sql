@@ -60,9 +60,16 @@ create table request_ids (
 create unlogged table qps_buckets (
   tenant_id uuid primary key,
   tokens double precision not null,
-  granted integer not null, -- by the latest statement
+  qps_limit integer not null, -- the rest is of the latest statement
+  wanted integer not null,
+  granted integer not null,
   refilled_at timestamptz not null
 ) with (fillfactor = 50);
+
+-- What a bucket holds at a moment: it gains qps_limit a second and holds one second's worth.
+create function qps_refilled(tokens double precision, refilled_at timestamptz, qps_limit integer, at timestamptz)
+returns double precision language sql immutable parallel safe
+return least(qps_limit, tokens + greatest(0, extract(epoch from at - refilled_at)::double precision) * qps_limit);
 
 -- Wallet -------------------------------------------------------------------------------------------------------------
 

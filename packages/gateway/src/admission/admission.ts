@@ -1,0 +1,103 @@
+import { stringToSign } from '@dealer-esim/contract'
+import { ApiError } from '../lib/api-error.ts'
+import type { Batcher } from '../lib/batch.ts'
+import type { DatabaseClock } from '../lib/clock.ts'
+import type { Tenant } from '../tenants/load.ts'
+import type { Entered, Entry } from './enter.ts'
+import type { FailureLimit } from './failures.ts'
+import { type Judgement, judge, type SignedRequest } from './judge.ts'
+import type { KnownTenants } from './known-tenants.ts'
+
+export interface Admitted {
+  tenant: Tenant
+  /** Of the catalogue, current when the request was admitted. */
+  catalogueVersion: bigint
+}
+
+export interface AdmissionDeps {
+  known: KnownTenants
+  entrance: Batcher<Entry, Entered>
+  failures: FailureLimit
+  databaseClock: DatabaseClock
+  /** Local and test gateways tell what should have been signed. */
+  tellStringToSign: boolean
+  defaultQpsLimit: number
+  /** Hears of the first request under a secret: events are signed with it from then on. */
+  onSecretProven(tenant: Tenant, secretId: string): void
+}
+
+/** Versions may change while a request is judged; more often than this in a row is no coincidence. */
+const MOST_ROUNDS = 5
+
+/**
+ * The checks from "AppKey known" to "QPS" (contract §3), in their order. A refusal that follows from what this node
+ * remembers is given only after reading again: it may be the memory that is wrong.
+ * @throws ApiError 101001 to 101007, or 000002 under overload.
+ */
+export async function admit(deps: AdmissionDeps, request: SignedRequest): Promise<Admitted> {
+  let tenant = deps.known.get(request.headers.appKey)
+  let isFresh = tenant === undefined
+  tenant ??= await readTenant(deps, request)
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const judgement = judge(request, tenant, deps.databaseClock.now())
+    if (!judgement.ok && (isFresh || judgement.code === '101001')) throw refusal(deps, request, judgement.code)
+    if (judgement.ok) {
+      const entered = await deps.entrance.add({
+        tenantId: tenant.tenantId,
+        requestId: request.headers.requestId,
+        timestamp_ms: Number(request.headers.timestamp),
+        version: tenant.version,
+      })
+      if (entered.verdict === 'admitted') {
+        noteFirstUse(deps, tenant, judgement.secretId)
+        return { tenant, catalogueVersion: entered.catalogueVersion }
+      }
+      if (entered.verdict === 'used') throw new ApiError('101006')
+      if (entered.verdict === 'over-qps') throw overQps(tenant.qpsLimit ?? deps.defaultQpsLimit)
+    }
+    tenant = await readTenant(deps, request)
+    isFresh = true
+  }
+  throw new ApiError('000002', { headers: { 'Retry-After': '1' } })
+}
+
+async function readTenant(deps: AdmissionDeps, request: SignedRequest): Promise<Tenant> {
+  deps.failures.check(request.address)
+  const tenant = await deps.known.reload(request.headers.appKey)
+  if (tenant) return tenant
+  deps.failures.count(request.address)
+  throw new ApiError('101004')
+}
+
+type RefusalCode = Extract<Judgement, { ok: false }>['code']
+
+function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode): ApiError {
+  switch (code) {
+    case '101001':
+      return new ApiError(code, { data: { serverTime: new Date(deps.databaseClock.now()).toISOString() } })
+    case '101002':
+      return new ApiError(code, { data: { address: request.address } })
+    case '101003': {
+      deps.failures.count(request.address)
+      if (!deps.tellStringToSign) return new ApiError(code)
+      const text = Buffer.from(stringToSign(request.headers, request.body)).toString('utf8')
+      return new ApiError(code, { data: { stringToSign: text } })
+    }
+    case '101005':
+      return new ApiError(code)
+    default:
+      return code satisfies never
+  }
+}
+
+function overQps(limit: number): ApiError {
+  const headers = { 'Retry-After': '1', 'RateLimit-Limit': String(limit), 'RateLimit-Remaining': '0', 'RateLimit-Reset': '1' }
+  return new ApiError('101007', { headers })
+}
+
+function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string): void {
+  const secret = tenant.secrets.find((candidate) => candidate.secretId === secretId)
+  if (!secret || secret.provenAt_ms !== null) return
+  secret.provenAt_ms = deps.databaseClock.now()
+  deps.onSecretProven(tenant, secretId)
+}

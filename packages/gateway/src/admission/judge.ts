@@ -1,0 +1,31 @@
+import { CLOCK_WINDOW_MS, type RequestHeaders } from '@dealer-esim/contract'
+import { verifyRequest } from '@dealer-esim/contract/node'
+import { allows } from '../tenants/allowlist.ts'
+import type { Tenant } from '../tenants/load.ts'
+
+export interface SignedRequest {
+  headers: RequestHeaders
+  body: Buffer
+  /** The caller's, canonical. */
+  address: string
+}
+
+/** What the checks from the timestamp to the allowlist say (contract §3), by what a node knows of the tenant. */
+export type Judgement =
+  | { ok: true; secretId: string }
+  | { ok: false; code: '101001' | '101003' | '101005' | '101002' }
+
+export function judge(request: SignedRequest, tenant: Tenant, now_ms: number): Judgement {
+  if (!inWindow(request.headers.timestamp, now_ms)) return { ok: false, code: '101001' }
+  const live = tenant.secrets.filter((secret) => secret.validUntil_ms === null || secret.validUntil_ms > now_ms)
+  const signedWith = verifyRequest(live.map((secret) => secret.secret), request.headers, request.body)
+  const secret = live.find((candidate) => candidate.secret === signedWith)
+  if (!secret) return { ok: false, code: '101003' }
+  if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
+  if (!allows(tenant.ipAllowlist, request.address)) return { ok: false, code: '101002' }
+  return { ok: true, secretId: secret.secretId }
+}
+
+function inWindow(timestamp: string, now_ms: number): boolean {
+  return Math.abs(Number(timestamp) - now_ms) <= CLOCK_WINDOW_MS
+}

@@ -15,8 +15,10 @@ export interface BatchOptions<Item, Result> {
   /** Items that may wait; one more is refused by `full()`. Bounds memory under overload. */
   mostWaiting: number
   full(): Error
-  /** Items with one key never share a batch nor run at once; without a key they do. */
+  /** Items with one key never run in two batches at once. */
   key?(item: Item): string
+  /** Whether they may share one. */
+  sameKeyShares?: boolean
 }
 
 interface Waiting<Item, Result> {
@@ -35,13 +37,16 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
     if (options.key === undefined) return queue.splice(0, options.most)
     const batch: Waiting<Item, Result>[] = []
     const left: Waiting<Item, Result>[] = []
+    const own = new Set<string>()
     for (const waiting of queue) {
       const key = options.key(waiting.item)
-      if (batch.length < options.most && !busyKeys.has(key)) {
-        busyKeys.add(key)
+      const isFree = !busyKeys.has(key) && (options.sameKeyShares || !own.has(key))
+      if (isFree && batch.length < options.most) {
+        own.add(key)
         batch.push(waiting)
       } else left.push(waiting)
     }
+    for (const key of own) busyKeys.add(key)
     queue = left
     return batch
   }

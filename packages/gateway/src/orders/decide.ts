@@ -3,7 +3,8 @@ import type { Offer, Snapshot } from '../catalogue/catalogue.ts'
 import type { ErrorParts } from '../lib/api-error.ts'
 import { orderNoOf } from '../lib/ids.ts'
 import type { Tenant } from '../tenants/load.ts'
-import type { Wallet } from '../wallet/lock.ts'
+import { lowBalanceStep } from '../wallet/low-balance.ts'
+import type { LockedWallet } from '../wallet/lock.ts'
 
 /** An order that wants to be placed. Its ids are made before, so that it is recognised after a lost COMMIT. */
 export interface OrderWish {
@@ -57,7 +58,7 @@ export interface Circumstances {
  * same as placing them one by one. Replay and conflict come before price, sale, stock and balance; a refused order
  * leaves no trace, so a later one with its transactionId is judged anew.
  */
-export function decideOrders(wallet: Wallet, wishes: OrderWish[], around: Circumstances) {
+export function decideOrders(wallet: LockedWallet, wishes: OrderWish[], around: Circumstances) {
   const placed: PlacedOrder[] = []
   const verdicts = wishes.map((wish): Verdict => {
     const earlier = around.existing.get(wish.request.transactionId)
@@ -117,7 +118,7 @@ function priceLines(wish: OrderWish, around: Circumstances): { lines: PackageLin
 const DAY_MS = 86_400_000
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER)
 
-function refuseAmount(wish: OrderWish, amount: bigint, wallet: Wallet, now: Date): Verdict | undefined {
+function refuseAmount(wish: OrderWish, amount: bigint, wallet: LockedWallet, now: Date): Verdict | undefined {
   if (amount > LARGEST) {
     const reason = 'The total is larger than any amount that can be told. Order fewer.'
     return refuse('000108', { details: [{ field: 'packageInfoList', reason }] })
@@ -145,7 +146,7 @@ function refuseAmount(wish: OrderWish, amount: bigint, wallet: Wallet, now: Date
 }
 
 /** Days are UTC days of the database's clock. */
-function spentToday(wallet: Wallet, now: Date): bigint {
+function spentToday(wallet: LockedWallet, now: Date): bigint {
   return wallet.spentOn === dayOf(now) ? wallet.spent : 0n
 }
 
@@ -153,12 +154,13 @@ function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10)
 }
 
-function debit(wallet: Wallet, wish: OrderWish, lines: PackageLine[], amount: bigint, now: Date): PlacedOrder {
+function debit(wallet: LockedWallet, wish: OrderWish, lines: PackageLine[], amount: bigint, now: Date): PlacedOrder {
   wallet.spent = spentToday(wallet, now) + amount
   wallet.spentOn = dayOf(now)
   wallet.balance -= amount
   wallet.version += 1n
   wallet.updatedAt = now
+  wallet.lowBalanceStep = lowBalanceStep(wallet.balance, wallet.lowBalanceThreshold)
   return {
     tenantId: wish.tenant.tenantId,
     orderId: wish.orderId,

@@ -2,7 +2,7 @@ import type { OrderPaidContent } from '@dealer-esim/contract'
 import type { Catalogue, Offer } from '../catalogue/catalogue.ts'
 import type { Tx } from '../lib/db.ts'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
-import { lockWallet, type Wallet } from '../wallet/lock.ts'
+import { type LockedWallet, lockWallet } from '../wallet/lock.ts'
 import { debitWallets } from '../wallet/debit.ts'
 import { recordEvents } from '../webhooks/record.ts'
 import { decideOrders, type ExistingOrder, type OrderWish, type PackageLine, type PlacedOrder, type Verdict } from './decide.ts'
@@ -33,7 +33,7 @@ export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]):
   const catalogue = await deps.catalogue.current(catalogueVersion)
 
   const verdicts = new Map<OrderWish, Verdict>()
-  const touched: Wallet[] = []
+  const touched: LockedWallet[] = []
   const placed: PlacedOrder[] = []
   for (const [index, tenantId] of tenantIds.entries()) {
     const wallet = wallets[index]!
@@ -122,7 +122,7 @@ function existingOf(row: ExistingRow): ExistingOrder {
   }
 }
 
-function write(tx: Tx, ids: Ids, wallets: Wallet[], placed: PlacedOrder[]): void {
+function write(tx: Tx, ids: Ids, wallets: LockedWallet[], placed: PlacedOrder[]): void {
   debitWallets(tx, wallets, placed)
   insertOrders(tx, placed)
   recordEvents(

@@ -1,4 +1,3 @@
-import sql from 'sql-template-tag'
 import type { Tx } from '../lib/db.ts'
 
 /** A wallet's row as it was read under its lock. Holding the value means holding the lock until the transaction ends. */
@@ -10,7 +9,12 @@ export interface LockedWallet {
   dailySpendLimit: bigint | null
   lowBalanceThreshold: bigint | null
   lowBalanceStep: number
+  /** The UTC day that `spent` belongs to, as `2026-11-21`. */
+  spentOn: string
+  spent: bigint
   version: bigint
+  /** Of the latest transfer, in whole milliseconds: the next one is not older. */
+  updatedAt: Date
 }
 
 /**
@@ -20,9 +24,13 @@ export interface LockedWallet {
  * @throws for a tenant that does not exist: wallets are made with their tenants.
  */
 export async function lockWallet(tx: Tx, tenantId: string): Promise<LockedWallet> {
-  const [row] = await tx.query<Row>(sql`
-    select currency_code, balance, credit_limit, daily_spend_limit, low_balance_threshold, low_balance_step, version
-    from wallets where tenant_id = ${tenantId} for no key update`)
+  const [row] = await tx.query<Row>({
+    name: 'wallet-lock',
+    text: `select currency_code, balance, credit_limit, daily_spend_limit, low_balance_threshold, low_balance_step,
+                  spent_on, spent, version, updated_at
+           from wallets where tenant_id = $1 for no key update`,
+    values: [tenantId],
+  })
   if (!row) throw new Error(`tenant ${tenantId} has no wallet`)
   return {
     tenantId,
@@ -32,7 +40,10 @@ export async function lockWallet(tx: Tx, tenantId: string): Promise<LockedWallet
     dailySpendLimit: row.daily_spend_limit,
     lowBalanceThreshold: row.low_balance_threshold,
     lowBalanceStep: row.low_balance_step,
+    spentOn: row.spent_on,
+    spent: row.spent,
     version: row.version,
+    updatedAt: row.updated_at,
   }
 }
 
@@ -43,5 +54,8 @@ interface Row {
   daily_spend_limit: bigint | null
   low_balance_threshold: bigint | null
   low_balance_step: number
+  spent_on: string
+  spent: bigint
   version: bigint
+  updated_at: Date
 }

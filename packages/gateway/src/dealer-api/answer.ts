@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { codes, type FailureCode, failure } from '@dealer-esim/contract'
+import { ApiError } from '../lib/api-error.ts'
+import { isConnectionLoss, sqlState } from '../lib/db.ts'
+
+export interface Answer {
+  code: string
+  http: number
+  headers: Record<string, string>
+  body: string
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+export function successAnswer(requestId: string, data: object, headers?: Record<string, string>): Answer {
+  return {
+    code: '000000',
+    http: 200,
+    headers: { 'content-type': JSON_TYPE, 'rt-requestid': requestId, ...headers },
+    body: `{"code":"000000","message":"success","data":${JSON.stringify(data)}}`,
+  }
+}
+
+/** `requestId` is the caller's where it was well formed. Never a stack trace, SQL or a secret: only what `error` says. */
+export function failureAnswer(requestId: string | undefined, error: ApiError): Answer {
+  const { message, details, data, headers } = error.parts
+  const code = error.code as FailureCode
+  const told = requestId ?? randomUUID()
+  const envelope = failure(code, told, { message, details, data: data as never })
+  return {
+    code,
+    http: codes[code].http,
+    headers: {
+      'content-type': JSON_TYPE,
+      ...(requestId === undefined ? {} : { 'rt-requestid': requestId }),
+      ...(code === '000002' ? { 'retry-after': '1' } : {}),
+      ...headers,
+    },
+    body: JSON.stringify(envelope),
+  }
+}
+
+/** What a caller is told of a failure that nobody expected. Only `esim/order` may have done something by then. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  const state = sqlState(error)
+  // 53: out of resources; 57014 and 55P03: out of time. The statement was undone, and reads change nothing.
+  if (isConnectionLoss(error) || state?.startsWith('53') || state === '57014' || state === '55P03') {
+    return new ApiError('000002')
+  }
+  return new ApiError('000001')
+}

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http'
+import ipaddr from 'ipaddr.js'
+
+/** Who called and how, seen past the proxies that the configuration trusts. */
+export type Caller = { isHttps: boolean; address: string } | { untold: true }
+
+/** CIDR blocks or addresses of the proxies whose X-Forwarded-Proto and X-Forwarded-For are believed. */
+export function callerReader(trustedProxies: readonly string[]): (request: IncomingMessage) => Caller {
+  const trusted = trustedProxies.map(parseBlock)
+  const isTrusted = (address: string) => {
+    const parsed = ipaddr.process(address)
+    return trusted.some(([block, bits]) => block.kind() === parsed.kind() && parsed.match([block, bits] as never))
+  }
+
+  return (request) => {
+    const peer = canonical(request.socket.remoteAddress ?? '')
+    const isTls = 'encrypted' in request.socket
+    if (peer === undefined) return { untold: true }
+    if (trusted.length === 0 || !isTrusted(peer)) return { isHttps: isTls, address: peer }
+    const proto = request.headers['x-forwarded-proto']
+    const chain = request.headers['x-forwarded-for']
+    if (typeof proto !== 'string' || typeof chain !== 'string') return { untold: true }
+    // Proxies append: what stands right of the right-most untrusted address was written by our own.
+    const addresses = chain.split(',').map((part) => canonical(part.trim()))
+    for (const address of addresses.reverse()) {
+      if (address === undefined) return { untold: true }
+      if (!isTrusted(address)) return { isHttps: lastOf(proto) === 'https', address }
+    }
+    return { isHttps: lastOf(proto) === 'https', address: addresses.at(-1) as string }
+  }
+}
+
+function lastOf(list: string): string {
+  return list.slice(list.lastIndexOf(',') + 1).trim().toLowerCase()
+}
+
+/** `::ffff:a.b.c.d` is `a.b.c.d`; undefined for what is no address. A zone (`%eth0`) is dropped. */
+export function canonical(text: string): string | undefined {
+  const bare = text.replace(/%.*$/, '')
+  return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined
+}
+
+function parseBlock(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  if (text.includes('/')) return ipaddr.parseCIDR(text)
+  const address = ipaddr.process(text)
+  return [address, address.kind() === 'ipv4' ? 32 : 128]
+}

@@ -1,0 +1,56 @@
+import type { AnswerOf, OperationName, RequestOf } from '@dealer-esim/contract'
+import type { Admitted } from '../admission/admission.ts'
+import type { Deps } from '../deps.ts'
+import { ApiError } from '../lib/api-error.ts'
+import { queryOrder } from '../orders/query.ts'
+import { listProfiles } from '../profiles/list.ts'
+import { readBalance } from '../wallet/balance.ts'
+import { setWebhook } from '../webhooks/setting.ts'
+
+export interface Call<Name extends OperationName> extends Admitted {
+  request: RequestOf<Name>
+  address: string
+}
+
+export interface Answered<Name extends OperationName> {
+  data: AnswerOf<Name>
+  headers?: Record<string, string>
+}
+
+type Handlers = { [Name in OperationName]: (deps: Deps, call: Call<Name>) => Promise<Answered<Name>> }
+
+/** The seven operations: each calls one room. The caller's tenant comes from its credentials, never from the request. */
+export const handlers: Handlers = {
+  async health(_, { tenant }) {
+    return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
+  },
+  async 'account/balance'(deps, { tenant }) {
+    return { data: await readBalance(deps.db, tenant.tenantId) }
+  },
+  async 'package/list'(deps, { tenant, request, catalogueVersion }) {
+    const catalogue = await deps.catalogue.current(catalogueVersion)
+    return { data: catalogue.list(tenant, request) }
+  },
+  async 'esim/order'(deps, { tenant, request }) {
+    const verdict = await deps.orderDesk.place({ tenant, request, orderId: deps.ids.uuid() })
+    switch (verdict.kind) {
+      case 'placed':
+        return { data: verdict.answer }
+      case 'replayed':
+        return { data: verdict.answer, headers: { 'Idempotent-Replayed': 'true' } }
+      case 'refused':
+        throw new ApiError(verdict.code, verdict.parts)
+      default:
+        return verdict satisfies never
+    }
+  },
+  async 'esim/query'(deps, { tenant, request }) {
+    return { data: await queryOrder(deps, tenant.tenantId, request) }
+  },
+  async 'esim/profile/list'(deps, { tenant, request }) {
+    return { data: await listProfiles(deps, tenant.tenantId, request) }
+  },
+  async 'webhook/set'(deps, { tenant, request, address }) {
+    return { data: await setWebhook(deps, { tenantId: tenant.tenantId, actor: 'tenant', address }, request) }
+  },
+}

@@ -1,0 +1,93 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { batcher } from '../lib/batch.ts'
+import type { Clock } from '../lib/clock.ts'
+import { CommitUnknown, type Db, isConnectionLoss, sqlState } from '../lib/db.ts'
+import type { OrderWish, Verdict } from './decide.ts'
+import { type PlaceDeps, placeOrders } from './place.ts'
+
+export interface OrderDesk {
+  /** Places one order, together with those of the same moment. Never rejects: failures are verdicts too. */
+  place(wish: OrderWish): Promise<Verdict>
+}
+
+export interface DeskDeps extends PlaceDeps {
+  db: Db
+  clock: Clock
+  maintainPartitions(): Promise<unknown>
+  /** After a commit that placed something: fulfilment and webhooks have work. */
+  onPlaced(): void
+  /** A batch failed; what was done about it follows from the failure. */
+  onFailure(failure: unknown, orders: number): void
+}
+
+/** Orders in one transaction at most: its locks are held for some ten milliseconds then. */
+const MOST_IN_BATCH = 256
+/** One transaction waits for the disk while the next one reads. */
+const LANES = 2
+/** About a second's work: beyond it, saying so is kinder than waiting. */
+const MOST_WAITING = 5_000
+
+export function orderDesk(deps: DeskDeps): OrderDesk {
+  const batches = batcher<OrderWish, Verdict>({
+    most: MOST_IN_BATCH,
+    lanes: LANES,
+    mostWaiting: MOST_WAITING,
+    full: () => new Error('too many orders wait'),
+    key: (wish) => wish.tenant.tenantId, // two batches of one wallet would only wait for its lock
+    sameKeyShares: true,
+    run: (wishes) => placeSafely(deps, wishes),
+  })
+  return { place: (wish) => batches.add(wish).catch(() => UNAVAILABLE) }
+}
+
+const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: { headers: { 'Retry-After': '1' } } }
+const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
+
+/** Attempts while it is certain that nothing happened. */
+const MOST_ATTEMPTS = 3
+/** A COMMIT without an answer is looked into for this long: a database that restarts is back by then. */
+const DOUBT_MS = 15_000
+const BETWEEN_ATTEMPTS_MS = 100
+
+/**
+ * Bad luck of one order never fails its neighbours. A failure that may pass (deadlock, lock time-out, lost connection)
+ * is tried again; one that will not is split until the poison fails alone. What died around COMMIT runs again with the
+ * ids that it already made: the wallet's lock makes it wait for whatever is left of the first attempt, and an order
+ * found under its own id is that attempt's. Unknown is answered only when the database does not come back in time.
+ */
+async function placeSafely(deps: DeskDeps, wishes: OrderWish[], doubted = false): Promise<Verdict[]> {
+  const start = deps.clock.monotonic()
+  let inDoubt = doubted
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const verdicts = await deps.db.tx((tx) => placeOrders(tx, deps, wishes))
+      if (verdicts.some((verdict) => verdict.kind === 'placed')) deps.onPlaced()
+      return verdicts
+    } catch (failure) {
+      deps.onFailure(failure, wishes.length)
+      inDoubt ||= failure instanceof CommitUnknown
+      const lost = isConnectionLoss(failure)
+      const mayPass = lost || PASSING.has(sqlState(failure) ?? '')
+      const again = inDoubt ? deps.clock.monotonic() - start < DOUBT_MS : attempt < MOST_ATTEMPTS
+      if (mayPass && again) {
+        if (sqlState(failure) === NO_PARTITION) await deps.maintainPartitions().catch(() => {})
+        if (lost) await pause(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
+      } else if (wishes.length > 1 && !lost) {
+        return placeHalves(deps, wishes, inDoubt)
+      } else {
+        const verdict = inDoubt || !mayPass ? UNKNOWN : UNAVAILABLE
+        return wishes.map(() => verdict)
+      }
+    }
+  }
+}
+
+async function placeHalves(deps: DeskDeps, wishes: OrderWish[], inDoubt: boolean): Promise<Verdict[]> {
+  const middle = Math.ceil(wishes.length / 2)
+  const first = await placeSafely(deps, wishes.slice(0, middle), inDoubt)
+  return [...first, ...(await placeSafely(deps, wishes.slice(middle), inDoubt))]
+}
+
+const NO_PARTITION = '23514'
+/** Serialization failure, deadlock, lock time-out, statement time-out, a partition that is late. */
+const PASSING: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', NO_PARTITION])

@@ -1,11 +1,43 @@
-import fastify from 'fastify'
+import { readFileSync } from 'node:fs'
+import { API_PATH } from '@dealer-esim/contract'
+import fastify, { type FastifyInstance } from 'fastify'
+import { localUrl } from './config.ts'
+import { dealerApi, rawFailure, refuseUnknownPath } from './dealer-api/door.ts'
 import type { Deps } from './deps.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { listen } from './lib/listen.ts'
 
-/** The HTTP server of this process. */
-export async function startApi({ config }: Deps): Promise<Running & { port: number }> {
-  const server = fastify()
+/** A request that has not arrived whole by then is given up: slow senders must not hold connections. */
+const REQUEST_TIMEOUT_MS = 30_000
+/** Longer than the idle times of usual proxies, so that it is they who close. */
+const KEEP_ALIVE_MS = 75_000
+
+/** The HTTP server of this process: every door that a browser or a dealer can knock at. */
+export async function startApi(deps: Deps): Promise<Running & { port: number }> {
+  const server = createServer(deps)
+  await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
+  const { config } = deps
   const port = await listen(server, { host: config.host, port: config.port, variable: 'PORT' })
+  if (config.publicUrl === undefined) deps.links.publicUrl = localUrl(config, port)
   return { port, stop: () => server.close() }
+}
+
+function createServer(deps: Deps): FastifyInstance {
+  const { tlsCertFile, tlsKeyFile } = deps.config
+  const tls = tlsCertFile && tlsKeyFile ? { cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) } : null
+  const server = fastify({
+    https: tls,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    return503OnClosing: false, // what arrives while draining is still answered properly
+    frameworkErrors: (_, request, reply) => refuseUnknownPath(deps, request, reply),
+    clientErrorHandler(_, socket) {
+      if (socket.writable) socket.end(rawFailure())
+      else socket.destroy()
+    },
+  }) as unknown as FastifyInstance
+  server.setNotFoundHandler((request, reply) => refuseUnknownPath(deps, request, reply))
+  return server
 }

@@ -1,22 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { AdmissionDeps } from './admission/admission.ts'
+import { openAdmission } from './admission/open.ts'
+import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config.ts'
+import { type RequestMetrics, requestMetrics } from './dealer-api/request-metrics.ts'
+import { ensureDeployment } from './deployment.ts'
+import { type Clock, type DatabaseClock, databaseClock, systemClock } from './lib/clock.ts'
+import { type Cipher, masterCipher } from './lib/crypto.ts'
 import { connect, type Db } from './lib/db.ts'
+import { type Ids, systemIds } from './lib/ids.ts'
 import type { Running } from './lib/lifecycle.ts'
 import type { Log } from './lib/log.ts'
+import { localMasterKey } from './lib/master-key.ts'
+import { createMetrics, type Metrics } from './lib/metrics.ts'
+import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
+import { maintainPartitions } from './lib/partitions.ts'
+import { type Wake, wakeups } from './lib/wake.ts'
+import { type OrderDesk, orderDesk } from './orders/order-desk.ts'
 
 /** What the rooms are given; a function asks for the slice that it needs. */
 export interface Deps {
   config: Config
   log: Log
+  clock: Clock
+  databaseClock: DatabaseClock
+  ids: Ids
   db: Db
+  cipher: Cipher
+  /** Authenticates cursors and QR links; the same on every node. */
+  linkKey: Buffer
+  wake: Wake
+  metrics: Metrics
+  requestMetrics: RequestMetrics
+  outbound: Outbound
+  catalogue: Catalogue
+  admission: AdmissionDeps
+  orderDesk: OrderDesk
+  /** Absolute links start here. A local gateway without PUBLIC_URL learns it when it listens. */
+  links: { publicUrl: string }
+  /** Nothing was ever here before: the first start on this database. */
+  isNewDatabase: boolean
 }
 
-/** Builds the one Deps of this process. Stopping it closes the connections. */
+/** Orders and look-ups of the dealers' door; the rest of the pool serves consoles and background loops. */
+const HOT_CONNECTIONS = 6
+const CLOCK_SAMPLE_MS = 10_000
+
+/** Builds the one Deps of this process. Stopping it closes the connections. @throws StartRefused */
 export async function openDeps(config: Config, log: Log, databaseUrl: string): Promise<Deps & Running> {
-  const db = connect({
-    url: databaseUrl,
-    poolSize: config.databasePoolSize,
-    applicationName: 'dealer-esim gateway',
-    onIdleError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  const onIdleError = (error: Error) => log.warn({ err: error }, 'a database connection was lost')
+  const connection = { url: databaseUrl, onIdleError }
+  const db = connect({ ...connection, poolSize: config.databasePoolSize, applicationName: 'dealer-esim gateway' })
+  const hot = { ...connection, fixedPlans: true }
+  const orderDb = connect({ ...hot, poolSize: HOT_CONNECTIONS, applicationName: 'dealer-esim orders' })
+
+  const cipher = masterCipher(config.masterKeys ?? [localMasterKey(config.dataDir)])
+  const ids = systemIds
+  const clock = systemClock
+  const dbClock = databaseClock(clock)
+  const deployment = await ensureDeployment({ db, cipher, ids }, config.deployment)
+  await maintainPartitions(db)
+  await sampleClock(db, clock, dbClock)
+  const sampling = setInterval(() => void sampleClock(db, clock, dbClock).catch(() => {}), CLOCK_SAMPLE_MS).unref()
+
+  const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+  const wake = wakeups({ db, url: databaseUrl, nodeId, onError: onIdleError })
+  const metrics = createMetrics()
+  const catalogue = loadedCatalogue({ db, linkKey: deployment.linkKey, databaseClock: dbClock })
+  const admission = openAdmission({ ...hot, config, clock, databaseClock: dbClock, db, cipher, wake, log })
+  const desk = orderDesk({
+    db: orderDb,
+    clock,
+    ids,
+    catalogue,
+    stock: { available: () => undefined },
+    maintainPartitions: () => maintainPartitions(db),
+    onPlaced() {
+      wake.wake('fulfilment')
+      wake.wake('webhooks')
+    },
+    onFailure: (err, orders) => log.warn({ err, orders }, 'a batch of orders failed and is tried again or split'),
   })
-  return { config, log, db, stop: () => db.close() }
+  return {
+    config,
+    log,
+    clock,
+    databaseClock: dbClock,
+    ids,
+    db,
+    cipher,
+    linkKey: deployment.linkKey,
+    wake,
+    metrics,
+    requestMetrics: requestMetrics(metrics),
+    outbound: createOutbound(),
+    catalogue,
+    admission,
+    orderDesk: desk,
+    links: { publicUrl: config.publicUrl ?? '' },
+    isNewDatabase: deployment.isNew,
+    async stop() {
+      clearInterval(sampling)
+      await wake.stop()
+      await Promise.all([db.close(), orderDb.close(), admission.close()])
+    },
+  }
+}
+
+/** Admission brings the database's time with every batch; this is for nodes that are idle. */
+async function sampleClock(db: Db, clock: Clock, dbClock: DatabaseClock): Promise<void> {
+  const sent_at = clock.monotonic()
+  const text = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms'
+  const [row] = await db.query<{ now_ms: number }>({ text, name: 'clock' })
+  dbClock.observe(row!.now_ms, sent_at, clock.monotonic())
 }

@@ -119,6 +119,11 @@ function answerFailure(deps: Deps, request: FastifyRequest, reply: FastifyReply,
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
+/** For paths outside of every door. */
+export function refuseUnknownPath(deps: Deps, request: FastifyRequest, reply: FastifyReply): void {
+  answerFailure(deps, request, reply, new ApiError('000109'))
+}
+
 /** Fastify's own failures while it reads a body. */
 function bodyFault(error: unknown): ApiError | undefined {
   const fault = error as { code?: string; statusCode?: number }

@@ -2,7 +2,7 @@ import type { OrderPaidContent } from '@dealer-esim/contract'
 import type { Catalogue, Offer } from '../catalogue/catalogue.ts'
 import type { Tx } from '../lib/db.ts'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
-import { type LockedWallet, lockWallet } from '../wallet/lock.ts'
+import { type LockedWallet, lockWallets } from '../wallet/lock.ts'
 import { debitWallets } from '../wallet/debit.ts'
 import { recordEvents } from '../webhooks/record.ts'
 import { decideOrders, type ExistingOrder, type OrderWish, type PackageLine, type PlacedOrder, type Verdict } from './decide.ts'
@@ -17,31 +17,29 @@ export interface PlaceDeps {
  * Places the orders of several wallets in one transaction; every order gets its own verdict, in its own place. Order,
  * debit, items, entries and event commit together or not at all.
  *
- * Locks: the wallets' rows, in ascending tenant order, one statement each; nothing else of an order exists before its
- * commit. What is read is read after the last lock and by a statement of its own: the snapshot of a statement is older
+ * Locks: the wallets' rows, in ascending tenant order; nothing else of an order exists before its commit. What is read
+ * is read after the locks and by a statement of its own: the snapshot of a statement is older
  * than the lock that it waits for, and would not see the orders of the transaction that it waited for.
  *
  * Two round trips hold the locks, whatever the number of orders: locks and reads, then writes and COMMIT.
  */
 export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]): Promise<Verdict[]> {
   const byTenant = groupByTenant(wishes)
-  const tenantIds = [...byTenant.keys()].sort()
-  const locking = tenantIds.map((tenantId) => lockWallet(tx, tenantId))
+  const locking = lockWallets(tx, [...byTenant.keys()])
   const reading = readAround(tx, wishes)
-  const wallets = await Promise.all(locking)
+  const wallets = await locking
   const { now, catalogueVersion, existing } = await reading
   const catalogue = await deps.catalogue.current(catalogueVersion)
 
   const verdicts = new Map<OrderWish, Verdict>()
   const touched: LockedWallet[] = []
   const placed: PlacedOrder[] = []
-  for (const [index, tenantId] of tenantIds.entries()) {
-    const wallet = wallets[index]!
-    const ofTenant = byTenant.get(tenantId)!
+  for (const wallet of wallets) {
+    const ofTenant = byTenant.get(wallet.tenantId)!
     const decided = decideOrders(wallet, ofTenant, {
       now: later(now, wallet.updatedAt), // created_at never goes back within a wallet
       catalogue,
-      existing: existing.get(tenantId) ?? new Map(),
+      existing: existing.get(wallet.tenantId) ?? new Map(),
       available: deps.stock.available,
     })
     for (const [position, wish] of ofTenant.entries()) verdicts.set(wish, decided.verdicts[position]!)

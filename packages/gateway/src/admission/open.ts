@@ -1,0 +1,66 @@
+import type { Config } from '../config.ts'
+import type { Clock, DatabaseClock } from '../lib/clock.ts'
+import type { Cipher } from '../lib/crypto.ts'
+import { connect, type Db, type DbOptions } from '../lib/db.ts'
+import type { Log } from '../lib/log.ts'
+import { maintainPartitions } from '../lib/partitions.ts'
+import type { Wake } from '../lib/wake.ts'
+import { loadTenant, type Tenant } from '../tenants/load.ts'
+import type { AdmissionDeps } from './admission.ts'
+import { entrance } from './enter.ts'
+import { failureLimit } from './failures.ts'
+import { knownTenants } from './known-tenants.ts'
+
+export interface OpenAdmission extends Pick<DbOptions, 'url' | 'onIdleError' | 'fixedPlans'> {
+  config: Pick<Config, 'deployment' | 'defaultQpsLimit'>
+  clock: Clock
+  databaseClock: DatabaseClock
+  db: Db
+  cipher: Cipher
+  wake: Wake
+  log: Log
+}
+
+/** Two statements under way, and one connection in hand while another is made again. */
+const CONNECTIONS = 3
+
+export function openAdmission(options: OpenAdmission): AdmissionDeps & { close(): Promise<void> } {
+  const { config, clock, databaseClock, db, cipher, wake, log } = options
+  const { url, onIdleError, fixedPlans } = options
+  const entranceDb = connect({
+    ...{ url, fixedPlans: fixedPlans ?? true, ...(onIdleError ? { onIdleError } : {}) },
+    poolSize: CONNECTIONS,
+    applicationName: 'dealer-esim admission',
+    asynchronousCommit: true,
+  })
+  const known = knownTenants((appKey) => loadTenant(db, cipher, { appKey }))
+  // Only a speed-up: what is outdated is refused by its version (enter.sql.ts).
+  wake.on('settings', known.forgetAll)
+  return {
+    known,
+    entrance: entrance({
+      db: entranceDb,
+      clock,
+      databaseClock,
+      defaultQpsLimit: config.defaultQpsLimit,
+      maintainPartitions: () => maintainPartitions(db),
+    }),
+    failures: failureLimit(clock),
+    databaseClock,
+    tellStringToSign: config.deployment !== 'production',
+    defaultQpsLimit: config.defaultQpsLimit,
+    onSecretProven(tenant, secretId) {
+      proveSecret(db, tenant, secretId).catch((err) => log.warn({ err }, 'the first use of a secret was not noted'))
+    },
+    close: () => entranceDb.close(),
+  }
+}
+
+/** Until then events are signed with the secret before it (contract §7). */
+async function proveSecret(db: Db, tenant: Tenant, secretId: string): Promise<void> {
+  await db.query({
+    text: `update tenant_secrets set proven_at = clock_timestamp()
+           where tenant_id = $1 and secret_id = $2 and proven_at is null`,
+    values: [tenant.tenantId, secretId],
+  })
+}

@@ -361,6 +361,8 @@ CREATE INDEX profiles_status ON profiles USING btree (tenant_id, esim_status, CO
 create unlogged table qps_buckets (
   tenant_id uuid not null,
   tokens double precision not null,
+  qps_limit integer not null,
+  wanted integer not null,
   granted integer not null,
   refilled_at timestamp with time zone not null,
   constraint qps_buckets_pkey PRIMARY KEY (tenant_id)
@@ -594,3 +596,9 @@ create table webhook_endpoints (
   constraint webhook_endpoints_pkey PRIMARY KEY (tenant_id),
   constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );
+
+CREATE OR REPLACE FUNCTION qps_refilled(tokens double precision, refilled_at timestamp with time zone, qps_limit integer, at timestamp with time zone)
+ RETURNS double precision
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN LEAST((qps_limit)::double precision, (tokens + (GREATEST((0)::double precision, (EXTRACT(epoch FROM (at - refilled_at)))::double precision) * (qps_limit)::double precision)));

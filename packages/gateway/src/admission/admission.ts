@@ -91,7 +91,12 @@ function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode)
 }
 
 function overQps(limit: number): ApiError {
-  const headers = { 'Retry-After': '1', 'RateLimit-Limit': String(limit), 'RateLimit-Remaining': '0', 'RateLimit-Reset': '1' }
+  const headers = {
+    'Retry-After': '1',
+    'RateLimit-Limit': String(limit),
+    'RateLimit-Remaining': '0',
+    'RateLimit-Reset': '1',
+  }
   return new ApiError('101007', { headers })
 }
 

@@ -57,5 +57,8 @@ export function networkOf(address: string): string {
     const behind = tail === '' ? 0 : tail.split(':').length
     while (groups.length < 8 - behind) groups.push('0')
   }
-  return groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16)).join(':')
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')
 }

@@ -11,14 +11,16 @@ export interface SignedRequest {
 }
 
 /** What the checks from the timestamp to the allowlist say (contract §3), by what a node knows of the tenant. */
-export type Judgement =
-  | { ok: true; secretId: string }
-  | { ok: false; code: '101001' | '101003' | '101005' | '101002' }
+export type Judgement = { ok: true; secretId: string } | { ok: false; code: '101001' | '101003' | '101005' | '101002' }
 
 export function judge(request: SignedRequest, tenant: Tenant, now_ms: number): Judgement {
   if (!inWindow(request.headers.timestamp, now_ms)) return { ok: false, code: '101001' }
   const live = tenant.secrets.filter((secret) => secret.validUntil_ms === null || secret.validUntil_ms > now_ms)
-  const signedWith = verifyRequest(live.map((secret) => secret.secret), request.headers, request.body)
+  const signedWith = verifyRequest(
+    live.map((secret) => secret.secret),
+    request.headers,
+    request.body,
+  )
   const secret = live.find((candidate) => candidate.secret === signedWith)
   if (!secret) return { ok: false, code: '101003' }
   if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }

@@ -31,7 +31,10 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
 }
 
 function lastOf(list: string): string {
-  return list.slice(list.lastIndexOf(',') + 1).trim().toLowerCase()
+  return list
+    .slice(list.lastIndexOf(',') + 1)
+    .trim()
+    .toLowerCase()
 }
 
 /** `::ffff:a.b.c.d` is `a.b.c.d`; undefined for what is no address. A zone (`%eth0`) is dropped. */

@@ -40,7 +40,9 @@ export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void>
 
   // The body is verified as it came: bytes, not JSON.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_SIZE_MAX_BYTES }, (_, body, done) => done(null, body))
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_SIZE_MAX_BYTES }, (_, body, done) =>
+    done(null, body),
+  )
 
   app.addHook('onRequest', (request, reply, next) => {
     try {
@@ -65,7 +67,10 @@ export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void>
         const admitted = await admit(deps.admission, { headers, body, address })
         tenantId = admitted.tenant.tenantId
         const parameters = parseParameters(operation, body)
-        const handle = handlers[operation] as (deps: Deps, call: unknown) => Promise<{ data: object; headers?: Record<string, string> }>
+        const handle = handlers[operation] as (
+          deps: Deps,
+          call: unknown,
+        ) => Promise<{ data: object; headers?: Record<string, string> }>
         const answered = await handle(deps, { ...admitted, request: parameters, address })
         const answer = successAnswer(headers.requestId, answered.data, answered.headers)
         note(deps, operation, answer, start, { requestId: headers.requestId, tenantId, address })
@@ -150,12 +155,18 @@ function note(deps: Deps, operation: string, answer: Answer, start: number, abou
   const { error, ...line } = about
   const isUnexpected = error !== undefined && !(error instanceof ApiError)
   const level = isUnexpected ? 'error' : 'info'
-  deps.log[level]({ ...line, operation, code: answer.code, duration_ms, ...(isUnexpected ? { err: error } : {}) }, 'request')
+  deps.log[level](
+    { ...line, operation, code: answer.code, duration_ms, ...(isUnexpected ? { err: error } : {}) },
+    'request',
+  )
 }
 
 /** The answer to bytes that are not HTTP, where there is no reply object. */
 export function rawFailure(): string {
-  const answer = failureAnswer(undefined, new ApiError('000102', { message: 'The request is not well-formed HTTP. Correct it.' }))
+  const answer = failureAnswer(
+    undefined,
+    new ApiError('000102', { message: 'The request is not well-formed HTTP. Correct it.' }),
+  )
   const head = `HTTP/1.1 ${answer.http} ${STATUS_CODES[answer.http]}\r\nContent-Type: application/json; charset=utf-8`
   return `${head}\r\nContent-Length: ${Buffer.byteLength(answer.body)}\r\nConnection: close\r\n\r\n${answer.body}`
 }

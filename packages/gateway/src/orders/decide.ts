@@ -3,8 +3,8 @@ import type { Offer, Snapshot } from '../catalogue/catalogue.ts'
 import type { ErrorParts } from '../lib/api-error.ts'
 import { orderNoOf } from '../lib/ids.ts'
 import type { Tenant } from '../tenants/load.ts'
-import { lowBalanceStep } from '../wallet/low-balance.ts'
 import type { LockedWallet } from '../wallet/lock.ts'
+import { lowBalanceStep } from '../wallet/low-balance.ts'
 
 /** An order that wants to be placed. Its ids are made before, so that it is recognised after a lost COMMIT. */
 export interface OrderWish {

@@ -2,10 +2,17 @@ import type { OrderPaidContent } from '@dealer-esim/contract'
 import type { Catalogue, Offer } from '../catalogue/catalogue.ts'
 import type { Tx } from '../lib/db.ts'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
-import { type LockedWallet, lockWallets } from '../wallet/lock.ts'
 import { debitWallets } from '../wallet/debit.ts'
+import { type LockedWallet, lockWallets } from '../wallet/lock.ts'
 import { recordEvents } from '../webhooks/record.ts'
-import { decideOrders, type ExistingOrder, type OrderWish, type PackageLine, type PlacedOrder, type Verdict } from './decide.ts'
+import {
+  decideOrders,
+  type ExistingOrder,
+  type OrderWish,
+  type PackageLine,
+  type PlacedOrder,
+  type Verdict,
+} from './decide.ts'
 
 export interface PlaceDeps {
   ids: Ids

@@ -68,7 +68,6 @@ const packageDocument = Type.Object(
     locationCodes: Type.Array(Type.String({ pattern: FORMS.locationCode.pattern }), {
       minItems: 1,
       maxItems: LOCATIONS_MAX,
-      uniqueItems: true,
     }),
     locationNetworkList: Type.Array(closedNetwork(), { maxItems: LOCATIONS_MAX }),
     speed: nullable(line(100)),

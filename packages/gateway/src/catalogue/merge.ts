@@ -153,7 +153,10 @@ function crossFaults(document: PackageDocument): Fault[] {
   if (document.dataType !== 'UNLIMITED' && document.volume === null) {
     fault('volume', 'It is required: give the bytes, or make dataType UNLIMITED.')
   }
+  const seen = new Set<string>()
   document.locationCodes.forEach((code, i) => {
+    if (seen.has(code)) fault(`locationCodes[${i}]`, `${code} is there twice.`)
+    seen.add(code)
     if (!isPlace(code)) fault(`locationCodes[${i}]`, `${code} is no country of ISO 3166-1 alpha-2${hint(code)}.`)
   })
   document.locationNetworkList.forEach(({ locationCode: code }, i) => {

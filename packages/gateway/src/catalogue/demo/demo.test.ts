@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { coverageOf } from '../coverage.ts'
+import { isPackageDocument } from '../document.ts'
+import { mergePackage } from '../merge.ts'
+import { demoPackages } from './packages.ts'
+import { sandboxPackages } from './sandbox-packages.ts'
+
+const demo = demoPackages()
+const all = [...demo, ...sandboxPackages()]
+
+test('every package would be taken from an operator as it is', () => {
+  for (const item of all) {
+    expect(isPackageDocument.Check(item), item.packageCode).toBe(true)
+    expect(mergePackage(undefined, item)).toEqual({ document: item })
+  }
+})
+
+test('at least 200 packages over 100 countries, regional and global ones, of every data type, in two currencies', () => {
+  expect(demo.length).toBeGreaterThanOrEqual(200)
+  const single = demo.filter((item) => item.locationCodes.length === 1)
+  expect(new Set(single.flatMap((item) => item.locationCodes)).size).toBeGreaterThanOrEqual(100)
+  for (const wide of ['!RG', '!GL']) expect(demo.some((item) => item.locationCodes.includes(wide))).toBe(true)
+  expect(new Set(demo.map((item) => item.dataType))).toEqual(new Set(['TOTAL', 'DAILY', 'UNLIMITED']))
+  expect(demo.every((item) => item.prices.some((price) => price.currencyCode === 'USD'))).toBe(true)
+  expect(demo.filter((item) => item.prices.some((price) => price.currencyCode === 'EUR')).length).toBeGreaterThan(100)
+})
+
+test('codes and slugs are unique; every country has operators; nothing is sold below its cost', () => {
+  expect(new Set(all.map((item) => item.packageCode)).size).toBe(all.length)
+  expect(new Set(all.map((item) => item.slug)).size).toBe(all.length)
+  for (const item of demo) {
+    expect(coverageOf(item.locationCodes, item.locationNetworkList).places.size).toBeGreaterThan(0)
+    for (const network of item.locationNetworkList) expect(network.operatorList.length).toBeGreaterThan(0)
+    const usd = item.prices.find((price) => price.currencyCode === 'USD')!
+    expect(item.suppliers[0]!.costPrice).toBeLessThan(usd.price)
+    expect(usd.price).toBeLessThan(usd.retailPrice!)
+  }
+})
+
+test('JP_1_7 is what the documentation says', () => {
+  expect(demo.find((item) => item.packageCode === 'JP_1_7')).toMatchObject({
+    name: 'Japan, 1 GB, 7 days',
+    slug: 'japan-1-gb-7-days',
+    volume: 1_073_741_824,
+    duration: 7,
+    prices: [{ currencyCode: 'USD', price: 45_000, retailPrice: 74_900 }],
+  })
+})
+
+test('the same at every call', () => {
+  expect(demoPackages()).toEqual(demo)
+})

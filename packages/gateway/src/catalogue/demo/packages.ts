@@ -1,0 +1,129 @@
+import type { LocationNetwork } from '@dealer-esim/contract'
+import { countries } from 'countries-list'
+import type { PackageDocument } from '../document.ts'
+import { countryName } from '../places.ts'
+import { DESTINATIONS, POPULAR } from './destinations.ts'
+import { REGIONS } from './regions.ts'
+
+/** What is sold in a place: code and price follow from it. */
+interface Size {
+  /** Part of the code: GB, or U for unlimited, D and GB for so much a day. */
+  readonly code: string
+  readonly words: string
+  readonly dataType: PackageDocument['dataType']
+  readonly gigabytes: number | null
+  readonly days: number
+  /** Of the price of 1 GB for a week, in percent. */
+  readonly percent: number
+}
+
+const total = (gigabytes: number, days: number, percent: number): Size => ({
+  ...{ code: String(gigabytes), words: `${gigabytes} GB`, dataType: 'TOTAL', gigabytes, days, percent },
+})
+const daily = (gigabytes: number, days: number, percent: number): Size => ({
+  ...{ code: `D${gigabytes}`, words: `${gigabytes} GB a day`, dataType: 'DAILY', gigabytes, days, percent },
+})
+const unlimited = (days: number, percent: number): Size => ({
+  ...{ code: 'U', words: 'unlimited', dataType: 'UNLIMITED', gigabytes: null, days, percent },
+})
+
+const USUAL = [total(1, 7, 100), total(3, 30, 240), total(5, 30, 360), total(10, 30, 600)]
+const MORE = [total(20, 30, 1_000), daily(1, 7, 420), daily(2, 15, 1_250), unlimited(7, 640), unlimited(15, 1_180)]
+const WIDE = [total(1, 7, 100), total(5, 30, 380), total(10, 30, 680), total(20, 60, 1_200)]
+
+interface Territory {
+  readonly code: string
+  readonly name: string
+  readonly locationCodes: readonly string[]
+  readonly countries: readonly string[]
+  readonly cents: number
+  readonly sizes: readonly Size[]
+}
+
+/**
+ * The demo catalogue: over a hundred countries, regions and the world. The same packages at every call, so that
+ * documentation and tests may name them. All come from the sandbox supplier.
+ */
+export function demoPackages(): PackageDocument[] {
+  return territories().flatMap((territory) => {
+    const networks = territory.countries.map(networkOf)
+    return territory.sizes.map((size) => packageOf(territory, size, networks))
+  })
+}
+
+function territories(): Territory[] {
+  const single = Object.entries(DESTINATIONS).map(([code, [cents]]) => ({
+    ...{ code, cents, name: countryName(code), locationCodes: [code], countries: [code] },
+    sizes: POPULAR.includes(code) ? [...USUAL, ...MORE] : USUAL,
+  }))
+  const wide = REGIONS.map(({ code, name, cents, marker, countries }) => ({
+    ...{ code, cents, name, locationCodes: [marker, ...countries], countries },
+    sizes: WIDE,
+  }))
+  return [...single, ...wide]
+}
+
+function networkOf(code: string): LocationNetwork {
+  const operators = DESTINATIONS[code]![1].split(', ').map((operator) => {
+    const cut = operator.lastIndexOf(' ')
+    return { operatorName: operator.slice(0, cut), networkType: operator.slice(cut + 1) }
+  })
+  return { locationCode: code, locationName: countryName(code), operatorList: operators }
+}
+
+const GIGABYTE = 1_073_741_824
+
+function packageOf(territory: Territory, size: Size, networks: LocationNetwork[]): PackageDocument {
+  const packageCode = `${territory.code}_${size.code}_${size.days}`
+  const cents = roundUp((territory.cents * size.percent) / 100, 10)
+  const fast = networks.some((network) => network.operatorList.some((operator) => operator.networkType === '5G'))
+  return {
+    packageCode,
+    slug: `${territory.name} ${size.words} ${size.days} days`.toLowerCase().replace(/[^a-z0-9]+/g, '-'),
+    name: `${territory.name}, ${size.words}, ${size.days} days`,
+    description: describe(territory, size),
+    status: 'ON_SALE',
+    dataType: size.dataType,
+    volume: size.gigabytes === null ? null : size.gigabytes * GIGABYTE,
+    duration: size.days,
+    durationUnit: 'DAY',
+    unusedValidTime: 180,
+    activationPolicy: size.dataType === 'UNLIMITED' ? 'ON_INSTALL' : 'ON_FIRST_NETWORK',
+    ekycRequired: false,
+    locationCodes: [...territory.locationCodes],
+    locationNetworkList: networks,
+    speed: fast ? '5G' : '4G',
+    fupPolicy: FAIR_USE[size.dataType],
+    smsStatus: 0,
+    allowLoss: false,
+    prices: pricesOf(territory, cents),
+    suppliers: [
+      { supplier: 'sandbox', productCode: packageCode, costPrice: Math.round(cents * 60), costCurrency: 'USD' },
+    ],
+  }
+}
+
+const FAIR_USE: Record<PackageDocument['dataType'], string | null> = {
+  TOTAL: null,
+  DAILY: 'When the volume of a day is used up, the speed is 384 kbit/s until the next day begins (00:00 UTC).',
+  UNLIMITED: 'Above 3 GB on one day, the speed is 5 Mbit/s until the next day begins (00:00 UTC).',
+}
+
+function describe({ name, countries: covered }: Territory, { words, days }: Size): string {
+  const where = covered.length === 1 ? name : `${covered.length} countries`
+  return `Data only: ${words} in ${where} for ${days} days. A profile of the sandbox, not a real eSIM.`
+}
+
+/** In dollars; in euros too where they are the money of one of the countries, or the package is a wide one. */
+function pricesOf({ countries: covered }: Territory, cents: number): PackageDocument['prices'] {
+  const usd = { currencyCode: 'USD', price: cents * 100, retailPrice: (roundUp(cents * 1.6, 50) - 1) * 100 }
+  const european = covered.some((code) => countries[code as keyof typeof countries].currency.some((c) => c === 'EUR'))
+  if (!european && covered.length === 1) return [usd]
+  const euroCents = roundUp(cents * 0.92, 10)
+  const eur = { currencyCode: 'EUR', price: euroCents * 100, retailPrice: (roundUp(euroCents * 1.6, 50) - 1) * 100 }
+  return [eur, usd]
+}
+
+function roundUp(value: number, step: number): number {
+  return Math.ceil(Math.round(value * 100) / 100 / step) * step
+}

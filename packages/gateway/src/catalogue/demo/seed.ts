@@ -1,0 +1,33 @@
+import type { Db } from '../../lib/db.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { PackageDocument } from '../document.ts'
+import { applyChanges } from '../put.ts'
+import { changeCatalogue } from '../version.ts'
+import { demoPackages } from './packages.ts'
+import { sandboxPackages } from './sandbox-packages.ts'
+
+/**
+ * Fills a new catalogue with the demo packages and those of the sandbox: on a local deployment. Packages that exist
+ * stay as the operator has made them. @returns how many were added
+ */
+export async function seedDemoCatalogue(deps: { db: Db; ids: Ids }): Promise<number> {
+  return seed(deps, [...demoPackages(), ...sandboxPackages()])
+}
+
+/** Only the packages of the sandbox: on a test deployment, where operators bring their own catalogue. */
+export async function seedSandboxPackages(deps: { db: Db; ids: Ids }): Promise<number> {
+  return seed(deps, sandboxPackages())
+}
+
+async function seed(deps: { db: Db; ids: Ids }, documents: PackageDocument[]): Promise<number> {
+  return changeCatalogue(deps.db, async (tx, stamp) => {
+    const rows = await tx.query<{ packageCode: string }>({
+      text: 'select package_code as "packageCode" from packages where package_code = any ($1)',
+      values: [documents.map((document) => document.packageCode)],
+    })
+    const existing = new Set(rows.map((row) => row.packageCode))
+    const missing = documents.filter((document) => !existing.has(document.packageCode))
+    const changes = missing.map((after) => ({ before: undefined, after }))
+    return (await applyChanges(tx, { ids: deps.ids, actor: 'system' }, stamp, changes)).added
+  })
+}

@@ -92,6 +92,18 @@ create table events (
 CREATE INDEX events_due ON events USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX events_order ON events USING btree (tenant_id, order_id);
 
+create table ledger_checks (
+  checked_on date not null,
+  started_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  tenants bigint,
+  transfers bigint,
+  orders bigint,
+  faults bigint,
+  first_faults jsonb,
+  constraint ledger_checks_pkey PRIMARY KEY (checked_on)
+);
+
 create table list_prices (
   package_code text not null,
   currency_code text not null,
@@ -563,6 +575,29 @@ create table transfers (
 );
 CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (tenant_id, kind, reference) WHERE (reference IS NOT NULL);
 CREATE UNIQUE INDEX transfers_refund ON transfers USING btree (tenant_id, order_id, item_no) WHERE (kind = 'REFUND'::text);
+
+create table wallet_adjustments (
+  tenant_id uuid not null,
+  adjustment_id uuid not null,
+  amount bigint not null,
+  reference text not null,
+  reason text not null,
+  adjustment_status text not null default 'PROPOSED'::text,
+  proposed_by text not null,
+  expires_at timestamp with time zone not null,
+  decided_by text,
+  decided_at timestamp with time zone,
+  wallet_version bigint,
+  created_at timestamp with time zone not null,
+  constraint wallet_adjustments_pkey PRIMARY KEY (tenant_id, adjustment_id),
+  constraint wallet_adjustments_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint wallet_adjustments_adjustment_status_check CHECK ((adjustment_status = ANY (ARRAY['PROPOSED'::text, 'APPROVED'::text, 'REJECTED'::text, 'EXPIRED'::text]))),
+  constraint wallet_adjustments_amount_check CHECK ((((amount >= '-9007199254740991'::bigint) AND (amount <= '9007199254740991'::bigint)) AND (amount <> 0))),
+  constraint wallet_adjustments_check CHECK (((adjustment_status = 'APPROVED'::text) = (wallet_version IS NOT NULL))),
+  constraint wallet_adjustments_check1 CHECK (((adjustment_status <> 'APPROVED'::text) OR ((decided_by IS NOT NULL) AND (decided_by <> proposed_by))))
+);
+CREATE INDEX wallet_adjustments_open ON wallet_adjustments USING btree (adjustment_id) WHERE (adjustment_status = 'PROPOSED'::text);
+CREATE UNIQUE INDEX wallet_adjustments_reference ON wallet_adjustments USING btree (tenant_id, reference) WHERE (adjustment_status = ANY (ARRAY['PROPOSED'::text, 'APPROVED'::text]));
 
 create table wallets (
   tenant_id uuid not null,

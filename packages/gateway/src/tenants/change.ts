@@ -1,0 +1,87 @@
+import sql from 'sql-template-tag'
+import { type Actor, audit } from '../audit/audit.ts'
+import type { Db, Tx } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { absent } from '../lib/refusal.ts'
+import type { Wake } from '../lib/wake.ts'
+import { type LockedWallet, lockWallet } from '../wallet/lock.ts'
+
+/** Who changes something, for the audit log. */
+export interface By {
+  actor: Actor
+  /** Where from, when it came over a network. */
+  address?: string
+}
+
+export interface TenantDeps {
+  db: Db
+  ids: Ids
+  wake: Pick<Wake, 'wake'>
+}
+
+/** A tenant's own row under its lock. */
+export interface TenantRow {
+  tenant_id: string
+  client_name: string
+  status: 'ACTIVE' | 'SUSPENDED'
+  ip_allowlist: string[]
+  qps_limit: number | null
+  legal_name: string | null
+  tax_id: string | null
+  billing_address: string | null
+  billing_email: string | null
+}
+
+/** What a change did. `undefined` for the audit entry: nothing was different, so nothing is recorded. */
+export interface Change<Result> {
+  entry: { action: string; before?: unknown; after?: unknown } | undefined
+  result: Result
+}
+
+/**
+ * Changes one tenant: whatever `work` does, the version moves on and the audit entry is written in the same
+ * transaction, and the nodes are woken after it. Admission compares the version with every request, so the change holds
+ * for each request that is admitted after the commit, whether or not the wake-up arrives.
+ *
+ * Locks: what `work` locks before `lockTenant` (a wallet), then the tenant's row.
+ */
+export async function changeTenant<Result>(
+  deps: TenantDeps,
+  tenantId: string,
+  by: By,
+  work: (tx: Tx) => Promise<Change<Result>>,
+): Promise<Result> {
+  const change = await deps.db.tx(async (tx) => {
+    const change = await work(tx)
+    if (!change.entry) return change
+    tx.send(sql`
+      update tenants set version = version + 1, updated_at = clock_timestamp() where tenant_id = ${tenantId}`)
+    audit(tx, deps.ids, { tenantId, subject: tenantId, ...by, ...change.entry })
+    return change
+  })
+  if (change.entry) deps.wake.wake('settings')
+  return change.result
+}
+
+/** Locks the tenant's row, so that changes of one tenant follow one another. @throws Refusal for one that is not there */
+export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
+  const [row] = await tx.query<TenantRow>(sql`
+    select tenant_id, client_name, status, ip_allowlist, qps_limit, legal_name, tax_id, billing_address, billing_email
+    from tenants where tenant_id = ${requireTenantId(tenantId)} for no key update`)
+  if (!row) throw absent('tenant')
+  return row
+}
+
+/** The wallet's lock for a tenant id that somebody typed. @throws Refusal for a tenant that is not there */
+export async function lockTenantWallet(tx: Tx, tenantId: string): Promise<LockedWallet> {
+  const id = requireTenantId(tenantId)
+  const [found] = await tx.query(sql`select from tenants where tenant_id = ${id}`)
+  if (!found) throw absent('tenant')
+  return lockWallet(tx, id)
+}
+
+/** PostgreSQL fails on a text that is no UUID; to the asker it is a tenant that does not exist. */
+export function requireTenantId(text: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) throw absent('tenant')
+  return text.toLowerCase()
+}

@@ -1,0 +1,55 @@
+import sql from 'sql-template-tag'
+import { audit } from '../audit/audit.ts'
+import { Refusal } from '../lib/refusal.ts'
+import type { By } from './change.ts'
+import { insertSecret, type SecretDeps } from './secret.ts'
+import { textFault } from './settings.ts'
+
+const APP_KEY_BYTES = 15 // 20 characters that nobody guesses or mixes up
+
+export interface NewTenant {
+  clientName: string
+  /** ISO 4217; for ever. */
+  currencyCode: string
+}
+
+export interface Credentials {
+  tenantId: string
+  appKey: string
+  appSecret: string
+}
+
+/**
+ * A tenant with its credentials and an empty wallet.
+ * @returns the AppSecret, shown this once
+ * @throws Refusal for a name or currency that cannot be
+ */
+export async function createTenant(deps: Omit<SecretDeps, 'wake'>, tenant: NewTenant, by: By): Promise<Credentials> {
+  const clientName = tenant.clientName.trim()
+  const fault = textFault('clientName', clientName)
+  if (fault) throw new Refusal(422, 'NAME_INVALID', fault)
+  const { currencyCode } = tenant
+  if (!Intl.supportedValuesOf('currency').includes(currencyCode)) {
+    throw new Refusal(
+      422,
+      'CURRENCY_UNKNOWN',
+      `“${currencyCode}” is no currency of ISO 4217. Write it like USD or EUR.`,
+    )
+  }
+  const tenantId = deps.ids.uuid()
+  const appKey = `ak_${deps.ids.bytes(APP_KEY_BYTES).toString('base64url')}`
+  const { appSecret } = await deps.db.tx(async (tx) => {
+    tx.send(sql`
+      insert into tenants (tenant_id, app_key, client_name, currency_code)
+      values (${tenantId}, ${appKey}, ${clientName}, ${currencyCode})`)
+    // Whole milliseconds, as everything that wallets date: the order path reads them without microseconds.
+    tx.send(sql`
+      insert into wallets (tenant_id, currency_code, updated_at)
+      values (${tenantId}, ${currencyCode}, date_trunc('milliseconds', clock_timestamp()))`)
+    const secret = insertSecret(tx, deps, tenantId)
+    const after = { clientName, currencyCode, appKey, secretId: secret.secretId }
+    audit(tx, deps.ids, { tenantId, subject: tenantId, action: 'tenant.create', after, ...by })
+    return secret
+  })
+  return { tenantId, appKey, appSecret }
+}

@@ -1,0 +1,79 @@
+import sql, { empty } from 'sql-template-tag'
+import type { Db } from '../lib/db.ts'
+import { requireTenantId } from '../tenants/change.ts'
+
+export type AdjustmentStatus = 'PROPOSED' | 'APPROVED' | 'REJECTED' | 'EXPIRED'
+
+export interface Adjustment {
+  adjustmentId: string
+  tenantId: string
+  amount: bigint
+  reference: string
+  reason: string
+  status: AdjustmentStatus
+  proposedBy: string
+  createdAt: Date
+  expiresAt: Date
+  decidedBy: string | null
+  decidedAt: Date | null
+  /** Of its transfer, once approved. */
+  walletVersion: bigint | null
+}
+
+export interface AdjustmentRow {
+  adjustment_id: string
+  tenant_id: string
+  amount: bigint
+  reference: string
+  reason: string
+  status: AdjustmentStatus
+  proposed_by: string
+  created_at: Date
+  expires_at: Date
+  decided_by: string | null
+  decided_at: Date | null
+  wallet_version: bigint | null
+}
+
+/** A proposal is past its time the moment that it is, whether or not anybody has written that down. */
+export const ADJUSTMENT_COLUMNS = sql`
+  adjustment_id, tenant_id, amount, reference, reason, proposed_by, created_at, expires_at, decided_by, decided_at,
+  wallet_version,
+  case when adjustment_status = 'PROPOSED' and expires_at <= clock_timestamp() then 'EXPIRED'
+       else adjustment_status end as status`
+
+const PAGE_MOST = 500
+
+/** Adjustments, newest first: of one tenant, or those of all that wait for a second person. */
+export async function listAdjustments(
+  db: Pick<Db, 'query'>,
+  page: { tenantId?: string; open?: boolean; pageSize?: number; after?: string } = {},
+): Promise<Adjustment[]> {
+  const { tenantId, open = false, pageSize = PAGE_MOST, after } = page
+  const rows = await db.query<AdjustmentRow>(sql`
+    select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
+    where true
+      ${tenantId === undefined ? empty : sql`and tenant_id = ${requireTenantId(tenantId)}`}
+      ${open ? sql`and adjustment_status = 'PROPOSED' and expires_at > clock_timestamp()` : empty}
+      ${after === undefined ? empty : sql`and adjustment_id < ${after}`}
+    order by adjustment_id desc
+    limit ${Math.min(pageSize, PAGE_MOST)}`)
+  return rows.map(adjustmentOf)
+}
+
+export function adjustmentOf(row: AdjustmentRow): Adjustment {
+  return {
+    adjustmentId: row.adjustment_id,
+    tenantId: row.tenant_id,
+    amount: row.amount,
+    reference: row.reference,
+    reason: row.reason,
+    status: row.status,
+    proposedBy: row.proposed_by,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    decidedBy: row.decided_by,
+    decidedAt: row.decided_at,
+    walletVersion: row.wallet_version,
+  }
+}

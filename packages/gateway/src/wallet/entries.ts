@@ -1,0 +1,102 @@
+import sql, { empty } from 'sql-template-tag'
+import type { Db } from '../lib/db.ts'
+import { orderNoOf } from '../lib/ids.ts'
+import { requireTenantId } from '../tenants/change.ts'
+import type { VersionRange } from './month.ts'
+import type { TransferKind } from './post.ts'
+
+/** A movement as a statement shows it. */
+export interface StatementEntry {
+  walletVersion: bigint
+  createdAt: Date
+  kind: TransferKind
+  /** What the wallet gained, below zero what it lost. */
+  amount: bigint
+  balanceAfter: bigint
+  orderNo: string | null
+  transactionId: string | null
+  itemNo: number | null
+  reference: string | null
+  reason: string | null
+  /** Who moved it; null: the tenant's own order, or its refund. */
+  actor: string | null
+}
+
+export interface StatementPage {
+  /** Newest first. */
+  entries: StatementEntry[]
+  /** `before` of the next page; null on the last. */
+  nextBefore: bigint | null
+}
+
+export const STATEMENT_PAGE_MOST = 500
+
+/** A page of a wallet's movements, newest first; a page costs the same wherever it lies. */
+export async function statementPage(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  page: { before?: bigint; pageSize: number; within?: VersionRange },
+): Promise<StatementPage> {
+  const size = Math.min(page.pageSize, STATEMENT_PAGE_MOST)
+  const { before, within } = page
+  const rows = await db.query<Row>(sql`
+    ${ENTRIES}
+    where t.tenant_id = ${requireTenantId(tenantId)}
+      ${before === undefined ? empty : sql`and t.wallet_version < ${before}`}
+      ${within === undefined ? empty : sql`and t.wallet_version >= ${within.from} and t.wallet_version < ${within.to}`}
+    order by t.wallet_version desc limit ${size + 1}`)
+  const entries = rows.slice(0, size).map(entryOf)
+  return { entries, nextBefore: rows.length > size ? entries[size - 1]!.walletVersion : null }
+}
+
+/** All movements of a range, oldest first, a page at a time: movements never change, so pages fit together. */
+export async function* entriesWithin(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  within: VersionRange,
+): AsyncGenerator<StatementEntry[]> {
+  for (let from = within.from; from < within.to; from += BigInt(STATEMENT_PAGE_MOST)) {
+    const rows = await db.query<Row>(sql`
+      ${ENTRIES}
+      where t.tenant_id = ${requireTenantId(tenantId)} and t.wallet_version >= ${from}
+        and t.wallet_version < ${within.to} and t.wallet_version < ${from + BigInt(STATEMENT_PAGE_MOST)}
+      order by t.wallet_version`)
+    yield rows.map(entryOf)
+  }
+}
+
+const ENTRIES = sql`
+  select t.wallet_version, t.created_at, t.kind, t.to_account, t.amount, t.balance_after, t.order_id,
+         o.transaction_id, t.item_no, t.reference, t.reason, t.actor
+  from transfers t left join orders o on o.tenant_id = t.tenant_id and o.order_id = t.order_id`
+
+interface Row {
+  wallet_version: bigint
+  created_at: Date
+  kind: TransferKind
+  to_account: string
+  amount: bigint
+  balance_after: bigint
+  order_id: string | null
+  transaction_id: string | null
+  item_no: number | null
+  reference: string | null
+  reason: string | null
+  actor: string | null
+}
+
+function entryOf(row: Row): StatementEntry {
+  return {
+    walletVersion: row.wallet_version,
+    createdAt: row.created_at,
+    kind: row.kind,
+    amount: row.to_account === 'WALLET' ? row.amount : -row.amount,
+    balanceAfter: row.balance_after,
+    orderNo: row.order_id && orderNoOf(row.order_id),
+    transactionId: row.transaction_id,
+    itemNo: row.item_no,
+    reference: row.reference,
+    reason: row.reason,
+    actor: row.actor,
+  }
+}

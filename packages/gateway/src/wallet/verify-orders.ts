@@ -1,0 +1,107 @@
+import { formatMoney } from '@dealer-esim/contract'
+import sql from 'sql-template-tag'
+import type { Tx } from '../lib/db.ts'
+import { orderNoOf } from '../lib/ids.ts'
+import type { Verification } from './verification.ts'
+
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Checks a tenant's orders against its transfers, a page at a time: the debit that each names is its own and of its
+ * amount, its items cost what it did, its refunds add up to what it says and are no more than it cost.
+ * Together with the other direction (verify-chain.ts) every order has exactly one debit and every debit one order.
+ * @returns how many orders there are
+ */
+export async function verifyOrders(tx: Tx, verification: Verification): Promise<bigint> {
+  let count = 0n
+  let after = BEFORE_ALL
+  for (;;) {
+    verification.goOn()
+    const page = await readPage(tx, verification, after)
+    for (const row of page.odd) describe(row, verification)
+    count += page.count
+    if (page.count < BigInt(verification.pageSize)) return count
+    after = page.last
+  }
+}
+
+interface OddRow {
+  order_id: string
+  amount: bigint
+  refunded_amount: bigint
+  balance_after: bigint
+  wallet_version: bigint
+  bad_debit: 'none' | 'amount' | 'balance' | null
+  debit_amount: bigint | null
+  debit_balance: bigint | null
+  items: bigint
+  refunds: bigint
+}
+
+async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: string) {
+  const page = sql`
+    with page as materialized (
+      select order_id, amount, refunded_amount, balance_after, wallet_version from orders
+      where tenant_id = ${tenantId} and order_id > ${after} order by order_id limit ${pageSize}
+    )`
+  const totals = tx.query<{ count: bigint; last: string }>(sql`${page}
+    select count(*), (array_agg(order_id order by order_id desc))[1] as last from page`)
+  // Items and refunds are read once by the page's range of ids, not once per order.
+  const odd = tx.query<OddRow>(sql`${page}, bounds as (
+      select (array_agg(order_id order by order_id))[1] as first,
+             (array_agg(order_id order by order_id desc))[1] as last
+      from page
+    ), refunds as materialized (
+      select t.order_id, sum(t.amount)::bigint as amount from transfers t, bounds
+      where t.tenant_id = ${tenantId} and t.kind = 'REFUND' and t.order_id between bounds.first and bounds.last
+      group by t.order_id
+    ), items as materialized (
+      select i.order_id, sum(i.price)::bigint as amount from order_items i, bounds
+      where i.tenant_id = ${tenantId} and i.order_id between bounds.first and bounds.last
+      group by i.order_id
+    ), judged as (
+      select o.*, d.amount as debit_amount, d.balance_after as debit_balance,
+        coalesce(i.amount, 0) as items, coalesce(r.amount, 0) as refunds,
+        case when d.order_id is null then 'none'
+             when d.amount <> o.amount then 'amount'
+             when d.balance_after <> o.balance_after then 'balance'
+        end as bad_debit
+      from page o
+      left join transfers d on d.tenant_id = ${tenantId} and d.wallet_version = o.wallet_version
+        and d.kind = 'ORDER' and d.order_id = o.order_id
+      left join refunds r on r.order_id = o.order_id
+      left join items i on i.order_id = o.order_id
+    )
+    select * from judged
+    where bad_debit is not null or items <> amount or refunds <> refunded_amount or refunds > amount
+    order by order_id`)
+  const [[row], rows] = await Promise.all([totals, odd])
+  return { count: row!.count, last: row!.last, odd: rows }
+}
+
+const money = (amount: bigint | null) => formatMoney(amount ?? 0n)
+
+/** One order may break several rules: each is told. */
+function describe(row: OddRow, { report }: Verification): void {
+  const order = `Order ${orderNoOf(row.order_id)}`
+  if (row.bad_debit === 'none') {
+    report('ORDER', `${order} names transfer ${row.wallet_version} as its debit, which is none of it.`)
+  }
+  if (row.bad_debit === 'amount') {
+    report('ORDER', `${order} costs ${money(row.amount)}, but ${money(row.debit_amount)} was debited.`)
+  }
+  if (row.bad_debit === 'balance') {
+    const left = `its debit left ${money(row.debit_balance)}`
+    report('ORDER', `${order} says that ${money(row.balance_after)} was left, but ${left}.`)
+  }
+  if (row.items !== row.amount) report('ORDER', `${order} costs ${money(row.amount)}, its items ${money(row.items)}.`)
+  if (row.refunds !== row.refunded_amount) {
+    report(
+      'REFUND',
+      `${order} says that ${money(row.refunded_amount)} was refunded, its refunds make ${money(row.refunds)}.`,
+    )
+  }
+  if (row.refunds > row.amount) {
+    report('REFUND', `${order} was refunded ${money(row.refunds)}, more than the ${money(row.amount)} that it cost.`)
+  }
+}

@@ -1,0 +1,71 @@
+import sql from 'sql-template-tag'
+import type { Actor } from '../../src/audit/audit.ts'
+import { masterCipher } from '../../src/lib/crypto.ts'
+import { connect, type Db } from '../../src/lib/db.ts'
+import { systemIds } from '../../src/lib/ids.ts'
+import type { Topic } from '../../src/lib/wake.ts'
+import { createTenant } from '../../src/tenants/create.ts'
+import { lockWallet } from '../../src/wallet/lock.ts'
+import { createTestDatabase } from './database.ts'
+
+export const ALICE = { actor: 'cli:alice' as Actor }
+export const BOB = { actor: 'person:bob' as Actor }
+
+/** A database of one's own and what the rooms of tenants and wallets are given. `woken` gathers wake-ups. */
+export async function openMoney(poolSize = 10) {
+  const database = await createTestDatabase()
+  const db = connect({ url: database.url, poolSize, applicationName: 'test money' })
+  const woken: Topic[] = []
+  const deps = {
+    db,
+    ids: systemIds,
+    cipher: masterCipher([systemIds.bytes(32)]),
+    wake: { wake: (topic: Topic) => void woken.push(topic) },
+  }
+  return {
+    deps,
+    db,
+    url: database.url,
+    woken,
+    tenant: async (currencyCode = 'USD') => createTenant(deps, { clientName: 'Test dealer', currencyCode }, ALICE),
+    async close() {
+      await db.close()
+      await database.drop()
+    },
+  }
+}
+
+/**
+ * An order as the order path writes it, with one item per price, each REFUSED unless said otherwise. Where the wallet
+ * covers it or not: that is not what is tested here.
+ */
+export async function plantOrder(db: Db, tenantId: string, prices: bigint[], itemStatus = 'REFUSED'): Promise<string> {
+  const orderId = systemIds.uuid()
+  const amount = prices.reduce((sum, price) => sum + price, 0n)
+  await db.tx(async (tx) => {
+    const wallet = await lockWallet(tx, tenantId)
+    const [version, balance] = [wallet.version + 1n, wallet.balance - amount]
+    const [row] = await tx.query<{ updated_at: Date }>(sql`
+      update wallets set version = ${version}, balance = ${balance},
+        spent = case when spent_on = (clock_timestamp() at time zone 'utc')::date then spent else 0 end + ${amount},
+        spent_on = (clock_timestamp() at time zone 'utc')::date,
+        updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at)
+      where tenant_id = ${tenantId} returning updated_at`)
+    tx.send(sql`
+      insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after,
+                             order_id, created_at)
+      values (${tenantId}, ${version}, 'ORDER', 'WALLET', 'SALES', ${amount}, ${balance}, ${orderId},
+              ${row!.updated_at})`)
+    tx.send(sql`
+      insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
+                          wallet_version, package_lines, status_history, event_sequence, created_at, updated_at)
+      values (${tenantId}, ${orderId}, ${`T-${orderId}`}, 'PAID', ${amount}, 'USD', ${balance}, ${version}, '[]', '[]',
+              1, ${row!.updated_at}, ${row!.updated_at})`)
+    for (const [index, price] of prices.entries()) {
+      tx.send(sql`
+        insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, item_status, updated_at)
+        values (${tenantId}, ${orderId}, ${index + 1}, 0, 'P', ${price}, ${itemStatus}, ${row!.updated_at})`)
+    }
+  })
+  return orderId
+}

@@ -8,7 +8,16 @@ export const EVENT = {
   notifyId: '0190a000-0000-7000-8000-000000000001',
   notifyType: 'ORDER_PAID',
   eventGenerateTime: '2026-11-20T13:28:09.000Z',
-  content: { orderNo: 'O1', transactionId: 'T-1', orderStatus: 'PAID', sequence: 1 },
+  content: {
+    orderNo: 'O1',
+    transactionId: 'T-1',
+    orderStatus: 'PAID',
+    sequence: 1,
+    amount: 45_000,
+    currencyCode: 'USD',
+    balanceAfter: 955_000,
+    packageInfoList: [{ packageCode: 'JP_1_7', packageName: 'Japan 1 GB', count: 1, price: 45_000 }],
+  },
 } as const
 
 interface Signed {

@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+import type { Context } from './context.ts'
+import { money, pairs, time } from './output.ts'
+
+/** `health` and `balance`: who am I, and what can I spend? */
+export function accountCommands(program: Command, context: () => Context): void {
+  program
+    .command('health')
+    .description('check the connection, the clock and the credentials')
+    .action(async () => {
+      const { client, credentials, print, paint } = context()
+      const health = await client().health()
+      const rows = pairs([
+        ['Gateway', credentials().baseUrl],
+        ['Status', paint.green(health.status)],
+        ['Account', health.clientName],
+        ['Tenant', health.tenantId],
+      ])
+      print(rows, health)
+    })
+
+  program
+    .command('balance')
+    .description('show what can be spent')
+    .action(async () => {
+      const { client, print } = context()
+      const account = await client().balance()
+      const { currencyCode } = account
+      const rows = pairs([
+        ['Available', money(account.availableBalance, currencyCode)],
+        ['Balance', money(account.balance, currencyCode)],
+        ['Credit limit', money(account.creditLimit, currencyCode)],
+        [
+          'Notice below',
+          account.lowBalanceThreshold === null ? null : money(account.lowBalanceThreshold, currencyCode),
+        ],
+        ['Last change', time(account.lastUpdateTime)],
+      ])
+      print(rows, account)
+    })
+}

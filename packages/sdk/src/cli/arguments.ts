@@ -1,0 +1,62 @@
+import { MalformedMoney, parseMoney } from '@dealer-esim/contract'
+import { InvalidArgumentError } from 'commander'
+
+/** Parsers of arguments. What they throw, commander tells beside the name of the option. */
+
+export function integer(least: number, most: number) {
+  return (text: string): number => {
+    const value = Number(text)
+    if (!/^\d{1,15}$/.test(text) || value < least || value > most) {
+      throw new InvalidArgumentError(`Write a number from ${least} to ${most}.`)
+    }
+    return value
+  }
+}
+
+/** Decimal units of the currency, as people write money: `4.50`. */
+export function amount(text: string): number {
+  try {
+    const units = parseMoney(text)
+    if (units >= 0n) return Number(units)
+  } catch (error) {
+    if (error instanceof MalformedMoney) throw new InvalidArgumentError(error.message)
+    throw error
+  }
+  throw new InvalidArgumentError('An amount is not negative.')
+}
+
+/** `5s`, `250ms`, `1m` → milliseconds. A number alone is seconds. */
+export function duration_ms(text: string): number {
+  const match = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s|m)?$/.exec(text)
+  if (!match) throw new InvalidArgumentError('Write a time such as 250ms, 5s or 1m.')
+  return Number(match[1]) * { ms: 1, s: 1000, m: 60_000 }[(match[2] ?? 's') as 'ms' | 's' | 'm']
+}
+
+/** `30%` → 0.3. */
+export function percentage(text: string): number {
+  const match = /^(\d{1,3})%?$/.exec(text)
+  const value = Number(match?.[1])
+  if (!match || value > 100) throw new InvalidArgumentError('Write a percentage such as 30%.')
+  return value / 100
+}
+
+/** `JP_1_7` or `JP_1_7:2`: a package and how many of it. */
+export function orderLine(text: string, before: OrderLine[] = []): OrderLine[] {
+  const match = /^(.+?)(?::(\d{1,9}))?$/.exec(text)
+  const packageCode = match?.[1]
+  if (packageCode === undefined) throw new InvalidArgumentError('Write a package code, or a code and a count: CODE:2.')
+  return [...before, { packageCode, count: Number(match?.[2] ?? 1) }]
+}
+
+interface OrderLine {
+  packageCode: string
+  count: number
+}
+
+/** A comma-separated list. */
+export function list(text: string): string[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+}

@@ -1,0 +1,45 @@
+import { DealerEsim, type DealerEsimOptions } from '../client.ts'
+import { type Credentials, readCredentials } from './credentials.ts'
+import { CommandFailed, EXIT } from './exit-codes.ts'
+import type { Io } from './io.ts'
+import { type Paint, paint } from './output.ts'
+
+/** What every command is given. */
+export interface Context {
+  io: Io
+  paint: Paint
+  json: boolean
+  /** The result: text for people, or one JSON document. */
+  print(human: string, json: unknown): void
+  credentials(): Credentials
+  client(options?: Partial<DealerEsimOptions>): DealerEsim
+}
+
+export interface GlobalOptions {
+  json?: boolean
+  timeout?: number
+  retries?: number
+}
+
+export function context(io: Io, options: GlobalOptions): Context {
+  let credentials: Credentials | undefined
+  const known = () => (credentials ??= readCredentials(io))
+  return {
+    io,
+    paint: paint(io.colour && !options.json),
+    json: options.json === true,
+    print: (human, json) => io.out(options.json ? `${JSON.stringify(json, null, 2)}\n` : human),
+    credentials: known,
+    client: (more) => {
+      const limits = {
+        ...(options.timeout === undefined ? {} : { timeout_ms: options.timeout * 1000 }),
+        ...(options.retries === undefined ? {} : { retries: options.retries }),
+      }
+      try {
+        return new DealerEsim({ ...known(), ...limits, ...more })
+      } catch (error) {
+        throw error instanceof TypeError ? new CommandFailed(`${error.message}.`, EXIT.USAGE) : error
+      }
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { CommandFailed, EXIT } from './exit-codes.ts'
+import type { Io } from './io.ts'
+
+export interface Credentials {
+  baseUrl: string
+  appKey: string
+  appSecret: string
+}
+
+const VARIABLES = {
+  baseUrl: 'DEALER_ESIM_BASE_URL',
+  appKey: 'DEALER_ESIM_APP_KEY',
+  appSecret: 'DEALER_ESIM_APP_SECRET',
+} as const
+
+/**
+ * From the environment, or, where all three variables are unset, from the file that a local gateway keeps in its data
+ * directory; standard error then says so. Half an environment is refused: mixing two sources would sign for one
+ * gateway and send to another.
+ */
+export function readCredentials(io: Io): Credentials {
+  const given = {
+    baseUrl: io.env[VARIABLES.baseUrl],
+    appKey: io.env[VARIABLES.appKey],
+    appSecret: io.env[VARIABLES.appSecret],
+  }
+  const missing = (Object.keys(VARIABLES) as (keyof Credentials)[]).filter((key) => !given[key])
+  if (missing.length === 0) return given as Credentials
+  if (missing.length < 3) {
+    const names = missing.map((key) => VARIABLES[key]).join(' and ')
+    throw new CommandFailed(`Set ${names} too.`, EXIT.USAGE)
+  }
+  return localCredentials(io)
+}
+
+/** The secret alone, for commands that call nobody. */
+export function readSecret(io: Io): Pick<Credentials, 'appSecret'> & Partial<Credentials> {
+  const appSecret = io.env[VARIABLES.appSecret]
+  if (!appSecret) return readCredentials(io)
+  const appKey = io.env[VARIABLES.appKey]
+  return appKey ? { appSecret, appKey } : { appSecret }
+}
+
+function localCredentials(io: Io): Credentials {
+  const path = join(io.cwd, io.env.DATA_DIR || '.data', 'local.json')
+  const shown = relative(io.cwd, path)
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch {
+    throw new CommandFailed(
+      `No credentials. Set ${Object.values(VARIABLES).join(', ')}, or run this beside a local gateway (there is no ${shown} here).`,
+      EXIT.USAGE,
+    )
+  }
+  const { baseUrl, appKey, appSecret } = parse(text, shown)
+  if (typeof baseUrl !== 'string' || typeof appKey !== 'string' || typeof appSecret !== 'string') {
+    throw new CommandFailed(`${shown} does not hold baseUrl, appKey and appSecret.`, EXIT.USAGE)
+  }
+  io.err(`Using the local gateway ${baseUrl} (credentials from ${shown}).\n`)
+  return { baseUrl, appKey, appSecret }
+}
+
+function parse(text: string, shown: string): Partial<Record<keyof Credentials, unknown>> {
+  try {
+    return JSON.parse(text) ?? {}
+  } catch {
+    throw new CommandFailed(`${shown} is not JSON. Start the local gateway again to have it rewritten.`, EXIT.USAGE)
+  }
+}

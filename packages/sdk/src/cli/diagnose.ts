@@ -1,0 +1,180 @@
+import {
+  BODY_SIZE_MAX_BYTES,
+  CLOCK_WINDOW_MS,
+  checkRequestHeaders,
+  codes,
+  EVENT_HEADERS,
+  type FailureCode,
+  isOperationName,
+  operationNames,
+  parseRequest,
+  parseStrictJson,
+  REQUEST_HEADERS,
+  type RequestHeaders,
+} from '@dealer-esim/contract'
+import { verifyRequest } from '@dealer-esim/contract/node'
+import { DealerEsimError } from '../error.ts'
+import { verifyEvent } from '../verify-event.ts'
+import { explainMismatch } from './mismatch.ts'
+import type { GivenRequest } from './request-text.ts'
+
+/** One check of a request, in the gateway's order. `undefined`: it could not be made. */
+export interface Finding {
+  check: string
+  passed: boolean | undefined
+  words: string
+  /** What the gateway answers when this check is the first to fail. */
+  code?: FailureCode
+}
+
+export interface Known {
+  appSecret: string
+  appKey?: string
+  /** The moment that the clock is judged at. */
+  now_ms: number
+}
+
+/** Everything that can be said of a request from its text and the secret. The first finding that failed is the cause. */
+export async function diagnose(request: GivenRequest, known: Known): Promise<Finding[]> {
+  if (EVENT_HEADERS.signature in request.headers) return diagnoseEvent(request, known)
+  const findings = [...route(request), mediaType(request)]
+  const checked = checkRequestHeaders(request.headers)
+  if (checked.ok) {
+    findings.push({ check: 'headers', passed: true, words: 'all four are there, well formed and once each' })
+    findings.push(size(request), account(checked.headers, known), clock(checked.headers, known))
+    findings.push(signature(checked.headers, request, known))
+  } else {
+    const words = checked.details.map(({ field, reason }) => `${field}: ${reason}`).join(' ')
+    findings.push({
+      check: 'headers',
+      passed: false,
+      words: words + malformedAdvice(request, known),
+      code: checked.code,
+    })
+    findings.push(size(request))
+  }
+  findings.push(...content(request))
+  return findings
+}
+
+function route({ method, path }: GivenRequest): Finding[] {
+  if (path === undefined) return []
+  const name = operationOf(path)
+  const known = name !== undefined && isOperationName(name)
+  const words = known ? name : `${path} is none of …/open-api/v1/{${operationNames.join(', ')}}`
+  const findings: Finding[] = [{ check: 'path', passed: known, words, code: '000109' }]
+  if (method !== undefined) findings.push({ check: 'method', passed: method === 'POST', words: method, code: '000103' })
+  return findings
+}
+
+function operationOf(path: string): string | undefined {
+  return /\/open-api\/v1\/([^?#]*)$/.exec(path)?.[1]
+}
+
+function mediaType({ headers }: GivenRequest): Finding {
+  const type = headers['content-type']
+  const encoding = headers['content-encoding']
+  const passed = type !== undefined && /^application\/json\s*(;|$)/i.test(type) && encoding === undefined
+  const said = type === undefined ? 'no Content-Type: send application/json' : `Content-Type: ${type}`
+  return {
+    check: 'content type',
+    passed,
+    words: encoding ? `${said}, Content-Encoding: ${encoding}` : said,
+    code: '000110',
+  }
+}
+
+function size({ body }: GivenRequest): Finding {
+  const passed = body.length <= BODY_SIZE_MAX_BYTES
+  return { check: 'size', passed, words: `${body.length} bytes, ${BODY_SIZE_MAX_BYTES} at most`, code: '000111' }
+}
+
+function account({ appKey }: RequestHeaders, known: Known): Finding {
+  if (known.appKey === undefined) return { check: 'AppKey', passed: undefined, words: `${appKey}, not compared` }
+  const passed = appKey === known.appKey
+  const words = passed ? appKey : `${appKey} is sent, but the AppSecret here belongs to ${known.appKey}`
+  return { check: 'AppKey', passed, words, code: '101004' }
+}
+
+function clock({ timestamp }: RequestHeaders, { now_ms }: Known): Finding {
+  const away_ms = Number(timestamp) - now_ms
+  const passed = Math.abs(away_ms) <= CLOCK_WINDOW_MS
+  const said = `${new Date(Number(timestamp)).toISOString()}, ${spell(Math.abs(away_ms))} ${away_ms < 0 ? 'before' : 'after'} this machine's time`
+  const advice = ` It may be ${CLOCK_WINDOW_MS / 1000} s off. For a request of the past, judge it with --at ${timestamp}.`
+  return { check: 'clock', passed, words: passed ? said : `${said}.${advice}`, code: '101001' }
+}
+
+function spell(time_ms: number): string {
+  const seconds = time_ms / 1000
+  if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
+}
+
+function signature(headers: RequestHeaders, { body, path }: GivenRequest, { appSecret }: Known): Finding {
+  if (verifyRequest([appSecret], headers, body) !== undefined) {
+    return { check: 'signature', passed: true, words: 'matches the AppSecret and the body byte for byte' }
+  }
+  const explained = explainMismatch({ ...headers, secret: appSecret, body }, path)
+  const words =
+    explained === undefined
+      ? 'does not match, and no usual mistake explains it. Either the AppSecret is another one (reset meanwhile, or of another gateway), or the body here is not what was signed.'
+      : `does not match. It does when ${explained.mistakes.join(' and ')}. ${explained.cures.join(' ')}`
+  return { check: 'signature', passed: false, words, code: '101003' }
+}
+
+/** A signature of a wrong form often still tells what was done: Base64 instead of hex, another hash. */
+function malformedAdvice({ headers, body, path }: GivenRequest, { appSecret }: Known): string {
+  const timestamp = headers[REQUEST_HEADERS.timestamp.toLowerCase()]
+  const requestId = headers[REQUEST_HEADERS.requestId.toLowerCase()]
+  const appKey = headers[REQUEST_HEADERS.appKey.toLowerCase()]
+  const given = headers[REQUEST_HEADERS.signature.toLowerCase()]
+  if (!timestamp || !requestId || !appKey || !given) return ''
+  const explained = explainMismatch({ timestamp, requestId, appKey, signature: given, secret: appSecret, body }, path)
+  return explained?.mistakes.length ? ` Here ${explained.mistakes.join(' and ')}. ${explained.cures.join(' ')}` : ''
+}
+
+function content({ body, path }: GivenRequest): Finding[] {
+  const json = parseStrictJson(body)
+  if (!json.ok) return [{ check: 'JSON', passed: false, words: json.reason, code: '000104' }]
+  const findings: Finding[] = [{ check: 'JSON', passed: true, words: 'one object' }]
+  const name = path === undefined ? undefined : operationOf(path)
+  if (name === undefined || !isOperationName(name)) return findings
+  const request = parseRequest(name, json.value)
+  const words = request.ok
+    ? `as ${name} takes them`
+    : request.details.map(({ field, reason }) => `${field}: ${reason}`).join(' ')
+  findings.push({ check: 'parameters', passed: request.ok, words, ...(request.ok ? {} : { code: request.code }) })
+  return findings
+}
+
+async function diagnoseEvent(request: GivenRequest, { appSecret, now_ms }: Known): Promise<Finding[]> {
+  const { headers, body } = request
+  try {
+    const event = await verifyEvent({ appSecret, headers, body, now: () => now_ms })
+    return [{ check: 'event', passed: true, words: `${event.notifyType} ${event.notifyId} is genuine` }]
+  } catch (error) {
+    if (!(error instanceof DealerEsimError)) throw error
+    const variants = [body.toString('utf8').replace(/\r?\n$/, ''), compact(body)]
+    for (const variant of variants) {
+      const genuine = await verifyEvent({ appSecret, headers, body: variant, now: () => now_ms }).catch(() => undefined)
+      if (genuine === undefined) continue
+      const words = `does not verify, but it does as ${variant.length} bytes without the spaces and line breaks that were added. Verify the raw bytes, before any JSON parser.`
+      return [{ check: 'event', passed: false, words }]
+    }
+    return error.details.map(({ field, reason }) => ({ check: field, passed: false, words: reason }))
+  }
+}
+
+function compact(body: Buffer): string {
+  try {
+    return JSON.stringify(JSON.parse(body.toString('utf8')))
+  } catch {
+    return ''
+  }
+}
+
+/** What the gateway would answer: the code of the first check that failed. */
+export function answerTo(findings: readonly Finding[]): { code: FailureCode; cure: string } | undefined {
+  const code = findings.find((finding) => finding.passed === false)?.code
+  return code && { code, cure: codes[code].cure }
+}

@@ -1,0 +1,28 @@
+/** The exit codes, as `--help` and the README tell them. */
+export const EXIT = {
+  DONE: 0,
+  /** The gateway answered another code than 000000, or `verify` found a fault. */
+  REFUSED: 1,
+  /** The command line or the settings are wrong; nothing was sent. */
+  USAGE: 2,
+  /** No readable answer. An order may have been placed: repeat it with the same transactionId. */
+  NO_ANSWER: 3,
+} as const
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+export const EXIT_HELP = `Exit codes:
+  0  done
+  1  the gateway refused, or verify found a fault
+  2  the command line or the settings are wrong; nothing was sent
+  3  no readable answer; an order may have been placed: repeat it with the same transactionId`
+
+/** Ends the command with a sentence for people. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed'
+  constructor(
+    message: string,
+    readonly exitCode: ExitCode,
+  ) {
+    super(message)
+  }
+}

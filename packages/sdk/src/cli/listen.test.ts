@@ -1,0 +1,71 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { command } from '../../test/command.ts'
+import { APP_SECRET, EVENT, signedEvent } from '../../test/signed-event.ts'
+
+/** Starts the command on a free port, runs `work` against it and interrupts it. */
+async function listening(argv: string[], work: (post: (event?: object) => Promise<number>) => Promise<void>) {
+  const interrupt = new AbortController()
+  let listen: (url: string) => void = () => undefined
+  const url = new Promise<string>((resolve) => {
+    listen = resolve
+  })
+  const env = { DEALER_ESIM_APP_SECRET: APP_SECRET }
+  const running = command(['listen', '--port', '0', ...argv], {
+    env,
+    interrupted: interrupt.signal,
+    onErr: (text) => listen(/http:\/\/[\d.]+:\d+\//.exec(text)?.[0] ?? ''),
+  })
+  const target = await url
+  await work(async (event) => {
+    const { headers, body } = event === undefined ? signedEvent() : signedEvent(event)
+    return (await fetch(target, { method: 'POST', headers, body })).status
+  })
+  interrupt.abort()
+  return running
+}
+
+test('shows what is genuine, refuses what is not, and ends on Ctrl-C', async () => {
+  const { code, out } = await listening([], async (post) => {
+    expect(await post()).toBe(204)
+    expect(await post({ standard: null, request: 'another' })).toBe(401)
+  })
+  expect(code).toBe(0)
+  expect(out).toMatch(/204 {2}✓ ORDER_PAID {2}O1 {2}#1 {2}PAID/)
+  expect(out).toMatch(/401 {2}not verified: .*another secret/)
+})
+
+test('--fail refuses genuine events, so that they are sent again', async () => {
+  await listening(['--fail', '100%'], async (post) => expect(await post()).toBe(500))
+})
+
+test('--delay answers later', async () => {
+  await listening(['--delay', '100ms'], async (post) => {
+    const started = performance.now()
+    expect(await post()).toBe(204)
+    expect(performance.now() - started).toBeGreaterThanOrEqual(99)
+  })
+})
+
+test('--json prints one document a line', async () => {
+  const { out } = await listening(['--json'], async (post) => void (await post()))
+  expect(JSON.parse(out)).toMatchObject({ status: 204, verified: true, event: EVENT })
+})
+
+test('--forward hands the event on unchanged, signatures included, and answers what comes back', async () => {
+  const seen: { headers: Record<string, unknown>; body: string }[] = []
+  const upstream = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    seen.push({ headers: request.headers, body })
+    response.writeHead(202).end()
+  })
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/events`
+  await listening(['--forward', url], async (post) => expect(await post()).toBe(202))
+  upstream.closeAllConnections()
+  upstream.close()
+  expect(JSON.parse(seen[0]?.body ?? '')).toEqual(EVENT)
+  expect(seen[0]?.headers).toMatchObject({ 'webhook-signature': expect.any(String), 'x-signature': expect.any(String) })
+})

@@ -1,0 +1,144 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Notification } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import { DealerEsimError } from '../error.ts'
+import { readEventBody } from '../receive.ts'
+import { pause } from '../retry.ts'
+import { verifyEvent } from '../verify-event.ts'
+import { duration_ms, integer, percentage } from './arguments.ts'
+import type { Context } from './context.ts'
+import { readSecret } from './credentials.ts'
+import { money, printable } from './output.ts'
+import { interrupted, startReceiver } from './receiver.ts'
+
+interface Options {
+  port: number
+  host: string
+  path: string
+  fail: number
+  delay: number
+  forward?: string
+  set?: boolean
+}
+
+/** `listen`: a receiver that shows and verifies what it gets, and can misbehave on purpose. */
+export function listenCommand(program: Command, context: () => Context): void {
+  program
+    .command('listen')
+    .description('receive events, verify and show them, until Ctrl-C')
+    .option('--port <port>', 'where to listen; 0 takes a free port', integer(0, 65535), 4545)
+    .option('--host <address>', 'which address to listen on', '127.0.0.1')
+    .option('--path <path>', 'which path to answer', '/')
+    .option('--fail <percent>', 'answer so many genuine events with 500, to see them repeated', percentage, 0)
+    .option('--delay <time>', 'answer only after this time', duration_ms, 0)
+    .option('--forward <url>', 'hand genuine events on, unchanged, and answer what comes back')
+    .option('--set', 'set this receiver as the callback URL first (local gateways)')
+    .addHelpText('after', LISTEN_HELP)
+    .action(async (options: Options) => {
+      const current = context()
+      const { io, client } = current
+      const { appSecret } = readSecret(io)
+      const receiver = await startReceiver(options, (request, response) =>
+        answer(current, appSecret, options, request, response),
+      )
+      try {
+        io.err(`Listening on ${receiver.url}. Ctrl-C ends.\n`)
+        if (options.set) {
+          await client().setWebhook({ callbackUrl: receiver.url, enabled: true })
+          io.err('The gateway posts its events here now.\n')
+        }
+        await interrupted(io)
+      } finally {
+        await receiver.close()
+      }
+    })
+}
+
+/** One line for each call; with --json one document a line, as there is no end to wait for. */
+async function answer(
+  { io, json, paint }: Context,
+  appSecret: string,
+  options: Options,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const received_at = new Date()
+  const body = await readEventBody(request)
+  const outcome = body === undefined ? 'larger than any event' : await verified(appSecret, request, body)
+  await pause(options.delay, io.interrupted)
+  const { status, note } =
+    typeof outcome === 'string' || body === undefined
+      ? { status: 401, note: '' }
+      : await statusFor(options, request, body, io.interrupted)
+  response.writeHead(status).end()
+  if (json) {
+    const seen = typeof outcome === 'string' ? { verified: false, reason: outcome } : { verified: true, event: outcome }
+    io.out(`${JSON.stringify({ receivedTime: received_at.toISOString(), status, ...seen })}\n`)
+    return
+  }
+  const told =
+    typeof outcome === 'string' ? paint.red(`not verified: ${outcome}`) : `${paint.green('✓')} ${describe(outcome)}`
+  io.out(`${paint.dim(received_at.toISOString().slice(11, 19))}  ${status}  ${told}${note}\n`)
+}
+
+async function verified(
+  appSecret: string,
+  { headers }: IncomingMessage,
+  body: Uint8Array,
+): Promise<Notification | string> {
+  try {
+    return await verifyEvent({ appSecret, headers, body })
+  } catch (error) {
+    if (error instanceof DealerEsimError) return printable(error.message)
+    throw error
+  }
+}
+
+async function statusFor(
+  { fail, forward }: Options,
+  request: IncomingMessage,
+  body: Uint8Array<ArrayBuffer>,
+  signal: AbortSignal,
+): Promise<{ status: number; note: string }> {
+  if (Math.random() < fail) return { status: 500, note: '  (failed on purpose)' }
+  if (forward === undefined) return { status: 204, note: '' }
+  try {
+    const handed = await fetch(forward, {
+      method: 'POST',
+      headers: passedOn(request),
+      body,
+      redirect: 'manual',
+      signal,
+    })
+    await handed.body?.cancel()
+    return { status: handed.status, note: `  → ${forward}` }
+  } catch (error) {
+    return { status: 502, note: `  → ${forward}: ${(error as Error).message}` }
+  }
+}
+
+/** The headers that belong to the event, not to the connection that it came over. */
+function passedOn({ headers }: IncomingMessage): Headers {
+  const kept = new Headers()
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string' && /^(rt-|webhook-|x-signature$|content-type$)/.test(name)) kept.set(name, value)
+  }
+  return kept
+}
+
+/** An event in one line. */
+export function describe(event: Notification): string {
+  if (event.notifyType === 'CHECK_HEALTH') return 'CHECK_HEALTH'
+  const { orderNo, orderStatus, sequence } = event.content
+  const more =
+    event.notifyType === 'ORDER_PAID'
+      ? money(event.content.amount, event.content.currencyCode)
+      : `${event.content.profiles.length} eSIM`
+  return printable(`${event.notifyType}  ${orderNo}  #${sequence}  ${orderStatus}  ${more}`)
+}
+
+const LISTEN_HELP = `
+Examples:
+  $ dealer-esim listen --set
+  $ dealer-esim listen --fail 30% --delay 5s
+  $ dealer-esim listen --forward http://127.0.0.1:3000/esim-events --json`

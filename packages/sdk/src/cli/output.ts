@@ -1,0 +1,61 @@
+import { formatMoney } from '@dealer-esim/contract'
+
+/** Text for people: aligned, calm, coloured only on a terminal. */
+
+export type Paint = Record<'bold' | 'dim' | 'red' | 'green' | 'yellow', (text: string) => string>
+
+export function paint(colour: boolean): Paint {
+  const style = (on: number, off: number) => (text: string) => (colour ? `\x1b[${on}m${text}\x1b[${off}m` : text)
+  return { bold: style(1, 22), dim: style(2, 22), red: style(31, 39), green: style(32, 39), yellow: style(33, 39) }
+}
+
+/** Names at the left, values at the right; what is null is left out. */
+export function pairs(rows: readonly (readonly [string, string | number | null | undefined])[], indent = ''): string {
+  const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  const width = Math.max(0, ...shown.map(([name]) => name.length))
+  return shown.map(([name, value]) => `${indent}${name.padEnd(width)}  ${printable(String(value))}\n`).join('')
+}
+
+/** Columns as wide as they need to be; a heading that starts with `>` is right-aligned. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[], { bold, dim }: Paint): string {
+  if (rows.length === 0) return `${dim('none')}\n`
+  const right = headings.map((heading) => heading.startsWith('>'))
+  const names = headings.map((heading) => heading.replace(/^>/, ''))
+  const clean = rows.map((row) => row.map(printable))
+  const widths = names.map((name, at) => Math.max(name.length, ...clean.map((row) => (row[at] ?? '').length)))
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, at) => (right[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0)))
+      .join('  ')
+      .trimEnd()
+  return `${bold(line(names))}\n${clean.map((row) => `${line(row)}\n`).join('')}`
+}
+
+/** What a gateway says must not move the cursor of the terminal that shows it. */
+export function printable(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+}
+
+export function money(units: number, currencyCode: string): string {
+  return `${formatMoney(units)} ${currencyCode}`
+}
+
+/** Bytes, in the unit that comes out even: dealers count in 1024s or in 1000s. */
+export function volume(bytes: number | null): string {
+  if (bytes === null) return 'unlimited'
+  for (const base of [1024, 1000]) {
+    for (const [power, unit] of [
+      [3, 'GB'],
+      [2, 'MB'],
+    ] as const) {
+      const count = bytes / base ** power
+      if (count >= 1 && Number.isInteger(count * 10)) return `${count} ${unit}`
+    }
+  }
+  return bytes < 1000 ? `${bytes} B` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+/** `2026-11-20T13:28:09.000Z` → `2026-11-20 13:28:09Z`. */
+export function time(text: string | null): string {
+  return text === null ? '' : text.replace('T', ' ').replace(/\.\d+Z$/, 'Z')
+}

@@ -1,0 +1,54 @@
+import type { Package, PackageListRequest } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import { integer } from './arguments.ts'
+import type { Context } from './context.ts'
+import { money, table, time, volume } from './output.ts'
+
+interface Options extends PackageListRequest {
+  all?: boolean
+}
+
+/** `packages`: what may be bought. */
+export function packageCommands(program: Command, context: () => Context): void {
+  program
+    .command('packages')
+    .description('list the packages that you may buy')
+    .option('--location-code <code>', 'a country such as JP, !RG for regional packages, !GL for global ones')
+    .option('--keyword <text>', 'part of a name, a code or a place')
+    .option('--package-code <code>', 'only this package')
+    .option('--slug <slug>', 'only the package with this slug')
+    .option('--updated-since <time>', 'only what changed since, packages that left sale included')
+    .option('--page-size <count>', 'rows on a page', integer(1, 500))
+    .option('--cursor <cursor>', 'the next page: nextCursor of the page before')
+    .option('--all', 'follow the pages to the end')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ dealer-esim packages --location-code JP\n  $ dealer-esim packages --all --json',
+    )
+    .action(async ({ all, ...request }: Options) => {
+      const { client, print, paint } = context()
+      if (all) {
+        const packageList: Package[] = []
+        for await (const each of client().eachPackage({ pageSize: 500, ...request })) packageList.push(each)
+        return print(rows(packageList, paint), { packageList, nextCursor: null })
+      }
+      const page = await client().packages(request)
+      const more = page.nextCursor === null ? '' : paint.dim(`More: --all, or --cursor ${page.nextCursor}\n`)
+      print(rows(page.packageList, paint) + more, page)
+    })
+}
+
+function rows(packages: readonly Package[], paint: Context['paint']): string {
+  const cells = packages.map((each) =>
+    each.status === 'OFF_SALE'
+      ? [each.packageCode, 'off sale', time(each.lastUpdateTime)]
+      : [
+          each.packageCode,
+          each.name,
+          `${volume(each.volume)}${each.dataType === 'DAILY' ? '/day' : ''}`,
+          `${each.duration}`,
+          money(each.price, each.currencyCode),
+        ],
+  )
+  return table(['PACKAGE', 'NAME', '>DATA', '>DAYS', '>PRICE'], cells, paint)
+}

@@ -1,0 +1,219 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { command, environment } from '../../test/command.ts'
+import { type FakeGateway, fakeGateway, ok, refusal, type Script } from '../../test/fake-gateway.ts'
+
+let gateway: FakeGateway | undefined
+afterEach(() => gateway?.close())
+
+async function start(script: Script) {
+  gateway = await fakeGateway(script)
+  return { env: environment(gateway) }
+}
+
+const BALANCE = {
+  balance: 12_345_600,
+  creditLimit: 0,
+  availableBalance: 12_345_600,
+  currencyCode: 'USD',
+  lowBalanceThreshold: null,
+  lastUpdateTime: '2026-11-20T13:28:09.000Z',
+}
+const ORDER = {
+  orderNo: 'O1',
+  transactionId: 'T-1',
+  orderStatus: 'PAID',
+  amount: 45_000,
+  currencyCode: 'USD',
+  balanceAfter: 12_300_600,
+  createTime: '2026-11-20T13:28:09.000Z',
+}
+
+describe('credentials', () => {
+  test('of a local gateway in this directory are used where the environment has none, and it is said', async () => {
+    await start(() => ok(BALANCE))
+    const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))
+    mkdirSync(join(cwd, '.data'))
+    const { baseUrl, appKey, appSecret } = gateway!
+    writeFileSync(join(cwd, '.data/local.json'), JSON.stringify({ baseUrl, appKey, appSecret }))
+    const { code, out, err } = await command(['balance'], { cwd })
+    expect([code, err]).toEqual([0, `Using the local gateway ${baseUrl} (credentials from .data/local.json).\n`])
+    expect(out).toBe(
+      'Available     1234.56 USD\nBalance       1234.56 USD\nCredit limit  0.00 USD\nLast change   2026-11-20 13:28:09Z\n',
+    )
+  })
+
+  test('that are nowhere are asked for', async () => {
+    const { code, err } = await command(['health'])
+    expect(code).toBe(2)
+    expect(err).toMatch(/No credentials\. Set DEALER_ESIM_BASE_URL, .* beside a local gateway/)
+  })
+
+  test('that are half in the environment are not mixed with another source', async () => {
+    const { code, err } = await command(['health'], { env: { DEALER_ESIM_BASE_URL: 'https://esim.example' } })
+    expect([code, err]).toEqual([2, 'Set DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET too.\n'])
+  })
+
+  test('with an address that cannot work are refused before anything is sent', async () => {
+    const env = environment({ baseUrl: 'https://e.example/open-api/v1', appKey: 'fake_app_key', appSecret: 's' })
+    const { code, err } = await command(['health'], { env })
+    expect([code, err]).toEqual([2, 'baseUrl must not end with /open-api/v1: leave that away.\n'])
+  })
+})
+
+describe('output', () => {
+  test('--json prints the answer as one document, before or after the command', async () => {
+    const around = await start(() => ok(BALANCE))
+    for (const argv of [
+      ['--json', 'balance'],
+      ['balance', '--json'],
+    ]) {
+      expect(JSON.parse((await command(argv, around)).out)).toEqual(BALANCE)
+    }
+  })
+
+  test('a refusal says on standard error what to do, and exits 1', async () => {
+    const more = { currentBalance: 10_000, requiredAmount: 45_000, shortfall: 35_000, currencyCode: 'USD' }
+    const around = await start(() => refusal(402, '200007', more))
+    const { code, out, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1'], around)
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toMatch(/^200007 {2}refused with 200007$/m)
+    expect(err).toMatch(/^ {2}shortfall +3\.50 USD$/m)
+    expect(err).toMatch(/^ {2}transactionId +T-1$/m)
+  })
+
+  test('a refusal with --json is one document on standard output', async () => {
+    const around = await start(() => refusal(404, '200013'))
+    const { code, out, err } = await command(['query', 'O9', '--json'], around)
+    expect([code, err]).toEqual([1, ''])
+    expect(JSON.parse(out)).toMatchObject({ code: '200013', httpStatus: 404, outcomeUnknown: false })
+  })
+
+  test('no answer exits 3, and an order is said to be safe to repeat', async () => {
+    const around = await start(() => 'break')
+    const { code, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1', '--retries', '0'], around)
+    expect(code).toBe(3)
+    expect(err).toMatch(/NETWORK_FAULT/)
+    expect(err).toMatch(/an order with the same transactionId/)
+  })
+
+  test('what a gateway answers cannot move the cursor of the terminal', async () => {
+    const around = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'evil\x1b[2J\nname' }))
+    expect((await command(['health'], around)).out).toContain('evil [2J name')
+  })
+})
+
+describe('commands', () => {
+  test('order sends lines, guards and a transactionId that it shows before it sends', async () => {
+    const around = await start((_operation, body) => ok({ ...ORDER, transactionId: body.transactionId }))
+    const { code, out, err } = await command(
+      ['order', 'JP_1_7:2', 'EU_5_30', '--amount', '21.5', '--remark', 'x'],
+      around,
+    )
+    expect(code).toBe(0)
+    const sent = gateway?.seen[0]?.body
+    expect(sent).toEqual({
+      transactionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      packageInfoList: [
+        { packageCode: 'JP_1_7', count: 2 },
+        { packageCode: 'EU_5_30', count: 1 },
+      ],
+      amount: 215_000,
+      remark: 'x',
+    })
+    expect(err).toBe(`transactionId ${sent?.transactionId}\n`)
+    expect(out).toMatch(/^Amount +4\.50 USD$/m)
+  })
+
+  test('webhook reads, sets, chooses and removes with the members that say so', async () => {
+    const setting = { callbackUrl: null, eventTypes: [], enabled: false, lastUpdateTime: '2026-11-20T13:28:09.000Z' }
+    const around = await start(() => ok(setting))
+    for (const argv of [
+      [],
+      ['set', 'https://d.example/e'],
+      ['set', '--events', 'ORDER_PAID'],
+      ['disable'],
+      ['remove'],
+    ]) {
+      expect((await command(['webhook', ...argv], around)).code).toBe(0)
+    }
+    expect(gateway?.seen.map((each) => each.body)).toEqual([
+      {},
+      { callbackUrl: 'https://d.example/e', enabled: true },
+      { eventTypes: ['ORDER_PAID'] },
+      { enabled: false },
+      { callbackUrl: null },
+    ])
+  })
+
+  test('--all follows the pages', async () => {
+    const around = await start((_operation, body) =>
+      ok({
+        packageList: [{ packageCode: body.cursor ? 'B' : 'A', status: 'OFF_SALE', lastUpdateTime: '' }],
+        nextCursor: body.cursor ? null : 'c',
+      }),
+    )
+    const { out } = await command(['packages', '--all', '--json'], around)
+    expect(JSON.parse(out).packageList.map((each: { packageCode: string }) => each.packageCode)).toEqual(['A', 'B'])
+  })
+
+  test.each([
+    [['order', 'JP_1_7', '--amount', '1.23456'], /more than 4 decimal places/],
+    [['packages', '--page-size', '501'], /from 1 to 500/],
+    [['query'], /Give its number or --transaction-id/],
+    [['sign', 'esim/delete'], /There is no operation esim\/delete/],
+    [['listen', '--fail', '130%'], /such as 30%/],
+    [['bogus'], /unknown command/],
+  ])('%j is refused with a sentence and exit code 2', async (argv, words) => {
+    const { code, err } = await command(argv, await start(() => ok({})))
+    expect(err).toMatch(words)
+    expect(code).toBe(2)
+    expect(gateway?.seen).toEqual([])
+  })
+
+  test('every command explains itself and exits 0', async () => {
+    const { out } = await command(['--help'])
+    for (const name of [
+      'health',
+      'balance',
+      'packages',
+      'order',
+      'query',
+      'profiles',
+      'webhook',
+      'sign',
+      'verify',
+      'listen',
+      'tour',
+    ]) {
+      expect(out).toMatch(new RegExp(`^  ${name}\\b`, 'm'))
+      expect((await command([name, '--help'])).code).toBe(0)
+    }
+  })
+
+  test("sign's curl line is accepted by the gateway, quotes and all", async () => {
+    const around = await start(() => ok({ orderNo: 'O1' }))
+    const body = `{"transactionId":"T-1","remark":"it's für Zoë"}`
+    const { out } = await command(['sign', 'esim/order', body, '--json'], around)
+    const signed = JSON.parse(out)
+    expect(signed.stringToSign).toBe(
+      `${signed.headers['RT-Timestamp']}${signed.headers['RT-RequestID']}fake_app_key${body}`,
+    )
+    // In another process: the fake gateway lives in this one, so the line is run without blocking it.
+    const answer = await new Promise<string>((resolve, reject) => {
+      import('node:child_process').then(({ execFile }) =>
+        execFile('sh', ['-c', signed.curl], (error, stdout) => (error ? reject(error) : resolve(stdout))),
+      )
+    })
+    expect(JSON.parse(answer)).toMatchObject({ code: '000000' })
+    expect(gateway?.seen[0]?.body.remark).toBe("it's für Zoë")
+  })
+})
+
+test('the bundle that npm installs runs', () => {
+  const bin = new URL('../../bin/dealer-esim.mjs', import.meta.url).pathname
+  expect(execFileSync(process.execPath, [bin, '--help'], { encoding: 'utf8' })).toMatch(/^Usage: dealer-esim/)
+})

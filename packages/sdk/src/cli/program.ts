@@ -1,0 +1,66 @@
+import { Command, CommanderError } from 'commander'
+import { accountCommands } from './account.ts'
+import { duration_ms, integer } from './arguments.ts'
+import { type Context, context, type GlobalOptions } from './context.ts'
+import { EXIT, EXIT_HELP } from './exit-codes.ts'
+import { tellFailure } from './failure.ts'
+import type { Io } from './io.ts'
+import { listenCommand } from './listen.ts'
+import { orderCommands } from './orders.ts'
+import { packageCommands } from './packages.ts'
+import { profileCommands } from './profiles.ts'
+import { signCommand } from './sign.ts'
+import { tourCommand } from './tour.ts'
+import { Found, verifyCommand } from './verify.ts'
+import { webhookCommands } from './webhook.ts'
+
+/** Runs one command line; resolves with the exit code. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  let current: Context = context(io, { json: argv.includes('--json') })
+  const program = commandLine(io, () => (current = context(io, program.opts<GlobalOptions>())))
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return EXIT.DONE
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.DONE : EXIT.USAGE
+    return error instanceof Found ? EXIT.REFUSED : tellFailure(current, error)
+  }
+}
+
+function commandLine(io: Io, current: () => Context): Command {
+  const program = new Command('dealer-esim')
+    .description('Buy eSIMs from a Dealer eSIM gateway, and find out why a call fails.')
+    .option('--json', 'print one JSON document')
+    .option('--timeout <time>', 'for each attempt, 30s by default', (text) => duration_ms(text) / 1000)
+    .option('--retries <count>', 'attempts after the first, 3 by default', integer(0, 20))
+    .showHelpAfterError('Add --help to see how it is used.')
+    .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride()
+    .addHelpText('after', HELP)
+  accountCommands(program, current)
+  packageCommands(program, current)
+  orderCommands(program, current)
+  profileCommands(program, current)
+  webhookCommands(program, current)
+  signCommand(program, current)
+  verifyCommand(program, current)
+  listenCommand(program, current)
+  tourCommand(program, current)
+  return program
+}
+
+const HELP = `
+Settings, from the environment:
+  DEALER_ESIM_BASE_URL    where the gateway is, without /open-api/v1
+  DEALER_ESIM_APP_KEY     your AppKey
+  DEALER_ESIM_APP_SECRET  your AppSecret
+Without them the credentials of a local gateway in this directory are used (.data/local.json, or DATA_DIR's).
+
+Examples:
+  $ dealer-esim tour
+  $ dealer-esim packages --location-code JP
+  $ dealer-esim order JP_1_7 --transaction-id T-1 --wait
+  $ dealer-esim verify < failing-request.txt
+
+${EXIT_HELP}`

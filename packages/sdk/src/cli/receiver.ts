@@ -1,0 +1,53 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { CommandFailed, EXIT } from './exit-codes.ts'
+import type { Io } from './io.ts'
+
+export interface Receiver {
+  /** Where it listens. */
+  url: string
+  close(): Promise<void>
+}
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+/** A local HTTP server for events. Port 0 takes a free one. */
+export async function startReceiver(
+  where: { host: string; port: number; path: string },
+  handle: Handle,
+): Promise<Receiver> {
+  const server = createServer((request, response) => {
+    if (new URL(request.url ?? '/', 'http://receiver').pathname !== where.path) {
+      response.writeHead(404).end(`Events go to ${where.path}.`)
+      return
+    }
+    handle(request, response).catch((error: unknown) => response.destroy(error as Error))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(new CommandFailed(cannotListen(error, where), EXIT.USAGE)),
+    )
+    server.listen(where.port, where.host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  const host = where.host.includes(':') ? `[${where.host}]` : where.host
+  return {
+    url: `http://${host}:${port}${where.path}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function cannotListen(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
+  if (error.code === 'EADDRINUSE') return `Port ${port} of ${host} is taken: choose another with --port.`
+  return `Cannot listen on ${host}:${port}: ${error.message}.`
+}
+
+/** Resolves when the user has had enough. */
+export function interrupted(io: Io): Promise<void> {
+  if (io.interrupted.aborted) return Promise.resolve()
+  return new Promise((resolve) => io.interrupted.addEventListener('abort', () => resolve(), { once: true }))
+}

@@ -1,0 +1,73 @@
+/** A request as people have it at hand: raw HTTP, header lines, the output of `curl -v`, or JSON of a log. */
+export interface GivenRequest {
+  /** `POST` and the path, when the text says so. */
+  method?: string
+  path?: string
+  /** By lower-case name; a header that came twice is joined, as servers do. */
+  headers: Record<string, string>
+  body: Buffer
+}
+
+/**
+ * Reads header lines, an empty line and the body; or JSON `{"headers": {…}, "body": "…"}`. The body's bytes are taken
+ * as they are; where Content-Length says that fewer belong to it, the rest came with the file.
+ */
+export function readRequest(bytes: Buffer): GivenRequest | undefined {
+  return fromJson(bytes) ?? fromText(bytes)
+}
+
+function fromJson(bytes: Buffer): GivenRequest | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return undefined
+  }
+  const { headers, body, method, path, url } = (value ?? {}) as Record<string, unknown>
+  if (typeof headers !== 'object' || headers === null) return undefined
+  const target = path ?? url
+  return {
+    ...(typeof method === 'string' ? { method } : {}),
+    ...(typeof target === 'string' ? { path: target } : {}),
+    headers: lowerCased(Object.entries(headers).map(([name, held]) => [name, String(held)])),
+    body: Buffer.from(typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)),
+  }
+}
+
+function fromText(bytes: Buffer): GivenRequest | undefined {
+  const { head, body } = split(bytes)
+  const lines = head.split(/\r?\n/).map((line) => line.replace(/^[>\s]+/, '').trimEnd())
+  const request: GivenRequest = { headers: {}, body }
+  const found: [string, string][] = []
+  for (const line of lines) {
+    const start = /^([A-Z]+) (\S+)(?: HTTP\/[\d.]+)?$/.exec(line)
+    const header = /^([A-Za-z0-9-]+):\s*(.*)$/.exec(line)
+    if (start?.[1] && start[2]) Object.assign(request, { method: start[1], path: start[2] })
+    else if (header?.[1]) found.push([header[1], header[2] ?? ''])
+    else if (line !== '') return undefined
+  }
+  if (found.length === 0) return undefined
+  request.headers = lowerCased(found)
+  const length = Number(request.headers['content-length'] ?? Number.NaN)
+  if (length < body.length) request.body = body.subarray(0, length)
+  return request
+}
+
+function split(bytes: Buffer): { head: string; body: Buffer } {
+  const ends = ['\r\n\r\n', '\n\n', '\n>\n', '\r\n> \r\n', '\n> \n']
+    .map((separator) => ({ at: bytes.indexOf(separator), length: separator.length }))
+    .filter(({ at }) => at !== -1)
+    .sort((left, right) => left.at - right.at)
+  const end = ends[0]
+  if (end === undefined) return { head: bytes.toString('utf8').trimEnd(), body: Buffer.alloc(0) }
+  return { head: bytes.subarray(0, end.at).toString('utf8'), body: bytes.subarray(end.at + end.length) }
+}
+
+function lowerCased(entries: [string, string][]): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of entries) {
+    const key = name.toLowerCase()
+    headers[key] = key in headers ? `${headers[key]}, ${value}` : value
+  }
+  return headers
+}

@@ -1,0 +1,103 @@
+import { type Notification, REQUEST_HEADERS } from '@dealer-esim/contract'
+import type { Exchange } from '../attempt.ts'
+import type { Context } from './context.ts'
+import { pairs } from './output.ts'
+
+/** What the tour tells while it walks; with --json, what it tells at the end. */
+export interface TourLog {
+  step(operation: string, words: string): void
+  note(words: string): void
+  event(event: Notification, line: string): void
+  /** Sees each exchange of the client. */
+  observe(exchange: Exchange): void
+  /** Calls whose exchanges are not part of the walk. */
+  quietly<T>(work: () => Promise<T>): Promise<T>
+  end(): void
+}
+
+interface Step {
+  operation: string
+  words: string
+  request: { url: string; headers: Record<string, string>; body: string }
+  stringToSign: string
+  answer: { status: number; body: unknown } | null
+}
+
+export function tourLog({ io, json, paint }: Context): TourLog {
+  const steps: Step[] = []
+  const events: Notification[] = []
+  let current = { number: 0, operation: '', words: '' }
+  let quiet = false
+  let asked = false
+  const say = (text: string) => {
+    if (!json) io.out(text)
+  }
+  return {
+    step(operation, words) {
+      current = { number: current.number + 1, operation, words }
+      asked = false
+      say(`\n${paint.bold(`${current.number}. ${operation}`)}  ${words}\n`)
+    },
+    note: (words) => say(`   ${paint.yellow(words)}\n`),
+    event(event, line) {
+      events.push(event)
+      say(`   ${paint.green('✓')} event, signature verified: ${line}\n${indent(JSON.stringify(event, null, 2))}\n`)
+    },
+    observe(exchange) {
+      if (quiet) return
+      const { operation, words } = current
+      const { url, headers, body, stringToSign, answer, duration_ms } = exchange
+      const shown = answer && { status: answer.status, body: parsed(answer.body) }
+      steps.push({ operation, words, request: { url, headers, body }, stringToSign, answer: shown ?? null })
+      const took = paint.dim(`(${duration_ms.toFixed(0)} ms)`)
+      // A step that asks again shows its request once, and each answer in a line.
+      if (asked) return say(`   ${answer?.status ?? 'no answer'} ${took} ${brief(shown?.body)}\n`)
+      asked = true
+      const signed = Object.values(REQUEST_HEADERS).map((name) => [name, headers[name]] as const)
+      say(`   POST ${url}\n${pairs(signed, '   ')}\n${indent(body)}\n\n`)
+      say(`   ${paint.dim('string to sign')}\n   ${stringToSign}\n\n`)
+      say(`   ${answer?.status ?? 'no answer'} ${took}\n${indent(excerpt(shown?.body))}\n`)
+    },
+    async quietly(work) {
+      quiet = true
+      try {
+        return await work()
+      } finally {
+        quiet = false
+      }
+    },
+    end() {
+      if (json) io.out(`${JSON.stringify({ steps, events }, null, 2)}\n`)
+      else say(`\n${paint.green('Done.')} docs/quick-start.md, served at /docs, explains each step.\n`)
+    },
+  }
+}
+
+const LINES_MAX = 60
+
+/** A list of packages is long, and its beginning says it all. */
+function excerpt(body: unknown): string {
+  const lines = (JSON.stringify(body, null, 2) ?? '').split('\n')
+  if (lines.length <= LINES_MAX) return lines.join('\n')
+  return [...lines.slice(0, LINES_MAX), `… ${lines.length - LINES_MAX} more lines`].join('\n')
+}
+
+function brief(body: unknown): string {
+  const { data } = (body ?? {}) as { data?: { orderStatus?: unknown } }
+  return typeof data?.orderStatus === 'string' ? data.orderStatus : ''
+}
+
+function indent(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `   ${line}`)
+    .join('\n')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,202 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  FINAL_ORDER_STATUSES,
+  type Notification,
+  type PackageOnSale,
+  type WebhookSetAnswer,
+} from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import { type DealerEsim, newTransactionId } from '../client.ts'
+import { DealerEsimError } from '../error.ts'
+import { nodeWebhook } from '../handlers.ts'
+import { pause } from '../retry.ts'
+import { integer } from './arguments.ts'
+import type { Context } from './context.ts'
+import { CommandFailed, EXIT } from './exit-codes.ts'
+import { describe } from './listen.ts'
+import { waitForEnd } from './orders.ts'
+import { money } from './output.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+import { type TourLog, tourLog } from './tour-log.ts'
+
+interface Options {
+  packageCode?: string
+  callbackUrl?: string
+  port: number
+  yes?: boolean
+}
+
+const EVENTS_WAIT_MS = 60_000
+
+/** `tour`: the first use of the interface, step by step, with everything that goes over the wire. */
+export function tourCommand(program: Command, context: () => Context): void {
+  program
+    .command('tour')
+    .description('walk through a first order: each request, the text that is signed, and each answer')
+    .option('--package-code <code>', 'what to buy; the cheapest package otherwise')
+    .option('--callback-url <url>', 'where the gateway reaches this receiver: a tunnel to --port')
+    .option('--port <port>', 'where the receiver for events listens; a free port otherwise', integer(0, 65535), 0)
+    .option('--yes', 'spend money on a gateway that is not on this machine: two eSIMs')
+    .addHelpText('after', TOUR_HELP)
+    .action(async (options: Options) => {
+      const current = context()
+      const { baseUrl } = current.credentials()
+      if (!isHere(baseUrl) && !options.yes) {
+        const message = `The tour buys two eSIMs, and ${baseUrl} is not on this machine. Add --yes if you mean it.`
+        throw new CommandFailed(message, EXIT.USAGE)
+      }
+      const log = tourLog(current)
+      const esim = current.client({ observe: log.observe })
+      const bought = await firstOrder(esim, log, current, options)
+      await events(esim, log, current, options, bought)
+      log.end()
+    })
+}
+
+async function firstOrder(esim: DealerEsim, log: TourLog, { io }: Context, options: Options): Promise<PackageOnSale> {
+  log.step('health', 'Am I connected, and as whom?')
+  await esim.health()
+
+  log.step('account/balance', 'What can I spend?')
+  const account = await esim.balance()
+
+  log.step('package/list', 'What can I buy, and at which price?')
+  const filter = options.packageCode === undefined ? { pageSize: 20 } : { packageCode: options.packageCode }
+  const { packageList } = await esim.packages(filter)
+  const chosen = cheapest(packageList.filter((each) => each.status === 'ON_SALE'))
+  const price = money(chosen.price, chosen.currencyCode)
+  log.note(`We take ${chosen.packageCode}, ${chosen.name}, for ${price}.`)
+  if (chosen.price > account.availableBalance) {
+    throw new CommandFailed(`The balance does not cover ${price}: have it topped up first.`, EXIT.REFUSED)
+  }
+
+  log.step('esim/order', 'Buy one. The transactionId is ours; repeating it would never debit twice.')
+  const order = await esim.order({
+    transactionId: newTransactionId(),
+    packageInfoList: [{ packageCode: chosen.packageCode, count: 1, price: chosen.price }],
+  })
+
+  log.step('esim/query', 'What became of it? Asked again until the order is complete.')
+  const { orderStatus } = await waitForEnd(esim, { orderNo: order.orderNo }, true, io.interrupted)
+  log.note(`The order is ${orderStatus}.`)
+
+  log.step('esim/profile/list', 'The eSIMs of the order, with all that a traveller needs to install them.')
+  await esim.profiles({ orderNo: order.orderNo })
+  return chosen
+}
+
+/** Sets a receiver of our own, orders once more, waits for its events, and puts the setting back as it was. */
+async function events(esim: DealerEsim, log: TourLog, current: Context, options: Options, bought: PackageOnSale) {
+  const { baseUrl } = current.credentials()
+  if (!isHere(baseUrl) && options.callbackUrl === undefined) {
+    log.step('webhook/set', 'Where do events go? This reads the setting.')
+    await esim.setWebhook()
+    log.note(`${baseUrl} cannot reach this machine. Give --callback-url and --port to see events arrive.`)
+    return
+  }
+  const inbox = eventInbox()
+  const receiver = await receive(current, log, inbox, options.port)
+  const before = await log.quietly(() => esim.setWebhook())
+  const transactionId = newTransactionId()
+  try {
+    log.step('webhook/set', 'Have events sent to a receiver that just started here. It must answer a test event first.')
+    const eventTypes = ['ORDER_PAID', 'DELIVERY_UPDATED'] as const
+    await esim.setWebhook({
+      callbackUrl: options.callbackUrl ?? receiver.url,
+      enabled: true,
+      eventTypes: [...eventTypes],
+    })
+    log.step('esim/order', 'Once more, now with events.')
+    await esim.order({ transactionId, packageInfoList: [{ packageCode: bought.packageCode, count: 1 }] })
+    await inbox.complete(transactionId, current.io.interrupted)
+  } finally {
+    await putBack(esim, log, before, receiver)
+  }
+}
+
+/** The tour leaves no trace but its orders: its receiver is gone in a moment. */
+async function putBack(esim: DealerEsim, log: TourLog, before: WebhookSetAnswer, receiver: Receiver): Promise<void> {
+  const { callbackUrl, eventTypes, enabled } = before
+  try {
+    await log.quietly(() => esim.setWebhook({ callbackUrl, eventTypes, ...(callbackUrl === null ? {} : { enabled }) }))
+    log.note(`The webhook setting is as before: ${callbackUrl ?? 'no callback URL'}.`)
+  } catch (error) {
+    if (!(error instanceof DealerEsimError)) throw error
+    log.note(`The webhook setting could not be put back (${error.message}): dealer-esim webhook set ${callbackUrl}`)
+  } finally {
+    await receiver.close()
+  }
+}
+
+function receive({ credentials }: Context, log: TourLog, inbox: EventInbox, port: number): Promise<Receiver> {
+  const handle = nodeWebhook({
+    appSecret: credentials().appSecret,
+    onEvent: (event) => {
+      log.event(event, describe(event))
+      inbox.add(event)
+    },
+    onRefused: (error) => log.note(error.message),
+  })
+  return startReceiver({ host: '127.0.0.1', port, path: '/' }, (request: IncomingMessage, response: ServerResponse) =>
+    handle(request, response),
+  )
+}
+
+interface EventInbox {
+  add(event: Notification): void
+  /** Resolves when the order's last event is here. */
+  complete(transactionId: string, signal: AbortSignal): Promise<void>
+}
+
+function eventInbox(): EventInbox {
+  const seen: Notification[] = []
+  let arrived = new AbortController()
+  const isLast = (event: Notification, transactionId: string) =>
+    event.notifyType === 'DELIVERY_UPDATED' &&
+    event.content.transactionId === transactionId &&
+    (FINAL_ORDER_STATUSES as readonly string[]).includes(event.content.orderStatus)
+  const isPaid = (event: Notification, transactionId: string) =>
+    event.notifyType === 'ORDER_PAID' && event.content.transactionId === transactionId
+  return {
+    add(event) {
+      seen.push(event)
+      arrived.abort()
+    },
+    async complete(transactionId, signal) {
+      const end = performance.now() + EVENTS_WAIT_MS
+      for (;;) {
+        const done = [isLast, isPaid].every((wanted) => seen.some((event) => wanted(event, transactionId)))
+        const left_ms = end - performance.now()
+        if (done || signal.aborted) return
+        if (left_ms <= 0) {
+          const message = `The events of order ${transactionId} did not arrive within ${EVENTS_WAIT_MS / 1000} s. Does the gateway play the worker role?`
+          throw new CommandFailed(message, EXIT.NO_ANSWER)
+        }
+        arrived = new AbortController()
+        await pause(left_ms, AbortSignal.any([arrived.signal, signal]))
+      }
+    },
+  }
+}
+
+/** The sandbox's own packages show failures on purpose; a tour should succeed. */
+function cheapest(packages: readonly PackageOnSale[]): PackageOnSale {
+  const [first] = packages
+    .filter((each) => packages.length === 1 || !each.packageCode.startsWith('SANDBOX_'))
+    .toSorted((left, right) => left.price - right.price)
+  if (first === undefined) {
+    throw new CommandFailed('There is no package to buy: ask the operator for prices in your currency.', EXIT.REFUSED)
+  }
+  return first
+}
+
+function isHere(baseUrl: string): boolean {
+  return /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(baseUrl)
+}
+
+const TOUR_HELP = `
+The tour buys two eSIMs of the cheapest package and puts the webhook setting back afterwards.
+
+Examples:
+  $ dealer-esim tour
+  $ dealer-esim tour --package-code JP_1_7 --json`

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { integer } from './arguments.ts'
+import type { Context } from './context.ts'
+import { readSecret } from './credentials.ts'
+import { answerTo, diagnose, type Finding } from './diagnose.ts'
+import { CommandFailed, EXIT } from './exit-codes.ts'
+import { type Paint, printable } from './output.ts'
+import { readRequest } from './request-text.ts'
+
+/** `verify`: which check does this request fail, and why? */
+export function verifyCommand(program: Command, context: () => Context): void {
+  program
+    .command('verify')
+    .description('take a failing request, or an event, and tell which check fails and why')
+    .argument('[file]', 'header lines, an empty line and the body; - or nothing reads standard input')
+    .option('--body <file>', 'take the body from this file, byte for byte')
+    .option('--at <milliseconds>', 'judge the clock at this moment instead of now', integer(0, 9_999_999_999_999))
+    .addHelpText('after', VERIFY_HELP)
+    .action(async (file: string | undefined, options: { body?: string; at?: number }) => {
+      const { io, print, paint } = context()
+      const given = file === undefined || file === '-' ? await io.stdin() : readOrFail(file)
+      const request = readRequest(given)
+      if (request === undefined) {
+        throw new CommandFailed(
+          'This is no request: give header lines, an empty line and the body, or JSON {"headers", "body"}.',
+          EXIT.USAGE,
+        )
+      }
+      if (options.body !== undefined) request.body = readOrFail(options.body)
+      const findings = await diagnose(request, { ...readSecret(io), now_ms: options.at ?? Date.now() })
+      const passed = findings.every((finding) => finding.passed !== false)
+      const answer = answerTo(findings)
+      print(report(findings, paint), { passed, ...(answer ? { code: answer.code } : {}), findings })
+      if (!passed) throw new Found()
+    })
+}
+
+/** Ends the command with exit code 1; all is said already. */
+export class Found extends Error {
+  override readonly name = 'Found'
+}
+
+function report(findings: readonly Finding[], { red, green, yellow, dim }: Paint): string {
+  const width = Math.max(...findings.map(({ check }) => check.length))
+  const marks = { true: green('✓'), false: red('✗'), undefined: yellow('?') }
+  const lines = findings.map(({ check, passed, words }) => {
+    const mark = marks[String(passed) as keyof typeof marks]
+    return `${mark} ${check.padEnd(width)}  ${printable(words)}\n`
+  })
+  const answer = answerTo(findings)
+  const failed = findings.find((finding) => finding.passed === false)
+  if (failed === undefined) return `${lines.join('')}Nothing is wrong with it that can be seen from here.\n`
+  const verdict = answer ? `The gateway answers ${answer.code}.\n${dim(`${answer.cure}\n`)}` : ''
+  return lines.join('') + verdict
+}
+
+function readOrFail(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new CommandFailed(`Cannot read ${file}: ${(error as Error).message}.`, EXIT.USAGE)
+  }
+}
+
+const VERIFY_HELP = `
+The AppSecret comes from DEALER_ESIM_APP_SECRET or the local gateway. Nothing is sent.
+
+Examples:
+  $ dealer-esim verify request.txt
+  $ curl -v … 2>&1 | grep '^>' | dealer-esim verify - --body body.json
+  $ dealer-esim verify event.txt --at 1700000000000`

@@ -1,0 +1,49 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Io } from '../src/cli/io.ts'
+import { run } from '../src/cli/program.ts'
+
+export interface Outcome {
+  code: number
+  out: string
+  err: string
+}
+
+export interface Surroundings {
+  env?: Record<string, string | undefined>
+  stdin?: string | Buffer
+  cwd?: string
+  interrupted?: AbortSignal
+  /** Hears standard error as it comes. */
+  onErr?: (text: string) => void
+}
+
+/** Runs one command line in this process, with nothing of its environment. */
+export async function command(argv: string[], around: Surroundings = {}): Promise<Outcome> {
+  const outcome = { out: '', err: '' }
+  const io: Io = {
+    out: (text) => {
+      outcome.out += text
+    },
+    err: (text) => {
+      outcome.err += text
+      around.onErr?.(text)
+    },
+    stdin: async () => Buffer.from(around.stdin ?? ''),
+    env: around.env ?? {},
+    cwd: around.cwd ?? mkdtempSync(join(tmpdir(), 'dealer-esim-cli-')),
+    colour: false,
+    interrupted: around.interrupted ?? new AbortController().signal,
+  }
+  const code = await run(argv, io)
+  return { code, ...outcome }
+}
+
+export function environment(gateway: { baseUrl: string; appKey: string; appSecret: string }): Record<string, string> {
+  return {
+    DEALER_ESIM_BASE_URL: gateway.baseUrl,
+    DEALER_ESIM_APP_KEY: gateway.appKey,
+    DEALER_ESIM_APP_SECRET: gateway.appSecret,
+  }
+}

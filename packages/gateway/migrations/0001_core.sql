@@ -249,6 +249,7 @@ create table events (
   delivery_state text not null check (delivery_state in ('PENDING', 'DELIVERED', 'DEAD', 'UNSENT')),
   due_at timestamptz, -- of the next attempt; null: none
   attempts smallint not null default 0, -- since it was recorded or last replayed
+  -- Lease columns are in no index, so that a claim is a HOT update (partitions leave room for it).
   lease_token uuid,
   lease_until timestamptz,
   settled_at timestamptz, -- when it became DELIVERED or DEAD
@@ -256,18 +257,21 @@ create table events (
 ) partition by range (notify_id);
 create index events_due on events (tenant_id, due_at) where due_at is not null;
 create index events_order on events (tenant_id, order_id);
+create index events_dead on events (tenant_id, notify_id) where delivery_state = 'DEAD';
 
 create table delivery_attempts (
   tenant_id uuid not null,
-  attempt_id uuid not null,
+  attempt_id uuid not null, -- also the RT-RequestID of the attempt
   notify_id uuid not null,
-  url text not null,
+  notify_type text not null, -- CHECK_HEALTH among them, which has no event
+  attempt_no smallint not null, -- since the event was recorded or last replayed
+  url text not null, -- values in its query masked
   address text, -- the one that was dialled
   started_at timestamptz not null,
   duration_ms integer not null,
   http_status integer,
   outcome text not null, -- 'acknowledged', or what went wrong in plain words
-  answer bytea, -- first 4 KiB
+  answer bytea, -- first 4 KiB, secrets masked
   primary key (tenant_id, attempt_id)
 ) partition by range (attempt_id);
 create index delivery_attempts_event on delivery_attempts (tenant_id, notify_id);

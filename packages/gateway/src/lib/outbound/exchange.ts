@@ -1,6 +1,6 @@
 import type { Dispatcher, Pool } from 'undici'
 import { DialError } from './dial.ts'
-import type { OutboundOutcome } from './outbound.ts'
+import type { OutboundOutcome } from './outcome.ts'
 
 export interface Exchange {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { whyForbidden } from './address.ts'
 import type { TlsIdentity } from './dial.ts'
 import { exchange } from './exchange.ts'
+import type { OutboundFailure, OutboundOutcome } from './outcome.ts'
 import { keptPools, type Pools, type Target } from './pools.ts'
 import { type Resolve, rememberingResolve, systemResolve } from './resolve.ts'
 
@@ -23,28 +24,7 @@ export interface OutboundRequest {
   reuse?: boolean
 }
 
-export interface OutboundAnswer {
-  kind: 'answer'
-  status: number
-  headers: Record<string, string | string[] | undefined>
-  body: Buffer
-  truncated: boolean
-  /** The one that was dialled. */
-  address: string
-}
-
-export interface OutboundFailure {
-  kind: 'failed'
-  /** How far it came: 'sent' is a connection that broke, or nonsense instead of HTTP, after the request was written. */
-  phase: 'url' | 'forbidden' | 'dns' | 'connect' | 'tls' | 'sent' | 'time-out'
-  /** false only when the request surely never left us; true when the receiver may have got it. */
-  sent: boolean
-  /** For people. */
-  words: string
-  address?: string
-}
-
-export type OutboundOutcome = OutboundAnswer | OutboundFailure
+export type { OutboundAnswer, OutboundFailure, OutboundOutcome } from './outcome.ts'
 
 /** The only place that opens outgoing connections. Redirects are never followed. */
 export interface Outbound {

@@ -1,0 +1,84 @@
+import { formatTime, REQUEST_HEADERS } from '@dealer-esim/contract'
+import { signEvent, signRequest } from '@dealer-esim/contract/node'
+import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
+import type { Tenant } from '../tenants/load.ts'
+import type { WebhookDeps } from './deps.ts'
+import { ANSWER_READ_BYTES } from './limits.ts'
+
+export type Signer = Pick<Tenant, 'appKey' | 'secrets'>
+
+export interface Notification {
+  notifyId: string
+  notifyType: string
+  createdAt: Date
+  /** JSON text, posted as it was recorded. */
+  content: string
+}
+
+export interface Attempt {
+  /** Also the RT-RequestID, so that a receiver's log and ours name the attempt alike. */
+  attemptId: string
+  /** By the database's clock. */
+  startedAt: Date
+  duration_ms: number
+  outcome: OutboundOutcome
+}
+
+/** Posts a notification once, signed in both schemes. A receiver's failure is data. */
+export async function attemptDelivery(
+  deps: Pick<WebhookDeps, 'ids' | 'clock' | 'databaseClock' | 'outbound' | 'config'>,
+  url: string,
+  signer: Signer,
+  notification: Notification,
+  timeout_ms: number,
+): Promise<Attempt> {
+  const attemptId = deps.ids.uuid()
+  const startedAt = new Date(deps.databaseClock.now())
+  const body = bodyOf(notification)
+  const began = deps.clock.monotonic()
+  const outcome = await deps.outbound.request({
+    url,
+    method: 'POST',
+    headers: signedHeaders(signer, notification.notifyId, attemptId, startedAt, body),
+    body,
+    timeout_ms,
+    mostAnswerBytes: ANSWER_READ_BYTES,
+    allowPrivate: deps.config.deployment === 'local',
+  })
+  return { attemptId, startedAt, duration_ms: Math.round(deps.clock.monotonic() - began), outcome }
+}
+
+function bodyOf({ notifyId, notifyType, createdAt, content }: Notification): string {
+  const head = JSON.stringify({ notifyId, notifyType, eventGenerateTime: formatTime(createdAt) })
+  return `${head.slice(0, -1)},"content":${content}}`
+}
+
+/**
+ * Both schemes of contract §7. In a grace period the Standard Webhooks header carries both signatures; the request
+ * scheme has room for one and stays with the old secret until a request signed with the new one has arrived.
+ */
+export function signedHeaders(
+  { appKey, secrets }: Signer,
+  notifyId: string,
+  requestId: string,
+  moment: Date,
+  body: string,
+): Record<string, string> {
+  const [current, old] = secrets
+  if (!current) throw new Error('a tenant without a secret')
+  const known = old !== undefined && current.provenAt_ms === null ? old : current
+  const timestamp = String(moment.getTime())
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Dealer-eSIM-Gateway/1',
+    [REQUEST_HEADERS.appKey]: appKey,
+    [REQUEST_HEADERS.requestId]: requestId,
+    [REQUEST_HEADERS.timestamp]: timestamp,
+    [REQUEST_HEADERS.signature]: signRequest(known.secret, { timestamp, requestId, appKey }, body),
+    ...signEvent(
+      secrets.map((one) => one.secret),
+      { id: notifyId, timestamp_s: Math.floor(moment.getTime() / 1000) },
+      body,
+    ),
+  }
+}

@@ -1,0 +1,110 @@
+import type { EventType } from '@dealer-esim/contract'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Db, Tx } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { loadTenant } from '../tenants/load.ts'
+import type { Notification, Signer } from './attempt.ts'
+import { groupByTenant } from './by-tenant.ts'
+import { type Endpoint, loadEndpoint } from './endpoint.ts'
+import { LEASE_MS } from './limits.ts'
+import { usePlannedIndexes } from './planner.ts'
+
+export interface ClaimedEvent extends Notification {
+  tenantId: string
+  notifyType: EventType
+  /** Made before, since it was recorded or last replayed. */
+  attempts: number
+  /** Never attempted before, nor replayed: its first attempt measures our latency. */
+  fresh: boolean
+  leaseToken: string
+}
+
+export interface Claim {
+  tenantId: string
+  events: ClaimedEvent[]
+  /** undefined: none is set. */
+  endpoint: Endpoint | undefined
+  signer: Signer | undefined
+}
+
+/**
+ * Claims due events of some tenants under a lease, oldest due first, and reads what is needed to send them; one round
+ * trip. Rows that another node holds are skipped. Locks events of one tenant per statement; nothing waits.
+ */
+export async function claimEvents(
+  { db, ids, cipher }: { db: Db; ids: Ids; cipher: Cipher },
+  wanted: readonly { tenantId: string; most: number }[],
+  now_ms: number,
+): Promise<Claim[]> {
+  const leaseToken = ids.uuid()
+  return db.tx(async (tx) => {
+    usePlannedIndexes(tx)
+    return Promise.all(wanted.map(({ tenantId, most }) => claimOne(tx, cipher, { tenantId, most, leaseToken, now_ms })))
+  })
+}
+
+async function claimOne(
+  tx: Tx,
+  cipher: Cipher,
+  { tenantId, most, leaseToken, now_ms }: { tenantId: string; most: number; leaseToken: string; now_ms: number },
+): Promise<Claim> {
+  const [rows, endpoint, signer] = await Promise.all([
+    tx.query<ClaimedRow>({
+      name: 'webhooks-claim',
+      text: CLAIM,
+      values: [tenantId, leaseToken, new Date(now_ms), new Date(now_ms + LEASE_MS), most],
+    }),
+    loadEndpoint(tx, tenantId),
+    loadTenant(tx, cipher, { tenantId }),
+  ])
+  const events = rows.map((row) => ({
+    tenantId,
+    notifyId: row.notify_id,
+    notifyType: row.notify_type,
+    createdAt: row.created_at,
+    content: row.content,
+    attempts: row.attempts,
+    fresh: row.fresh,
+    leaseToken,
+  }))
+  // "update … returning" keeps no order.
+  events.sort((left, right) => (left.notifyId < right.notifyId ? -1 : 1))
+  return { tenantId, events, endpoint, signer }
+}
+
+interface ClaimedRow {
+  notify_id: string
+  notify_type: EventType
+  content: string
+  created_at: Date
+  attempts: number
+  fresh: boolean
+}
+
+// Lease columns are in no index and partitions leave room in their pages, so that a claim is a HOT update.
+// 64 of a backlog of 100 000: 1.1 ms.
+const CLAIM = `
+  update events set lease_token = $2, lease_until = $4
+  where tenant_id = $1 and notify_id = any (array(
+    select notify_id from events
+    where tenant_id = $1 and due_at <= $3 and (lease_until is null or lease_until < $3)
+    order by due_at limit $5
+    for update skip locked))
+  returning notify_id, notify_type, content::text as content, created_at, attempts,
+            attempts = 0 and due_at <= created_at as fresh`
+
+/** Gives events back that were claimed and not attempted. */
+export async function releaseEvents(db: Db, events: readonly ClaimedEvent[]): Promise<void> {
+  const byTenant = groupByTenant(events)
+  await db.tx(async (tx) => {
+    usePlannedIndexes(tx)
+    for (const tenantId of [...byTenant.keys()].sort()) {
+      const own = byTenant.get(tenantId) ?? []
+      tx.send({
+        text: `update events set lease_token = null, lease_until = null
+               where tenant_id = $1 and notify_id = any ($2::uuid[]) and lease_token = any ($3::uuid[])`,
+        values: [tenantId, own.map((event) => event.notifyId), [...new Set(own.map((event) => event.leaseToken))]],
+      })
+    }
+  })
+}

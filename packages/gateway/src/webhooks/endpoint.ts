@@ -1,0 +1,55 @@
+import type { EventType } from '@dealer-esim/contract'
+import type { Db, Statement, Tx } from '../lib/db.ts'
+import type { EndpointHealth } from './endpoint-health.ts'
+
+/** A tenant's callback URL and all that is known of it. */
+export interface Endpoint {
+  callbackUrl: string | null
+  eventTypes: EventType[]
+  enabled: boolean
+  /** Why we disabled it; null: the tenant did, or it is enabled. */
+  disabledReason: 'GONE' | 'FAILING' | null
+  health: EndpointHealth
+  updatedAt: Date
+}
+
+/** undefined: never set. */
+export async function loadEndpoint(db: Pick<Db | Tx, 'query'>, tenantId: string): Promise<Endpoint | undefined> {
+  return endpointOf(await db.query<EndpointRow>(selectEndpoint(tenantId)))
+}
+
+/** The same under a lock on its row, for a change. */
+export async function lockEndpoint(tx: Tx, tenantId: string): Promise<Endpoint | undefined> {
+  const { text, values } = selectEndpoint(tenantId)
+  return endpointOf(await tx.query<EndpointRow>({ text: `${text} for update`, values: values ?? [] }))
+}
+
+function selectEndpoint(tenantId: string): Statement {
+  return {
+    text: `select callback_url, event_types, enabled, disabled_reason, failing_since, warned_percent, updated_at
+           from webhook_endpoints where tenant_id = $1`,
+    values: [tenantId],
+  }
+}
+
+interface EndpointRow {
+  callback_url: string | null
+  event_types: EventType[]
+  enabled: boolean
+  disabled_reason: 'GONE' | 'FAILING' | null
+  failing_since: Date | null
+  warned_percent: number
+  updated_at: Date
+}
+
+function endpointOf([row]: EndpointRow[]): Endpoint | undefined {
+  if (!row) return undefined
+  return {
+    callbackUrl: row.callback_url,
+    eventTypes: row.event_types,
+    enabled: row.enabled,
+    disabledReason: row.disabled_reason,
+    health: { failingSince_ms: row.failing_since?.getTime() ?? null, warnedPercent: row.warned_percent },
+    updatedAt: row.updated_at,
+  }
+}

@@ -1,0 +1,68 @@
+import type { Signer } from './attempt.ts'
+import type { ClaimedEvent } from './claim.ts'
+import type { EndpointHealth } from './endpoint-health.ts'
+import { AHEAD, ENDPOINT_FLIGHTS_FIRST, ENDPOINT_FLIGHTS_LEAST, ENDPOINT_FLIGHTS_MOST, PROMPT_MS } from './limits.ts'
+
+/**
+ * One tenant's events on their way through this node. Its cap follows how the endpoint does: one more request at once
+ * with each success, half as many after each failure.
+ */
+export interface Lane {
+  readonly tenantId: string
+  /** As the latest claim found it. */
+  endpoint: { url: string; eventTypes: readonly string[] }
+  signer: Signer
+  health: EndpointHealth
+  /** Claimed, in the order in which they go. */
+  queue: { event: ClaimedEvent; claimed_at: number }[]
+  flying: number
+  cap: number
+  /** The latest attempt failed. */
+  failing: boolean
+  /** How long answers take, lately. */
+  mean_ms: number
+  /** The latest claim was full: there may be more. */
+  more: boolean
+  claiming: boolean
+  /** Waits in one of the queues of lanes that may fly. */
+  waiting: boolean
+}
+
+export function newLane(tenantId: string): Lane {
+  return {
+    tenantId,
+    endpoint: { url: '', eventTypes: [] },
+    signer: { appKey: '', secrets: [] },
+    health: { failingSince_ms: null, warnedPercent: 0 },
+    queue: [],
+    flying: 0,
+    cap: ENDPOINT_FLIGHTS_FIRST,
+    failing: false,
+    mean_ms: PROMPT_MS, // not known yet: nothing ahead
+    more: false,
+    claiming: false,
+    waiting: false,
+  }
+}
+
+/** How many more events this lane takes: what it can send at once, and some ahead where answers come promptly. */
+export function roomOf(lane: Lane): number {
+  const held = lane.flying + lane.queue.length
+  const prompt = !lane.failing && lane.mean_ms < PROMPT_MS
+  return Math.max(0, lane.cap * (prompt ? AHEAD : 1) - held)
+}
+
+/** A claim is worth its round trip when it can bring a good part of what the lane holds. */
+export function wantsMore(lane: Lane): boolean {
+  return lane.more && !lane.claiming && lane.queue.length <= lane.cap && roomOf(lane) > 0
+}
+
+export function afterAttempt(lane: Lane, acknowledged: boolean, duration_ms: number): void {
+  lane.failing = !acknowledged
+  lane.mean_ms += (duration_ms - lane.mean_ms) / MEAN_OVER
+  lane.cap = acknowledged
+    ? Math.min(lane.cap + 1, ENDPOINT_FLIGHTS_MOST)
+    : Math.max(Math.floor(lane.cap / 2), ENDPOINT_FLIGHTS_LEAST)
+}
+
+const MEAN_OVER = 8

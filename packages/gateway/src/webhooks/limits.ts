@@ -1,0 +1,42 @@
+import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
+
+/** Requests under way at once, of this node. Bounds sockets and memory. */
+export const FLIGHTS_MOST = 256
+/** Of those, what endpoints that fail may hold together: the rest always stays for those that answer. */
+export const FAILING_FLIGHTS_MOST = FLIGHTS_MOST / 2
+
+/** Requests under way at one endpoint. The cap grows by one with each success and is halved by each failure. */
+export const ENDPOINT_FLIGHTS_MOST = 32
+export const ENDPOINT_FLIGHTS_FIRST = 8
+/** One receiver that hangs holds this many flights for as long as it hangs. */
+export const ENDPOINT_FLIGHTS_LEAST = 2
+
+/** Events claimed ahead for an endpoint that answers promptly, as a multiple of its cap. */
+export const AHEAD = 4
+/** Longer mean answers than this, and nothing is claimed ahead. */
+export const PROMPT_MS = 1_000
+/** Claimed, under way or waiting to be written down, of this node. */
+export const HELD_MOST = 5_000
+
+/** How long a claim holds: what a crashed node had claimed goes to another after this. */
+export const LEASE_MS = 45_000
+/** An attempt begins only while this much of its lease is left: its time limit, and time to write the result. */
+export const LEASE_MARGIN_MS = EVENT_TIMEOUT_MS + 5_000
+
+/** The net under the wake-up. */
+export const POLL_MS = 1_000
+/** Wake-ups come by the thousand under load; passes do not. */
+export const PASS_GAP_MS = 4
+/** Tenants looked at in one pass; the next one goes on behind them. */
+export const TENANTS_PER_PASS = 500
+/** Tenants claimed for in one transaction. */
+export const TENANTS_PER_CLAIM = 20
+/** Events that one step turns UNSENT, or a replay makes due. */
+export const STEP_MOST = 1_000
+/** Results that one transaction writes. */
+export const RESULTS_MOST = 500
+
+/** What is read of an answer before the connection is cut; it counts as complete then. */
+export const ANSWER_READ_BYTES = 64 * 1024
+/** What is kept of it. */
+export const ANSWER_KEPT_BYTES = 4 * 1024

@@ -1,0 +1,60 @@
+import { Counter, Gauge, Histogram, type Registry } from '@platformatic/prom-client'
+import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
+import { isAcknowledged } from './retry.ts'
+
+/** What is measured of sending events. */
+export interface WebhookMetrics {
+  /** 'acknowledged', 'status 4xx', 'time-out', … */
+  attempts: Counter<'outcome'>
+  firstAttempt_s: Histogram
+  acknowledged_s: Histogram
+  /** due: waits for its attempt; in_flight: under way; failing: the endpoint that has failed longest. */
+  queueAge_s: Gauge<'state'>
+  flights: Gauge
+  settleFailures: Counter
+}
+
+const LATENCY_BUCKETS_S = [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600, 3_600, 86_400]
+
+/** Registers them; a registry has them once. */
+export function webhookMetrics(registry: Registry): WebhookMetrics {
+  const registers = [registry]
+  return {
+    attempts: new Counter({
+      name: 'webhook_attempts_total',
+      help: 'Attempts to deliver an event, by outcome',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    firstAttempt_s: new Histogram({
+      name: 'webhook_first_attempt_seconds',
+      help: 'From the recording of an event to its first attempt',
+      buckets: LATENCY_BUCKETS_S,
+      registers,
+    }),
+    acknowledged_s: new Histogram({
+      name: 'webhook_acknowledged_seconds',
+      help: 'From the recording of an event to its acknowledgement, replays left out',
+      buckets: LATENCY_BUCKETS_S,
+      registers,
+    }),
+    queueAge_s: new Gauge({
+      name: 'webhook_queue_age_seconds',
+      help: 'Age of the oldest: due for an attempt, in flight, or endpoint failing',
+      labelNames: ['state'],
+      registers,
+    }),
+    flights: new Gauge({ name: 'webhook_flights', help: 'Requests to endpoints under way', registers }),
+    settleFailures: new Counter({
+      name: 'webhook_settle_failures_total',
+      help: 'Batches of results that could not be written: their events are sent again',
+      registers,
+    }),
+  }
+}
+
+/** Few enough to be a label. */
+export function labelOf(outcome: OutboundOutcome): string {
+  if (outcome.kind === 'failed') return outcome.phase
+  return isAcknowledged(outcome) ? 'acknowledged' : `status ${Math.floor(outcome.status / 100)}xx`
+}

@@ -1,0 +1,64 @@
+import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** Waits between the attempts of one event (contract §7). After the last one the delivery is DEAD. */
+export const RETRY_STEPS_MS: readonly number[] = [
+  10 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  6 * HOUR,
+  12 * HOUR,
+  24 * HOUR,
+  24 * HOUR,
+]
+/** Each wait is up to a fifth shorter or longer, so that what failed together does not come back together. */
+const JITTER = 0.2
+/** A receiver may ask for more time with Retry-After: up to this many times the step. */
+const RETRY_AFTER_MOST_STEPS = 2
+
+/**
+ * What follows from an attempt:
+ *
+ *     2xx                         ACKNOWLEDGED   the event is DELIVERED
+ *     410                         GONE           the endpoint is disabled; the event is retried if it is enabled again
+ *     anything else, steps left   RETRY          at the next step
+ *     anything else, none left    DEAD           kept, and resendable
+ */
+export type NextStep =
+  | { step: 'ACKNOWLEDGED' }
+  | { step: 'RETRY'; due_ms: number; gone: boolean }
+  | { step: 'DEAD'; gone: boolean }
+
+/**
+ * @param attempts those made since the event was recorded or last replayed, this one included
+ * @param now_ms when the attempt ended, by the database's clock
+ * @param chance in [0, 1)
+ */
+export function nextStep(outcome: OutboundOutcome, attempts: number, now_ms: number, chance: number): NextStep {
+  if (isAcknowledged(outcome)) return { step: 'ACKNOWLEDGED' }
+  const gone = outcome.kind === 'answer' && outcome.status === 410
+  const step_ms = RETRY_STEPS_MS[attempts - 1]
+  if (step_ms === undefined) return { step: 'DEAD', gone }
+  const jittered_ms = step_ms * (1 - JITTER + 2 * JITTER * chance)
+  const asked_ms = Math.min(retryAfter_ms(outcome, now_ms) ?? 0, RETRY_AFTER_MOST_STEPS * step_ms)
+  return { step: 'RETRY', due_ms: now_ms + Math.max(jittered_ms, asked_ms), gone }
+}
+
+export function isAcknowledged(outcome: OutboundOutcome): boolean {
+  return outcome.kind === 'answer' && outcome.status >= 200 && outcome.status < 300
+}
+
+/** What the answer's Retry-After asks for, in either of its forms. */
+function retryAfter_ms(outcome: OutboundOutcome, now_ms: number): number | undefined {
+  const text = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined
+  if (typeof text !== 'string') return undefined
+  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND
+  const moment = Date.parse(text)
+  return Number.isNaN(moment) ? undefined : Math.max(0, moment - now_ms)
+}

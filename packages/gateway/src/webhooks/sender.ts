@@ -1,0 +1,252 @@
+import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
+import { type Batcher, batcher } from '../lib/batch.ts'
+import { within } from '../lib/lifecycle.ts'
+import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
+import { type Attempt, attemptDelivery } from './attempt.ts'
+import { wordsOf } from './attempt-log.ts'
+import { type Claim, type ClaimedEvent, claimEvents, releaseEvents } from './claim.ts'
+import type { WebhookDeps } from './deps.ts'
+import { findDueTenants } from './due.ts'
+import { afterFailure } from './endpoint-health.ts'
+import { type Flights, flightQueue } from './flights.ts'
+import { afterAttempt, type Lane, newLane, roomOf, wantsMore } from './lane.ts'
+import { HELD_MOST, LEASE_MARGIN_MS, LEASE_MS, STEP_MOST, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from './limits.ts'
+import { labelOf, type WebhookMetrics } from './metrics.ts'
+import { type Result, type ResultWriter, resultWriter } from './results.ts'
+import { nextStep } from './retry.ts'
+import { unsendWaiting } from './unsend.ts'
+
+export interface Pass {
+  /** Come again at once. */
+  more: boolean
+  /** When the next event comes due, in ms from now; undefined: none is known. */
+  next_ms: number | undefined
+}
+
+/**
+ * The life of a due event on this node: a pass finds its tenant, a claim puts it into the tenant's lane under a lease,
+ * it flies when the lane's turn comes, and its result is written together with others.
+ */
+export class Sender {
+  readonly #deps: WebhookDeps
+  readonly #metrics: WebhookMetrics
+  /** An endpoint was disabled: what waits for it is to be looked after. */
+  readonly #wake: () => void
+  readonly #lanes = new Map<string, Lane>()
+  readonly #claims: Batcher<{ tenantId: string; most: number }, Claim>
+  readonly #results: ResultWriter
+  readonly #flights: Flights
+  /** Monotonic times at which the requests under way began. */
+  readonly #begun = new Set<{ at: number }>()
+  /** Events claimed, under way, or waiting for their result to be written. */
+  #held = 0
+  #after: string | undefined
+  #stopping = false
+
+  constructor(deps: WebhookDeps, metrics: WebhookMetrics, wake: () => void) {
+    this.#deps = deps
+    this.#metrics = metrics
+    this.#wake = wake
+    this.#claims = batcher({
+      run: (wanted) => claimEvents(deps, wanted, deps.databaseClock.now()),
+      most: TENANTS_PER_CLAIM,
+      lanes: 2,
+      mostWaiting: TENANTS_PER_PASS * 2,
+      full: () => new Error('too many claims wait'),
+    })
+    this.#results = resultWriter(deps, metrics)
+    this.#flights = flightQueue((lane) => void this.#fly(lane))
+  }
+
+  /** Nothing is claimed, under way or waiting to be written. */
+  get idle(): boolean {
+    return this.#held === 0
+  }
+
+  /** Looks for tenants with due events and takes them up. */
+  async pass(): Promise<Pass> {
+    const { databaseClock } = this.#deps
+    const found = await findDueTenants(this.#deps, this.#after, TENANTS_PER_PASS)
+    const cut = found.length === TENANTS_PER_PASS
+    this.#after = cut ? found.at(-1)?.tenantId : undefined
+    const now_ms = databaseClock.now()
+    const unable = found.filter((tenant) => !tenant.able)
+    const due = found.filter((tenant) => tenant.able && tenant.due_ms <= now_ms)
+    const later = found.filter((tenant) => tenant.able && tenant.due_ms > now_ms)
+    const [unsent] = await Promise.all([
+      Promise.all(unable.map((tenant) => this.#unsend(tenant.tenantId, now_ms))),
+      Promise.all(due.map((tenant) => this.#claim(this.#lane(tenant.tenantId)))),
+    ])
+    this.#observeQueue(due.map((tenant) => now_ms - tenant.due_ms))
+    if (this.#lanes.size > LANES_KEPT) this.#forgetIdleLanes()
+    const soonest_ms = Math.min(...later.map((tenant) => tenant.due_ms))
+    return {
+      more: cut || unsent.some((count) => count === STEP_MOST),
+      next_ms: Number.isFinite(soonest_ms) ? Math.max(0, soonest_ms - databaseClock.now()) : undefined,
+    }
+  }
+
+  /** Takes nothing new, gives back what was not begun, and waits for what was. */
+  async stop(deadline_ms: number): Promise<void> {
+    this.#stopping = true
+    for (const lane of this.#lanes.values()) this.#giveBackQueue(lane)
+    await within(this.#emptied(), deadline_ms)
+  }
+
+  async #emptied(): Promise<void> {
+    while (this.#held > 0) await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS))
+  }
+
+  #lane(tenantId: string): Lane {
+    const lane = this.#lanes.get(tenantId) ?? newLane(tenantId)
+    this.#lanes.set(tenantId, lane)
+    return lane
+  }
+
+  async #claim(lane: Lane): Promise<void> {
+    const most = Math.min(roomOf(lane), HELD_MOST - this.#held)
+    if (lane.claiming || most <= 0 || this.#stopping) return
+    lane.claiming = true
+    this.#held += most
+    let taken = 0
+    try {
+      const claimed_at = this.#deps.clock.monotonic()
+      const claim = await this.#claims.add({ tenantId: lane.tenantId, most })
+      taken = claim.events.length
+      lane.more = taken === most
+      this.#load(lane, claim, claimed_at)
+    } catch (error) {
+      this.#deps.log.error({ err: error, tenantId: lane.tenantId }, 'events could not be claimed')
+      lane.more = false
+    } finally {
+      this.#held += taken - most
+      lane.claiming = false
+    }
+  }
+
+  #load(lane: Lane, { events, endpoint, signer }: Claim, claimed_at: number): void {
+    // Without an endpoint: the next pass sees it, and turns what waits UNSENT.
+    const url = endpoint?.enabled ? endpoint.callbackUrl : null
+    if (this.#stopping || !endpoint || url === null || !signer) {
+      this.#giveBack(events)
+      return
+    }
+    lane.endpoint = { url, eventTypes: endpoint.eventTypes }
+    lane.signer = signer
+    lane.health = endpoint.health
+    for (const event of events) lane.queue.push({ event, claimed_at })
+    this.#flights.offer(lane)
+  }
+
+  async #fly(lane: Lane): Promise<void> {
+    const wasFailing = lane.failing
+    const { event, claimed_at } = lane.queue.shift()!
+    const late = this.#deps.clock.monotonic() - claimed_at > LEASE_MS - LEASE_MARGIN_MS
+    const result = late ? undefined : await this.#send(lane, event)
+    this.#flights.ended(lane, wasFailing)
+    if (wantsMore(lane)) void this.#claim(lane)
+    if (result === undefined) return this.#giveBack([event])
+    await this.#results.add(result)
+    this.#held--
+    if (result.change?.change.change === 'DISABLE') this.#wake()
+  }
+
+  async #send(lane: Lane, event: ClaimedEvent): Promise<Result> {
+    const { tenantId, signer } = lane
+    const { url, eventTypes } = lane.endpoint
+    if (!eventTypes.includes(event.notifyType)) return { settlement: { kind: 'UNSENT', tenantId, event } }
+    const attempt = await this.#attempt(url, lane, event)
+    const endedAt_ms = this.#deps.databaseClock.now()
+    const chance = this.#deps.ids.bytes(4).readUInt32BE() / 2 ** 32
+    const next = nextStep(attempt.outcome, event.attempts + 1, endedAt_ms, chance)
+    const acknowledged = next.step === 'ACKNOWLEDGED'
+    afterAttempt(lane, acknowledged, attempt.duration_ms)
+    this.#observeAttempt(event, attempt, acknowledged, endedAt_ms)
+    const change = acknowledged ? recover(lane) : fail(lane, next.gone, endedAt_ms)
+    if (change?.change === 'DISABLE') this.#giveBackQueue(lane)
+    return {
+      settlement: { kind: 'ATTEMPTED', tenantId, event, url, signer, attempt, next, endedAt_ms },
+      ...(change ? { change: { tenantId, url, at_ms: endedAt_ms, change } } : {}),
+    }
+  }
+
+  /** A fault of ours counts as a failed attempt: it must not come back at once, for ever. */
+  async #attempt(url: string, lane: Lane, event: ClaimedEvent): Promise<Attempt> {
+    const { clock, databaseClock, ids, log } = this.#deps
+    const begun = { at: clock.monotonic() }
+    this.#begun.add(begun)
+    try {
+      return await attemptDelivery(this.#deps, url, lane.signer, event, EVENT_TIMEOUT_MS)
+    } catch (error) {
+      log.error({ err: error, tenantId: lane.tenantId, notifyId: event.notifyId }, 'an event could not be sent')
+      const outcome: OutboundOutcome = { kind: 'failed', phase: 'url', sent: false, words: 'a fault in the gateway' }
+      return { attemptId: ids.uuid(), startedAt: new Date(databaseClock.now()), duration_ms: 0, outcome }
+    } finally {
+      this.#begun.delete(begun)
+    }
+  }
+
+  async #unsend(tenantId: string, now_ms: number): Promise<number> {
+    const lane = this.#lanes.get(tenantId)
+    if (lane) this.#giveBackQueue(lane)
+    return unsendWaiting(this.#deps.db, tenantId, now_ms)
+  }
+
+  #giveBackQueue(lane: Lane): void {
+    this.#giveBack(lane.queue.splice(0).map((queued) => queued.event))
+  }
+
+  #giveBack(events: readonly ClaimedEvent[]): void {
+    if (events.length === 0) return
+    releaseEvents(this.#deps.db, events)
+      .catch((error) => this.#deps.log.warn({ err: error }, 'events could not be given back; their leases will end'))
+      .finally(() => {
+        this.#held -= events.length
+      })
+  }
+
+  #forgetIdleLanes(): void {
+    for (const [tenantId, lane] of this.#lanes) {
+      if (lane.flying === 0 && lane.queue.length === 0 && !lane.claiming) this.#lanes.delete(tenantId)
+    }
+  }
+
+  #observeQueue(overdue_ms: readonly number[]): void {
+    const oldest = Math.min(...[...this.#begun].map((begun) => begun.at))
+    const inFlight_ms = this.#begun.size === 0 ? 0 : this.#deps.clock.monotonic() - oldest
+    this.#metrics.queueAge_s.set({ state: 'due' }, Math.max(0, ...overdue_ms) / 1000)
+    this.#metrics.queueAge_s.set({ state: 'in_flight' }, inFlight_ms / 1000)
+    this.#metrics.flights.set(this.#flights.flying)
+  }
+
+  #observeAttempt(event: ClaimedEvent, attempt: Attempt, acknowledged: boolean, endedAt_ms: number): void {
+    const { outcome, duration_ms, attemptId } = attempt
+    const recorded_ms = event.createdAt.getTime()
+    this.#metrics.attempts.inc({ outcome: labelOf(outcome) })
+    if (event.fresh) this.#metrics.firstAttempt_s.observe((attempt.startedAt.getTime() - recorded_ms) / 1000)
+    if (event.fresh && acknowledged) this.#metrics.acknowledged_s.observe((endedAt_ms - recorded_ms) / 1000)
+    const { tenantId, notifyId, notifyType, attempts } = event
+    const { address } = outcome
+    const said = { tenantId, notifyId, notifyType, attemptId, attempt: attempts + 1, duration_ms, address }
+    this.#deps.log.info({ ...said, outcome: wordsOf(outcome) }, 'delivery attempt')
+  }
+}
+
+const DRAIN_LOOK_MS = 10
+/** Lanes remember how their endpoint does; beyond this the idle ones are forgotten. */
+const LANES_KEPT = 5_000
+
+/** What an attempt changes in the endpoint's health: in the lane at once, in the database with the result. */
+function recover(lane: Lane) {
+  if (lane.health.failingSince_ms === null) return undefined
+  lane.health = { failingSince_ms: null, warnedPercent: 0 }
+  return { change: 'RECOVERED' } as const
+}
+
+function fail(lane: Lane, gone: boolean, at_ms: number) {
+  const change = afterFailure(lane.health, at_ms, gone)
+  if (change.change === 'NONE') return undefined
+  const warnedPercent = change.change === 'WARN' ? change.percent : lane.health.warnedPercent
+  lane.health = { failingSince_ms: change.since_ms, warnedPercent }
+  return change
+}

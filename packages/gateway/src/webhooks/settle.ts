@@ -1,0 +1,180 @@
+import { audit } from '../audit/audit.ts'
+import type { Db, Tx } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { notify } from '../notices/notices.ts'
+import type { Attempt, Signer } from './attempt.ts'
+import { type LoggedAttempt, logAttempts, maskedUrl } from './attempt-log.ts'
+import { groupByTenant } from './by-tenant.ts'
+import type { ClaimedEvent } from './claim.ts'
+import type { HealthChange } from './endpoint-health.ts'
+import { usePlannedIndexes } from './planner.ts'
+import type { NextStep } from './retry.ts'
+
+/** What became of a claimed event. UNSENT: its endpoint went away, or does not want its type, before an attempt. */
+export type Settlement = { tenantId: string; event: ClaimedEvent } & (
+  | { kind: 'UNSENT' }
+  | { kind: 'ATTEMPTED'; url: string; signer: Signer; attempt: Attempt; next: NextStep; endedAt_ms: number }
+)
+
+/** A change of an endpoint's health that an attempt at `url` brought about. */
+export interface EndpointChange {
+  tenantId: string
+  url: string
+  at_ms: number
+  change: Exclude<HealthChange, { change: 'NONE' }> | { change: 'RECOVERED' }
+}
+
+/**
+ * Writes results, each only where the lease that it was made under still holds: whoever claimed the event since will
+ * write its own. Attempts are logged in any case. Locks events of one tenant per statement, in ascending tenant order.
+ */
+export async function settle(
+  { db, ids }: { db: Db; ids: Ids },
+  settlements: readonly Settlement[],
+  changes: readonly EndpointChange[],
+): Promise<void> {
+  const byTenant = groupByTenant(settlements)
+  await db.tx(async (tx) => {
+    usePlannedIndexes(tx)
+    for (const tenantId of [...byTenant.keys()].sort()) writeResults(tx, tenantId, byTenant.get(tenantId) ?? [])
+    logAttempts(tx, settlements.flatMap(loggedOf))
+    for (const change of changes) await changeEndpoint(tx, ids, change)
+  })
+}
+
+function writeResults(tx: Tx, tenantId: string, settlements: readonly Settlement[]): void {
+  const rows = settlements.map(resultOf)
+  tx.send({
+    name: 'webhooks-settle',
+    text: SETTLE,
+    values: [
+      tenantId,
+      settlements.map(({ event }) => event.notifyId),
+      settlements.map(({ event }) => event.leaseToken),
+      rows.map((row) => row.state),
+      rows.map((row) => row.due),
+      rows.map((row) => row.attempts),
+      rows.map((row) => row.settled),
+    ],
+  })
+}
+
+// Indexes hold due events only: a settled one leaves them. 500 results: 9 ms, the log included.
+const SETTLE = `
+  update events e
+  set delivery_state = r.delivery_state, due_at = r.due_at, attempts = r.attempts, settled_at = r.settled_at,
+      lease_token = null, lease_until = null
+  from unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[], $6::smallint[], $7::timestamptz[])
+    as r (notify_id, lease_token, delivery_state, due_at, attempts, settled_at)
+  where e.tenant_id = $1 and e.notify_id = r.notify_id and e.lease_token = r.lease_token`
+
+interface Result {
+  state: 'PENDING' | 'DELIVERED' | 'DEAD' | 'UNSENT'
+  due: Date | null
+  attempts: number
+  settled: Date | null
+}
+
+function resultOf(settlement: Settlement): Result {
+  const { event } = settlement
+  if (settlement.kind === 'UNSENT') return { state: 'UNSENT', due: null, attempts: event.attempts, settled: null }
+  const attempts = event.attempts + 1
+  const ended = new Date(settlement.endedAt_ms)
+  switch (settlement.next.step) {
+    case 'ACKNOWLEDGED':
+      return { state: 'DELIVERED', due: null, attempts, settled: ended }
+    case 'DEAD':
+      return { state: 'DEAD', due: null, attempts, settled: ended }
+    case 'RETRY':
+      return { state: 'PENDING', due: new Date(settlement.next.due_ms), attempts, settled: null }
+    default:
+      return settlement.next satisfies never
+  }
+}
+
+function loggedOf(settlement: Settlement): LoggedAttempt[] {
+  if (settlement.kind === 'UNSENT') return []
+  const { tenantId, event, url, attempt, signer } = settlement
+  const { notifyId, notifyType } = event
+  return [{ tenantId, notifyId, notifyType, attemptNo: event.attempts + 1, url, attempt, signer }]
+}
+
+/**
+ * Each change holds only while the endpoint still is the one that was tried. What is told to the tenant is told by
+ * whoever made the change, once.
+ */
+async function changeEndpoint(tx: Tx, ids: Ids, { tenantId, url, at_ms, change }: EndpointChange): Promise<void> {
+  switch (change.change) {
+    case 'RECOVERED':
+      return tx.send({
+        text: `update webhook_endpoints set failing_since = null, warned_percent = 0
+               where tenant_id = $1 and callback_url = $2 and enabled and failing_since <= $3`,
+        values: [tenantId, url, new Date(at_ms)],
+      })
+    case 'FAILING':
+      return tx.send({
+        text: `update webhook_endpoints set failing_since = $3
+               where tenant_id = $1 and callback_url = $2 and enabled and failing_since is null`,
+        values: [tenantId, url, new Date(change.since_ms)],
+      })
+    case 'WARN':
+      return warn(tx, ids, tenantId, url, change)
+    case 'DISABLE':
+      return disable(tx, ids, tenantId, url, at_ms, change)
+    default:
+      return change satisfies never
+  }
+}
+
+async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { percent: number; since_ms: number }) {
+  const changed = await tx.query({
+    text: `update webhook_endpoints set warned_percent = $3
+           where tenant_id = $1 and callback_url = $2 and enabled and warned_percent < $3 and failing_since <= $4
+           returning 1`,
+    values: [tenantId, url, change.percent, new Date(change.since_ms)],
+  })
+  if (changed.length === 0) return
+  const since = new Date(change.since_ms).toISOString()
+  notify(tx, ids, {
+    tenantId,
+    kind: 'ENDPOINT_FAILING',
+    audience: 'TENANT',
+    message: `The callback URL has failed since ${since}. If it does not answer again, it is disabled 72 hours after that: ${change.percent} % of them have passed. The delivery log says what goes wrong.`,
+    data: { callbackUrl: maskedUrl(url), failingSince: since, percent: change.percent },
+  })
+}
+
+async function disable(
+  tx: Tx,
+  ids: Ids,
+  tenantId: string,
+  url: string,
+  at_ms: number,
+  { reason, since_ms }: { reason: 'GONE' | 'FAILING'; since_ms: number },
+) {
+  const changed = await tx.query({
+    text: `update webhook_endpoints
+           set enabled = false, disabled_reason = $3, failing_since = coalesce(failing_since, $4), updated_at = $5
+           where tenant_id = $1 and callback_url = $2 and enabled and ($3 = 'GONE' or failing_since <= $4)
+           returning 1`,
+    values: [tenantId, url, reason, new Date(since_ms), new Date(at_ms)],
+  })
+  if (changed.length === 0) return
+  const callbackUrl = maskedUrl(url)
+  const why = reason === 'GONE' ? 'It answered 410 Gone' : 'It has failed for 72 hours'
+  notify(tx, ids, {
+    tenantId,
+    kind: 'ENDPOINT_DISABLED',
+    audience: 'TENANT',
+    message: `The callback URL was disabled. ${why}. Events are still recorded: mend the receiver, enable the callback URL again, then replay what was not sent.`,
+    data: { callbackUrl, reason, failingSince: new Date(since_ms).toISOString() },
+  })
+  audit(tx, ids, {
+    tenantId,
+    actor: 'system',
+    action: 'webhook.disable',
+    subject: callbackUrl,
+    before: { enabled: true },
+    after: { enabled: false, reason },
+  })
+}

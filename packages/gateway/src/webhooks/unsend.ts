@@ -1,0 +1,31 @@
+import type { Db } from '../lib/db.ts'
+import { STEP_MOST } from './limits.ts'
+import { usePlannedIndexes } from './planner.ts'
+
+/**
+ * What waits for an endpoint that is removed or disabled becomes UNSENT: kept and replayable, not sent by itself when
+ * an endpoint comes back. What is under way is left to its own end. @returns how many; STEP_MOST: there may be more
+ */
+export async function unsendWaiting(db: Db, tenantId: string, now_ms: number): Promise<number> {
+  return db.tx(async (tx) => {
+    usePlannedIndexes(tx)
+    const [row] = await tx.query<{ count: number }>({
+      text: UNSEND,
+      values: [tenantId, new Date(now_ms), STEP_MOST],
+    })
+    return row?.count ?? 0
+  })
+}
+
+const UNSEND = `
+  with unsent as (
+    update events set delivery_state = 'UNSENT', due_at = null, lease_token = null, lease_until = null
+    where tenant_id = $1 and notify_id = any (array(
+      select notify_id from events
+      where tenant_id = $1 and due_at is not null and (lease_until is null or lease_until < $2)
+      order by due_at limit $3
+      for update skip locked))
+    and not exists (select from webhook_endpoints w
+                    where w.tenant_id = $1 and w.enabled and w.callback_url is not null)
+    returning 1)
+  select count(*)::integer as count from unsent`

@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto'
+import type { EventType } from '@dealer-esim/contract'
+import type { Deployment } from '../../src/config-variables.ts'
+import { type Clock, type DatabaseClock, systemClock } from '../../src/lib/clock.ts'
+import { masterCipher } from '../../src/lib/crypto.ts'
+import { connect } from '../../src/lib/db.ts'
+import { systemIds } from '../../src/lib/ids.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { createMetrics } from '../../src/lib/metrics.ts'
+import { createOutbound } from '../../src/lib/outbound/outbound.ts'
+import type { Resolve } from '../../src/lib/outbound/resolve.ts'
+import { wakeups } from '../../src/lib/wake.ts'
+import type { WebhookDeps } from '../../src/webhooks/deps.ts'
+import { webhooksLoop } from '../../src/webhooks/loop.ts'
+import { recordEvents } from '../../src/webhooks/record.ts'
+import { createTestDatabase } from '../harness/database.ts'
+
+/** What tests of sending stand on: a database, deps whose clock can be moved, tenants, events. */
+export interface Bed {
+  deps: WebhookDeps
+  url: string
+  /** Time limits that requests were given; with `faster` they end that many times sooner. */
+  limits_ms: number[]
+  /** Moves the clock that decides what is due; nothing waits for real. */
+  advance(duration_ms: number): void
+  tenant(options?: { callbackUrl?: string; eventTypes?: EventType[] }): Promise<TestTenant>
+  record(tenant: TestTenant, count?: number, type?: EventType): Promise<string[]>
+  states(tenant: TestTenant): Promise<EventState[]>
+  attempts(tenant: TestTenant): Promise<AttemptRow[]>
+  endpoint(tenant: TestTenant): Promise<EndpointState>
+  startLoop(): ReturnType<typeof webhooksLoop>
+  close(): Promise<void>
+}
+
+export interface TestTenant {
+  tenantId: string
+  appKey: string
+  appSecret: string
+}
+
+export interface EventState {
+  notify_id: string
+  delivery_state: string
+  attempts: number
+  due_at: Date | null
+}
+
+export interface AttemptRow {
+  attempt_id: string
+  notify_id: string
+  notify_type: string
+  attempt_no: number
+  url: string
+  address: string | null
+  http_status: number | null
+  outcome: string
+  answer: Buffer | null
+  started_at: Date
+}
+
+export interface EndpointState {
+  callback_url: string | null
+  enabled: boolean
+  disabled_reason: string | null
+  failing_since: Date | null
+  warned_percent: number
+}
+
+export async function openBed(
+  options: { deployment?: Deployment; resolve?: Resolve; faster?: number } = {},
+): Promise<Bed> {
+  const database = await createTestDatabase()
+  const db = connect({ url: database.url, poolSize: 10, applicationName: 'webhooks test' })
+  let offset_ms = 0
+  const databaseClock: DatabaseClock = { now: () => Date.now() + offset_ms, observe: () => {} }
+  const clock: Clock = systemClock
+  const outbound = createOutbound(options.resolve ? { resolve: options.resolve } : {})
+  const wake = wakeups({ db, url: database.url, nodeId: randomBytes(4).toString('hex'), onError: () => {} })
+  const limits_ms: number[] = []
+  const deps: WebhookDeps = {
+    config: { deployment: options.deployment ?? 'local' },
+    log: silentLog,
+    db,
+    ids: systemIds,
+    cipher: masterCipher([randomBytes(32)]),
+    clock,
+    databaseClock,
+    outbound: {
+      ...outbound,
+      request(request) {
+        limits_ms.push(request.timeout_ms)
+        return outbound.request({ ...request, timeout_ms: request.timeout_ms / (options.faster ?? 1) })
+      },
+    },
+    wake,
+    metrics: createMetrics(),
+  }
+  const loops: ReturnType<typeof webhooksLoop>[] = []
+  return {
+    deps,
+    url: database.url,
+    limits_ms,
+    advance(duration_ms) {
+      offset_ms += duration_ms
+      wake.wake('webhooks')
+    },
+    tenant: (wanted) => makeTenant(deps, wanted),
+    async record(tenant, count = 1, type = 'ORDER_PAID') {
+      const notifyIds = Array.from({ length: count }, () => systemIds.uuid())
+      const createdAt = new Date(databaseClock.now())
+      await db.tx(async (tx) => {
+        const content = { orderNo: 'X', sequence: 1, amount: 45000n }
+        const event = { tenantId: tenant.tenantId, notifyType: type, orderId: systemIds.uuid(), content, createdAt }
+        recordEvents(
+          tx,
+          notifyIds.map((notifyId) => ({ ...event, notifyId })),
+        )
+      })
+      wake.wake('webhooks')
+      return notifyIds
+    },
+    states: ({ tenantId }) =>
+      db.query({
+        text: 'select notify_id, delivery_state, attempts, due_at from events where tenant_id = $1 order by notify_id',
+        values: [tenantId],
+      }),
+    attempts: ({ tenantId }) =>
+      db.query({
+        text: 'select * from delivery_attempts where tenant_id = $1 order by attempt_id',
+        values: [tenantId],
+      }),
+    async endpoint({ tenantId }) {
+      const text = 'select * from webhook_endpoints where tenant_id = $1'
+      return (await db.query<EndpointState>({ text, values: [tenantId] }))[0]!
+    },
+    startLoop() {
+      const loop = webhooksLoop({ ...deps, metrics: createMetrics() })
+      loops.push(loop)
+      return loop
+    },
+    async close() {
+      await Promise.all(loops.map((loop) => loop.stop(1_000)))
+      await outbound.close()
+      await wake.stop()
+      await db.close()
+      await database.drop()
+    },
+  }
+}
+
+async function makeTenant(
+  { db, ids, cipher }: WebhookDeps,
+  options: { callbackUrl?: string; eventTypes?: EventType[] } = {},
+): Promise<TestTenant> {
+  const tenantId = ids.uuid()
+  const appKey = `key_${randomBytes(8).toString('hex')}`
+  const appSecret = randomBytes(32).toString('base64url')
+  await db.tx(async (tx) => {
+    const name = 'insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, $3, $4)'
+    tx.send({ text: name, values: [tenantId, appKey, 'A dealer', 'USD'] })
+    const secret = 'insert into tenant_secrets (tenant_id, secret_id, ciphertext, proven_at) values ($1, $2, $3, now())'
+    tx.send({ text: secret, values: [tenantId, ids.uuid(), cipher.encrypt(appSecret, tenantId)] })
+    if (options.callbackUrl === undefined) return
+    const endpoint = 'insert into webhook_endpoints (tenant_id, callback_url, event_types) values ($1, $2, $3)'
+    const eventTypes = options.eventTypes ?? ['ORDER_PAID', 'DELIVERY_UPDATED']
+    tx.send({ text: endpoint, values: [tenantId, options.callbackUrl, eventTypes] })
+  })
+  return { tenantId, appKey, appSecret }
+}

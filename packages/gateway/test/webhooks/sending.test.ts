@@ -1,0 +1,93 @@
+import { signRequest } from '@dealer-esim/contract/node'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { type Bed, openBed } from './bed.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+let bed: Bed
+let receiver: Receiver
+beforeAll(async () => {
+  bed = await openBed()
+  receiver = await startReceiver()
+  bed.startLoop()
+})
+afterAll(async () => {
+  await bed.close()
+  await receiver.close()
+})
+afterEach(() => {
+  receiver.received = []
+  receiver.script = 200
+})
+
+const settled = (tenant: Parameters<Bed['states']>[0], state: string) =>
+  vi.waitFor(async () => {
+    const states = await bed.states(tenant)
+    expect(states.map((event) => event.delivery_state)).toEqual(states.map(() => state))
+    return states
+  }, 10_000)
+
+test('an event is sent as soon as it is recorded, signed in both schemes', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  const [notifyId] = await bed.record(tenant)
+  await settled(tenant, 'DELIVERED')
+  expect(receiver.received).toHaveLength(1)
+  const { headers, body } = receiver.received[0]!
+  expect(JSON.parse(body)).toEqual({
+    notifyId,
+    notifyType: 'ORDER_PAID',
+    eventGenerateTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    content: { orderNo: 'X', sequence: 1, amount: 45000 },
+  })
+  const standard = new Webhook(Buffer.from(tenant.appSecret).toString('base64'))
+  expect(() => standard.verify(body, headers as Record<string, string>)).not.toThrow()
+  const parts = {
+    timestamp: String(headers['rt-timestamp']),
+    requestId: String(headers['rt-requestid']),
+    appKey: String(headers['rt-accesscode']),
+  }
+  expect(headers['x-signature']).toBe(signRequest(tenant.appSecret, parts, body))
+  expect(headers['webhook-id']).toBe(notifyId)
+})
+
+test('hundreds of events of many tenants all arrive, each once', async () => {
+  const tenants = await Promise.all(Array.from({ length: 20 }, () => bed.tenant({ callbackUrl: receiver.url })))
+  const recorded = (await Promise.all(tenants.map((tenant) => bed.record(tenant, 40)))).flat()
+  await Promise.all(tenants.map((tenant) => settled(tenant, 'DELIVERED')))
+  expect(receiver.received.map((one) => one.notifyId).sort()).toEqual(recorded.sort())
+})
+
+test('without an endpoint, and of a type that it does not want, an event is UNSENT', async () => {
+  const without = await bed.tenant()
+  const choosy = await bed.tenant({ callbackUrl: receiver.url, eventTypes: ['ORDER_PAID'] })
+  await bed.record(without)
+  await bed.record(choosy, 1, 'DELIVERY_UPDATED')
+  await settled(without, 'UNSENT')
+  await settled(choosy, 'UNSENT')
+  expect(receiver.received).toHaveLength(0)
+})
+
+test('a failed attempt is repeated with the same notifyId and a fresh RequestID', async () => {
+  receiver.script = 500
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  const [notifyId] = await bed.record(tenant)
+  await vi.waitFor(async () => expect((await bed.states(tenant))[0]?.attempts).toBe(1))
+  receiver.script = 204
+  bed.advance(13_000)
+  await settled(tenant, 'DELIVERED')
+  expect(receiver.received.map((one) => one.notifyId)).toEqual([notifyId, notifyId])
+  expect(new Set(receiver.received.map((one) => one.headers['rt-requestid'])).size).toBe(2)
+})
+
+test('what waits for an endpoint that was disabled becomes UNSENT', async () => {
+  receiver.script = 500
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  await bed.record(tenant, 5)
+  await vi.waitFor(async () => expect((await bed.states(tenant)).every((event) => event.attempts === 1)).toBe(true))
+  await bed.deps.db.query({
+    text: 'update webhook_endpoints set enabled = false where tenant_id = $1',
+    values: [tenant.tenantId],
+  })
+  bed.deps.wake.wake('webhooks')
+  await settled(tenant, 'UNSENT')
+})

@@ -1,0 +1,209 @@
+import { createServer } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ApiError } from '../../src/lib/api-error.ts'
+import { setWebhook } from '../../src/webhooks/setting.ts'
+import { type Bed, openBed, type TestTenant } from './bed.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+let bed: Bed
+let receiver: Receiver
+beforeAll(async () => {
+  bed = await openBed({ faster: 10 })
+  receiver = await startReceiver(200, { scriptHealth: true })
+})
+afterAll(async () => {
+  await bed.close()
+  await receiver.close()
+})
+afterEach(() => {
+  receiver.received = []
+  receiver.script = 200
+})
+
+type Request = Parameters<typeof setWebhook>[2]
+const set = ({ tenantId }: TestTenant, request: Request) =>
+  setWebhook(bed.deps, { tenantId, actor: 'tenant', address: '192.0.2.7' }, request)
+
+async function refusal(call: Promise<unknown>) {
+  const error = await call.then(
+    () => expect.unreachable('it was not refused'),
+    (thrown) => thrown,
+  )
+  expect(error).toBeInstanceOf(ApiError)
+  return error as ApiError
+}
+
+test('{} reads the setting, of a tenant that never made one too, and is no change', async () => {
+  const tenant = await bed.tenant()
+  const fresh = { callbackUrl: null, eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'], enabled: true }
+  expect(await set(tenant, {})).toEqual({ ...fresh, lastUpdateTime: expect.any(String) })
+  expect(receiver.received).toHaveLength(0)
+  const audited = { text: 'select action from audit_log where tenant_id = $1', values: [tenant.tenantId] }
+  expect(await bed.deps.db.query(audited)).toEqual([])
+})
+
+test('a URL is set once it has answered a signed CHECK_HEALTH, and the change is audited', async () => {
+  const tenant = await bed.tenant()
+  const answer = await set(tenant, { callbackUrl: `${receiver.url}?token=hunter2` })
+  expect(answer).toMatchObject({ callbackUrl: `${receiver.url}?token=hunter2`, enabled: true })
+  const [check] = receiver.received
+  expect(JSON.parse(check!.body)).toMatchObject({ notifyType: 'CHECK_HEALTH', content: {} })
+  expect(check!.headers['webhook-signature']).toMatch(/^v1,/)
+  const [entry] = await bed.deps.db.query<{ action: string; after: unknown; address: string }>({
+    text: 'select action, after, address from audit_log where tenant_id = $1',
+    values: [tenant.tenantId],
+  })
+  expect(entry).toMatchObject({ action: 'webhook.set', address: '192.0.2.7' })
+  expect(JSON.stringify(entry?.after)).not.toContain('hunter2')
+  expect(await bed.attempts(tenant)).toMatchObject([{ notify_type: 'CHECK_HEALTH', outcome: 'acknowledged' }])
+})
+
+test('a URL that does not answer with 2xx is refused with 400102, and the old setting stays', async () => {
+  const tenant = await bed.tenant()
+  await set(tenant, { callbackUrl: receiver.url })
+  receiver.script = 500
+  const error = await refusal(set(tenant, { callbackUrl: `${receiver.url}/new`, eventTypes: [] }))
+  expect(error.code).toBe('400102')
+  expect(error.parts.details).toEqual([{ field: 'callbackUrl', reason: 'The health check failed: status 500.' }])
+  expect(await set(tenant, {})).toMatchObject({
+    callbackUrl: receiver.url,
+    eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'],
+  })
+})
+
+test('absent members stay, null removes the URL, and neither asks the receiver', async () => {
+  const tenant = await bed.tenant()
+  await set(tenant, { callbackUrl: receiver.url, eventTypes: ['DELIVERY_UPDATED'] })
+  receiver.received = []
+  expect(await set(tenant, { enabled: false })).toMatchObject({
+    callbackUrl: receiver.url,
+    eventTypes: ['DELIVERY_UPDATED'],
+    enabled: false,
+  })
+  expect(await set(tenant, { callbackUrl: null })).toMatchObject({ callbackUrl: null, enabled: false })
+  expect(receiver.received).toHaveLength(0)
+})
+
+test('enabling asks the receiver', async () => {
+  const tenant = await bed.tenant()
+  await set(tenant, { callbackUrl: receiver.url, enabled: false })
+  receiver.received = []
+  receiver.script = 503
+  expect((await refusal(set(tenant, { enabled: true }))).code).toBe('400102')
+  receiver.script = 200
+  expect(await set(tenant, { enabled: true })).toMatchObject({ enabled: true })
+  expect(receiver.received.map((one) => one.notifyType)).toEqual(['CHECK_HEALTH', 'CHECK_HEALTH'])
+})
+
+test.each(['GONE', 'FAILING'])('an endpoint that we disabled (%s) is enabled by setting its URL', async (reason) => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  await bed.deps.db.query({
+    text: `update webhook_endpoints set enabled = false, disabled_reason = $2, failing_since = now(), warned_percent = 90
+           where tenant_id = $1`,
+    values: [tenant.tenantId, reason],
+  })
+  expect(await set(tenant, { eventTypes: ['ORDER_PAID'] })).toMatchObject({ enabled: false })
+  expect(await set(tenant, { callbackUrl: receiver.url })).toMatchObject({ enabled: true })
+  expect(await bed.endpoint(tenant)).toMatchObject({ disabled_reason: null, failing_since: null, warned_percent: 0 })
+})
+
+test('an endpoint that the tenant disabled stays disabled when only its URL is set', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  await set(tenant, { enabled: false })
+  expect(await set(tenant, { callbackUrl: `${receiver.url}/new` })).toMatchObject({ enabled: false })
+})
+
+test('one check at a time: a second one is told to wait', async () => {
+  const tenant = await bed.tenant()
+  const arrived = new Promise<() => void>((resolve) => {
+    receiver.script = (_, response) => resolve(() => response.end())
+  })
+  const first = set(tenant, { callbackUrl: receiver.url })
+  const answer = await arrived
+  const error = await refusal(set(tenant, { callbackUrl: receiver.url }))
+  expect(error.code).toBe('101007')
+  expect(Number(error.parts.headers?.['Retry-After'])).toBeGreaterThan(0)
+  answer()
+  await first
+})
+
+test('ten checks a minute, then 101007 until the first of them is a minute old', async () => {
+  const tenant = await bed.tenant()
+  for (let time = 0; time < 10; time++) await set(tenant, { callbackUrl: receiver.url })
+  const error = await refusal(set(tenant, { callbackUrl: receiver.url }))
+  expect(error.code).toBe('101007')
+  expect(error.parts.headers).toMatchObject({ 'RateLimit-Limit': '10', 'RateLimit-Remaining': '0' })
+  bed.advance(Number(error.parts.headers?.['Retry-After']) * 1000)
+  await set(tenant, { callbackUrl: receiver.url })
+})
+
+test('a receiver that hangs is refused after 5 s', async () => {
+  const tenant = await bed.tenant()
+  receiver.script = () => {}
+  const error = await refusal(set(tenant, { callbackUrl: receiver.url }))
+  expect(error.code).toBe('400102')
+  expect(error.parts.details?.[0]?.reason).toContain('no answer')
+  expect(bed.limits_ms.at(-1)).toBe(5_000)
+})
+
+test('nobody listening is a failed check, in plain words', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  const tenant = await bed.tenant()
+  const error = await refusal(set(tenant, { callbackUrl: `http://127.0.0.1:${port}/` }))
+  expect(error.code).toBe('400102')
+  expect(error.parts.details?.[0]?.reason).toContain('no connection to 127.0.0.1')
+})
+
+describe('on a production deployment', () => {
+  let production: Bed
+  const names: Record<string, string[]> = {
+    'private.example': ['10.1.2.3'],
+    'mixed.example': ['93.184.216.34', '169.254.169.254'],
+    'six.example': ['fd00::1'],
+  }
+  beforeAll(async () => {
+    production = await openBed({ deployment: 'production', resolve: async (name) => names[name] ?? [] })
+  })
+  afterAll(() => production.close())
+
+  test.each([
+    'http://dealer.example/events',
+    'https://user:secret@dealer.example/',
+    'ftp://dealer.example/',
+    'nonsense',
+    'https://127.0.0.1/',
+    'https://2130706433/',
+    'https://0x7f000001/',
+    'https://0177.1/',
+    'https://[::1]/',
+    'https://[::ffff:10.0.0.1]/',
+    'https://[64:ff9b::a00:1]/',
+    'https://[2002:a00:1::]/',
+    'https://10.0.0.1/',
+    'https://100.64.1.1/',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://192.168.0.1/',
+    'https://224.0.0.1/',
+    'https://0.0.0.0/',
+    'https://[fe80::1]/',
+    'https://private.example/',
+    'https://mixed.example/',
+    'https://six.example/',
+  ])('%s is refused with 400101', async (callbackUrl) => {
+    const tenant = await production.tenant()
+    const call = setWebhook(production.deps, { tenantId: tenant.tenantId, actor: 'tenant' }, { callbackUrl })
+    const error = await refusal(call)
+    expect(error.code).toBe('400101')
+    expect(error.parts.details?.[0]?.field).toBe('callbackUrl')
+  })
+
+  test('a name without an address fails its health check', async () => {
+    const tenant = await production.tenant()
+    const request = { callbackUrl: 'https://nowhere.example/' }
+    const error = await refusal(setWebhook(production.deps, { tenantId: tenant.tenantId, actor: 'tenant' }, request))
+    expect(error.code).toBe('400102')
+  })
+})

@@ -50,6 +50,8 @@ create table delivery_attempts (
   tenant_id uuid not null,
   attempt_id uuid not null,
   notify_id uuid not null,
+  notify_type text not null,
+  attempt_no smallint not null,
   url text not null,
   address text,
   started_at timestamp with time zone not null,
@@ -89,6 +91,7 @@ create table events (
   constraint events_delivery_state_check CHECK ((delivery_state = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'DEAD'::text, 'UNSENT'::text]))),
   constraint events_notify_type_check CHECK ((notify_type = ANY (ARRAY['ORDER_PAID'::text, 'DELIVERY_UPDATED'::text])))
 ) partition by RANGE (notify_id);
+CREATE INDEX events_dead ON events USING btree (tenant_id, notify_id) WHERE (delivery_state = 'DEAD'::text);
 CREATE INDEX events_due ON events USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX events_order ON events USING btree (tenant_id, order_id);
 
@@ -619,6 +622,15 @@ create table wallets (
   constraint wallets_low_balance_threshold_check CHECK (((low_balance_threshold >= 0) AND (low_balance_threshold <= '9007199254740991'::bigint)))
 ) with (fillfactor=50);
 
+create table webhook_checks (
+  tenant_id uuid not null,
+  token uuid not null,
+  running_until timestamp with time zone not null,
+  started_at timestamp with time zone[] not null,
+  constraint webhook_checks_pkey PRIMARY KEY (tenant_id),
+  constraint webhook_checks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
+
 create table webhook_endpoints (
   tenant_id uuid not null,
   callback_url text,
@@ -631,6 +643,30 @@ create table webhook_endpoints (
   constraint webhook_endpoints_pkey PRIMARY KEY (tenant_id),
   constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );
+
+create table webhook_replays (
+  tenant_id uuid not null,
+  replay_id uuid not null,
+  notify_types text[] not null,
+  delivery_states text[] not null,
+  from_id uuid not null,
+  to_id uuid not null,
+  next_id uuid not null,
+  rate_per_s integer not null,
+  matched integer not null,
+  replayed integer not null default 0,
+  replay_state text not null default 'RUNNING'::text,
+  stepped_at timestamp with time zone not null,
+  actor text not null,
+  created_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  constraint webhook_replays_pkey PRIMARY KEY (tenant_id, replay_id),
+  constraint webhook_replays_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint webhook_replays_delivery_states_check CHECK ((delivery_states <@ '{DELIVERED,DEAD,UNSENT}'::text[])),
+  constraint webhook_replays_rate_per_s_check CHECK (((rate_per_s >= 1) AND (rate_per_s <= 1000))),
+  constraint webhook_replays_replay_state_check CHECK ((replay_state = ANY (ARRAY['RUNNING'::text, 'DONE'::text, 'CANCELLED'::text])))
+);
+CREATE INDEX webhook_replays_running ON webhook_replays USING btree (tenant_id, replay_id) WHERE (replay_state = 'RUNNING'::text);
 
 CREATE OR REPLACE FUNCTION qps_refilled(tokens double precision, refilled_at timestamp with time zone, qps_limit integer, at timestamp with time zone)
  RETURNS double precision

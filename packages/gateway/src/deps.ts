@@ -67,6 +67,7 @@ export async function openDeps(config: Config, log: Log, databaseUrl: string): P
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const wake = wakeups({ db, url: databaseUrl, nodeId, onError: onIdleError })
   const metrics = createMetrics()
+  const outbound = createOutbound({ clock })
   const catalogue = loadedCatalogue({ db, linkKey: deployment.linkKey, databaseClock: dbClock })
   const admission = openAdmission({ ...hot, config, clock, databaseClock: dbClock, db, cipher, wake, log })
   const desk = orderDesk({
@@ -94,7 +95,7 @@ export async function openDeps(config: Config, log: Log, databaseUrl: string): P
     wake,
     metrics,
     requestMetrics: requestMetrics(metrics),
-    outbound: createOutbound(),
+    outbound,
     catalogue,
     admission,
     orderDesk: desk,
@@ -103,6 +104,7 @@ export async function openDeps(config: Config, log: Log, databaseUrl: string): P
     async stop() {
       clearInterval(sampling)
       await wake.stop()
+      await outbound.close()
       await Promise.all([db.close(), orderDb.close(), admission.close()])
     },
   }

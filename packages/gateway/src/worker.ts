@@ -1,12 +1,14 @@
 import type { Deps } from './deps.ts'
-import { type Loop, type Running, runLoop } from './lib/lifecycle.ts'
+import { type Running, runLoop } from './lib/lifecycle.ts'
 import { maintainPartitions } from './lib/partitions.ts'
+import { webhooksLoop } from './webhooks/loop.ts'
 
 const PARTITIONS_POLL_MS = 10 * 60_000
 
 /** The background loops of this process. */
-export async function startWorker({ log, db }: Deps): Promise<Running> {
-  const loops: Loop[] = [
+export async function startWorker(deps: Deps): Promise<Running> {
+  const { log, db } = deps
+  const loops: Running[] = [
     runLoop({
       name: 'partitions',
       log,
@@ -16,6 +18,7 @@ export async function startWorker({ log, db }: Deps): Promise<Running> {
         return false
       },
     }),
+    webhooksLoop(deps),
   ]
   return {
     async stop(deadline_ms) {

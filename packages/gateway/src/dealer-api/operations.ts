@@ -3,6 +3,7 @@ import type { Admitted } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { readBalance } from '../wallet/balance.ts'
+import { setWebhook } from '../webhooks/setting.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>
@@ -41,10 +42,12 @@ export const handlers: Handlers = {
         return verdict satisfies never
     }
   },
-  // The rooms behind these three land next.
+  async 'webhook/set'(deps, { tenant, request, address }) {
+    return { data: await setWebhook(deps, { tenantId: tenant.tenantId, actor: 'tenant', address }, request) }
+  },
+  // The rooms behind these two land next.
   'esim/query': unavailable,
   'esim/profile/list': unavailable,
-  'webhook/set': unavailable,
 }
 
 async function unavailable(): Promise<never> {

@@ -21,32 +21,32 @@ export function webhookMetrics(registry: Registry): WebhookMetrics {
   const registers = [registry]
   return {
     attempts: new Counter({
-      name: 'webhook_attempts_total',
+      name: 'dealer_esim_webhook_attempts_total',
       help: 'Attempts to deliver an event, by outcome',
       labelNames: ['outcome'],
       registers,
     }),
     firstAttempt_s: new Histogram({
-      name: 'webhook_first_attempt_seconds',
+      name: 'dealer_esim_webhook_first_attempt_seconds',
       help: 'From the recording of an event to its first attempt',
       buckets: LATENCY_BUCKETS_S,
       registers,
     }),
     acknowledged_s: new Histogram({
-      name: 'webhook_acknowledged_seconds',
+      name: 'dealer_esim_webhook_acknowledged_seconds',
       help: 'From the recording of an event to its acknowledgement, replays left out',
       buckets: LATENCY_BUCKETS_S,
       registers,
     }),
     queueAge_s: new Gauge({
-      name: 'webhook_queue_age_seconds',
+      name: 'dealer_esim_webhook_queue_age_seconds',
       help: 'Age of the oldest: due for an attempt, in flight, or endpoint failing',
       labelNames: ['state'],
       registers,
     }),
-    flights: new Gauge({ name: 'webhook_flights', help: 'Requests to endpoints under way', registers }),
+    flights: new Gauge({ name: 'dealer_esim_webhook_flights', help: 'Requests to endpoints under way', registers }),
     settleFailures: new Counter({
-      name: 'webhook_settle_failures_total',
+      name: 'dealer_esim_webhook_settle_failures_total',
       help: 'Batches of results that could not be written: their events are sent again',
       registers,
     }),

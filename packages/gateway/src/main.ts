@@ -7,6 +7,7 @@ import { createLog, type Log } from './lib/log.ts'
 import { migrate } from './lib/migrate.ts'
 import { StartRefused } from './lib/start-refused.ts'
 import { stopOnSignals } from './lib/stop-signals.ts'
+import { ensureLocalDemo, tellLocalAccess } from './local-demo.ts'
 import { startWorker } from './worker.ts'
 
 /** sysexits.h: the configuration is at fault, and starting again will not help. */
@@ -39,10 +40,12 @@ async function start(config: Config, log: Log, stack: RunningStack): Promise<num
   await migrate({ databaseUrl, log })
   const deps = await openDeps(config, log, databaseUrl)
   stack.push('connections', deps)
+  if (config.deployment === 'local') await ensureLocalDemo(deps)
   if (config.role !== 'api') stack.push('worker', await startWorker(deps))
   if (config.role === 'worker') return undefined
   const api = await startApi(deps)
   stack.push('api', api)
+  if (config.deployment === 'local') await tellLocalAccess(deps, deps.links.publicUrl)
   return api.port
 }
 

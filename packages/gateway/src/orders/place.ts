@@ -4,6 +4,7 @@ import type { Tx } from '../lib/db.ts'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
 import { debitWallets } from '../wallet/debit.ts'
 import { type LockedWallet, lockWallets } from '../wallet/lock.ts'
+import { tellLowBalance } from '../wallet/low-balance-notice.ts'
 import { recordEvents } from '../webhooks/record.ts'
 import {
   decideOrders,
@@ -43,6 +44,7 @@ export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]):
   const placed: PlacedOrder[] = []
   for (const wallet of wallets) {
     const ofTenant = byTenant.get(wallet.tenantId)!
+    const stepBefore = wallet.lowBalanceStep
     const decided = decideOrders(wallet, ofTenant, {
       now: later(now, wallet.updatedAt), // created_at never goes back within a wallet
       catalogue,
@@ -51,6 +53,7 @@ export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]):
     })
     for (const [position, wish] of ofTenant.entries()) verdicts.set(wish, decided.verdicts[position]!)
     if (decided.placed.length > 0) touched.push(wallet)
+    tellLowBalance(tx, deps.ids, { ...wallet, step: wallet.lowBalanceStep, stepBefore })
     placed.push(...decided.placed)
   }
   if (placed.length > 0) write(tx, deps.ids, touched, placed)

@@ -1,0 +1,91 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { seedDemoCatalogue } from './catalogue/demo/seed.ts'
+import type { Deps } from './deps.ts'
+import { ensureFirstOperator, FIRST_OPERATOR } from './people/first-operator.ts'
+import { createTenant } from './tenants/create.ts'
+import { loadTenant } from './tenants/load.ts'
+import { topUp } from './wallet/top-up.ts'
+
+/** What a local deployment keeps in DATA_DIR/local.json (mode 600) for tools on the same machine. */
+export interface LocalAccess {
+  baseUrl: string
+  appKey: string
+  appSecret: string
+  consoleUrl: string
+  consoleUser: string
+  /** Works until the first sign-in changes it; absent once nobody knows it any more. */
+  consolePassword?: string
+}
+
+const CLIENT_NAME = 'Demo dealer'
+const OPENING_BALANCE = 10_000_000n // 1 000.00
+const SYSTEM = { actor: 'system' } as const
+
+/** On a local deployment: a tenant with money, a catalogue and an operator, made at the first start and kept. */
+export async function ensureLocalDemo(deps: Deps): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    // Several nodes may start on one new database: the lock lets one of them make the demo.
+    await tx.query({ text: `select pg_advisory_xact_lock(hashtext('local demo'))` })
+    if (await demoTenantId(deps)) return
+    await seedDemoCatalogue(deps)
+    const tenant = await createTenant(deps, { clientName: CLIENT_NAME, currencyCode: 'USD' }, SYSTEM)
+    const opening = { tenantId: tenant.tenantId, amount: OPENING_BALANCE, reference: 'opening balance' }
+    await topUp(deps, opening, SYSTEM)
+  })
+}
+
+/** Writes local.json and says on standard output how to get in. */
+export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void> {
+  const tenantId = await demoTenantId(deps)
+  const tenant = tenantId && (await loadTenant(deps.db, deps.cipher, { tenantId }))
+  if (!tenant) return
+  const file = join(deps.config.dataDir, 'local.json')
+  const operator = await ensureFirstOperator(deps)
+  const consolePassword = operator?.consolePassword ?? previous(file)?.consolePassword
+  const access: LocalAccess = {
+    baseUrl,
+    appKey: tenant.appKey,
+    appSecret: tenant.secrets[0]!.secret,
+    consoleUrl: `${baseUrl}/console`,
+    consoleUser: FIRST_OPERATOR,
+    ...(consolePassword ? { consolePassword } : {}),
+  }
+  writeFileSync(`${file}.new`, `${JSON.stringify(access, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+  process.stdout.write(banner(access, operator?.consolePassword ?? '(printed at the first start, kept below)', file))
+}
+
+async function demoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | undefined> {
+  const text = 'select tenant_id from tenants where client_name = $1 order by created_at limit 1'
+  const [row] = await db.query<{ tenant_id: string }>({ text, values: [CLIENT_NAME] })
+  return row?.tenant_id
+}
+
+function previous(file: string): LocalAccess | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as LocalAccess
+  } catch {
+    return undefined
+  }
+}
+
+function banner(access: LocalAccess, password: string, file: string): string {
+  return `
+  Dealer eSIM Gateway, local deployment
+
+    base URL    ${access.baseUrl}
+    AppKey      ${access.appKey}
+    AppSecret   ${access.appSecret}
+
+    console     ${access.consoleUrl}
+    user        ${access.consoleUser}
+    password    ${password}
+
+    docs        ${access.baseUrl}/docs
+    kept in     ${file}
+
+  Try it:  npx dealer-esim tour
+
+`
+}

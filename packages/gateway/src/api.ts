@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { API_PATH } from '@dealer-esim/contract'
 import fastify, { type FastifyInstance } from 'fastify'
 import { localUrl } from './config.ts'
+import { addConsole } from './console-api/open.ts'
 import { dealerApi, rawFailure, refuseUnknownPath } from './dealer-api/door.ts'
 import type { Deps } from './deps.ts'
 import type { Running } from './lib/lifecycle.ts'
@@ -17,9 +18,27 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   const server = createServer(deps)
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
   const { config } = deps
+  const ownConsole = config.console === 'on' && config.consolePort !== undefined ? createServer(deps) : undefined
+  if (config.console === 'on') addConsole(ownConsole ?? server, deps)
   const port = await listen(server, { host: config.host, port: config.port, variable: 'PORT' })
   if (config.publicUrl === undefined) deps.links.publicUrl = localUrl(config, port)
-  return { port, stop: () => server.close() }
+  if (ownConsole) await listenForConsole(ownConsole, deps)
+  return {
+    port,
+    async stop() {
+      await Promise.all([server.close(), ownConsole?.close()])
+    },
+  }
+}
+
+/** The console's own listener. The dealers' interface is on it too, for the explorer: pages may call their own origin only. */
+async function listenForConsole(server: FastifyInstance, deps: Deps): Promise<void> {
+  await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
+  const { consoleHost, consolePort, host, consoleUrl } = deps.config
+  const at = { host: consoleHost ?? host, port: consolePort! }
+  const port = await listen(server, { ...at, variable: 'CONSOLE_PORT' })
+  if (consoleUrl === undefined && deps.config.deployment === 'local')
+    deps.links.consoleUrl = localUrl({ ...deps.config, host: at.host }, port)
 }
 
 function createServer(deps: Deps): FastifyInstance {

@@ -116,6 +116,29 @@ export const VARIABLES = {
     parse: integer(1, 100_000),
     default: '100',
   },
+  console: {
+    name: 'CONSOLE',
+    description: 'Whether this process serves the console: `on` or `off`.',
+    parse: oneOf(['on', 'off'] as const),
+    default: 'on',
+  },
+  consoleHost: {
+    name: 'CONSOLE_HOST',
+    description: 'Address that the console listens on where it has a port of its own. `HOST` where nothing is said.',
+    parse: text,
+  },
+  consolePort: {
+    name: 'CONSOLE_PORT',
+    description:
+      'A port of its own for the console, for example one that only the operator’s network reaches. It is then not served on `PORT`. 0 takes a free one.',
+    parse: integer(0, 65_535),
+  },
+  consoleUrl: {
+    name: 'CONSOLE_URL',
+    description:
+      'The address under which people reach the console, without `/console`; links in invitations are made from it. `PUBLIC_URL` where nothing is said.',
+    parse: publicUrl,
+  },
   logLevel: {
     name: 'LOG_LEVEL',
     description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`. Lines are JSON on standard output.',

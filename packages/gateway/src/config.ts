@@ -72,7 +72,13 @@ function brokenRules(config: Config): string[] {
         `HOST is ${config.host}, but a local deployment listens on loopback only. Set DEPLOYMENT to test or production to be reached from elsewhere.`,
       )
     }
+    if (config.consoleHost !== undefined && !isLoopback(config.consoleHost)) {
+      faults.push(`CONSOLE_HOST is ${config.consoleHost}, but a local deployment listens on loopback only.`)
+    }
     return faults
+  }
+  if (config.consoleUrl?.startsWith('http:')) {
+    faults.push(`CONSOLE_URL begins with https:// on a ${deployment} deployment; it is “${config.consoleUrl}”.`)
   }
   if (config.publicUrl?.startsWith('http:')) {
     faults.push(`PUBLIC_URL begins with https:// on a ${deployment} deployment; it is “${config.publicUrl}”.`)

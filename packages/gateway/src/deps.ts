@@ -38,7 +38,7 @@ export interface Deps {
   admission: AdmissionDeps
   orderDesk: OrderDesk
   /** Absolute links start here. A local gateway without PUBLIC_URL learns it when it listens. */
-  links: { publicUrl: string }
+  links: { publicUrl: string /** Without /console; the same where nothing else was said. */; consoleUrl?: string }
   /** Nothing was ever here before: the first start on this database. */
   isNewDatabase: boolean
 }
@@ -99,7 +99,7 @@ export async function openDeps(config: Config, log: Log, databaseUrl: string): P
     catalogue,
     admission,
     orderDesk: desk,
-    links: { publicUrl: config.publicUrl ?? '' },
+    links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
     isNewDatabase: deployment.isNew,
     async stop() {
       clearInterval(sampling)

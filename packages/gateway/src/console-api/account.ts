@@ -10,7 +10,7 @@ import { beginSecondFactor, confirmSecondFactor, removeSecondFactor } from '../p
 import { endSession, endSessions, sessionsOf } from '../people/session.ts'
 import { signInAgain } from '../people/sign-in.ts'
 import { type Context, type Route, route } from './route.ts'
-import { asTime, CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
+import { CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
 import { sessionBy } from './sign-in.ts'
 
 /** What proves that it is still the same person: asked for again before secrets and accounts. */
@@ -117,8 +117,6 @@ const sessionRoutes: Route[] = [
       const rows = await sessionsOf(deps.db, person.personId)
       const sessions = rows.map((row) => ({
         ...row,
-        createdAt: asTime(row.createdAt),
-        seenAt: asTime(row.seenAt),
         current: row.sessionId === current,
       }))
       return { sessions }
@@ -171,13 +169,7 @@ const tokenRoutes: Route[] = [
     answer: Type.Object({ tokens: Type.Array(tokenRow) }),
     async handle({ deps, person }) {
       const rows = await accessTokensOf(deps.db, person.personId)
-      const tokens = rows.map((row) => ({
-        ...row,
-        expiresAt: asTime(row.expiresAt),
-        usedAt: asTime(row.usedAt),
-        createdAt: asTime(row.createdAt),
-      }))
-      return { tokens }
+      return { tokens: rows }
     },
   }),
   route({

@@ -1,21 +1,23 @@
-import type { Logger } from 'pino'
-import type { Clock } from '../lib/clock.ts'
-import type { Cipher } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
-import type { Ids } from '../lib/ids.ts'
+import type { Config } from '../config.ts'
+import type { Deps } from '../deps.ts'
 
 /** What the console's door needs of the gateway. */
-export interface ConsoleDeps {
-  db: Db
-  ids: Ids
-  clock: Clock
-  cipher: Cipher
-  log: Logger
-  config: {
-    deployment: 'local' | 'test' | 'production'
-    /** Where dealers reach the API; links and the explorer start from it. */
-    publicUrl: string
-    /** Where the console answers, without a slash at its end: links for people start from it. */
-    consoleUrl: string
-  }
+export interface ConsoleDeps
+  extends Pick<
+    Deps,
+    | 'db'
+    | 'ids'
+    | 'clock'
+    | 'databaseClock'
+    | 'cipher'
+    | 'log'
+    | 'wake'
+    | 'linkKey'
+    | 'catalogue'
+    | 'outbound'
+    | 'links'
+  > {
+  config: Pick<Config, 'deployment'>
+  /** Where people reach the console, without a slash at its end: links for them start from it. */
+  consoleUrl(): string
 }

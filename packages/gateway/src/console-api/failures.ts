@@ -1,8 +1,8 @@
 import { codes } from '@dealer-esim/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
 import { ApiError } from '../lib/api-error.ts'
 import { sqlState } from '../lib/db.ts'
+import type { Log } from '../lib/log.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { InvalidRequest } from './validate.ts'
 
@@ -15,7 +15,7 @@ interface Failure {
 }
 
 /** Every failure leaves as `{code, message, data?}`: a sentence for people, a name for programs, no trace for anybody. */
-export function answerFailure(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function answerFailure(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, ...body } = failureOf(error)
   if (status >= 500) log.error({ err: error, path: request.routeOptions.url }, 'console request failed')
   return reply.code(status).send(body)

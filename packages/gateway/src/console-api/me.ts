@@ -49,7 +49,6 @@ export async function describeMe(deps: ConsoleDeps, person: Person, by: 'session
           select tenant_id as "tenantId", client_name as "clientName", currency_code as "currencyCode"
           from tenants where tenant_id = ${person.tenantId}`)
   const { personId, email, name, role, passwordChangeRequired } = person
-  const { deployment, publicUrl } = deps.config
   return {
     personId,
     email,
@@ -59,7 +58,7 @@ export async function describeMe(deps: ConsoleDeps, person: Person, by: 'session
     passwordChangeRequired,
     secondFactor: person.totpConfirmed,
     by,
-    deployment,
-    publicUrl,
+    deployment: deps.config.deployment,
+    publicUrl: deps.links.publicUrl,
   }
 }

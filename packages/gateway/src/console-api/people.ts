@@ -5,7 +5,7 @@ import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '..
 import { type Person, peopleOf, personById } from '../people/person.ts'
 import { mayManage, ROLES, type Role } from '../people/role.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from './route.ts'
-import { asTime, CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
+import { CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
 
 const personRow = Type.Object({
   personId: Type.String(),
@@ -144,7 +144,7 @@ function notTheirs(): Refusal {
 
 /** The token stands after `#`: browsers do not send that part, so it never reaches a server's log. */
 function linkOf(deps: Context['deps'], token: string): string {
-  return `${deps.config.consoleUrl}/welcome#${token}`
+  return `${deps.consoleUrl()}/welcome#${token}`
 }
 
 function asRow(person: Person) {
@@ -158,7 +158,7 @@ function asRow(person: Person) {
     status,
     invited: person.passwordHash === null,
     secondFactor: person.totpConfirmed,
-    lastSignInAt: asTime(person.lastSignInAt),
-    createdAt: asTime(person.createdAt),
+    lastSignInAt: person.lastSignInAt,
+    createdAt: person.createdAt,
   }
 }

@@ -80,8 +80,21 @@ interface Declared<P, Q, B, A extends TSchema, C> {
   answer: A
   ratePerMinute?: number
   bodyLimit?: number
-  handle(context: C, parts: { params: Part<P>; query: Part<Q>; body: Part<B> }): Promise<Static<A>>
+  handle(context: C, parts: { params: Part<P>; query: Part<Q>; body: Part<B> }): Promise<Answer<Static<A>>>
 }
+
+/** What becomes the answer's JSON: amounts may still be bigint and moments Date (server.ts writes them). */
+type Answer<T> = T extends number
+  ? T | bigint
+  : T extends string
+    ? string extends T
+      ? T | Date
+      : T
+    : T extends (infer Item)[]
+      ? Answer<Item>[]
+      : T extends object
+        ? { [Key in keyof T]: Answer<T[Key]> }
+        : T
 
 /** Declares a route for people who are signed in. */
 export function route<

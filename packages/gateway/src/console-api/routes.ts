@@ -1,9 +1,16 @@
 import { accountRoutes } from './account.ts'
+import { adjustmentRoutes } from './adjustments.ts'
+import { auditRoutes } from './audit.ts'
+import { credentialRoutes } from './credentials.ts'
 import { meRoutes } from './me.ts'
+import { noticeRoutes } from './notices.ts'
 import { peopleRoutes } from './people.ts'
 import type { Route } from './route.ts'
 import { searchRoutes } from './search.ts'
+import { settingsRoutes } from './settings.ts'
 import { signInRoutes } from './sign-in.ts'
+import { tenantRoutes } from './tenants.ts'
+import { walletRoutes } from './wallet.ts'
 
 /** Every route of the console, in one table. A test walks it with every role. */
 export const routes: readonly Route[] = [
@@ -12,4 +19,11 @@ export const routes: readonly Route[] = [
   ...accountRoutes,
   ...peopleRoutes,
   ...searchRoutes,
+  ...tenantRoutes,
+  ...credentialRoutes,
+  ...settingsRoutes,
+  ...walletRoutes,
+  ...adjustmentRoutes,
+  ...noticeRoutes,
+  ...auditRoutes,
 ]

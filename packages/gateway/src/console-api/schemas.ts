@@ -16,13 +16,14 @@ export const done = Type.Object({}, { description: 'It is done.' })
 
 export const tenantParams = Type.Object({ tenantId: uuid() }, CLOSED)
 
-/** Money leaves as a JSON integer: balances lie within ±(2^53−1). */
-export function asMoney(value: bigint): number {
-  return Number(value)
-}
+/** The page after a row, by the row's own id: rights are checked apart, so nothing hangs on the cursor. */
+export const cursor = () => Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' }))
+export const nextCursor = () => nullable(Type.String())
+export const PAGE = 50
 
-export function asTime(value: Date): string
-export function asTime(value: Date | null): string | null
-export function asTime(value: Date | null): string | null {
-  return value === null ? null : value.toISOString()
+/** One row more than a page was asked for: whether there is a next page, and where it starts. */
+export function pageOf<Row>(rows: Row[], idOf: (row: Row) => string, size = PAGE) {
+  const page = rows.slice(0, size)
+  const last = page.at(-1)
+  return { page, nextCursor: rows.length > size && last !== undefined ? idOf(last) : null }
 }

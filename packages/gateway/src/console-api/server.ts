@@ -18,7 +18,7 @@ export interface ConsoleOptions {
   origins: readonly string[]
   /** A local deployment: every loopback name of this machine may, too. */
   loopback: boolean
-  /** Whose address a request is: right of trusted proxies. */
+  /** Whose request it is, seen past trusted proxies. @throws Refusal for one that should have come by HTTPS */
   addressOf(request: FastifyRequest): string
   /** Gateways that share a host name share its cookies, so each has a name of its own. */
   cookieName: string
@@ -34,11 +34,12 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
       await api.register(cookie)
       await api.register(swagger, document)
       api.setValidatorCompiler(validatorCompiler)
-      api.setSerializerCompiler(() => (body) => JSON.stringify(body))
+      api.setSerializerCompiler(() => (body) => JSON.stringify(body, plain))
       api.setErrorHandler((error, request, reply) => answerFailure(deps.log, error, request, reply))
       api.setNotFoundHandler((request, reply) => answerFailure(deps.log, absent('address'), request, reply))
       api.addHook('onRequest', async (request, reply) => {
         reply.header('Cache-Control', 'no-store')
+        options.addressOf(request)
         checkOrigin(options, request)
       })
       const limit = rateLimiter(deps.clock)
@@ -47,6 +48,11 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
     },
     { prefix: CONSOLE_API },
   )
+}
+
+/** Money leaves as a JSON integer: every amount lies within ±(2^53−1). Moments are written by themselves. */
+function plain(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? Number(value) : value
 }
 
 function add(

@@ -13,7 +13,7 @@ export interface Listener {
  */
 export async function listen(
   listener: Listener,
-  at: { host: string; port: number; variable: 'PORT' | 'METRICS_PORT' },
+  at: { host: string; port: number; variable: 'PORT' | 'METRICS_PORT' | 'CONSOLE_PORT' },
 ): Promise<number> {
   try {
     await listener.listen({ host: at.host, port: at.port })

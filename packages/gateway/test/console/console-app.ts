@@ -25,14 +25,19 @@ export async function startConsole() {
   const database = await createTestDatabase()
   const db = connect({ url: database.url, poolSize: 5, applicationName: 'console test' })
   const clock = movableClock(Date.now())
-  const deps: ConsoleDeps = {
+  const deps = {
     db,
     ids: systemIds,
     clock,
     cipher: masterCipher([randomBytes(32)]),
-    log: silentLog as ConsoleDeps['log'],
-    config: { deployment: 'test', publicUrl: ORIGIN, consoleUrl: `${ORIGIN}/console` },
-  }
+    wake: { wake() {}, on: () => () => {} },
+    log: silentLog,
+    linkKey: randomBytes(32),
+    databaseClock: clock,
+    links: { publicUrl: ORIGIN },
+    consoleUrl: () => `${ORIGIN}/console`,
+    config: { deployment: 'test' },
+  } as unknown as ConsoleDeps
   const app = Fastify()
   consoleApi(app, deps, {
     origins: [ORIGIN],

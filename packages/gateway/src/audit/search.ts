@@ -1,0 +1,46 @@
+import sql, { empty } from 'sql-template-tag'
+import type { Db } from '../lib/db.ts'
+import { firstUuidAt } from '../lib/ids.ts'
+
+export interface AuditRow {
+  auditId: string
+  tenantId: string
+  actor: string
+  action: string
+  subject: string | null
+  before: unknown
+  after: unknown
+  address: string | null
+  createdAt: Date
+}
+
+export interface AuditFilter {
+  /** Only entries of this tenant; null: all, those of the deployment included. */
+  tenantId: string | null
+  actor?: string | undefined
+  /** The whole action, or its noun: `wallet` finds `wallet.top_up`. */
+  action?: string | undefined
+  subject?: string | undefined
+  from?: Date | undefined
+  to?: Date | undefined
+  /** Entries before this id. */
+  before?: string | undefined
+}
+
+/** Entries, newest first. Ids are made at their time, so a range of time is a range of ids. */
+export function searchAudit(db: Pick<Db, 'query'>, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
+  const { tenantId, actor, action, subject, from, to, before } = filter
+  return db.query<AuditRow>(sql`
+    select audit_id as "auditId", tenant_id as "tenantId", actor, action, subject, before, after, address,
+           created_at as "createdAt"
+    from audit_log
+    where true
+      ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}
+      ${actor === undefined ? empty : sql`and actor = ${actor}`}
+      ${action === undefined ? empty : sql`and (action = ${action} or starts_with(action, ${`${action}.`}))`}
+      ${subject === undefined ? empty : sql`and subject = ${subject}`}
+      ${from === undefined ? empty : sql`and audit_id >= ${firstUuidAt(from.getTime())}`}
+      ${to === undefined ? empty : sql`and audit_id < ${firstUuidAt(to.getTime())}`}
+      ${before === undefined ? empty : sql`and audit_id < ${before}`}
+    order by audit_id desc limit ${limit}`)
+}

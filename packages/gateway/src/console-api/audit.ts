@@ -1,0 +1,119 @@
+import { Readable } from 'node:stream'
+import { stringify } from 'csv-stringify/sync'
+import Type, { type Static } from 'typebox'
+import { type AuditFilter, type AuditRow, searchAudit } from '../audit/search.ts'
+import { NIL_TENANT } from '../lib/ids.ts'
+import { actorNames } from './actors.ts'
+import { type Context, type Route, route } from './route.ts'
+import { CLOSED, cursor, line, nextCursor, nullable, PAGE, pageOf, time, uuid } from './schemas.ts'
+import { sendCsv } from './wallet.ts'
+
+const entry = Type.Object({
+  auditId: Type.String(),
+  tenantId: nullable(Type.String()),
+  createdAt: time(),
+  actor: Type.String(),
+  action: Type.String(),
+  subject: nullable(Type.String()),
+  before: Type.Unknown(),
+  after: Type.Unknown(),
+  address: nullable(Type.String()),
+})
+export type AuditEntry = Static<typeof entry>
+
+const filters = {
+  tenantId: Type.Optional(uuid()),
+  person: Type.Optional(uuid()),
+  action: Type.Optional(Type.String({ pattern: '^[a-z_]+(\\.[a-z_]+)?$', maxLength: 60 })),
+  subject: Type.Optional(line(200)),
+  from: Type.Optional(time()),
+  to: Type.Optional(time()),
+}
+const query = Type.Object({ ...filters, cursor: cursor() }, CLOSED)
+type Query = Static<typeof query>
+
+/** A staff member of a dealer has no need to see who looked at what; administrators answer for it. */
+const READERS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONLY', 'DEALER_ADMIN'] as const
+
+const EXPORT_PAGE = 500
+/** A year of a busy console. A longer one is exported in parts. */
+const EXPORT_MOST = 100_000
+
+export const auditRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/audit',
+    who: READERS,
+    summary: 'Every change and every look at a secret, newest first',
+    query,
+    answer: Type.Object({ entries: Type.Array(entry), nextCursor: nextCursor() }),
+    async handle(context, { query }) {
+      const rows = await searchAudit(context.deps.db, filterOf(context, query), PAGE + 1)
+      const { page, nextCursor } = pageOf(rows, (row) => row.auditId)
+      return { entries: await describe(context, page), nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/audit.csv',
+    who: READERS,
+    summary: 'The same as CSV',
+    query: Type.Object(filters, CLOSED),
+    answer: Type.String({ description: 'text/csv' }),
+    async handle(context, { query }) {
+      return sendCsv(context.reply, 'audit.csv', Readable.from(csvOf(context, filterOf(context, query))))
+    },
+  }),
+]
+
+function filterOf({ onlyTenant }: Context, query: Query): AuditFilter {
+  return {
+    tenantId: onlyTenant ?? query.tenantId ?? null,
+    actor: query.person && `person:${query.person}`,
+    action: query.action,
+    subject: query.subject,
+    from: query.from === undefined ? undefined : new Date(query.from),
+    to: query.to === undefined ? undefined : new Date(query.to),
+    before: query.cursor,
+  }
+}
+
+async function describe(context: Context, rows: AuditRow[]) {
+  const nameOf = await actorNames(
+    context,
+    rows.map((row) => row.actor),
+  )
+  return rows.map((row) => {
+    const actor = nameOf(row.actor) ?? row.actor
+    // Where an operator's people sit is none of a dealer's business.
+    const hidden = context.onlyTenant !== null && actor === 'Operator'
+    return {
+      ...row,
+      tenantId: row.tenantId === NIL_TENANT ? null : row.tenantId,
+      actor,
+      address: hidden ? null : row.address,
+    }
+  })
+}
+
+async function* csvOf(context: Context, filter: AuditFilter): AsyncGenerator<string> {
+  yield stringify([['time', 'actor', 'action', 'subject', 'tenant', 'address', 'before', 'after']])
+  let before: string | undefined
+  for (let sent = 0; sent < EXPORT_MOST; sent += EXPORT_PAGE) {
+    const rows = await searchAudit(context.deps.db, { ...filter, before }, EXPORT_PAGE)
+    const entries = await describe(context, rows)
+    const lines = entries.map((row) => [
+      row.createdAt.toISOString(),
+      row.actor,
+      row.action,
+      row.subject,
+      row.tenantId,
+      row.address,
+      JSON.stringify(row.before),
+      JSON.stringify(row.after),
+    ])
+    if (lines.length > 0) yield stringify(lines, { escape_formulas: true })
+    before = rows.at(-1)?.auditId
+    if (rows.length < EXPORT_PAGE) return
+  }
+}

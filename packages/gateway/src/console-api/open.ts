@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { callerReader } from '../dealer-api/caller.ts'
+import type { Deps } from '../deps.ts'
+import { packageRoot } from '../lib/package-root.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { consolePages } from './pages.ts'
+import { consoleApi } from './server.ts'
+
+/** Adds the console, pages and interface, to a server of the gateway. */
+export function addConsole(app: FastifyInstance, deps: Deps): void {
+  const { config, links } = deps
+  const callerOf = callerReader(config.trustedProxies)
+  const isLocal = config.deployment === 'local'
+  const base = () => links.consoleUrl ?? links.publicUrl
+
+  function addressOf(request: FastifyRequest): string {
+    const caller = callerOf(request.raw)
+    if ('untold' in caller || (!caller.isHttps && !isLocal))
+      throw new Refusal(403, 'HTTPS_REQUIRED', 'HTTPS is required. Open the https address.')
+    return caller.address
+  }
+
+  const given = [config.publicUrl, config.consoleUrl].flatMap((url) => (url ? [new URL(url)] : []))
+  consoleApi(
+    app,
+    { ...deps, consoleUrl: () => `${base()}/console` },
+    {
+      origins: given.map((url) => url.origin),
+      loopback: isLocal,
+      addressOf,
+      // Browsers keep cookies by host name, not by port: gateways side by side on one machine must not share theirs.
+      cookieName: isLocal ? `__Host-console-${config.consolePort || config.port}` : '__Host-console',
+    },
+  )
+  consolePages(app, {
+    directory: join(packageRoot(), '../console/dist'),
+    prefix: new URL(config.consoleUrl ?? config.publicUrl ?? 'http://local').pathname.replace(/\/$/, ''),
+    ids: deps.ids,
+  })
+}

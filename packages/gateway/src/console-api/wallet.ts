@@ -1,0 +1,142 @@
+import { Readable } from 'node:stream'
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { absent } from '../lib/refusal.ts'
+import { entriesWithin, statementPage } from '../wallet/entries.ts'
+import { entriesCsv } from '../wallet/entries-csv.ts'
+import { monthStatement } from '../wallet/month.ts'
+import { topUp } from '../wallet/top-up.ts'
+import { actorNames } from './actors.ts'
+import { EVERY_ROLE, OPERATORS_WRITE, type Route, route } from './route.ts'
+import { CLOSED, cursor, line, money, nextCursor, nullable, PAGE, tenantParams, time } from './schemas.ts'
+
+const wallet = Type.Object({
+  currencyCode: Type.String(),
+  balance: money(),
+  creditLimit: money(),
+  dailySpendLimit: nullable(money()),
+  spentToday: money(),
+  lowBalanceThreshold: nullable(money()),
+  updatedAt: time(),
+})
+export type WalletView = Static<typeof wallet>
+
+const entry = Type.Object({
+  walletVersion: Type.Integer(),
+  createdAt: time(),
+  kind: Type.Enum(['ORDER', 'REFUND', 'TOP_UP', 'ADJUSTMENT']),
+  amount: money(),
+  balanceAfter: money(),
+  orderNo: nullable(Type.String()),
+  transactionId: nullable(Type.String()),
+  itemNo: nullable(Type.Integer()),
+  reference: nullable(Type.String()),
+  reason: nullable(Type.String()),
+  actor: nullable(Type.String()),
+})
+export type WalletEntry = Static<typeof entry>
+
+const month = Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$' })
+const monthSummary = Type.Object({
+  month: Type.String(),
+  opening: money(),
+  closing: money(),
+  complete: Type.Boolean(),
+  totals: Type.Array(Type.Object({ kind: Type.String(), count: Type.Integer(), amount: money() })),
+})
+export type MonthSummary = Static<typeof monthSummary>
+
+export const walletRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/wallet',
+    who: EVERY_ROLE,
+    summary: 'Balance and limits',
+    params: tenantParams,
+    answer: wallet,
+    async handle({ deps }, { params }) {
+      const [row] = await deps.db.query<WalletRow>(sql`
+        select currency_code as "currencyCode", balance, credit_limit as "creditLimit",
+               daily_spend_limit as "dailySpendLimit", low_balance_threshold as "lowBalanceThreshold",
+               case when spent_on = (now() at time zone 'utc')::date then spent else 0 end as "spentToday",
+               updated_at as "updatedAt"
+        from wallets where tenant_id = ${params.tenantId}`)
+      if (!row) throw absent('tenant')
+      return row
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/wallet/entries',
+    who: EVERY_ROLE,
+    summary: 'Movements with running balance, newest first; of a month, or all',
+    params: tenantParams,
+    query: Type.Object({ month: Type.Optional(month), cursor: cursor() }, CLOSED),
+    answer: Type.Object({ entries: Type.Array(entry), month: nullable(monthSummary), nextCursor: nextCursor() }),
+    async handle(context, { params, query }) {
+      const { deps } = context
+      const statement = query.month ? await monthStatement(deps.db, params.tenantId, query.month) : null
+      const before = query.cursor && /^\d{1,18}$/.test(query.cursor) ? BigInt(query.cursor) : undefined
+      const page = await statementPage(deps.db, params.tenantId, {
+        pageSize: PAGE,
+        ...(before !== undefined && { before }),
+        ...(statement && { within: statement.versions }),
+      })
+      const nameOf = await actorNames(
+        context,
+        page.entries.map((row) => row.actor),
+      )
+      return {
+        entries: page.entries.map((row) => ({ ...row, actor: nameOf(row.actor) })),
+        month: statement && { ...statement, versions: undefined },
+        nextCursor: page.nextBefore === null ? null : String(page.nextBefore),
+      }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/wallet/entries.csv',
+    who: EVERY_ROLE,
+    summary: "A month's movements as CSV, oldest first",
+    params: tenantParams,
+    query: Type.Object({ month }, CLOSED),
+    answer: Type.String({ description: 'text/csv' }),
+    async handle({ deps, reply }, { params, query }) {
+      const statement = await monthStatement(deps.db, params.tenantId, query.month)
+      const csv = Readable.from(entriesCsv(entriesWithin(deps.db, params.tenantId, statement.versions)))
+      return sendCsv(reply, `statement-${query.month}.csv`, csv)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/wallet/top-ups',
+    who: OPERATORS_WRITE,
+    summary: 'Credit a payment, once per reference',
+    params: tenantParams,
+    body: Type.Object({ amount: money(), reference: line(64), reason: Type.Optional(line(200)) }, CLOSED),
+    answer: Type.Object({ balanceAfter: money(), replayed: Type.Boolean() }),
+    async handle({ deps, by }, { params, body }) {
+      const { amount, reference, reason } = body
+      const wish = { tenantId: params.tenantId, amount: BigInt(amount), reference, ...(reason && { reason }) }
+      const { balanceAfter, replayed } = await topUp(deps, wish, by)
+      return { balanceAfter, replayed }
+    },
+  }),
+]
+
+interface WalletRow {
+  currencyCode: string
+  balance: bigint
+  creditLimit: bigint
+  dailySpendLimit: bigint | null
+  lowBalanceThreshold: bigint | null
+  spentToday: bigint
+  updatedAt: Date
+}
+
+/** Answers a file to keep. The handler returns what this returns; the stream is sent as it is read. */
+export function sendCsv(reply: import('fastify').FastifyReply, name: string, csv: Readable): string {
+  reply.type('text/csv; charset=utf-8').header('Content-Disposition', `attachment; filename="${name}"`)
+  reply.send(csv)
+  return ''
+}

@@ -444,6 +444,32 @@ create table sign_in_failures (
   constraint sign_in_failures_pkey PRIMARY KEY (email_hash)
 );
 
+create table stock_codes (
+  supplier text not null,
+  code_id uuid not null,
+  product_code text not null,
+  state text not null default 'FREE'::text,
+  key text,
+  fingerprint bytea not null,
+  iccid text not null,
+  secrets bytea not null,
+  imsi text,
+  msisdn text,
+  apn text,
+  expires_at timestamp with time zone not null default 'infinity'::timestamp with time zone,
+  imported_at timestamp with time zone not null,
+  reserved_at timestamp with time zone,
+  constraint stock_codes_pkey PRIMARY KEY (supplier, code_id),
+  constraint stock_codes_supplier_fingerprint_key UNIQUE (supplier, fingerprint),
+  constraint stock_codes_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint stock_codes_check CHECK (((state = 'RESERVED'::text) = (key IS NOT NULL))),
+  constraint stock_codes_state_check CHECK ((state = ANY (ARRAY['FREE'::text, 'RESERVED'::text, 'EXPIRED'::text])))
+) with (fillfactor=90);
+CREATE INDEX stock_codes_expiring ON stock_codes USING btree (expires_at) WHERE ((state = 'FREE'::text) AND (expires_at < 'infinity'::timestamp with time zone));
+CREATE INDEX stock_codes_free ON stock_codes USING btree (supplier, product_code, expires_at, code_id) WHERE (state = 'FREE'::text);
+CREATE UNIQUE INDEX stock_codes_iccid ON stock_codes USING btree (supplier, iccid) WHERE (state = 'FREE'::text);
+CREATE UNIQUE INDEX stock_codes_key ON stock_codes USING btree (supplier, key) WHERE (key IS NOT NULL);
+
 create table stock_levels (
   supplier text not null,
   product_code text not null,

@@ -21,6 +21,32 @@ create table stock_levels (
   primary key (supplier, product_code)
 ) with (fillfactor = 50);
 
+-- Activation codes that were imported. A code is reserved for an item's key in a transaction of its own, for ever.
+create table stock_codes (
+  supplier text not null references suppliers,
+  code_id uuid not null,
+  product_code text not null,
+  state text not null default 'FREE' check (state in ('FREE', 'RESERVED', 'EXPIRED')),
+  key text, -- orderNo-itemNo of the item it is reserved for
+  fingerprint bytea not null, -- keyed hash of address and matching id: finds duplicates, tells nothing
+  iccid text not null,
+  secrets bytea not null, -- encrypted: {smdpAddress, matchingId, ac, confirmationCode?, pin?, puk?}
+  imsi text,
+  msisdn text,
+  apn text,
+  expires_at timestamptz not null default 'infinity',
+  imported_at timestamptz not null,
+  reserved_at timestamptz,
+  primary key (supplier, code_id),
+  unique (supplier, fingerprint),
+  check ((state = 'RESERVED') = (key is not null))
+) with (fillfactor = 90);
+create unique index stock_codes_key on stock_codes (supplier, key) where key is not null;
+create unique index stock_codes_iccid on stock_codes (supplier, iccid) where state = 'FREE';
+-- Nearest expiry first.
+create index stock_codes_free on stock_codes (supplier, product_code, expires_at, code_id) where state = 'FREE';
+create index stock_codes_expiring on stock_codes (expires_at) where state = 'FREE' and expires_at < 'infinity';
+
 -- The sandbox's side: stands in for a supplier's own books, written in transactions of its own, so that tests can count
 -- what a supplier was asked without believing our tables.
 create sequence sandbox_iccids;

@@ -7,6 +7,7 @@ import { dealerApi, rawFailure, refuseUnknownPath } from './dealer-api/door.ts'
 import type { Deps } from './deps.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { listen } from './lib/listen.ts'
+import { qrRoutes } from './public/qr.ts'
 
 /** A request that has not arrived whole by then is given up: slow senders must not hold connections. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -17,6 +18,7 @@ const KEEP_ALIVE_MS = 75_000
 export async function startApi(deps: Deps): Promise<Running & { port: number }> {
   const server = createServer(deps)
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
+  qrRoutes(server, deps)
   const { config } = deps
   const ownConsole = config.console === 'on' && config.consolePort !== undefined ? createServer(deps) : undefined
   if (config.console === 'on') addConsole(ownConsole ?? server, deps)

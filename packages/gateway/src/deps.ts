@@ -18,6 +18,8 @@ import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
 import { maintainPartitions } from './lib/partitions.ts'
 import { type Wake, wakeups } from './lib/wake.ts'
 import { type OrderDesk, orderDesk } from './orders/order-desk.ts'
+import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
+import { openStockLevels } from './suppliers/stock-levels.ts'
 
 /** What the rooms are given; a function asks for the slice that it needs. */
 export interface Deps {
@@ -35,6 +37,7 @@ export interface Deps {
   requestMetrics: RequestMetrics
   outbound: Outbound
   catalogue: Catalogue
+  suppliers: Suppliers
   admission: AdmissionDeps
   orderDesk: OrderDesk
   /** Absolute links start here. A local gateway without PUBLIC_URL learns it when it listens. */
@@ -70,12 +73,15 @@ export async function openDeps(config: Config, log: Log, databaseUrl: string): P
   const outbound = createOutbound({ clock })
   const catalogue = loadedCatalogue({ db, linkKey: deployment.linkKey, databaseClock: dbClock })
   const admission = openAdmission({ ...hot, config, clock, databaseClock: dbClock, db, cipher, wake, log })
+  const outbound = createOutbound()
+  const suppliers = await openSuppliers({ config, db, ids, clock, cipher, log, wake, outbound })
+  const stock = await openStockLevels({ db, log })
   const desk = orderDesk({
     db: orderDb,
     clock,
     ids,
     catalogue,
-    stock: { available: () => undefined },
+    stock,
     maintainPartitions: () => maintainPartitions(db),
     onPlaced() {
       wake.wake('fulfilment')
@@ -97,12 +103,14 @@ export async function openDeps(config: Config, log: Log, databaseUrl: string): P
     requestMetrics: requestMetrics(metrics),
     outbound,
     catalogue,
+    suppliers,
     admission,
     orderDesk: desk,
     links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
     isNewDatabase: deployment.isNew,
-    async stop() {
+    async stop(deadline_ms) {
       clearInterval(sampling)
+      await Promise.all([suppliers.stop(deadline_ms), stock.stop(deadline_ms)])
       await wake.stop()
       await outbound.close()
       await Promise.all([db.close(), orderDb.close(), admission.close()])

@@ -1,6 +1,8 @@
 import type { Deps } from './deps.ts'
+import { fulfilmentLoop } from './fulfilment/loop.ts'
 import { type Running, runLoop } from './lib/lifecycle.ts'
 import { maintainPartitions } from './lib/partitions.ts'
+import { stockLoop } from './suppliers/stock/loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
 
 const PARTITIONS_POLL_MS = 10 * 60_000
@@ -18,6 +20,8 @@ export async function startWorker(deps: Deps): Promise<Running> {
         return false
       },
     }),
+    fulfilmentLoop(deps),
+    stockLoop(deps),
     webhooksLoop(deps),
   ]
   return {

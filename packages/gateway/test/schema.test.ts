@@ -46,6 +46,7 @@ const REFERENCE_TABLES: Record<string, string> = {
 const SUPPLIER_TABLES: Record<string, string> = {
   suppliers: 'the suppliers themselves, few',
   stock_levels: 'one row a product: read before an order is taken, by whoever orders',
+  stock_codes: 'a code belongs to whoever it is reserved for, and before that to nobody',
   sandbox_issued: 'stands in for the books of a supplier, which knows no tenants',
 }
 

@@ -2,6 +2,8 @@ import type { AnswerOf, OperationName, RequestOf } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
+import { queryOrder } from '../orders/query.ts'
+import { listProfiles } from '../profiles/list.ts'
 import { readBalance } from '../wallet/balance.ts'
 import { setWebhook } from '../webhooks/setting.ts'
 
@@ -42,14 +44,13 @@ export const handlers: Handlers = {
         return verdict satisfies never
     }
   },
+  async 'esim/query'(deps, { tenant, request }) {
+    return { data: await queryOrder(deps, tenant.tenantId, request) }
+  },
+  async 'esim/profile/list'(deps, { tenant, request }) {
+    return { data: await listProfiles(deps, tenant.tenantId, request) }
+  },
   async 'webhook/set'(deps, { tenant, request, address }) {
     return { data: await setWebhook(deps, { tenantId: tenant.tenantId, actor: 'tenant', address }, request) }
   },
-  // The rooms behind these two land next.
-  'esim/query': unavailable,
-  'esim/profile/list': unavailable,
-}
-
-async function unavailable(): Promise<never> {
-  throw new ApiError('000002')
 }

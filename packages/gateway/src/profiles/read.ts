@@ -15,8 +15,8 @@ import { qrUrl } from './qr-link.ts'
 export interface ProfileReadDeps {
   cipher: Pick<Cipher, 'decrypt'>
   linkKey: Buffer
-  /** Without a trailing slash. */
-  publicUrl: string
+  /** Where absolute links start, without a trailing slash. */
+  links: { publicUrl: string }
 }
 
 /** Read with PROFILE_COLUMNS: from profiles p, and PROFILE_JOINS for the names that its order knows. */
@@ -73,7 +73,7 @@ export function profileOf(deps: ProfileReadDeps, tenantId: string, row: ProfileR
     confirmationCode: secrets.confirmationCode ?? null,
     pin: secrets.pin ?? null,
     puk: secrets.puk ?? null,
-    qrCodeUrl: qrUrl(deps.publicUrl, deps.linkKey, { tenantId, profileId: row.profile_id }),
+    qrCodeUrl: qrUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId: row.profile_id }),
     appleInstallUrl: appleInstallUrl(secrets.ac),
     androidInstallUrl: androidInstallUrl(secrets.ac),
     apn: row.apn,

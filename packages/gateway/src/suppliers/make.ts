@@ -3,13 +3,16 @@ import { Value } from 'typebox/value'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import type { Outbound } from '../lib/outbound/outbound.ts'
 import { type SandboxConfig, sandboxConfig, sandboxSupplier } from './sandbox.ts'
+import { type StockConfig, stockConfig, stockSupplier } from './stock/stock.ts'
 import type { Supplier, SupplierType } from './supplier.ts'
 
 export interface MakeDeps {
   db: Db
   ids: Ids
   cipher: Pick<Cipher, 'decrypt'>
+  outbound: Outbound
 }
 
 /** The configuration is not one of this type; the message names each fault. */
@@ -20,7 +23,7 @@ export class SupplierConfigError extends Error {
 /** What each type is told, as a schema: unknown members are refused. */
 const CONFIGS: Record<SupplierType, TSchema> = {
   sandbox: sandboxConfig,
-  stock: sandboxConfig,
+  stock: stockConfig,
   es2plus: sandboxConfig,
   gateway: sandboxConfig,
 }
@@ -41,6 +44,7 @@ export function makeSupplier(deps: MakeDeps, type: SupplierType, name: string, s
     case 'sandbox':
       return sandboxSupplier(name, config as SandboxConfig, deps)
     case 'stock':
+      return stockSupplier(name, config as StockConfig, deps)
     case 'es2plus':
     case 'gateway':
       throw new SupplierConfigError(`there is no ${type} supplier yet`)

@@ -96,6 +96,8 @@ export interface SuppliedEsim {
   productCode: string
   iccid: string
   matchingId: string
+  /** Whether its tenant ever saw it: one that was not seen is surely unused. */
+  shown: boolean
 }
 
 export type CancelOutcome =

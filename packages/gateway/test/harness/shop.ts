@@ -6,8 +6,10 @@ import { type Cipher, masterCipher } from '../../src/lib/crypto.ts'
 import { connect, type Db } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import type { Topic, Wake } from '../../src/lib/wake.ts'
 import { openSuppliers } from '../../src/suppliers/registry.ts'
+import type { SupplierType } from '../../src/suppliers/supplier.ts'
 
 /** The same on every node of a test, and in child processes. */
 export const TEST_KEY = Buffer.alloc(32, 7)
@@ -18,7 +20,7 @@ export interface Shop extends FulfilmentDeps {
   db: Db & { close(): Promise<void> }
   suppliers: Awaited<ReturnType<typeof openSuppliers>>
   linkKey: Buffer
-  publicUrl: string
+  links: { publicUrl: string }
   close(): Promise<void>
 }
 
@@ -36,14 +38,16 @@ export async function openShop(url: string, deployment: 'local' | 'production' =
   }
   const catalogue = loadedCatalogue({ ...shared, databaseClock: databaseClock(systemClock) })
   await catalogue.latest()
-  const suppliers = await openSuppliers({ ...shared, config: { deployment } })
+  const outbound = createOutbound()
+  const suppliers = await openSuppliers({ ...shared, config: { deployment }, outbound })
   return {
     ...shared,
     catalogue,
     suppliers,
-    publicUrl: 'https://esim.example.com',
+    links: { publicUrl: 'https://esim.example.com' },
     async close() {
       await suppliers.stop(1_000)
+      await outbound.close()
       await db.close()
     },
   }
@@ -202,4 +206,13 @@ export async function walletOf(db: Db, tenantId: string) {
     values: [tenantId],
   })
   return row!
+}
+
+/** A configured supplier, known to this shop at once. */
+export async function addSupplier(shop: Shop, name: string, type: SupplierType, config: object = {}): Promise<void> {
+  await shop.db.query({
+    text: 'insert into suppliers (supplier, type, config) values ($1, $2, $3)',
+    values: [name, type, shop.cipher.encrypt(JSON.stringify(config), `supplier:${name}`)],
+  })
+  await shop.suppliers.refresh()
 }

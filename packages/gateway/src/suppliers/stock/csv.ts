@@ -1,0 +1,119 @@
+import type { Readable } from 'node:stream'
+import { isIccid, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
+import { type Info, parse } from 'csv-parse'
+import type { DeliveredEsim } from '../supplier.ts'
+
+/** One row of a file of eSIMs, and the line that it starts on. */
+export interface CsvEsim {
+  line: number
+  /** From the column itemNo, where the file may have it. */
+  itemNo?: number
+  esim: DeliveredEsim & { ac: string }
+}
+
+export interface CsvFault {
+  line: number
+  reason: string
+}
+
+/** The file cannot be taken; every fault names its line. */
+export class CsvRefused extends Error {
+  override readonly name = 'CsvRefused'
+  readonly faults: readonly CsvFault[]
+  constructor(faults: readonly CsvFault[]) {
+    super(faults.map((fault) => `line ${fault.line}: ${fault.reason}`).join('\n'))
+    this.faults = faults
+  }
+}
+
+/** Faults that are told of at once: enough to see what is wrong with a file. */
+export const FAULTS_TOLD = 50
+
+const OPTIONAL = ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'apn', 'expiresAt'] as const
+const ROW_LENGTH_MOST = 4_096
+
+/**
+ * Reads eSIMs from CSV as it streams in. Header: `iccid,ac` or `iccid,smdpAddress,matchingId`, then any of
+ * confirmationCode, pin, puk, imsi, msisdn, apn, expiresAt (and itemNo, where `withItemNo`). A row that cannot be read
+ * is yielded as its fault.
+ * @throws CsvRefused for the header, and for a file that is no CSV.
+ */
+export async function* readEsims(file: Readable, withItemNo = false): AsyncGenerator<CsvEsim | CsvFault> {
+  const parser = file.pipe(
+    parse({
+      bom: true,
+      info: true,
+      skip_empty_lines: true,
+      trim: true,
+      relax_column_count: true,
+      max_record_size: ROW_LENGTH_MOST,
+    }),
+  )
+  file.on('error', (error) => parser.destroy(error))
+  let header: string[] | undefined
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
+      if (header === undefined) {
+        header = checkHeader(record, withItemNo)
+        continue
+      }
+      yield rowOf(header, record, info.lines)
+    }
+  } catch (error) {
+    if (error instanceof CsvRefused) throw error
+    const { lines = 1, message } = error as Error & { lines?: number }
+    throw new CsvRefused([{ line: lines, reason: message }])
+  }
+  if (header === undefined) throw new CsvRefused([{ line: 1, reason: 'the file is empty' }])
+}
+
+function checkHeader(names: string[], withItemNo: boolean): string[] {
+  const refuse = (reason: string) => new CsvRefused([{ line: 1, reason }])
+  const known = ['iccid', 'ac', 'smdpAddress', 'matchingId', ...OPTIONAL, ...(withItemNo ? ['itemNo'] : [])]
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw refuse(`unknown column ${unknown.join(', ')}; there are ${known.join(', ')}`)
+  if (new Set(names).size !== names.length) throw refuse('a column is named twice')
+  const has = (name: string) => names.includes(name)
+  const whole = has('ac') && !has('smdpAddress') && !has('matchingId')
+  const parts = !has('ac') && has('smdpAddress') && has('matchingId')
+  if (!has('iccid') || !(whole || parts)) {
+    throw refuse('the header must be iccid,ac or iccid,smdpAddress,matchingId, then the other columns')
+  }
+  return names
+}
+
+function rowOf(header: string[], record: string[], line: number): CsvEsim | CsvFault {
+  const refuse = (reason: string): CsvFault => ({ line, reason })
+  if (record.length !== header.length) return refuse(`${record.length} columns instead of ${header.length}`)
+  const row = Object.fromEntries(header.map((name, index) => [name, record[index] || undefined]))
+  const iccid = stripIccidPadding(row.iccid ?? '')
+  if (!isIccid(iccid)) return refuse('iccid must have 18 to 20 digits')
+  const text = row.ac ?? `1$${row.smdpAddress ?? ''}$${row.matchingId ?? ''}`
+  const code = parseActivationCode(text)
+  if (!code.ok) return refuse(`${row.ac === undefined ? 'smdpAddress and matchingId' : 'ac'}: ${code.reason}`)
+  if (code.value.matchingId === '') return refuse('the matching id is empty')
+  if (row.pin !== undefined && !/^\d{4,8}$/.test(row.pin)) return refuse('pin must have 4 to 8 digits')
+  if (row.puk !== undefined && !/^\d{8}$/.test(row.puk)) return refuse('puk must have 8 digits')
+  if (row.imsi !== undefined && !/^\d{6,15}$/.test(row.imsi)) return refuse('imsi must have 6 to 15 digits')
+  if (row.msisdn !== undefined && !/^\+?\d{3,15}$/.test(row.msisdn)) return refuse('msisdn must have 3 to 15 digits')
+  const esim: CsvEsim['esim'] = {
+    iccid,
+    ac: text.replace(/^1\$/, 'LPA:1$'),
+    smdpAddress: code.value.smdpAddress,
+    matchingId: code.value.matchingId,
+  }
+  for (const name of ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'apn'] as const) {
+    if (row[name] !== undefined) esim[name] = row[name]
+  }
+  if (row.expiresAt !== undefined) {
+    const time = TIME.test(row.expiresAt) ? Date.parse(row.expiresAt) : Number.NaN
+    if (Number.isNaN(time)) return refuse('expiresAt must be like 2026-11-20 or 2026-11-20T13:28:09Z')
+    esim.installBefore = new Date(time)
+  }
+  if (row.itemNo === undefined) return { line, esim }
+  if (!/^[1-9]\d{0,2}$/.test(row.itemNo)) return refuse('itemNo must be the number of an item')
+  return { line, esim, itemNo: Number(row.itemNo) }
+}
+
+/** A day ends as its UTC day begins: rather too early than too late. */
+const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/

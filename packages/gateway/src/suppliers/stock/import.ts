@@ -1,0 +1,120 @@
+import { createHmac } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { type Actor, audit } from '../../audit/audit.ts'
+import type { Cipher } from '../../lib/crypto.ts'
+import type { Db, Tx } from '../../lib/db.ts'
+import type { Ids } from '../../lib/ids.ts'
+import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from './csv.ts'
+import { raiseLevel } from './levels.ts'
+import type { StockSecrets } from './stock.ts'
+
+export interface StockImport {
+  supplier: string
+  productCode: string
+  file: Readable
+  actor: Actor
+  /** Called every few thousand rows with how many were read. */
+  progress?(rows: number): void
+}
+
+/** Codes of one statement. */
+const BATCH = 1_000
+const PROGRESS_EVERY = 10_000
+
+/**
+ * Takes a file of activation codes into stock: streamed, in one transaction, all or nothing. Refused are codes that
+ * are in stock or were ever sold from it, and ICCIDs that are in stock.
+ * @returns how many there were.
+ * @throws CsvRefused that names the lines at fault, the first fifty.
+ */
+export async function importStock(
+  deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt'>; linkKey: Buffer },
+  wanted: StockImport,
+): Promise<number> {
+  const { supplier, productCode } = wanted
+  return deps.db.tx(async (tx) => {
+    await checkSupplier(tx, supplier)
+    const faults: CsvFault[] = []
+    let batch: CsvEsim[] = []
+    let rows = 0
+    const flush = async () => {
+      // After the first fault nothing will be kept: the rest is read for its faults alone.
+      if (faults.length === 0 && batch.length > 0) faults.push(...(await insert(deps, tx, wanted, batch)))
+      batch = []
+    }
+    for await (const row of readEsims(wanted.file)) {
+      rows += 1
+      if ('reason' in row) faults.push(row)
+      else batch.push(row)
+      if (faults.length >= FAULTS_TOLD) break
+      if (batch.length === BATCH) await flush()
+      if (rows % PROGRESS_EVERY === 0) wanted.progress?.(rows)
+    }
+    await flush()
+    if (faults.length > 0) throw new CsvRefused(faults.sort((a, b) => a.line - b.line))
+    if (rows === 0) throw new CsvRefused([{ line: 2, reason: 'the file has no codes' }])
+    raiseLevel(tx, supplier, productCode, rows)
+    const entry = { tenantId: null, actor: wanted.actor, action: 'stock.import', subject: supplier }
+    audit(tx, deps.ids, { ...entry, after: { productCode, codes: rows } })
+    return rows
+  })
+}
+
+async function checkSupplier(tx: Tx, supplier: string): Promise<void> {
+  const [row] = await tx.query<{ type: string }>({
+    text: 'select type from suppliers where supplier = $1',
+    values: [supplier],
+  })
+  if (row === undefined) throw new Error(`there is no supplier ${supplier}: add it with supplier add`)
+  if (row.type !== 'stock') throw new Error(`${supplier} is a ${row.type} supplier: codes go into a stock supplier`)
+}
+
+/** @returns the rows that are duplicates: of this file or of what was imported before. */
+async function insert(
+  deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'>; linkKey: Buffer },
+  tx: Tx,
+  { supplier, productCode }: StockImport,
+  batch: CsvEsim[],
+): Promise<CsvFault[]> {
+  const owner = `supplier:${supplier}`
+  const rows = batch.map(({ esim }) => ({
+    code_id: deps.ids.uuid(),
+    fingerprint: `\\x${fingerprint(deps.linkKey, esim.smdpAddress, esim.matchingId)}`,
+    iccid: esim.iccid,
+    secrets: `\\x${deps.cipher.encrypt(JSON.stringify(secretsOf(esim)), owner).toString('hex')}`,
+    imsi: esim.imsi ?? null,
+    msisdn: esim.msisdn ?? null,
+    apn: esim.apn ?? null,
+    expires_at: esim.installBefore ?? 'infinity',
+  }))
+  const inserted = await tx.query<{ code_id: string }>({
+    name: 'stock-insert',
+    text: `insert into stock_codes (supplier, product_code, imported_at, code_id, fingerprint, iccid, secrets, imsi,
+             msisdn, apn, expires_at)
+           select $1, $2, now(), c.* from jsonb_to_recordset($3::jsonb) as c(code_id uuid, fingerprint bytea, iccid text,
+             secrets bytea, imsi text, msisdn text, apn text, expires_at timestamptz)
+           on conflict do nothing returning code_id`,
+    values: [supplier, productCode, JSON.stringify(rows)],
+  })
+  if (inserted.length === rows.length) return []
+  const kept = new Set(inserted.map((row) => row.code_id))
+  const reason = 'this code or ICCID is in stock already, or twice in the file'
+  return batch.flatMap(({ line }, index) => (kept.has(rows[index]!.code_id) ? [] : [{ line, reason }]))
+}
+
+function secretsOf(esim: CsvEsim['esim']): StockSecrets {
+  const { smdpAddress, matchingId, ac, confirmationCode, pin, puk } = esim
+  return {
+    smdpAddress,
+    matchingId,
+    ac,
+    ...(confirmationCode === undefined ? {} : { confirmationCode }),
+    ...(pin === undefined ? {} : { pin }),
+    ...(puk === undefined ? {} : { puk }),
+  }
+}
+
+/** Keyed, so that a matching id that is short cannot be found by trying. */
+function fingerprint(linkKey: Buffer, smdpAddress: string, matchingId: string): string {
+  return createHmac('sha256', linkKey).update(`stock\n${smdpAddress.toLowerCase()}\n${matchingId}`).digest('hex')
+}

@@ -1,0 +1,80 @@
+import type { Db, Tx } from '../../lib/db.ts'
+import type { Ids } from '../../lib/ids.ts'
+import { notify } from '../../notices/notices.ts'
+
+/**
+ * Counts codes out, product by product in ascending order (so that two reservations cannot wait for each other), and
+ * tells operators once when one runs low. Locks the counters until the commit: call it last.
+ */
+export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map<string, number>): Promise<void> {
+  const lowering = [...taken.keys()].sort().map((productCode) =>
+    tx.query<{ product_code: string; available: bigint; tell: boolean }>({
+      name: 'stock-lower',
+      text: `update stock_levels set available = available - $3
+             where supplier = $1 and product_code = $2
+             returning product_code, available, low_at is not null and available < low_at and not low_told as tell`,
+      values: [supplier, productCode, taken.get(productCode)],
+    }),
+  )
+  for (const [level] of await Promise.all(lowering)) {
+    if (!level?.tell) continue
+    tx.send({
+      text: 'update stock_levels set low_told = true where supplier = $1 and product_code = $2',
+      values: [supplier, level.product_code],
+    })
+    notify(tx, ids, {
+      tenantId: null,
+      kind: 'LOW_STOCK',
+      audience: 'OPERATOR',
+      message: `${supplier} has ${level.available} codes left of ${level.product_code}. Import more before they run out.`,
+      data: { supplier, productCode: level.product_code, available: Number(level.available) },
+    })
+  }
+}
+
+/** Counts codes in; a product that is no longer low may be told of again. */
+export function raiseLevel(tx: Tx, supplier: string, productCode: string, by: number): void {
+  tx.send({
+    text: `insert into stock_levels as l (supplier, product_code, available) values ($1, $2, $3)
+           on conflict (supplier, product_code) do update set available = l.available + $3,
+             low_told = l.low_told and l.available + $3 < l.low_at`,
+    values: [supplier, productCode, by],
+  })
+}
+
+/** Codes that one pass expires: bounds its transaction. */
+const EXPIRED_AT_ONCE = 1_000
+
+/** Takes codes out of stock whose time has passed, and off the counters with them. @returns whether there may be more. */
+export async function expireCodes(db: Db, ids: Ids): Promise<boolean> {
+  return db.tx(async (tx) => {
+    const rows = await tx.query<{ supplier: string; product_code: string }>({
+      name: 'stock-expire',
+      text: `with expired as (
+          select supplier, code_id from stock_codes
+          where state = 'FREE' and expires_at < 'infinity' and expires_at <= now()
+          order by expires_at limit $1 for no key update skip locked
+        )
+        update stock_codes c set state = 'EXPIRED' from expired e
+        where c.supplier = e.supplier and c.code_id = e.code_id
+        returning c.supplier, c.product_code`,
+      values: [EXPIRED_AT_ONCE],
+    })
+    const counts = new Map<string, Map<string, number>>()
+    for (const row of rows) {
+      const products = counts.get(row.supplier) ?? new Map<string, number>()
+      counts.set(row.supplier, products.set(row.product_code, (products.get(row.product_code) ?? 0) + 1))
+    }
+    for (const supplier of [...counts.keys()].sort()) await lowerLevels(tx, ids, supplier, counts.get(supplier)!)
+    return rows.length === EXPIRED_AT_ONCE
+  })
+}
+
+/** From how many codes on an operator is told that a product runs low; null: never. */
+export async function setLowStock(db: Db, supplier: string, productCode: string, lowAt: number | null): Promise<void> {
+  await db.query({
+    text: `insert into stock_levels (supplier, product_code, available, low_at) values ($1, $2, 0, $3)
+           on conflict (supplier, product_code) do update set low_at = $3, low_told = false`,
+    values: [supplier, productCode, lowAt],
+  })
+}

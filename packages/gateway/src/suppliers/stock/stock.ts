@@ -1,0 +1,182 @@
+import Type, { type Static } from 'typebox'
+import type { Cipher } from '../../lib/crypto.ts'
+import type { Db, Tx } from '../../lib/db.ts'
+import type { Ids } from '../../lib/ids.ts'
+import { pause } from '../../lib/pause.ts'
+import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
+import { lowerLevels, raiseLevel } from './levels.ts'
+
+export const stockConfig = Type.Object(
+  { giveUpAfter_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 86_400_000 })) },
+  { additionalProperties: false },
+)
+export type StockConfig = Static<typeof stockConfig>
+
+export interface StockDeps {
+  db: Db
+  ids: Ids
+  cipher: Pick<Cipher, 'decrypt'>
+}
+
+/** What is encrypted of a code. */
+export interface StockSecrets {
+  smdpAddress: string
+  matchingId: string
+  ac: string
+  confirmationCode?: string
+  pin?: string
+  puk?: string
+}
+
+const BATCH = 250
+const CONCURRENCY = 2_000
+const TIMEOUT_MS = 15_000
+/** The database ends a statement within 30 s: no reservation is at work longer. */
+const SETTLES_MS = 30_000
+const GIVE_UP_AFTER_MS = 3_600_000
+
+/**
+ * A supplier of codes that were imported. Its books are in our database, but it is asked like any other: a reservation
+ * commits in a transaction of its own, under the item's key, so a repeat finds the same code.
+ */
+export function stockSupplier(name: string, config: StockConfig, deps: StockDeps): Supplier {
+  const outcomesOf = (requests: SupplierRequest[], rows: CodeRow[], otherwise: Outcome) => {
+    const byKey = new Map(rows.map((row) => [row.key, row]))
+    return requests.map((request): Outcome => {
+      const row = byKey.get(request.key)
+      return row === undefined ? otherwise : delivered(deps, name, row)
+    })
+  }
+  return {
+    name,
+    type: 'stock',
+    traits: {
+      batch: BATCH,
+      concurrency: CONCURRENCY,
+      perSecond: null,
+      timeout_ms: TIMEOUT_MS,
+      settles_ms: SETTLES_MS,
+      giveUpAfter_ms: config.giveUpAfter_ms ?? GIVE_UP_AFTER_MS,
+    },
+    async order(requests) {
+      const rows = await reserve(deps, name, requests)
+      await pause('stock.reserved')
+      return outcomesOf(requests, rows, { kind: 'refused', words: 'out of stock' })
+    },
+    async query(requests) {
+      const keys = requests.map((request) => request.key)
+      const rows = await deps.db.query<CodeRow>({ name: 'stock-find', text: FIND, values: [name, keys] })
+      return outcomesOf(requests, rows, { kind: 'retry', words: 'no code is reserved for it' })
+    },
+    cancel: (esim) => putBack(deps.db, name, esim),
+    async test() {
+      const [row] = await deps.db.query({
+        text: `select from stock_codes where supplier = $1 and state = 'FREE' limit 1`,
+        values: [name],
+      })
+      return row === undefined ? 'it has no codes: import some with stock import' : undefined
+    },
+    async *list(since) {
+      const rows = await deps.db.query<{ key: string; iccid: string; reserved_at: Date }>({
+        text: `select key, iccid, reserved_at from stock_codes
+               where supplier = $1 and key is not null and reserved_at >= $2 order by reserved_at`,
+        values: [name, since],
+      })
+      for (const row of rows) yield { key: row.key, iccid: row.iccid, cancelled: false, time: row.reserved_at }
+    },
+  }
+}
+
+interface CodeRow {
+  key: string
+  product_code: string
+  taken: boolean
+  iccid: string
+  secrets: Buffer
+  imsi: string | null
+  msisdn: string | null
+  apn: string | null
+  expires_at: Date | number
+}
+
+function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
+  const secrets = JSON.parse(deps.cipher.decrypt(row.secrets, `supplier:${name}`).toString()) as StockSecrets
+  return {
+    kind: 'delivered',
+    esim: {
+      iccid: row.iccid,
+      ...secrets,
+      ...(row.imsi === null ? {} : { imsi: row.imsi }),
+      ...(row.msisdn === null ? {} : { msisdn: row.msisdn }),
+      ...(row.apn === null ? {} : { apn: row.apn }),
+      ...(row.expires_at instanceof Date ? { installBefore: row.expires_at } : {}), // 'infinity' is a number
+    },
+  }
+}
+
+/** Two round trips: the codes, then the counters with the commit. */
+async function reserve(deps: StockDeps, name: string, requests: SupplierRequest[]): Promise<CodeRow[]> {
+  return deps.db.tx(async (tx) => {
+    const rows = await takeCodes(tx, name, requests)
+    const taken = new Map<string, number>()
+    for (const row of rows) {
+      if (row.taken) taken.set(row.product_code, (taken.get(row.product_code) ?? 0) + 1)
+    }
+    await pause('stock.before-commit')
+    await lowerLevels(tx, deps.ids, name, taken)
+    return rows
+  })
+}
+
+/**
+ * Codes for keys: the one that a key holds already, else the free one that expires first. Locks the rows it takes and
+ * skips those that others are taking; the counters are locked after, in order of product, for the commit alone.
+ */
+function takeCodes(tx: Tx, name: string, requests: SupplierRequest[]): Promise<CodeRow[]> {
+  return tx.query<CodeRow>({
+    name: 'stock-take',
+    text: TAKE,
+    values: [name, requests.map((request) => request.key), requests.map((request) => request.productCode)],
+  })
+}
+
+const COLUMNS = 'key, product_code, iccid, secrets, imsi, msisdn, apn, expires_at'
+const FIND = `select ${COLUMNS}, false as taken from stock_codes where supplier = $1 and key = any ($2::text[])`
+const TAKE = `
+  with held as (
+    select ${COLUMNS}, false as taken from stock_codes where supplier = $1 and key = any ($2::text[])
+  ), wanted as (
+    select w.key, w.product_code, row_number() over (partition by w.product_code) as n
+    from unnest($2::text[], $3::text[]) as w(key, product_code)
+    where w.key not in (select key from held)
+  ), free as (
+    select p.product_code, f.code_id, row_number() over (partition by p.product_code) as n
+    from (select product_code, count(*) as many from wanted group by product_code) p
+    cross join lateral (
+      select code_id from stock_codes
+      where supplier = $1 and product_code = p.product_code and state = 'FREE' and expires_at > now()
+      order by expires_at, code_id limit p.many
+      for no key update skip locked
+    ) f
+  ), taken as (
+    update stock_codes c set state = 'RESERVED', key = w.key, reserved_at = now()
+    from wanted w join free f on f.product_code = w.product_code and f.n = w.n
+    where c.supplier = $1 and c.code_id = f.code_id
+    returning c.key, c.product_code, c.iccid, c.secrets, c.imsi, c.msisdn, c.apn, c.expires_at
+  )
+  select * from held union all select *, true from taken`
+
+/** A code that nobody saw goes back into stock; one that was shown may be installed, and nobody can tell. */
+async function putBack(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
+  if (esim.shown) return { kind: 'refused', words: 'a code from stock that was shown cannot be taken back' }
+  return db.tx(async (tx) => {
+    const [row] = await tx.query<{ product_code: string }>({
+      text: `update stock_codes set state = 'FREE', key = null, reserved_at = null
+             where supplier = $1 and key = $2 and iccid = $3 returning product_code`,
+      values: [name, esim.key, esim.iccid],
+    })
+    if (row === undefined) return { kind: 'refused', words: 'the code is not reserved for this item' }
+    raiseLevel(tx, name, row.product_code, 1)
+    return { kind: 'cancelled' }
+  })
+}

@@ -1,0 +1,157 @@
+import { Readable } from 'node:stream'
+import { makeIccid } from '@dealer-esim/contract'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CsvRefused } from '../src/suppliers/stock/csv.ts'
+import { importStock } from '../src/suppliers/stock/import.ts'
+import { expireCodes, setLowStock } from '../src/suppliers/stock/levels.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { addSupplier, openShop, type Shop } from './harness/shop.ts'
+
+let database: TestDatabase
+let shop: Shop
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addSupplier(shop, 'shelf', 'stock')
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+let serial = 0
+function rows(count: number, more = ''): string {
+  return Array.from({ length: count }, () => {
+    serial += 1
+    return `${makeIccid('8985', serial)},LPA:1$smdp.example.com$CODE-${serial}${more}`
+  }).join('\n')
+}
+
+function load(productCode: string, text: string) {
+  const file = Readable.from([text])
+  return importStock(shop, { supplier: 'shelf', productCode, file, actor: 'cli:test' })
+}
+
+async function level(productCode: string): Promise<number | undefined> {
+  const [row] = await shop.db.query<{ available: bigint }>({
+    text: `select available from stock_levels where supplier = 'shelf' and product_code = $1`,
+    values: [productCode],
+  })
+  return row && Number(row.available)
+}
+
+function order(productCode: string, keys: string[]) {
+  const tenantId = shop.ids.uuid()
+  return shop.suppliers
+    .get('shelf')!
+    .supplier.order(keys.map((key, index) => ({ tenantId, orderId: tenantId, itemNo: index + 1, key, productCode })))
+}
+
+async function refused(importing: Promise<number>): Promise<string[]> {
+  const error = await importing.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof CsvRefused)) throw error ?? new Error('it was not refused')
+  return error.faults.map((fault) => `${fault.line}: ${fault.reason}`)
+}
+
+describe('an import of codes', () => {
+  it('counts them, and keeps none of it in the clear', async () => {
+    expect(await load('A', `iccid,ac\n${rows(3)}`)).toBe(3)
+    expect(await level('A')).toBe(3)
+    const kept = await shop.db.query({ text: `select c::text as row from stock_codes c where product_code = 'A'` })
+    expect(JSON.stringify(kept)).not.toContain('CODE-')
+  })
+
+  it('takes either header, and every column', async () => {
+    const text = `iccid,smdpAddress,matchingId,confirmationCode,pin,puk,imsi,msisdn,apn,expiresAt
+${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101234567890,+8190,internet,2099-01-01`
+    expect(await load('B', text)).toBe(1)
+    const [outcome] = await order('B', ['B-1'])
+    expect(outcome).toMatchObject({
+      kind: 'delivered',
+      esim: {
+        smdpAddress: 'smdp.example.com',
+        matchingId: 'WHOLE',
+        confirmationCode: '4711',
+        pin: '1234',
+        apn: 'internet',
+      },
+    })
+  })
+
+  it('is refused whole, each fault with its line', async () => {
+    const before = await level('C')
+    const text = `iccid,ac\n${rows(1)}\n123,LPA:1$a.example$X\n${rows(1)}\n${makeIccid('8985', 999_999)},nonsense\n`
+    expect(await refused(load('C', text))).toEqual([
+      '3: iccid must have 18 to 20 digits',
+      expect.stringMatching(/^5: ac: /),
+    ])
+    expect(await level('C')).toBe(before)
+    expect(await refused(load('C', 'ac,iccid,colour\n'))).toEqual([expect.stringContaining('1: unknown column colour')])
+    expect(await refused(load('C', ''))).toEqual(['1: the file is empty'])
+    expect(await refused(load('C', 'iccid,ac\n'))).toEqual(['2: the file has no codes'])
+  })
+
+  it('refuses duplicates of the file and of what is in stock', async () => {
+    const text = rows(2)
+    await load('D', `iccid,ac\n${text}`)
+    expect(await refused(load('D', `iccid,ac\n${rows(1)}\n${text}`))).toHaveLength(2)
+    const again = rows(1)
+    expect(await refused(load('D', `iccid,ac\n${again}\n${rows(2_000)}\n${again}`))).toEqual([
+      expect.stringMatching(/^2003: /),
+    ])
+    expect(await level('D')).toBe(2)
+  })
+})
+
+describe('a reservation', () => {
+  it('takes the code that expires first, never an expired one, and the same one for the same key', async () => {
+    const iccids = [makeIccid('8985', ++serial), makeIccid('8985', ++serial), makeIccid('8985', ++serial)]
+    const expiries = ['2098-01-01', '2020-01-01', '2097-01-01']
+    await load(
+      'E',
+      `iccid,ac,expiresAt\n${iccids.map((iccid, i) => `${iccid},LPA:1$a.example$E${i},${expiries[i]}`).join('\n')}`,
+    )
+    const first = await order('E', ['E-1'])
+    expect(first).toMatchObject([{ kind: 'delivered', esim: { iccid: iccids[2] } }])
+    expect(await order('E', ['E-1', 'E-2', 'E-3'])).toMatchObject([
+      { esim: { iccid: iccids[2] } },
+      { esim: { iccid: iccids[0] } },
+      { kind: 'refused', words: 'out of stock' },
+    ])
+    expect(await level('E')).toBe(1)
+    await expireCodes(shop.db, shop.ids)
+    expect(await level('E')).toBe(0)
+  })
+
+  it('tells once when a product runs low, and again after it was filled', async () => {
+    await load('F', `iccid,ac\n${rows(5)}`)
+    await setLowStock(shop.db, 'shelf', 'F', 4)
+    const notices = async () =>
+      (await shop.db.query({ text: `select from notices where kind = 'LOW_STOCK' and data ->> 'productCode' = 'F'` }))
+        .length
+    await order('F', ['F-1'])
+    expect(await notices()).toBe(0)
+    await order('F', ['F-2'])
+    await order('F', ['F-3'])
+    expect(await notices()).toBe(1)
+    await load('F', `iccid,ac\n${rows(5)}`)
+    await order('F', ['F-4', 'F-5', 'F-6', 'F-7', 'F-8'])
+    expect(await notices()).toBe(2)
+  })
+
+  it('goes back into stock when nobody saw it, and not when somebody did', async () => {
+    await load('G', `iccid,ac\n${rows(1)}`)
+    const [outcome] = await order('G', ['G-1'])
+    if (outcome?.kind !== 'delivered') throw new Error('not delivered')
+    const { iccid, matchingId } = outcome.esim
+    const esim = { tenantId: '', orderId: '', itemNo: 1, key: 'G-1', productCode: 'G', iccid, matchingId }
+    const { supplier } = shop.suppliers.get('shelf')!
+    expect(await supplier.cancel({ ...esim, shown: true })).toMatchObject({ kind: 'refused' })
+    expect(await supplier.cancel({ ...esim, shown: false })).toEqual({ kind: 'cancelled' })
+    expect(await level('G')).toBe(1)
+  })
+})

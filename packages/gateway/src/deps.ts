@@ -73,7 +73,6 @@ export async function openDeps(config: Config, log: Log, databaseUrl: string): P
   const outbound = createOutbound({ clock })
   const catalogue = loadedCatalogue({ db, linkKey: deployment.linkKey, databaseClock: dbClock })
   const admission = openAdmission({ ...hot, config, clock, databaseClock: dbClock, db, cipher, wake, log })
-  const outbound = createOutbound()
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, log, wake, outbound })
   const stock = await openStockLevels({ db, log })
   const desk = orderDesk({

@@ -28,6 +28,15 @@ export const FORMS = {
     pattern: '^([A-Z]{2}|!RG|!GL)$',
     advice: 'Use a country code of ISO 3166-1 alpha-2 in capitals, such as JP, or !RG or !GL.',
   },
+  currencyCode: {
+    pattern: '^[A-Z]{3}$',
+    advice: 'Use a currency code of ISO 4217 in capitals, such as USD.',
+  },
+  /** What operators call packages, plans and groups: easy to type and to say, and no trouble in a URL. */
+  code: {
+    pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]*$',
+    advice: 'Use letters A-Z and a-z, digits and the signs _ . : - and begin with a letter or digit.',
+  },
   iccid: {
     pattern: '^[0-9]*[Ff]{0,2}$',
     advice: 'Use the digits of the ICCID, with or without the F padding.',

@@ -26,9 +26,8 @@ const text = () => Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, patte
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const money = () => Type.Integer({ minimum: 0, maximum: MONEY_MAX })
 const days = (minimum: number) => Type.Integer({ minimum, maximum: DAYS_MAX })
-export const PACKAGE_CODE_PATTERN = '^[A-Za-z0-9][A-Za-z0-9_.:-]*$'
-const packageCode = () => Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: PACKAGE_CODE_PATTERN })
-const currencyCode = () => Type.String({ pattern: '^[A-Z]{3}$' })
+const packageCode = () => Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: FORMS.code.pattern })
+const currencyCode = () => Type.String({ pattern: FORMS.currencyCode.pattern })
 
 const supplierDocument = Type.Object(
   {

@@ -1,4 +1,4 @@
-import { type Fault, faultsOf, MONEY_MAX } from '@dealer-esim/contract'
+import { type Fault, FORMS, faultsOf, MONEY_MAX } from '@dealer-esim/contract'
 import Type from 'typebox'
 import {
   isPackageDocument,
@@ -29,7 +29,7 @@ export function mergePackage(existing: PackageDocument | undefined, input: Packa
   const faults = [
     ...(isPackageDocument.Check(draft) ? crossFaults(draft) : faultsOf(packageDocumentSchema, draft)),
     ...priceFaults,
-  ]
+  ].filter(({ field }) => field !== 'slug' || draft.slug !== undefined) // made from the code, which is missing
   return faults.length > 0 ? { faults } : { document: draft as PackageDocument }
 }
 
@@ -93,7 +93,7 @@ function locationsOf(existing: PackageDocument | undefined, members: PackageInpu
 
 const priceEntry = Type.Object(
   {
-    currencyCode: Type.String({ pattern: '^[A-Z]{3}$' }),
+    currencyCode: Type.String({ pattern: FORMS.currencyCode.pattern }),
     price: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: MONEY_MAX }), Type.Null()])),
     retailPrice: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: MONEY_MAX }), Type.Null()])),
   },
@@ -132,7 +132,9 @@ function mergePrices(existing: readonly PriceDocument[], entries: PriceEntry[], 
     seen.add(currencyCode)
     const before = prices.get(currencyCode)
     const amount = price === undefined ? before?.price : price
-    if (amount === null) prices.delete(currencyCode)
+    if (amount === null && retailPrice != null) {
+      faults.push({ code: '000108', field: `${at}retailPrice`, reason: 'It needs a price: give one, or neither.' })
+    } else if (amount === null) prices.delete(currencyCode)
     else if (amount === undefined) {
       faults.push({ code: '000105', field: `${at}price`, reason: 'It is required: add it.' })
     } else {
@@ -160,7 +162,8 @@ function crossFaults(document: PackageDocument): Fault[] {
     if (!isPlace(code)) fault(`locationCodes[${i}]`, `${code} is no country of ISO 3166-1 alpha-2${hint(code)}.`)
   })
   document.locationNetworkList.forEach(({ locationCode: code }, i) => {
-    if (!isPlace(code)) fault(`locationNetworkList[${i}].locationCode`, `${code} is no country${hint(code)}.`)
+    if (!isPlace(code) && !seen.has(code))
+      fault(`locationNetworkList[${i}].locationCode`, `${code} is no country${hint(code)}.`)
   })
   document.suppliers.forEach(({ costPrice, costCurrency }, i) => {
     if (costPrice !== null && costCurrency === null) fault(`suppliers[${i}].costCurrency`, 'A cost needs its currency.')

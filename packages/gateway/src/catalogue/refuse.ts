@@ -1,3 +1,4 @@
+import { FORMS, NAME_LENGTH_MAX } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
 import type { Tx } from '../lib/db.ts'
 
@@ -6,15 +7,15 @@ export function refused(field: string, reason: string): ApiError {
   return new ApiError('000108', { message: reason, details: [{ field, reason }] })
 }
 
-/** Plans and groups are named like packages: what is typed on a command line and read over a telephone. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/
-
 export function checkName(field: string, name: string): void {
-  if (!NAME.test(name)) throw refused(field, `Use 1 to 64 letters, digits and the signs _ . : - for a name.`)
+  const { pattern, advice } = FORMS.code
+  if (name.length > NAME_LENGTH_MAX) throw refused(field, `Use at most ${NAME_LENGTH_MAX} characters.`)
+  if (!new RegExp(pattern, 'u').test(name)) throw refused(field, advice)
 }
 
 export function checkCurrency(currencyCode: string): void {
-  if (!/^[A-Z]{3}$/.test(currencyCode)) throw refused('currencyCode', 'Use a currency of ISO 4217, such as USD.')
+  const { pattern, advice } = FORMS.currencyCode
+  if (!new RegExp(pattern, 'u').test(currencyCode)) throw refused('currencyCode', advice)
 }
 
 const THINGS = {

@@ -21,36 +21,50 @@ export async function bumpCatalogue(tx: Tx): Promise<CatalogueVersion> {
   return row!
 }
 
-/** Keeps other changes out until the transaction ends. @returns the version that the change starts from */
-export async function lockCatalogue(tx: Tx): Promise<bigint> {
-  const [row] = await tx.query<{ version: bigint }>({ text: 'select version from catalogue_version for update' })
-  return row!.version
-}
-
 /**
  * A change may stamp its rows at most this long before it commits: the change feed's `asOf` lags so much behind the
  * clock while nothing changes, so that no stamp ever lies before an `asOf` that was given out.
  */
-export const LATE_COMMIT_MS = 60_000
+export const LATE_COMMIT_MS = 120_000
 
-/**
- * Runs one change of the catalogue in one transaction, alone. `work` compares under the lock and calls `stamp` for the
- * time that it writes; if it does not, nothing was to be done and there is no new version.
- */
+/** A change under way: alone in the catalogue, and stamped once it knows that there is something to write. */
+export interface Stamping {
+  /** The version that it starts from. */
+  readonly startedFrom: bigint
+  /** Makes the new version, at the first call. @returns the time that every row written carries */
+  stamp(): Promise<Date>
+  /** @throws Error when the change has taken so long that pollers might miss it */
+  checkTime(): void
+}
+
+/** Keeps other changes out until the transaction ends. */
+export async function stampOnce(tx: Tx): Promise<Stamping> {
+  const [row] = await tx.query<{ version: bigint }>({ text: 'select version from catalogue_version for update' })
+  let stamped: { changedAt: Date; monotonic_ms: number } | undefined
+  return {
+    startedFrom: row!.version,
+    async stamp() {
+      stamped ??= { monotonic_ms: performance.now(), changedAt: (await bumpCatalogue(tx)).changedAt }
+      return stamped.changedAt
+    },
+    checkTime() {
+      // The rest is left for the commit itself.
+      if (stamped && performance.now() - stamped.monotonic_ms > LATE_COMMIT_MS * 0.75) {
+        throw new Error('The change took too long and was undone. Try again, or change less at a time.')
+      }
+    },
+  }
+}
+
+/** Runs one change of the catalogue in one transaction, alone. Without a call of `stamp` there is no new version. */
 export async function changeCatalogue<Result>(
   db: Db,
   work: (tx: Tx, stamp: () => Promise<Date>) => Promise<Result>,
 ): Promise<Result> {
   return db.tx(async (tx) => {
-    await lockCatalogue(tx)
-    let stamped: { changedAt: Date; monotonic_ms: number } | undefined
-    const result = await work(tx, async () => {
-      stamped ??= { monotonic_ms: performance.now(), changedAt: (await bumpCatalogue(tx)).changedAt }
-      return stamped.changedAt
-    })
-    if (stamped && performance.now() - stamped.monotonic_ms > LATE_COMMIT_MS / 2) {
-      throw new Error('The change took too long and was undone. Try again, or change less at a time.')
-    }
+    const stamping = await stampOnce(tx)
+    const result = await work(tx, stamping.stamp)
+    stamping.checkTime()
     return result
   })
 }

@@ -1,0 +1,145 @@
+import type { Fault } from '@dealer-esim/contract'
+import type { Tx } from '../../lib/db.ts'
+import { differences, differingMembers, type PackageChange } from '../difference.ts'
+import type { PackageDocument } from '../document.ts'
+import { mergePackage } from '../merge.ts'
+import { slugOwners } from '../put.ts'
+import { readDocuments } from '../read.ts'
+import type { ImportRow } from './rows.ts'
+
+/** What is wrong in a row, and what to do about it. */
+export interface ImportError {
+  /** 0: the file as a whole. */
+  readonly row: number
+  /** '': the row as a whole. */
+  readonly column: string
+  readonly packageCode: string | null
+  readonly reason: string
+}
+
+/** What an import does to one package. */
+export interface ImportChange {
+  readonly packageCode: string
+  readonly change: 'ADDED' | 'CHANGED'
+  readonly before?: Partial<PackageDocument>
+  readonly after: Partial<PackageDocument>
+}
+
+/** What is known of a file while it is checked. */
+export interface Findings {
+  rows: number
+  added: number
+  changed: number
+  unchanged: number
+  /** Rows with errors; of the errors themselves the first ones. */
+  errorRows: number
+  readonly errors: ImportError[]
+  /** The first ones. */
+  readonly changes: ImportChange[]
+  /** Every supplier that the packages name. */
+  readonly suppliers: Set<string>
+  readonly rowOfCode: Map<string, number>
+  readonly rowOfSlug: Map<string, number>
+}
+
+const ERRORS_SHOWN = 1_000
+const CHANGES_SHOWN = 1_000
+
+export function noFindings(): Findings {
+  return {
+    ...{ rows: 0, added: 0, changed: 0, unchanged: 0, errorRows: 0, errors: [], changes: [] },
+    ...{ suppliers: new Set(), rowOfCode: new Map(), rowOfSlug: new Map() },
+  }
+}
+
+/** Judges rows against the catalogue and the rows before them. @returns the packages that would be written */
+export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Findings): Promise<PackageDocument[]> {
+  const existing = await readDocuments(
+    tx,
+    rows.map(codeOf).filter((code) => code !== null),
+  )
+  const judged = rows.map((row) => judge(row, existing, findings))
+  const owners = await slugOwners(
+    tx,
+    judged.flatMap(({ change }) => (change ? [change] : [])),
+  )
+  const differing: PackageDocument[] = []
+  for (const { row, change, faults } of judged) {
+    findings.rows++
+    const owner = change && owners.get(change.after.slug)
+    if (owner !== undefined && owner !== change?.after.packageCode) {
+      faults.push(fault('slug', `${change?.after.slug} is the slug of ${owner}: choose another.`))
+    }
+    if (faults.length > 0 || !change) reject(findings, row, faults)
+    else if (count(findings, change)) differing.push(change.after)
+  }
+  return differing
+}
+
+/** Records an error that belongs to no package. */
+export function unreadable(findings: Findings, row: number, reason: string): void {
+  findings.errorRows++
+  findings.errors.push({ row, column: '', packageCode: null, reason })
+}
+
+interface Judged {
+  readonly row: ImportRow
+  readonly change: PackageChange | undefined
+  /** In terms of columns. */
+  readonly faults: Fault[]
+}
+
+function judge(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>, findings: Findings): Judged {
+  const faults = [...row.faults]
+  const before = existing.get(codeOf(row) ?? '')
+  const merged = faults.some(({ field }) => field === '') ? { faults: [] } : mergePackage(before, row.input)
+  if ('faults' in merged) {
+    // A cell that cannot be read is missing as well: once is enough.
+    const known = new Set(faults.map(({ field }) => field))
+    const others = merged.faults.map((one) => ({ ...one, field: row.columnOf(one.field) }))
+    return { row, change: undefined, faults: [...faults, ...others.filter(({ field }) => !known.has(field))] }
+  }
+  const after = merged.document
+  const takenCode = takenBefore(findings.rowOfCode, after.packageCode, row.row)
+  if (takenCode) faults.push(fault('packageCode', `${after.packageCode} stands in row ${takenCode} already.`))
+  const takenSlug = takenBefore(findings.rowOfSlug, after.slug, row.row)
+  if (takenSlug && !takenCode) faults.push(fault('slug', `${after.slug} is the slug in row ${takenSlug} already.`))
+  for (const { supplier } of after.suppliers) findings.suppliers.add(supplier)
+  return { row, change: { before, after }, faults }
+}
+
+function takenBefore(rowOf: Map<string, number>, key: string, row: number): number | undefined {
+  const taken = rowOf.get(key)
+  if (taken === undefined) rowOf.set(key, row)
+  return taken
+}
+
+function codeOf({ input }: ImportRow): string | null {
+  return typeof input.packageCode === 'string' ? input.packageCode : null
+}
+
+function reject(findings: Findings, row: ImportRow, faults: readonly Fault[]): void {
+  findings.errorRows++
+  for (const { field, reason } of faults.slice(0, ERRORS_SHOWN - findings.errors.length)) {
+    findings.errors.push({ row: row.row, column: field, packageCode: codeOf(row)?.slice(0, 64) ?? null, reason })
+  }
+}
+
+/** @returns whether the package differs */
+function count(findings: Findings, change: PackageChange): boolean {
+  if (differingMembers(change).length === 0) {
+    findings.unchanged++
+    return false
+  }
+  if (change.before) findings.changed++
+  else findings.added++
+  if (findings.changes.length < CHANGES_SHOWN) {
+    const kind = change.before ? 'CHANGED' : 'ADDED'
+    findings.changes.push({ packageCode: change.after.packageCode, change: kind, ...differences(change) })
+  }
+  return true
+}
+
+function fault(field: string, reason: string): Fault {
+  return { code: '000108', field, reason }
+}

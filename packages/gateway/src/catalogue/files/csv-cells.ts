@@ -1,0 +1,77 @@
+import { formatMoney, parseMoney } from '@dealer-esim/contract'
+
+/**
+ * Spreadsheets run a cell that begins like a formula. Such text is written with an apostrophe before it, which is taken
+ * away again when it is read; text that looks as if we had done so gets one too, so that every text comes back.
+ */
+const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
+const ESCAPED = /^'['=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
+
+export function escapeFormula(text: string): string {
+  return FORMULA.test(text) || ESCAPED.test(text) ? `'${text}` : text
+}
+
+export function unescapeFormula(cell: string): string {
+  return ESCAPED.test(cell) ? cell.slice(1) : cell
+}
+
+/** How a kind of value stands in a cell. An empty cell is null and comes to neither function. */
+export interface CellKind {
+  write(value: unknown): string
+  /** @throws Error whose message says what to do */
+  read(cell: string): unknown
+}
+
+export const text: CellKind = { write: (value) => escapeFormula(String(value)), read: unescapeFormula }
+
+/** Codes and enumerations: never a formula, blanks around them are a slip. */
+export const word: CellKind = { write: String, read: (cell) => cell.trim() }
+
+export const integer: CellKind = {
+  write: String,
+  read(cell) {
+    if (!/^\d{1,16}$/.test(cell.trim())) throw new Error(`"${cell.slice(0, 40)}" is no whole number.`)
+    return Number(cell)
+  },
+}
+
+export const boolean: CellKind = {
+  write: String,
+  read(cell) {
+    const value = BOOLEANS[cell.trim().toLowerCase()]
+    if (value === undefined) throw new Error(`"${cell.slice(0, 40)}" is neither true nor false.`)
+    return value
+  },
+}
+
+/** As people write them, and spreadsheets turn them. */
+const BOOLEANS: Readonly<Record<string, boolean>> = {
+  true: true,
+  false: false,
+  yes: true,
+  no: false,
+  1: true,
+  0: false,
+}
+
+/** Decimal units, such as 4.50: a CSV is read by people. */
+export const money: CellKind = {
+  write: (value) => formatMoney(value as number),
+  read: (cell) => Number(parseMoney(cell.trim())),
+}
+
+export const words: CellKind = {
+  write: (value) => (value as string[]).join(' '),
+  read: (cell) => cell.split(/[\s,;|]+/).filter(Boolean),
+}
+
+export const json: CellKind = {
+  write: (value) => JSON.stringify(value),
+  read(cell) {
+    try {
+      return JSON.parse(cell)
+    } catch {
+      throw new Error('It is no JSON: copy the cell of another package and change that.')
+    }
+  },
+}

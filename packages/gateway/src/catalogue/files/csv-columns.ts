@@ -1,0 +1,127 @@
+import type { Fault } from '@dealer-esim/contract'
+import { type PackageDocument, SUPPLIERS_MAX } from '../document.ts'
+import type { PackageInput } from '../merge.ts'
+import { boolean, type CellKind, integer, json, money, text, word, words } from './csv-cells.ts'
+
+type PlainMember = Exclude<keyof PackageDocument, 'prices' | 'suppliers'>
+
+/** Members with a column of their own name, in the order in which they are written. */
+const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
+  packageCode: word,
+  slug: text,
+  name: text,
+  description: text,
+  status: word,
+  dataType: word,
+  volume: integer,
+  duration: integer,
+  durationUnit: word,
+  unusedValidTime: integer,
+  activationPolicy: word,
+  ekycRequired: boolean,
+  locationCodes: words,
+  locationNetworkList: json,
+  speed: text,
+  fupPolicy: text,
+  smsStatus: integer,
+  allowLoss: boolean,
+}
+
+/** With a column per currency, such as price:USD. */
+const PRICED = { price: money, retailPrice: money } as const
+
+/** With a column per place in the order of suppliers, such as supplier1. */
+const SUPPLIED = { supplier: text, productCode: text, costPrice: money, costCurrency: word } as const
+
+interface Column {
+  readonly header: string
+  readonly kind: CellKind
+  /** The member that it holds; of prices and suppliers, which one. */
+  readonly member: string
+  readonly currencyCode?: string
+  readonly position?: number
+}
+
+/** The columns of an export: as many currencies and suppliers as the catalogue has. */
+export function columnsFor(currencyCodes: readonly string[], suppliers: number): string[] {
+  const prices = currencyCodes.flatMap((currency) => Object.keys(PRICED).map((member) => `${member}:${currency}`))
+  const places = Array.from({ length: suppliers }, (_, i) => Object.keys(SUPPLIED).map((member) => `${member}${i + 1}`))
+  return [...Object.keys(PLAIN), ...prices, ...places.flat()]
+}
+
+/** What a header means, or undefined. */
+export function columnOf(header: string): Column | undefined {
+  if (Object.hasOwn(PLAIN, header)) return { header, member: header, kind: PLAIN[header as PlainMember] }
+  const priced = /^(price|retailPrice):([A-Z]{3})$/.exec(header)
+  if (priced) return { header, member: priced[1]!, kind: money, currencyCode: priced[2]! }
+  const supplied = /^(supplier|productCode|costPrice|costCurrency)([1-9]\d?)$/.exec(header)
+  if (!supplied || Number(supplied[2]) > SUPPLIERS_MAX) return undefined
+  const member = supplied[1] as keyof typeof SUPPLIED
+  return { header, member, kind: SUPPLIED[member], position: Number(supplied[2]) }
+}
+
+export function writeRow(document: PackageDocument, headers: readonly string[]): string[] {
+  const prices = new Map(document.prices.map((price) => [price.currencyCode, price as Record<string, unknown>]))
+  return headers.map((header) => {
+    const { member, kind, currencyCode, position } = columnOf(header)!
+    const holder = (
+      currencyCode !== undefined
+        ? prices.get(currencyCode)
+        : position !== undefined
+          ? document.suppliers[position - 1]
+          : document
+    ) as Record<string, unknown> | undefined
+    const value = holder?.[member]
+    return value === undefined || value === null ? '' : kind.write(value)
+  })
+}
+
+/** A row as a package, the cells that could not be read, and the way back from members to columns. */
+export function readRow(cells: readonly string[], columns: readonly Column[]) {
+  const input: Record<string, unknown> = {}
+  const faults: Fault[] = []
+  const prices = new Map<string, Record<string, unknown>>()
+  const suppliers = new Map<number, Record<string, unknown>>()
+  columns.forEach((column, i) => {
+    const value = readCell(cells[i] ?? '', column, faults)
+    if (column.currencyCode !== undefined) {
+      entryOf(prices, column.currencyCode, { currencyCode: column.currencyCode })[column.member] = value
+    } else if (column.position !== undefined) {
+      entryOf(suppliers, column.position, {})[column.member] = value
+    } else input[column.member] = value
+  })
+  if (prices.size > 0) input.prices = [...prices.values()]
+  // A place where nothing stands is no supplier.
+  const places = [...suppliers].sort(([a], [b]) => a - b)
+  const named = places.filter(([, supplier]) => Object.values(supplier).some((value) => value !== null))
+  if (places.length > 0) input.suppliers = named.map(([, supplier]) => supplier)
+  const positions = named.map(([position]) => position)
+  return { input: input as PackageInput, faults, columnOf: columnFinder([...prices.keys()], positions) }
+}
+
+function readCell(cell: string, { header, kind }: Column, faults: Fault[]): unknown {
+  if (cell === '') return null
+  try {
+    return kind.read(cell)
+  } catch (error) {
+    faults.push({ code: '000108', field: header, reason: (error as Error).message })
+    return undefined
+  }
+}
+
+function entryOf<Key>(entries: Map<Key, Record<string, unknown>>, key: Key, fresh: Record<string, unknown>) {
+  const entry = entries.get(key) ?? fresh
+  entries.set(key, entry)
+  return entry
+}
+
+/** prices[1].price → price:USD, suppliers[0].productCode → productCode1, locationCodes[3] → locationCodes. */
+function columnFinder(currencyCodes: readonly string[], positions: readonly number[]) {
+  return (field: string): string => {
+    const [, list, index, member = ''] = /^(prices|suppliers)\[(\d+)\]\.?(\w*)/.exec(field) ?? []
+    if (list === 'prices') return `${member || 'price'}:${currencyCodes[Number(index)] ?? ''}`
+    if (list === 'suppliers') return `${member || 'supplier'}${positions[Number(index)] ?? ''}`
+    if (field === 'suppliers') return 'supplier1'
+    return field.replace(/[[.].*$/, '')
+  }
+}

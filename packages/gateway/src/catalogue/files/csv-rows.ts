@@ -1,0 +1,53 @@
+import { Readable } from 'node:stream'
+import { parse } from 'csv-parse'
+import { columnOf, readRow } from './csv-columns.ts'
+import { type ImportRow, type Source, UnreadableFile } from './rows.ts'
+
+/** A cell with the networks of the world has some 20 kB. */
+const RECORD_LENGTH_MAX = 1_048_576
+
+/** The packages of a CSV with a header line, one at a time. */
+export async function* csvRows(source: Source): AsyncGenerator<ImportRow> {
+  const records = Readable.from(source, { objectMode: false }).pipe(
+    parse({ bom: true, relax_column_count: true, max_record_size: RECORD_LENGTH_MAX }),
+  )
+  let columns: ReturnType<typeof headerOf> | undefined
+  let row = 0
+  try {
+    for await (const cells of records as AsyncIterable<string[]>) {
+      row++
+      if (cells.length === 1 && cells[0] === '') continue
+      if (!columns) columns = headerOf(cells)
+      else yield rowOf(row, cells, columns)
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_')) {
+      // What was read before the fault but not handed out yet is lost: the error counts better than we do.
+      const read = 'records' in error ? Number(error.records) : row
+      throw new UnreadableFile(read + 1, `It is no CSV from here on: ${error.message}.`)
+    }
+    throw error
+  }
+  if (!columns) throw new UnreadableFile(0, 'The file is empty: it must begin with a line of column names.')
+}
+
+function headerOf(cells: string[]) {
+  const columns = cells.map((cell) => {
+    const column = columnOf(cell.trim())
+    if (!column)
+      throw new UnreadableFile(1, `There is no column "${cell.slice(0, 64)}": correct its name or remove it.`)
+    return column
+  })
+  const twice = columns.find((column, i) => columns.findIndex(({ header }) => header === column.header) < i)
+  if (twice) throw new UnreadableFile(1, `The column ${twice.header} is there twice: remove one.`)
+  if (!columns.some(({ header }) => header === 'packageCode')) {
+    throw new UnreadableFile(1, 'The column packageCode is missing: it says which package a row is.')
+  }
+  return columns
+}
+
+function rowOf(row: number, cells: string[], columns: ReturnType<typeof headerOf>): ImportRow {
+  if (cells.length === columns.length) return { row, ...readRow(cells, columns) }
+  const reason = `It has ${cells.length} cells, the header line ${columns.length}: look for a missing quote or comma.`
+  return { row, input: {}, faults: [{ code: '000108', field: '', reason }], columnOf: (field) => field }
+}

@@ -1,0 +1,73 @@
+import { stringify } from 'csv-stringify/sync'
+import type { Db, Tx } from '../../lib/db.ts'
+import type { PackageDocument } from '../document.ts'
+import { documentBatches, type PackageFilter } from '../read.ts'
+import { columnsFor, writeRow } from './csv-columns.ts'
+
+export type FileFormat = 'csv' | 'json'
+
+/**
+ * Writes the packages that the filter means, as one version of the catalogue has them, a batch at a time. What is
+ * written can be imported again and changes nothing then. @returns how many there were
+ */
+export async function exportPackages(
+  db: Db,
+  format: FileFormat,
+  filter: PackageFilter,
+  write: (text: string) => Promise<void>,
+): Promise<number> {
+  return db.tx(async (tx) => {
+    tx.send({ text: 'set transaction isolation level repeatable read, read only' })
+    const form = format === 'csv' ? await csv(tx) : json()
+    let count = 0
+    await write(form.head)
+    for await (const documents of documentBatches(tx, filter)) {
+      await write(form.rows(documents, count === 0))
+      count += documents.length
+    }
+    await write(form.tail(count))
+    return count
+  })
+}
+
+interface Form {
+  readonly head: string
+  rows(documents: PackageDocument[], first: boolean): string
+  tail(count: number): string
+}
+
+/** Begins with a byte-order mark: without it, a spreadsheet takes UTF-8 for something else. */
+async function csv(tx: Tx): Promise<Form> {
+  const [has] = await tx.query<{ currencies: string[]; suppliers: number }>({
+    text: `select array(select distinct currency_code from list_prices where not removed order by 1) as currencies,
+                  (select coalesce(max(position) + 1, 1)::int from package_suppliers) as suppliers`,
+  })
+  const headers = columnsFor(has!.currencies, has!.suppliers)
+  return {
+    head: `\uFEFF${stringify([headers])}`,
+    rows: (documents) => stringify(documents.map((document) => writeRow(document, headers))),
+    tail: () => '',
+  }
+}
+
+/** One package a line, so that versions can be compared. */
+function json(): Form {
+  return {
+    head: '[',
+    rows: (documents, first) =>
+      documents.map((document, i) => `${first && i === 0 ? '' : ','}\n${JSON.stringify(asWritten(document))}`).join(''),
+    tail: (count) => (count === 0 ? ']\n' : '\n]\n'),
+  }
+}
+
+/** In the contract's members: one currency as price, retailPrice and currencyCode, any others as prices. */
+export function asWritten({ prices: [first, ...others], suppliers, ...plain }: PackageDocument) {
+  const { packageCode, slug, name, description, ...rest } = plain
+  return {
+    ...{ packageCode, slug, name, description },
+    ...(first ? { price: first.price, retailPrice: first.retailPrice, currencyCode: first.currencyCode } : {}),
+    ...(others.length > 0 ? { prices: others } : {}),
+    ...rest,
+    suppliers,
+  }
+}

@@ -1,0 +1,140 @@
+import { audit } from '../../audit/audit.ts'
+import type { Tx } from '../../lib/db.ts'
+import type { PackageDocument } from '../document.ts'
+import { applyChanges, type Change } from '../put.ts'
+import { readDocuments } from '../read.ts'
+import { refused } from '../refuse.ts'
+import { stampOnce } from '../version.ts'
+import { checkRows, type Findings, type ImportChange, type ImportError, noFindings, unreadable } from './check.ts'
+import { csvRows } from './csv-rows.ts'
+import type { FileFormat } from './export.ts'
+import { jsonRows } from './json-rows.ts'
+import { type ImportRow, type Source, UnreadableFile } from './rows.ts'
+
+export interface ImportOptions {
+  readonly format: FileFormat
+  readonly source: Source
+  /** Checks everything and changes nothing. */
+  readonly dryRun: boolean
+  /** Called every few hundred rows. */
+  readonly onProgress?: (progress: ImportProgress) => void
+}
+
+export interface ImportProgress {
+  readonly step: 'CHECKING' | 'WRITING'
+  /** Done so far in this step. */
+  readonly rows: number
+}
+
+export interface ImportReport {
+  /** false: nothing was changed, because of errors or because it was a dry run. */
+  readonly imported: boolean
+  readonly rows: number
+  readonly added: number
+  readonly changed: number
+  readonly unchanged: number
+  readonly errorRows: number
+  /** The first thousand. */
+  readonly errors: readonly ImportError[]
+  /** The first thousand. */
+  readonly changes: readonly ImportChange[]
+  /** Every supplier that the packages name. */
+  readonly suppliers: readonly string[]
+}
+
+/** Rows read, judged and written together. */
+const BATCH_ROWS = 250
+
+/**
+ * Adds and changes the packages of a file (merge.ts says what a row means), all or nothing, in memory that does not
+ * grow with the file. Rows are judged without keeping other changes out and wait in a temporary table; only the
+ * writing takes the catalogue's lock, and only if no other change came in between.
+ */
+export async function importPackages(change: Change, options: ImportOptions): Promise<ImportReport> {
+  return change.db.tx(async (tx) => {
+    const version = await currentVersion(tx)
+    tx.send({ text: 'create temporary table staged (place integer primary key, document json) on commit drop' })
+    const findings = noFindings()
+    await stage(tx, options, findings)
+    const imported = !options.dryRun && findings.errorRows === 0
+    if (imported) await write(tx, change, options, findings, version)
+    const { rowOfCode: _, rowOfSlug: __, suppliers, ...report } = findings
+    return { imported, ...report, suppliers: [...suppliers].sort() }
+  })
+}
+
+async function currentVersion(tx: Tx): Promise<bigint> {
+  const [row] = await tx.query<{ version: bigint }>({ text: 'select version from catalogue_version' })
+  return row!.version
+}
+
+async function stage(tx: Tx, options: ImportOptions, findings: Findings): Promise<void> {
+  const rows = options.format === 'csv' ? csvRows(options.source) : jsonRows(options.source)
+  try {
+    for await (const batch of inBatches(rows)) {
+      const documents = await checkRows(tx, batch, findings)
+      // After an error nothing will be written; the rest is still read for more of them.
+      if (findings.errorRows === 0 && !options.dryRun && documents.length > 0) await stageBatch(tx, documents, findings)
+      options.onProgress?.({ step: 'CHECKING', rows: findings.rows })
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    unreadable(findings, error.row, error.message)
+  }
+}
+
+async function stageBatch(tx: Tx, documents: readonly PackageDocument[], findings: Findings): Promise<void> {
+  const end = findings.added + findings.changed
+  await tx.query({
+    text: `insert into staged select $1 + ordinality, value from json_array_elements($2) with ordinality`,
+    values: [end - documents.length, JSON.stringify(documents)],
+  })
+}
+
+async function write(
+  tx: Tx,
+  change: Change,
+  options: ImportOptions,
+  findings: Findings,
+  version: bigint,
+): Promise<void> {
+  const { added, changed } = findings
+  if (added + changed === 0) return
+  const { stamp, checkTime, startedFrom } = await stampOnce(tx)
+  if (startedFrom !== version) {
+    throw refused('catalogue', 'Somebody else changed the catalogue meanwhile, and nothing was imported. Try again.')
+  }
+  for (let done = 0; done < added + changed; done += BATCH_ROWS) {
+    const rows = await tx.query<{ document: PackageDocument }>({
+      text: 'select document from staged where place > $1 order by place limit $2',
+      values: [done, BATCH_ROWS],
+    })
+    const documents = rows.map((row) => row.document)
+    const existing = await readDocuments(
+      tx,
+      documents.map((document) => document.packageCode),
+    )
+    const changes = documents.map((after) => ({ before: existing.get(after.packageCode), after }))
+    await applyChanges(tx, change, stamp, changes)
+    options.onProgress?.({ step: 'WRITING', rows: done + rows.length })
+  }
+  audit(tx, change.ids, { tenantId: null, actor: change.actor, action: 'package.import', after: { added, changed } })
+  checkTime()
+}
+
+async function* inBatches(rows: AsyncIterable<ImportRow>): AsyncGenerator<ImportRow[]> {
+  let batch: ImportRow[] = []
+  try {
+    for await (const row of rows) {
+      batch.push(row)
+      if (batch.length < BATCH_ROWS) continue
+      yield batch
+      batch = []
+    }
+  } catch (error) {
+    // What stands before the place where the file breaks off is still checked.
+    if (batch.length > 0) yield batch
+    throw error
+  }
+  if (batch.length > 0) yield batch
+}

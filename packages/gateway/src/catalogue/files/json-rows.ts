@@ -1,0 +1,94 @@
+import type { ImportRow, Source } from './rows.ts'
+import { UnreadableFile } from './rows.ts'
+
+/** A package that covers the world with all its operators has some 20 kB. */
+const ELEMENT_LENGTH_MAX = 1_048_576
+
+/** The elements of a JSON array, one at a time: the file may be larger than the memory. */
+export async function* jsonRows(source: Source): AsyncGenerator<ImportRow> {
+  let row = 0
+  for await (const text of arrayElements(source)) {
+    row++
+    const value = parsed(text, row)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    yield {
+      row,
+      input: isObject ? (value as Record<string, unknown>) : {},
+      faults: isObject ? [] : [{ code: '000108', field: '', reason: 'It is no package: write a JSON object.' }],
+      columnOf: (field) => field,
+    }
+  }
+}
+
+function parsed(text: string, row: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UnreadableFile(row, `It is no JSON: ${(error as Error).message}`)
+  }
+}
+
+/** Cuts the text of an array at the commas of its first level, without understanding more than strings and brackets. */
+async function* arrayElements(source: Source): AsyncGenerator<string> {
+  let state: 'before' | 'within' | 'after' = 'before'
+  let element = ''
+  let depth = 0
+  let quoted = false
+  let escaped = false
+  let count = 0
+  for await (const text of decoded(source)) {
+    let start = 0
+    for (let i = 0; i < text.length; i++) {
+      const character = text[i]!
+      if (quoted) {
+        if (escaped) escaped = false
+        else if (character === '\\') escaped = true
+        else if (character === '"') quoted = false
+        continue
+      }
+      if (state !== 'within') {
+        if (' \t\r\n'.includes(character)) continue
+        if (state === 'after' || character !== '[') throw new UnreadableFile(count, WRONG)
+        state = 'within'
+        start = i + 1
+        continue
+      }
+      if (character === '"') quoted = true
+      else if (character === '{' || character === '[') depth++
+      else if (depth > 0 && (character === '}' || character === ']')) depth--
+      else if (depth === 0 && (character === ',' || character === ']')) {
+        element += text.slice(start, i)
+        start = i + 1
+        if (character === ']') state = 'after'
+        // Only an array without elements has nothing before its end.
+        if (element.trim() !== '' || character === ',' || count > 0) {
+          count++
+          yield element
+        }
+        element = ''
+      }
+    }
+    if (state === 'within') element += text.slice(start)
+    if (element.length > ELEMENT_LENGTH_MAX) throw new UnreadableFile(count + 1, 'It is longer than a package can be.')
+  }
+  if (state === 'before') throw new UnreadableFile(0, WRONG)
+  if (state === 'within') throw new UnreadableFile(count + 1, 'The file ends in the middle: is it whole?')
+}
+
+const WRONG = 'The file is no JSON array of packages: it must begin with [ and end with ].'
+
+async function* decoded(source: Source): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true }) // leaves out a byte-order mark
+  for await (const chunk of source) {
+    const text = typeof chunk === 'string' ? chunk : decode(decoder, chunk)
+    if (text !== '') yield text
+  }
+}
+
+function decode(decoder: TextDecoder, chunk: Uint8Array): string {
+  try {
+    return decoder.decode(chunk, { stream: true })
+  } catch {
+    throw new UnreadableFile(0, 'The file is not in UTF-8: save it in that encoding.')
+  }
+}

@@ -3,6 +3,7 @@ import { fulfilmentLoop } from './fulfilment/loop.ts'
 import { type Running, runLoop } from './lib/lifecycle.ts'
 import { maintainPartitions } from './lib/partitions.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
+import { ledgerLoop } from './wallet/ledger-loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
 
 const PARTITIONS_POLL_MS = 10 * 60_000
@@ -23,6 +24,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     fulfilmentLoop(deps),
     stockLoop(deps),
     webhooksLoop(deps),
+    ledgerLoop(deps),
   ]
   return {
     async stop(deadline_ms) {

@@ -9,6 +9,8 @@ export interface AdminContext {
   actor: Actor
   /** `--json` was given: exactly one JSON document goes to stdout. */
   readonly json: boolean
+  /** Of a command that did what it should and found something wrong: 1. */
+  exitCode: number
   /** Opens what a command works with, beside a running gateway or without one, and closes it afterwards. */
   withDeps<Result>(work: (deps: AdminDeps) => Promise<Result>): Promise<Result>
   /** Shows the result: `human` is for a terminal, `json` for a program (bigint as an integer, Date as RFC 3339). */
@@ -20,6 +22,7 @@ export interface AdminContext {
 export function adminContext(program: Command): AdminContext {
   return {
     actor: `cli:${osUser()}`,
+    exitCode: 0,
     get json() {
       return program.opts<{ json?: boolean }>().json === true
     },
@@ -46,9 +49,9 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? Number(member) : member), 2)
 }
 
-/** sudo's caller, where there is one: an entry that says root says nothing. */
+/** An entry that says root says nothing, so root's is the one that became root. From anybody else SUDO_USER is hearsay. */
 function osUser(): string {
-  const sudoer = process.env.SUDO_USER
+  const sudoer = process.getuid?.() === 0 ? process.env.SUDO_USER : undefined
   if (sudoer) return sudoer
   try {
     return userInfo().username

@@ -1,16 +1,96 @@
+import { type Config, readConfig } from '../config.ts'
+import { ensureDeployment } from '../deployment.ts'
+import { type Clock, type DatabaseClock, databaseClock, systemClock } from '../lib/clock.ts'
+import { type Cipher, masterCipher } from '../lib/crypto.ts'
 import { connect, type Db } from '../lib/db.ts'
+import { borrowPostgres, readRunningPostgres } from '../lib/embedded-postgres/index.ts'
 import { type Ids, systemIds } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
+import { localMasterKey } from '../lib/master-key.ts'
+import { migrate, requireMigrated } from '../lib/migrate.ts'
+import { maintainPartitions } from '../lib/partitions.ts'
+import { type Topic, type Wake, wakeStatement } from '../lib/wake.ts'
 
-/** What admin commands work with. */
+/** What admin commands work with: the gateway's own, as far as a command needs it and can have it at once. */
 export interface AdminDeps {
-  db: Db
+  config: Config
+  log: Log
+  clock: Clock
+  databaseClock: DatabaseClock
   ids: Ids
+  db: Db
+  cipher: Cipher
+  linkKey: Buffer
+  /** Tells the running nodes when the command ends. */
+  wake: Pick<Wake, 'wake' | 'on'>
 }
 
-/** Connects to the gateway's database. */
+/** The gateway's configuration and its database: the running gateway's, else the embedded one, started for this command. */
+export async function openDatabase(): Promise<{ config: Config; url: string; stop(): Promise<void> }> {
+  const config = readConfig(process.env, [])
+  if (config.databaseUrl) return { config, url: config.databaseUrl, stop: async () => {} }
+  const running = readRunningPostgres(config.dataDir)
+  if (running) return { config, url: running.url, stop: async () => {} }
+  const borrowed = await borrowPostgres({ dataDir: config.dataDir, log: quiet })
+  return { config, url: borrowed.url, stop: () => borrowed.stop() }
+}
+
+/**
+ * @throws StartRefused when the database is of another release, deployment or master key. An embedded database that no
+ * gateway runs is brought to this release; one that others use never is, but by `admin migrate`.
+ */
 export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {
-  const url = process.env.DATABASE_URL
-  if (!url) throw new Error('DATABASE_URL is not set')
-  const db = connect({ url, poolSize: 2, applicationName: 'dealer-esim admin' })
-  return { deps: { db, ids: systemIds }, close: () => db.close() }
+  const database = await openDatabase()
+  const { config, url } = database
+  const db = connect({ url, poolSize: 4, applicationName: 'dealer-esim admin' })
+  const wake = tellOnly(db)
+  const close = async () => {
+    await wake.tell().catch(() => {}) // lost: the nodes poll
+    await db.close()
+    await database.stop()
+  }
+  try {
+    const ours = config.databaseUrl === undefined && !readRunningPostgres(config.dataDir)
+    if (ours) await prepare(db, url)
+    else await requireMigrated(db)
+    const cipher = masterCipher(config.masterKeys ?? [localMasterKey(config.dataDir)])
+    const ids = systemIds
+    const { linkKey } = await ensureDeployment({ db, cipher, ids }, config.deployment)
+    const clock = systemClock
+    const deps = { config, log: quiet, clock, databaseClock: await clockOf(db, clock), ids, db, cipher, linkKey, wake }
+    return { deps, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Brings a database to this release, with the partitions that today's rows need. @returns the migrations that ran */
+export async function prepare(db: Db, url: string): Promise<string[]> {
+  const ran = await migrate({ databaseUrl: url, log: quiet })
+  await maintainPartitions(db)
+  return ran
+}
+
+/** A command says what it has to say itself. */
+export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, fatal() {} }
+
+async function clockOf(db: Db, clock: Clock): Promise<DatabaseClock> {
+  const read = databaseClock(clock)
+  const sent_at = clock.monotonic()
+  const text = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms'
+  const [row] = await db.query<{ now_ms: number }>({ text })
+  read.observe(row!.now_ms, sent_at, clock.monotonic())
+  return read
+}
+
+function tellOnly(db: Db) {
+  const topics = new Set<Topic>()
+  return {
+    wake: (topic: Topic) => void topics.add(topic),
+    on: () => () => {}, // a command does not stay to hear
+    async tell() {
+      if (topics.size > 0) await db.query(wakeStatement(`admin-${process.pid}`, topics))
+    },
+  }
 }

@@ -1,6 +1,7 @@
+import { MalformedMoney } from '@dealer-esim/contract'
 import { Command, CommanderError } from 'commander'
-import { ApiError } from '../lib/api-error.ts'
-import { type AdminContext, adminContext, jsonText } from './context.ts'
+import { type AdminContext, adminContext } from './context.ts'
+import { failureText, UsageError } from './failure.ts'
 
 /** Adds the commands of one noun. */
 type Commands = (noun: Command, context: AdminContext) => void
@@ -12,44 +13,69 @@ interface Noun {
 }
 
 /** Every noun of the operator's command line. Only the one that is called is loaded, so that the answer comes fast. */
-const NOUNS: readonly Noun[] = []
+const NOUNS: readonly Noun[] = [
+  {
+    name: 'tenant',
+    summary: 'dealers: credentials and settings',
+    load: async () => (await import('./tenant.ts')).tenantCommands,
+  },
+  {
+    name: 'wallet',
+    summary: 'money: top-ups, adjustments, statements',
+    load: async () => (await import('./wallet.ts')).walletCommands,
+  },
+  {
+    name: 'ledger',
+    summary: 'check that the books are right',
+    load: async () => (await import('./ledger.ts')).ledgerCommands,
+  },
+  {
+    name: 'migrate',
+    summary: 'bring the database to this release',
+    load: async () => (await import('./migrate.ts')).migrateCommand,
+  },
+]
 
 const USAGE_ERROR = 2
 
 /** Runs one command. @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be understood. */
 export async function runAdmin(args: readonly string[]): Promise<number> {
   const program = new Command('admin')
-    .description('Operate the gateway: works beside a running one and without one.')
-    .option('--json', 'print exactly one JSON document')
+    .description(
+      'Operate the gateway: works beside a running one and without one, with the same environment variables.',
+    )
+    .usage('<what> <command> [options]')
+    .option('--json', 'print exactly one JSON document; amounts are integers in 1/10 000')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeErr: () => {} }) // told by `fail`, once
+    .configureOutput({ writeErr: () => {} }) // told below, once
     .exitOverride()
+    .action(() => program.outputHelp())
   const context = adminContext(program)
+  const asked = args.find((arg) => !arg.startsWith('-'))
   try {
     for (const noun of NOUNS) {
-      const command = program.command(noun.name).summary(noun.summary).description(noun.summary)
-      if (args.includes(noun.name)) (await noun.load())(command, context)
+      const command = program
+        .command(noun.name)
+        .summary(noun.summary)
+        .description(`${capital(noun.summary)}.`)
+      if (asked === noun.name) (await noun.load())(command.helpCommand(false), context)
+    }
+    if (asked !== undefined && !NOUNS.some((noun) => noun.name === asked)) {
+      throw new UsageError(
+        `There is no “${asked}”. Say one of ${NOUNS.map((noun) => noun.name).join(', ')}, or --help.`,
+      )
     }
     await program.parseAsync(args, { from: 'user' })
-    return 0
+    return context.exitCode
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0 // --help
-    process.stderr.write(`${context.json || args.includes('--json') ? jsonText(failureOf(error)) : words(error)}\n`)
-    return error instanceof CommanderError ? USAGE_ERROR : 1
+    const isUsage = error instanceof CommanderError || error instanceof UsageError || error instanceof MalformedMoney
+    process.stderr.write(`${failureText(error, args.includes('--json'))}\n`)
+    return isUsage ? USAGE_ERROR : 1
   }
 }
 
-function words(error: unknown): string {
-  if (error instanceof ApiError) {
-    const details = (error.parts.details ?? []).map((detail) => `  ${detail.field}: ${detail.reason}`)
-    return [error.message, ...details].join('\n')
-  }
-  return error instanceof Error ? error.message : String(error)
-}
-
-function failureOf(error: unknown) {
-  if (!(error instanceof ApiError)) return { error: { message: words(error) } }
-  const { details = [], data } = error.parts
-  return { error: { code: error.code, message: error.message, details, ...(data ? { data } : {}) } }
+function capital(text: string): string {
+  return text[0]!.toUpperCase() + text.slice(1)
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { type Db, sqlState } from './db.ts'
 import type { Log } from './log.ts'
 import { packageRoot } from './package-root.ts'
 import { StartRefused } from './start-refused.ts'
@@ -46,6 +47,28 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await client.end() // ends the advisory lock with the session
   }
 }
+
+/**
+ * For those who use a database without migrating it: whether it is of this release.
+ * @throws MigrationRefused when it is not
+ */
+export async function requireMigrated(
+  db: Pick<Db, 'query'>,
+  directory = join(packageRoot(), 'migrations'),
+): Promise<void> {
+  const ran = await db.query<Migration>({ text: RECORDED }).catch((error) => {
+    if (sqlState(error) === UNDEFINED_TABLE) return []
+    throw error
+  })
+  const [missing] = compare(readMigrations(directory), ran)
+  if (!missing) return
+  throw new MigrationRefused(
+    `This database lacks ${missing.name}. Start the gateway of this release, or run: npm run -s admin -- migrate`,
+  )
+}
+
+const UNDEFINED_TABLE = '42P01'
+const RECORDED = 'select version, name, checksum from schema_migrations order by version'
 
 /** Any number that nobody else in this database uses. */
 const ADVISORY_LOCK = 7_236_501
@@ -102,7 +125,7 @@ async function checkServer(client: pg.Client): Promise<void> {
 }
 
 async function recorded(client: pg.Client): Promise<Migration[]> {
-  return (await client.query<Migration>('select version, name, checksum from schema_migrations order by version')).rows
+  return (await client.query<Migration>(RECORDED)).rows
 }
 
 /** What is still to run. What ran must be the beginning of what we have, byte for byte. */

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Db } from './db.ts'
+import type { Db, Statement } from './db.ts'
 
 /** The background loops that can be woken. Polling is the net under every wake-up. */
 export type Topic = 'fulfilment' | 'webhooks' | 'settings'
@@ -36,9 +36,8 @@ export function wakeups(options: WakeOptions): Wake {
 
   function notifyOthers(): void {
     timer = undefined
-    const topics = [...unsent].join(',')
+    const notify = wakeStatement(options.nodeId, unsent)
     unsent.clear()
-    const notify = { text: 'select pg_notify($1, $2)', values: [CHANNEL, `${options.nodeId}:${topics}`] }
     options.db.query(notify).catch(options.onError) // lost: the others poll
   }
 
@@ -59,6 +58,11 @@ export function wakeups(options: WakeOptions): Wake {
       await ear.stop()
     },
   }
+}
+
+/** Wakes the nodes but the one that says it: also for a process that only tells and never listens. */
+export function wakeStatement(nodeId: string, topics: Iterable<Topic>): Statement {
+  return { text: 'select pg_notify($1, $2)', values: [CHANNEL, `${nodeId}:${[...topics].join(',')}`] }
 }
 
 /** One connection that listens, made again whenever it is lost. */

@@ -50,6 +50,20 @@ export async function listTenants(
   return rows.map(summaryOf)
 }
 
+/** Every tenant that the filter lets through, newest first. */
+export async function allTenants(
+  db: Pick<Db, 'query'>,
+  filter: { keyword?: string; status?: 'ACTIVE' | 'SUSPENDED' } = {},
+): Promise<TenantSummary[]> {
+  const tenants: TenantSummary[] = []
+  for (;;) {
+    const last = tenants.at(-1)
+    const page = await listTenants(db, { ...filter, ...(last ? { after: last.tenantId } : {}) })
+    tenants.push(...page)
+    if (page.length < PAGE_MOST) return tenants
+  }
+}
+
 /** @throws Refusal for a tenant that does not exist */
 export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promise<TenantView> {
   const id = requireTenantId(tenantId)
@@ -84,6 +98,14 @@ export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promi
     })),
     updatedAt: row.updated_at,
   }
+}
+
+/** The id, in the form that is stored, of a tenant that exists. @throws Refusal */
+export async function requireTenant(db: Pick<Db, 'query'>, tenantId: string): Promise<string> {
+  const id = requireTenantId(tenantId)
+  const [found] = await db.query(sql`select from tenants where tenant_id = ${id}`)
+  if (!found) throw absent('tenant')
+  return id
 }
 
 interface SummaryRow {

@@ -40,7 +40,7 @@ export async function changeSettings(
   wish: SettingsWish,
   by: By,
 ): Promise<{ before: Partial<Settings>; after: Partial<Settings> }> {
-  const wanted = checked(wish)
+  const wanted = checkSettings(wish)
   return changeTenant(deps, tenantId, by, async (tx) => {
     // Lock order: wallets before everything else. An order sees all of a change or nothing of it.
     const wallet = await lockTenantWallet(tx, tenantId)
@@ -82,7 +82,8 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
 const WALLET_MEMBERS = new Set<keyof Settings>(['creditLimit', 'dailySpendLimit', 'lowBalanceThreshold'])
 
-function checked(wish: SettingsWish): Partial<Settings> {
+/** The settings in the form that is stored. @throws Refusal with a sentence for every fault */
+export function checkSettings(wish: SettingsWish): Partial<Settings> {
   const faults: string[] = []
   const wanted: Partial<Record<keyof Settings, unknown>> = {}
   for (const [key, value] of Object.entries(wish)) if (value !== undefined) wanted[key as keyof Settings] = value

@@ -114,7 +114,7 @@ async function finish(deps: LedgerLoopDeps, day: string, counts: LedgerCounts, f
       tenantId: null,
       kind: 'LEDGER_FAULT',
       audience: 'OPERATOR',
-      message: `The daily check of the ledger found ${counts.faults} faults. First: ${firstFaults[0]} Run “admin ledger verify” for all.`,
+      message: `The daily check of the ledger found faults (${counts.faults}). The first: ${firstFaults[0]} Run “admin ledger verify” for all.`,
       data: { ...numbers(counts), firstFaults },
     })
   })

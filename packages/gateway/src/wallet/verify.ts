@@ -1,8 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import type { Db, Tx } from '../lib/db.ts'
-import { absent } from '../lib/refusal.ts'
-import { requireTenantId } from '../tenants/change.ts'
+import { requireTenant } from '../tenants/read.ts'
 import type { LedgerFault, Verification } from './verification.ts'
 import { verifyChain } from './verify-chain.ts'
 import { verifyOrders } from './verify-orders.ts'
@@ -78,10 +77,7 @@ const TENANTS_PAGE = 500
 
 async function* tenantIds(db: Db, only: string | undefined): AsyncGenerator<string> {
   if (only !== undefined) {
-    const id = requireTenantId(only)
-    const [found] = await db.query(sql`select from tenants where tenant_id = ${id}`)
-    if (!found) throw absent('tenant')
-    yield id
+    yield await requireTenant(db, only)
     return
   }
   yield* pagesOf(db, TENANTS)

@@ -13,7 +13,9 @@ export function readRunningPostgres(dataDirPath: string): { url: string; gateway
   const dataDir = realpathSync(dataDirPath)
   const holder = holderOf(dataDir)
   const server = readPostmasterPid(clusterDirectory(dataDir))
-  if (!holder || !server?.ready || !isPostgresIn(server.pid, clusterDirectory(dataDir))) return undefined
+  // A command stops its server when it ends: nobody else may build on that.
+  if (holder?.purpose !== 'gateway' || !server?.ready || !isPostgresIn(server.pid, clusterDirectory(dataDir)))
+    return undefined
   return { url: connectionUrl(readPassword(dataDir), server.port), gatewayPid: holder.pid }
 }
 

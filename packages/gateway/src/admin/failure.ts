@@ -1,0 +1,49 @@
+import { MalformedMoney } from '@dealer-esim/contract'
+import { CommanderError } from 'commander'
+import { ApiError } from '../lib/api-error.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { jsonText } from './context.ts'
+
+/** What goes to stderr for a command that failed: sentences, or one JSON document. */
+export function failureText(error: unknown, json: boolean): string {
+  return json ? jsonText({ error: failureOf(error) }) : words(error)
+}
+
+function failureOf(error: unknown) {
+  if (error instanceof ApiError) {
+    const { details = [], data } = error.parts
+    return { code: error.code, message: error.message, details, ...(data ? { data } : {}) }
+  }
+  if (error instanceof Refusal) {
+    const { code, message, data } = error
+    return { code, message, ...(data ? { data } : {}) }
+  }
+  if (error instanceof CommanderError || error instanceof UsageError || error instanceof MalformedMoney) {
+    return { code: 'USAGE', message: sentence(error) }
+  }
+  return { code: 'FAILED', message: sentence(error) }
+}
+
+function words(error: unknown): string {
+  if (error instanceof ApiError) {
+    const details = (error.parts.details ?? []).map((detail) => `  ${detail.field}: ${detail.reason}`)
+    return [error.message, ...details].join('\n')
+  }
+  // What we throw is a sentence; anything else is a defect, and its stack says where.
+  const isDefect = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
+  return isDefect ? (error.stack ?? error.message) : sentence(error)
+}
+
+function sentence(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = (error as NodeJS.ErrnoException).code
+  // Several addresses were tried: the error itself says nothing.
+  const message = error instanceof AggregateError ? (error.errors[0] as Error).message : error.message
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND') return `The database cannot be reached: ${message}.`
+  return message.replace(/^error: /, '')
+}
+
+/** The command line cannot be understood; the message says how to write it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}

@@ -1,0 +1,155 @@
+import type { Command } from 'commander'
+import type { AdminContext } from './context.ts'
+import type { AdminDeps } from './open.ts'
+import { callbackUrlOf, graceOf, SETTING_OPTIONS, type SettingOptions, settingsWish } from './tenant-options.ts'
+import { tenantTable, tenantText } from './tenant-text.ts'
+
+export function tenantCommands(tenant: Command, context: AdminContext): void {
+  create(tenant, context)
+  read(tenant, context)
+  set(tenant, context)
+  status(tenant, context)
+  resetSecret(tenant, context)
+}
+
+function create(tenant: Command, context: AdminContext): void {
+  tenant
+    .command('create')
+    .description('Create a tenant with its credentials and an empty wallet. The AppSecret is shown this once.')
+    .requiredOption('--name <name>', 'the name that its people know it by')
+    .option('--currency <code>', 'of its wallet, for ever (ISO 4217)', 'USD')
+    .addHelpText('after', '\nExample:\n  npm run -s admin -- tenant create --name "Acme Travel" --currency EUR')
+    .action((options: { name: string; currency: string }) =>
+      context.withDeps(async (deps) => {
+        const { createTenant } = await import('../tenants/create.ts')
+        const wish = { clientName: options.name, currencyCode: options.currency }
+        const credentials = await createTenant(deps, wish, context)
+        const { tenantId, appKey, appSecret } = credentials
+        const human = `Tenant     ${tenantId}\nAppKey     ${appKey}\nAppSecret  ${appSecret}\nKeep the AppSecret: it is not shown again unasked.`
+        context.print(human, credentials)
+      }),
+    )
+}
+
+function read(tenant: Command, context: AdminContext): void {
+  tenant
+    .command('list')
+    .description('List the tenants, newest first.')
+    .option('--name <part>', 'only those whose name contains it')
+    .option('--suspended', 'only the suspended ones')
+    .action((options: { name?: string; suspended?: boolean }) =>
+      context.withDeps(async (deps) => {
+        const { allTenants } = await import('../tenants/read.ts')
+        const tenants = await allTenants(deps.db, {
+          ...(options.name === undefined ? {} : { keyword: options.name }),
+          ...(options.suspended ? { status: 'SUSPENDED' as const } : {}),
+        })
+        context.print(tenantTable(tenants), tenants)
+      }),
+    )
+  tenant
+    .command('show <tenant-id>')
+    .description('Show a tenant with all of its settings. Secrets are not shown.')
+    .action((tenantId: string) =>
+      context.withDeps(async (deps) => {
+        const { showTenant } = await import('../tenants/read.ts')
+        const view = await showTenant(deps.db, tenantId)
+        context.print(tenantText(view), view)
+      }),
+    )
+}
+
+function set(tenant: Command, context: AdminContext): void {
+  const command = tenant
+    .command('set <tenant-id>')
+    .description(
+      'Change settings, all or nothing. What is not named stays; “none” clears. A change holds for every request that is admitted after it.',
+    )
+  for (const [flags, words] of SETTING_OPTIONS) command.option(flags, words)
+  command
+    .addHelpText(
+      'after',
+      `
+Examples:
+  npm run -s admin -- tenant set ID --ip-allowlist 203.0.113.7,2001:db8::/32 --qps-limit 50
+  npm run -s admin -- tenant set ID --credit-limit 500.00 --low-balance-threshold none`,
+    )
+    .action(async (tenantId: string, options: SettingOptions) => {
+      const { changeSettings, checkSettings } = await import('../tenants/settings.ts')
+      const wish = settingsWish(options)
+      checkSettings(wish)
+      await context.withDeps(async (deps) => {
+        // First, because it may be refused after it was asked for its health: then nothing else has changed either.
+        const { requireTenant, showTenant } = await import('../tenants/read.ts')
+        const callbackUrl = callbackUrlOf(options)
+        if (callbackUrl !== undefined) {
+          await setCallbackUrl(deps, await requireTenant(deps.db, tenantId), callbackUrl, context)
+        }
+        await changeSettings(deps, tenantId, wish, context)
+        const view = await showTenant(deps.db, tenantId)
+        context.print(tenantText(view), view)
+      })
+    })
+}
+
+async function setCallbackUrl(
+  deps: AdminDeps,
+  tenantId: string,
+  callbackUrl: string | null,
+  { actor }: AdminContext,
+): Promise<void> {
+  const [{ setWebhook }, { createOutbound }] = await Promise.all([
+    import('../webhooks/setting.ts'),
+    import('../lib/outbound/outbound.ts'),
+  ])
+  const outbound = createOutbound()
+  try {
+    await setWebhook({ ...deps, outbound }, { tenantId, actor }, { callbackUrl })
+  } finally {
+    await outbound.close()
+  }
+}
+
+function status(tenant: Command, context: AdminContext): void {
+  tenant
+    .command('suspend <tenant-id>')
+    .description('Close the API to a tenant. Paid orders are still delivered or refunded, and their events sent.')
+    .action((tenantId: string) =>
+      context.withDeps(async (deps) => {
+        const { suspendTenant } = await import('../tenants/status.ts')
+        await suspendTenant(deps, tenantId, context)
+        context.print('Suspended: the next request is refused.', { tenantId, status: 'SUSPENDED' })
+      }),
+    )
+  tenant
+    .command('resume <tenant-id>')
+    .description('Open the API to a suspended tenant again.')
+    .action((tenantId: string) =>
+      context.withDeps(async (deps) => {
+        const { resumeTenant } = await import('../tenants/status.ts')
+        await resumeTenant(deps, tenantId, context)
+        context.print('Active: the next request is admitted.', { tenantId, status: 'ACTIVE' })
+      }),
+    )
+}
+
+function resetSecret(tenant: Command, context: AdminContext): void {
+  tenant
+    .command('reset-secret <tenant-id>')
+    .description(
+      'Replace the AppSecret and show the new one. The old one verifies for the grace period; one that was already in its grace ends.',
+    )
+    .option('--grace <time>', 'how long the old one still verifies: 0 to 24h, such as 90s, 30m or 1h', '0')
+    .addHelpText('after', '\nExample:\n  npm run -s admin -- tenant reset-secret ID --grace 1h')
+    .action(async (tenantId: string, options: { grace: string }) => {
+      const grace_ms = graceOf(options.grace)
+      await context.withDeps(async (deps) => {
+        const { resetSecret } = await import('../tenants/secret.ts')
+        const { appSecret, oldValidUntil } = await resetSecret(deps, tenantId, { grace_ms }, context)
+        const old = oldValidUntil
+          ? `The old one verifies until ${oldValidUntil.toISOString()}.`
+          : 'The old one is void.'
+        context.print(`AppSecret  ${appSecret}\n${old}`, { tenantId, appSecret, oldValidUntil })
+      })
+    })
+}

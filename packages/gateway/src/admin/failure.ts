@@ -1,4 +1,4 @@
-import { MalformedMoney } from '@dealer-esim/contract'
+import { codes, MalformedMoney } from '@dealer-esim/contract'
 import { CommanderError } from 'commander'
 import { ApiError } from '../lib/api-error.ts'
 import { Refusal } from '../lib/refusal.ts'
@@ -12,7 +12,7 @@ export function failureText(error: unknown, json: boolean): string {
 function failureOf(error: unknown) {
   if (error instanceof ApiError) {
     const { details = [], data } = error.parts
-    return { code: error.code, message: error.message, details, ...(data ? { data } : {}) }
+    return { code: error.code, message: apiMessage(error), details, ...(data ? { data } : {}) }
   }
   if (error instanceof Refusal) {
     const { code, message, data } = error
@@ -27,11 +27,15 @@ function failureOf(error: unknown) {
 function words(error: unknown): string {
   if (error instanceof ApiError) {
     const details = (error.parts.details ?? []).map((detail) => `  ${detail.field}: ${detail.reason}`)
-    return [error.message, ...details].join('\n')
+    return [apiMessage(error), ...details].join('\n')
   }
   // What we throw is a sentence; anything else is a defect, and its stack says where.
   const isDefect = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
   return isDefect ? (error.stack ?? error.message) : sentence(error)
+}
+
+function apiMessage(error: ApiError): string {
+  return error.parts.message ?? codes[error.code].message
 }
 
 function sentence(error: unknown): string {

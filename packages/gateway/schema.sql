@@ -605,6 +605,15 @@ create table transfers (
 CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (tenant_id, kind, reference) WHERE (reference IS NOT NULL);
 CREATE UNIQUE INDEX transfers_refund ON transfers USING btree (tenant_id, order_id, item_no) WHERE (kind = 'REFUND'::text);
 
+create table unclaimed_esims (
+  supplier text not null,
+  key text not null,
+  iccid text not null,
+  found_at timestamp with time zone not null default now(),
+  constraint unclaimed_esims_pkey PRIMARY KEY (supplier, key, iccid),
+  constraint unclaimed_esims_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
+);
+
 create table wallet_adjustments (
   tenant_id uuid not null,
   adjustment_id uuid not null,
@@ -647,6 +656,19 @@ create table wallets (
   constraint wallets_daily_spend_limit_check CHECK (((daily_spend_limit >= 0) AND (daily_spend_limit <= '9007199254740991'::bigint))),
   constraint wallets_low_balance_threshold_check CHECK (((low_balance_threshold >= 0) AND (low_balance_threshold <= '9007199254740991'::bigint)))
 ) with (fillfactor=50);
+
+create table watched_items (
+  tenant_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  purpose text not null,
+  ask_at timestamp with time zone not null,
+  until timestamp with time zone not null,
+  asked integer not null default 0,
+  constraint watched_items_pkey PRIMARY KEY (tenant_id, order_id, item_no, purpose),
+  constraint watched_items_purpose_check CHECK ((purpose = ANY (ARRAY['REFUNDED_IN_DOUBT'::text, 'CANCEL'::text])))
+);
+CREATE INDEX watched_items_due ON watched_items USING btree (ask_at);
 
 create table webhook_checks (
   tenant_id uuid not null,

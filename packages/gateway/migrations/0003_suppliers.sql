@@ -81,4 +81,27 @@ create table orphans (
   primary key (tenant_id, orphan_id),
   unique (tenant_id, order_id, item_no, supplier, iccid)
 );
+-- Items that reconciliation asks about although their order is settled: refunded while in doubt (the eSIM may yet
+-- come), or being cancelled (the intent is committed before the supplier is called).
+create table watched_items (
+  tenant_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  purpose text not null check (purpose in ('REFUNDED_IN_DOUBT', 'CANCEL')),
+  ask_at timestamptz not null,
+  until timestamptz not null, -- then it is given up, and told of
+  asked integer not null default 0,
+  primary key (tenant_id, order_id, item_no, purpose)
+);
+create index watched_items_due on watched_items (ask_at);
+
+-- What a supplier's own list has and we do not: found by comparing books.
+create table unclaimed_esims (
+  supplier text not null references suppliers,
+  key text not null,
+  iccid text not null,
+  found_at timestamptz not null default now(),
+  primary key (supplier, key, iccid)
+);
+
 create index orphans_found on orphans (tenant_id, orphan_id) where state = 'FOUND';

@@ -1,5 +1,6 @@
 import type { Deps } from './deps.ts'
 import { fulfilmentLoop } from './fulfilment/loop.ts'
+import { reconcileLoop } from './fulfilment/reconcile.ts'
 import { type Running, runLoop } from './lib/lifecycle.ts'
 import { maintainPartitions } from './lib/partitions.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
@@ -22,6 +23,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
       },
     }),
     fulfilmentLoop(deps),
+    reconcileLoop(deps),
     stockLoop(deps),
     webhooksLoop(deps),
     ledgerLoop(deps),

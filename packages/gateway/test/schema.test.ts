@@ -47,6 +47,7 @@ const SUPPLIER_TABLES: Record<string, string> = {
   suppliers: 'the suppliers themselves, few',
   stock_levels: 'one row a product: read before an order is taken, by whoever orders',
   stock_codes: 'a code belongs to whoever it is reserved for, and before that to nobody',
+  unclaimed_esims: 'found in the books of a supplier: whose they are is not known',
   sandbox_issued: 'stands in for the books of a supplier, which knows no tenants',
 }
 

@@ -109,8 +109,7 @@ async function decide(deps: FulfilmentDeps, claim: Claim, claimed: Claimed): Pro
             break
           }
           if ('late' in found) {
-            item.itemStatus = 'REVIEW'
-            item.failureReason = found.late
+            Object.assign(item, { itemStatus: 'REVIEW', failureReason: found.late, retryAt: null })
           } else {
             const terms = step.do === 'order' ? { ...step.route, routeNo: step.routeNo } : undefined
             begin(item, terms, step.do === 'query' ? step.inDoubtAt : null, claimed.now)
@@ -145,7 +144,8 @@ function admit(
   if (supplied === undefined || supplied.paused) return { until: new Date(now.getTime() + ABSENT_MS) }
   if (supplied.gate.take(tenantId, 1) === 1) return { supplied }
   const since = item.askedAt ?? order.createdAt
-  if (isPast(since, supplied.supplier.traits.giveUpAfter_ms, now)) return { late: `${name} could not be asked in time` }
+  if (item.itemStatus === 'WAITING' && isPast(since, supplied.supplier.traits.giveUpAfter_ms, now))
+    return { late: `${name} could not be asked in time` }
   return { until: new Date(now.getTime() + supplied.gate.comeAgainIn(tenantId)) }
 }
 
@@ -160,7 +160,8 @@ type Terms = {
 /** A purchase fixes the supplier's terms on the item; a question leaves them as they are. */
 function begin(item: LockedItem, terms: Terms | undefined, inDoubtAt: Date | null, now: Date): void {
   if (terms !== undefined) Object.assign(item, terms)
-  item.itemStatus = terms === undefined ? 'UNKNOWN' : 'ASKED'
+  if (terms !== undefined) item.itemStatus = 'ASKED'
+  else if (item.itemStatus !== 'REVIEW') item.itemStatus = 'UNKNOWN'
   item.inDoubtAt = inDoubtAt
   item.attempts += 1
   item.askedAt ??= now

@@ -68,9 +68,11 @@ export async function finishWork(
   return { lost, nextDue }
 }
 
+export type WritingDeps = Pick<FulfilmentDeps, 'ids' | 'cipher'>
+
 /** Gathers what follows from results, to be written at once. Also used for what is learnt without a lease. */
 export class Writing {
-  private readonly deps: FulfilmentDeps
+  private readonly deps: WritingDeps
   private readonly tenantId: string
   private readonly now: Date
   private readonly find: (packageCode: string) => CataloguePackage | undefined
@@ -81,7 +83,7 @@ export class Writing {
   private readonly releases = new Map<string, NonNullable<OrderChange['release']>>()
 
   constructor(
-    deps: FulfilmentDeps,
+    deps: WritingDeps,
     tenantId: string,
     now: Date,
     find: (packageCode: string) => CataloguePackage | undefined,
@@ -179,7 +181,7 @@ export class Writing {
     for (const [index, profile] of inserted.entries()) {
       orders.get(this.profiles[index]!.orderId)!.profiles.push(profile)
     }
-    for (const orphan of this.orphans) keepOrphan(tx, deps, tenantId, orphan, now)
+    for (const orphan of this.orphans) await keepOrphan(tx, deps, tenantId, orphan, now)
     for (const [orderId, refused] of this.refused) {
       const reason = [...new Set(refused.map((item) => item.words))].join('; ')
       await refundItems(tx, { tenantId, orderId, items: refused, reason })
@@ -199,11 +201,11 @@ function withoutAttempt(item: LockedItem, outcome: Outcome): Transition {
   return { to: 'REFUSED', words: outcome.words }
 }
 
-/** When an order that nobody works on is to be looked at: null when none of its items can move by itself. */
+/** When an order that nobody works on is to be looked at: null when none of its items moves by itself. */
 export function dueAgain(order: LockedOrder, now: Date): Date | null {
   let next: Date | null = null
   for (const item of order.items) {
-    if (!isOpen(item.itemStatus)) continue
+    if (!isOpen(item.itemStatus) && !(item.itemStatus === 'REVIEW' && item.retryAt !== null)) continue
     const due = item.retryAt ?? now
     if (next === null || due < next) next = due
   }

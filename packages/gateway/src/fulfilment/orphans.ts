@@ -10,20 +10,21 @@ import type { DeliveredEsim } from '../suppliers/supplier.ts'
  * Keeps an eSIM aside that came for a settled item: never shown, never debited. The reconciliation job cancels it at
  * the supplier where it can (reconcile.ts). Found twice, it is kept once.
  */
-export function keepOrphan(
+export async function keepOrphan(
   tx: Tx,
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
   tenantId: string,
   orphan: { orderId: string; itemNo: number; supplier: string; esim: DeliveredEsim },
   now: Date,
-): void {
+): Promise<void> {
   const { orderId, itemNo, supplier, esim } = orphan
   const iccid = stripIccidPadding(esim.iccid)
-  tx.send({
+  const [kept] = await tx.query({
     text: `insert into orphans (tenant_id, orphan_id, order_id, item_no, supplier, iccid, secrets, created_at, updated_at)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $8) on conflict do nothing`,
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $8) on conflict do nothing returning orphan_id`,
     values: [tenantId, deps.ids.uuid(), orderId, itemNo, supplier, iccid, sealEsim(deps.cipher, tenantId, esim), now],
   })
+  if (kept === undefined) return
   notify(tx, deps.ids, {
     tenantId: null,
     kind: 'ORPHAN_ESIM',

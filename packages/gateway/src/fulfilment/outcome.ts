@@ -10,7 +10,7 @@ export type Transition =
   | { to: 'NEXT_ROUTE'; words: string }
   | { to: 'WAITING'; words: string; retryAt: Date }
   | { to: 'UNKNOWN'; words: string; retryAt: Date; inDoubtAt: Date }
-  | { to: 'REVIEW'; words: string }
+  | { to: 'REVIEW'; words: string; retryAt: Date }
   /** It came although the item is settled, or it is a second one: kept aside. */
   | { to: 'ORPHAN'; esim: DeliveredEsim }
   | { to: 'SAME' }
@@ -41,7 +41,7 @@ const LONGEST_RETRY_MS = 60_000
  *   refused, retry      → believed only once no earlier purchase can still be at work; UNKNOWN until then
  *   refused             → the next supplier, or REFUSED
  *   retry               → WAITING, bought again later; REVIEW past the deadline
- *   unknown             → UNKNOWN, asked again later; REVIEW past the deadline
+ *   unknown             → UNKNOWN, asked again later; REVIEW past the deadline, asked about now and then
  */
 export function transition(item: LockedItem, outcome: Outcome, around: Circumstances): Transition {
   if (outcome.kind === 'delivered') return whenDelivered(item, outcome.esim, around)
@@ -50,18 +50,18 @@ export function transition(item: LockedItem, outcome: Outcome, around: Circumsta
   const { words } = outcome
   const reviewed = item.itemStatus === 'REVIEW'
   if (outcome.kind === 'unknown') {
-    if (reviewed) return { to: 'SAME' }
-    if (isLate(item, around)) return { to: 'REVIEW', words }
+    if (reviewed || isLate(item, around)) return review(item, words, around)
     const inDoubtAt = item.inDoubtAt ?? around.startedAt
     return { to: 'UNKNOWN', words, inDoubtAt, retryAt: later(around.now, backoff(item, around)) }
   }
   // A purchase's own answer leaves no doubt of itself; only an earlier one can still be at work.
   const quietFrom = item.inDoubtAt === null ? undefined : stillAtWorkUntil(item.inDoubtAt, around.traits)
   if (quietFrom !== undefined && quietFrom > around.now) {
-    return reviewed ? { to: 'SAME' } : { to: 'UNKNOWN', words, inDoubtAt: item.inDoubtAt!, retryAt: quietFrom }
+    if (reviewed) return { to: 'REVIEW', words, retryAt: quietFrom }
+    return { to: 'UNKNOWN', words, inDoubtAt: item.inDoubtAt!, retryAt: quietFrom }
   }
   if (outcome.kind === 'refused') return { to: around.hasNextRoute ? 'NEXT_ROUTE' : 'REFUSED', words }
-  if (isLate(item, around) && !reviewed) return { to: 'REVIEW', words }
+  if (isLate(item, around) && !reviewed) return review(item, words, around)
   const wait_ms = around.operation === 'QUERY' ? 0 : (outcome.after_ms ?? backoff(item, around))
   return { to: 'WAITING', words, retryAt: later(around.now, wait_ms) }
 }
@@ -81,6 +81,16 @@ function whenDelivered(item: LockedItem, esim: DeliveredEsim, around: Circumstan
     default:
       return item.itemStatus satisfies never
   }
+}
+
+const REVIEW_WAIT_MIN_MS = 60_000
+const REVIEW_WAIT_MAX_MS = 3_600_000
+
+/** Asked about again after as long as it has been open: a minute at least, an hour at most. */
+function review(item: LockedItem, words: string, around: Circumstances): Transition {
+  const open_ms = around.now.getTime() - (item.askedAt ?? around.startedAt).getTime()
+  const wait_ms = Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, open_ms))
+  return { to: 'REVIEW', words, retryAt: later(around.now, wait_ms) }
 }
 
 /** The moment from which a purchase that began then can surely no longer be at work, here or at the supplier. */

@@ -11,7 +11,7 @@ export type Step =
   | { do: 'refuse'; words: string }
   /** Nothing before this moment. */
   | { do: 'wait'; until: Date }
-  /** DELIVERED, REFUSED, CANCELLED; and REVIEW, which only reconciliation and operators move. */
+  /** DELIVERED, REFUSED, CANCELLED; and REVIEW of what was never asked for, which only operators move. */
   | { do: 'nothing' }
 
 /** Pure. `item` belongs to an order that we hold the lease of, so whoever had it ASKED is gone. */
@@ -32,6 +32,10 @@ export function nextStep(
       if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
       return ask(item, item.inDoubtAt ?? item.updatedAt)
     case 'REVIEW':
+      // Asked about less and less often, until the supplier can tell or an operator does.
+      if (item.retryAt === null || item.supplier === null) return { do: 'nothing' }
+      if (item.retryAt > now) return { do: 'wait', until: item.retryAt }
+      return ask(item, item.inDoubtAt ?? item.updatedAt)
     case 'DELIVERED':
     case 'REFUSED':
     case 'CANCELLED':

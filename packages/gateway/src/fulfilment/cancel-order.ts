@@ -1,0 +1,44 @@
+import { type Actor, audit } from '../audit/audit.ts'
+import { orderNoOf } from '../lib/ids.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { changeOrders } from '../orders/change.ts'
+import { lockOrders } from '../orders/lock.ts'
+import { lockWallet } from '../wallet/lock.ts'
+import { refundItems } from '../wallet/refund.ts'
+import type { FulfilmentDeps } from './deps.ts'
+import { writeItems } from './write-items.ts'
+
+/**
+ * Cancels an order that no supplier was asked for yet, and refunds it. The attempt that would ask one is committed
+ * under the order's row lock, as this is: one of the two comes first.
+ *
+ * Locks: the wallet, the order.
+ * @throws Refusal once a supplier was asked: then only the eSIMs can be cancelled, one by one.
+ */
+export async function cancelOrder(
+  deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'wake'>,
+  { tenantId, orderId, actor, reason }: { tenantId: string; orderId: string; actor: Actor; reason: string },
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const wallet = lockWallet(tx, tenantId)
+    const locking = lockOrders(tx, tenantId, [orderId])
+    await wallet
+    const { orders, now } = await locking
+    const order = orders.get(orderId)
+    if (order === undefined) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')
+    if (order.orderStatus !== 'PAID') {
+      const words = `The order is ${order.orderStatus}: only one that no supplier was asked for can be cancelled.`
+      throw new Refusal(409, 'ORDER_IN_WORK', words)
+    }
+    for (const item of order.items) Object.assign(item, { itemStatus: 'CANCELLED', failureReason: reason })
+    const items = order.items.map((item) => ({ orderId, item }))
+    writeItems(tx, tenantId, items, now)
+    const refunds = order.items.map((item) => ({ itemNo: item.itemNo, amount: item.price }))
+    await refundItems(tx, { tenantId, orderId, items: refunds, reason })
+    order.refundedAmount += refunds.reduce((sum, item) => sum + item.amount, 0n)
+    changeOrders(tx, deps, tenantId, [{ order, profilesChanged: false, release: { dueAt: null } }], now)
+    const after = { orderStatus: 'CANCELLED', reason }
+    audit(tx, deps.ids, { tenantId, actor, action: 'order.cancel', subject: orderNoOf(orderId), after })
+  })
+  deps.wake.wake('webhooks')
+}

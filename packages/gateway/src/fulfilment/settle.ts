@@ -1,0 +1,119 @@
+import { type Actor, audit } from '../audit/audit.ts'
+import { orderNoOf } from '../lib/ids.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { type LockedItem, type LockedOrder, lockOrders } from '../orders/lock.ts'
+import type { CsvEsim } from '../suppliers/stock/csv.ts'
+import { lockWallet } from '../wallet/lock.ts'
+import type { FulfilmentDeps } from './deps.ts'
+import { Writing } from './finish.ts'
+import type { Transition } from './outcome.ts'
+import { watch } from './watch.ts'
+
+/** What the supplier said of the eSIMs under review. */
+export type Verdict =
+  | { kind: 'delivered'; esims: readonly CsvEsim[] }
+  | { kind: 'refused' }
+  /** Nothing was bought, and it may be tried again. */
+  | { kind: 'retry' }
+
+export interface Settlement {
+  tenantId: string
+  orderId: string
+  verdict: Verdict
+  /** The supplier's words, a ticket, a name: what another operator can check. Audited. */
+  evidence: string
+  actor: Actor
+  /** Only these; absent: every item under review. */
+  itemNos?: readonly number[]
+}
+
+const EVIDENCE_LENGTH_MIN = 3
+const EVIDENCE_LENGTH_MAX = 2_000
+
+/**
+ * Records what a supplier said of an order's eSIMs that are under review. Nothing is settled on a guess: without
+ * evidence it is refused. An eSIM that arrives after all for an item that was settled as refused becomes an orphan, so
+ * such items stay watched.
+ *
+ * Locks: the wallet, the order.
+ * @returns the items that were settled.
+ * @throws Refusal
+ */
+export async function settleOrder(
+  deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'catalogue' | 'wake'>,
+  settlement: Settlement,
+): Promise<number[]> {
+  const { tenantId, orderId, verdict, actor } = settlement
+  const evidence = settlement.evidence.trim()
+  if (evidence.length < EVIDENCE_LENGTH_MIN || evidence.length > EVIDENCE_LENGTH_MAX) {
+    throw new Refusal(422, 'EVIDENCE_MISSING', 'Say in the evidence what the supplier said, and who can confirm it.')
+  }
+  const catalogue = await deps.catalogue.latest()
+  const itemNos = await deps.db.tx(async (tx) => {
+    const wallet = lockWallet(tx, tenantId)
+    const locking = lockOrders(tx, tenantId, [orderId])
+    await wallet
+    const { orders, now } = await locking
+    const order = orders.get(orderId)
+    if (order === undefined) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')
+    const before = order.orderStatus
+    const items = underReview(order, settlement.itemNos)
+    const writing = new Writing(deps, tenantId, now, (code) => catalogue.find(code))
+    for (const [index, item] of items.entries()) {
+      const { supplier, inDoubtAt } = item
+      writing.move(order, item, transitionOf(verdict, items, index, now), supplier)
+      if (verdict.kind === 'refused' && inDoubtAt !== null) {
+        watch(tx, tenantId, { orderId, itemNo: item.itemNo, purpose: 'REFUNDED_IN_DOUBT' }, now)
+      }
+      if (verdict.kind === 'retry') Object.assign(item, { askedAt: null, attempts: 1 })
+    }
+    writing.handBack(orders, { leaseToken: undefined })
+    await writing.write(tx, orders)
+    audit(tx, deps.ids, {
+      tenantId,
+      actor,
+      action: 'order.settle',
+      subject: orderNoOf(orderId),
+      before: { orderStatus: before },
+      after: { orderStatus: order.orderStatus, verdict: verdict.kind, items: items.map((i) => i.itemNo), evidence },
+    })
+    return items.map((item) => item.itemNo)
+  })
+  deps.wake.wake('webhooks')
+  deps.wake.wake('fulfilment')
+  return itemNos
+}
+
+function underReview(order: LockedOrder, itemNos: readonly number[] | undefined): LockedItem[] {
+  const items = order.items.filter((item) => item.itemStatus === 'REVIEW')
+  if (items.length === 0) throw new Refusal(409, 'NOT_UNDER_REVIEW', 'Nothing of this order is under review.')
+  if (itemNos === undefined) return items
+  const chosen = items.filter((item) => itemNos.includes(item.itemNo))
+  if (chosen.length !== new Set(itemNos).size) {
+    const open = items.map((item) => item.itemNo).join(', ')
+    throw new Refusal(409, 'NOT_UNDER_REVIEW', `Only items ${open} of this order are under review.`)
+  }
+  return chosen
+}
+
+function transitionOf(verdict: Verdict, items: LockedItem[], index: number, now: Date): Transition {
+  switch (verdict.kind) {
+    case 'delivered': {
+      const numbered = verdict.esims.some((row) => row.itemNo !== undefined)
+      const itemNo = items[index]!.itemNo
+      if (verdict.esims.length !== items.length) {
+        const words = `${items.length} eSIMs are under review, and the file has ${verdict.esims.length}.`
+        throw new Refusal(422, 'ESIMS_MISMATCH', words)
+      }
+      const row = numbered ? verdict.esims.find((esim) => esim.itemNo === itemNo) : verdict.esims[index]
+      if (row === undefined) throw new Refusal(422, 'ESIMS_MISMATCH', `The file has no eSIM for item ${itemNo}.`)
+      return { to: 'DELIVERED', esim: row.esim }
+    }
+    case 'refused':
+      return { to: 'REFUSED', words: 'refused by the supplier' }
+    case 'retry':
+      return { to: 'WAITING', words: 'not bought; tried again', retryAt: now }
+    default:
+      return verdict satisfies never
+  }
+}

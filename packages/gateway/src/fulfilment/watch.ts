@@ -1,0 +1,35 @@
+import type { Tx } from '../lib/db.ts'
+
+export interface Watched {
+  orderId: string
+  itemNo: number
+  purpose: 'REFUNDED_IN_DOUBT' | 'CANCEL'
+}
+
+const DAY_MS = 86_400_000
+/** An eSIM that has not come a month after its refund will not come; the supplier's list still shows it. */
+const WATCHED_MS = { REFUNDED_IN_DOUBT: 30 * DAY_MS, CANCEL: 7 * DAY_MS } as const
+const FIRST_ASK_MS = 60_000
+
+/** Makes reconciliation ask about an item of a settled order. */
+export function watch(tx: Tx, tenantId: string, { orderId, itemNo, purpose }: Watched, now: Date): void {
+  tx.send({
+    text: `insert into watched_items (tenant_id, order_id, item_no, purpose, ask_at, until)
+           values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+    values: [
+      tenantId,
+      orderId,
+      itemNo,
+      purpose,
+      new Date(now.getTime() + FIRST_ASK_MS),
+      new Date(now.getTime() + WATCHED_MS[purpose]),
+    ],
+  })
+}
+
+export function unwatch(tx: Tx, tenantId: string, { orderId, itemNo, purpose }: Watched): void {
+  tx.send({
+    text: `delete from watched_items where tenant_id = $1 and order_id = $2 and item_no = $3 and purpose = $4`,
+    values: [tenantId, orderId, itemNo, purpose],
+  })
+}

@@ -1,0 +1,42 @@
+import { compare, type Figure } from '../figure.ts'
+import { allSucceeded, orderBody, sendAll, signedRequest } from '../load.ts'
+import { placePlainly } from '../plain-sql.ts'
+
+const ORDERS = 1_000
+
+export const latency: Figure = {
+  name: 'latency',
+  summary: 'p50 and p99 of a lone esim/order, against a lone plain transaction',
+  async run(bench) {
+    const gateway = await bench.startApi()
+    const [tenant] = await bench.tenants(1)
+    const [plain] = await bench.tenants(1)
+    const p99 = { ours: [] as number[], against: [] as number[] }
+    const ours = async () => {
+      const requests = Array.from({ length: ORDERS }, () => signedRequest(tenant!, 'esim/order', orderBody()))
+      const result = allSucceeded(await sendAll(gateway.baseUrl, requests, 1))
+      p99.ours.push(result.p99_ms)
+      return result.p50_ms
+    }
+    const against = async () => {
+      const result = await placePlainly(bench.databaseUrl, [plain!.tenantId], ORDERS, 1)
+      p99.against.push(result.p99_ms)
+      return result.p50_ms
+    }
+    await ours() // warm
+    await against()
+    const common = { rounds: bench.rounds, progress: bench.progress }
+    const result = await compare({
+      ...common,
+      name: 'latency',
+      what: 'p50 in ms of a lone esim/order over HTTP, against a lone plain transaction',
+      aim: { most: 2.5 },
+      ours,
+      against,
+    })
+    const median = (values: number[]) => values.sort((left, right) => left - right)[Math.floor(values.length / 2)]!
+    result.notes.push(`p99: ${median(p99.ours).toFixed(2)} ms against ${median(p99.against).toFixed(2)} ms`)
+    await gateway.kill()
+    return [result]
+  },
+}

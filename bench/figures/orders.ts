@@ -1,0 +1,78 @@
+import type { Environment } from '../environment.ts'
+import { compare, type Figure, type Result } from '../figure.ts'
+import { allSucceeded, orderBody, sendAll, signedRequest } from '../load.ts'
+import { pgbenchRate } from '../pgbench.ts'
+import { placePlainly } from '../plain-sql.ts'
+
+const ORDERS = 10_000
+const PLAIN_ORDERS = 4_000
+const CONNECTIONS = 64
+const PLAIN_CONNECTIONS = 16
+const SPREAD_TENANTS = 200
+
+export const orderHot: Figure = {
+  name: 'order-hot',
+  summary: 'signed esim/order/s over HTTP on one wallet, against hand-written SQL',
+  run: (bench) => orders(bench, { name: 'order-hot', tenants: 1, least: 3 }),
+}
+
+export const orderSpread: Figure = {
+  name: 'order-spread',
+  summary: 'the same over 200 wallets',
+  run: (bench) => orders(bench, { name: 'order-spread', tenants: SPREAD_TENANTS, least: 2 }),
+}
+
+async function orders(bench: Environment, wanted: { name: string; tenants: number; least: number }): Promise<Result[]> {
+  const gateway = await bench.startApi()
+  const tenants = await bench.tenants(wanted.tenants)
+  const plain = await bench.tenants(wanted.tenants)
+  const plainIds = plain.map((tenant) => tenant.tenantId)
+  let claimed = 0
+  const measure = async (count: number) => {
+    const requests = Array.from({ length: count }, (_, index) =>
+      signedRequest(tenants[index % tenants.length]!, 'esim/order', orderBody()),
+    )
+    const result = allSucceeded(await sendAll(gateway.baseUrl, requests, CONNECTIONS))
+    claimed += count
+    return result.perSecond
+  }
+  await measure(1_000) // warm
+  await placePlainly(bench.databaseUrl, plainIds, 500, PLAIN_CONNECTIONS)
+  const result = await compare({
+    name: wanted.name,
+    what: `signed esim/order/s over HTTP, ${wanted.tenants} wallet(s), ${CONNECTIONS} connections, against one prepared round trip and transaction per order, ${PLAIN_CONNECTIONS} connections, no HTTP`,
+    aim: { least: wanted.least },
+    rounds: bench.rounds,
+    progress: bench.progress,
+    ours: () => measure(ORDERS),
+    against: async () => (await placePlainly(bench.databaseUrl, plainIds, PLAIN_ORDERS, PLAIN_CONNECTIONS)).perSecond,
+  })
+  result.notes.push(
+    await countRows(
+      bench,
+      tenants.map((tenant) => tenant.tenantId),
+      claimed,
+    ),
+  )
+  const rate = await pgbenchRate(bench.databaseUrl, plainIds, PLAIN_CONNECTIONS)
+  result.notes.push(
+    rate === undefined ? 'pgbench is not installed' : `the same SQL under pgbench: ${rate.toFixed(0)} orders/s`,
+  )
+  result.notes.push('the gateway plays the api role: fulfilment is not part of the figure, on either side')
+  await gateway.kill()
+  return [result]
+}
+
+/** What was acknowledged has to be there: orders, debits, items and events, one each. */
+async function countRows(bench: Environment, tenantIds: string[], claimed: number): Promise<string> {
+  const [found] = await bench.db.query<Record<'orders' | 'items' | 'debits' | 'events', number>>({
+    text: `select (select count(*)::int from orders where tenant_id = any($1::uuid[])) as orders,
+                  (select count(*)::int from order_items where tenant_id = any($1::uuid[])) as items,
+                  (select count(*)::int from transfers where tenant_id = any($1::uuid[]) and kind = 'ORDER') as debits,
+                  (select count(*)::int from events where tenant_id = any($1::uuid[])) as events`,
+    values: [tenantIds],
+  })
+  const counts = Object.values(found!)
+  if (counts.some((count) => count !== claimed)) throw new Error(`claimed ${claimed}, found ${JSON.stringify(found)}`)
+  return `${claimed} successes claimed; as many orders, items, debits and events found`
+}

@@ -1,0 +1,104 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import net from 'node:net'
+import { percentile } from './figure.ts'
+
+/*
+ * Load over plain sockets: requests are signed and serialised before the clock starts, so that the generator, which
+ * shares the machine with what it measures, costs as little as it can, and the same for both sides.
+ */
+
+export interface Credentials {
+  appKey: string
+  appSecret: string
+}
+
+export interface LoadResult {
+  perSecond: number
+  p50_ms: number
+  p99_ms: number
+  /** Answers by their code. */
+  codes: Record<string, number>
+}
+
+export function signedRequest(credentials: Credentials, operation: string, body: string): Buffer {
+  const timestamp = String(Date.now())
+  const requestId = randomUUID()
+  const signature = createHmac('sha256', credentials.appSecret)
+    .update(timestamp + requestId + credentials.appKey + body)
+    .digest('hex')
+  return Buffer.from(
+    [
+      `POST /open-api/v1/${operation} HTTP/1.1`,
+      'Host: localhost',
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `RT-AccessCode: ${credentials.appKey}`,
+      `RT-RequestID: ${requestId}`,
+      `RT-Timestamp: ${timestamp}`,
+      `X-Signature: ${signature}`,
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}
+
+export function orderBody(transactionId: string = randomUUID()): string {
+  return JSON.stringify({ transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+}
+
+/** Sends each request once, over so many keep-alive connections, one at a time on each. */
+export async function sendAll(baseUrl: string, requests: Buffer[], connections: number): Promise<LoadResult> {
+  const { hostname, port } = new URL(baseUrl)
+  const codes: Record<string, number> = {}
+  const times_ms: number[] = []
+  let next = 0
+  const start = performance.now()
+  const one = () =>
+    new Promise<void>((resolve, reject) => {
+      const socket = net.connect(Number(port), hostname).setNoDelay(true)
+      let received = ''
+      let sent_at = 0
+      const send = () => {
+        const request = requests[next++]
+        if (!request) return void socket.end(resolve)
+        sent_at = performance.now()
+        socket.write(request)
+      }
+      socket.on('connect', send)
+      socket.on('error', reject)
+      socket.on('data', (bytes) => {
+        received += bytes.toString('latin1')
+        const answer = takeAnswer(received)
+        if (!answer) return
+        times_ms.push(performance.now() - sent_at)
+        received = received.slice(answer.length)
+        codes[answer.code] = (codes[answer.code] ?? 0) + 1
+        send()
+      })
+    })
+  await Promise.all(Array.from({ length: connections }, one))
+  const seconds = (performance.now() - start) / 1000
+  times_ms.sort((left, right) => left - right)
+  return {
+    perSecond: requests.length / seconds,
+    p50_ms: percentile(times_ms, 0.5),
+    p99_ms: percentile(times_ms, 0.99),
+    codes,
+  }
+}
+
+function takeAnswer(text: string): { length: number; code: string } | undefined {
+  const headEnd = text.indexOf('\r\n\r\n')
+  if (headEnd < 0) return undefined
+  const bodyLength = Number(/content-length: (\d+)/i.exec(text.slice(0, headEnd))?.[1] ?? 0)
+  const length = headEnd + 4 + bodyLength
+  if (text.length < length) return undefined
+  return { length, code: /"code":"(\d{6})"/.exec(text.slice(headEnd, length))?.[1] ?? 'none' }
+}
+
+/** Fails the figure unless every answer was a success: a fast refusal is no throughput. */
+export function allSucceeded(result: LoadResult): LoadResult {
+  const others = Object.keys(result.codes).filter((code) => code !== '000000')
+  if (others.length > 0) throw new Error(`not every answer was a success: ${JSON.stringify(result.codes)}`)
+  return result
+}

@@ -1,0 +1,49 @@
+import { writeFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { openEnvironment } from './environment.ts'
+import type { Figure, Result } from './figure.ts'
+import { health } from './figures/health.ts'
+import { latency } from './figures/latency.ts'
+import { orderHot, orderSpread } from './figures/orders.ts'
+import { replay } from './figures/replay.ts'
+import { markdown, plot } from './report.ts'
+
+/** Each figure is a ratio of two things measured in turn, in one run, on one machine: absolute times mean little. */
+const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay]
+
+const program = new Command('bench')
+  .description('Measures the gateway against yardsticks on the same machine.')
+  .argument('[names...]', `figures to measure: ${FIGURES.map((figure) => figure.name).join(', ')}; none: all`)
+  .option('--rounds <n>', 'rounds of each figure', '5')
+  .option('--json <file>', 'also write the results as JSON')
+  .option('--write', 'write bench/RESULTS.md and its plot')
+  .addHelpText(
+    'after',
+    `\nFigures:\n${FIGURES.map(({ name, summary }) => `  ${name.padEnd(14)} ${summary}`).join('\n')}`,
+  )
+  .parse()
+
+const options = program.opts<{ rounds: string; json?: string; write?: boolean }>()
+const unknown = program.args.filter((name) => !FIGURES.some((figure) => figure.name === name))
+if (unknown.length > 0) program.error(`There is no figure ${unknown.join(', ')}. --help lists them.`)
+const chosen = FIGURES.filter(({ name }) => program.args.length === 0 || program.args.includes(name))
+
+const progress = (line: string) => process.stderr.write(`${line}\n`)
+const environment = await openEnvironment(Number(options.rounds), progress)
+const results: Result[] = []
+try {
+  for (const line of environment.settings) progress(line)
+  for (const [index, figure] of chosen.entries()) {
+    progress(`\n${index + 1} of ${chosen.length}: ${figure.name}: ${figure.summary}`)
+    results.push(...(await figure.run(environment)))
+  }
+} finally {
+  await environment.close()
+}
+const report = markdown(results, environment.settings)
+process.stdout.write(`\n${report}`)
+if (options.json) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`)
+if (options.write) {
+  writeFileSync(new URL('RESULTS.md', import.meta.url), report)
+  writeFileSync(new URL('results.svg', import.meta.url), plot(results))
+}

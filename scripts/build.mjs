@@ -3,7 +3,17 @@
 // that `npm start` may ask each time. Called by npm (prepare), by start.mjs, admin.mjs and the test harness.
 
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -16,7 +26,12 @@ const targets = [
     sources: ['packages/gateway/src', 'packages/contract/src', 'packages/sdk/src'],
     output: 'packages/gateway/dist',
     present: () => true,
-    build: (output) => bundle('packages/gateway', output, { main: 'src/main.ts', admin: 'src/admin/main.ts' }),
+    build: async (output) => {
+      await bundle('packages/gateway', output, { main: 'src/main.ts', admin: 'src/admin/main.ts' })
+      // The API reference at /docs/reference: the package itself, with all that it depends on, is not needed to run.
+      const reference = 'node_modules/@scalar/api-reference/dist/browser/standalone.js'
+      copyFileSync(join(root, reference), join(output, 'reference-bundle.js'))
+    },
   },
   {
     name: 'sdk',

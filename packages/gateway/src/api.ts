@@ -7,6 +7,7 @@ import { dealerApi, rawFailure, refuseUnknownPath } from './dealer-api/door.ts'
 import type { Deps } from './deps.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { listen } from './lib/listen.ts'
+import { docsPages } from './public/docs.ts'
 import { qrRoutes } from './public/qr.ts'
 
 /** A request that has not arrived whole by then is given up: slow senders must not hold connections. */
@@ -19,6 +20,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   const server = createServer(deps)
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
   qrRoutes(server, deps)
+  docsPages(server, deps)
   const { config } = deps
   const ownConsole = config.console === 'on' && config.consolePort !== undefined ? createServer(deps) : undefined
   if (config.console === 'on') addConsole(ownConsole ?? server, deps)

@@ -1,0 +1,50 @@
+// Buys one eSIM and prints the answer. Usage: dotnet run Order.cs -- PACKAGE_CODE TRANSACTION_ID
+// Needs DEALER_ESIM_BASE_URL, DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET.
+using System.Net.Http.Headers;
+using System.Security.Cryptography;
+using System.Text;
+
+var (packageCode, transactionId) = (args[0], args[1]);
+var appKey = Environment.GetEnvironmentVariable("DEALER_ESIM_APP_KEY")!;
+var key = Encoding.UTF8.GetBytes(Environment.GetEnvironmentVariable("DEALER_ESIM_APP_SECRET")!);
+var url = Environment.GetEnvironmentVariable("DEALER_ESIM_BASE_URL") + "/open-api/v1/esim/order";
+using var client = new HttpClient(new HttpClientHandler { AllowAutoRedirect = false }) { Timeout = TimeSpan.FromSeconds(30) };
+
+// A JSON serializer writes this. Write it once: the bytes that are signed are the bytes that are sent.
+var body = Encoding.UTF8.GetBytes(
+    $$"""{"transactionId":"{{transactionId}}","packageInfoList":[{"packageCode":"{{packageCode}}","count":1}]}""");
+
+// The body stays over all attempts, and with it the transactionId: nothing is bought twice.
+for (var number = 1; ; number++)
+{
+    try
+    {
+        using var answer = await client.SendAsync(Request());
+        var again = (int)answer.StatusCode is 429 or >= 500;
+        if (!again || number == 4)
+        {
+            Console.WriteLine(await answer.Content.ReadAsStringAsync());
+            return answer.IsSuccessStatusCode ? 0 : 1;
+        }
+    }
+    catch (Exception fault) when (fault is HttpRequestException or TaskCanceledException && number < 4)
+    {
+        Console.Error.WriteLine(fault.Message);
+    }
+    await Task.Delay(TimeSpan.FromSeconds(number));
+}
+
+// A fresh RequestID and timestamp each time: a RequestID is accepted once.
+HttpRequestMessage Request()
+{
+    var timestamp = DateTimeOffset.UtcNow.ToUnixTimeMilliseconds().ToString();
+    var requestId = Guid.NewGuid().ToString();
+    byte[] text = [.. Encoding.UTF8.GetBytes(timestamp + requestId + appKey), .. body];
+    var request = new HttpRequestMessage(HttpMethod.Post, url) { Content = new ByteArrayContent(body) };
+    request.Content.Headers.ContentType = new MediaTypeHeaderValue("application/json");
+    request.Headers.Add("RT-AccessCode", appKey);
+    request.Headers.Add("RT-RequestID", requestId);
+    request.Headers.Add("RT-Timestamp", timestamp);
+    request.Headers.Add("X-Signature", Convert.ToHexString(HMACSHA256.HashData(key, text)).ToLowerInvariant());
+    return request;
+}

@@ -1,0 +1,3 @@
+module example.com/dealer-esim-samples
+
+go 1.19

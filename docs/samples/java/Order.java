@@ -1,0 +1,66 @@
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.UUID;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * Buys one eSIM and prints the answer. Usage: java Order.java PACKAGE_CODE TRANSACTION_ID
+ * Needs DEALER_ESIM_BASE_URL, DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET. Java 17 or later.
+ */
+public class Order {
+    static final String APP_KEY = System.getenv("DEALER_ESIM_APP_KEY");
+    static final HttpClient CLIENT = HttpClient.newHttpClient();
+
+    public static void main(String[] args) throws Exception {
+        // Your JSON library writes this. Write it once: the bytes that are signed are the bytes that are sent.
+        String body = "{\"transactionId\":\"" + args[1] + "\",\"packageInfoList\":[{\"packageCode\":\"" + args[0]
+                + "\",\"count\":1}]}";
+        HttpResponse<String> answer = call("esim/order", body);
+        System.out.println(answer.body());
+        System.exit(answer.statusCode() == 200 ? 0 : 1);
+    }
+
+    /** Repeats what may be repeated. The body stays, and with it the transactionId: nothing is bought twice. */
+    static HttpResponse<String> call(String operation, String body) throws Exception {
+        for (int number = 1;; number++) {
+            try {
+                HttpResponse<String> answer = CLIENT.send(request(operation, body), HttpResponse.BodyHandlers.ofString());
+                boolean again = answer.statusCode() == 429 || answer.statusCode() >= 500;
+                if (!again || number == 4) {
+                    return answer;
+                }
+            } catch (IOException fault) {
+                if (number == 4) {
+                    throw fault;
+                }
+            }
+            Thread.sleep(number * 1000L);
+        }
+    }
+
+    /** A fresh RequestID and timestamp each time: a RequestID is accepted once. */
+    static HttpRequest request(String operation, String body) throws Exception {
+        String timestamp = String.valueOf(System.currentTimeMillis());
+        String requestId = UUID.randomUUID().toString();
+        Mac mac = Mac.getInstance("HmacSHA256");
+        mac.init(new SecretKeySpec(System.getenv("DEALER_ESIM_APP_SECRET").getBytes(UTF_8), "HmacSHA256"));
+        byte[] signature = mac.doFinal((timestamp + requestId + APP_KEY + body).getBytes(UTF_8));
+        return HttpRequest.newBuilder(URI.create(System.getenv("DEALER_ESIM_BASE_URL") + "/open-api/v1/" + operation))
+                .timeout(Duration.ofSeconds(30))
+                .header("Content-Type", "application/json")
+                .header("RT-AccessCode", APP_KEY)
+                .header("RT-RequestID", requestId)
+                .header("RT-Timestamp", timestamp)
+                .header("X-Signature", HexFormat.of().formatHex(signature))
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build();
+    }
+}

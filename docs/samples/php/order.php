@@ -1,0 +1,56 @@
+<?php
+// Buys one eSIM and prints the answer. Usage: php order.php PACKAGE_CODE TRANSACTION_ID
+// Needs DEALER_ESIM_BASE_URL, DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET.
+declare(strict_types=1);
+
+/** A version 4 UUID: each attempt takes a fresh RequestID, because a RequestID is accepted once. */
+function newRequestId(): string
+{
+    $bytes = random_bytes(16);
+    $bytes[6] = chr(ord($bytes[6]) & 0x0f | 0x40);
+    $bytes[8] = chr(ord($bytes[8]) & 0x3f | 0x80);
+    return vsprintf('%s%s-%s-%s-%s-%s%s%s', str_split(bin2hex($bytes), 4));
+}
+
+/** One signed request: the HTTP status (0 without an answer) and the body. */
+function attempt(string $operation, string $body): array
+{
+    $appKey = getenv('DEALER_ESIM_APP_KEY');
+    $timestamp = (string) (int) (microtime(true) * 1000);
+    $requestId = newRequestId();
+    $signature = hash_hmac('sha256', $timestamp . $requestId . $appKey . $body, getenv('DEALER_ESIM_APP_SECRET'));
+    $context = stream_context_create(['http' => [
+        'method' => 'POST',
+        'header' => [
+            'Content-Type: application/json',
+            "RT-AccessCode: $appKey",
+            "RT-RequestID: $requestId",
+            "RT-Timestamp: $timestamp",
+            "X-Signature: $signature",
+        ],
+        'content' => $body,
+        'ignore_errors' => true,
+        'follow_location' => 0,
+        'timeout' => 30,
+    ]]);
+    $answer = @file_get_contents(getenv('DEALER_ESIM_BASE_URL') . "/open-api/v1/$operation", false, $context);
+    $status = preg_match('/^HTTP\/\S+ (\d+)/', $http_response_header[0] ?? '', $match) ? (int) $match[1] : 0;
+    return [$answer === false ? 0 : $status, (string) $answer];
+}
+
+[, $packageCode, $transactionId] = $argv;
+// Encoded once: the bytes that are signed are the bytes that are sent.
+$body = json_encode([
+    'transactionId' => $transactionId,
+    'packageInfoList' => [['packageCode' => $packageCode, 'count' => 1]],
+]);
+// The transactionId stays over all attempts, so that nothing is bought twice.
+for ($number = 1; $number <= 4; $number++) {
+    [$status, $answer] = attempt('esim/order', $body);
+    if ($status !== 0 && $status !== 429 && $status < 500) {
+        break;
+    }
+    sleep($number);
+}
+echo $answer, "\n";
+exit($status === 200 ? 0 : 1);

@@ -1,0 +1,93 @@
+import { type Rendered, relativeTo } from './docs-markdown.ts'
+import type { Shelf } from './docs-shelf.ts'
+
+/** The order in which the documentation is read. A page that is not in the checkout is left out. */
+const NAVIGATION: [string, [string, string][]][] = [
+  [
+    'Start',
+    [
+      ['', 'Overview'],
+      ['quick-start', 'Quick start'],
+      ['signing', 'Signing'],
+      ['idempotency', 'Idempotency and retries'],
+    ],
+  ],
+  [
+    'Sell',
+    [
+      ['catalogue', 'Packages'],
+      ['money', 'Money'],
+      ['webhooks', 'Events'],
+      ['going-live', 'Going live'],
+    ],
+  ],
+  [
+    'Look up',
+    [
+      ['reference', 'API reference'],
+      ['codes', 'Codes'],
+      ['limits', 'Limits'],
+      ['versions', 'Versions'],
+      ['changelog', 'Changelog'],
+    ],
+  ],
+  [
+    'Tools',
+    [
+      ['sdk', 'SDK and command line'],
+      ['samples/', 'Samples'],
+    ],
+  ],
+  [
+    'Run it',
+    [
+      ['configuration', 'Configuration'],
+      ['operations', 'Operations'],
+      ['suppliers', 'Suppliers'],
+    ],
+  ],
+]
+
+/** A whole page around a rendered document. No script, no picture, no font: one style sheet of our own. */
+export function docsPage(address: string, { title, html }: Rendered, shelf: Shelf): string {
+  const link = (to: string) => escapeHtml(relativeTo(address, to))
+  const sections = NAVIGATION.map(([heading, entries]) => {
+    const items = entries
+      .filter(([to]) => to === 'reference' || shelf.pages.has(to))
+      .map(([to, name]) => {
+        const here = to === address ? ' aria-current="page"' : ''
+        return `<li><a href="${link(to)}"${here}>${escapeHtml(name)}</a></li>`
+      })
+    return items.length === 0 ? '' : `<h2>${heading}</h2>\n<ul>${items.join('')}</ul>`
+  })
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)} · Dealer eSIM</title>
+<link rel="stylesheet" href="${link('docs.css')}">
+</head>
+<body>
+<a class="skip" href="#content">Skip to the text</a>
+<header><a href="${link('')}">Dealer eSIM</a></header>
+<div class="columns">
+<nav aria-label="Documentation">
+<details open><summary>Contents</summary>
+${sections.join('\n')}
+</details>
+</nav>
+<main id="content">
+${html}
+</main>
+</div>
+</body>
+</html>
+`
+}
+
+export function escapeHtml(text: string): string {
+  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
+}

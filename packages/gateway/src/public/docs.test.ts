@@ -1,0 +1,182 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import Fastify, { type FastifyInstance } from 'fastify'
+import MarkdownIt from 'markdown-it'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { docsPages } from './docs.ts'
+import { headingId } from './docs-markdown.ts'
+import { checkout } from './docs-shelf.ts'
+
+const root = checkout()
+let app: FastifyInstance
+beforeAll(async () => {
+  app = Fastify()
+  docsPages(app, { links: { publicUrl: 'https://esim.example.com/prefix' } })
+  await app.ready()
+})
+afterAll(() => app.close())
+
+const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: 'GET', url, headers })
+
+const links = (html: string) =>
+  [...html.matchAll(/<a [^>]*?href="([^"]*)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'))
+
+/** Every page that can be reached from the first, with its HTML. */
+async function crawl(): Promise<Map<string, string>> {
+  const seen = new Map<string, string>()
+  const queue = ['/docs/']
+  for (let at = queue.shift(); at !== undefined; at = queue.shift()) {
+    if (seen.has(at)) continue
+    const answer = await get(at)
+    expect(answer.statusCode, `${at} is linked and must exist`).toBe(200)
+    const isPage = String(answer.headers['content-type']).startsWith('text/html')
+    seen.set(at, isPage ? answer.body : '')
+    if (!isPage) continue
+    for (const href of links(answer.body)) {
+      const target = new URL(href, `http://docs.test${at}`)
+      if (target.host === 'docs.test') queue.push(target.pathname)
+    }
+  }
+  return seen
+}
+
+describe('the served pages', () => {
+  test('link to what exists, with fragments that exist, and by relative links only', async () => {
+    const pages = await crawl()
+    expect([...pages.keys()]).toEqual(
+      expect.arrayContaining(['/docs/quick-start', '/docs/codes', '/docs/reference', '/docs/sdk']),
+    )
+    for (const [at, html] of pages) {
+      for (const href of links(html)) {
+        expect(href, `a link on ${at} must survive a path prefix`).not.toMatch(/^\//)
+        const target = new URL(href, `http://docs.test${at}`)
+        const found = pages.get(target.pathname)
+        if (target.host !== 'docs.test' || target.hash === '' || !found) continue
+        expect(found, `${href} on ${at}`).toContain(`id="${decodeURIComponent(target.hash.slice(1))}"`)
+      }
+    }
+  })
+
+  test('load nothing from elsewhere, and hold no script', async () => {
+    for (const [at, html] of await crawl()) {
+      const loads = [...html.matchAll(/<(?:link|script|img|iframe|source|video|audio)\b[^>]*?(?:href|src)="([^"]*)"/g)]
+      for (const [, from = ''] of loads) expect(from, at).not.toMatch(/^([a-z]+:)?\/\//i)
+      expect(html, at).not.toMatch(/@import|url\(/)
+      if (at !== '/docs/reference') expect(html, at).not.toMatch(/<script|<style|\son\w+=/)
+    }
+    expect((await get('/docs/docs.css')).body).not.toMatch(/@import|url\(|https?:/)
+  })
+
+  test('forbid the browser what they do not need', async () => {
+    const policy = async (url: string) => String((await get(url)).headers['content-security-policy'])
+    for (const url of ['/docs/', '/docs/signing', '/docs/docs.css', '/docs/samples/python/sign.py', '/docs/nothing']) {
+      expect(await policy(url)).toMatch(/^default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'/)
+    }
+    expect(await policy('/docs/reference')).toMatch(
+      /script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'/,
+    )
+    expect(await policy('/docs/reference')).not.toMatch(/unsafe-eval|https?:|\*/)
+  })
+
+  test('/docs leads to the first page, also behind a path prefix', async () => {
+    const answer = await get('/docs')
+    expect([answer.statusCode, answer.headers.location]).toEqual([308, 'docs/'])
+  })
+
+  test('an address that is no page is a page that says so, and no way into the file system', async () => {
+    for (const url of ['/docs/nothing', '/docs/a/b', '/docs/../package.json', '/docs/..%2f..%2fpackage.json']) {
+      const answer = await get(url)
+      expect([url, answer.statusCode]).toEqual([url, 404])
+    }
+    expect((await get('/docs/a/b')).body).toContain('href="../docs.css"')
+  })
+
+  test('show raw HTML of a document as text', async () => {
+    for (const [at, html] of await crawl()) expect(html, at).not.toMatch(/<(iframe|object|embed|form|input)\b/)
+  })
+
+  test('are compressed for those who take it, and not sent again to those who have them', async () => {
+    const plain = await get('/docs/codes')
+    const packed = await get('/docs/codes', { 'accept-encoding': 'gzip, br' })
+    expect(packed.headers['content-encoding']).toBe('gzip')
+    expect(packed.rawPayload.length).toBeLessThan(plain.rawPayload.length / 2)
+    expect((await get('/docs/codes', { 'if-none-match': String(plain.headers.etag) })).statusCode).toBe(304)
+  })
+
+  test('samples are shown as text, never run by a browser', async () => {
+    const answer = await get('/docs/samples/typescript/order.ts')
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+    })
+  })
+
+  test("the OpenAPI document names this gateway's own address", async () => {
+    expect((await get('/docs/openapi.json')).json()).toMatchObject({
+      openapi: '3.1.0',
+      servers: [{ url: 'https://esim.example.com/prefix' }],
+    })
+  })
+})
+
+describe('the Markdown files', () => {
+  test('link to files that exist, with fragments that exist', () => {
+    const dead: string[] = []
+    for (const path of markdownFiles()) {
+      for (const href of linksOf(path)) {
+        if (/^[a-z][a-z0-9+.-]*:/i.test(href)) continue
+        const [to = '', hash] = href.split('#')
+        const target = to === '' ? path : posix.join(posix.dirname(path), decodeURI(to))
+        if (BEING_WRITTEN.has(target) && !existsSync(join(root, target))) continue
+        if (!existsSync(join(root, target))) dead.push(`${path}: ${href}`)
+        else if (hash && target.endsWith('.md') && !headingsOf(target).includes(hash))
+          dead.push(`${path}: ${href} (no such heading)`)
+      }
+    }
+    expect(dead).toEqual([])
+  })
+
+  test('of the documentation can be finished: none is longer than a reader has patience', () => {
+    for (const path of markdownFiles().filter((each) => /^docs\/[^/]*\.md$/.test(each))) {
+      if (path === 'docs/codes.md') continue
+      const words = readFileSync(join(root, path), 'utf8').split(/\s+/).length
+      expect(words, path).toBeLessThan(2_000)
+    }
+  })
+})
+
+function markdownFiles(): string[] {
+  const under = (folder: string): string[] =>
+    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (entry.isDirectory()) return /^(node_modules|dist.*|\..*)$/.test(entry.name) ? [] : under(path)
+      return path.endsWith('.md') ? [path] : []
+    })
+  return under('')
+}
+
+/** Linked ahead of their landing. */
+const BEING_WRITTEN = new Set([
+  'CHANGELOG.md',
+  'docs/catalogue.md',
+  'docs/money.md',
+  'docs/operations.md',
+  'docs/suppliers.md',
+  'docs/webhooks.md',
+])
+
+const engine = new MarkdownIt()
+
+function linksOf(path: string): string[] {
+  const inline = engine.parse(readFileSync(join(root, path), 'utf8'), {}).flatMap((token) => token.children ?? [])
+  return inline.filter((token) => token.type === 'link_open').map((token) => String(token.attrGet('href')))
+}
+
+function headingsOf(path: string): string[] {
+  const tokens = engine.parse(readFileSync(join(root, path), 'utf8'), {})
+  return tokens.flatMap((token, at) => {
+    if (token.type !== 'heading_open') return []
+    const text = (tokens[at + 1]?.children ?? []).map((child) => child.content).join('')
+    return [headingId(text)]
+  })
+}

@@ -1,4 +1,11 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router'
+import {
+  type AnyRoute,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+} from '@tanstack/react-router'
 import { consoleBase } from './api.ts'
 import { Layout } from './layout.tsx'
 import { Failure } from './parts/failure.tsx'
@@ -27,9 +34,9 @@ const console_ = createRoute({
 type Module = Record<string, unknown>
 
 /** Every page is a chunk of its own: the first one opens without waiting for the others. */
-function page(path: string, load: () => Promise<Module>, name: string) {
+function page(path: string, load: () => Promise<Module>, name: string, parent: () => AnyRoute = () => console_) {
   return createRoute({
-    getParentRoute: () => console_,
+    getParentRoute: parent,
     path,
     // Filters are texts in the address; each page says which it knows.
     validateSearch: (search: Record<string, unknown>) => textsOf(search),
@@ -46,10 +53,32 @@ function textsOf(search: Record<string, unknown>): Record<string, string> {
   return texts
 }
 
+const tenant = page('/tenants/$tenantId', () => import('./pages/tenant.tsx'), 'TenantPage')
+
+function section(path: string, load: () => Promise<Module>, name: string) {
+  return page(path, load, name, () => tenant)
+}
+
 const pages = [
   page('/', () => import('./pages/dashboard.tsx'), 'DashboardPage'),
+  page('/tenants', () => import('./pages/tenants.tsx'), 'TenantsPage'),
+  page('/orders', () => import('./pages/orders.tsx'), 'OrdersPage'),
+  page('/tenants/$tenantId/orders/$orderNo', () => import('./pages/order.tsx'), 'OrderPage'),
+  page('/profiles', () => import('./pages/profiles.tsx'), 'ProfilesPage'),
+  page('/tenants/$tenantId/profiles/$profileId', () => import('./pages/profile.tsx'), 'ProfilePage'),
+  page('/webhooks', () => import('./pages/webhooks.tsx'), 'WebhooksPage'),
+  page('/tenants/$tenantId/events/$notifyId', () => import('./pages/event.tsx'), 'EventPage'),
   page('/people', () => import('./pages/people.tsx'), 'PeoplePage'),
+  page('/audit', () => import('./pages/audit.tsx'), 'AuditPage'),
   page('/account', () => import('./pages/account.tsx'), 'AccountPage'),
+  tenant.addChildren([
+    section('/', () => import('./pages/tenant-overview.tsx'), 'TenantOverview'),
+    section('/credentials', () => import('./pages/credentials.tsx'), 'CredentialsPage'),
+    section('/settings', () => import('./pages/settings.tsx'), 'SettingsPage'),
+    section('/wallet', () => import('./pages/wallet.tsx'), 'WalletPage'),
+    section('/people', () => import('./pages/tenant-people.tsx'), 'TenantPeople'),
+    section('/notices', () => import('./pages/tenant-notices.tsx'), 'TenantNotices'),
+  ]),
 ]
 
 export const router = createRouter({

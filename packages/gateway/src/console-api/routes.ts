@@ -4,13 +4,16 @@ import { auditRoutes } from './audit.ts'
 import { credentialRoutes } from './credentials.ts'
 import { meRoutes } from './me.ts'
 import { noticeRoutes } from './notices.ts'
+import { orderRoutes } from './orders.ts'
 import { peopleRoutes } from './people.ts'
+import { profileRoutes } from './profiles.ts'
 import type { Route } from './route.ts'
 import { searchRoutes } from './search.ts'
 import { settingsRoutes } from './settings.ts'
 import { signInRoutes } from './sign-in.ts'
 import { tenantRoutes } from './tenants.ts'
 import { walletRoutes } from './wallet.ts'
+import { webhookRoutes } from './webhooks.ts'
 
 /** Every route of the console, in one table. A test walks it with every role. */
 export const routes: readonly Route[] = [
@@ -24,6 +27,9 @@ export const routes: readonly Route[] = [
   ...settingsRoutes,
   ...walletRoutes,
   ...adjustmentRoutes,
+  ...orderRoutes,
+  ...profileRoutes,
+  ...webhookRoutes,
   ...noticeRoutes,
   ...auditRoutes,
 ]

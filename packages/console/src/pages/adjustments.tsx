@@ -1,0 +1,75 @@
+import type { AdjustmentRow } from '@dealer-esim/gateway/console-api/adjustments.ts'
+import { Button, Group } from '@mantine/core'
+import { Amount } from '../parts/amount.tsx'
+import { Card } from '../parts/card.tsx'
+import { List } from '../parts/list.tsx'
+import { Status } from '../parts/status.tsx'
+import { When } from '../parts/when.tsx'
+import { operates, useSession } from '../session.tsx'
+import { t } from '../strings/index.ts'
+import { useApi, useChange } from '../use-api.ts'
+
+/** Adjustments of a dealer, those that wait for a second person first. Nothing is shown where there were none. */
+export function Adjustments({ tenantId }: { tenantId: string }) {
+  const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { tenantId })
+  if (!list.data?.adjustments.length) return null
+  return (
+    <Card title={t.wallet.adjustments}>
+      <List<AdjustmentRow>
+        label={t.wallet.adjustments}
+        rows={list.data.adjustments}
+        loading={list.isFetching}
+        idOf={(row) => row.adjustmentId}
+        empty={{ title: t.wallet.adjustments }}
+        columns={[
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
+          {
+            accessor: 'amount',
+            title: t.wallet.amount,
+            textAlign: 'right',
+            render: (row) => <Amount of={row.amount} currency={row.currencyCode} signed />,
+          },
+          { accessor: 'reference', title: t.wallet.adjustReference },
+          { accessor: 'reason', title: t.wallet.reason },
+          { accessor: 'proposedBy', title: t.wallet.by },
+          { accessor: 'status', title: t.common.status, render: (row) => <Status of={row.status} /> },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            render: (row) => row.status === 'PROPOSED' && <Decide row={row} />,
+          },
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Decide({ row }: { row: AdjustmentRow }) {
+  const me = useSession()
+  const approve = useChange({ done: t.wallet.approved })
+  const reject = useChange({ done: t.wallet.rejected })
+  const path = `/tenants/${row.tenantId}/adjustments/${row.adjustmentId}`
+  if (!operates(me)) return null
+  return (
+    <Group gap={4} justify="flex-end">
+      {!row.ownProposal && (
+        <Button
+          size="compact-xs"
+          loading={approve.isPending}
+          onClick={() => approve.mutate({ method: 'POST', path: `${path}/approve` })}
+        >
+          {t.wallet.approve}
+        </Button>
+      )}
+      <Button
+        size="compact-xs"
+        variant="default"
+        loading={reject.isPending}
+        onClick={() => reject.mutate({ method: 'POST', path: `${path}/reject` })}
+      >
+        {row.ownProposal ? t.wallet.withdraw : t.wallet.reject}
+      </Button>
+    </Group>
+  )
+}

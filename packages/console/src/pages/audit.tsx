@@ -1,0 +1,105 @@
+import type { AuditEntry } from '@dealer-esim/gateway/console-api/audit.ts'
+import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { apiUrl } from '../api.ts'
+import { fullTime } from '../format.ts'
+import { Facts } from '../parts/facts.tsx'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { Period, rangeOf } from '../parts/period.tsx'
+import { SearchField } from '../parts/search-field.tsx'
+import { When } from '../parts/when.tsx'
+import { t } from '../strings/index.ts'
+import { useApi } from '../use-api.ts'
+import { useFilters } from '../use-filters.ts'
+
+const ACTION = /^[a-z_]+(\.[a-z_]+)?$/
+
+export function AuditPage() {
+  const [filters, setFilters] = useFilters()
+  const { action, subject, tenantId, person, cursor } = filters
+  const query = {
+    action: action && ACTION.test(action) ? action : undefined,
+    subject,
+    tenantId,
+    person,
+    ...rangeOf(filters),
+  }
+  const list = useApi<{ entries: AuditEntry[]; nextCursor: string | null }>('/audit', { ...query, cursor })
+  const [shown, setShown] = useState<AuditEntry>()
+  return (
+    <Page
+      title={t.audit.title}
+      description={t.audit.text}
+      actions={
+        <Button component="a" href={apiUrl('/audit.csv', query).href} download variant="default">
+          {t.common.export}
+        </Button>
+      }
+    >
+      <Group>
+        <SearchField
+          label={t.audit.filterAction}
+          value={action ?? ''}
+          onChange={(value) => setFilters({ action: value })}
+        />
+        <SearchField
+          label={t.audit.filterSubject}
+          value={subject ?? ''}
+          onChange={(value) => setFilters({ subject: value })}
+        />
+        <Period />
+      </Group>
+      <List<AuditEntry>
+        label={t.audit.title}
+        rows={list.data?.entries}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.auditId}
+        onRow={setShown}
+        empty={{ title: t.audit.empty, text: t.audit.emptyText }}
+        columns={[
+          { accessor: 'action', title: t.audit.action },
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
+          { accessor: 'actor', title: t.audit.actor, cellsClassName: 'break' },
+          { accessor: 'subject', title: t.audit.subject, cellsClassName: 'break' },
+          { accessor: 'address', title: t.audit.address },
+        ]}
+      />
+      <Modal
+        size="lg"
+        opened={shown !== undefined}
+        onClose={() => setShown(undefined)}
+        title={shown?.action}
+        closeButtonProps={{ 'aria-label': t.common.close }}
+      >
+        {shown && <Entry of={shown} />}
+      </Modal>
+    </Page>
+  )
+}
+
+function Entry({ of }: { of: AuditEntry }) {
+  return (
+    <Stack>
+      <Facts
+        of={[
+          [t.common.time, fullTime(of.createdAt)],
+          [t.audit.actor, of.actor],
+          [t.audit.address, of.address],
+          [t.audit.subject, of.subject],
+        ]}
+      />
+      <Text size="sm" fw={600}>
+        {t.audit.before}
+      </Text>
+      <pre className="code">{of.before === null ? t.audit.nothing : JSON.stringify(of.before, null, 2)}</pre>
+      <Text size="sm" fw={600}>
+        {t.audit.after}
+      </Text>
+      <pre className="code">{of.after === null ? t.audit.nothing : JSON.stringify(of.after, null, 2)}</pre>
+    </Stack>
+  )
+}

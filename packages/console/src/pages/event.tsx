@@ -1,0 +1,90 @@
+import type { EventView } from '@dealer-esim/gateway/console-api/webhooks.ts'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { Link, useParams } from '@tanstack/react-router'
+import { milliseconds } from '../format.ts'
+import { Card } from '../parts/card.tsx'
+import { Copyable } from '../parts/copy.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { Loading } from '../parts/loading.tsx'
+import { Page } from '../parts/page.tsx'
+import { Status } from '../parts/status.tsx'
+import { When } from '../parts/when.tsx'
+import { useSession, works } from '../session.tsx'
+import { t } from '../strings/index.ts'
+import { useApi, useChange } from '../use-api.ts'
+
+const REFRESH_MS = 3_000
+
+/** An event, what was sent and what came back, attempt by attempt. */
+export function EventPage() {
+  const me = useSession()
+  const { tenantId, notifyId } = useParams({ strict: false }) as { tenantId: string; notifyId: string }
+  const path = `/tenants/${tenantId}/events/${notifyId}`
+  const { data: event, error, refetch } = useApi<EventView>(path, {}, { refresh_ms: REFRESH_MS })
+  const resend = useChange({ done: t.webhooks.resent })
+  if (error) return <Failure error={error} retry={refetch} />
+  if (!event) return <Loading />
+  return (
+    <Page
+      title={t.webhooks.types[event.notifyType]}
+      back={{ to: '/webhooks', label: t.webhooks.title }}
+      description={<Status of={event.deliveryState} />}
+      actions={
+        works(me) && (
+          <Button
+            variant="default"
+            loading={resend.isPending}
+            onClick={() => resend.mutate({ method: 'POST', path: `${path}/resend` })}
+          >
+            {t.webhooks.resend}
+          </Button>
+        )
+      }
+    >
+      <Card>
+        <Facts
+          of={[
+            ['notifyId', <Copyable key="n" value={event.notifyId} label="notifyId" />],
+            [
+              t.orders.number,
+              <Anchor
+                key="o"
+                component={Link}
+                to={`/tenants/${tenantId}/orders/${event.orderNo}`}
+                search={{} as never}
+                size="sm"
+              >
+                {event.orderNo}
+              </Anchor>,
+            ],
+            [t.common.created, <When key="c" at={event.createdAt} />],
+            [t.webhooks.next, <When key="d" at={event.dueAt} />],
+          ]}
+        />
+      </Card>
+      <Card title={t.webhooks.request}>
+        <pre className="code">{JSON.stringify(event.body, null, 2)}</pre>
+      </Card>
+      <Card title={t.webhooks.log}>
+        {event.deliveries.length === 0 && (
+          <Text size="sm" c="dimmed">
+            {t.webhooks.noAttempts}
+          </Text>
+        )}
+        {event.deliveries.map((delivery) => (
+          <Stack key={delivery.attemptId} gap={4}>
+            <Text size="sm" fw={600}>
+              <When at={delivery.startedAt} /> · {delivery.outcome}
+              {delivery.httpStatus !== null && ` · HTTP ${delivery.httpStatus}`} · {milliseconds(delivery.duration_ms)}
+            </Text>
+            <Text size="xs" c="dimmed" className="break">
+              {delivery.url} {delivery.address && `(${t.webhooks.dialled}: ${delivery.address})`}
+            </Text>
+            <pre className="code">{delivery.answer ?? t.webhooks.noAnswer}</pre>
+          </Stack>
+        ))}
+      </Card>
+    </Page>
+  )
+}

@@ -1,0 +1,64 @@
+import { ORDER_STATUSES } from '@dealer-esim/contract'
+import type { OrderRow } from '@dealer-esim/gateway/console-api/orders.ts'
+import { Group } from '@mantine/core'
+import { Amount } from '../parts/amount.tsx'
+import { FilterSelect } from '../parts/filter-select.tsx'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { Period, rangeOf } from '../parts/period.tsx'
+import { SearchField } from '../parts/search-field.tsx'
+import { Status } from '../parts/status.tsx'
+import { TenantFilter } from '../parts/tenant-filter.tsx'
+import { When } from '../parts/when.tsx'
+import { isOperator, useSession } from '../session.tsx'
+import { t } from '../strings/index.ts'
+import { useApi } from '../use-api.ts'
+import { useFilters } from '../use-filters.ts'
+
+export function OrdersPage() {
+  const me = useSession()
+  const [filters, setFilters] = useFilters()
+  const { q, status, tenantId, packageCode, cursor } = filters
+  const query = { q, status, tenantId, packageCode, cursor, ...rangeOf(filters) }
+  const list = useApi<{ orders: OrderRow[]; nextCursor: string | null }>('/orders', query)
+  const filtered = Object.keys(filters).length > 0
+  return (
+    <Page title={t.orders.title}>
+      <Group>
+        <SearchField label={t.orders.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
+        <FilterSelect name="status" label={t.orders.status} of={ORDER_STATUSES} />
+        <TenantFilter />
+        <Period />
+      </Group>
+      <List<OrderRow>
+        label={t.orders.title}
+        rows={list.data?.orders}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.orderNo}
+        to={(row) => `/tenants/${row.tenantId}/orders/${row.orderNo}`}
+        empty={
+          filtered
+            ? { title: t.orders.none, text: t.orders.noneText }
+            : { title: t.orders.empty, text: t.orders.emptyText }
+        }
+        columns={[
+          { accessor: 'transactionId', title: t.orders.transactionId, cellsClassName: 'break' },
+          { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
+          { accessor: 'orderStatus', title: t.orders.status, render: (row) => <Status of={row.orderStatus} /> },
+          { accessor: 'packages', title: t.orders.packages, render: (row) => row.packages.join(', ') },
+          { accessor: 'esims', title: t.orders.esims, textAlign: 'right' },
+          {
+            accessor: 'amount',
+            title: t.orders.amount,
+            textAlign: 'right',
+            render: (row) => <Amount of={row.amount} currency={row.currencyCode} />,
+          },
+          { accessor: 'createdAt', title: t.common.created, render: (row) => <When at={row.createdAt} /> },
+        ]}
+      />
+    </Page>
+  )
+}

@@ -1,0 +1,3 @@
+export function Replays({ tenantId }: { tenantId: string }) {
+  return tenantId === '' ? <div /> : null
+}

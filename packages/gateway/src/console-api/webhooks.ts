@@ -1,0 +1,165 @@
+import { EVENT_TYPES } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
+import { orderIdOf, orderNoOf } from '../lib/ids.ts'
+import { absent } from '../lib/refusal.ts'
+import { loadEndpoint } from '../webhooks/endpoint.ts'
+import { readDeliveries, readEvent, searchEvents } from '../webhooks/search.ts'
+import { setWebhook } from '../webhooks/setting.ts'
+import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from './route.ts'
+import { CLOSED, cursor, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from './schemas.ts'
+
+const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT'] as const
+
+const eventRow = Type.Object({
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  notifyId: Type.String(),
+  notifyType: Type.Enum(EVENT_TYPES),
+  orderNo: Type.String(),
+  deliveryState: Type.Enum(DELIVERY_STATES),
+  attempts: Type.Integer(),
+  dueAt: nullable(time()),
+  createdAt: time(),
+  settledAt: nullable(time()),
+  lastOutcome: nullable(Type.String()),
+})
+export type EventRow = Static<typeof eventRow>
+
+const delivery = Type.Object({
+  attemptId: Type.String(),
+  url: Type.String(),
+  address: nullable(Type.String()),
+  startedAt: time(),
+  duration_ms: Type.Integer(),
+  httpStatus: nullable(Type.Integer()),
+  outcome: Type.String(),
+  answer: nullable(Type.String({ description: 'The first 4 KiB' })),
+})
+
+const eventDetail = Type.Object({
+  tenantId: Type.String(),
+  notifyId: Type.String(),
+  notifyType: Type.Enum(EVENT_TYPES),
+  orderNo: Type.String(),
+  deliveryState: Type.Enum(DELIVERY_STATES),
+  attempts: Type.Integer(),
+  dueAt: nullable(time()),
+  createdAt: time(),
+  settledAt: nullable(time()),
+  body: Type.Unknown({ description: 'As it is posted' }),
+  deliveries: Type.Array(delivery),
+})
+export type EventView = Static<typeof eventDetail>
+
+const endpoint = Type.Object({
+  callbackUrl: nullable(Type.String()),
+  eventTypes: Type.Array(Type.Enum(EVENT_TYPES)),
+  enabled: Type.Boolean(),
+  disabledReason: nullable(Type.Enum(['GONE', 'FAILING'])),
+  failingSince: nullable(time()),
+  updatedAt: nullable(time()),
+})
+export type EndpointView = Static<typeof endpoint>
+
+export const webhookRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/events',
+    who: EVERY_ROLE,
+    summary: 'Events and their deliveries, newest first',
+    query: Type.Object(
+      {
+        tenantId: Type.Optional(uuid()),
+        state: Type.Optional(Type.Enum(DELIVERY_STATES)),
+        type: Type.Optional(Type.Enum(EVENT_TYPES)),
+        orderNo: Type.Optional(Type.String({ maxLength: 26 })),
+        from: Type.Optional(time()),
+        to: Type.Optional(time()),
+        cursor: cursor(),
+      },
+      CLOSED,
+    ),
+    answer: Type.Object({ events: Type.Array(eventRow), nextCursor: nextCursor() }),
+    async handle({ deps, onlyTenant }, { query }) {
+      const { state, type, orderNo, from, to, cursor } = query
+      const orderId = orderNo === undefined ? undefined : orderIdOf(orderNo)
+      if (orderNo !== undefined && orderId === undefined) return { events: [], nextCursor: null }
+      const filter = {
+        tenantId: onlyTenant ?? query.tenantId ?? null,
+        state,
+        type,
+        orderId,
+        from: from === undefined ? undefined : new Date(from),
+        to: to === undefined ? undefined : new Date(to),
+        before: cursor,
+      }
+      const { page, nextCursor } = pageOf(await searchEvents(deps.db, filter, PAGE + 1), (row) => row.notifyId)
+      return { events: page.map(({ orderId, ...row }) => ({ ...row, orderNo: orderNoOf(orderId) })), nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/events/:notifyId',
+    who: EVERY_ROLE,
+    summary: 'An event with every attempt to deliver it',
+    params: Type.Object({ ...tenantParams.properties, notifyId: uuid() }, CLOSED),
+    answer: eventDetail,
+    async handle({ deps }, { params }) {
+      const event = await readEvent(deps.db, params.tenantId, params.notifyId)
+      if (!event) throw absent('event')
+      const deliveries = await readDeliveries(deps.db, params.tenantId, params.notifyId)
+      const { orderId, content, ...row } = event
+      const { notifyId, notifyType, createdAt } = event
+      return {
+        ...row,
+        orderNo: orderNoOf(orderId),
+        body: { notifyId, notifyType, eventGenerateTime: createdAt, content },
+        deliveries: deliveries.map((one) => ({ ...one, answer: one.answer?.toString('utf8') ?? null })),
+      }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/endpoint',
+    who: EVERY_ROLE,
+    summary: 'Where events go, and how that works',
+    params: tenantParams,
+    answer: endpoint,
+    async handle({ deps }, { params }) {
+      const known = await loadEndpoint(deps.db, params.tenantId)
+      if (!known)
+        return {
+          callbackUrl: null,
+          eventTypes: [...EVENT_TYPES],
+          enabled: true,
+          disabledReason: null,
+          failingSince: null,
+          updatedAt: null,
+        }
+      const { failingSince_ms } = known.health
+      return { ...known, failingSince: failingSince_ms === null ? null : new Date(failingSince_ms) }
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/tenants/:tenantId/endpoint',
+    who: TENANT_ADMINS,
+    summary: 'Set where events go; the URL has to answer a CHECK_HEALTH first',
+    params: tenantParams,
+    body: Type.Object(
+      {
+        callbackUrl: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 2048 }))),
+        eventTypes: Type.Optional(Type.Array(Type.Enum(EVENT_TYPES), { uniqueItems: true })),
+        enabled: Type.Optional(Type.Boolean()),
+      },
+      CLOSED,
+    ),
+    answer: Type.Object({
+      callbackUrl: nullable(Type.String()),
+      eventTypes: Type.Array(Type.Enum(EVENT_TYPES)),
+      enabled: Type.Boolean(),
+      lastUpdateTime: time(),
+    }),
+    handle: ({ deps, by }, { params, body }) => setWebhook(deps, { tenantId: params.tenantId, ...by }, body),
+  }),
+]

@@ -1,0 +1,89 @@
+import type { OrderStatus } from '@dealer-esim/contract'
+import sql from 'sql-template-tag'
+import type { Db } from '../lib/db.ts'
+import { orderNoOf } from '../lib/ids.ts'
+
+/** One thing that happened to an order. */
+export type Step = { at: Date } & (
+  | { kind: 'STATUS'; orderStatus: OrderStatus }
+  | { kind: 'DEBIT' | 'REFUND'; amount: bigint; balanceAfter: bigint; itemNo: number | null; reason: string | null }
+  | {
+      kind: 'ATTEMPT'
+      itemNo: number
+      supplier: string
+      operation: string
+      /** null: no answer is known yet. */
+      outcome: string | null
+      detail: string | null
+      duration_ms: number | null
+    }
+  | { kind: 'EVENT'; notifyId: string; notifyType: string; deliveryState: string }
+  | { kind: 'DELIVERY'; notifyId: string; httpStatus: number | null; outcome: string; duration_ms: number }
+  | { kind: 'DECISION'; actor: string; action: string; after: unknown }
+)
+
+/** Steps of one kind that an order shows at most. Hundred eSIMs with a dozen attempts each stay below. */
+const STEPS_MOST = 2_000
+
+/** All that happened to an order, oldest first, gathered from the tables that each room keeps of its own work. */
+export async function readTimeline(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  orderId: string,
+  history: readonly { orderStatus: OrderStatus; time: string }[],
+): Promise<Step[]> {
+  const steps = await Promise.all([
+    transfers(db, tenantId, orderId),
+    attempts(db, tenantId, orderId),
+    events(db, tenantId, orderId),
+    deliveries(db, tenantId, orderId),
+    decisions(db, tenantId, orderId),
+  ])
+  const statuses = history.map((entry): Step => {
+    return { kind: 'STATUS', at: new Date(entry.time), orderStatus: entry.orderStatus }
+  })
+  return [...statuses, ...steps.flat()].sort((a, b) => a.at.getTime() - b.at.getTime())
+}
+
+function transfers(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
+  // The debit is found by the version that the order names, the refunds by their index.
+  return db.query<Step>(sql`
+    select created_at as at, case kind when 'ORDER' then 'DEBIT' else 'REFUND' end as kind, amount,
+           balance_after as "balanceAfter", item_no as "itemNo", reason
+    from transfers
+    where tenant_id = ${tenantId} and (
+      wallet_version = (select wallet_version from orders where tenant_id = ${tenantId} and order_id = ${orderId})
+      or (order_id = ${orderId} and kind = 'REFUND'))
+    order by wallet_version limit ${STEPS_MOST}`)
+}
+
+function attempts(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
+  return db.query<Step>(sql`
+    select started_at as at, 'ATTEMPT' as kind, item_no as "itemNo", supplier, operation, outcome, detail,
+           (extract(epoch from finished_at - started_at) * 1000)::int as "duration_ms"
+    from supplier_attempts where tenant_id = ${tenantId} and order_id = ${orderId}
+    order by attempt_id limit ${STEPS_MOST}`)
+}
+
+function events(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
+  return db.query<Step>(sql`
+    select created_at as at, 'EVENT' as kind, notify_id as "notifyId", notify_type as "notifyType",
+           delivery_state as "deliveryState"
+    from events where tenant_id = ${tenantId} and order_id = ${orderId} order by notify_id limit ${STEPS_MOST}`)
+}
+
+function deliveries(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
+  return db.query<Step>(sql`
+    select a.started_at as at, 'DELIVERY' as kind, a.notify_id as "notifyId", a.http_status as "httpStatus", a.outcome,
+           a.duration_ms as "duration_ms"
+    from events e join delivery_attempts a on a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
+    where e.tenant_id = ${tenantId} and e.order_id = ${orderId} order by a.attempt_id limit ${STEPS_MOST}`)
+}
+
+function decisions(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
+  return db.query<Step>(sql`
+    select created_at as at, 'DECISION' as kind, actor, action, after
+    from audit_log where tenant_id = ${tenantId} and subject = ${orderNoOf(orderId)} and action like 'order.%'
+      and audit_id > ${orderId}
+    order by audit_id limit ${STEPS_MOST}`)
+}

@@ -1,0 +1,80 @@
+import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
+import sql, { empty, type Sql } from 'sql-template-tag'
+import type { Db } from '../lib/db.ts'
+import { firstUuidAt } from '../lib/ids.ts'
+
+/** A profile without anything that installs it. */
+export interface FoundProfile {
+  tenantId: string
+  clientName: string
+  profileId: string
+  orderId: string
+  itemNo: number
+  transactionId: string
+  packageCode: string
+  supplier: string
+  iccid: string
+  imsi: string | null
+  msisdn: string | null
+  eid: string | null
+  smdpAddress: string
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+  totalVolume: bigint | null
+  orderUsage: bigint | null
+  usageUpdateTime: Date | null
+  totalDuration: number
+  durationUnit: string
+  installBefore: Date | null
+  activateTime: Date | null
+  expiredTime: Date | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+export interface ProfileFilter {
+  /** null: of every tenant. */
+  tenantId: string | null
+  profileId?: string | undefined
+  orderId?: string | undefined
+  iccid?: string | undefined
+  esimStatus?: EsimStatus | undefined
+  smdpStatus?: SmdpStatus | undefined
+  from?: Date | undefined
+  to?: Date | undefined
+  before?: string | undefined
+}
+
+/** Profiles of one tenant or of all, newest first: each tenant's from its own primary key, as orders are. */
+export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, limit: number): Promise<FoundProfile[]> {
+  return db.query<FoundProfile>(sql`
+    select p.tenant_id as "tenantId", t.client_name as "clientName", p.profile_id as "profileId",
+           p.order_id as "orderId", p.item_no as "itemNo", o.transaction_id as "transactionId",
+           i.package_code as "packageCode", p.supplier, p.iccid, p.imsi, p.msisdn, p.eid,
+           p.smdp_address as "smdpAddress", p.esim_status as "esimStatus", p.smdp_status as "smdpStatus",
+           p.total_volume as "totalVolume", p.order_usage as "orderUsage", p.usage_update_time as "usageUpdateTime",
+           p.total_duration as "totalDuration", p.duration_unit as "durationUnit", p.install_before as "installBefore",
+           p.activate_time as "activateTime", p.expired_time as "expiredTime", p.created_at as "createdAt",
+           p.updated_at as "updatedAt"
+    from tenants t
+    cross join lateral (
+      select * from profiles p where p.tenant_id = t.tenant_id ${conditions(filter)}
+      order by p.profile_id desc limit ${limit}) p
+    join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
+    join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
+    where true ${filter.tenantId === null ? empty : sql`and t.tenant_id = ${filter.tenantId}`}
+    order by p.profile_id desc limit ${limit}`)
+}
+
+function conditions(filter: ProfileFilter): Sql {
+  const { profileId, orderId, iccid, esimStatus, smdpStatus, from, to, before } = filter
+  return sql`
+    ${profileId === undefined ? empty : sql`and p.profile_id = ${profileId}`}
+    ${orderId === undefined ? empty : sql`and p.order_id = ${orderId}`}
+    ${iccid === undefined ? empty : sql`and p.iccid = ${iccid}`}
+    ${esimStatus === undefined ? empty : sql`and p.esim_status = ${esimStatus}`}
+    ${smdpStatus === undefined ? empty : sql`and p.smdp_status = ${smdpStatus}`}
+    ${from === undefined ? empty : sql`and p.profile_id >= ${firstUuidAt(from.getTime())}`}
+    ${to === undefined ? empty : sql`and p.profile_id < ${firstUuidAt(to.getTime())}`}
+    ${before === undefined ? empty : sql`and p.profile_id < ${before}`}`
+}

@@ -52,7 +52,11 @@ const CLOCK_SAMPLE_MS = 10_000
 
 /** Builds the one Deps of this process. Stopping it closes the connections. @throws StartRefused */
 export async function openDeps(config: Config, log: Log, databaseUrl: string): Promise<Deps & Running> {
-  const onIdleError = (error: Error) => log.warn({ err: error }, 'a database connection was lost')
+  let stopping = false
+  const onIdleError = (error: Error) => {
+    // Closing connections and stopping the database overlap: what is lost then is nobody's loss.
+    if (!stopping) log.warn({ err: error }, 'a database connection was lost')
+  }
   const connection = { url: databaseUrl, onIdleError }
   const db = connect({ ...connection, poolSize: config.databasePoolSize, applicationName: 'dealer-esim gateway' })
   const hot = { ...connection, fixedPlans: true }
@@ -108,6 +112,7 @@ export async function openDeps(config: Config, log: Log, databaseUrl: string): P
     links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
     isNewDatabase: deployment.isNew,
     async stop(deadline_ms) {
+      stopping = true
       clearInterval(sampling)
       await Promise.all([suppliers.stop(deadline_ms), stock.stop(deadline_ms)])
       await wake.stop()

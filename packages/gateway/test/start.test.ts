@@ -1,11 +1,15 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readRunningPostgres } from '../src/lib/embedded-postgres/index.ts'
 import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
+import { packageRoot } from '../src/lib/package-root.ts'
 import { createEmptyDatabase } from './harness/database.ts'
 import { spawnGateway, startGateway, stopGateways } from './harness/gateway-process.ts'
 
@@ -92,6 +96,31 @@ describe('starting', () => {
     )
     expect(existsSync(join(gateway.dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
     squatter.close()
+  })
+
+  it('by npm start ends with SIGTERM to npm, drained', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-npm-'))
+    const npm = spawn('npm', ['start'], {
+      cwd: join(packageRoot(), '../..'),
+      env: { ...process.env, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const exited = new Promise((resolve) => npm.once('close', (code, signal) => resolve({ code, signal })))
+    let pid: number | undefined
+    for await (const line of createInterface({ input: npm.stdout })) {
+      if (!line.includes('"msg":"ready"')) continue
+      pid = (JSON.parse(line) as { pid: number }).pid
+      npm.kill('SIGTERM')
+    }
+    expect(await exited).toEqual({ code: 0, signal: null })
+    expect(processIdentity(pid!)).toBeUndefined()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  it('takes the second Ctrl-C that npm passes on for the first', async () => {
+    const gateway = await startGateway()
+    process.kill(gateway.pid, 'SIGINT')
+    expect(await gateway.kill('SIGINT')).toEqual({ code: 0, signal: null })
   })
 
   it('lists every fault of the configuration at once and exits with 78', async () => {

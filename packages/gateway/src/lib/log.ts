@@ -28,9 +28,18 @@ export function createLog(level: string, destination?: DestinationStream): Logge
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: errorText },
     redact: { paths, censor: '[redacted]' },
   }
   return destination ? pino(options, destination) : pino(options)
+}
+
+/** What helps to find the fault. A driver's error also carries its connection and statement: pages, and secrets. */
+function errorText(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { name, message, stack, cause } = error
+  const { code } = error as { code?: unknown }
+  return { type: name, message, ...(code ? { code } : {}), stack, ...(cause ? { cause: errorText(cause) } : {}) }
 }
 
 export const silentLog: Log = pino({ level: 'silent' })

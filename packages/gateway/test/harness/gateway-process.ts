@@ -43,6 +43,9 @@ export interface GatewayProcess {
   kill(signal?: NodeJS.Signals): Promise<Exit>
 }
 
+/** Gateways on one database share it; with a data directory of its own each makes its key there. */
+const SHARED_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+
 const running = new Set<GatewayProcess>()
 const folders = new Set<string>()
 let built = false
@@ -76,7 +79,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
     {
       env: {
         ...{ PATH, HOME, TMPDIR, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0' },
-        ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {}),
+        ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl, MASTER_KEY: SHARED_MASTER_KEY } : {}),
         ...options.env,
       },
       ...options.user,

@@ -1,5 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
@@ -80,10 +92,7 @@ function copyTo(folder: string, native: string, version: string, account: Accoun
     if (existsSync(target)) return isOursAlone(target) ? target : undefined
     const draft = `${target}.${process.pid}`
     rmSync(draft, { recursive: true, force: true })
-    cpSync(native, draft, {
-      recursive: true,
-      filter: (source) => !source.endsWith('.a') && basename(source) !== 'pkgconfig',
-    })
+    linkTree(native, draft)
     linkLibraries(draft)
     // Whole or not at all, also when several processes copy at once: the first rename wins.
     try {
@@ -94,6 +103,27 @@ function copyTo(folder: string, native: string, version: string, account: Accoun
     return target
   } catch {
     return undefined
+  }
+}
+
+/** Hard links where the file system allows them, so that a copy costs neither time nor space; bytes elsewhere. */
+function linkTree(from: string, to: string): void {
+  mkdirSync(to, { mode: 0o755 })
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    // Only for building against PostgreSQL.
+    if (entry.name.endsWith('.a') || entry.name === 'pkgconfig') continue
+    if (entry.isDirectory()) linkTree(source, target)
+    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target)
+    else linkOrCopy(source, target)
+  }
+}
+
+function linkOrCopy(source: string, target: string): void {
+  try {
+    linkSync(source, target)
+  } catch {
+    copyFileSync(source, target)
   }
 }
 

@@ -72,6 +72,9 @@ export function readPostmasterPid(directory: string): { pid: number; port: numbe
   }
 }
 
+/** Said to each session that a stop ends, and to each that asks while the server starts or stops. */
+const ROUTINE = /terminating connection due to administrator command|the database system is (starting up|shutting down)/
+
 function readiness(child: ChildProcess, exited: Promise<string>, log: Log): Promise<void> {
   const lastLines: string[] = []
   return new Promise((resolve, reject) => {
@@ -79,7 +82,7 @@ function readiness(child: ChildProcess, exited: Promise<string>, log: Log): Prom
       if (line.includes('database system is ready to accept connections')) return resolve()
       lastLines.push(line)
       if (lastLines.length > 10) lastLines.shift()
-      if (/^(WARNING|ERROR|FATAL|PANIC):/.test(line)) log.warn({ postgres: line }, 'postgres')
+      if (/^(WARNING|ERROR|FATAL|PANIC):/.test(line) && !ROUTINE.test(line)) log.warn({ postgres: line }, 'postgres')
       else log.debug({ postgres: line }, 'postgres')
     })
     void exited.then((how) => {

@@ -3,8 +3,10 @@ import { API_PATH } from '@dealer-esim/contract'
 import fastify, { type FastifyInstance } from 'fastify'
 import { localUrl } from './config.ts'
 import { addConsole } from './console-api/open.ts'
-import { dealerApi, rawFailure, refuseUnknownPath } from './dealer-api/door.ts'
+import { answerBrokenHttp, answerOddRequests } from './dealer-api/broken-http.ts'
+import { dealerApi, refuseUnknownPath } from './dealer-api/door.ts'
 import type { Deps } from './deps.ts'
+import { closeWithin, drainsGently } from './lib/drain.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { listen } from './lib/listen.ts'
 import { docsPages } from './public/docs.ts'
@@ -12,6 +14,7 @@ import { qrRoutes } from './public/qr.ts'
 
 /** A request that has not arrived whole by then is given up: slow senders must not hold connections. */
 const REQUEST_TIMEOUT_MS = 30_000
+const TIMEOUT_CHECK_MS = 5_000
 /** Longer than the idle times of usual proxies, so that it is they who close. */
 const KEEP_ALIVE_MS = 75_000
 
@@ -29,8 +32,8 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   if (ownConsole) await listenForConsole(ownConsole, deps)
   return {
     port,
-    async stop() {
-      await Promise.all([server.close(), ownConsole?.close()])
+    async stop(deadline_ms) {
+      await Promise.all([server, ownConsole].map((each) => each && closeWithin(each, deadline_ms)))
     },
   }
 }
@@ -48,19 +51,20 @@ async function listenForConsole(server: FastifyInstance, deps: Deps): Promise<vo
 function createServer(deps: Deps): FastifyInstance {
   const { tlsCertFile, tlsKeyFile } = deps.config
   const tls = tlsCertFile && tlsKeyFile ? { cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) } : null
+  // A missing Host is ours to answer: Node would do it without an envelope.
+  const http = { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS }
   const server = fastify({
-    https: tls,
+    ...(tls ? { https: { ...http, ...tls } } : { http }),
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     return503OnClosing: false, // what arrives while draining is still answered properly
     frameworkErrors: (_, request, reply) => refuseUnknownPath(deps, request, reply),
-    clientErrorHandler(_, socket) {
-      if (socket.writable) socket.end(rawFailure())
-      else socket.destroy()
-    },
+    clientErrorHandler: answerBrokenHttp,
   }) as unknown as FastifyInstance
+  answerOddRequests(server.server)
+  drainsGently(server)
   server.setNotFoundHandler((request, reply) => refuseUnknownPath(deps, request, reply))
   return server
 }

@@ -1,7 +1,6 @@
-import { STATUS_CODES } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import {
   API_PATH,
-  BODY_SIZE_MAX_BYTES,
   checkRequestHeaders,
   isOperationName,
   type OperationName,
@@ -16,6 +15,7 @@ import { admit } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { type Answer, asApiError, failureAnswer, successAnswer } from './answer.ts'
+import { type BodyReader, bodyReader } from './body.ts'
 import { callerReader } from './caller.ts'
 import { handlers } from './operations.ts'
 
@@ -29,6 +29,14 @@ declare module 'fastify' {
 /** Requests under way at most. More only wait for each other: saying so at once keeps the admitted ones quick. */
 const MOST_IN_FLIGHT = 512
 
+interface Door {
+  deps: Deps
+  callerOf: ReturnType<typeof callerReader>
+  bodies: BodyReader
+  /** A request is under way from the arrival of its last byte: who sends slowly takes nobody's place. */
+  inFlight: number
+}
+
 /**
  * The dealers' door. Its checks stand in the order of contract §3, and of two faults the earlier is answered: route,
  * method, HTTPS, media type, headers before the body is read (onRequest); size while it is read; then admission (from
@@ -36,20 +44,16 @@ const MOST_IN_FLIGHT = 512
  */
 export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
-  let inFlight = 0
+  const door: Door = { deps, callerOf, bodies: bodyReader(), inFlight: 0 }
 
   // The body is verified as it came: bytes, not JSON.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_SIZE_MAX_BYTES }, (_, body, done) =>
-    done(null, body),
-  )
+  app.addContentTypeParser('*', (_: FastifyRequest, payload: IncomingMessage) => door.bodies.read(payload))
 
   app.addHook('onRequest', (request, reply, next) => {
     try {
-      inFlight++
-      reply.raw.once('close', () => inFlight--) // once, however the answer ends
-      if (inFlight > MOST_IN_FLIGHT) throw new ApiError('000002')
-      request.signed = checkBeforeBody(deps, callerOf, request)
+      refuseOverload(door)
+      request.signed = checkBeforeBody(door, request)
       next()
     } catch (error) {
       answerFailure(deps, request, reply, error)
@@ -60,49 +64,92 @@ export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void>
 
   for (const operation of operationNames) {
     app.post(`/${operation}`, async (request, reply) => {
-      const { headers, address, start } = request.signed!
-      let tenantId: string | undefined
+      refuseOverload(door)
+      door.inFlight++
       try {
-        const body = (request.body as Buffer | undefined) ?? EMPTY
-        const admitted = await admit(deps.admission, { headers, body, address })
-        tenantId = admitted.tenant.tenantId
-        const parameters = parseParameters(operation, body)
-        const handle = handlers[operation] as (
-          deps: Deps,
-          call: unknown,
-        ) => Promise<{ data: object; headers?: Record<string, string> }>
-        const answered = await handle(deps, { ...admitted, request: parameters, address })
-        const answer = successAnswer(headers.requestId, answered.data, answered.headers)
-        note(deps, operation, answer, start, { requestId: headers.requestId, tenantId, address })
-        return send(reply, answer)
-      } catch (error) {
-        const answer = failureAnswer(headers.requestId, asApiError(error))
-        note(deps, operation, answer, start, { requestId: headers.requestId, tenantId, address, error })
-        return send(reply, answer)
+        return await serve(door, operation, request, reply)
+      } finally {
+        door.inFlight--
       }
     })
   }
 }
 
+function refuseOverload(door: Door): void {
+  if (door.inFlight >= MOST_IN_FLIGHT) throw new ApiError('000002')
+}
+
+async function serve(door: Door, operation: OperationName, request: FastifyRequest, reply: FastifyReply) {
+  const { deps } = door
+  const { headers, address, start } = request.signed!
+  const about: Circumstances = { requestId: headers.requestId, address }
+  let answer: Answer
+  try {
+    const body = (request.body as Buffer | ApiError | undefined) ?? EMPTY
+    if (body instanceof ApiError) throw body
+    const admitted = await admit(deps.admission, { headers, body, address })
+    about.tenantId = admitted.tenant.tenantId
+    const parameters = parseParameters(operation, body)
+    const handle = handlers[operation] as (
+      deps: Deps,
+      call: unknown,
+    ) => Promise<{ data: object; headers?: Record<string, string> }>
+    const answered = await handle(deps, { ...admitted, request: parameters, address })
+    answer = successAnswer(headers.requestId, answered.data, answered.headers)
+  } catch (error) {
+    about.error = error
+    answer = failureAnswer(headers.requestId, asApiError(error))
+  }
+  note(deps, operation, answer, start, about)
+  return send(reply, answer)
+}
+
 const EMPTY = Buffer.alloc(0)
 const MEDIA_TYPE = /^application\/json\s*(?:;|$)/i
 
-function checkBeforeBody(deps: Deps, callerOf: ReturnType<typeof callerReader>, request: FastifyRequest) {
+function checkBeforeBody({ deps, callerOf }: Door, request: FastifyRequest) {
+  const start = deps.clock.monotonic()
   if (request.is404) throw unknownRoute(request)
   const caller = callerOf(request.raw)
   if ('untold' in caller || (!caller.isHttps && deps.config.deployment !== 'local')) throw new ApiError('101008')
   const { 'content-type': mediaType, 'content-encoding': encoding } = request.headers
   if (mediaType === undefined || !MEDIA_TYPE.test(mediaType) || encoding !== undefined) throw new ApiError('000110')
-  const checked = checkRequestHeaders(request.headers)
-  if (!checked.ok) throw new ApiError(checked.code, { details: checked.details })
-  return { headers: checked.headers, address: caller.address, start: deps.clock.monotonic() }
+  return { headers: headersOf(request.raw), address: caller.address, start }
 }
 
+/** Well formed, and none that matters is there twice: of Content-Type Node keeps the first and says nothing. */
+function headersOf({ headers, rawHeaders, httpVersion }: IncomingMessage): RequestHeaders {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new ApiError('000101', { details: [{ field: 'Host', reason: 'Missing: HTTP/1.1 demands it.' }] })
+  }
+  const checked = checkRequestHeaders(headers)
+  if (!checked.ok) throw new ApiError(checked.code, { details: checked.details })
+  let mediaTypes = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === CONTENT_TYPE.length && name.toLowerCase() === CONTENT_TYPE) mediaTypes++
+  }
+  if (mediaTypes === 1) return checked.headers
+  throw new ApiError('000102', { details: [{ field: 'Content-Type', reason: 'Malformed: send it only once.' }] })
+}
+
+const CONTENT_TYPE = 'content-type'
+
 function unknownRoute(request: FastifyRequest): ApiError {
-  const path = request.url.split('?', 1)[0] as string
+  const path = decodedPath(request.url)
   const isKnown = path.startsWith(API_PATH) && isOperationName(path.slice(API_PATH.length))
   if (isKnown && request.method !== 'POST') return new ApiError('000103', { headers: { allow: 'POST' } })
   return new ApiError('000109')
+}
+
+/** As the router reads it. */
+function decodedPath(url: string): string {
+  const path = url.split('?', 1)[0] as string
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
 }
 
 function parseParameters(operation: OperationName, body: Buffer): object {
@@ -113,13 +160,13 @@ function parseParameters(operation: OperationName, body: Buffer): object {
   return parsed.value
 }
 
-function answerFailure(deps: Deps, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+function answerFailure(deps: Deps, request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const given = request.headers[REQUEST_HEADERS.requestId.toLowerCase()]
   const requestId = typeof given === 'string' && UUID.test(given) ? given : undefined
   const answer = failureAnswer(requestId, bodyFault(error) ?? asApiError(error))
-  const start = request.signed?.start ?? deps.clock.monotonic()
-  note(deps, 'none', answer, start, { requestId, address: request.ip, error })
-  send(reply, answer)
+  const { start = deps.clock.monotonic(), address = request.ip } = request.signed ?? {}
+  note(deps, 'none', answer, start, { requestId, address, error })
+  return send(reply, answer)
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -129,15 +176,15 @@ export function refuseUnknownPath(deps: Deps, request: FastifyRequest, reply: Fa
   answerFailure(deps, request, reply, new ApiError('000109'))
 }
 
-/** Fastify's own failures while it reads a body. */
+/** Fastify's own failures around a body. */
 function bodyFault(error: unknown): ApiError | undefined {
-  const fault = error as { code?: string; statusCode?: number }
-  if (fault?.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ApiError('000111')
-  if (typeof fault?.statusCode === 'number' && fault.statusCode < 500) return new ApiError('000104')
-  return undefined
+  const fault = error as { statusCode?: number }
+  return typeof fault?.statusCode === 'number' && fault.statusCode < 500 ? new ApiError('000104') : undefined
 }
 
 function send(reply: FastifyReply, answer: Answer): FastifyReply {
+  // What came before the end began says it too: the caller's next request goes to another node.
+  if (reply.server.isClosing) reply.header('connection', 'close')
   return reply.code(answer.http).headers(answer.headers).send(answer.body)
 }
 
@@ -159,14 +206,4 @@ function note(deps: Deps, operation: string, answer: Answer, start: number, abou
     { ...line, operation, code: answer.code, duration_ms, ...(isUnexpected ? { err: error } : {}) },
     'request',
   )
-}
-
-/** The answer to bytes that are not HTTP, where there is no reply object. */
-export function rawFailure(): string {
-  const answer = failureAnswer(
-    undefined,
-    new ApiError('000102', { message: 'The request is not well-formed HTTP. Correct it.' }),
-  )
-  const head = `HTTP/1.1 ${answer.http} ${STATUS_CODES[answer.http]}\r\nContent-Type: application/json; charset=utf-8`
-  return `${head}\r\nContent-Length: ${Buffer.byteLength(answer.body)}\r\nConnection: close\r\n\r\n${answer.body}`
 }

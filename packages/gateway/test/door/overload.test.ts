@@ -1,0 +1,171 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { until } from '../harness/shop.ts'
+import { addDealer, call, type Dealer, type Node, openNode, signedHeaders } from './node.ts'
+import { openRaw, requestText } from './raw.ts'
+
+/** As door.ts has it. */
+const MOST_IN_FLIGHT = 512
+
+let database: TestDatabase
+let node: Node
+let dealer: Dealer
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await openNode(database.url, { DEFAULT_QPS_LIMIT: '100000' })
+  dealer = await addDealer(node.deps)
+  await call(node, dealer, 'health')
+})
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+/** Nobody reads a balance until it is released. */
+async function holdWallets(): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  await client.query('begin; lock table wallets in access exclusive mode')
+  return {
+    async release() {
+      await client.query('rollback')
+      await client.end()
+    },
+  }
+}
+
+/** Statements that wait for the lock: the requests behind them are under way. */
+async function waiting(): Promise<number> {
+  const rows = await node.deps.db.query<{ count: number }>({
+    text: `select count(*)::int as count from pg_stat_activity
+           where datname = current_database() and wait_event_type = 'Lock'`,
+  })
+  return rows[0]!.count
+}
+
+describe('more requests than may be under way', () => {
+  it('are told so at once, and the ones under way are served', async () => {
+    const hold = await holdWallets()
+    const codes: string[] = []
+    const calls = Array.from({ length: MOST_IN_FLIGHT + 100 }, async () => {
+      const answer = await call(node, dealer, 'account/balance')
+      codes.push(answer.code)
+      if (answer.code === '000002') expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
+    })
+    await until(async () => codes.length >= 100)
+    expect(codes).toEqual(Array(100).fill('000002'))
+    await hold.release()
+    await Promise.all(calls)
+    expect(codes.filter((code) => code === '000000')).toHaveLength(MOST_IN_FLIGHT)
+    expect((await call(node, dealer, 'health')).code).toBe('000000')
+  })
+
+  it('do not leave the door shut when their callers have gone away', async () => {
+    const hold = await holdWallets()
+    // Pipelined: Node tells nobody of the end of those that had not had their turn.
+    const connections = Array.from({ length: 30 }, () => openRaw(node.port))
+    for (const connection of connections) {
+      connection.write(Array.from({ length: 20 }, () => requestText(dealer, 'account/balance')).join(''))
+    }
+    await until(async () => (await call(node, dealer, 'health')).code === '000002')
+    for (const connection of connections) connection.destroy()
+    await hold.release()
+    await until(async () => {
+      const calls = await Promise.all(Array.from({ length: MOST_IN_FLIGHT }, () => call(node, dealer, 'health')))
+      return calls.every((answer) => answer.code === '000000')
+    })
+  })
+})
+
+describe('bodies that do not arrive', () => {
+  it('take nobody’s place, however many', async () => {
+    const connections = Array.from({ length: MOST_IN_FLIGHT + 100 }, () => openRaw(node.port))
+    for (const connection of connections) {
+      connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 200000'] }))
+    }
+    const answers = await Promise.all(Array.from({ length: 50 }, () => call(node, dealer, 'health')))
+    expect(new Set(answers.map((answer) => answer.code))).toEqual(new Set(['000000']))
+    for (const connection of connections) connection.destroy()
+  })
+
+  it('are given up, the largest first, when they hold more memory than the budget', async () => {
+    const before = process.memoryUsage().rss
+    const head = requestText(dealer, 'health', { lines: ['Content-Length: 262144'] }).replace(/\{\}$/, '')
+    const most = Buffer.alloc(262_143, ' ')
+    const small = openRaw(node.port)
+    small.write(`${head} `)
+    const large = Array.from({ length: 320 }, () => openRaw(node.port))
+    for (const connection of large) {
+      connection.write(head)
+      connection.write(most)
+    }
+    const given = await Promise.any(large.map((connection) => connection.answers(1)))
+    expect([given[0]!.status, given[0]!.code]).toEqual([503, '000002'])
+    expect((await call(node, dealer, 'health')).code).toBe('000000')
+    expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024) // the senders are in this process too
+    for (const connection of large) connection.destroy()
+    const body = Buffer.alloc(262_144, ' ')
+    expect(signedHeaders(dealer, { body })).toBeDefined()
+    small.write(body.subarray(1))
+    const [answer] = await small.answers(1)
+    small.destroy()
+    expect(answer!.code).toBe('101003') // it was heard to its end
+  })
+})
+
+describe('a gateway that stops', () => {
+  it('answers what is under way, and tells callers not to come back', async () => {
+    const stopping = await openNode(database.url)
+    await call(stopping, dealer, 'health')
+    const hold = await holdWallets()
+    const calls = Array.from({ length: 5 }, () => call(stopping, dealer, 'account/balance'))
+    await until(async () => (await waiting()) >= 5)
+    const stopped = stopping.stop(20_000)
+    await new Promise(setImmediate)
+    const late = await call(stopping, dealer, 'health')
+    expect([late.code, late.headers.connection]).toEqual(['000000', 'close'])
+    await hold.release()
+    for (const answer of await Promise.all(calls)) {
+      expect([answer.code, answer.headers.connection]).toEqual(['000000', 'close'])
+    }
+    const start = performance.now()
+    await stopped
+    expect(performance.now() - start).toBeLessThan(5_000)
+  })
+
+  it('hears requests out that have begun to arrive', async () => {
+    const stopping = await openNode(database.url)
+    const [inBody, inHeaders] = [openRaw(stopping.port), openRaw(stopping.port)]
+    const text = requestText(dealer, 'health')
+    inBody.write(text.slice(0, -1))
+    inHeaders.write(text.slice(0, 60))
+    const other = openRaw(stopping.port) // when it is answered, the two before it have been read
+    other.write(requestText(dealer, 'health'))
+    await other.answers(1)
+    const stopped = stopping.stop(10_000)
+    await other.all()
+    inBody.write(text.slice(-1))
+    inHeaders.write(requestText(dealer, 'health').slice(60))
+    for (const connection of [inBody, inHeaders]) {
+      expect((await connection.all()).map((answer) => answer.headers.connection)).toEqual(['close'])
+    }
+    await stopped
+  })
+
+  it('does not wait for callers that keep their connections, and cuts at the deadline those that send nothing', async () => {
+    const stopping = await openNode(database.url)
+    const idle = openRaw(stopping.port)
+    idle.write(requestText(dealer, 'health'))
+    await idle.answers(1)
+    const slow = openRaw(stopping.port)
+    slow.write(requestText(dealer, 'health', { lines: ['Content-Length: 100'] }))
+    await until(async () => slow.socket.bytesWritten > 100)
+    const start = performance.now()
+    await stopping.stop(1_000)
+    expect(performance.now() - start).toBeLessThan(3_000)
+    expect(await idle.all()).toHaveLength(1)
+    expect(await slow.all()).toHaveLength(0)
+  })
+})

@@ -15,8 +15,10 @@ export interface Surroundings {
   stdin?: string | Buffer
   cwd?: string
   interrupted?: AbortSignal
+  /** Hears standard output as it comes. */
+  onOut?: (text: string) => unknown
   /** Hears standard error as it comes. */
-  onErr?: (text: string) => void
+  onErr?: (text: string) => unknown
 }
 
 /** Runs one command line in this process, with nothing of its environment. */
@@ -25,6 +27,7 @@ export async function command(argv: string[], around: Surroundings = {}): Promis
   const io: Io = {
     out: (text) => {
       outcome.out += text
+      around.onOut?.(text)
     },
     err: (text) => {
       outcome.err += text

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { CommandFailed, EXIT } from './exit-codes.ts'
 import type { Io } from './io.ts'
 
@@ -44,7 +44,7 @@ export function readSecret(io: Io): Pick<Credentials, 'appSecret'> & Partial<Cre
 }
 
 function localCredentials(io: Io): Credentials {
-  const path = join(io.cwd, io.env.DATA_DIR || '.data', 'local.json')
+  const path = resolve(io.cwd, io.env.DATA_DIR || '.data', 'local.json')
   const shown = relative(io.cwd, path)
   let text: string
   try {

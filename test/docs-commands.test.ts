@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { DealerEsim } from '../packages/sdk/src/index.ts'
+import { type LocalGateway, localGateway, root } from './local-gateway.ts'
+
+let gateway: LocalGateway
+beforeAll(async () => {
+  gateway = await localGateway()
+})
+afterAll(stopGateways)
+
+/** Pages whose `sh` blocks a reader copies; `text` blocks need values of his own. */
+const PAGES = ['docs/quick-start.md', 'docs/signing.md', 'docs/idempotency.md', 'packages/sdk/README.md']
+
+describe.each(PAGES)('the commands of %s', (page) => {
+  const blocks = fences(page, 'sh')
+
+  test('are there to be copied', () => expect(blocks.length).toBeGreaterThan(0))
+
+  test.each(blocks)('run as they stand: %s', async (block) => {
+    const { code, output } = await shell(block)
+    expect(output).not.toBe('')
+    expect([code, output]).toEqual([0, output])
+  })
+})
+
+test('what the pages say of their commands is what they print', async () => {
+  const vector = await shell(fences('docs/signing.md', 'sh').find((block) => block.includes('openssl')) ?? '')
+  expect(vector.output).toContain('b4084664c3ec5f6431cbdb1143ebdd047ad47dea5711349e3779b0d37a047a4f')
+  const twice = await shell(fences('docs/idempotency.md', 'sh')[0]?.replaceAll('RETRY-1', 'RETRY-2') ?? '')
+  expect(twice.output.match(/nothing was debited again/g)).toHaveLength(1)
+})
+
+test('the order that the quick start shows is taken as it stands', async () => {
+  const request = fences('docs/quick-start.md', 'json')
+    .map((block) => JSON.parse(block))
+    .find((each) => each.packageInfoList)
+  const esim = new DealerEsim(gateway.credentials)
+  expect(await esim.order({ ...request, transactionId: 'QUICK-START-GUARDS' })).toMatchObject({
+    amount: request.amount,
+    replayed: false,
+  })
+})
+
+function fences(page: string, language: string): string[] {
+  const text = readFileSync(join(root, page), 'utf8')
+  return [...text.matchAll(/^```(\w+)\n([^]*?)^```$/gm)]
+    .filter(([, found]) => found === language)
+    .map(([, , block = '']) => block.trimEnd())
+}
+
+/** As a reader runs it: the SDK is installed, and the credentials are in the environment. */
+function shell(script: string): Promise<{ code: number; output: string }> {
+  const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-reader-'))
+  symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
+  const options = { cwd, env: { ...process.env, ...gateway.env, npm_config_offline: 'true' } }
+  return new Promise((resolve) => {
+    execFile('bash', ['-euo', 'pipefail', '-c', script], options, (error, out, err) => {
+      resolve({ code: Number(error?.code ?? 0), output: out + (error ? err : '') })
+    })
+  })
+}

@@ -1,0 +1,29 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type GatewayProcess, startGateway } from '../packages/gateway/test/harness/gateway-process.ts'
+
+export const root = new URL('..', import.meta.url).pathname.replace(/\/$/, '')
+
+export interface LocalGateway {
+  process: GatewayProcess
+  /** A directory with the gateway's .data in it, as where `npm start` runs. */
+  cwd: string
+  credentials: { baseUrl: string; appKey: string; appSecret: string }
+  /** The same for programs that read the environment. */
+  env: Record<string, string>
+}
+
+/** A local gateway with its demo account, as a newcomer starts it. `stopGateways` ends it. */
+export async function localGateway(): Promise<LocalGateway> {
+  const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-docs-'))
+  const dataDir = join(cwd, '.data')
+  const process = await startGateway({ dataDir })
+  const credentials = JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))
+  const env = {
+    DEALER_ESIM_BASE_URL: credentials.baseUrl,
+    DEALER_ESIM_APP_KEY: credentials.appKey,
+    DEALER_ESIM_APP_SECRET: credentials.appSecret,
+  }
+  return { process, cwd, credentials, env }
+}

@@ -1,0 +1,133 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { type LocalGateway, localGateway, root } from './local-gateway.ts'
+
+/** docs/samples, run as their readers run them. A language whose tools are missing is skipped, loudly. */
+const samples = join(root, 'docs/samples')
+const vectors = JSON.parse(readFileSync(join(root, 'test/vectors/signing.json'), 'utf8'))
+
+interface Language {
+  name: string
+  folder: string
+  /** Programs that must be there. */
+  needs: string[]
+  command(program: 'sign' | 'order' | 'verify-event'): string[]
+}
+
+const pascal = { sign: 'Sign', order: 'Order', 'verify-event': 'VerifyEvent' }
+const LANGUAGES: Language[] = [
+  { name: 'Bash', folder: 'bash', needs: ['bash', 'openssl', 'curl'], command: (p) => ['bash', `${p}.sh`] },
+  {
+    name: 'Python',
+    folder: 'python',
+    needs: ['python3'],
+    command: (p) => ['python3', '-B', `${p.replace('-', '_')}.py`],
+  },
+  { name: 'PHP', folder: 'php', needs: ['php'], command: (p) => ['php', `${p}.php`] },
+  { name: 'Java', folder: 'java', needs: ['javac', 'java'], command: (p) => ['java', `${pascal[p]}.java`] },
+  { name: 'Go', folder: 'go', needs: ['go'], command: (p) => ['go', 'run', `./${p}`] },
+  { name: 'C#', folder: 'csharp', needs: ['dotnet'], command: (p) => ['dotnet', 'run', `${pascal[p]}.cs`, '--'] },
+  {
+    name: 'TypeScript',
+    folder: 'typescript',
+    needs: [process.execPath],
+    command: (p) => [process.execPath, '--import', 'tsx', `${p}.ts`],
+  },
+]
+
+let gateway: LocalGateway
+beforeAll(async () => {
+  gateway = await localGateway()
+})
+afterAll(stopGateways)
+
+for (const language of LANGUAGES) {
+  const missing = language.needs.filter((program) => !isThere(program))
+  if (missing.length > 0) {
+    const line = '!'.repeat(80)
+    console.warn(
+      `\n${line}\nTHE ${language.name} SAMPLES ARE NOT RUN: ${missing.join(', ')} is missing here.\n${line}\n`,
+    )
+  }
+  describe.skipIf(missing.length > 0)(`the samples in ${language.name}`, () => {
+    test('sign every vector', async () => {
+      for (const { timestamp, requestId, appKey, appSecret, body, signature } of vectors.requests) {
+        const { out } = await run(language, 'sign', [timestamp, requestId, appKey, appSecret, body])
+        expect(out.trim()).toBe(signature)
+      }
+    })
+
+    test('order once, however often they are run', async () => {
+      const transactionId = `SAMPLE-${language.folder}`
+      const first = await run(language, 'order', ['JP_1_7', transactionId], gateway.env)
+      const again = await run(language, 'order', ['JP_1_7', transactionId], gateway.env)
+      expect(first).toMatchObject({ code: 0 })
+      const { data } = JSON.parse(first.out)
+      expect(data).toMatchObject({ transactionId, orderNo: expect.any(String) })
+      expect(JSON.parse(again.out).data).toMatchObject({ orderNo: data.orderNo, balanceAfter: data.balanceAfter })
+    })
+
+    test('print a refusal and fail', async () => {
+      const { code, out } = await run(language, 'order', ['NO_SUCH_PACKAGE', `REFUSED-${language.folder}`], gateway.env)
+      expect([code, JSON.parse(out).code]).toEqual([1, '310241'])
+    })
+
+    test('know a genuine event from a forged, a changed and an old one', async () => {
+      const appSecret = 'demo_app_secret'
+      const [grace] = vectors.events.filter((each: { appSecrets: string[] }) => each.appSecrets.length === 2)
+      const { id, body } = grace
+      const verify = async (secrets: string[], age_s = 0, changed = body) => {
+        const at = new Date(Date.now() - age_s * 1000)
+        const signatures = secrets.map((secret) =>
+          new Webhook(Buffer.from(secret).toString('base64')).sign(id, at, body),
+        )
+        const seconds = String(Math.floor(at.getTime() / 1000))
+        const args = [id, seconds, signatures.join(' ')]
+        const { code, out } = await run(language, 'verify-event', args, { DEALER_ESIM_APP_SECRET: appSecret }, changed)
+        return code === 0 && out.trim() === 'genuine'
+      }
+      expect(await verify([appSecret])).toBe(true)
+      expect(await verify(['the_new_secret', appSecret]), 'in a grace period').toBe(true)
+      expect(await verify(['another_secret']), 'signed with another secret').toBe(false)
+      expect(await verify([appSecret], 0, `${body}\n`), 'changed by one line break').toBe(false)
+      expect(await verify([appSecret], 400), 'an old one').toBe(false)
+    })
+  })
+}
+
+interface Outcome {
+  code: number
+  out: string
+}
+
+function run(
+  language: Language,
+  program: 'sign' | 'order' | 'verify-event',
+  args: string[],
+  env: Record<string, string> = {},
+  stdin = '',
+): Promise<Outcome> {
+  const [file = '', ...rest] = language.command(program)
+  const options = { cwd: join(samples, language.folder), env: { ...process.env, ...env }, timeout: 60_000 }
+  return new Promise((resolve, reject) => {
+    const child = execFile(file, [...rest, ...args], options, (error, out, err) => {
+      if (error && typeof error.code !== 'number') reject(new Error(`${file}: ${error.message}\n${err}`))
+      else resolve({ code: Number(error?.code ?? 0), out })
+    })
+    // A program that refuses by the headers alone need not read the body.
+    child.stdin?.on('error', () => undefined).end(stdin)
+  })
+}
+
+function isThere(program: string): boolean {
+  try {
+    execFileSync('sh', ['-c', 'command -v "$0"', program], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,4 +1,5 @@
 import { startApi } from './api.ts'
+import { seedSandboxPackages } from './catalogue/demo/seed.ts'
 import { type Config, ConfigError, localUrl, readConfig } from './config.ts'
 import { openDeps } from './deps.ts'
 import { startEmbeddedPostgres } from './lib/embedded-postgres/index.ts'
@@ -41,6 +42,7 @@ async function start(config: Config, log: Log, stack: RunningStack): Promise<num
   const deps = await openDeps(config, log, databaseUrl)
   stack.push('connections', deps)
   if (config.deployment === 'local') await ensureLocalDemo(deps)
+  if (config.deployment === 'test') await seedSandboxPackages(deps)
   if (config.role !== 'api') stack.push('worker', await startWorker(deps))
   if (config.role === 'worker') return undefined
   const api = await startApi(deps)

@@ -30,6 +30,16 @@ const NOUNS: readonly Noun[] = [
     load: async () => (await import('./ledger.ts')).ledgerCommands,
   },
   {
+    name: 'package',
+    summary: 'the catalogue: packages, import and export',
+    load: async () => (await import('./package.ts')).packageCommands,
+  },
+  {
+    name: 'price',
+    summary: 'list prices, plans, groups and own prices',
+    load: async () => (await import('./price.ts')).priceCommands,
+  },
+  {
     name: 'migrate',
     summary: 'bring the database to this release',
     load: async () => (await import('./migrate.ts')).migrateCommand,

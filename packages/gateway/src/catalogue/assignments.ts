@@ -1,7 +1,7 @@
 import { audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
-import type { Change } from './put.ts'
-import { checkName, mustExist, refused } from './refuse.ts'
+import { by, type Change } from './put.ts'
+import { checkName, exists, mustExist, noSuch } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 
 /** A group of tenants that pay by one plan. */
@@ -12,8 +12,8 @@ export async function createGroup(change: Change, groupName: string): Promise<vo
       text: 'insert into price_groups (group_name, created_at) values ($1, now()) on conflict do nothing returning group_name',
       values: [groupName],
     })
-    if (made.length === 0) throw refused('groupName', `There is a price group ${groupName} already.`)
-    audit(tx, change.ids, { tenantId: null, actor: change.actor, action: 'price_group.create', subject: groupName })
+    if (made.length === 0) throw exists('price group', groupName)
+    audit(tx, change.ids, { tenantId: null, ...by(change), action: 'price_group.create', subject: groupName })
   })
 }
 
@@ -68,7 +68,7 @@ async function assign(change: Change, kind: Kind, owner: string, target: string 
     }
     audit(tx, change.ids, {
       tenantId: kind.owner.kind === 'tenant' ? owner : null,
-      actor: change.actor,
+      ...by(change),
       action: kind.action,
       subject: owner,
       before: { [kind.target.member]: before },
@@ -101,7 +101,6 @@ export async function readGroups(db: Db, groupName?: string): Promise<ShownGroup
            from price_groups g where $1::text is null or group_name = $1 order by group_name`,
     values: [groupName ?? null],
   })
-  if (groupName !== undefined && groups.length === 0)
-    throw refused('groupName', `There is no price group ${groupName}.`)
+  if (groupName !== undefined && groups.length === 0) throw noSuch('price group', groupName)
   return groups
 }

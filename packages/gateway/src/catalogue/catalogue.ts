@@ -3,7 +3,7 @@ import { loadChanges } from './load.ts'
 import { LoadedSnapshot, type Snapshot, type SnapshotContext } from './snapshot.ts'
 
 export type { CataloguePackage, Route } from './package.ts'
-export type { Buyer, Offer, Snapshot } from './snapshot.ts'
+export type { Buyer, Offer, QuotedPackage, Snapshot } from './snapshot.ts'
 export { bumpCatalogue } from './version.ts'
 
 /** The whole catalogue, in memory. Snapshots never change: whoever holds one sees one version of everything. */

@@ -1,8 +1,8 @@
 import { audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import { formatPercent } from './percent.ts'
-import type { Change } from './put.ts'
-import { checkCurrency, checkName, mustExist, refused } from './refuse.ts'
+import { by, type Change } from './put.ts'
+import { checkCurrency, checkName, checkPrice, exists, mustExist, noSuch, refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 
 /** Which rule of a plan: for one package or all, percentages for every currency. */
@@ -25,15 +25,18 @@ export async function createPlan(change: Change, planName: string): Promise<void
       text: 'insert into price_plans (plan_name, created_at) values ($1, now()) on conflict do nothing returning plan_name',
       values: [planName],
     })
-    if (made.length === 0) throw refused('planName', `There is a price plan ${planName} already.`)
-    audit(tx, change.ids, { tenantId: null, actor: change.actor, action: 'price_plan.create', subject: planName })
+    if (made.length === 0) throw exists('price plan', planName)
+    audit(tx, change.ids, { tenantId: null, ...by(change), action: 'price_plan.create', subject: planName })
   })
 }
 
 /** Adds a rule to a plan or replaces the one of the same scope and currency. */
 export async function setPlanRule(change: Change, scope: RuleScope, value: RuleValue): Promise<void> {
   const currencyCode = 'price' in value ? value.currencyCode : ''
-  if ('price' in value) checkCurrency(value.currencyCode)
+  if ('price' in value) {
+    checkCurrency(value.currencyCode)
+    checkPrice(value.price)
+  }
   await changeCatalogue(change.db, async (tx, stamp) => {
     await checkScope(tx, scope)
     const before = await readRule(tx, scope, currencyCode)
@@ -90,7 +93,7 @@ async function readRule(tx: Tx, scope: RuleScope, currencyCode: string): Promise
 function auditRule(tx: Tx, change: Change, scope: RuleScope, before: RuleRow | undefined, after: RuleRow | undefined) {
   audit(tx, change.ids, {
     tenantId: null,
-    actor: change.actor,
+    ...by(change),
     action: after ? 'price_plan.set_rule' : 'price_plan.remove_rule',
     subject: scope.planName,
     ...(before && !before.removed ? { before: shown(scope, before) } : {}),
@@ -128,7 +131,7 @@ export async function readPlans(db: Db, planName?: string): Promise<ShownPlan[]>
            from price_plans p where $1::text is null or plan_name = $1 order by plan_name`,
     values: [planName ?? null],
   })
-  if (planName !== undefined && plans.length === 0) throw refused('planName', `There is no price plan ${planName}.`)
+  if (planName !== undefined && plans.length === 0) throw noSuch('price plan', planName)
   const rules = await db.query<RuleRow & { planName: string; packageCode: string }>({
     text: `select plan_name as "planName", package_code as "packageCode", currency_code as "currencyCode", percent, price
            from price_plan_rules where not removed and ($1::text is null or plan_name = $1)

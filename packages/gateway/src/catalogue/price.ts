@@ -7,6 +7,8 @@ export interface Quote {
   /** For one eSIM, in 1/10 000 of the tenant's currency; undefined: the package has no price for this tenant. */
   readonly price: bigint | undefined
   readonly retailPrice: bigint | null
+  /** Who decided: the tenant's own price, its plan, its group's plan, the list; null where there is no price. */
+  readonly source: 'OWN' | 'PLAN' | 'GROUP' | 'LIST' | null
   /** When the price last changed, at the earliest (ms). A change that left the amount the same may count. */
   readonly changedAt: number
 }
@@ -22,17 +24,18 @@ export function quote(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode'
   const own = tariff.ownPrices.get(item.packageCode)
   if (own && !own.removed) {
     // The list price is still looked at: retailPrice is taken from it.
-    return { price: own.price, retailPrice, changedAt: Math.max(own.updatedAt, list?.updatedAt ?? 0) }
+    return { price: own.price, retailPrice, source: 'OWN', changedAt: Math.max(own.updatedAt, list?.updatedAt ?? 0) }
   }
   let changedAt = Math.max(tariff.changedAt, own?.updatedAt ?? 0, list?.updatedAt ?? 0)
-  for (const { plan } of tariff.plans) {
+  for (const { plan, by } of tariff.plans) {
     for (const rule of plan.rulesFor(item.packageCode, tariff.currencyCode)) {
       changedAt = Math.max(changedAt, rule.updatedAt)
       const price = rule.removed ? undefined : priceByRule(rule, list)
-      if (price !== undefined) return { price, retailPrice, changedAt }
+      if (price !== undefined) return { price, retailPrice, source: by, changedAt }
     }
   }
-  return { price: list && !list.removed ? list.price : undefined, retailPrice, changedAt }
+  if (!list || list.removed) return { price: undefined, retailPrice, source: null, changedAt }
+  return { price: list.price, retailPrice, source: 'LIST', changedAt }
 }
 
 function priceByRule(rule: PlanRule, list: ListPrice | undefined): bigint | undefined {

@@ -1,6 +1,6 @@
 import { audit } from '../audit/audit.ts'
-import { type Change, putPackages } from './put.ts'
-import { mustExist, refused } from './refuse.ts'
+import { by, type Change, putPackages } from './put.ts'
+import { checkPrice, mustExist, refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 
 export interface ListPriceChange {
@@ -31,6 +31,7 @@ export async function setOwnPrice(
   own: { tenantId: string; packageCode: string; price: bigint | null },
 ): Promise<void> {
   const { tenantId, packageCode, price } = own
+  if (price !== null) checkPrice(price)
   await changeCatalogue(change.db, async (tx, stamp) => {
     await mustExist(tx, 'tenant', tenantId)
     await mustExist(tx, 'package', packageCode)
@@ -50,8 +51,7 @@ export async function setOwnPrice(
              set price = excluded.price, removed = excluded.removed, updated_at = excluded.updated_at`,
       values: [tenantId, packageCode, price ?? before, price === null, await stamp()],
     })
-    const { actor } = change
     const sides = { before: { price: before }, after: { price } }
-    audit(tx, change.ids, { tenantId, actor, action: 'price.set_own', subject: packageCode, ...sides })
+    audit(tx, change.ids, { tenantId, ...by(change), action: 'price.set_own', subject: packageCode, ...sides })
   })
 }

@@ -1,12 +1,12 @@
 import type { Fault } from '@dealer-esim/contract'
 import { type Actor, type AuditEntry, auditAll } from '../audit/audit.ts'
-import { ApiError } from '../lib/api-error.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import { Refusal } from '../lib/refusal.ts'
 import { differences, differingMembers, type PackageChange } from './difference.ts'
 import { mergePackage, type PackageInput } from './merge.ts'
 import { documentBatches, type PackageFilter, readDocuments } from './read.ts'
-import { refused } from './refuse.ts'
+import { noSuch, refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 import { writePackages } from './write.ts'
 
@@ -15,6 +15,15 @@ export interface Change {
   readonly db: Db
   readonly ids: Ids
   readonly actor: Actor
+  /** Where from, when it came over a network. */
+  readonly address?: string
+}
+
+/** Who and where from, for the audit log. */
+export type By = Pick<Change, 'actor' | 'address'>
+
+export function by({ actor, address }: By): By {
+  return address === undefined ? { actor } : { actor, address }
 }
 
 export interface PutResult {
@@ -25,7 +34,7 @@ export interface PutResult {
 
 /**
  * Adds packages or changes what the inputs name of them (merge.ts), all or nothing.
- * @throws ApiError 000108 with a detail for every fault
+ * @throws Refusal with a detail for every fault
  */
 export async function putPackages(
   change: Change,
@@ -38,7 +47,7 @@ export async function putPackages(
     const changes: PackageChange[] = []
     for (const [i, input] of inputs.entries()) {
       const before = existing.get(codes[i]!)
-      if (!before && options.mustExist) throw refused('packageCode', `There is no package ${codes[i]}.`)
+      if (!before && options.mustExist) throw noSuch('package', codes[i]!)
       const merged = mergePackage(before, input)
       if ('faults' in merged) throw faulty(codes[i]!, merged.faults)
       if (codes.indexOf(codes[i]!) < i) throw refused('packageCode', `${codes[i]} is there twice.`)
@@ -75,7 +84,7 @@ export async function setOnSale(change: Change, filter: PackageFilter, onSale: b
 /** Writes and audits those that differ. The caller has the catalogue's lock and has judged them. */
 export async function applyChanges(
   tx: Tx,
-  change: Pick<Change, 'ids' | 'actor'>,
+  change: Pick<Change, 'ids'> & By,
   stamp: () => Promise<Date>,
   changes: readonly PackageChange[],
 ): Promise<PutResult> {
@@ -85,7 +94,7 @@ export async function applyChanges(
     auditAll(
       tx,
       change.ids,
-      differing.map((one) => auditEntry(change.actor, one)),
+      differing.map((one) => auditEntry(change, one)),
     )
   }
   const added = differing.filter(({ before }) => !before).length
@@ -103,12 +112,14 @@ export async function slugOwners(tx: Tx, changes: readonly PackageChange[]): Pro
   return new Map(rows.map((row) => [row.slug, row.packageCode]))
 }
 
-function auditEntry(actor: Actor, change: PackageChange): AuditEntry {
+function auditEntry(who: By, change: PackageChange): AuditEntry {
   const action = change.before ? 'package.change' : 'package.add'
-  return { tenantId: null, actor, action, subject: change.after.packageCode, ...differences(change) }
+  return { tenantId: null, ...by(who), action, subject: change.after.packageCode, ...differences(change) }
 }
 
-function faulty(packageCode: string, faults: readonly Fault[]): ApiError {
+function faulty(packageCode: string, faults: readonly Fault[]): Refusal {
   const details = faults.map(({ field, reason }) => ({ field, reason }))
-  return new ApiError('000108', { message: `Nothing was changed: ${packageCode} would not be valid.`, details })
+  const lines = details.map(({ field, reason }) => `${field}: ${reason}`)
+  const message = [`Nothing was changed: ${packageCode} would not be valid.`, ...lines].join('\n')
+  return new Refusal(422, 'PACKAGE_INVALID', message, { details })
 }

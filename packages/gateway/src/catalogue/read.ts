@@ -84,13 +84,11 @@ type DocumentRow = Omit<PackageDocument, 'status' | 'volume' | 'prices' | 'suppl
   suppliers: SupplierDocument[]
 }
 
-function documentOf({ onSale, volume, prices, suppliers, allowLoss, ...row }: DocumentRow): PackageDocument {
-  const { packageCode, slug, name, description, ...rest } = row
+function documentOf(row: DocumentRow): PackageDocument {
+  const { packageCode, slug, name, description, onSale, dataType, volume, ...rest } = row
   return {
-    ...{ packageCode, slug, name, description },
-    status: onSale ? 'ON_SALE' : 'OFF_SALE',
-    ...rest,
+    ...{ packageCode, slug, name, description, status: onSale ? 'ON_SALE' : 'OFF_SALE', dataType },
     volume: volume === null ? null : Number(volume),
-    ...{ allowLoss, prices, suppliers },
+    ...rest,
   }
 }

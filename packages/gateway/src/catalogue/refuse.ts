@@ -1,10 +1,19 @@
-import { FORMS, NAME_LENGTH_MAX } from '@dealer-esim/contract'
-import { ApiError } from '../lib/api-error.ts'
+import { FORMS, formatMoney, MONEY_MAX, NAME_LENGTH_MAX } from '@dealer-esim/contract'
 import type { Tx } from '../lib/db.ts'
+import { Refusal } from '../lib/refusal.ts'
 
 /** A fault in what somebody asks of the catalogue, with the sentence that says what to do. */
-export function refused(field: string, reason: string): ApiError {
-  return new ApiError('000108', { message: reason, details: [{ field, reason }] })
+export function refused(field: string, reason: string): Refusal {
+  return new Refusal(422, 'INVALID', reason, { details: [{ field, reason }] })
+}
+
+/** The name is taken. */
+export function exists(what: string, name: string): Refusal {
+  return new Refusal(409, 'EXISTS', `There is a ${what} ${name} already.`)
+}
+
+export function noSuch(what: string, name: string): Refusal {
+  return new Refusal(404, 'NOT_FOUND', `There is no ${what} ${name.slice(0, NAME_LENGTH_MAX)}.`)
 }
 
 export function checkName(field: string, name: string): void {
@@ -18,16 +27,21 @@ export function checkCurrency(currencyCode: string): void {
   if (!new RegExp(pattern, 'u').test(currencyCode)) throw refused('currencyCode', advice)
 }
 
+export function checkPrice(price: bigint): void {
+  if (price < 0n || price > MONEY_MAX)
+    throw refused('price', `Use a price from 0 to ${formatMoney(BigInt(MONEY_MAX))}.`)
+}
+
 const THINGS = {
-  package: { table: 'packages', column: 'package_code', field: 'packageCode', reason: 'There is no package' },
-  plan: { table: 'price_plans', column: 'plan_name', field: 'planName', reason: 'There is no price plan' },
-  group: { table: 'price_groups', column: 'group_name', field: 'groupName', reason: 'There is no price group' },
-  tenant: { table: 'tenants', column: 'tenant_id', field: 'tenantId', reason: 'There is no tenant' },
+  package: { what: 'package', table: 'packages', column: 'package_code' },
+  plan: { what: 'price plan', table: 'price_plans', column: 'plan_name' },
+  group: { what: 'price group', table: 'price_groups', column: 'group_name' },
+  tenant: { what: 'tenant', table: 'tenants', column: 'tenant_id' },
 } as const
 
-/** @throws ApiError when it does not exist */
+/** @throws Refusal when it does not exist */
 export async function mustExist(tx: Tx, kind: keyof typeof THINGS, name: string): Promise<void> {
-  const { table, column, field, reason } = THINGS[kind]
+  const { what, table, column } = THINGS[kind]
   const rows = await tx.query({ text: `select from ${table} where ${column}::text = $1`, values: [name] })
-  if (rows.length === 0) throw refused(field, `${reason} ${name}.`)
+  if (rows.length === 0) throw noSuch(what, name)
 }

@@ -4,7 +4,7 @@ import { listPackages } from './list.ts'
 import type { CatalogueChanges, OwnPriceRow } from './load.ts'
 import type { CataloguePackage, Route } from './package.ts'
 import { PackageIndex } from './package-index.ts'
-import { quote } from './price.ts'
+import { type Quote, quote } from './price.ts'
 import { type Assignment, type OwnPrice, Plan, type PlanRuleRow, type Tariff, tariffOf } from './tariff.ts'
 
 /** Whose prices are asked for. */
@@ -38,6 +38,13 @@ export interface Snapshot {
   list(buyer: Buyer, request: PackageListRequest): PackageListAnswer
   /** The package as it is, whoever asks: for operators, and for fulfilment of what was bought already. */
   find(packageCode: string): CataloguePackage | undefined
+  /** What the buyer pays for every package that has a price for it, and why: for operators. */
+  quotes(buyer: Buyer): Iterable<QuotedPackage>
+}
+
+export interface QuotedPackage {
+  readonly item: CataloguePackage
+  readonly quote: Quote & { readonly price: bigint }
 }
 
 export interface SnapshotContext {
@@ -135,6 +142,14 @@ export class LoadedSnapshot implements Snapshot {
     const { index, changedAt } = this.contents
     const shelf = { index, changedAt, touchedAt: this.touchedAt, linkKey: this.context.linkKey }
     return listPackages(shelf, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
+  }
+
+  *quotes(buyer: Buyer): Iterable<QuotedPackage> {
+    const tariff = this.tariffOf(buyer)
+    for (const item of this.contents.index.packages) {
+      const { price, ...rest } = quote(tariff, item)
+      if (price !== undefined) yield { item, quote: { price, ...rest } }
+    }
   }
 
   private tariffOf(buyer: Buyer): Tariff {

@@ -55,6 +55,9 @@ export class Plan {
 /** A plan and the time that it holds, or held, for a tenant (ms). */
 export interface PlanPeriod {
   readonly plan: Plan
+  readonly planName: string
+  /** Through whom the tenant has it. */
+  readonly by: 'PLAN' | 'GROUP'
   readonly from: number
   readonly until: number
 }
@@ -103,18 +106,20 @@ export function tariffOf(sources: TariffSources, tenant: { tenantId: string; cur
   const plans: PlanPeriod[] = []
   const formerPlans: PlanPeriod[] = []
   let changedAt = 0
-  const take = (planName: string, links: readonly Assignment[]) => {
+  const take = (by: PlanPeriod['by'], planName: string, links: readonly Assignment[]) => {
     const plan = sources.plans.get(planName) ?? NO_PLAN
     const ends = links.filter((link) => link.removed).map((link) => link.updatedAt)
     const starts = links.filter((link) => !link.removed).map((link) => link.updatedAt)
-    if (ends.length === 0) plans.push({ plan, from: Math.max(...starts), until: Number.POSITIVE_INFINITY })
-    else formerPlans.push({ plan, from: 0, until: Math.min(...ends) })
+    if (ends.length === 0)
+      plans.push({ plan, planName, by, from: Math.max(...starts), until: Number.POSITIVE_INFINITY })
+    else formerPlans.push({ plan, planName, by, from: 0, until: Math.min(...ends) })
     changedAt = Math.max(changedAt, ...starts, ...ends)
   }
-  for (const own of sources.tenantPlans.get(tenant.tenantId) ?? NOTHING) take(own.target, [own])
+  for (const own of sources.tenantPlans.get(tenant.tenantId) ?? NOTHING) take('PLAN', own.target, [own])
   for (const membership of sources.tenantGroups.get(tenant.tenantId) ?? NOTHING) {
     changedAt = Math.max(changedAt, membership.updatedAt)
-    for (const given of sources.groupPlans.get(membership.target) ?? NOTHING) take(given.target, [membership, given])
+    for (const given of sources.groupPlans.get(membership.target) ?? NOTHING)
+      take('GROUP', given.target, [membership, given])
   }
   return {
     currencyCode: tenant.currencyCode,

@@ -1,9 +1,9 @@
 import { audit } from '../../audit/audit.ts'
 import type { Tx } from '../../lib/db.ts'
+import { Refusal } from '../../lib/refusal.ts'
 import type { PackageDocument } from '../document.ts'
-import { applyChanges, type Change } from '../put.ts'
+import { applyChanges, by, type Change } from '../put.ts'
 import { readDocuments } from '../read.ts'
-import { refused } from '../refuse.ts'
 import { stampOnce } from '../version.ts'
 import { checkRows, type Findings, type ImportChange, type ImportError, noFindings, unreadable } from './check.ts'
 import { csvRows } from './csv-rows.ts'
@@ -102,7 +102,7 @@ async function write(
   if (added + changed === 0) return
   const { stamp, checkTime, startedFrom } = await stampOnce(tx)
   if (startedFrom !== version) {
-    throw refused('catalogue', 'Somebody else changed the catalogue meanwhile, and nothing was imported. Try again.')
+    throw new Refusal(409, 'CATALOGUE_CHANGED', CHANGED_MEANWHILE)
   }
   for (let done = 0; done < added + changed; done += BATCH_ROWS) {
     const rows = await tx.query<{ document: PackageDocument }>({
@@ -118,9 +118,12 @@ async function write(
     await applyChanges(tx, change, stamp, changes)
     options.onProgress?.({ step: 'WRITING', rows: done + rows.length })
   }
-  audit(tx, change.ids, { tenantId: null, actor: change.actor, action: 'package.import', after: { added, changed } })
+  audit(tx, change.ids, { tenantId: null, ...by(change), action: 'package.import', after: { added, changed } })
   checkTime()
 }
+
+const CHANGED_MEANWHILE =
+  'Somebody else changed the catalogue while the file was checked, and nothing was imported. Try again.'
 
 async function* inBatches(rows: AsyncIterable<ImportRow>): AsyncGenerator<ImportRow[]> {
   let batch: ImportRow[] = []

@@ -1,0 +1,49 @@
+import type { AdminContext } from './context.ts'
+
+export interface ProgressBar {
+  /** `share` of the whole, 0 to 1. */
+  show(share: number, words: string): void
+  end(): void
+}
+
+const WIDTH = 30
+const REDRAW_MS = 100
+
+/** On a terminal a bar that is redrawn, else a line at every tenth; nothing with --json. */
+export function progressBar(context: Pick<AdminContext, 'json' | 'progress'>): ProgressBar {
+  if (context.json) return { show() {}, end() {} }
+  return process.stderr.isTTY ? drawnBar() : writtenLines(context)
+}
+
+function drawnBar(): ProgressBar {
+  let drawn_at = Number.NEGATIVE_INFINITY
+  let length = 0
+  return {
+    show(share, words) {
+      const now = performance.now()
+      if (now - drawn_at < REDRAW_MS && share < 1) return
+      drawn_at = now
+      const filled = Math.round(Math.min(1, share) * WIDTH)
+      const line = `[${'='.repeat(filled)}${' '.repeat(WIDTH - filled)}] ${words}`
+      process.stderr.write(`\r${line.padEnd(length)}`)
+      length = line.length
+    },
+    end() {
+      if (length > 0) process.stderr.write(`\r${' '.repeat(length)}\r`)
+      length = 0
+    },
+  }
+}
+
+function writtenLines(context: Pick<AdminContext, 'progress'>): ProgressBar {
+  let tenths = 0
+  return {
+    show(share, words) {
+      const reached = Math.floor(Math.min(1, share) * 10)
+      if (reached <= tenths) return
+      tenths = reached
+      context.progress(`${reached * 10} %: ${words}`)
+    },
+    end() {},
+  }
+}

@@ -48,7 +48,7 @@ test('the order that the quick start shows is taken as it stands', async () => {
 
 function fences(page: string, language: string): string[] {
   const text = readFileSync(join(root, page), 'utf8')
-  return [...text.matchAll(/^```(\w+)\n([^]*?)^```$/gm)]
+  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]
     .filter(([, found]) => found === language)
     .map(([, , block = '']) => block.trimEnd())
 }

@@ -42,7 +42,7 @@ export interface Attempt {
 }
 
 /** No list of 500 rows comes near it; a broken proxy must not fill the caller's memory. */
-export const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
+const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
 /**
  * Signs and sends one request, with its own RequestID and timestamp, and reads the whole answer within `timeout_ms`.

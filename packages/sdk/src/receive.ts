@@ -24,7 +24,7 @@ export interface WebhookAnswer {
 }
 
 /** An event of a hundred eSIMs has 30 kB. */
-export const EVENT_SIZE_MAX_BYTES = 1024 * 1024
+const EVENT_SIZE_MAX_BYTES = 1024 * 1024
 
 /** The body of a webhook call, or undefined when it is larger than any event. */
 export function readEventBody(stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null) {

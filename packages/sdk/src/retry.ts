@@ -18,7 +18,7 @@ export function worthRepeating(error: DealerEsimError): boolean {
   return error.httpStatus >= 500 || error.httpStatus === 429 || error.code === '101006'
 }
 
-export const FIRST_WAIT_MS = 500
+const FIRST_WAIT_MS = 500
 export const LONGEST_WAIT_MS = 60_000
 
 /** The wait before the next attempt: doubling, half of it by chance, and never shorter than the gateway asked for. */

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 
 export const APP_SECRET = 'tEsT-sEcReT_0123456789'
-export const APP_KEY = 'fake_app_key'
+const APP_KEY = 'fake_app_key'
 
 export const EVENT = {
   notifyId: '0190a000-0000-7000-8000-000000000001',

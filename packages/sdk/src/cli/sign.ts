@@ -53,7 +53,7 @@ export function signCommand(program: Command, context: () => Context): void {
 }
 
 /** One line for a POSIX shell. */
-export function curlLine(url: string, headers: Record<string, string>, body: string): string {
+function curlLine(url: string, headers: Record<string, string>, body: string): string {
   const given = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
   return `curl -sS ${given.join(' ')} --data-binary ${quoted(body)} ${quoted(url)}`
 }

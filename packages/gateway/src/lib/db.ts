@@ -72,6 +72,8 @@ export function connect(options: DbOptions): Db & { close(): Promise<void> } {
   })
   // An idle connection that dies is replaced by the pool; without a listener it would end the process.
   pool.on('error', (error) => options.onIdleError?.(error))
+  // So would one that dies in use; there its statements' own failures tell.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return {
     pool,
     async query<Row>(statement: Statement) {

@@ -33,10 +33,8 @@ export interface PlaceDeps {
  */
 export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]): Promise<Verdict[]> {
   const byTenant = groupByTenant(wishes)
-  const locking = lockWallets(tx, [...byTenant.keys()])
-  const reading = readAround(tx, wishes)
-  const wallets = await locking
-  const { now, catalogueVersion, existing } = await reading
+  const [wallets, around] = await Promise.all([lockWallets(tx, [...byTenant.keys()]), readAround(tx, wishes)])
+  const { now, catalogueVersion, existing } = around
   const catalogue = await deps.catalogue.current(catalogueVersion)
 
   const verdicts = new Map<OrderWish, Verdict>()
@@ -81,11 +79,11 @@ interface Around {
 }
 
 async function readAround(tx: Tx, wishes: OrderWish[]): Promise<Around> {
-  const versions = tx.query<{ now: Date; version: bigint }>({
+  const reading = tx.query<{ now: Date; version: bigint }>({
     name: 'orders-now',
     text: `select date_trunc('milliseconds', clock_timestamp()) as now, version from catalogue_version`,
   })
-  const rows = await tx.query<ExistingRow>({
+  const looking = tx.query<ExistingRow>({
     name: 'orders-existing',
     text: `select o.* from unnest($1::uuid[], $2::text[]) as wish(tenant_id, transaction_id)
            cross join lateral (
@@ -96,12 +94,12 @@ async function readAround(tx: Tx, wishes: OrderWish[]): Promise<Around> {
            ) o`,
     values: [wishes.map((wish) => wish.tenant.tenantId), wishes.map((wish) => wish.request.transactionId)],
   })
+  const [[at], rows] = await Promise.all([reading, looking])
   const existing = new Map<string, Map<string, ExistingOrder>>()
   for (const row of rows) {
     const ofTenant = existing.get(row.tenant_id) ?? new Map<string, ExistingOrder>()
     existing.set(row.tenant_id, ofTenant.set(row.transaction_id, existingOf(row)))
   }
-  const [at] = await versions
   return { now: at!.now, catalogueVersion: at!.version, existing }
 }
 

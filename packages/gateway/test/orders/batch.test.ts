@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
+import { setOnSale } from '../../src/catalogue/put.ts'
+import type { OrderWish, Verdict } from '../../src/orders/decide.ts'
+import { placeOrders } from '../../src/orders/place.ts'
+import { verifyLedger } from '../../src/wallet/verify.ts'
+import { type Node, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+
+/*
+ * A batch answers as if its orders had come one by one. The reference below knows nothing of batches, SQL or our code:
+ * it is the contract's section on orders, written again as plainly as it can be.
+ */
+
+const PRICES = { JP_1_7: 45_000, FR_1_7: 0, US_3_30: 0 } // the two zeroes are read from package/list below
+const UNKNOWN = 'NO_SUCH_PACKAGE'
+const OFF_SALE = 'GB_1_7'
+const CODES = [...Object.keys(PRICES), UNKNOWN, OFF_SALE] as const
+
+interface Wish {
+  wallet: number
+  transactionId: string
+  lines: { code: string; count: number; guard: 'none' | 'right' | 'wrong' }[]
+  amountGuard: 'none' | 'right' | 'wrong'
+}
+
+interface Purse {
+  balance: number
+  credit: number
+  dailyLimit: number | null
+}
+
+const price = new Map<string, number>()
+let database: TestDatabase
+let node: Node
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await openNode(database.url)
+  await seedDemoCatalogue(node.deps)
+  const { db, ids } = node.deps
+  expect(await setOnSale({ db, ids, actor: 'system' }, { packageCodes: [OFF_SALE] }, false)).toEqual([OFF_SALE])
+  const rows = await node.deps.db.query<{ package_code: string; price: bigint }>({
+    text: `select package_code, price from list_prices where currency_code = 'USD' and package_code = any($1)`,
+    values: [Object.keys(PRICES)],
+  })
+  for (const row of rows) price.set(row.package_code, Number(row.price))
+  expect(price.get('JP_1_7')).toBe(PRICES.JP_1_7)
+  expect(price.size).toBe(3)
+})
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+async function openPurses(purses: Purse[]): Promise<string[]> {
+  const ids = purses.map(() => node.deps.ids.uuid())
+  await node.deps.db.tx(async (tx) => {
+    for (const [index, purse] of purses.entries()) {
+      const id = ids[index]!
+      const values = [id, randomUUID()]
+      tx.send({
+        text: `insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, 'x', 'USD')`,
+        values,
+      })
+      tx.send({
+        text: `insert into wallets (tenant_id, currency_code, balance, credit_limit, daily_spend_limit, version)
+               values ($1, 'USD', $2, $3, $4, 1)`,
+        values: [id, purse.balance, purse.credit, purse.dailyLimit],
+      })
+      tx.send({
+        text: `insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, reference, created_at)
+               values ($1, 1, 'TOP_UP', 'TOP_UPS', 'WALLET', $2, $2, 'opening', now() - interval '1 minute')`,
+        values: [id, purse.balance],
+      })
+    }
+  })
+  return ids
+}
+
+const wishOf = (wish: Wish, tenantIds: string[]): OrderWish => {
+  const total = totalOf(wish) ?? 0
+  return {
+    tenant: { tenantId: tenantIds[wish.wallet]!, currencyCode: 'USD' },
+    orderId: node.deps.ids.uuid(),
+    request: {
+      transactionId: wish.transactionId,
+      packageInfoList: wish.lines.map(({ code, count, guard }) => ({
+        packageCode: code,
+        count,
+        ...(guard === 'none' ? {} : { price: (price.get(code) ?? 7) + (guard === 'wrong' ? 1 : 0) }),
+      })),
+      ...(wish.amountGuard === 'none' ? {} : { amount: total + (wish.amountGuard === 'wrong' ? 1 : 0) }),
+    },
+  }
+}
+
+function totalOf(wish: Wish): number | undefined {
+  let total = 0
+  for (const { code, count } of wish.lines) {
+    const each = price.get(code)
+    if (each === undefined) return undefined
+    total += each * count
+  }
+  return total
+}
+
+/** One by one, in the order given. */
+function reference(purses: Purse[], wishes: Wish[]): { outcome: string; balance?: number }[] {
+  const state = purses.map((purse) => ({
+    ...purse,
+    spent: 0,
+    orders: new Map<string, { content: string; balance: number }>(),
+  }))
+  return wishes.map((wish) => {
+    const purse = state[wish.wallet]!
+    const content = wish.lines
+      .map(({ code, count }) => `${code} × ${count}`)
+      .sort()
+      .join()
+    const earlier = purse.orders.get(wish.transactionId)
+    if (earlier)
+      return earlier.content === content ? { outcome: 'replayed', balance: earlier.balance } : { outcome: '200012' }
+    for (const { code, guard } of wish.lines) {
+      if (code === UNKNOWN) return { outcome: '310241' }
+      if (code === OFF_SALE) return { outcome: '310244' }
+      if (guard === 'wrong') return { outcome: '200005' }
+    }
+    const total = totalOf(wish)!
+    if (wish.amountGuard === 'wrong') return { outcome: '200006' }
+    if (total > purse.balance + purse.credit) return { outcome: '200007' }
+    if (purse.dailyLimit !== null && purse.spent + total > purse.dailyLimit) return { outcome: '200014' }
+    purse.balance -= total
+    purse.spent += total
+    purse.orders.set(wish.transactionId, { content, balance: purse.balance })
+    return { outcome: 'placed', balance: purse.balance }
+  })
+}
+
+function outcomeOf(verdict: Verdict): { outcome: string; balance?: number } {
+  if (verdict.kind === 'refused') return { outcome: verdict.code }
+  return { outcome: verdict.kind, balance: verdict.answer.balanceAfter }
+}
+
+const purse = fc.record({
+  balance: fc.integer({ min: 0, max: 600_000 }),
+  credit: fc.constantFrom(0, 0, 100_000),
+  dailyLimit: fc.option(fc.integer({ min: 0, max: 400_000 }), { freq: 3 }),
+})
+const guard = fc.constantFrom('none', 'none', 'none', 'none', 'right', 'wrong') as fc.Arbitrary<
+  'none' | 'right' | 'wrong'
+>
+const wish = fc.record({
+  wallet: fc.integer({ min: 0, max: 2 }),
+  transactionId: fc.constantFrom('T-1', 'T-2', 'T-3', 'T-4', 'T-5', 'T-6'),
+  lines: fc.uniqueArray(
+    fc.record({
+      code: fc.oneof(
+        { weight: 8, arbitrary: fc.constantFrom(...Object.keys(PRICES)) },
+        { weight: 1, arbitrary: fc.constantFrom(...CODES) },
+      ),
+      count: fc.integer({ min: 1, max: 3 }),
+      guard,
+    }),
+    { minLength: 1, maxLength: 3, selector: (line) => line.code },
+  ),
+  amountGuard: guard,
+})
+
+describe('a batch of orders', () => {
+  it('is answered, and leaves the wallets, as if its orders had come one by one', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(purse, { minLength: 3, maxLength: 3 }),
+        fc.array(wish, { minLength: 1, maxLength: 16 }),
+        fc.integer({ min: 1, max: 16 }),
+        async (purses, wishes, cut) => {
+          const tenantIds = await openPurses(purses)
+          // Two batches, one after the other: what the first committed is found by the second.
+          const orders = wishes.map((each) => wishOf(each, tenantIds))
+          const verdicts: Verdict[] = []
+          for (const part of [orders.slice(0, cut), orders.slice(cut)]) {
+            if (part.length === 0) continue
+            const { ids, catalogue } = node.deps
+            verdicts.push(
+              ...(await node.deps.db.tx((tx) =>
+                placeOrders(tx, { ids, catalogue, stock: { available: () => undefined } }, part),
+              )),
+            )
+          }
+          const expected = reference(purses, wishes)
+          expect(verdicts.map(outcomeOf)).toEqual(expected)
+          await expectTables(tenantIds, purses, wishes, expected)
+        },
+      ),
+      { numRuns: 150, verbose: 1 },
+    )
+  })
+})
+
+async function expectTables(
+  tenantIds: string[],
+  purses: Purse[],
+  wishes: Wish[],
+  expected: { outcome: string; balance?: number }[],
+) {
+  for (const [index, tenantId] of tenantIds.entries()) {
+    const placed = wishes.flatMap((each, position) =>
+      each.wallet === index && expected[position]!.outcome === 'placed'
+        ? [{ wish: each, balance: expected[position]!.balance! }]
+        : [],
+    )
+    const [row] = await node.deps.db.query<Record<string, unknown>>({
+      text: `select w.balance::int as balance,
+               (select count(*)::int from orders o where o.tenant_id = w.tenant_id) as orders,
+               (select count(*)::int from order_items i where i.tenant_id = w.tenant_id) as items,
+               (select count(*)::int from events e where e.tenant_id = w.tenant_id and notify_type = 'ORDER_PAID') as events,
+               (select count(*)::int from transfers t where t.tenant_id = w.tenant_id and kind = 'ORDER') as debits
+             from wallets w where tenant_id = $1`,
+      values: [tenantId],
+    })
+    expect(row).toEqual({
+      balance: placed.at(-1)?.balance ?? purses[index]!.balance,
+      orders: placed.length,
+      items: placed.reduce((sum, each) => sum + each.wish.lines.reduce((count, line) => count + line.count, 0), 0),
+      events: placed.length,
+      debits: placed.length,
+    })
+    const faults: string[] = []
+    await verifyLedger(node.deps.db, { tenantId, onFault: (fault) => faults.push(fault.sentence) })
+    expect(faults).toEqual([])
+  }
+}

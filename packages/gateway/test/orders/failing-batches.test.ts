@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
+import { connect, type Db } from '../../src/lib/db.ts'
+import type { Verdict } from '../../src/orders/decide.ts'
+import { type DeskDeps, type OrderDesk, orderDesk } from '../../src/orders/order-desk.ts'
+import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type PostgresProxy, startPostgresProxy } from '../harness/postgres-proxy.ts'
+
+const APPLICATION = 'orders under test'
+const PRICE = 45_000
+const OPENING = 10_000_000
+
+let database: TestDatabase
+let node: Node
+let proxy: PostgresProxy
+let db: Db & { close(): Promise<void> }
+let dealer: Dealer
+let failures: unknown[]
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await openNode(database.url)
+  await seedDemoCatalogue(node.deps)
+  proxy = await startPostgresProxy(database.url)
+  db = connect({ url: proxy.url, poolSize: 4, applicationName: APPLICATION, fixedPlans: true, lockTimeout_ms: 150 })
+})
+afterAll(async () => {
+  await db.close()
+  await proxy.close()
+  await node.stop()
+  await database.drop()
+})
+afterEach(async () => {
+  await node.deps.db.query({ text: 'drop trigger if exists misfortune on orders' })
+  proxy.shut(false)
+})
+
+async function openDesk(clock: DeskDeps['clock'] = node.deps.clock): Promise<OrderDesk> {
+  dealer = await addDealer(node.deps, OPENING / 10_000)
+  failures = []
+  const { ids, catalogue } = node.deps
+  return orderDesk({
+    ...{
+      db,
+      clock,
+      ids,
+      catalogue,
+      stock: { available: () => undefined },
+      maintainPartitions: async () => {},
+      onPlaced() {},
+    },
+    onFailure: (failure) => failures.push(failure),
+  })
+}
+
+function place(desk: OrderDesk, transactionId: string = randomUUID(), remark?: string): Promise<Verdict> {
+  const request = {
+    transactionId,
+    packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }],
+    ...(remark ? { remark } : {}),
+  }
+  return desk.place({
+    tenant: { tenantId: dealer.tenantId, currencyCode: 'USD' },
+    orderId: node.deps.ids.uuid(),
+    request,
+  })
+}
+
+/** Orders there are, and that the wallet was debited once for each. */
+async function orders(): Promise<number> {
+  const [row] = await node.deps.db.query<{ orders: number; debits: number; balance: number }>({
+    text: `select (select count(*)::int from orders where tenant_id = $1) as orders,
+                  (select count(*)::int from transfers where tenant_id = $1 and kind = 'ORDER') as debits,
+                  (select balance::int from wallets where tenant_id = $1) as balance`,
+    values: [dealer.tenantId],
+  })
+  expect(row).toMatchObject({ debits: row!.orders, balance: OPENING - row!.orders * PRICE })
+  return row!.orders
+}
+
+/** Every order row that is written meets this. */
+async function misfortune(body: string): Promise<void> {
+  await node.deps.db.query({
+    text: `create or replace function misfortune() returns trigger language plpgsql as $$ begin ${body} return new; end $$`,
+  })
+  await node.deps.db.query({
+    text: 'create trigger misfortune before insert on orders for each row execute function misfortune()',
+  })
+}
+
+const kinds = (verdicts: Verdict[]) =>
+  verdicts.map((verdict) => (verdict.kind === 'refused' ? verdict.code : verdict.kind))
+
+describe('a batch whose COMMIT', () => {
+  it('never reached the database is placed by another attempt, once', async () => {
+    const desk = await openDesk()
+    proxy.doom(APPLICATION, 'lost')
+    const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(desk)))
+    expect(kinds(verdicts)).toEqual(Array(5).fill('placed'))
+    expect(failures).toHaveLength(1)
+    expect(await orders()).toBe(5)
+  })
+
+  it('happened without an answer is recognised by its own ids: placed, and not a replay', async () => {
+    const desk = await openDesk()
+    proxy.doom(APPLICATION, 'unanswered')
+    const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(desk)))
+    expect(kinds(verdicts)).toEqual(Array(5).fill('placed'))
+    expect(failures).toHaveLength(1)
+    expect(await orders()).toBe(5)
+  })
+
+  it('went unanswered again and again still debits once', async () => {
+    const desk = await openDesk()
+    proxy.doom(APPLICATION, 'lost', 'unanswered', 'lost', 'lost', 'unanswered')
+    const verdicts = await Promise.all(Array.from({ length: 20 }, () => place(desk)))
+    expect(kinds(verdicts)).toEqual(Array(20).fill('placed'))
+    expect(await orders()).toBe(20)
+    proxy.doom(APPLICATION) // whatever fate was not met does not matter: replays commit too
+  })
+
+  it('stays in doubt while the database is away is 000001, and a repeat tells the truth', async () => {
+    // A clock on which the fifteen seconds of doubt pass in one.
+    const fast = { now: () => node.deps.clock.now(), monotonic: () => performance.now() * 15 }
+    const desk = await openDesk(fast)
+    const before = proxy.met
+    proxy.doom(APPLICATION, 'unanswered')
+    const placing = place(desk, 'T-doubt')
+    while (proxy.met === before) await new Promise(setImmediate)
+    proxy.shut(true)
+    expect(kinds([await placing])).toEqual(['000001'])
+    proxy.shut(false)
+    expect(await orders()).toBe(1)
+    expect(kinds([await place(desk, 'T-doubt')])).toEqual(['replayed'])
+    expect(await orders()).toBe(1)
+  })
+})
+
+describe('a batch that certainly failed', () => {
+  it('is 000002 when the database is away before anything was sent, and nothing happened', async () => {
+    const desk = await openDesk()
+    proxy.shut(true)
+    expect(kinds([await place(desk, 'T-away')])).toEqual(['000002'])
+    proxy.shut(false)
+    expect(await orders()).toBe(0)
+    expect(kinds([await place(desk, 'T-away')])).toEqual(['placed'])
+  })
+
+  it('by a deadlock is tried again', async () => {
+    const desk = await openDesk()
+    await node.deps.db.query({ text: 'create sequence if not exists unlucky' })
+    // A sequence does not go back with the transaction: the first attempt is unlucky, the second is not.
+    await misfortune(`if nextval('unlucky') = 1 then raise exception 'deadlock' using errcode = '40P01'; end if;`)
+    expect(kinds([await place(desk)])).toEqual(['placed'])
+    expect(failures).toHaveLength(1)
+    expect(await orders()).toBe(1)
+  })
+
+  it('by a lock that somebody holds too long is 000002, and goes through when the lock is gone', async () => {
+    const desk = await openDesk()
+    await node.deps.db.tx(async (tx) => {
+      await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
+      expect(kinds([await place(desk, 'T-locked')])).toEqual(['000002'])
+    })
+    expect(await orders()).toBe(0)
+    expect(kinds([await place(desk, 'T-locked')])).toEqual(['placed'])
+  })
+
+  it('because of one poisoned order fails for that one alone', async () => {
+    const desk = await openDesk()
+    await misfortune(`if new.remark = 'poison' then raise exception 'poisoned'; end if;`)
+    const verdicts = await Promise.all(
+      Array.from({ length: 16 }, (_, index) => place(desk, `T-${index}`, index === 5 ? 'poison' : 'fine')),
+    )
+    expect(kinds(verdicts)).toEqual(Array.from({ length: 16 }, (_, index) => (index === 5 ? '000001' : 'placed')))
+    expect(await orders()).toBe(15)
+  })
+})

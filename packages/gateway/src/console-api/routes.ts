@@ -2,6 +2,7 @@ import { accountRoutes } from './account.ts'
 import { adjustmentRoutes } from './adjustments.ts'
 import { auditRoutes } from './audit.ts'
 import { credentialRoutes } from './credentials.ts'
+import { explorerRoutes } from './explorer.ts'
 import { meRoutes } from './me.ts'
 import { noticeRoutes } from './notices.ts'
 import { orderRoutes } from './orders.ts'
@@ -30,6 +31,7 @@ export const routes: readonly Route[] = [
   ...orderRoutes,
   ...profileRoutes,
   ...webhookRoutes,
+  ...explorerRoutes,
   ...noticeRoutes,
   ...auditRoutes,
 ]

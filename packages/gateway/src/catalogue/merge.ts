@@ -44,6 +44,7 @@ function defaultsOf(input: PackageInput): Record<string, unknown> {
     unusedValidTime: 180,
     activationPolicy: 'ON_FIRST_NETWORK',
     ekycRequired: false,
+    locationNetworkList: [],
     speed: null,
     fupPolicy: null,
     smsStatus: 0,

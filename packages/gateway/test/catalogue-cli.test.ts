@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { packageRoot } from '../src/lib/package-root.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { buildGateway } from './harness/gateway-process.ts'
+
+let database: TestDatabase
+let folder: string
+
+beforeAll(async () => {
+  buildGateway()
+  database = await createTestDatabase()
+  folder = mkdtempSync(join(tmpdir(), 'dealer-esim-catalogue-'))
+})
+afterAll(async () => {
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Outcome {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+function run(args: readonly string[], nodeOptions: readonly string[] = []): Promise<Outcome> {
+  const { PATH = '', HOME = '' } = process.env
+  const env = { PATH, HOME, DATA_DIR: folder, DATABASE_URL: database.url, SUDO_USER: 'ada' }
+  const argv = [...nodeOptions, join(packageRoot(), 'dist/admin.js'), ...args]
+  return new Promise((resolve) => {
+    execFile(process.execPath, argv, { env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
+    })
+  })
+}
+
+/** The JSON document of a command that must succeed. */
+async function json(...args: string[]) {
+  const { code, stdout, stderr } = await run([...args, '--json'])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+test('packages and prices are set, shown and listed', async () => {
+  const shown = await json(
+    ...['package', 'set', 'JP_1_7', '--name', 'Japan', '--data-type', 'TOTAL', '--volume', '1.5GB', '--days', '7'],
+    ...['--locations', 'jp', '--price', '4.50', '--currency', 'USD', '--supplier', 'stock:JP', '--supplier'],
+    ...['sandbox:JP_1_7:2.70:EUR', '--allow-loss'],
+  )
+  expect(shown).toMatchObject({ volume: 1_610_612_736, price: 45_000, allowLoss: true, status: 'ON_SALE' })
+  expect(shown.suppliers).toEqual([
+    { supplier: 'stock', productCode: 'JP', costPrice: null, costCurrency: null },
+    { supplier: 'sandbox', productCode: 'JP_1_7', costPrice: 27_000, costCurrency: 'EUR' },
+  ])
+  const { tenantId } = await json('tenant', 'create', '--name', 'Acme')
+  const pays = async () => (await json('price', 'list', 'JP_1_7', '--tenant', tenantId))[0]
+  expect(await pays()).toMatchObject({ price: 45_000, source: 'LIST' })
+  await json('price', 'plan', 'create', 'GOLD', '--percent', '-10')
+  await json('price', 'group', 'create', 'NORTH', '--plan', 'GOLD')
+  await json('price', 'group', 'add', 'NORTH', tenantId)
+  expect(await pays()).toMatchObject({ price: 40_500, source: 'GROUP' })
+  await json('price', 'plan', 'create', 'FIXED', '--price', '3.99', '--currency', 'USD', '--package', 'JP_1_7')
+  await json('price', 'plan', 'assign', 'FIXED', '--tenant', tenantId)
+  expect(await pays()).toMatchObject({ price: 39_900, source: 'PLAN' })
+  await json('price', 'set', 'JP_1_7', '1', '--tenant', tenantId)
+  expect(await pays()).toMatchObject({ price: 10_000, source: 'OWN' })
+  await json('price', 'remove', 'JP_1_7', '--tenant', tenantId)
+  await json('price', 'plan', 'unassign', '--tenant', tenantId)
+  await json('price', 'group', 'remove', 'NORTH', tenantId)
+  await json('price', 'set', 'JP_1_7', '5', '--currency', 'USD', '--retail', '9.99')
+  expect(await pays()).toMatchObject({ price: 50_000, retailPrice: 99_900, source: 'LIST' })
+  expect(await json('package', 'off-sale', 'JP_1_7')).toEqual({ status: 'OFF_SALE', packageCodes: ['JP_1_7'] })
+  const [listed] = await json('package', 'list', '--country', 'JP', '--supplier', 'stock')
+  expect(listed).toMatchObject({ packageCode: 'JP_1_7', status: 'OFF_SALE', price: 50_000 })
+  expect(await json('price', 'plan', 'list')).toMatchObject([{ planName: 'FIXED' }, { planName: 'GOLD' }])
+})
+
+test('what is exported is imported without a change; a dry run says so', async () => {
+  const file = join(folder, 'part.csv')
+  expect(await json('package', 'export', file, '--country', 'JP')).toMatchObject({ packages: 1, format: 'csv' })
+  expect(await json('package', 'import', file, '--dry-run')).toMatchObject({ dryRun: true, unchanged: 1, changes: [] })
+  expect(await json('package', 'import', file)).toMatchObject({ imported: true, unchanged: 1, added: 0, changed: 0 })
+})
+
+test('errors are told by row and column, and the command fails', async () => {
+  const file = join(folder, 'bad.csv')
+  writeFileSync(file, 'packageCode,price:USD\n\nJP_1_7,one\n')
+  const human = await run(['package', 'import', file])
+  expect(human.code).toBe(1)
+  expect(human.stdout).toMatch(/^Nothing was changed: 1 of 1 rows have errors\.\n {2}row 3, JP_1_7, price:USD: .+\.\n$/)
+  const machine = await run(['package', 'import', file, '--json'])
+  expect(machine).toMatchObject({ code: 1, stderr: '' })
+  expect(JSON.parse(machine.stdout)).toMatchObject({ imported: false, errors: [{ row: 3, column: 'price:USD' }] })
+})
+
+test.each([
+  ['package show NO_SUCH', 1, /no package NO_SUCH/],
+  ['package off-sale', 2, /--all/],
+  ['package set X_1 --name X', 1, /dataType: It is required/],
+  ['price set JP_1_7 4,50 --currency USD', 2, /not an amount/],
+  ['price set JP_1_7 4.50', 2, /--currency/],
+  ['price plan set GOLD --percent ten', 2, /not a percentage/],
+  ['price plan assign NO_SUCH --group NORTH', 1, /no price plan NO_SUCH/],
+  ['price plan create GOLD', 1, /already/],
+  ['package import /no/such/file.csv', 1, /no such file/i],
+  ['package import -', 2, /--format/],
+])('%s fails with a sentence', async (command, code, words) => {
+  const outcome = await run(command.split(' '))
+  expect(outcome).toMatchObject({ code, stdout: '' })
+  expect(outcome.stderr).toMatch(words)
+  expect(outcome.stderr).not.toMatch(/ at .*:\d+:\d+/)
+})
+
+const ROWS = 50_000
+
+/** Some 90 MB: each package with the networks of fifteen countries. */
+function bigFile(): string {
+  const codes = 'AT BE CZ DK FI FR DE GR HU IE IT NL PL PT ES'.split(' ')
+  const locationNetworkList = codes.map((code) => ({
+    ...{ locationCode: code, locationName: code },
+    operatorList: [{ operatorName: 'Operator', networkType: '5G' }],
+  }))
+  const file = join(folder, 'big.json')
+  const common = { dataType: 'TOTAL', volume: 1, duration: 7, locationCodes: ['!RG', ...codes], locationNetworkList }
+  const lines = Array.from({ length: ROWS }, (_, i) => {
+    const suppliers = [{ supplier: 'sandbox', productCode: `P${i}`, costPrice: 1, costCurrency: 'USD' }]
+    const own = { packageCode: `P${i}`, name: `Package ${i}`, price: 10_000 + i, currencyCode: 'USD' }
+    return JSON.stringify({ ...own, ...common, suppliers })
+  })
+  writeFileSync(file, `[${lines.join(',\n')}]`)
+  return file
+}
+
+test('50 000 packages are imported in a heap smaller than the file, and progress is shown', async () => {
+  const file = bigFile()
+  expect(readFileSync(file).length).toBeGreaterThan(80 * 2 ** 20)
+  const { code, stdout, stderr } = await run(['package', 'import', file], ['--max-old-space-size=72'])
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: `Imported ${ROWS} packages: ${ROWS} added, 0 changed, 0 unchanged.\n`,
+  })
+  const shares = [...stderr.matchAll(/^(\d+) %: \d+ packages (checked|written)$/gm)].map(([, share]) => Number(share))
+  expect(shares.length).toBeGreaterThanOrEqual(8)
+  expect(shares).toEqual([...shares].sort((a, b) => a - b))
+  rmSync(file)
+}, 300_000)

@@ -74,6 +74,28 @@ create table deployment (
   constraint deployment_singleton_check CHECK (singleton)
 );
 
+create table es2plus_orders (
+  supplier text not null,
+  key text not null,
+  iccid text,
+  iccid_chosen boolean not null,
+  secrets bytea not null,
+  step text not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint es2plus_orders_pkey PRIMARY KEY (supplier, key),
+  constraint es2plus_orders_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint es2plus_orders_step_check CHECK ((step = ANY (ARRAY['NEW'::text, 'ORDERING'::text, 'ORDERED'::text, 'CONFIRMING'::text, 'CONFIRMED'::text, 'CANCELLING'::text, 'CANCELLED'::text])))
+);
+CREATE UNIQUE INDEX es2plus_orders_iccid ON es2plus_orders USING btree (supplier, iccid) WHERE iccid_chosen;
+
+create table es2plus_ranges (
+  supplier text not null,
+  first_number bigint not null,
+  next_number bigint not null,
+  constraint es2plus_ranges_pkey PRIMARY KEY (supplier, first_number),
+  constraint es2plus_ranges_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
+);
+
 create table events (
   tenant_id uuid not null,
   notify_id uuid not null,
@@ -362,6 +384,7 @@ create table profiles (
   install_before timestamp with time zone,
   activate_time timestamp with time zone,
   expired_time timestamp with time zone,
+  asked_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint profiles_pkey PRIMARY KEY (tenant_id, profile_id),
@@ -370,6 +393,12 @@ create table profiles (
   constraint profiles_esim_status_check CHECK ((esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text, 'USED_UP'::text, 'USED_EXPIRED'::text, 'UNUSED_EXPIRED'::text, 'CANCEL'::text, 'REVOKED'::text]))),
   constraint profiles_smdp_status_check CHECK ((smdp_status = ANY (ARRAY['RELEASED'::text, 'DOWNLOAD'::text, 'INSTALLATION'::text, 'ENABLED'::text, 'DISABLED'::text, 'DELETED'::text])))
 ) with (fillfactor=85);
+CREATE INDEX profiles_asked ON profiles USING btree (tenant_id, supplier, asked_at) WHERE ((asked_at IS NOT NULL) AND (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text])));
+CREATE INDEX profiles_expiry ON profiles USING btree (tenant_id, (
+CASE esim_status
+    WHEN 'GOT_RESOURCE'::text THEN install_before
+    ELSE expired_time
+END)) WHERE (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text]));
 CREATE INDEX profiles_iccid ON profiles USING btree (iccid);
 CREATE INDEX profiles_status ON profiles USING btree (tenant_id, esim_status, COALESCE(smdp_status, ''::text), profile_id);
 

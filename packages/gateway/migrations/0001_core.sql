@@ -214,6 +214,7 @@ create table profiles (
   install_before timestamptz,
   activate_time timestamptz,
   expired_time timestamptz,
+  asked_at timestamptz, -- when its supplier was last asked for status and usage; null: it does not report them
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (tenant_id, profile_id),
@@ -224,6 +225,13 @@ create table profiles (
 create index profiles_iccid on profiles (iccid);
 -- Serves every combination of the two filters: one that is not given is walked value by value (profiles/list.ts).
 create index profiles_status on profiles (tenant_id, esim_status, (coalesce(smdp_status, '')), profile_id);
+
+-- What expires next (profiles/loop.ts).
+create index profiles_expiry on profiles
+  (tenant_id, (case esim_status when 'GOT_RESOURCE' then install_before else expired_time end))
+  where esim_status in ('GOT_RESOURCE', 'IN_USE');
+create index profiles_asked on profiles (tenant_id, supplier, asked_at)
+  where asked_at is not null and esim_status in ('GOT_RESOURCE', 'IN_USE');
 
 -- Events -------------------------------------------------------------------------------------------------------------
 

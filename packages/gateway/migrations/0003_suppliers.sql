@@ -47,6 +47,27 @@ create unique index stock_codes_iccid on stock_codes (supplier, iccid) where sta
 create index stock_codes_free on stock_codes (supplier, product_code, expires_at, code_id) where state = 'FREE';
 create index stock_codes_expiring on stock_codes (expires_at) where state = 'FREE' and expires_at < 'infinity';
 
+-- How far an ES2+ order came: facts that the SM-DP+ told, or that we chose, written between its calls and outside of any
+-- lease, so that the next worker goes on from there. The matching id is ours, so that a lost ConfirmOrder loses nothing.
+create table es2plus_orders (
+  supplier text not null references suppliers,
+  key text not null, -- orderNo-itemNo
+  iccid text, -- null: the SM-DP+ chooses, and has not told yet
+  iccid_chosen boolean not null,
+  secrets bytea not null, -- encrypted: {matchingId, smdpAddress?}
+  step text not null check (step in ('NEW', 'ORDERING', 'ORDERED', 'CONFIRMING', 'CONFIRMED', 'CANCELLING', 'CANCELLED')),
+  updated_at timestamptz not null default now(),
+  primary key (supplier, key)
+);
+create unique index es2plus_orders_iccid on es2plus_orders (supplier, iccid) where iccid_chosen;
+
+create table es2plus_ranges (
+  supplier text not null references suppliers,
+  first_number bigint not null, -- of the range, without check digit, behind the issuer's prefix
+  next_number bigint not null,
+  primary key (supplier, first_number)
+);
+
 -- The sandbox's side: stands in for a supplier's own books, written in transactions of its own, so that tests can count
 -- what a supplier was asked without believing our tables.
 create sequence sandbox_iccids;

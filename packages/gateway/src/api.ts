@@ -11,6 +11,7 @@ import type { Running } from './lib/lifecycle.ts'
 import { listen } from './lib/listen.ts'
 import { docsPages } from './public/docs.ts'
 import { qrRoutes } from './public/qr.ts'
+import { supplierApi } from './supplier-api/door.ts'
 
 /** A request that has not arrived whole by then is given up: slow senders must not hold connections. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -24,6 +25,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
   qrRoutes(server, deps)
   docsPages(server, deps)
+  await server.register(async (app) => supplierApi(app, deps))
   const { config } = deps
   const ownConsole = config.console === 'on' && config.consolePort !== undefined ? createServer(deps) : undefined
   if (config.console === 'on') addConsole(ownConsole ?? server, deps)

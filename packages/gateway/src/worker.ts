@@ -3,6 +3,7 @@ import { fulfilmentLoop } from './fulfilment/loop.ts'
 import { reconcileLoop } from './fulfilment/reconcile.ts'
 import { type Running, runLoop } from './lib/lifecycle.ts'
 import { maintainPartitions } from './lib/partitions.ts'
+import { profilesLoop } from './profiles/loop.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
 import { ledgerLoop } from './wallet/ledger-loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
@@ -24,6 +25,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     }),
     fulfilmentLoop(deps),
     reconcileLoop(deps),
+    profilesLoop(deps),
     stockLoop(deps),
     webhooksLoop(deps),
     ledgerLoop(deps),

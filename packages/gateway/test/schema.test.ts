@@ -49,6 +49,8 @@ const SUPPLIER_TABLES: Record<string, string> = {
   stock_levels: 'one row a product: read before an order is taken, by whoever orders',
   stock_codes: 'a code belongs to whoever it is reserved for, and before that to nobody',
   unclaimed_esims: 'found in the books of a supplier: whose they are is not known',
+  es2plus_orders: 'written beside any tenant, by the supplier itself',
+  es2plus_ranges: 'one row a range',
   sandbox_issued: 'stands in for the books of a supplier, which knows no tenants',
 }
 

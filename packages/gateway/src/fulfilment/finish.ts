@@ -5,6 +5,7 @@ import { changeOrders, type OrderChange } from '../orders/change.ts'
 import { type LockedItem, type LockedOrder, lockOrders } from '../orders/lock.ts'
 import { isOpen } from '../orders/status.ts'
 import { insertProfiles, type NewProfile } from '../profiles/insert.ts'
+import type { Suppliers } from '../suppliers/registry.ts'
 import type { Outcome } from '../suppliers/supplier.ts'
 import { lockWallet } from '../wallet/lock.ts'
 import { refundItems } from '../wallet/refund.ts'
@@ -68,7 +69,7 @@ export async function finishWork(
   return { lost, nextDue }
 }
 
-export type WritingDeps = Pick<FulfilmentDeps, 'ids' | 'cipher'>
+export type WritingDeps = Pick<FulfilmentDeps, 'ids' | 'cipher'> & { suppliers?: Pick<Suppliers, 'get'> }
 
 /** Gathers what follows from results, to be written at once. Also used for what is learnt without a lease. */
 export class Writing {
@@ -135,6 +136,7 @@ export class Writing {
           supplier: supplier!,
           esim: made.esim,
           bought: this.find(item.packageCode),
+          isReported: this.deps.suppliers?.get(supplier!)?.supplier.report !== undefined,
         })
         return
       case 'REFUSED': {

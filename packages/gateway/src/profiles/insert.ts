@@ -13,6 +13,8 @@ export interface NewProfile {
   supplier: string
   esim: DeliveredEsim
   bought: CataloguePackage | undefined
+  /** Its supplier reports status and usage when it is asked. */
+  isReported: boolean
 }
 
 /** What only its owner may see of an eSIM: encrypted wherever it lies. */
@@ -52,7 +54,7 @@ export function insertProfiles(
 function rowOf(
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
   tenantId: string,
-  { orderId, itemNo, supplier, esim, bought }: NewProfile,
+  { orderId, itemNo, supplier, esim, bought, isReported }: NewProfile,
 ) {
   const profileId = deps.ids.uuid()
   const createdAt = timeOfUuid(profileId)
@@ -76,6 +78,7 @@ function rowOf(
     total_duration: bought?.duration ?? 0,
     duration_unit: bought?.durationUnit ?? 'DAY',
     install_before: Number.isFinite(installBefore) ? new Date(installBefore).toISOString() : null,
+    asked_at: isReported ? new Date(createdAt).toISOString() : null,
     created_at: new Date(createdAt).toISOString(),
   }
 }
@@ -109,10 +112,10 @@ function activationCodeOf(esim: DeliveredEsim): string {
 const INSERT = `
   insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, imsi, msisdn, eid, smdp_address,
     secrets, apn, esim_status, smdp_status, total_volume, total_duration, duration_unit,
-    install_before, created_at, updated_at)
+    install_before, asked_at, created_at, updated_at)
   select $1, p.profile_id, p.order_id, p.item_no, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid, p.smdp_address,
-    p.secrets, p.apn, p.esim_status, p.smdp_status, p.total_volume, p.total_duration, p.duration_unit, p.install_before, p.created_at, p.created_at
+    p.secrets, p.apn, p.esim_status, p.smdp_status, p.total_volume, p.total_duration, p.duration_unit, p.install_before, p.asked_at, p.created_at, p.created_at
   from jsonb_to_recordset($2::jsonb) as p(profile_id uuid, order_id uuid, item_no smallint, supplier text, iccid text,
     imsi text, msisdn text, eid text, smdp_address text, secrets bytea, apn text, esim_status text, smdp_status text,
     total_volume bigint, total_duration integer, duration_unit text, install_before timestamptz,
-    created_at timestamptz)`
+    asked_at timestamptz, created_at timestamptz)`

@@ -4,6 +4,9 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
+import { type Es2plusConfig, es2plusConfig } from './es2plus/config.ts'
+import { es2plusSupplier } from './es2plus/es2plus.ts'
+import { type GatewayConfig, gatewayConfig, gatewaySupplier } from './gateway/gateway.ts'
 import { type SandboxConfig, sandboxConfig, sandboxSupplier } from './sandbox.ts'
 import { type StockConfig, stockConfig, stockSupplier } from './stock/stock.ts'
 import type { Supplier, SupplierType } from './supplier.ts'
@@ -11,7 +14,7 @@ import type { Supplier, SupplierType } from './supplier.ts'
 export interface MakeDeps {
   db: Db
   ids: Ids
-  cipher: Pick<Cipher, 'decrypt'>
+  cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
   outbound: Outbound
 }
 
@@ -24,8 +27,8 @@ export class SupplierConfigError extends Error {
 const CONFIGS: Record<SupplierType, TSchema> = {
   sandbox: sandboxConfig,
   stock: stockConfig,
-  es2plus: sandboxConfig,
-  gateway: sandboxConfig,
+  es2plus: es2plusConfig,
+  gateway: gatewayConfig,
 }
 
 /** @throws SupplierConfigError */
@@ -46,8 +49,9 @@ export function makeSupplier(deps: MakeDeps, type: SupplierType, name: string, s
     case 'stock':
       return stockSupplier(name, config as StockConfig, deps)
     case 'es2plus':
+      return es2plusSupplier(name, config as Es2plusConfig, deps)
     case 'gateway':
-      throw new SupplierConfigError(`there is no ${type} supplier yet`)
+      return gatewaySupplier(name, config as GatewayConfig, deps)
     default:
       return type satisfies never
   }

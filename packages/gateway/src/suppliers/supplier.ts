@@ -29,8 +29,19 @@ export interface Supplier {
   report?(esims: SuppliedEsim[]): Promise<(ProfileReport | undefined)[]>
   /** What the supplier has on its books for us, oldest first: reconciliation compares it with ours. */
   list?(since: Date): AsyncIterable<SupplierRecord>
+  /** Who may deliver notices in its name: fingerprints of client certificates, addresses and blocks. */
+  readonly noticesFrom?: { certificates: readonly string[]; addresses: readonly string[] }
+  /** Verifies an event of this supplier and says what it tells. */
+  receive?(event: { headers: Record<string, string | string[] | undefined>; body: Buffer }): Promise<ReceivedNotice>
   stop?(): Promise<void>
 }
+
+/** What an event from a supplier leads to. */
+export type ReceivedNotice =
+  /** Not genuine: answered by a refusal. */
+  | { kind: 'refused'; words: string }
+  /** The orders of these keys, or their eSIMs, have changed: ask for them. */
+  | { kind: 'changed'; keys: string[] }
 
 export interface SupplierTraits {
   /** Requests of one call. */

@@ -1,0 +1,107 @@
+import type { ActivationPolicy, EsimStatus, SmdpStatus } from '@dealer-esim/contract'
+import type { ProfileReport } from '../suppliers/supplier.ts'
+
+/** What of a profile its life changes. */
+export interface ProfileLife {
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+  /** Of the notice that set smdpStatus, by its own time. */
+  smdpStatusTime: Date | null
+  eid: string | null
+  orderUsage: bigint | null
+  usageUpdateTime: Date | null
+  totalDuration: number
+  installBefore: Date | null
+  activateTime: Date | null
+  expiredTime: Date | null
+}
+
+/*
+ * Two lives, side by side:
+ *
+ *   smdpStatus  RELEASED → DOWNLOAD → INSTALLATION → ENABLED ⇄ DISABLED → DELETED
+ *   esimStatus  GOT_RESOURCE → IN_USE → USED_UP | USED_EXPIRED
+ *               GOT_RESOURCE → UNUSED_EXPIRED;   CANCEL and REVOKED end it at any time
+ *
+ * Notices are late, repeated and out of order. One counts when it is newer, by its own time, than the one that set the
+ * status, and does not lead back; ENABLED and DISABLED alternate.
+ */
+const SMDP_RANK: Record<SmdpStatus, number> = {
+  RELEASED: 0,
+  DOWNLOAD: 1,
+  INSTALLATION: 2,
+  ENABLED: 3,
+  DISABLED: 3,
+  DELETED: 4,
+}
+
+const ESIM_RANK: Record<EsimStatus, number> = {
+  GOT_RESOURCE: 0,
+  IN_USE: 1,
+  USED_UP: 2,
+  USED_EXPIRED: 2,
+  UNUSED_EXPIRED: 2,
+  CANCEL: 3,
+  REVOKED: 3,
+}
+
+const DAY_MS = 86_400_000
+
+/** Pure: the profile after a report; the same object when the report changes nothing. */
+export function afterReport(
+  profile: ProfileLife,
+  report: ProfileReport,
+  policy: ActivationPolicy | undefined,
+): ProfileLife {
+  const next = { ...profile }
+  if (report.smdpStatus !== undefined && leadsOn(profile, report.smdpStatus, report.time)) {
+    next.smdpStatus = report.smdpStatus
+    next.smdpStatusTime = report.time
+  }
+  if (report.eid !== undefined) next.eid ??= report.eid
+  const installed = next.smdpStatus !== null && SMDP_RANK[next.smdpStatus] >= SMDP_RANK.INSTALLATION
+  if (installed && policy === 'ON_INSTALL' && next.esimStatus === 'GOT_RESOURCE') {
+    next.esimStatus = 'IN_USE'
+    next.activateTime ??= report.time
+  }
+  if (report.esimStatus !== undefined && ESIM_RANK[report.esimStatus] > ESIM_RANK[next.esimStatus]) {
+    next.esimStatus = report.esimStatus
+    if (report.esimStatus === 'IN_USE') next.activateTime ??= report.activateTime ?? report.time
+  }
+  if (report.activateTime !== undefined) next.activateTime ??= report.activateTime
+  if (report.expiredTime !== undefined) next.expiredTime = report.expiredTime
+  else if (next.activateTime !== null) {
+    next.expiredTime ??= new Date(next.activateTime.getTime() + next.totalDuration * DAY_MS)
+  }
+  if (report.usage !== undefined && (next.usageUpdateTime === null || report.time > next.usageUpdateTime)) {
+    next.orderUsage = report.usage
+    next.usageUpdateTime = report.time
+  }
+  return same(profile, next) ? profile : next
+}
+
+function leadsOn(profile: ProfileLife, to: SmdpStatus, time: Date): boolean {
+  const { smdpStatus: from, smdpStatusTime } = profile
+  if (from === null) return true
+  if (from === to || SMDP_RANK[to] < SMDP_RANK[from]) return false
+  // The status of the delivery itself has no notice, and another clock: whatever follows it is newer.
+  if (smdpStatusTime === null || time > smdpStatusTime) return true
+  return time.getTime() === smdpStatusTime.getTime() && SMDP_RANK[to] > SMDP_RANK[from]
+}
+
+/** Pure: the profile once its time has passed; the same object while it has not. */
+export function afterTime(profile: ProfileLife, now: Date): ProfileLife {
+  const { esimStatus, expiredTime, installBefore } = profile
+  if (esimStatus === 'IN_USE' && expiredTime !== null && expiredTime <= now) {
+    return { ...profile, esimStatus: 'USED_EXPIRED' }
+  }
+  const unused = esimStatus === 'GOT_RESOURCE' && installBefore !== null && installBefore <= now
+  return unused ? { ...profile, esimStatus: 'UNUSED_EXPIRED' } : profile
+}
+
+function same(left: ProfileLife, right: ProfileLife): boolean {
+  return (Object.keys(left) as (keyof ProfileLife)[]).every((member) => {
+    const [a, b] = [left[member], right[member]]
+    return a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b
+  })
+}

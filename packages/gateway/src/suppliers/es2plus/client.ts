@@ -1,0 +1,70 @@
+import { padIccid, stripIccidPadding } from '@dealer-esim/contract'
+import type { Ids } from '../../lib/ids.ts'
+import type { Outbound, OutboundOutcome } from '../../lib/outbound/outbound.ts'
+import type { Es2plusConfig } from './config.ts'
+import { type Es2plusResult, resultOf } from './outcome.ts'
+
+/** The functions that we call (SGP.22 §5.3.1 to §5.3.4). */
+export interface Es2plusClient {
+  downloadOrder(order: { iccid: string | null; profileType: string }): Promise<Es2plusResult>
+  confirmOrder(order: { iccid: string; matchingId: string; chosen: boolean }): Promise<Es2plusResult>
+  releaseProfile(order: { iccid: string; chosen: boolean }): Promise<Es2plusResult>
+  cancelOrder(order: { iccid: string; matchingId: string }): Promise<Es2plusResult>
+  /** The bare answer to a call that changes nothing: for `supplier test`. */
+  probe(): Promise<OutboundOutcome>
+}
+
+export const TIMEOUT_MS = 20_000
+const PROTOCOL_VERSION = 'v2.5.0'
+const ANSWER_MOST_BYTES = 64 * 1024
+/** No ICCID can be this one. */
+const NOBODY = '0000000000000000000'
+
+export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound; ids: Ids }): Es2plusClient {
+  const base = `${config.url.replace(/\/+$/, '')}/gsma/rsp2/es2plus`
+  const version = (config.protocolVersion ?? PROTOCOL_VERSION).replace(/^v?/, 'v')
+  const tls = {
+    ...(config.ca === undefined ? {} : { ca: config.ca }),
+    ...(config.cert === undefined ? {} : { cert: config.cert }),
+    ...(config.key === undefined ? {} : { key: config.key }),
+  }
+  const written = (iccid: string) => (config.iccidPadding ? padIccid(iccid) : stripIccidPadding(iccid))
+
+  function send(name: string, members: object, reuse: boolean): Promise<OutboundOutcome> {
+    const header = {
+      functionRequesterIdentifier: config.functionRequesterIdentifier,
+      functionCallIdentifier: deps.ids.uuid(),
+    }
+    return deps.outbound.request({
+      url: `${base}/${name}`,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-admin-protocol': `gsma/rsp/${version}` },
+      body: JSON.stringify({ header, ...members }),
+      timeout_ms: config.timeoutMs ?? TIMEOUT_MS,
+      mostAnswerBytes: ANSWER_MOST_BYTES,
+      allowPrivate: true, // an operator names it, and SM-DP+ servers stand in private networks
+      reuse,
+      ...(Object.keys(tls).length === 0 ? {} : { tls }),
+    })
+  }
+
+  return {
+    async downloadOrder({ iccid, profileType }) {
+      const members = iccid === null ? { profileType } : { iccid: written(iccid), profileType }
+      // A kept connection that the other side just closed costs a purchase in doubt where repeating is not safe.
+      return resultOf(await send('downloadOrder', members, iccid !== null), iccid !== null)
+    },
+    async confirmOrder({ iccid, matchingId, chosen }) {
+      const releaseFlag = config.releaseWithConfirm !== false
+      return resultOf(await send('confirmOrder', { iccid: written(iccid), matchingId, releaseFlag }, true), chosen)
+    },
+    async releaseProfile({ iccid, chosen }) {
+      return resultOf(await send('releaseProfile', { iccid: written(iccid) }, true), chosen)
+    },
+    async cancelOrder({ iccid, matchingId }) {
+      const members = { iccid: written(iccid), matchingId, finalProfileStatusIndicator: 'Available' }
+      return resultOf(await send('cancelOrder', members, true), false)
+    },
+    probe: () => send('releaseProfile', { iccid: written(NOBODY) }, false),
+  }
+}

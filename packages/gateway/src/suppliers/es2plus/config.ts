@@ -1,0 +1,50 @@
+import Type, { type Static } from 'typebox'
+
+const MINUTE_MS = 60_000
+
+export const es2plusConfig = Type.Object(
+  {
+    /** Of the SM-DP+, without /gsma/rsp2/es2plus. */
+    url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
+    /** Who we are to the SM-DP+. */
+    functionRequesterIdentifier: Type.String({ minLength: 1, maxLength: 128 }),
+    /** For X-Admin-Protocol: v2.5.0 by default. */
+    protocolVersion: Type.Optional(Type.String({ pattern: '^v?\\d+\\.\\d+\\.\\d+$' })),
+    /** Whether ICCIDs are sent as twenty digits, padded by F. They are accepted either way. */
+    iccidPadding: Type.Optional(Type.Boolean()),
+    /** ICCIDs that are ours to choose from: 19 digits each, check digit included. A repeated order is safe then. */
+    iccidRange: Type.Optional(
+      Type.Object(
+        { first: Type.String({ pattern: '^\\d{19}$' }), last: Type.String({ pattern: '^\\d{19}$' }) },
+        { additionalProperties: false },
+      ),
+    ),
+    /** In activation codes; the host of `url` by default. What ConfirmOrder answers goes first. */
+    smdpAddress: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+    /** false: ConfirmOrder leaves the profile unreleased, and ReleaseProfile follows. */
+    releaseWithConfirm: Type.Optional(Type.Boolean()),
+    ca: Type.Optional(Type.String()),
+    cert: Type.Optional(Type.String()),
+    key: Type.Optional(Type.String()),
+    timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
+    /** How long after our time-out the SM-DP+ may still be at work on a call. */
+    settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
+    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
+    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+    perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+    /** Who may deliver notices: SHA-256 fingerprints of client certificates, or addresses and blocks behind a proxy. */
+    notices: Type.Optional(
+      Type.Object(
+        {
+          certificates: Type.Optional(
+            Type.Array(Type.String({ pattern: '^([0-9A-Fa-f]{2}:?){32}$' }), { maxItems: 20 }),
+          ),
+          addresses: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 })),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type Es2plusConfig = Static<typeof es2plusConfig>

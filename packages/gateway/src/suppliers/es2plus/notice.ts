@@ -1,0 +1,78 @@
+import { isEid, type SmdpStatus, stripIccidPadding } from '@dealer-esim/contract'
+import type { ProfileReport } from '../supplier.ts'
+
+/** A notice that an SM-DP+ sent (SGP.22 §5.3.5, and HandleNotification of later versions). */
+export interface Es2plusNotice {
+  iccid: string
+  /** undefined: nothing that we follow, but a proper notice all the same. */
+  report: ProfileReport | undefined
+}
+
+/**
+ * Pure. Vendors add members, points and events of their own, as numbers or as text: what is not known is tolerated and
+ * means nothing. undefined: it is no notice at all.
+ */
+export function readNotice(
+  name: 'handleDownloadProgressInfo' | 'handleNotification',
+  body: Record<string, unknown>,
+  now: Date,
+): Es2plusNotice | undefined {
+  const iccid = typeof body.iccid === 'string' ? stripIccidPadding(body.iccid) : ''
+  if (!/^\d{10,20}$/.test(iccid)) return undefined
+  const smdpStatus = name === 'handleNotification' ? eventOf(body.notificationEvent) : pointOf(body)
+  const eid = typeof body.eid === 'string' && isEid(body.eid) ? body.eid : undefined
+  if (smdpStatus === undefined && eid === undefined) return { iccid, report: undefined }
+  return {
+    iccid,
+    report: {
+      time: timeOf(body.timestamp, now),
+      ...(smdpStatus === undefined ? {} : { smdpStatus }),
+      // At the points before the installation the EID is that of a device which only asks.
+      ...(eid === undefined || smdpStatus === undefined || smdpStatus === 'DOWNLOAD' ? {} : { eid }),
+    },
+  }
+}
+
+/** Points of the download: 3 is the profile package handed out, 4 its installation. One that failed means nothing. */
+function pointOf(body: Record<string, unknown>): SmdpStatus | undefined {
+  const status = (body.notificationPointStatus as { status?: unknown } | undefined)?.status
+  if (typeof status === 'string' && !status.startsWith('Executed')) return undefined
+  const point = body.notificationPointId
+  if (typeof point === 'number') return POINTS[point]
+  if (typeof point !== 'string') return undefined
+  return /^\d+$/.test(point.trim()) ? POINTS[Number(point)] : namedStatus(point)
+}
+
+const POINTS: Record<number, SmdpStatus> = { 3: 'DOWNLOAD', 4: 'INSTALLATION' }
+
+/** Bits of the profile management operation (SGP.22 §2.10.1), or their names. */
+function eventOf(event: unknown): SmdpStatus | undefined {
+  if (typeof event === 'number') return EVENTS[event]
+  if (typeof event !== 'string') return undefined
+  return /^\d+$/.test(event.trim()) ? EVENTS[Number(event)] : namedStatus(event)
+}
+
+const EVENTS: Record<number, SmdpStatus> = { 0: 'INSTALLATION', 1: 'ENABLED', 2: 'DISABLED', 3: 'DELETED' }
+
+function namedStatus(text: string): SmdpStatus | undefined {
+  const [, status] = NAMES.find(([name]) => name.test(text)) ?? []
+  return status
+}
+
+const NAMES: readonly [RegExp, SmdpStatus][] = [
+  [/delet|uninstall/i, 'DELETED'],
+  [/install/i, 'INSTALLATION'],
+  [/enable/i, 'ENABLED'],
+  [/disable/i, 'DISABLED'],
+  [/download/i, 'DOWNLOAD'],
+  [/release/i, 'RELEASED'],
+]
+
+/** The event's own time; a notice without one is as old as its arrival. */
+function timeOf(timestamp: unknown, now: Date): Date {
+  const time = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN
+  // A clock that runs ahead must not make every later notice look old.
+  return Number.isNaN(time) || time > now.getTime() + CLOCKS_APART_MS ? now : new Date(time)
+}
+
+const CLOCKS_APART_MS = 5 * 60_000

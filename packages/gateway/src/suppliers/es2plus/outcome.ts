@@ -1,0 +1,85 @@
+import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
+
+/** What one ES2+ call led to. */
+export type Es2plusResult =
+  | { kind: 'done'; body: Es2plusAnswer }
+  /** Definite: not executed, and it will not be. */
+  | { kind: 'refused'; words: string; code?: string }
+  /** Definite: not executed now; it may be later. */
+  | { kind: 'retry'; words: string; down?: true }
+  /** It may have been executed. */
+  | { kind: 'unknown'; words: string; down?: true; code?: string }
+
+/** The members of answers that we read (SGP.22 §5.3, §6.5.2). */
+export interface Es2plusAnswer {
+  header?: {
+    functionExecutionStatus?: {
+      status?: string
+      statusCodeData?: { subjectCode?: string; reasonCode?: string; subjectIdentifier?: string; message?: string }
+    }
+  }
+  iccid?: string
+  eid?: string
+  matchingId?: string
+  smdpAddress?: string
+}
+
+/**
+ * Pure: what an answer, or its absence, says of one call. An SM-DP+ answers HTTP 200 also on failure; what counts is
+ * functionExecutionStatus. `iccidChosen`: the order carries an ICCID of our own range, so that repeating it is safe.
+ *
+ *   | answer                                  | outcome                                                     |
+ *   |-----------------------------------------|-------------------------------------------------------------|
+ *   | Executed-Success, Executed-WithWarning  | done                                                        |
+ *   | 8.2.5/3.7 no profile of this type left  | refused                                                     |
+ *   | 8.2.5/3.9 profile type unknown          | refused                                                     |
+ *   | any/1.1, any/1.2 requester not allowed  | refused                                                     |
+ *   | any/2.1, 2.2, 2.3 malformed             | refused                                                     |
+ *   | any/4.2 execution error                 | retry where the ICCID is ours, else unknown                 |
+ *   | any/5.1 inaccessible                    | retry where the ICCID is ours, else unknown                 |
+ *   | 8.2.1/3.3 ICCID in use                  | unknown: an earlier order of our own may have taken it      |
+ *   | any other failure, Expired              | unknown                                                     |
+ *   | HTTP 4xx                                | retry: not executed, and an operator has something to mend  |
+ *   | HTTP 408, 5xx, no ES2+ answer           | unknown                                                     |
+ *   | failed before it was sent               | retry                                                       |
+ *   | failed after, or too late               | unknown                                                     |
+ */
+export function resultOf(outcome: OutboundOutcome, iccidChosen: boolean): Es2plusResult {
+  if (outcome.kind === 'failed') {
+    return { kind: outcome.sent ? 'unknown' : 'retry', words: outcome.words, down: true }
+  }
+  const { status } = outcome
+  if (status === 408 || status >= 500) return { kind: 'unknown', words: `HTTP ${status}`, down: true }
+  if (status >= 400) return { kind: 'retry', words: `HTTP ${status}: not accepted`, down: true }
+  const body = parse(outcome.body)
+  const executed = body?.header?.functionExecutionStatus
+  if (!body || typeof executed?.status !== 'string') {
+    return { kind: 'unknown', words: `HTTP ${status} without an ES2+ answer` }
+  }
+  if (executed.status === 'Executed-Success' || executed.status === 'Executed-WithWarning')
+    return { kind: 'done', body }
+  const { subjectCode = '?', reasonCode = '?', message } = executed.statusCodeData ?? {}
+  const code = `${subjectCode}/${reasonCode}`
+  const words = `${executed.status} ${code}${message ? `: ${message.slice(0, WORDS_MOST)}` : ''}`
+  if (executed.status !== 'Failed') return { kind: 'unknown', words, code }
+  if (REFUSED_CODES.has(code) || REFUSED_REASONS.has(reasonCode)) return { kind: 'refused', words, code }
+  if (RETRY_REASONS.has(reasonCode)) return iccidChosen ? { kind: 'retry', words } : { kind: 'unknown', words, code }
+  return { kind: 'unknown', words, code }
+}
+
+/** A message of a supplier is kept to this length. */
+const WORDS_MOST = 200
+const REFUSED_CODES = new Set(['8.2.5/3.7', '8.2.5/3.9'])
+const REFUSED_REASONS = new Set(['1.1', '1.2', '2.1', '2.2', '2.3'])
+const RETRY_REASONS = new Set(['4.2', '5.1'])
+/** The ICCID of a DownloadOrder is in use. */
+export const ICCID_IN_USE = '8.2.1/3.3'
+
+function parse(body: Buffer): Es2plusAnswer | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString())
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Es2plusAnswer) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,206 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Profile } from '@dealer-esim/contract'
+import { DealerEsim, DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
+import Type, { type Static } from 'typebox'
+import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
+import { pause } from '../../lib/pause.ts'
+import type {
+  CancelOutcome,
+  Outcome,
+  ProfileReport,
+  ReceivedNotice,
+  SuppliedEsim,
+  Supplier,
+  SupplierRequest,
+} from '../supplier.ts'
+import { outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
+
+const MINUTE_MS = 60_000
+
+export const gatewayConfig = Type.Object(
+  {
+    /** Of the upstream gateway, without /open-api/v1. */
+    url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
+    appKey: Type.String({ pattern: '^[A-Za-z0-9_-]{8,64}$' }),
+    appSecret: Type.String({ minLength: 1, maxLength: 256 }),
+    timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
+    /** How long after our time-out the upstream may still be at work on a call. */
+    settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
+    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
+    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+    perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  },
+  { additionalProperties: false },
+)
+export type GatewayConfig = Static<typeof gatewayConfig>
+
+const TIMEOUT_MS = 15_000
+const SETTLES_MS = 30_000
+const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
+const CONCURRENCY = 32
+const ANSWER_MOST_BYTES = 8 * 1024 * 1024
+/** After an order, the upstream is asked this often in the same call: mostly it delivers at once. */
+const LOOKS = 4
+const FIRST_LOOK_MS = 100
+
+/**
+ * Another gateway that speaks Dealer eSIM Open API v1, of which we are a dealer. Each item is an order of one eSIM whose
+ * transactionId is the item's key: a repeat is always safe. Its webhooks tell early, polling covers the lost ones.
+ */
+export function gatewaySupplier(name: string, config: GatewayConfig, deps: { outbound: Outbound }): Supplier {
+  const upstream = upstreamOf(config, deps.outbound)
+  const timeout_ms = config.timeoutMs ?? TIMEOUT_MS
+  return {
+    name,
+    type: 'gateway',
+    traits: {
+      batch: 1,
+      concurrency: config.concurrency ?? CONCURRENCY,
+      perSecond: config.perSecond ?? null,
+      timeout_ms: 2 * timeout_ms + FIRST_LOOK_MS * 2 ** LOOKS,
+      settles_ms: config.settlesMs ?? SETTLES_MS,
+      giveUpAfter_ms: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+    },
+    order: (requests) => Promise.all(requests.map((request) => order(upstream, request))),
+    query: (requests) => Promise.all(requests.map((request) => query(upstream, request.key))),
+    cancel: (esim) => cancel(upstream, esim),
+    report: (esims) => Promise.all(esims.map((esim) => report(upstream, esim))),
+    receive: (event) => receive(config, event),
+    async test() {
+      const answer = await upstream((client) => client.health())
+      return 'failure' in answer ? sentenceOf(answer.failure, answer.network) : undefined
+    },
+    async *list(since) {
+      const answer = await upstream(async (client) => {
+        const profiles: Profile[] = []
+        for await (const profile of client.eachProfile({ startTime: since.toISOString() })) profiles.push(profile)
+        return profiles
+      })
+      if ('failure' in answer) throw answer.failure
+      for (const profile of answer.value.reverse()) {
+        const cancelled = profile.esimStatus === 'CANCEL'
+        yield { key: profile.transactionId, iccid: profile.iccid, cancelled, time: new Date(profile.createTime) }
+      }
+    },
+  }
+}
+
+/** One call through the outbound door: its value, or its failure and whether it may have arrived. */
+type Upstream = <Value>(
+  work: (client: DealerEsim) => Promise<Value>,
+) => Promise<{ value: Value } | { failure: DealerEsimError; sent: boolean; network: OutboundFailure | undefined }>
+
+function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
+  const timeout_ms = config.timeoutMs ?? TIMEOUT_MS
+  return async (work) => {
+    let network: OutboundFailure | undefined
+    const client = new DealerEsim({
+      baseUrl: config.url,
+      appKey: config.appKey,
+      appSecret: config.appSecret,
+      timeout_ms: timeout_ms + 1_000, // the door's own limit says more about what happened
+      retries: 0,
+      async fetch(url, init) {
+        const outcome = await outbound.request({
+          url,
+          method: 'POST',
+          headers: Object.fromEntries(new Headers(init.headers)),
+          body: String(init.body),
+          timeout_ms,
+          mostAnswerBytes: ANSWER_MOST_BYTES,
+          allowPrivate: true, // an operator names it
+        })
+        if (outcome.kind === 'failed') {
+          network = outcome
+          throw new TypeError(outcome.words)
+        }
+        const headers = Object.entries(outcome.headers).flatMap(([key, value]) =>
+          value === undefined ? [] : [[key, String(value)] as [string, string]],
+        )
+        return new Response(new Uint8Array(outcome.body), { status: outcome.status, headers })
+      },
+    })
+    try {
+      return { value: await work(client) }
+    } catch (error) {
+      if (!(error instanceof DealerEsimError)) throw error
+      return { failure: error, sent: network?.sent ?? true, network }
+    }
+  }
+}
+
+async function order(upstream: Upstream, { key, productCode }: SupplierRequest): Promise<Outcome> {
+  const placed = await upstream((client) =>
+    client.order({ transactionId: key, packageInfoList: [{ packageCode: productCode, count: 1 }] }),
+  )
+  await pause('gateway.ordered')
+  if ('failure' in placed) return outcomeOfFailure(placed.failure, placed.sent)
+  let outcome: Outcome = { kind: 'unknown', words: 'the upstream gateway has taken it' }
+  for (let look = 0; look < LOOKS && outcome.kind === 'unknown'; look++) {
+    await delay(FIRST_LOOK_MS * 2 ** look)
+    outcome = await query(upstream, key)
+  }
+  // The order exists: that it cannot be seen just now does not undo it.
+  return outcome.kind === 'retry' ? { kind: 'unknown', words: outcome.words } : outcome
+}
+
+async function query(upstream: Upstream, key: string): Promise<Outcome> {
+  const found = await upstream((client) => client.query({ transactionId: key }))
+  if (!('failure' in found)) return outcomeOfOrder(found.value)
+  if (found.failure.is('200013')) return { kind: 'retry', words: 'the upstream gateway has no such order' }
+  // A question changes nothing: whatever keeps it from being answered leaves the item in doubt.
+  const { words } = outcomeOfFailure(found.failure, found.sent)
+  return { kind: 'unknown', words, ...(found.network === undefined ? {} : { down: true as const }) }
+}
+
+/** The interface has no cancel: its operator cancels, and we see that it was done. */
+async function cancel(upstream: Upstream, { key }: SuppliedEsim): Promise<CancelOutcome> {
+  const found = await upstream((client) => client.profiles({ transactionId: key }))
+  if ('failure' in found) return { kind: 'unknown', words: found.failure.message }
+  if (found.value.profileList[0]?.esimStatus === 'CANCEL') return { kind: 'cancelled' }
+  const words = 'an upstream gateway is asked to cancel by its operator: cancel again when it says that it has'
+  return { kind: 'refused', words }
+}
+
+async function report(upstream: Upstream, { key, iccid }: SuppliedEsim): Promise<ProfileReport | undefined> {
+  const found = await upstream((client) => client.profiles({ transactionId: key }))
+  if ('failure' in found) return undefined
+  const profile = found.value.profileList.find((candidate) => candidate.iccid === iccid)
+  return profile && reportOf(profile)
+}
+
+/** CANCEL is left out: here it comes with a refund (cancel-esim.ts). */
+function reportOf(profile: Profile): ProfileReport {
+  const { esimStatus, smdpStatus, eid, orderUsage, activateTime, expiredTime } = profile
+  return {
+    time: new Date(profile.lastUpdateTime),
+    ...(esimStatus === 'CANCEL' ? {} : { esimStatus }),
+    ...(smdpStatus === null ? {} : { smdpStatus }),
+    ...(eid === null ? {} : { eid }),
+    ...(orderUsage === null ? {} : { usage: BigInt(orderUsage) }),
+    ...(activateTime === null ? {} : { activateTime: new Date(activateTime) }),
+    ...(expiredTime === null ? {} : { expiredTime: new Date(expiredTime) }),
+  }
+}
+
+async function receive(
+  config: GatewayConfig,
+  { headers, body }: { headers: Record<string, string | string[] | undefined>; body: Buffer },
+): Promise<ReceivedNotice> {
+  try {
+    const event = await verifyEvent({ appSecret: config.appSecret, headers, body })
+    return { kind: 'changed', keys: 'transactionId' in event.content ? [event.content.transactionId] : [] }
+  } catch (error) {
+    if (!(error instanceof DealerEsimError)) throw error
+    return { kind: 'refused', words: error.message }
+  }
+}
+
+function sentenceOf(failure: DealerEsimError, network: OutboundFailure | undefined): string {
+  if (network?.phase === 'dns') return `DNS: the name does not resolve: ${network.words}.`
+  if (network?.phase === 'tls') return `TLS: the handshake failed: ${network.words}.`
+  if (network !== undefined) return `Connection: ${network.words}.`
+  if (failure.code.startsWith('101')) return `Credentials: ${failure.code} ${failure.message}`
+  if (failure.code === 'ANSWER_UNREADABLE') return `Protocol: ${failure.message}`
+  return `${failure.code}: ${failure.message}`
+}

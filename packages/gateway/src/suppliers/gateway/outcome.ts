@@ -1,0 +1,69 @@
+import type { QueryAnswer } from '@dealer-esim/contract'
+import type { DealerEsimError } from '@dealer-esim/sdk'
+import type { DeliveredEsim, Outcome } from '../supplier.ts'
+
+const TOP_UP_WAIT_MS = 30_000
+
+/**
+ * Pure: what an upstream's failure says of an order. Our key is its transactionId, so whatever is in doubt is simply
+ * asked about.
+ *
+ *   | code                                          | outcome                                                 |
+ *   |-----------------------------------------------|---------------------------------------------------------|
+ *   | 200011 stock; 310241, 310244 package          | refused                                                 |
+ *   | 0001xx the request is malformed               | refused                                                 |
+ *   | 200007 balance, 200014 daily limit            | retry: whoever tops up mends it                         |
+ *   | 101xxx signature, clock, address, QPS; 000002 | retry                                                   |
+ *   | 200012 another order has our key              | unknown: an operator has to look                        |
+ *   | 000001, no answer, an answer that is none     | unknown; retry where it surely was not sent             |
+ */
+export function outcomeOfFailure(error: DealerEsimError, sent: boolean): Exclude<Outcome, { kind: 'delivered' }> {
+  const words = `${error.code}: ${error.message}`
+  const { code } = error
+  if (!/^\d{6}$/.test(code)) return sent ? { kind: 'unknown', words, down: true } : { kind: 'retry', words, down: true }
+  if (code === '200007' || code === '200014') return { kind: 'retry', words, after_ms: TOP_UP_WAIT_MS }
+  if (code === '101007') return { kind: 'retry', words, after_ms: (error.retryAfter_s ?? 1) * 1000 }
+  if (code === '000002' || code.startsWith('101')) return { kind: 'retry', words, down: true }
+  if (code === '200011' || code === '310241' || code === '310244') return { kind: 'refused', words }
+  if (code.startsWith('0001')) return { kind: 'refused', words }
+  return {
+    kind: 'unknown',
+    words,
+    ...(error.httpStatus !== undefined && error.httpStatus >= 500 ? { down: true } : {}),
+  }
+}
+
+/** Pure: what an upstream order of one eSIM says of our item. */
+export function outcomeOfOrder(order: QueryAnswer): Outcome {
+  const [profile] = order.profileList
+  if (profile !== undefined) {
+    if (profile.esimStatus === 'CANCEL') return { kind: 'refused', words: 'cancelled by the upstream gateway' }
+    return { kind: 'delivered', esim: esimOf(profile) }
+  }
+  switch (order.orderStatus) {
+    case 'FAILED':
+    case 'CANCELLED': {
+      const reason = order.packageInfoList[0]?.failureReason
+      return { kind: 'refused', words: reason ?? `${order.orderStatus} at the upstream gateway` }
+    }
+    default:
+      return { kind: 'unknown', words: `the upstream gateway has it ${order.orderStatus}` }
+  }
+}
+
+function esimOf(profile: QueryAnswer['profileList'][number]): DeliveredEsim {
+  const esim: DeliveredEsim = {
+    iccid: profile.iccid,
+    smdpAddress: profile.smdpAddress,
+    matchingId: profile.matchingId,
+    ac: profile.ac,
+    esimStatus: profile.esimStatus,
+  }
+  for (const member of ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'eid', 'apn'] as const) {
+    const value = profile[member]
+    if (value !== null) esim[member] = value
+  }
+  if (profile.smdpStatus !== null) esim.smdpStatus = profile.smdpStatus
+  if (profile.installBefore !== null) esim.installBefore = new Date(profile.installBefore)
+  return esim
+}

@@ -16,7 +16,7 @@ create table webhook_replays (
   delivery_states text[] not null check (delivery_states <@ '{DELIVERED,DEAD,UNSENT}'),
   from_id uuid not null, -- notifyIds are UUIDv7: a range of them is a range of time
   to_id uuid not null, -- the first one behind the range
-  next_id uuid not null, -- where the next step begins
+  next_id uuid not null, -- the last one dealt with: the next step begins behind it
   rate_per_s integer not null check (rate_per_s between 1 and 1000),
   matched integer not null, -- when it was asked for
   replayed integer not null default 0,

@@ -7,6 +7,7 @@ import { profilesLoop } from './profiles/loop.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
 import { ledgerLoop } from './wallet/ledger-loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
+import { replayLoop } from './webhooks/replay-step.ts'
 
 const PARTITIONS_POLL_MS = 10 * 60_000
 
@@ -28,6 +29,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     profilesLoop(deps),
     stockLoop(deps),
     webhooksLoop(deps),
+    replayLoop(deps),
     ledgerLoop(deps),
   ]
   return {

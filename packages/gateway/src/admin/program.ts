@@ -40,6 +40,11 @@ const NOUNS: readonly Noun[] = [
     load: async () => (await import('./price.ts')).priceCommands,
   },
   {
+    name: 'webhook',
+    summary: "dealers' endpoints, events and their delivery, replays",
+    load: async () => (await import('./webhook.ts')).webhookCommands,
+  },
+  {
     name: 'migrate',
     summary: 'bring the database to this release',
     load: async () => (await import('./migrate.ts')).migrateCommand,

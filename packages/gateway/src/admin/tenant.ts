@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { AdminContext } from './context.ts'
-import type { AdminDeps } from './open.ts'
+import { setWebhookHere } from './set-webhook.ts'
 import { callbackUrlOf, graceOf, SETTING_OPTIONS, type SettingOptions, settingsWish } from './tenant-options.ts'
 import { tenantTable, tenantText } from './tenant-text.ts'
 
@@ -83,31 +83,14 @@ Examples:
         const { requireTenant, showTenant } = await import('../tenants/read.ts')
         const callbackUrl = callbackUrlOf(options)
         if (callbackUrl !== undefined) {
-          await setCallbackUrl(deps, await requireTenant(deps.db, tenantId), callbackUrl, context)
+          const requester = { tenantId: await requireTenant(deps.db, tenantId), actor: context.actor }
+          await setWebhookHere(deps, requester, { callbackUrl })
         }
         await changeSettings(deps, tenantId, wish, context)
         const view = await showTenant(deps.db, tenantId)
         context.print(tenantText(view), view)
       })
     })
-}
-
-async function setCallbackUrl(
-  deps: AdminDeps,
-  tenantId: string,
-  callbackUrl: string | null,
-  { actor }: AdminContext,
-): Promise<void> {
-  const [{ setWebhook }, { createOutbound }] = await Promise.all([
-    import('../webhooks/setting.ts'),
-    import('../lib/outbound/outbound.ts'),
-  ])
-  const outbound = createOutbound()
-  try {
-    await setWebhook({ ...deps, outbound }, { tenantId, actor }, { callbackUrl })
-  } finally {
-    await outbound.close()
-  }
 }
 
 function status(tenant: Command, context: AdminContext): void {

@@ -49,8 +49,8 @@ export async function attemptDelivery(
 }
 
 function bodyOf({ notifyId, notifyType, createdAt, content }: Notification): string {
-  const head = JSON.stringify({ notifyId, notifyType, eventGenerateTime: formatTime(createdAt) })
-  return `${head.slice(0, -1)},"content":${content}}`
+  // None of these needs an escape, and the content stays byte for byte what was recorded.
+  return `{"notifyId":"${notifyId}","notifyType":"${notifyType}","eventGenerateTime":"${formatTime(createdAt)}","content":${content}}`
 }
 
 /**

@@ -47,14 +47,17 @@ export function newLane(tenantId: string): Lane {
 
 /** How many more events this lane takes: what it can send at once, and some ahead where answers come promptly. */
 export function roomOf(lane: Lane): number {
-  const held = lane.flying + lane.queue.length
-  const prompt = !lane.failing && lane.mean_ms < PROMPT_MS
-  return Math.max(0, lane.cap * (prompt ? AHEAD : 1) - held)
+  return Math.max(0, mostOf(lane) - lane.flying - lane.queue.length)
 }
 
-/** A claim is worth its round trip when it can bring a good part of what the lane holds. */
+/** Half of what the lane may hold is a claim worth its round trip, and the other half lasts while it is under way. */
 export function wantsMore(lane: Lane): boolean {
-  return lane.more && !lane.claiming && lane.queue.length <= lane.cap && roomOf(lane) > 0
+  return lane.more && !lane.claiming && roomOf(lane) >= mostOf(lane) / 2
+}
+
+function mostOf(lane: Lane): number {
+  const prompt = !lane.failing && lane.mean_ms < PROMPT_MS
+  return lane.cap * (prompt ? AHEAD : 1)
 }
 
 export function afterAttempt(lane: Lane, acknowledged: boolean, duration_ms: number): void {

@@ -12,12 +12,12 @@ function answer(status: number, headers: Record<string, string> = {}): OutboundO
 const broken: OutboundOutcome = { kind: 'failed', phase: 'connect', sent: false, words: 'no connection' }
 
 const wait = (outcome: OutboundOutcome, attempts: number, chance = 0.5) => {
-  const next = nextStep(outcome, attempts, NOW, chance)
+  const next = nextStep(outcome, attempts, NOW, () => chance)
   return next.step === 'RETRY' ? next.due_ms - NOW : next.step
 }
 
 test.each([200, 201, 202, 204, 299])('%i acknowledges', (status) => {
-  expect(nextStep(answer(status), 1, NOW, 0.5)).toEqual({ step: 'ACKNOWLEDGED' })
+  expect(nextStep(answer(status), 1, NOW, () => 0.5)).toEqual({ step: 'ACKNOWLEDGED' })
 })
 
 test.each([100, 301, 302, 304, 400, 401, 404, 410, 429, 500, 503])('%i does not acknowledge', (status) => {
@@ -44,6 +44,6 @@ test('Retry-After makes a wait longer, up to twice the step, and never shorter',
 })
 
 test('410 says that the endpoint is gone', () => {
-  expect(nextStep(answer(410), 1, NOW, 0.5)).toMatchObject({ step: 'RETRY', gone: true })
-  expect(nextStep(answer(404), 1, NOW, 0.5)).toMatchObject({ step: 'RETRY', gone: false })
+  expect(nextStep(answer(410), 1, NOW, () => 0.5)).toMatchObject({ step: 'RETRY', gone: true })
+  expect(nextStep(answer(404), 1, NOW, () => 0.5)).toMatchObject({ step: 'RETRY', gone: false })
 })

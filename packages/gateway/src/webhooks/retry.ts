@@ -38,14 +38,14 @@ export type NextStep =
 /**
  * @param attempts those made since the event was recorded or last replayed, this one included
  * @param now_ms when the attempt ended, by the database's clock
- * @param chance in [0, 1)
+ * @param chance in [0, 1), asked for where there is something to jitter
  */
-export function nextStep(outcome: OutboundOutcome, attempts: number, now_ms: number, chance: number): NextStep {
+export function nextStep(outcome: OutboundOutcome, attempts: number, now_ms: number, chance: () => number): NextStep {
   if (isAcknowledged(outcome)) return { step: 'ACKNOWLEDGED' }
   const gone = outcome.kind === 'answer' && outcome.status === 410
   const step_ms = RETRY_STEPS_MS[attempts - 1]
   if (step_ms === undefined) return { step: 'DEAD', gone }
-  const jittered_ms = step_ms * (1 - JITTER + 2 * JITTER * chance)
+  const jittered_ms = step_ms * (1 - JITTER + 2 * JITTER * chance())
   const asked_ms = Math.min(retryAfter_ms(outcome, now_ms) ?? 0, RETRY_AFTER_MOST_STEPS * step_ms)
   return { step: 'RETRY', due_ms: now_ms + Math.max(jittered_ms, asked_ms), gone }
 }

@@ -157,7 +157,7 @@ export class Sender {
     if (!eventTypes.includes(event.notifyType)) return { settlement: { kind: 'UNSENT', tenantId, event } }
     const attempt = await this.#attempt(url, lane, event)
     const endedAt_ms = this.#deps.databaseClock.now()
-    const chance = this.#deps.ids.bytes(4).readUInt32BE() / 2 ** 32
+    const chance = () => this.#deps.ids.bytes(4).readUInt32BE() / 2 ** 32
     const next = nextStep(attempt.outcome, event.attempts + 1, endedAt_ms, chance)
     const acknowledged = next.step === 'ACKNOWLEDGED'
     afterAttempt(lane, acknowledged, attempt.duration_ms)

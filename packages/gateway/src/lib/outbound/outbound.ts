@@ -5,7 +5,8 @@ import type { TlsIdentity } from './dial.ts'
 import { exchange } from './exchange.ts'
 import type { OutboundFailure, OutboundOutcome } from './outcome.ts'
 import { keptPools, type Pools, type Target } from './pools.ts'
-import { type Resolve, rememberingResolve, systemResolve } from './resolve.ts'
+import { type RememberingResolve, type Resolve, rememberingResolve, systemResolve } from './resolve.ts'
+import { type ParsedUrl, parsed, refused } from './url.ts'
 
 export interface OutboundRequest {
   /** http or https, without user name and password. */
@@ -48,15 +49,18 @@ const ADDRESSES_TRIED_MOST = 3
 
 async function send(
   request: OutboundRequest,
-  { resolve, pools, clock }: { resolve: Resolve; pools: Pools; clock: Clock },
+  { resolve, pools, clock }: { resolve: RememberingResolve; pools: Pools; clock: Clock },
 ): Promise<OutboundOutcome> {
   const started = clock.monotonic()
   const left = () => request.timeout_ms - (clock.monotonic() - started)
-  const url = parse(request.url)
+  const url = parsed(request.url)
   if ('kind' in url) return url
-  const found = await addressesOf(url, request.allowPrivate, resolve, request.timeout_ms)
+  const { allowPrivate, timeout_ms } = request
+  const found = resolve.known(url.host, allowPrivate) ?? (await resolved(url.host, allowPrivate, resolve, timeout_ms))
   if ('kind' in found) return found
-  const addresses = found.addresses.slice(0, ADDRESSES_TRIED_MOST)
+  const refusal = allowPrivate ? undefined : forbidden(url.host, found)
+  if (refusal) return refusal
+  const addresses = found.slice(0, ADDRESSES_TRIED_MOST)
   let outcome: OutboundOutcome | undefined
   for (const [index, address] of addresses.entries()) {
     const share_ms = Math.max(1, left() / (addresses.length - index))
@@ -68,13 +72,13 @@ async function send(
   return outcome as OutboundOutcome
 }
 
-async function attempt(url: URL, address: string, request: OutboundRequest, pools: Pools, timeout_ms: number) {
-  const name = isIP(hostOf(url)) ? undefined : hostOf(url)
+async function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pools: Pools, timeout_ms: number) {
+  const name = isIP(url.host) ? undefined : url.host
   const target: Target = { origin: url.origin, address, name, identity: request.tls }
   const pool = request.reuse === false ? pools.fresh(target) : pools.of(target)
   const outcome = await exchange(pool, {
     method: request.method,
-    path: url.pathname + url.search,
+    path: url.path,
     headers: request.headers ?? {},
     body: request.body,
     timeout_ms,
@@ -86,46 +90,31 @@ async function attempt(url: URL, address: string, request: OutboundRequest, pool
   return outcome
 }
 
-function parse(text: string): URL | OutboundFailure {
-  const url = URL.parse(text)
-  if (!url || !/^https?:$/.test(url.protocol)) return refused('url', 'it is not an http or https address')
-  if (url.username !== '' || url.password !== '') return refused('url', 'it carries a user name or password')
-  return url
+/** All addresses of a name must be allowed: a name that mixes public and private ones is up to something. */
+function forbidden(host: string, addresses: readonly string[]): OutboundFailure | undefined {
+  for (const address of addresses) {
+    const why = whyForbidden(address)
+    if (why) return { ...refused('forbidden', `${host} leads to ${address}, which is not allowed: ${why}`), address }
+  }
+  return undefined
 }
 
-/** All addresses of a name must be allowed: a name that mixes public and private ones is up to something. */
-async function addressesOf(
-  url: URL,
+async function resolved(
+  host: string,
   allowPrivate: boolean,
-  resolve: Resolve,
+  resolve: RememberingResolve,
   timeout_ms: number,
-): Promise<{ addresses: string[] } | OutboundFailure> {
-  const host = hostOf(url)
+): Promise<string[] | OutboundFailure> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${timeout_ms / 1000} s`)), timeout_ms)
   })
   try {
-    const addresses = await Promise.race([resolve(host, { allowPrivate }), late])
-    if (addresses.length === 0) return refused('dns', `${host} has no address`)
-    if (allowPrivate) return { addresses }
-    for (const address of addresses) {
-      const why = whyForbidden(address)
-      if (why) return { ...refused('forbidden', `${host} leads to ${address}, which is not allowed: ${why}`), address }
-    }
-    return { addresses }
+    const addresses = await Promise.race([resolve.ask(host, allowPrivate), late])
+    return addresses.length > 0 ? addresses : refused('dns', `${host} has no address`)
   } catch (error) {
     return refused('dns', `${host} does not resolve: ${error instanceof Error ? error.message : error}`)
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** URL has already turned decimal, hexadecimal and octal forms into dotted ones. */
-function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, '')
-}
-
-function refused(phase: OutboundFailure['phase'], words: string): OutboundFailure {
-  return { kind: 'failed', phase, sent: false, words }
 }

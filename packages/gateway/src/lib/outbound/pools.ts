@@ -25,7 +25,7 @@ export interface Pools {
 /** Pools kept; the one used longest ago is closed for a new one. */
 const POOLS_MOST = 1_000
 /** Connections of a pool; callers cap themselves well below, the rest waits. */
-const CONNECTIONS_MOST = 128
+const CONNECTIONS_MOST = 64
 /** Shorter than what servers usually allow, so that they do not close a connection under a request. */
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MOST_MS = 30_000

@@ -30,19 +30,36 @@ const NAME_SERVER_TIMEOUT_MS = 2_000
  * Remembers an answer for as long as a burst lasts: a thousand events to one endpoint ask once. No hole: an address is
  * checked after it was resolved, and the connection goes to the address that was checked, however old the answer.
  */
-export function rememberingResolve(resolve: Resolve, now: () => number): Resolve {
-  const answers = new Map<string, { until: number; addresses: Promise<string[]> }>()
-  return (hostname, options) => {
-    const literal = hostname.replace(/^\[|\]$/g, '')
-    if (isIP(literal)) return Promise.resolve([literal])
-    const key = `${options.allowPrivate} ${hostname}`
-    const known = answers.get(key)
-    if (known && known.until > now()) return known.addresses
-    const addresses = resolve(hostname, options)
-    if (answers.size >= REMEMBERED_MOST) answers.clear()
-    answers.set(key, { until: now() + REMEMBERED_MS, addresses })
-    addresses.catch(() => answers.delete(key))
-    return addresses
+export interface RememberingResolve {
+  /** Without waiting: a literal address, or an answer of a moment ago. */
+  known(host: string, allowPrivate: boolean): string[] | undefined
+  ask(host: string, allowPrivate: boolean): Promise<string[]>
+}
+
+export function rememberingResolve(resolve: Resolve, now: () => number): RememberingResolve {
+  const answers = new Map<string, { until: number; addresses: string[] }>()
+  const asked = new Map<string, Promise<string[]>>()
+  return {
+    known(host, allowPrivate) {
+      if (isIP(host)) return [host]
+      const answer = answers.get(`${allowPrivate} ${host}`)
+      return answer && answer.until > now() ? answer.addresses : undefined
+    },
+    ask(host, allowPrivate) {
+      const key = `${allowPrivate} ${host}`
+      const underWay = asked.get(key)
+      if (underWay) return underWay
+      const addresses = resolve(host, { allowPrivate })
+      asked.set(key, addresses)
+      addresses
+        .then((found) => {
+          if (answers.size >= REMEMBERED_MOST) answers.clear()
+          if (found.length > 0) answers.set(key, { until: now() + REMEMBERED_MS, addresses: found })
+        })
+        .catch(() => {}) // told to whoever asked
+        .finally(() => asked.delete(key))
+      return addresses
+    },
   }
 }
 

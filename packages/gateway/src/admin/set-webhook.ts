@@ -1,0 +1,21 @@
+import type { WebhookSetAnswer, WebhookSetRequest } from '@dealer-esim/contract'
+import type { Requester } from '../webhooks/setting.ts'
+import type { AdminDeps } from './open.ts'
+
+/** webhook/set from this machine: the health check goes out from here. */
+export async function setWebhookHere(
+  deps: AdminDeps,
+  requester: Requester,
+  request: WebhookSetRequest,
+): Promise<WebhookSetAnswer> {
+  const [{ setWebhook }, { createOutbound }] = await Promise.all([
+    import('../webhooks/setting.ts'),
+    import('../lib/outbound/outbound.ts'),
+  ])
+  const outbound = createOutbound()
+  try {
+    return await setWebhook({ ...deps, outbound }, requester, request)
+  } finally {
+    await outbound.close()
+  }
+}

@@ -1,0 +1,122 @@
+import { type Running, runLoop } from '../lib/lifecycle.ts'
+import type { WebhookDeps } from './deps.ts'
+import { STEP_MOST } from './limits.ts'
+import { usePlannedIndexes } from './planner.ts'
+
+type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log'>
+
+const POLL_MS = 1_000
+/** Replays stepped in one pass, of all tenants. */
+const REPLAYS_PER_PASS = 100
+/** Events that one step looks at, whether they match or not: it ends however rare matches are. */
+const LOOKED_AT_MOST = 20_000
+/** Due events of the tenant beyond which a replay pauses: what is new must not wait behind what is old. */
+const BACKLOG_MOST = 1_000
+
+/** Makes replayed events due again, each replay at its rate. Any node may step any replay; a row lock keeps them apart. */
+export function replayLoop(deps: StepDeps): Running {
+  return runLoop({
+    name: 'webhook replays',
+    log: deps.log,
+    poll_ms: POLL_MS,
+    async pass() {
+      const running = await deps.db.query<{ tenant_id: string; replay_id: string }>({
+        text: `select tenant_id, replay_id from webhook_replays where replay_state = 'RUNNING'
+               order by tenant_id, replay_id limit $1`,
+        values: [REPLAYS_PER_PASS],
+      })
+      let more = false
+      for (const { tenant_id, replay_id } of running) {
+        const step = await stepReplay(deps, tenant_id, replay_id)
+        if (step.replayed > 0) deps.wake.wake('webhooks')
+        more ||= step.more
+      }
+      return more
+    },
+  })
+}
+
+interface Step {
+  replayed: number
+  /** It looked at its fill and found too little: go on at once. */
+  more: boolean
+}
+
+const NOTHING: Step = { replayed: 0, more: false }
+
+/** One step of one replay, in one transaction: its position moves with the events that it makes due. */
+export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: string, replayId: string): Promise<Step> {
+  const now = new Date(databaseClock.now())
+  return db.tx(async (tx) => {
+    usePlannedIndexes(tx)
+    const [replay] = await tx.query<RunningReplay>({ text: LOCK, values: [tenantId, replayId, now, BACKLOG_MOST] })
+    if (!replay || !replay.able) return NOTHING
+    const elapsed_ms = now.getTime() - replay.stepped_at.getTime()
+    const due = Math.min(Math.floor((elapsed_ms * replay.rate_per_s) / 1000), STEP_MOST)
+    if (due <= 0) return NOTHING
+    if (replay.backlog >= BACKLOG_MOST) {
+      tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // time that it could not use is not made up for
+      return NOTHING
+    }
+    const [moved] = await tx.query<Moved>({ text: MOVE, values: [tenantId, replayId, due, now, LOOKED_AT_MOST] })
+    const done = moved!.window_end === null && moved!.replayed < due
+    tx.send({ text: ADVANCE, values: [tenantId, replayId, moved!.position, moved!.replayed, now, done] })
+    return { replayed: moved!.replayed, more: !done && moved!.replayed < due }
+  })
+}
+
+interface RunningReplay {
+  rate_per_s: number
+  stepped_at: Date
+  able: boolean
+  backlog: number
+}
+
+// Skips a replay that another node is stepping.
+const LOCK = `
+  select r.rate_per_s, r.stepped_at,
+         exists (select from webhook_endpoints w
+                 where w.tenant_id = $1 and w.enabled and w.callback_url is not null) as able,
+         (select count(*)::integer from (select from events where tenant_id = $1 and due_at <= $3 limit $4) due) as backlog
+  from webhook_replays r
+  where r.tenant_id = $1 and r.replay_id = $2 and r.replay_state = 'RUNNING'
+  for update of r skip locked`
+
+const PAUSE = 'update webhook_replays set stepped_at = $3 where tenant_id = $1 and replay_id = $2'
+
+interface Moved {
+  replayed: number
+  /** null: the window reached the end of the range. */
+  window_end: string | null
+  position: string
+}
+
+// Looks at a window of the range that starts behind the latest position. Events under way are left alone: they are not
+// among the outcomes. A full step stops at its last event, another one at the end of its window.
+const MOVE = `
+  with replay as (
+    select next_id, to_id, notify_types, delivery_states from webhook_replays where tenant_id = $1 and replay_id = $2),
+  bound as (
+    select (select e.notify_id from events e, replay r
+            where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id
+            order by e.notify_id offset $5 limit 1) as window_end),
+  moved as (
+    update events set delivery_state = 'PENDING', due_at = $4, attempts = 0, settled_at = null
+    where tenant_id = $1 and notify_id = any (array(
+      select e.notify_id from events e, replay r, bound b
+      where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id
+        and e.notify_id <= coalesce(b.window_end, r.to_id)
+        and e.notify_type = any (r.notify_types) and e.delivery_state = any (r.delivery_states)
+      order by e.notify_id limit $3
+      for update of e))
+    returning notify_id)
+  select (select count(*)::integer from moved) as replayed, b.window_end,
+         case when (select count(*) from moved) = $3 then (select max(notify_id::text)::uuid from moved)
+              else coalesce(b.window_end, r.to_id) end as position
+  from bound b, replay r`
+
+const ADVANCE = `
+  update webhook_replays
+  set next_id = $3, replayed = replayed + $4, stepped_at = $5::timestamptz,
+      replay_state = case when $6 then 'DONE' else 'RUNNING' end, finished_at = case when $6 then $5::timestamptz end
+  where tenant_id = $1 and replay_id = $2`

@@ -1,0 +1,164 @@
+import { EVENT_TYPES, type EventType } from '@dealer-esim/contract'
+import sql from 'sql-template-tag'
+import { audit } from '../audit/audit.ts'
+import type { Db } from '../lib/db.ts'
+import { firstUuidAt, timeOfUuid } from '../lib/ids.ts'
+import { absent, Refusal } from '../lib/refusal.ts'
+import type { WebhookDeps } from './deps.ts'
+import { requireEndpoint } from './resend.ts'
+import type { Requester } from './setting.ts'
+
+/** How the delivery of an event ended; what is still under way is not replayed. */
+export const REPLAYABLE = ['DELIVERED', 'DEAD', 'UNSENT'] as const
+export type Replayable = (typeof REPLAYABLE)[number]
+
+export interface ReplayWish {
+  /** Of the events' recording. */
+  from: Date
+  /** Absent: until now. */
+  to?: Date | undefined
+  /** Absent: both. */
+  notifyTypes?: readonly EventType[] | undefined
+  /** Absent: DEAD and UNSENT. */
+  outcomes?: readonly Replayable[] | undefined
+  /** Events a second. */
+  rate_per_s?: number | undefined
+}
+
+/** A job that sends recorded events again, oldest first, with the same notifyIds. */
+export interface Replay {
+  replayId: string
+  tenantId: string
+  replayState: 'RUNNING' | 'DONE' | 'CANCELLED'
+  from: Date
+  to: Date
+  notifyTypes: EventType[]
+  outcomes: Replayable[]
+  rate_per_s: number
+  /** Events that matched when it was asked for. */
+  matched: number
+  replayed: number
+  actor: string
+  createTime: Date
+  finishTime: Date | null
+}
+
+export const REPLAY_RATE_DEFAULT_PER_S = 50
+export const REPLAY_RATE_MOST_PER_S = 1_000
+/** Counting stops there: it is for the progress only. */
+const COUNTED_MOST = 1_000_000
+/** One after another is enough, and a slip of the finger does not fill the queue. */
+const RUNNING_MOST = 5
+
+/**
+ * Asks for a replay. It runs in steps (replay-step.ts) on whichever node comes first, survives restarts, and waits
+ * while the endpoint is disabled.
+ * @throws Refusal for a range or rate that cannot be, when no endpoint takes the events, or when five replays run
+ */
+export async function startReplay(
+  deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
+  { tenantId, actor, address }: Requester,
+  wish: ReplayWish,
+): Promise<Replay> {
+  const now = new Date(deps.databaseClock.now())
+  const { from, to = now, notifyTypes = EVENT_TYPES, outcomes = ['DEAD', 'UNSENT'] } = wish
+  const { rate_per_s = REPLAY_RATE_DEFAULT_PER_S } = wish
+  if (from >= to) throw new Refusal(422, 'EMPTY_RANGE', 'The replay ends before it begins: say an earlier start.')
+  if (!Number.isInteger(rate_per_s) || rate_per_s < 1 || rate_per_s > REPLAY_RATE_MOST_PER_S) {
+    throw new Refusal(422, 'RATE', `The rate is 1 to ${REPLAY_RATE_MOST_PER_S} events a second.`)
+  }
+  const replayId = deps.ids.uuid()
+  const [fromId, toId] = [firstUuidAt(from.getTime()), firstUuidAt(to.getTime())]
+  await deps.db.tx(async (tx) => {
+    await requireEndpoint(tx, tenantId, notifyTypes)
+    const [running] = await tx.query<{ count: number }>(sql`
+      select count(*)::integer as count from webhook_replays where tenant_id = ${tenantId} and replay_state = 'RUNNING'`)
+    if ((running?.count ?? 0) >= RUNNING_MOST) {
+      throw new Refusal(409, 'TOO_MANY_REPLAYS', 'Five replays of this tenant are running. Wait, or cancel one.')
+    }
+    tx.send(sql`
+      insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, next_id,
+                                   rate_per_s, matched, stepped_at, actor, created_at)
+      select ${tenantId}, ${replayId}, ${notifyTypes}, ${outcomes}, ${fromId}, ${toId}, ${fromId}, ${rate_per_s},
+             count(*), ${now}, ${actor}, ${now}
+      from (select from events
+            where tenant_id = ${tenantId} and notify_id >= ${fromId} and notify_id < ${toId}
+              and notify_type = any (${notifyTypes}) and delivery_state = any (${outcomes})
+            limit ${COUNTED_MOST}) matching`)
+    audit(tx, deps.ids, {
+      tenantId,
+      actor,
+      action: 'webhook.replay',
+      subject: replayId,
+      after: { from, to, notifyTypes, outcomes, rate_per_s },
+      ...(address === undefined ? {} : { address }),
+    })
+  })
+  return showReplay(deps.db, tenantId, replayId)
+}
+
+/** Events that it has made due are still sent. @throws Refusal where no such replay runs */
+export async function cancelReplay(
+  deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
+  { tenantId, actor, address }: Requester,
+  replayId: string,
+): Promise<Replay> {
+  await deps.db.tx(async (tx) => {
+    const cancelled = await tx.query(sql`
+      update webhook_replays set replay_state = 'CANCELLED', finished_at = ${new Date(deps.databaseClock.now())}
+      where tenant_id = ${tenantId} and replay_id = ${replayId} and replay_state = 'RUNNING' returning 1`)
+    if (cancelled.length === 0) throw absent('running replay')
+    const entry = { tenantId, actor, action: 'webhook.replay-cancel', subject: replayId }
+    audit(tx, deps.ids, { ...entry, ...(address === undefined ? {} : { address }) })
+  })
+  return showReplay(deps.db, tenantId, replayId)
+}
+
+/** @throws Refusal where there is none */
+export async function showReplay(db: Db, tenantId: string, replayId: string): Promise<Replay> {
+  const [row] = await db.query<ReplayRow>(sql`
+    select * from webhook_replays where tenant_id = ${tenantId} and replay_id = ${replayId}`)
+  if (!row) throw absent('replay')
+  return replayOf(row)
+}
+
+/** Newest first. */
+export async function listReplays(db: Db, tenantId: string, most: number): Promise<Replay[]> {
+  const rows = await db.query<ReplayRow>(sql`
+    select * from webhook_replays where tenant_id = ${tenantId} order by replay_id desc limit ${most}`)
+  return rows.map(replayOf)
+}
+
+interface ReplayRow {
+  tenant_id: string
+  replay_id: string
+  notify_types: EventType[]
+  delivery_states: Replayable[]
+  from_id: string
+  to_id: string
+  rate_per_s: number
+  matched: number
+  replayed: number
+  replay_state: Replay['replayState']
+  actor: string
+  created_at: Date
+  finished_at: Date | null
+}
+
+function replayOf(row: ReplayRow): Replay {
+  return {
+    replayId: row.replay_id,
+    tenantId: row.tenant_id,
+    replayState: row.replay_state,
+    from: new Date(timeOfUuid(row.from_id)),
+    to: new Date(timeOfUuid(row.to_id)),
+    notifyTypes: row.notify_types,
+    outcomes: row.delivery_states,
+    rate_per_s: row.rate_per_s,
+    matched: row.matched,
+    replayed: row.replayed,
+    actor: row.actor,
+    createTime: row.created_at,
+    finishTime: row.finished_at,
+  }
+}

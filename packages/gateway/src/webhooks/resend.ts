@@ -1,0 +1,54 @@
+import sql from 'sql-template-tag'
+import { audit } from '../audit/audit.ts'
+import type { Tx } from '../lib/db.ts'
+import { absent, Refusal } from '../lib/refusal.ts'
+import type { WebhookDeps } from './deps.ts'
+import { loadEndpoint } from './endpoint.ts'
+import type { Requester } from './setting.ts'
+
+/**
+ * Sends one event again, with the same notifyId and the whole retry table before it; an event that waits for its next
+ * attempt is sent now.
+ * @throws Refusal when there is no such event, no endpoint that wants it, or an attempt is under way
+ */
+export async function resendEvent(
+  deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock' | 'wake'>,
+  { tenantId, actor, address }: Requester,
+  notifyId: string,
+): Promise<void> {
+  const now = new Date(deps.databaseClock.now())
+  await deps.db.tx(async (tx) => {
+    const [event] = await tx.query<{ notify_type: string }>(sql`
+      select notify_type from events where tenant_id = ${tenantId} and notify_id = ${notifyId}`)
+    if (!event) throw absent('event')
+    await requireEndpoint(tx, tenantId, [event.notify_type])
+    const changed = await tx.query(sql`
+      update events set delivery_state = 'PENDING', due_at = ${now}, attempts = 0, settled_at = null,
+                        lease_token = null, lease_until = null
+      where tenant_id = ${tenantId} and notify_id = ${notifyId} and (lease_until is null or lease_until < ${now})
+      returning 1`)
+    if (changed.length === 0) throw new Refusal(409, 'ATTEMPT_UNDER_WAY', 'The event is being sent at this moment.')
+    audit(tx, deps.ids, {
+      tenantId,
+      actor,
+      action: 'webhook.resend',
+      subject: notifyId,
+      ...(address === undefined ? {} : { address }),
+    })
+  })
+  deps.wake.wake('webhooks')
+}
+
+/** @throws Refusal when the tenant has no endpoint that takes events of one of these types */
+export async function requireEndpoint(tx: Tx, tenantId: string, notifyTypes: readonly string[]): Promise<void> {
+  const endpoint = await loadEndpoint(tx, tenantId)
+  if (!endpoint?.callbackUrl) {
+    throw new Refusal(409, 'NO_ENDPOINT', 'The tenant has no callback URL. Set one, then send the events again.')
+  }
+  if (!endpoint.enabled) {
+    throw new Refusal(409, 'ENDPOINT_DISABLED', 'The callback URL is disabled. Enable it, then send the events again.')
+  }
+  if (!notifyTypes.some((type) => (endpoint.eventTypes as string[]).includes(type))) {
+    throw new Refusal(409, 'NOT_SUBSCRIBED', `The endpoint does not take ${notifyTypes.join(' and ')} events.`)
+  }
+}

@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { signRequest } from '@dealer-esim/contract/node'
+import { parse } from 'csv-parse/sync'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { admin, adminJson } from './harness/admin-process.ts'
+import { createEmptyDatabase, type TestDatabase } from './harness/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
+
+interface Credentials {
+  tenantId: string
+  appKey: string
+  appSecret: string
+}
+
+const MASTER_KEY = '00'.repeat(32)
+const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
+
+/** A signed call of `health`. @returns the answer's code */
+async function health(baseUrl: string, { appKey, appSecret }: Credentials): Promise<string> {
+  const signed = { timestamp: String(Date.now()), requestId: randomUUID(), appKey }
+  const response = await fetch(`${baseUrl}/open-api/v1/health`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      'RT-AccessCode': appKey,
+      'RT-RequestID': signed.requestId,
+      'RT-Timestamp': signed.timestamp,
+      'X-Signature': signRequest(appSecret, signed, '{}'),
+    },
+    body: '{}',
+  })
+  return ((await response.json()) as { code: string }).code
+}
+
+describe('on a database of its own', () => {
+  let database: TestDatabase
+  let env: Record<string, string>
+  let acme: Credentials
+  const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-admin-'))
+  beforeAll(async () => {
+    database = await createEmptyDatabase()
+    env = { DATABASE_URL: database.url, DATA_DIR: dataDir, MASTER_KEY }
+  })
+  afterAll(async () => {
+    await database.drop()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  test('a database that others may use is not migrated by the way', async () => {
+    const run = await admin(['tenant', 'list'], env)
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(run.stderr).toMatch(/lacks 0001_core\.sql.*admin -- migrate\n$/)
+    const { ran } = await adminJson<{ ran: string[] }>(['migrate'], env)
+    expect(ran).toContain('0006_money.sql')
+    expect(await adminJson(['migrate'], env)).toEqual({ ran: [] })
+  })
+
+  test('a tenant is created, listed, shown, set and suspended', async () => {
+    acme = await adminJson<Credentials>(['tenant', 'create', '--name', 'Acme Travel', '--currency', 'EUR'], env)
+    expect(Object.keys(acme)).toEqual(['tenantId', 'appKey', 'appSecret'])
+    const settings = ['--ip-allowlist', '203.0.113.7,2001:db8::/32', '--qps-limit', '50', '--credit-limit', '100.5']
+    const billing = ['--legal-name', 'Acme Ltd', '--tax-id', 'T-1', '--billing-email', 'a@acme.example']
+    const set = await adminJson(['tenant', 'set', acme.tenantId, ...settings, ...billing], env)
+    expect(set).toMatchObject({
+      ipAllowlist: ['203.0.113.7', '2001:db8::/32'],
+      qpsLimit: 50,
+      creditLimit: 1_005_000,
+      legalName: 'Acme Ltd',
+    })
+    const cleared = ['--ip-allowlist', 'none', '--qps-limit', 'none', '--credit-limit', 'none', '--tax-id', 'none']
+    await adminJson(['tenant', 'set', acme.tenantId, ...cleared], env)
+    await adminJson(['tenant', 'suspend', acme.tenantId], env)
+    expect(await adminJson(['tenant', 'show', acme.tenantId], env)).toMatchObject({
+      ...{ clientName: 'Acme Travel', currencyCode: 'EUR', status: 'SUSPENDED', appKey: acme.appKey },
+      ...{ ipAllowlist: [], qpsLimit: null, creditLimit: 0, taxId: null, legalName: 'Acme Ltd' },
+    })
+    await adminJson(['tenant', 'resume', acme.tenantId], env)
+    const list = await adminJson<{ tenantId: string }[]>(['tenant', 'list'], env)
+    expect(list).toMatchObject([{ tenantId: acme.tenantId, status: 'ACTIVE', balance: 0 }])
+  })
+
+  test('a secret is shown at its reset, and by no other command', async () => {
+    const reset = await adminJson<{ appSecret: string }>(
+      ['tenant', 'reset-secret', acme.tenantId, '--grace', '1h'],
+      env,
+    )
+    expect(reset.appSecret).toMatch(/^[\w-]{43}$/)
+    for (const command of [
+      ['tenant', 'list'],
+      ['tenant', 'show', acme.tenantId],
+    ]) {
+      for (const form of [[], ['--json']]) {
+        const { stdout } = await admin([...command, ...form], env)
+        for (const secret of [acme.appSecret, reset.appSecret]) expect(stdout).not.toContain(secret)
+      }
+    }
+  })
+
+  test('money is decimal on the command line, and an integer of 1/10 000 in JSON', async () => {
+    const topUp = ['wallet', 'top-up', acme.tenantId, '1250.05', '--reference', 'INV-1']
+    expect(await adminJson(topUp, env)).toMatchObject({ amount: 12_500_500, balanceAfter: 12_500_500, replayed: false })
+    expect(await adminJson(topUp, env)).toMatchObject({ balanceAfter: 12_500_500, replayed: true })
+    const { stdout } = await admin(['wallet', 'balance', acme.tenantId], env)
+    expect(stdout).toMatch(/^Balance +1250\.05 EUR\n/)
+  })
+
+  test('an adjustment takes a second OS user', async () => {
+    const wish = ['wallet', 'adjust', acme.tenantId, '-50.05', '--reference', 'C-1', '--reason', '=1+1']
+    const { adjustmentId } = await adminJson<{ adjustmentId: string }>(wish, { ...env, SUDO_USER: 'alice' })
+    const approve = ['wallet', 'approve', acme.tenantId, adjustmentId]
+    const alone = await admin(approve, { ...env, SUDO_USER: 'alice' })
+    expect(alone.code).toBe(1)
+    // SUDO_USER is believed from root only: from anybody else it would be a second person for the asking.
+    if (process.getuid!() !== 0) return
+    expect(await adminJson(['wallet', 'adjustments'], env)).toMatchObject([{ adjustmentId, status: 'PROPOSED' }])
+    const bob = { ...env, SUDO_USER: 'bob' }
+    expect(await adminJson(approve, bob)).toMatchObject({ status: 'APPROVED', decidedBy: 'cli:bob' })
+    expect(await adminJson(['wallet', 'balance', acme.tenantId], env)).toMatchObject({ balance: 12_000_000 })
+  })
+
+  test('a statement: latest, month, CSV', async () => {
+    const month = new Date().toISOString().slice(0, 7)
+    const latest = await adminJson<{ entries: { amount: number }[] }>(['wallet', 'statement', acme.tenantId], env)
+    const sum = latest.entries.reduce((total, entry) => total + entry.amount, 0)
+    const monthly = ['wallet', 'statement', acme.tenantId, '--month', month]
+    expect(await adminJson(monthly, env)).toMatchObject({ month, opening: 0, closing: sum, complete: false })
+    const csv = await admin([...monthly, '--csv'], env)
+    const rows = parse(csv.stdout, { columns: true }) as Record<string, string>[]
+    expect(rows[0]).toMatchObject({ kind: 'TOP_UP', amount: '1250.05', reference: 'INV-1' })
+    expect(rows).toHaveLength(latest.entries.length)
+  })
+
+  test('the ledger is verified', async () => {
+    const report = await adminJson(['ledger', 'verify'], env)
+    expect(report).toMatchObject({ ok: true, tenants: 1, faults: 0, faultList: [] })
+    expect((await admin(['ledger', 'verify'], env)).stdout).toContain('The ledger is right.')
+  })
+
+  test.each<[string, string[], number, string]>([
+    ['an unknown noun', ['tenants'], 2, 'There is no “tenants”'],
+    ['an unknown command', ['tenant', 'drop'], 2, 'unknown command'],
+    ['a missing option', ['tenant', 'create'], 2, '--name'],
+    ['an unknown option', ['tenant', 'list', '--al'], 2, '--al'],
+    ['an amount with a comma', ['wallet', 'top-up', NOBODY, '1,250.00', '--reference', 'R'], 2, '1,250.00'],
+    ['five decimal places', ['wallet', 'top-up', NOBODY, '1.00001', '--reference', 'R'], 2, 'decimal places'],
+    ['a time that is none', ['tenant', 'reset-secret', NOBODY, '--grace', '1 hour'], 2, '1 hour'],
+    ['a limit that is no number', ['tenant', 'set', NOBODY, '--qps-limit', 'many'], 2, 'many'],
+    ['nothing to set', ['tenant', 'set', NOBODY], 2, 'Say what to set'],
+    ['CSV without a month', ['wallet', 'statement', NOBODY, '--csv'], 2, '--month'],
+    ['a month that is none', ['wallet', 'statement', NOBODY, '--month', '2026-13'], 1, 'no month'],
+    ['a grace that is too long', ['tenant', 'reset-secret', NOBODY, '--grace', '25h'], 1, '24 hours'],
+    ['an allowlist that is none', ['tenant', 'set', NOBODY, '--ip-allowlist', '127.1'], 1, '127.1'],
+    ['an unknown tenant', ['tenant', 'show', NOBODY], 1, 'no such tenant'],
+    ['an unknown currency', ['tenant', 'create', '--name', 'X', '--currency', 'EURO'], 1, 'EURO'],
+  ])('%s is told in a sentence, and in one JSON document', async (_, args, code, words) => {
+    const [human, json] = await Promise.all([admin(args, env), admin([...args, '--json'], env)])
+    expect(human).toMatchObject({ code, stdout: '' })
+    expect(human.stderr).toContain(words)
+    expect(human.stderr).not.toMatch(/\n +at /)
+    expect(json).toMatchObject({ code, stdout: '' })
+    const { error } = JSON.parse(json.stderr) as { error: { code: string; message: string } }
+    expect(error.message).toContain(words)
+  })
+
+  test('a wrong configuration is told before anything is done', async () => {
+    const run = await admin(['tenant', 'list'], { ...env, DATABASE_POOL_SIZE: 'many', PORT: 'x' })
+    expect(run.code).toBe(1)
+    expect(run.stderr).toMatch(/DATABASE_POOL_SIZE[\s\S]*PORT|PORT[\s\S]*DATABASE_POOL_SIZE/)
+  })
+
+  test('another master key is refused', async () => {
+    const run = await admin(['tenant', 'list'], { ...env, MASTER_KEY: '11'.repeat(32) })
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(run.stderr).toContain('another master key')
+  })
+
+  test('a server that is not there is told as such', async () => {
+    const run = await admin(['tenant', 'list'], { ...env, DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' })
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(run.stderr).toContain('The database cannot be reached')
+  })
+
+  test('help needs no database and shows examples', async () => {
+    for (const args of [[], ['--help'], ['tenant', '--help'], ['wallet', 'top-up', '--help']]) {
+      const run = await admin(args, { DATABASE_URL: 'nonsense' })
+      expect(run).toMatchObject({ code: 0, stderr: '' })
+    }
+    const { stdout } = await admin(['wallet', 'top-up', '--help'], {})
+    expect(stdout).toContain('npm run -s admin -- wallet top-up ID 1250.00 --reference INV-2026-0042')
+  })
+})
+
+describe('with the embedded database', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-admin-'))
+  const env = { DATA_DIR: dataDir }
+  let gateway: GatewayProcess
+  let dealer: Credentials
+  afterAll(async () => {
+    await stopGateways()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  test('a command works before any gateway ran, and two at once follow one another', async () => {
+    const both = await Promise.all(
+      ['One', 'Two'].map((name) => adminJson<Credentials>(['tenant', 'create', '--name', name], env)),
+    )
+    dealer = both[0]!
+    expect(await adminJson(['tenant', 'list'], env)).toHaveLength(2)
+  })
+
+  test('beside a running gateway a change holds for the next request', async () => {
+    gateway = await startGateway({ dataDir })
+    expect(await health(gateway.baseUrl, dealer)).toBe('000000')
+    await adminJson(['tenant', 'suspend', dealer.tenantId], env)
+    expect(await health(gateway.baseUrl, dealer)).toBe('101005')
+    await adminJson(['tenant', 'resume', dealer.tenantId], env)
+    const { appSecret } = await adminJson<Credentials>(['tenant', 'reset-secret', dealer.tenantId], env)
+    expect(await health(gateway.baseUrl, dealer)).toBe('101003')
+    expect(await health(gateway.baseUrl, { ...dealer, appSecret })).toBe('000000')
+    await adminJson(['tenant', 'set', dealer.tenantId, '--ip-allowlist', '203.0.113.0/24'], env)
+    expect(await health(gateway.baseUrl, { ...dealer, appSecret })).toBe('101002')
+  })
+})

@@ -105,11 +105,19 @@ async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: big
                then 'not owed'
         end as bad_refund
       from linked l
-      left join orders o on l.kind = 'ORDER' and o.tenant_id = l.tenant_id and o.order_id = l.order_id
-      left join order_items i on l.kind = 'REFUND'
-        and i.tenant_id = l.tenant_id and i.order_id = l.order_id and i.item_no = l.item_no
-      left join profiles p on l.kind = 'REFUND'
-        and p.tenant_id = l.tenant_id and p.order_id = l.order_id and p.item_no = l.item_no
+      -- One look-up in a primary key for each: the limit keeps the planner from hashing whole tables once per page.
+      left join lateral (
+        select order_id, wallet_version from orders
+        where l.kind = 'ORDER' and tenant_id = ${tenantId} and order_id = l.order_id limit 1
+      ) o on true
+      left join lateral (
+        select item_no, price, item_status from order_items
+        where l.kind = 'REFUND' and tenant_id = ${tenantId} and order_id = l.order_id and item_no = l.item_no limit 1
+      ) i on true
+      left join lateral (
+        select esim_status from profiles
+        where l.kind = 'REFUND' and tenant_id = ${tenantId} and order_id = l.order_id and item_no = l.item_no limit 1
+      ) p on true
     )
     select wallet_version, version_before, balance_before, balance_after, moved, kind, from_account, to_account,
            order_id, item_no, created_at::text, created_before::text, bad_time, bad_accounts, bad_order, bad_refund

@@ -25,7 +25,8 @@ export interface VerifyOptions {
   pageSize?: number
 }
 
-// A page is judged inside the database, so that only its faults travel: 20 000 transfers in 90 ms.
+// A page is judged inside the database, so that only its faults travel. A million orders and as many transfers take half a
+// minute on two busy cores, and this process 75 MB.
 const PAGE_SIZE = 20_000
 
 /**

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { processIo } from './io.ts'
 import { run } from './program.ts'
 

@@ -8,8 +8,8 @@ import { systemIds } from '../packages/gateway/src/lib/ids.ts'
 import { silentLog } from '../packages/gateway/src/lib/log.ts'
 import { createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/top-up.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
 import { percentile } from './figure.ts'
+import { type BenchGateway, startBenchGateway } from './gateway.ts'
 import type { Credentials } from './load.ts'
 
 /** A database of the bench's own, durable as in production, and gateways on it. */
@@ -19,7 +19,7 @@ export interface Environment {
   rounds: number
   progress(line: string): void
   /** A gateway that plays the api role alone, so that what is measured is the door and the order path. */
-  startApi(): Promise<GatewayProcess>
+  startApi(): Promise<BenchGateway>
   tenants(count: number): Promise<Tenant[]>
   settings: string[]
   close(): Promise<void>
@@ -36,10 +36,15 @@ const SYSTEM = { actor: 'system' } as const
 export async function openEnvironment(rounds: number, progress: (line: string) => void): Promise<Environment> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-bench-'))
   const postgres = await startEmbeddedPostgres({ dataDir, log: silentLog })
-  const env = { MASTER_KEY: MASTER_KEY.toString('base64'), LOG_LEVEL: 'warn', DATABASE_POOL_SIZE: '10' }
-  // The first start migrates the database and brings the catalogue.
-  const first = await startGateway({ databaseUrl: postgres.url, role: 'api', env })
-  await first.kill('SIGTERM')
+  const env = {
+    MASTER_KEY: MASTER_KEY.toString('base64'),
+    DATABASE_URL: postgres.url,
+    DATA_DIR: join(dataDir, 'local'),
+  }
+  let started = 0
+  const start = () => startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role: 'api', env })
+  const first = await start() // migrates the database and brings the catalogue
+  await first.stop()
   const db = connect({ url: postgres.url, poolSize: 4, applicationName: 'bench' })
   const cipher = masterCipher([MASTER_KEY])
   const deps = { db, ids: systemIds, cipher }
@@ -51,7 +56,7 @@ export async function openEnvironment(rounds: number, progress: (line: string) =
     rounds,
     progress,
     settings,
-    startApi: () => startGateway({ databaseUrl: postgres.url, role: 'api', env }),
+    startApi: start,
     async tenants(count) {
       const made: Tenant[] = []
       for (let index = 0; index < count; index++) {
@@ -64,7 +69,6 @@ export async function openEnvironment(rounds: number, progress: (line: string) =
       return made
     },
     async close() {
-      await stopGateways()
       await db.close()
       await postgres.stop()
       rmSync(dataDir, { recursive: true, force: true })

@@ -32,7 +32,7 @@ export const health: Figure = {
       notes: ['every request has a RequestID of its own, entered in the database, and passes the QPS bucket'],
     })
     bare.stop()
-    await gateway.kill()
+    await gateway.stop()
     return [result]
   },
 }

@@ -36,7 +36,7 @@ export const latency: Figure = {
     })
     const median = (values: number[]) => values.sort((left, right) => left - right)[Math.floor(values.length / 2)]!
     result.notes.push(`p99: ${median(p99.ours).toFixed(2)} ms against ${median(p99.against).toFixed(2)} ms`)
-    await gateway.kill()
+    await gateway.stop()
     return [result]
   },
 }

@@ -59,7 +59,7 @@ async function orders(bench: Environment, wanted: { name: string; tenants: numbe
     rate === undefined ? 'pgbench is not installed' : `the same SQL under pgbench: ${rate.toFixed(0)} orders/s`,
   )
   result.notes.push('the gateway plays the api role: fulfilment is not part of the figure, on either side')
-  await gateway.kill()
+  await gateway.stop()
   return [result]
 }
 

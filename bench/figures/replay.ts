@@ -32,7 +32,7 @@ export const replay: Figure = {
     })
     if (row!.count !== 1) throw new Error(`${row!.count} orders were placed by replays of one`)
     result.notes.push('one order was placed')
-    await gateway.kill()
+    await gateway.stop()
     return [result]
   },
 }

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { seedDemoCatalogue } from './catalogue/demo/seed.ts'
 import type { Deps } from './deps.ts'
@@ -51,6 +51,7 @@ export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void
     consoleUser: FIRST_OPERATOR,
     ...(consolePassword ? { consolePassword } : {}),
   }
+  mkdirSync(deps.config.dataDir, { recursive: true, mode: 0o700 })
   writeFileSync(`${file}.new`, `${JSON.stringify(access, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${file}.new`, file)
   process.stdout.write(banner(access, operator?.consolePassword ?? '(printed at the first start, kept below)', file))

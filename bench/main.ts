@@ -37,6 +37,9 @@ try {
     progress(`\n${index + 1} of ${chosen.length}: ${figure.name}: ${figure.summary}`)
     results.push(...(await figure.run(environment)))
   }
+} catch (error) {
+  progress(`\nThe figure failed: ${(error as Error).stack}`)
+  process.exitCode = 1
 } finally {
   await environment.close()
 }

@@ -1,6 +1,7 @@
 import type { Me } from '@dealer-esim/gateway/console-api/me.ts'
 import {
   IconAdjustments,
+  IconBell,
   IconBuilding,
   IconBuildingWarehouse,
   IconDashboard,
@@ -39,6 +40,7 @@ const operatorPlaces: Place[] = [
   { to: '/suppliers', label: t.suppliers.title, Icon: IconTruckDelivery },
   { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook },
   { to: '/explorer', label: t.explorer.title, Icon: IconFlask },
+  { to: '/notices', label: t.notices.title, Icon: IconBell },
   { to: '/people', label: t.people.title, Icon: IconUsers },
   { to: '/audit', label: t.audit.title, Icon: IconHistory },
 ]
@@ -50,11 +52,11 @@ function dealerPlaces(tenantId: string): Place[] {
     { to: '/orders', label: t.orders.title, Icon: IconShoppingCart },
     { to: '/profiles', label: t.profiles.title, Icon: IconDeviceMobile },
     { to: `${own}/wallet`, label: t.wallet.title, Icon: IconWallet },
-    { to: '/catalogue', label: t.catalogue.title, Icon: IconPackage },
     { to: `${own}/credentials`, label: t.credentials.title, Icon: IconKey },
     { to: `${own}/settings`, label: t.settings.title, Icon: IconAdjustments },
     { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook },
     { to: '/explorer', label: t.explorer.title, Icon: IconFlask },
+    { to: '/notices', label: t.notices.title, Icon: IconBell },
     { to: `${own}/people`, label: t.people.title, Icon: IconUsers },
     { to: '/audit', label: t.audit.title, Icon: IconHistory },
   ]

@@ -9,39 +9,46 @@ import { operates, useSession } from '../session.tsx'
 import { t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
 
-/** Adjustments of a dealer, those that wait for a second person first. Nothing is shown where there were none. */
+/** Adjustments of a dealer, newest first. Nothing is shown where there were none. */
 export function Adjustments({ tenantId }: { tenantId: string }) {
   const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { tenantId })
   if (!list.data?.adjustments.length) return null
   return (
     <Card title={t.wallet.adjustments}>
-      <List<AdjustmentRow>
-        label={t.wallet.adjustments}
-        rows={list.data.adjustments}
-        loading={list.isFetching}
-        idOf={(row) => row.adjustmentId}
-        empty={{ title: t.wallet.adjustments }}
-        columns={[
-          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
-          {
-            accessor: 'amount',
-            title: t.wallet.amount,
-            textAlign: 'right',
-            render: (row) => <Amount of={row.amount} currency={row.currencyCode} signed />,
-          },
-          { accessor: 'reference', title: t.wallet.adjustReference },
-          { accessor: 'reason', title: t.wallet.reason },
-          { accessor: 'proposedBy', title: t.wallet.by },
-          { accessor: 'status', title: t.common.status, render: (row) => <Status of={row.status} /> },
-          {
-            accessor: 'actions',
-            title: t.common.actions,
-            textAlign: 'right',
-            render: (row) => row.status === 'PROPOSED' && <Decide row={row} />,
-          },
-        ]}
-      />
+      <AdjustmentList rows={list.data.adjustments} loading={list.isFetching} />
     </Card>
+  )
+}
+
+export function AdjustmentList(props: { rows: AdjustmentRow[] | undefined; loading: boolean; withDealer?: boolean }) {
+  return (
+    <List<AdjustmentRow>
+      label={t.wallet.adjustments}
+      rows={props.rows}
+      loading={props.loading}
+      idOf={(row) => row.adjustmentId}
+      empty={{ title: t.wallet.noAdjustments }}
+      columns={[
+        { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
+        { accessor: 'clientName', title: t.common.dealer, hidden: !props.withDealer },
+        {
+          accessor: 'amount',
+          title: t.wallet.amount,
+          textAlign: 'right',
+          render: (row) => <Amount of={row.amount} currency={row.currencyCode} signed />,
+        },
+        { accessor: 'reference', title: t.wallet.adjustReference },
+        { accessor: 'reason', title: t.wallet.reason },
+        { accessor: 'proposedBy', title: t.wallet.by },
+        { accessor: 'status', title: t.common.status, render: (row) => <Status of={row.status} /> },
+        {
+          accessor: 'actions',
+          title: t.common.actions,
+          textAlign: 'right',
+          render: (row) => row.status === 'PROPOSED' && <Decide row={row} />,
+        },
+      ]}
+    />
   )
 }
 

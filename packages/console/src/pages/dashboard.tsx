@@ -1,6 +1,88 @@
+import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
+import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
+import { money } from '../format.ts'
+import { Amount } from '../parts/amount.tsx'
+import { Card } from '../parts/card.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { Loading } from '../parts/loading.tsx'
 import { Page } from '../parts/page.tsx'
-import { t } from '../strings/index.ts'
+import { isOperator, useSession } from '../session.tsx'
+import { say, t } from '../strings/index.ts'
+import { useApi } from '../use-api.ts'
+import { useFilters } from '../use-filters.ts'
+import { AttentionCard } from './attention.tsx'
+import { DeliveryTimes, OrderBars, SalesBars, WebhookBars } from './dashboard-plots.tsx'
+import { SupplierShares } from './supplier-shares.tsx'
+
+const REFRESH_MS = 60_000
 
 export function DashboardPage() {
-  return <Page title={t.dashboard.title}>{null}</Page>
+  const me = useSession()
+  const [filters, setFilters] = useFilters()
+  const days = filters.days ?? '14'
+  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { days }, { refresh_ms: REFRESH_MS })
+  return (
+    <Page
+      title={t.dashboard.title}
+      actions={
+        <NativeSelect
+          aria-label={t.dashboard.period}
+          value={days}
+          onChange={(event) => setFilters({ days: event.currentTarget.value })}
+          data={Object.entries(t.dashboard.periods).map(([value, label]) => ({ value, label }))}
+        />
+      }
+    >
+      {error && <Failure error={error} retry={refetch} />}
+      {!data && !error && <Loading />}
+      {data && (
+        <>
+          <AttentionCard attention={data.attention} />
+          {data.orders.length === 0 && (
+            <Card>
+              <Empty
+                title={t.dashboard.empty}
+                text={isOperator(me) ? t.dashboard.emptyOperator : t.dashboard.emptyDealer}
+              />
+            </Card>
+          )}
+          <SimpleGrid cols={{ base: 1, lg: 2 }}>
+            <OrderBars data={data} />
+            {currenciesOf(data).map((currency) => (
+              <SalesBars key={currency} data={data} currency={currency} />
+            ))}
+            <DeliveryTimes data={data} />
+            <WebhookBars data={data} />
+            <Balances data={data} />
+            {isOperator(me) && <SupplierShares data={data} />}
+          </SimpleGrid>
+        </>
+      )}
+    </Page>
+  )
+}
+
+function currenciesOf(data: Dashboard): string[] {
+  return [...new Set(data.sales.map((row) => row.currencyCode))]
+}
+
+function Balances({ data }: { data: Dashboard }) {
+  const me = useSession()
+  return (
+    <Card title={t.dashboard.balances}>
+      {data.balances.length === 0 && <Text size="sm">{t.dashboard.noData}</Text>}
+      <Facts
+        of={data.balances.map((row) => [
+          isOperator(me)
+            ? `${row.currencyCode}, ${say(t.dashboard.dealers, { count: row.tenants })}`
+            : row.currencyCode,
+          <Text key={row.currencyCode} fw={650} fz="xl" title={money(row.balance, row.currencyCode)}>
+            <Amount of={row.balance} currency={row.currencyCode} />
+          </Text>,
+        ])}
+      />
+    </Card>
+  )
 }

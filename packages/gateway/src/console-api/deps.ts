@@ -15,6 +15,7 @@ export interface ConsoleDeps
     | 'linkKey'
     | 'catalogue'
     | 'outbound'
+    | 'suppliers'
     | 'links'
   > {
   config: Pick<Config, 'deployment'>

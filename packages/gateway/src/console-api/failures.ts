@@ -24,7 +24,7 @@ export function answerFailure(log: Log, error: unknown, request: FastifyRequest,
 // lock_not_available, deadlock_detected, query_canceled (statement_timeout): nothing happened, and again may do.
 const TRANSIENT = new Set(['55P03', '40P01', '57014'])
 
-function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): Failure {
   if (error instanceof Refusal)
     return { status: error.status, code: error.code, message: error.message, ...(error.data && { data: error.data }) }
   if (error instanceof ApiError) return refusedByRoom(error)

@@ -1,10 +1,13 @@
 import { accountRoutes } from './account.ts'
 import { adjustmentRoutes } from './adjustments.ts'
 import { auditRoutes } from './audit.ts'
+import { catalogueRoutes } from './catalogue.ts'
 import { credentialRoutes } from './credentials.ts'
+import { dashboardRoutes } from './dashboard.ts'
 import { explorerRoutes } from './explorer.ts'
 import { meRoutes } from './me.ts'
 import { noticeRoutes } from './notices.ts'
+import { orderActionRoutes } from './order-actions.ts'
 import { orderRoutes } from './orders.ts'
 import { peopleRoutes } from './people.ts'
 import { profileRoutes } from './profiles.ts'
@@ -12,6 +15,8 @@ import type { Route } from './route.ts'
 import { searchRoutes } from './search.ts'
 import { settingsRoutes } from './settings.ts'
 import { signInRoutes } from './sign-in.ts'
+import { stockRoutes } from './stock.ts'
+import { supplierRoutes } from './suppliers.ts'
 import { tenantRoutes } from './tenants.ts'
 import { walletRoutes } from './wallet.ts'
 import { webhookRoutes } from './webhooks.ts'
@@ -28,9 +33,14 @@ export const routes: readonly Route[] = [
   ...settingsRoutes,
   ...walletRoutes,
   ...adjustmentRoutes,
+  ...dashboardRoutes,
   ...orderRoutes,
+  ...orderActionRoutes,
   ...profileRoutes,
   ...webhookRoutes,
+  ...catalogueRoutes,
+  ...stockRoutes,
+  ...supplierRoutes,
   ...explorerRoutes,
   ...noticeRoutes,
   ...auditRoutes,

@@ -35,6 +35,8 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
       await api.register(swagger, document)
       api.setValidatorCompiler(validatorCompiler)
       api.setSerializerCompiler(() => (body) => JSON.stringify(body, plain))
+      // Files come as text; each route that takes one says how large it may be.
+      api.addContentTypeParser('text/csv', { parseAs: 'string' }, (_, body, done) => done(null, body))
       api.setErrorHandler((error, request, reply) => answerFailure(deps.log, error, request, reply))
       api.setNotFoundHandler((request, reply) => answerFailure(deps.log, absent('address'), request, reply))
       api.addHook('onRequest', async (request, reply) => {
@@ -75,8 +77,7 @@ function add(
     },
     async handler(request, reply) {
       const { params, query, body } = request
-      const answer = await route.handle(contextOf(deps, options, request, reply), { params, query, body })
-      return reply.sent ? reply : answer
+      return route.handle(contextOf(deps, options, request, reply), { params, query, body })
     },
   })
 }

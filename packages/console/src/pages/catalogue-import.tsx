@@ -1,0 +1,152 @@
+import { Alert, Button, FileInput, Group, SimpleGrid, Text } from '@mantine/core'
+import { useState } from 'react'
+import type { ApiFailure } from '../api.ts'
+import { count } from '../format.ts'
+import { Card } from '../parts/card.tsx'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { told } from '../parts/tell.ts'
+import { say, t } from '../strings/index.ts'
+import { upload } from '../upload.ts'
+import { queryClient } from '../use-api.ts'
+
+interface Change {
+  packageCode: string
+  change: 'ADDED' | 'CHANGED'
+  before?: Record<string, unknown>
+  after: Record<string, unknown>
+}
+
+interface Report {
+  imported: boolean
+  rows: number
+  added: number
+  changed: number
+  unchanged: number
+  errorRows: number
+  errors: { row: number; column: string; reason: string }[]
+  changes: Change[]
+}
+
+/** First what would change and which rows are wrong; importing is a second step, and all or nothing. */
+export function CatalogueImportPage() {
+  const [file, setFile] = useState<File | null>(null)
+  const [report, setReport] = useState<Report>()
+  const [error, setError] = useState<ApiFailure>()
+  const [busy, setBusy] = useState(false)
+
+  async function run(dryRun: boolean) {
+    if (!file) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      const next = JSON.parse(await upload('/packages/import', { dryRun }, file)) as Report
+      setReport(next)
+      if (next.imported) {
+        told(say(t.catalogue.applied, { added: next.added, changed: next.changed }))
+        setFile(null)
+        await queryClient.invalidateQueries()
+      }
+    } catch (failure) {
+      setError(failure as ApiFailure)
+    }
+    setBusy(false)
+  }
+
+  const changes = (report?.added ?? 0) + (report?.changed ?? 0)
+  const ready = report !== undefined && !report.imported && report.errorRows === 0 && changes > 0
+  return (
+    <Page title={t.catalogue.import} back={{ to: '/catalogue', label: t.catalogue.title }}>
+      <Card>
+        <Group align="flex-end">
+          <FileInput
+            label={t.catalogue.file}
+            description={t.catalogue.fileHint}
+            accept=".csv,text/csv"
+            value={file}
+            onChange={(chosen) => {
+              setFile(chosen)
+              setReport(undefined)
+            }}
+            clearable
+            w={{ base: '100%', sm: 420 }}
+          />
+          <Button variant="default" disabled={!file} loading={busy} onClick={() => void run(true)}>
+            {t.catalogue.preview}
+          </Button>
+          <Button disabled={!ready} loading={busy} onClick={() => void run(false)}>
+            {t.catalogue.apply}
+          </Button>
+        </Group>
+        {error && (
+          <Alert color="red" role="alert">
+            {error.message}
+          </Alert>
+        )}
+      </Card>
+      {report && <Preview report={report} />}
+    </Page>
+  )
+}
+
+function Preview({ report }: { report: Report }) {
+  const sums = [
+    [t.catalogue.rows, report.rows],
+    [t.catalogue.added, report.added],
+    [t.catalogue.changed, report.changed],
+    [t.catalogue.unchanged, report.unchanged],
+    [t.catalogue.errors, report.errorRows],
+  ] as const
+  return (
+    <Card>
+      <SimpleGrid cols={{ base: 2, sm: 5 }}>
+        {sums.map(([label, value]) => (
+          <div key={label} data-sum={label}>
+            <Text size="xs" c="dimmed">
+              {label}
+            </Text>
+            <Text fw={650} fz="xl">
+              {count(value)}
+            </Text>
+          </div>
+        ))}
+      </SimpleGrid>
+      {report.errors.length > 0 ? (
+        <>
+          <Alert color="red">{t.catalogue.withErrors}</Alert>
+          <List
+            label={t.catalogue.errors}
+            rows={report.errors}
+            loading={false}
+            idOf={(row) => `${row.row} ${row.column} ${row.reason}`}
+            empty={{ title: t.catalogue.errors }}
+            columns={[
+              { accessor: 'row', title: t.catalogue.row },
+              { accessor: 'column', title: t.catalogue.column },
+              { accessor: 'reason', title: t.catalogue.reason },
+            ]}
+          />
+        </>
+      ) : (
+        <List
+          label={t.catalogue.change}
+          rows={report.changes}
+          loading={false}
+          idOf={(row) => row.packageCode}
+          empty={{ title: t.catalogue.nothingToDo }}
+          columns={[
+            { accessor: 'packageCode', title: t.catalogue.package, cellsClassName: 'mono' },
+            { accessor: 'change', title: t.catalogue.change, render: changeOf },
+          ]}
+        />
+      )}
+    </Card>
+  )
+}
+
+function changeOf({ change, before = {}, after }: Change): string {
+  if (change === 'ADDED') return t.catalogue.added
+  return Object.entries(after)
+    .map(([member, value]) => `${member}: ${JSON.stringify(before[member])} → ${JSON.stringify(value)}`)
+    .join('; ')
+}

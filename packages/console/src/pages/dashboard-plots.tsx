@@ -1,0 +1,113 @@
+import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
+import { Text } from '@mantine/core'
+import { count, milliseconds, money } from '../format.ts'
+import { type Bar, Bars } from '../parts/bars.tsx'
+import { Card } from '../parts/card.tsx'
+import { say, t } from '../strings/index.ts'
+
+const GOOD = 'var(--mantine-color-teal-6)'
+const BAD = 'var(--mantine-color-red-6)'
+const OTHER = 'var(--mantine-color-gray-5)'
+const PLAIN = 'var(--mantine-color-cyan-7)'
+
+/** Every day of the period, also those on which nothing was. */
+function byDay<Row extends { day: string }>(
+  days: string[],
+  rows: Row[],
+  bar: (row: Row | undefined) => Omit<Bar, 'key' | 'label'>,
+): Bar[] {
+  const of = new Map(rows.map((row) => [row.day, row]))
+  return days.map((day) => {
+    const { title, ...rest } = bar(of.get(day))
+    return { key: day, label: day, title: `${day}: ${title}`, ...rest }
+  })
+}
+
+function ordersOf(day: string | undefined, search: Record<string, string> = {}) {
+  return day === undefined ? {} : { to: { to: '/orders', search: { from: day, to: day, ...search } } }
+}
+
+export function OrderBars({ data }: { data: Dashboard }) {
+  const sum = data.orders.reduce((all, row) => all + row.orders, 0)
+  return (
+    <Card title={`${t.dashboard.orders}: ${count(sum)}`}>
+      <Bars
+        label={t.dashboard.orders}
+        series={[
+          { name: t.dashboard.delivered, color: GOOD },
+          { name: t.dashboard.failed, color: BAD },
+          { name: t.dashboard.open, color: OTHER },
+        ]}
+        bars={byDay(data.days, data.orders, (row) => {
+          const { orders = 0, delivered = 0, failed = 0 } = row ?? {}
+          const title = `${count(orders)} (${delivered} ${t.dashboard.delivered}, ${failed} ${t.dashboard.failed})`
+          return { values: [delivered, failed, orders - delivered - failed], title, ...ordersOf(row?.day) }
+        })}
+      />
+    </Card>
+  )
+}
+
+export function SalesBars({ data, currency }: { data: Dashboard; currency: string }) {
+  const rows = data.sales.filter((row) => row.currencyCode === currency)
+  const sum = rows.reduce((all, row) => all + row.amount, 0)
+  return (
+    <Card title={`${t.dashboard.sales}: ${money(sum, currency)}`}>
+      <Bars
+        label={`${t.dashboard.sales} ${currency}`}
+        series={[{ name: t.dashboard.sales, color: PLAIN }]}
+        bars={byDay(data.days, rows, (row) => ({
+          values: [row?.amount ?? 0],
+          title: money(row?.amount ?? 0, currency),
+          ...ordersOf(row?.day),
+        }))}
+      />
+    </Card>
+  )
+}
+
+export function DeliveryTimes({ data }: { data: Dashboard }) {
+  return (
+    <Card title={t.dashboard.time}>
+      <Bars
+        label={t.dashboard.time}
+        series={[{ name: t.dashboard.time, color: PLAIN }]}
+        bars={byDay(data.days, data.orders, (row) => ({
+          values: [row?.p50_ms ?? 0],
+          title:
+            row?.p50_ms == null
+              ? t.dashboard.noData
+              : `${milliseconds(row.p50_ms)} (p95 ${milliseconds(row.p95_ms ?? 0)})`,
+          ...ordersOf(row?.day, { status: 'DELIVERED' }),
+        }))}
+      />
+    </Card>
+  )
+}
+
+export function WebhookBars({ data }: { data: Dashboard }) {
+  const acknowledged = data.webhooks.reduce((all, row) => all + row.acknowledged, 0)
+  const all = data.webhooks.reduce((sum, row) => sum + row.acknowledged + row.failed, 0)
+  return (
+    <Card title={t.dashboard.webhooks}>
+      {all > 0 && (
+        <Text size="sm" c="dimmed">
+          {say(t.dashboard.webhookSuccess, { percent: `${((acknowledged / all) * 100).toFixed(1)} %` })}
+        </Text>
+      )}
+      <Bars
+        label={t.dashboard.webhooks}
+        series={[
+          { name: t.dashboard.acknowledged, color: GOOD },
+          { name: t.dashboard.notAcknowledged, color: BAD },
+        ]}
+        bars={byDay(data.days, data.webhooks, (row) => {
+          const { acknowledged = 0, failed = 0 } = row ?? {}
+          const title = `${acknowledged} ${t.dashboard.acknowledged}, ${failed} ${t.dashboard.notAcknowledged}`
+          const to = row && { to: { to: '/webhooks', search: { from: row.day, to: row.day } } }
+          return { values: [acknowledged, failed], title, ...to }
+        })}
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,150 @@
+import sql, { empty, type Sql } from 'sql-template-tag'
+import type { Db } from '../lib/db.ts'
+import { firstUuidAt } from '../lib/ids.ts'
+
+/*
+ * The figures of the dashboard, of one tenant or of all. Each statement reads a range of ids of the period from the
+ * primary key of each tenant: ids are made at their time. Days are UTC.
+ */
+
+type Reader = Pick<Db, 'query'>
+
+interface Scope {
+  /** null: every tenant. */
+  tenantId: string | null
+  from: Date
+}
+
+export interface OrderDay {
+  day: string
+  orders: number
+  delivered: number
+  failed: number
+  /** Median time from order to its last state, of those delivered. */
+  p50_ms: number | null
+  p95_ms: number | null
+}
+
+export function orderDays(db: Reader, { tenantId, from }: Scope): Promise<OrderDay[]> {
+  return db.query<OrderDay>(sql`
+    select to_char(created_at at time zone 'utc', 'YYYY-MM-DD') as day, count(*)::int as orders,
+           count(*) filter (where order_status in ('DELIVERED', 'PARTIALLY_DELIVERED'))::int as delivered,
+           count(*) filter (where order_status in ('FAILED', 'CANCELLED'))::int as failed,
+           round(percentile_cont(0.5) within group (order by took_ms))::int as "p50_ms",
+           round(percentile_cont(0.95) within group (order by took_ms))::int as "p95_ms"
+    from tenants t
+    cross join lateral (
+      select created_at, order_status,
+             case when order_status in ('DELIVERED', 'PARTIALLY_DELIVERED') then
+               extract(epoch from (status_history -> -1 ->> 'time')::timestamptz - created_at) * 1000 end as took_ms
+      from orders o where o.tenant_id = t.tenant_id and o.order_id >= ${firstUuidAt(from.getTime())}) o
+    where ${of(tenantId)}
+    group by 1 order by 1`)
+}
+
+export interface SalesDay {
+  day: string
+  currencyCode: string
+  amount: bigint
+}
+
+/** What was sold, less what was given back of it. */
+export function salesDays(db: Reader, { tenantId, from }: Scope): Promise<SalesDay[]> {
+  return db.query<SalesDay>(sql`
+    select to_char(o.created_at at time zone 'utc', 'YYYY-MM-DD') as day, o.currency_code as "currencyCode",
+           sum(o.amount - o.refunded_amount)::bigint as amount
+    from tenants t
+    cross join lateral (
+      select created_at, currency_code, amount, refunded_amount from orders o
+      where o.tenant_id = t.tenant_id and o.order_id >= ${firstUuidAt(from.getTime())}) o
+    where ${of(tenantId)}
+    group by 1, 2 order by 1, 2`)
+}
+
+export interface WebhookDay {
+  day: string
+  acknowledged: number
+  failed: number
+}
+
+export function webhookDays(db: Reader, { tenantId, from }: Scope): Promise<WebhookDay[]> {
+  return db.query<WebhookDay>(sql`
+    select to_char(a.started_at at time zone 'utc', 'YYYY-MM-DD') as day,
+           count(*) filter (where a.outcome = 'acknowledged')::int as acknowledged,
+           count(*) filter (where a.outcome <> 'acknowledged')::int as failed
+    from tenants t
+    cross join lateral (
+      select started_at, outcome from delivery_attempts a
+      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstUuidAt(from.getTime())}) a
+    where ${of(tenantId)}
+    group by 1 order by 1`)
+}
+
+export interface SupplierFigures {
+  supplier: string
+  delivered: number
+  refused: number
+  unknown: number
+  p50_ms: number | null
+}
+
+export function supplierFigures(db: Reader, from: Date): Promise<SupplierFigures[]> {
+  return db.query<SupplierFigures>(sql`
+    select a.supplier, count(*) filter (where outcome = 'delivered')::int as delivered,
+           count(*) filter (where outcome = 'refused')::int as refused,
+           count(*) filter (where outcome in ('unknown', 'retry') or outcome is null)::int as unknown,
+           round(percentile_cont(0.5) within group (
+             order by extract(epoch from finished_at - started_at) * 1000))::int as "p50_ms"
+    from tenants t
+    cross join lateral (
+      select supplier, outcome, started_at, finished_at from supplier_attempts a
+      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstUuidAt(from.getTime())}
+        and a.operation = 'ORDER') a
+    group by 1 order by 1`)
+}
+
+export interface Balances {
+  currencyCode: string
+  tenants: number
+  balance: bigint
+}
+
+export function balances(db: Reader, tenantId: string | null): Promise<Balances[]> {
+  return db.query<Balances>(sql`
+    select w.currency_code as "currencyCode", count(*)::int as tenants, sum(w.balance)::bigint as balance
+    from wallets w join tenants t using (tenant_id) where ${of(tenantId)} group by 1 order by 2 desc`)
+}
+
+export interface Attention {
+  underReview: number
+  deadEvents: number
+  lowBalances: number
+  failingEndpoints: number
+  lowStock: number
+  orphans: number
+  adjustments: number
+}
+
+/** What waits for a person. Each count stands on an index of just those rows. */
+export async function attention(db: Reader, tenantId: string | null): Promise<Attention> {
+  const own = tenantId === null ? empty : sql`and tenant_id = ${tenantId}`
+  // What concerns the operator's side only is not counted for a dealer.
+  const operators = tenantId === null ? sql`true` : sql`false`
+  const [row] = await db.query<Attention>(sql`
+    select
+      (select count(*)::int from orders where order_status = 'UNDER_REVIEW' ${own}) as "underReview",
+      (select count(*)::int from events where delivery_state = 'DEAD' ${own}) as "deadEvents",
+      (select count(*)::int from wallets where balance < low_balance_threshold ${own}) as "lowBalances",
+      (select count(*)::int from webhook_endpoints
+       where callback_url is not null and (disabled_reason is not null or failing_since is not null) ${own})
+        as "failingEndpoints",
+      (select count(*)::int from stock_levels where available < low_at and ${operators}) as "lowStock",
+      (select count(*)::int from orphans where state = 'FOUND' and ${operators}) as orphans,
+      (select count(*)::int from wallet_adjustments
+       where adjustment_status = 'PROPOSED' and expires_at > now() and ${operators}) as adjustments`)
+  return row as Attention
+}
+
+function of(tenantId: string | null): Sql {
+  return tenantId === null ? sql`true` : sql`t.tenant_id = ${tenantId}`
+}

@@ -1,0 +1,89 @@
+import { Readable } from 'node:stream'
+import Type from 'typebox'
+import { cancelEsim } from '../fulfilment/cancel-esim.ts'
+import { cancelOrder } from '../fulfilment/cancel-order.ts'
+import { settleOrder, type Verdict } from '../fulfilment/settle.ts'
+import { orderIdOf } from '../lib/ids.ts'
+import { absent, Refusal } from '../lib/refusal.ts'
+import { type CsvEsim, readEsims } from '../suppliers/stock/csv.ts'
+import { OPERATORS_WRITE, type Route, route } from './route.ts'
+import { CLOSED, done, reason, tenantParams, uuid } from './schemas.ts'
+
+const orderParams = Type.Object({ ...tenantParams.properties, orderNo: Type.String({ maxLength: 26 }) }, CLOSED)
+const CSV_LENGTH_MAX = 100_000
+
+/** What operators do to orders and eSIMs where their state allows it. */
+export const orderActionRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/orders/:orderNo/cancel',
+    who: OPERATORS_WRITE,
+    summary: 'Cancel and refund an order that no supplier was asked for',
+    params: orderParams,
+    body: Type.Object({ reason: reason() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      const orderId = requireOrderId(params.orderNo)
+      await cancelOrder(deps, { tenantId: params.tenantId, orderId, ...by, reason: body.reason })
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/orders/:orderNo/settle',
+    who: OPERATORS_WRITE,
+    summary: 'Record what the supplier said of eSIMs under review',
+    params: orderParams,
+    body: Type.Object(
+      {
+        verdict: Type.Enum(['refused', 'retry', 'delivered']),
+        evidence: Type.String({ minLength: 3, maxLength: 2_000 }),
+        csv: Type.Optional(Type.String({ maxLength: CSV_LENGTH_MAX, description: 'The eSIMs that were delivered' })),
+      },
+      CLOSED,
+    ),
+    answer: Type.Object({ itemNos: Type.Array(Type.Integer()) }),
+    async handle({ deps, by }, { params, body }) {
+      const orderId = requireOrderId(params.orderNo)
+      const verdict: Verdict =
+        body.verdict === 'delivered'
+          ? { kind: 'delivered', esims: await esimsOf(body.csv ?? '') }
+          : { kind: body.verdict }
+      const itemNos = await settleOrder(deps, {
+        tenantId: params.tenantId,
+        orderId,
+        verdict,
+        evidence: body.evidence,
+        ...by,
+      })
+      return { itemNos }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/cancel',
+    who: OPERATORS_WRITE,
+    summary: 'Cancel an unused eSIM at its supplier, and refund it when that has cancelled',
+    params: Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED),
+    answer: Type.Object({ outcome: Type.Enum(['cancelled', 'refused', 'unknown']) }),
+    async handle({ deps, by }, { params }) {
+      const { kind } = await cancelEsim(deps, { ...params, ...by })
+      return { outcome: kind }
+    },
+  }),
+]
+
+function requireOrderId(orderNo: string): string {
+  const orderId = orderIdOf(orderNo)
+  if (orderId === undefined) throw absent('order')
+  return orderId
+}
+
+async function esimsOf(csv: string): Promise<CsvEsim[]> {
+  const esims: CsvEsim[] = []
+  for await (const row of readEsims(Readable.from([csv]), true)) {
+    if ('reason' in row) throw new Refusal(422, 'CSV_INVALID', `Line ${row.line}: ${row.reason}.`)
+    esims.push(row)
+  }
+  return esims
+}

@@ -11,7 +11,7 @@ import { type Cipher, masterCipher } from './lib/crypto.ts'
 import { connect, type Db } from './lib/db.ts'
 import { type Ids, systemIds } from './lib/ids.ts'
 import type { Running } from './lib/lifecycle.ts'
-import type { Log } from './lib/log.ts'
+import type { Log, RequestLog } from './lib/log.ts'
 import { localMasterKey } from './lib/master-key.ts'
 import { createMetrics, type Metrics } from './lib/metrics.ts'
 import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
@@ -25,6 +25,8 @@ import { openStockLevels } from './suppliers/stock-levels.ts'
 export interface Deps {
   config: Config
   log: Log
+  /** For the one line of each request. */
+  requestLog: RequestLog
   clock: Clock
   databaseClock: DatabaseClock
   ids: Ids
@@ -51,7 +53,12 @@ const HOT_CONNECTIONS = 6
 const CLOCK_SAMPLE_MS = 10_000
 
 /** Builds the one Deps of this process. Stopping it closes the connections. @throws StartRefused */
-export async function openDeps(config: Config, log: Log, databaseUrl: string): Promise<Deps & Running> {
+export async function openDeps(
+  config: Config,
+  log: Log,
+  databaseUrl: string,
+  requestLog: RequestLog = log,
+): Promise<Deps & Running> {
   let stopping = false
   const onIdleError = (error: Error) => {
     // Closing connections and stopping the database overlap: what is lost then is nobody's loss.
@@ -95,6 +102,7 @@ export async function openDeps(config: Config, log: Log, databaseUrl: string): P
   return {
     config,
     log,
+    requestLog,
     clock,
     databaseClock: dbClock,
     ids,

@@ -201,9 +201,7 @@ function note(deps: Deps, operation: string, answer: Answer, start: number, abou
   deps.requestMetrics.observe(operation, answer.code, duration_ms)
   const { error, ...line } = about
   const isUnexpected = error !== undefined && !(error instanceof ApiError)
-  const level = isUnexpected ? 'error' : 'info'
-  deps.log[level](
-    { ...line, operation, code: answer.code, duration_ms, ...(isUnexpected ? { err: error } : {}) },
-    'request',
-  )
+  const facts = { ...line, operation, code: answer.code, duration_ms }
+  if (isUnexpected) deps.log.error({ ...facts, err: error }, 'request')
+  else deps.requestLog.info(facts, 'request')
 }

@@ -67,16 +67,15 @@ export function docsPage(address: string, { title, html }: Rendered, shelf: Shel
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)} · Dealer eSIM</title>
+<link rel="icon" href="${link('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${link('docs.css')}">
 </head>
 <body>
 <a class="skip" href="#content">Skip to the text</a>
-<header><a href="${link('')}">Dealer eSIM</a></header>
+<header><a href="${link('')}">Dealer eSIM</a><a class="narrow" href="#contents">Contents</a></header>
 <div class="columns">
-<nav aria-label="Documentation">
-<details open><summary>Contents</summary>
+<nav id="contents" aria-label="Documentation">
 ${sections.join('\n')}
-</details>
 </nav>
 <main id="content">
 ${html}

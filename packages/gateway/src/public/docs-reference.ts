@@ -26,6 +26,7 @@ export const REFERENCE_PAGE = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>API reference · Dealer eSIM</title>
+<link rel="icon" href="icon.svg" type="image/svg+xml">
 <style>body { margin: 0 } .back { font: 14px/1 system-ui, sans-serif; padding: .8rem 1rem; border-bottom: 1px solid #8884 } .back a { color: inherit }</style>
 </head>
 <body>
@@ -44,6 +45,7 @@ export const REFERENCE_START = `Scalar.createApiReference('#reference', {
   telemetry: false,
   hideTestRequestButton: true,
   hideClientButton: true,
+  hiddenClients: true,
   showDeveloperTools: 'never',
   agent: { disabled: true },
   mcp: { disabled: true },

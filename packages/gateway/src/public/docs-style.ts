@@ -11,18 +11,19 @@ export const DOCS_STYLE = `
 html { scroll-padding-top: 1rem; -webkit-text-size-adjust: 100% }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.6 system-ui, sans-serif }
 a { color: var(--accent); text-underline-offset: .15em }
-a:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
+a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
 .skip { position: absolute; left: -99rem }
 .skip:focus { left: 1rem; top: .5rem; background: var(--ground); padding: .25rem .5rem }
-header { border-bottom: 1px solid var(--line); padding: .75rem 1.5rem }
-header a { color: inherit; font-weight: 600; text-decoration: none }
+header { display: flex; justify-content: space-between; border-bottom: 1px solid var(--line); padding: .75rem 1.5rem }
+header a { color: inherit; text-decoration: none }
+header a:first-child { font-weight: 600 }
+header .narrow { display: none }
 .columns { display: grid; grid-template-columns: 15rem minmax(0, 46rem); gap: 2.5rem; max-width: 68rem; margin: 0 auto; padding: 1.5rem }
 nav { font-size: .95rem; position: sticky; top: 1.5rem; align-self: start; max-height: calc(100vh - 3rem); overflow: auto }
-nav summary { display: none }
-nav h2 { font-size: .8rem; font-weight: 600; color: var(--soft); margin: 1.2rem 0 .3rem }
+nav h2 { font-size: .8rem; font-weight: 600; color: var(--soft); margin: 1.2rem .6rem .3rem }
 nav h2:first-of-type { margin-top: 0 }
 nav ul { list-style: none; margin: 0; padding: 0 }
-nav a { display: block; padding: .15rem .6rem; margin-left: -.6rem; border-radius: .3rem; color: inherit; text-decoration: none }
+nav a { display: block; padding: .15rem .6rem; border-radius: .3rem; color: inherit; text-decoration: none }
 nav a:hover { background: var(--panel) }
 nav a[aria-current] { background: var(--panel); color: var(--accent); font-weight: 600 }
 main { min-width: 0 }
@@ -43,8 +44,13 @@ blockquote { margin: 0 0 1rem; padding: .1rem 1rem; border-left: 3px solid var(-
 hr { border: 0; border-top: 1px solid var(--line); margin: 2rem 0 }
 @media (max-width: 52rem) {
   .columns { grid-template-columns: minmax(0, 1fr); gap: 1rem; padding: 1rem }
-  nav { position: static; max-height: none; border-bottom: 1px solid var(--line); padding-bottom: 1rem }
-  nav summary { display: list-item; color: var(--soft); cursor: pointer }
+  header { padding: .75rem 1rem }
+  header .narrow { display: inline; color: var(--accent) }
+  nav { order: 2; position: static; max-height: none; border-top: 1px solid var(--line); padding-top: 1rem }
 }
 @media print { nav, header, .skip { display: none } .columns { display: block } }
+`
+
+/** A SIM card with its contacts. */
+export const DOCS_ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M9 3h10l6 6v17a3 3 0 0 1-3 3H9a3 3 0 0 1-3-3V6a3 3 0 0 1 3-3Z" fill="#1b6a5c"/><path d="M11 15h10v9H11zM16 15v9M11 19.500h10" fill="none" stroke="#fff" stroke-width="1.500"/></svg>
 `

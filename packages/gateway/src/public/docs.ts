@@ -13,7 +13,7 @@ import {
   referenceBundle,
 } from './docs-reference.ts'
 import { fillShelf, type Shelf, type Source } from './docs-shelf.ts'
-import { DOCS_STYLE } from './docs-style.ts'
+import { DOCS_ICON, DOCS_STYLE } from './docs-style.ts'
 
 /** Pages hold no script at all, and everything that they load comes from here. */
 const PAGE_POLICY =
@@ -61,6 +61,8 @@ function make(address: string, shelf: Shelf, publicUrl: string): Item | undefine
   switch (address) {
     case 'docs.css':
       return item('text/css; charset=utf-8', DOCS_STYLE)
+    case 'icon.svg':
+      return item('image/svg+xml', DOCS_ICON)
     case 'openapi.json':
       return item('application/json; charset=utf-8', openApiDocument(publicUrl))
     case 'reference':

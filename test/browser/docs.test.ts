@@ -1,0 +1,89 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { docsPages } from '../../packages/gateway/src/public/docs.ts'
+import { browserIsThere, launchChromium } from './chromium.ts'
+
+/** The documentation in a real browser: what it asks for, what its policy forbids, and whether it can be read. */
+describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
+  let app: FastifyInstance
+  let browser: Browser
+  let baseUrl: string
+
+  beforeAll(async () => {
+    app = Fastify()
+    await app.register(async (scope) => docsPages(scope, { links: { publicUrl: '' } }), { prefix: '/behind/a/proxy' })
+    baseUrl = `${await app.listen({ host: '127.0.0.1', port: 0 })}/behind/a/proxy`
+    browser = await launchChromium()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await app?.close()
+  })
+
+  async function open(address: string, colorScheme: 'light' | 'dark' = 'light') {
+    const page = await browser.newPage({ colorScheme })
+    const asked: string[] = []
+    const complaints: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    await page.goto(`${baseUrl}${address}`, { waitUntil: 'load' })
+    return { page, asked, complaints }
+  }
+
+  const elsewhere = (asked: string[]) =>
+    asked.filter((url) => !url.startsWith(`${baseUrl}/docs`) && !url.startsWith('data:') && !url.startsWith('blob:'))
+
+  test('a page reads well behind a path prefix, in light and dark, and asks for nothing from elsewhere', async () => {
+    const grounds: string[] = []
+    for (const scheme of ['light', 'dark'] as const) {
+      const { page, asked, complaints } = await open('/docs/signing', scheme)
+      expect(await page.title()).toBe('Signing · Dealer eSIM')
+      grounds.push(await background(page))
+      expect([elsewhere(asked), complaints]).toEqual([[], []])
+      await page.close()
+    }
+    expect(new Set(grounds).size).toBe(2)
+  })
+
+  test('every entry of the contents leads to its page', async () => {
+    const { page } = await open('/docs/')
+    const hrefs = await page.locator('nav a').evaluateAll((all) => all.map((each) => (each as HTMLAnchorElement).href))
+    expect(hrefs.length).toBeGreaterThan(8)
+    for (const href of hrefs) expect((await page.request.get(href)).status(), href).toBe(200)
+    await page.close()
+  })
+
+  test('nothing is wider than the screen of a phone', async () => {
+    const page = await browser.newPage({ viewport: { width: 360, height: 740 } })
+    for (const address of ['', 'quick-start', 'codes', 'limits', 'samples/']) {
+      await page.goto(`${baseUrl}/docs/${address}`)
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), address).toBeLessThanOrEqual(360)
+    }
+    await page.close()
+  })
+
+  test('the API reference shows every operation, and asks for nothing from elsewhere', async () => {
+    const { page, asked, complaints } = await open('/docs/reference')
+    for (const path of [
+      'health',
+      'account/balance',
+      'package/list',
+      'esim/order',
+      'esim/query',
+      'esim/profile/list',
+      'webhook/set',
+    ]) {
+      await page.getByText(`/open-api/v1/${path}`).first().waitFor({ state: 'attached', timeout: 30_000 })
+    }
+    await page.waitForLoadState('networkidle')
+    expect(elsewhere(asked)).toEqual([])
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+})
+
+function background(page: Page): Promise<string> {
+  return page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+}

@@ -45,6 +45,26 @@ const NOUNS: readonly Noun[] = [
     load: async () => (await import('./webhook.ts')).webhookCommands,
   },
   {
+    name: 'supplier',
+    summary: 'where eSIMs come from: configure, test, pause, reconcile',
+    load: async () => (await import('./supplier.ts')).supplierCommands,
+  },
+  {
+    name: 'stock',
+    summary: 'activation codes in stock',
+    load: async () => (await import('./stock.ts')).stockCommands,
+  },
+  {
+    name: 'order',
+    summary: 'look at orders, settle what is under review, cancel',
+    load: async () => (await import('./order.ts')).orderCommands,
+  },
+  {
+    name: 'esim',
+    summary: 'cancel an eSIM that was not used',
+    load: async () => (await import('./esim.ts')).esimCommands,
+  },
+  {
     name: 'migrate',
     summary: 'bring the database to this release',
     load: async () => (await import('./migrate.ts')).migrateCommand,

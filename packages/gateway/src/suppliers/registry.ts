@@ -46,6 +46,31 @@ const POLL_MS = 2_000
  */
 export async function openSuppliers(deps: SuppliersDeps): Promise<Suppliers & Running> {
   const { deployment } = deps.config
+  if (deployment !== 'production') await ensureSandbox(deps)
+  const suppliers = await readSuppliers(deps)
+  if (deployment === 'production') refuseSandbox(suppliers.all())
+  const loop: Loop = runLoop({
+    name: 'suppliers',
+    log: deps.log,
+    poll_ms: POLL_MS,
+    pass: async () => {
+      await suppliers.refresh()
+      return false
+    },
+  })
+  const unsubscribe = deps.wake.on('settings', () => loop.wake())
+  return {
+    ...suppliers,
+    async stop(deadline_ms) {
+      unsubscribe()
+      await loop.stop(deadline_ms)
+      await Promise.allSettled(suppliers.all().map(({ supplier }) => supplier.stop?.()))
+    },
+  }
+}
+
+/** The suppliers as they are now; they change only when they are told to `refresh`. For a command that ends soon. */
+export async function readSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>): Promise<Suppliers> {
   const known = new Map<string, Known>()
 
   async function refresh(): Promise<void> {
@@ -82,29 +107,8 @@ export async function openSuppliers(deps: SuppliersDeps): Promise<Suppliers & Ru
     }
   }
 
-  if (deployment !== 'production') await ensureSandbox(deps)
   await refresh()
-  if (deployment === 'production') refuseSandbox([...known.values()])
-  const loop: Loop = runLoop({
-    name: 'suppliers',
-    log: deps.log,
-    poll_ms: POLL_MS,
-    pass: async () => {
-      await refresh()
-      return false
-    },
-  })
-  const unsubscribe = deps.wake.on('settings', () => loop.wake())
-  return {
-    get: (name) => known.get(name),
-    all: () => [...known.values()],
-    refresh,
-    async stop(deadline_ms) {
-      unsubscribe()
-      await loop.stop(deadline_ms)
-      await Promise.allSettled([...known.values()].map(({ supplier }) => supplier.stop?.()))
-    },
-  }
+  return { get: (name) => known.get(name), all: () => [...known.values()], refresh }
 }
 
 interface SupplierRow {

@@ -1,0 +1,37 @@
+import type { Command } from 'commander'
+import type { AdminContext } from './context.ts'
+
+export function esimCommands(esim: Command, context: AdminContext): void {
+  esim
+    .command('cancel <esim-tran-no>')
+    .description('Cancel an eSIM that was not used: refunded once its supplier has cancelled it.')
+    .action((profileId: string) =>
+      context.withDeps(async (deps) => {
+        const [{ cancelEsim }, { requireProfile }, { suppliersOf }, { Refusal }] = await Promise.all([
+          import('../fulfilment/cancel-esim.ts'),
+          import('../orders/find.ts'),
+          import('./suppliers.ts'),
+          import('../lib/refusal.ts'),
+        ])
+        const found = await requireProfile(deps.db, profileId)
+        const suppliers = await suppliersOf(deps)
+        try {
+          const outcome = await cancelEsim({ ...deps, suppliers }, { ...found, actor: context.actor })
+          if (outcome.kind === 'refused') {
+            throw new Refusal(
+              409,
+              'CANCEL_REFUSED',
+              `The supplier did not cancel it: ${outcome.words}. Nothing is refunded.`,
+            )
+          }
+          const human =
+            outcome.kind === 'cancelled'
+              ? 'The supplier has cancelled it, and it is refunded.'
+              : `The supplier did not say whether it cancelled it (${outcome.words}). It is asked again; nothing is refunded until it has.`
+          context.print(human, { esimTranNo: profileId, outcome: outcome.kind })
+        } finally {
+          await suppliers.close()
+        }
+      }),
+    )
+}

@@ -1,0 +1,156 @@
+import { createReadStream } from 'node:fs'
+import { formatMoney, type QueryAnswer } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import type { AdminContext } from './context.ts'
+import { fields, table } from './table.ts'
+
+export function orderCommands(order: Command, context: AdminContext): void {
+  order
+    .command('show <order-no>')
+    .description('Show an order: its lines, eSIMs, and what suppliers were asked. Activation codes are left out.')
+    .action((orderNo: string) =>
+      context.withDeps(async (deps) => {
+        const [{ showOrder }, { requireOrder }] = await Promise.all([
+          import('../orders/show.ts'),
+          import('../orders/find.ts'),
+        ])
+        const shown = await showOrder(deps, await requireOrder(deps.db, orderNo))
+        context.print(orderText(shown), shown)
+      }),
+    )
+  order
+    .command('review')
+    .description('List the orders that wait for a supplier’s word.')
+    .action(() =>
+      context.withDeps(async (deps) => {
+        const { ordersUnderReview } = await import('../orders/show.ts')
+        const rows = await ordersUnderReview(deps.db)
+        const human = table(
+          rows,
+          [
+            { title: 'ORDER', value: (row) => row.orderNo },
+            { title: 'TENANT', value: (row) => row.tenantId },
+            { title: 'ITEMS', value: (row) => row.itemNos.join(',') },
+            { title: 'SUPPLIER', value: (row) => row.suppliers.join(', ') },
+            { title: 'WHY', value: (row) => row.reason ?? '' },
+          ],
+          'No order is under review.',
+        )
+        context.print(human, { orderList: rows })
+      }),
+    )
+  order
+    .command('cancel <order-no>')
+    .description('Cancel and refund an order that no supplier was asked for yet.')
+    .requiredOption('--reason <text>', 'shown to the dealer')
+    .action(async (orderNo: string, options: { reason: string }) =>
+      context.withDeps(async (deps) => {
+        const [{ cancelOrder }, { requireOrder }] = await Promise.all([
+          import('../fulfilment/cancel-order.ts'),
+          import('../orders/find.ts'),
+        ])
+        const found = await requireOrder(deps.db, orderNo)
+        await cancelOrder(deps, { ...found, actor: context.actor, reason: options.reason })
+        context.print(`${orderNo} is cancelled and refunded.`, { orderNo, orderStatus: 'CANCELLED' })
+      }),
+    )
+  settleCommand(order, context)
+}
+
+interface SettleOptions {
+  delivered?: string
+  refused?: boolean
+  retry?: boolean
+  evidence: string
+  items?: string
+}
+
+function settleCommand(order: Command, context: AdminContext): void {
+  order
+    .command('settle <order-no>')
+    .description('Record what the supplier said of eSIMs under review.')
+    .option(
+      '--delivered <file>',
+      'it delivered them: CSV like stock import, one row an item (a column itemNo may say which)',
+    )
+    .option('--refused', 'it sold none: they are refunded')
+    .option('--retry', 'it sold none, and is asked again')
+    .option('--items <numbers>', 'only these, like 1,3 (default: all under review)')
+    .requiredOption('--evidence <text>', 'what the supplier said, when, and who: audited')
+    .action(async (orderNo: string, options: SettleOptions) => {
+      if ([options.delivered, options.refused, options.retry].filter(Boolean).length !== 1) {
+        throw new Error('Say one of --delivered FILE, --refused and --retry.')
+      }
+      const itemNos = options.items?.split(',').map((text) => Number(text.trim()))
+      await context.withDeps(async (deps) => {
+        const [{ settleOrder }, { requireOrder }, { loadedCatalogue }] = await Promise.all([
+          import('../fulfilment/settle.ts'),
+          import('../orders/find.ts'),
+          import('../catalogue/catalogue.ts'),
+        ])
+        const found = await requireOrder(deps.db, orderNo)
+        const verdict = await verdictOf(options)
+        const settled = await settleOrder(
+          { ...deps, catalogue: loadedCatalogue(deps) },
+          { ...found, verdict, evidence: options.evidence, actor: context.actor, ...(itemNos ? { itemNos } : {}) },
+        )
+        context.print(`Settled items ${settled.join(', ')} of ${orderNo}.`, { orderNo, items: settled })
+      })
+    })
+}
+
+async function verdictOf(options: SettleOptions) {
+  if (options.delivered === undefined) return { kind: options.refused ? ('refused' as const) : ('retry' as const) }
+  const { CsvRefused, readEsims } = await import('../suppliers/stock/csv.ts')
+  const esims = []
+  for await (const row of readEsims(createReadStream(options.delivered), true)) {
+    if ('reason' in row) throw new CsvRefused([row])
+    esims.push(row)
+  }
+  return { kind: 'delivered' as const, esims }
+}
+
+type Shown = Awaited<ReturnType<typeof import('../orders/show.ts').showOrder>>
+
+function orderText(shown: Shown): string {
+  const money = (amount: number) => `${formatMoney(amount)} ${shown.currencyCode}`
+  const lines = shown.packageInfoList.map(
+    (line: QueryAnswer['packageInfoList'][number]) =>
+      `${line.packageCode} × ${line.count} at ${formatMoney(line.price)}: ${line.deliveredCount} delivered, ${line.failedCount} refunded`,
+  )
+  const head = fields([
+    ['Order', shown.orderNo],
+    ['Tenant', shown.tenantId],
+    ['transactionId', shown.transactionId],
+    ['Status', shown.orderStatus],
+    ['Amount', money(shown.amount)],
+    ['Refunded', money(shown.refundedAmount)],
+    ['Lines', lines.join('\n')],
+    ['History', shown.statusHistory.map((entry) => `${entry.time}  ${entry.orderStatus}`).join('\n')],
+  ])
+  const items = table(
+    shown.itemList,
+    [
+      { title: 'ITEM', value: (item) => String(item.itemNo), right: true },
+      { title: 'STATUS', value: (item) => item.itemStatus },
+      { title: 'SUPPLIER', value: (item) => item.supplier ?? '' },
+      { title: 'PRODUCT', value: (item) => item.productCode ?? '' },
+      { title: 'ICCID', value: (item) => item.iccid ?? '' },
+      { title: 'ESIM', value: (item) => [item.esimStatus, item.smdpStatus].filter(Boolean).join(' ') },
+      { title: 'REASON', value: (item) => item.failureReason ?? '' },
+    ],
+    '',
+  )
+  const attempts = table(
+    shown.attemptList,
+    [
+      { title: 'STARTED', value: (attempt) => attempt.startedAt },
+      { title: 'ITEM', value: (attempt) => String(attempt.itemNo), right: true },
+      { title: 'ASKED', value: (attempt) => `${attempt.operation} ${attempt.supplier}` },
+      { title: 'OUTCOME', value: (attempt) => attempt.outcome ?? 'open' },
+      { title: 'DETAIL', value: (attempt) => attempt.detail ?? '' },
+    ],
+    'No supplier was asked yet.',
+  )
+  return `${head}\n\n${items}\n\n${attempts}`
+}

@@ -1,0 +1,73 @@
+import { createReadStream, statSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { AdminContext } from './context.ts'
+import { progressBar } from './progress-bar.ts'
+import { table } from './table.ts'
+
+export function stockCommands(stock: Command, context: AdminContext): void {
+  stock
+    .command('import <file>')
+    .description('Take activation codes into stock from CSV: all of the file, or nothing.')
+    .requiredOption('--supplier <name>', 'of type stock')
+    .requiredOption('--product <code>', "the supplier's product code, as packages name it")
+    .addHelpText(
+      'after',
+      '\nHeader: iccid,ac or iccid,smdpAddress,matchingId, then any of\nconfirmationCode,pin,puk,imsi,msisdn,apn,expiresAt',
+    )
+    .action(async (path: string, options: { supplier: string; product: string }) => {
+      const { size } = statSync(path)
+      await context.withDeps(async (deps) => {
+        const { importStock } = await import('../suppliers/stock/import.ts')
+        const file = createReadStream(path)
+        const bar = progressBar(context)
+        try {
+          const codes = await importStock(deps, {
+            supplier: options.supplier,
+            productCode: options.product,
+            file,
+            actor: context.actor,
+            progress: (rows) => bar.show(file.bytesRead / Math.max(1, size), `${rows} codes`),
+          })
+          bar.end()
+          context.print(`Imported ${codes} codes.`, { supplier: options.supplier, productCode: options.product, codes })
+        } finally {
+          bar.end()
+          file.destroy()
+        }
+      })
+    })
+  stock
+    .command('list')
+    .description('Show how many codes are left.')
+    .action(() =>
+      context.withDeps(async (deps) => {
+        const { listStock } = await import('../suppliers/stock/list.ts')
+        const rows = await listStock(deps.db)
+        const human = table(
+          rows,
+          [
+            { title: 'SUPPLIER', value: (row) => row.supplier },
+            { title: 'PRODUCT', value: (row) => row.productCode },
+            { title: 'AVAILABLE', value: (row) => String(row.available), right: true },
+            { title: 'LOW AT', value: (row) => (row.lowAt === null ? '' : String(row.lowAt)), right: true },
+          ],
+          'Nothing is counted. Import codes with: stock import --supplier NAME --product CODE FILE',
+        )
+        context.print(human, { stockList: rows })
+      }),
+    )
+  stock
+    .command('low <count>')
+    .description('Be told when fewer codes of a product are left than this; “none” for never.')
+    .requiredOption('--supplier <name>')
+    .requiredOption('--product <code>')
+    .action(async (count: string, options: { supplier: string; product: string }) => {
+      if (count !== 'none' && !/^\d{1,9}$/.test(count)) throw new Error('The count is a whole number, or none.')
+      await context.withDeps(async (deps) => {
+        const { setLowStock } = await import('../suppliers/stock/levels.ts')
+        const lowAt = count === 'none' ? null : Number(count)
+        await setLowStock(deps.db, options.supplier, options.product, lowAt)
+        context.print('Changed.', { supplier: options.supplier, productCode: options.product, lowAt })
+      })
+    })
+}

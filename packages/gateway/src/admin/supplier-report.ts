@@ -1,0 +1,130 @@
+import { createWriteStream } from 'node:fs'
+import { formatMoney } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import { stringify } from 'csv-stringify/sync'
+import type { Discrepancy, SupplierMonth } from '../fulfilment/report.ts'
+import type { AdminContext } from './context.ts'
+import { table, timeText } from './table.ts'
+
+interface ReportOptions {
+  from?: string
+  to?: string
+  csv?: string
+  discrepancies?: boolean
+}
+
+/** Cost against sales, and what does not add up. */
+export function supplierReportCommand(supplier: Command, context: AdminContext): void {
+  supplier
+    .command('report')
+    .description('Reconcile: sales against cost by month and supplier; orders without eSIMs, eSIMs without orders.')
+    .option('--from <month>', 'first month, like 2026-11 (default: the month before this one)')
+    .option('--to <month>', 'last month (default: this one)')
+    .option('--discrepancies', 'list what does not add up, item by item')
+    .option('--csv <file>', 'write CSV; - for standard output')
+    .action((options: ReportOptions) =>
+      context.withDeps(async (deps) => {
+        const { discrepancies, supplierMonths } = await import('../fulfilment/report.ts')
+        const period = periodOf(options, new Date(deps.clock.now()))
+        if (options.discrepancies) {
+          const rows = await discrepancies(deps.db, period)
+          if (options.csv) return writeCsv(options.csv, rows.map(discrepancyCells))
+          return context.print(discrepancyTable(rows), { discrepancyList: rows })
+        }
+        const rows = await supplierMonths(deps.db, period)
+        if (options.csv) return writeCsv(options.csv, rows.map(monthCells))
+        context.print(monthTable(rows), { monthList: rows })
+      }),
+    )
+}
+
+const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/
+
+/** Whole UTC months, the last included. */
+function periodOf(options: ReportOptions, now: Date): { from: Date; to: Date } {
+  const thisMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
+  const start = (text: string | undefined, otherwise: Date) => {
+    if (text === undefined) return otherwise
+    const [, year, month] = MONTH.exec(text) ?? []
+    if (year === undefined) throw new Error(`${text} is no month: write it like 2026-11.`)
+    return new Date(Date.UTC(Number(year), Number(month) - 1))
+  }
+  const from = start(options.from, new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)))
+  const last = start(options.to, new Date(thisMonth))
+  return { from, to: new Date(Date.UTC(last.getUTCFullYear(), last.getUTCMonth() + 1)) }
+}
+
+/** Cells that a spreadsheet would run as a formula are escaped. */
+function writeCsv(file: string, rows: readonly Record<string, string | number>[]): void {
+  const text = stringify(rows as Record<string, string | number>[], { header: true, escape_formulas: true })
+  if (file === '-') process.stdout.write(text)
+  else createWriteStream(file).end(text)
+}
+
+function monthCells(row: SupplierMonth) {
+  return {
+    month: row.month,
+    supplier: row.supplier,
+    currencyCode: row.currencyCode,
+    delivered: row.delivered,
+    cancelled: row.cancelled,
+    refused: row.refused,
+    underReview: row.underReview,
+    orphans: row.orphans,
+    sales: formatMoney(row.sales),
+    refunds: formatMoney(row.refunds),
+    cost: row.cost === null ? '' : formatMoney(row.cost),
+    costCurrency: row.costCurrency ?? '',
+  }
+}
+
+function monthTable(rows: readonly SupplierMonth[]): string {
+  const columns = [
+    'month',
+    'supplier',
+    'delivered',
+    'refused',
+    'underReview',
+    'orphans',
+    'sales',
+    'refunds',
+    'cost',
+  ] as const
+  return table(
+    rows.map(monthCells),
+    columns.map((name) => ({
+      title: name.toUpperCase(),
+      value: (row: ReturnType<typeof monthCells>) => String(row[name]),
+      right: name !== 'month' && name !== 'supplier',
+    })),
+    'Nothing was ordered in this time.',
+  )
+}
+
+function discrepancyCells(row: Discrepancy) {
+  return {
+    kind: row.kind,
+    supplier: row.supplier,
+    tenantId: row.tenantId ?? '',
+    orderNo: row.orderNo ?? '',
+    itemNo: row.itemNo ?? '',
+    iccid: row.iccid ?? '',
+    since: row.since.toISOString(),
+    detail: row.detail ?? '',
+  }
+}
+
+function discrepancyTable(rows: readonly Discrepancy[]): string {
+  return table(
+    rows,
+    [
+      { title: 'KIND', value: (row) => row.kind },
+      { title: 'SUPPLIER', value: (row) => row.supplier },
+      { title: 'ORDER', value: (row) => (row.orderNo === null ? '' : `${row.orderNo}-${row.itemNo}`) },
+      { title: 'ICCID', value: (row) => row.iccid ?? '' },
+      { title: 'SINCE', value: (row) => timeText(row.since) },
+      { title: 'DETAIL', value: (row) => row.detail ?? '' },
+    ],
+    'Everything adds up.',
+  )
+}

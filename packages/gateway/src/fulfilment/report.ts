@@ -1,0 +1,93 @@
+import type { Db } from '../lib/db.ts'
+import { orderNoOf } from '../lib/ids.ts'
+
+/** What one supplier did in one month (UTC, by the time of the order). Amounts in 1/10 000. */
+export interface SupplierMonth {
+  /** `2026-11` */
+  month: string
+  supplier: string
+  currencyCode: string
+  delivered: number
+  cancelled: number
+  refused: number
+  underReview: number
+  orphans: number
+  sales: bigint
+  refunds: bigint
+  /** Of what was delivered; null where the cost is not known. */
+  cost: bigint | null
+  costCurrency: string | null
+}
+
+/** An item that does not add up. */
+export interface Discrepancy {
+  kind: 'ORDER_WITHOUT_ESIM' | 'ESIM_WITHOUT_ORDER'
+  supplier: string
+  tenantId: string | null
+  orderNo: string | null
+  itemNo: number | null
+  iccid: string | null
+  since: Date
+  detail: string | null
+}
+
+/** What a settled order may take; one that is open for longer has stuck. */
+const STUCK_AFTER = `interval '1 hour'`
+const DISCREPANCIES_MOST = 10_000
+
+/** Cost against sales by month and supplier. Reads the items of the period once: for a report, not for a page. */
+export async function supplierMonths(db: Db, period: { from: Date; to: Date }): Promise<SupplierMonth[]> {
+  return db.query<SupplierMonth>({
+    text: `
+      select to_char(o.created_at at time zone 'utc', 'YYYY-MM') as month, coalesce(i.supplier, '') as supplier,
+        o.currency_code as "currencyCode", i.cost_currency as "costCurrency",
+        count(*) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as delivered,
+        count(*) filter (where p.esim_status = 'CANCEL')::int as cancelled,
+        count(*) filter (where i.item_status in ('REFUSED', 'CANCELLED'))::int as refused,
+        count(*) filter (where i.item_status = 'REVIEW')::int as "underReview",
+        coalesce(sum(n.orphans), 0)::int as orphans,
+        sum(i.price)::bigint as sales,
+        coalesce(sum(i.price) filter (where i.item_status in ('REFUSED', 'CANCELLED') or p.esim_status = 'CANCEL'),
+          0)::bigint as refunds,
+        sum(i.cost) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::bigint as cost
+      from orders o
+      join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
+      left join profiles p on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
+      left join lateral (
+        select count(*) as orphans from orphans n
+        where n.tenant_id = i.tenant_id and n.order_id = i.order_id and n.item_no = i.item_no
+      ) n on true
+      where o.created_at >= $1 and o.created_at < $2
+      group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+    values: [period.from, period.to],
+  })
+}
+
+interface DiscrepancyRow extends Omit<Discrepancy, 'orderNo'> {
+  order_id: string | null
+}
+
+/** Orders without profiles, profiles without orders: the newest ten thousand. */
+export async function discrepancies(db: Db, period: { from: Date; to: Date }): Promise<Discrepancy[]> {
+  const rows = await db.query<DiscrepancyRow>({
+    text: `
+      select * from (
+        select 'ORDER_WITHOUT_ESIM' as kind, coalesce(i.supplier, '') as supplier, i.tenant_id as "tenantId", i.order_id,
+          i.item_no as "itemNo", null::text as iccid, o.created_at as since,
+          i.item_status || coalesce(': ' || i.failure_reason, '') as detail
+        from orders o join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
+        where o.created_at >= $1 and o.created_at < $2
+          and (i.item_status = 'REVIEW'
+            or i.item_status in ('WAITING', 'ASKED', 'UNKNOWN') and o.created_at < now() - ${STUCK_AFTER})
+        union all
+        select 'ESIM_WITHOUT_ORDER', n.supplier, n.tenant_id, n.order_id, n.item_no, n.iccid, n.created_at,
+          n.state || coalesce(': ' || n.detail, '')
+        from orphans n where n.created_at >= $1 and n.created_at < $2
+        union all
+        select 'ESIM_WITHOUT_ORDER', u.supplier, null, null, null, u.iccid, u.found_at, 'under the key ' || u.key
+        from unclaimed_esims u where u.found_at >= $1 and u.found_at < $2
+      ) d order by since desc limit ${DISCREPANCIES_MOST}`,
+    values: [period.from, period.to],
+  })
+  return rows.map(({ order_id, ...row }) => ({ ...row, orderNo: order_id === null ? null : orderNoOf(order_id) }))
+}

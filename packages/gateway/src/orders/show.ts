@@ -1,0 +1,91 @@
+import type { QueryAnswer } from '@dealer-esim/contract'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import { orderNoOf } from '../lib/ids.ts'
+import { queryOrder } from './query.ts'
+import type { ItemStatus } from './status.ts'
+
+/** An order as operators see it: what suppliers were asked included, activation codes not. */
+export interface ShownOrder extends Omit<QueryAnswer, 'profileList'> {
+  tenantId: string
+  itemList: ShownItem[]
+  attemptList: ShownAttempt[]
+}
+
+export interface ShownItem {
+  itemNo: number
+  itemStatus: ItemStatus
+  supplier: string | null
+  productCode: string | null
+  cost: number | null
+  costCurrency: string | null
+  failureReason: string | null
+  esimTranNo: string | null
+  iccid: string | null
+  esimStatus: string | null
+  smdpStatus: string | null
+}
+
+export interface ShownAttempt {
+  startedAt: string
+  itemNo: number
+  supplier: string
+  operation: string
+  outcome: string | null
+  detail: string | null
+}
+
+/** Attempts that are shown: the newest. */
+const ATTEMPTS_MOST = 500
+
+export async function showOrder(
+  deps: { db: Db; cipher: Pick<Cipher, 'decrypt'>; linkKey: Buffer },
+  { tenantId, orderId }: { tenantId: string; orderId: string },
+): Promise<ShownOrder> {
+  const links = { publicUrl: '' } // no link is shown
+  const { profileList: _, ...order } = await queryOrder({ ...deps, links }, tenantId, { orderNo: orderNoOf(orderId) })
+  const itemList = await deps.db.query<ShownItem>({
+    text: `select i.item_no as "itemNo", i.item_status as "itemStatus", i.supplier, i.product_code as "productCode",
+             i.cost::float8 as cost, i.cost_currency as "costCurrency", i.failure_reason as "failureReason",
+             p.profile_id as "esimTranNo", p.iccid, p.esim_status as "esimStatus", p.smdp_status as "smdpStatus"
+           from order_items i left join profiles p
+             on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
+           where i.tenant_id = $1 and i.order_id = $2 order by i.item_no`,
+    values: [tenantId, orderId],
+  })
+  const attempts = await deps.db.query<Omit<ShownAttempt, 'startedAt'> & { startedAt: Date }>({
+    text: `select started_at as "startedAt", item_no as "itemNo", supplier, operation, outcome, detail
+           from supplier_attempts where tenant_id = $1 and order_id = $2 order by attempt_id desc limit $3`,
+    values: [tenantId, orderId, ATTEMPTS_MOST],
+  })
+  const attemptList = attempts.map((attempt) => ({ ...attempt, startedAt: attempt.startedAt.toISOString() }))
+  return { tenantId, ...order, itemList, attemptList }
+}
+
+export interface OrderUnderReview {
+  tenantId: string
+  orderNo: string
+  itemNos: number[]
+  suppliers: string[]
+  reason: string | null
+  createdAt: Date
+}
+
+const REVIEWED_MOST = 1_000
+
+/** The oldest first. */
+export async function ordersUnderReview(db: Db, tenantId?: string): Promise<OrderUnderReview[]> {
+  const rows = await db.query<Omit<OrderUnderReview, 'orderNo'> & { order_id: string }>({
+    text: `select o.tenant_id as "tenantId", o.order_id, o.created_at as "createdAt", i.*
+           from orders o cross join lateral (
+             select array_agg(item_no order by item_no) as "itemNos",
+               array_agg(distinct supplier) filter (where supplier is not null) as suppliers,
+               min(failure_reason) as reason
+             from order_items where tenant_id = o.tenant_id and order_id = o.order_id and item_status = 'REVIEW'
+           ) i
+           where o.order_status = 'UNDER_REVIEW' and ($1::uuid is null or o.tenant_id = $1)
+           order by o.order_id limit $2`,
+    values: [tenantId ?? null, REVIEWED_MOST],
+  })
+  return rows.map(({ order_id, ...row }) => ({ ...row, suppliers: row.suppliers ?? [], orderNo: orderNoOf(order_id) }))
+}

@@ -1,0 +1,123 @@
+import { type Actor, audit } from '../audit/audit.ts'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Db, Tx } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { Refusal } from '../lib/refusal.ts'
+import type { Wake } from '../lib/wake.ts'
+import { parseSupplierConfig, SupplierConfigError } from './make.ts'
+import { SUPPLIER_TYPES, type SupplierType } from './supplier.ts'
+
+export interface ManageDeps {
+  db: Db
+  ids: Ids
+  cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
+  wake: Pick<Wake, 'wake'>
+  config: { deployment: string }
+}
+
+export interface SupplierSummary {
+  name: string
+  type: SupplierType
+  paused: boolean
+  createdAt: Date
+  updatedAt: Date
+}
+
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/
+
+/** Adds a supplier. Its configuration is checked, and stored encrypted. @throws Refusal */
+export async function addSupplier(
+  deps: ManageDeps,
+  wanted: { name: string; type: string; config: unknown; actor: Actor },
+): Promise<void> {
+  const { name, actor } = wanted
+  const type = SUPPLIER_TYPES.find((known) => known === wanted.type)
+  if (!NAME.test(name)) throw invalid('A name has 1 to 64 letters, digits, dots, hyphens and underscores.')
+  if (type === undefined) throw invalid(`The type is one of ${SUPPLIER_TYPES.join(', ')}.`)
+  if (type === 'sandbox' && deps.config.deployment === 'production') {
+    throw invalid('A production gateway sells no test eSIMs: it has no sandbox.')
+  }
+  const config = checked(type, wanted.config)
+  await deps.db.tx(async (tx) => {
+    const added = await tx.query({
+      text: 'insert into suppliers (supplier, type, config) values ($1, $2, $3) on conflict do nothing returning supplier',
+      values: [name, type, seal(deps, name, config)],
+    })
+    if (added.length === 0) throw new Refusal(409, 'SUPPLIER_EXISTS', `There is a supplier ${name} already.`)
+    audit(tx, deps.ids, { tenantId: null, actor, action: 'supplier.add', subject: name, after: { type } })
+  })
+  deps.wake.wake('settings')
+}
+
+/** Replaces a supplier's configuration. Which members changed is audited, never their values. @throws Refusal */
+export async function setSupplier(
+  deps: ManageDeps,
+  wanted: { name: string; config: unknown; actor: Actor },
+): Promise<void> {
+  const { name, actor } = wanted
+  await deps.db.tx(async (tx) => {
+    const row = await lock(tx, name)
+    const config = checked(row.type, wanted.config) as Record<string, unknown>
+    const before = JSON.parse(deps.cipher.decrypt(row.config, `supplier:${name}`).toString()) as Record<string, unknown>
+    const members = [...new Set([...Object.keys(before), ...Object.keys(config)])]
+    const changed = members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(config[member]))
+    tx.send({
+      text: 'update suppliers set config = $2, version = version + 1, updated_at = now() where supplier = $1',
+      values: [name, seal(deps, name, config)],
+    })
+    audit(tx, deps.ids, { tenantId: null, actor, action: 'supplier.set', subject: name, after: { changed } })
+  })
+  deps.wake.wake('settings')
+}
+
+/** A paused supplier is asked for nothing new; its orders wait. What was sent is still answered. @throws Refusal */
+export async function pauseSupplier(
+  deps: ManageDeps,
+  { name, paused, actor }: { name: string; paused: boolean; actor: Actor },
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const row = await lock(tx, name)
+    if (row.paused === paused) return
+    tx.send({
+      text: 'update suppliers set paused = $2, version = version + 1, updated_at = now() where supplier = $1',
+      values: [name, paused],
+    })
+    const action = paused ? 'supplier.pause' : 'supplier.resume'
+    audit(tx, deps.ids, { tenantId: null, actor, action, subject: name })
+  })
+  deps.wake.wake('settings')
+  deps.wake.wake('fulfilment')
+}
+
+export async function listSuppliers(db: Pick<Db, 'query'>): Promise<SupplierSummary[]> {
+  return db.query<SupplierSummary>({
+    text: `select supplier as name, type, paused, created_at as "createdAt", updated_at as "updatedAt"
+           from suppliers order by supplier`,
+  })
+}
+
+async function lock(tx: Tx, name: string): Promise<{ type: SupplierType; config: Buffer; paused: boolean }> {
+  const [row] = await tx.query<{ type: SupplierType; config: Buffer; paused: boolean }>({
+    text: 'select type, config, paused from suppliers where supplier = $1 for no key update',
+    values: [name],
+  })
+  if (row === undefined) throw new Refusal(404, 'SUPPLIER_UNKNOWN', `There is no supplier ${name}.`)
+  return row
+}
+
+function checked(type: SupplierType, config: unknown): unknown {
+  try {
+    return parseSupplierConfig(type, config)
+  } catch (error) {
+    if (error instanceof SupplierConfigError) throw invalid(`${error.message}.`)
+    throw error
+  }
+}
+
+function invalid(message: string): Refusal {
+  return new Refusal(422, 'SUPPLIER_INVALID', message)
+}
+
+function seal(deps: ManageDeps, name: string, config: unknown): Buffer {
+  return deps.cipher.encrypt(JSON.stringify(config), `supplier:${name}`)
+}

@@ -3,11 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemIds } from '../src/lib/ids.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { checkToday, readLedgerState } from '../src/wallet/ledger-loop.ts'
-import { refundItems } from '../src/wallet/refund.ts'
 import { topUp } from '../src/wallet/top-up.ts'
 import type { LedgerFault } from '../src/wallet/verification.ts'
 import { verifyLedger } from '../src/wallet/verify.ts'
-import { ALICE, openMoney, plantOrder } from './harness/wallets.ts'
+import { ALICE, openMoney, plantOrder, refuseItems } from './harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof openMoney>>
 let tenantId: string
@@ -24,9 +23,8 @@ beforeEach(async () => {
   tenantId = (await money.tenant()).tenantId
   await topUp(money.deps, { tenantId, amount: 1_000n, reference: 'A' }, ALICE)
   first = await plantOrder(money.db, tenantId, [30n, 20n])
-  const items = [{ itemNo: 1, amount: 30n }]
-  await money.db.tx((tx) => refundItems(tx, { tenantId, orderId: first, items, reason: 'refused' }))
-  second = await plantOrder(money.db, tenantId, [40n], 'DELIVERED')
+  await refuseItems(money.db, tenantId, first, [{ itemNo: 1, amount: 30n }])
+  second = await plantOrder(money.db, tenantId, [40n])
   await topUp(money.deps, { tenantId, amount: 7n, reference: 'B' }, ALICE)
 })
 
@@ -170,6 +168,14 @@ const TAMPERINGS: [what: string, () => Sql[], kinds: string[], words: string][] 
     () => [sql`update orders set refunded_amount = 31 where tenant_id = ${tenantId} and order_id = ${first}`],
     ['REFUND'],
     'says that 0.0031 was refunded, its refunds make 0.003.',
+  ],
+  [
+    'an item that was refused and never refunded',
+    () => [
+      sql`update order_items set item_status = 'REFUSED' where tenant_id = ${tenantId} and order_id = ${first} and item_no = 2`,
+    ],
+    ['REFUND'],
+    'has refused or cancelled items of 0.002 without a refund',
   ],
   [
     'a refund of an item that was delivered',

@@ -2,10 +2,9 @@ import fc from 'fast-check'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../src/wallet/adjust.ts'
-import { refundItems } from '../src/wallet/refund.ts'
 import { topUp } from '../src/wallet/top-up.ts'
 import { verifyLedger } from '../src/wallet/verify.ts'
-import { ALICE, BOB, openMoney, plantOrder } from './harness/wallets.ts'
+import { ALICE, BOB, openMoney, plantOrder, refuseItems } from './harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof openMoney>>
 beforeAll(async () => {
@@ -123,7 +122,7 @@ async function play(step: Step, model: Model, tenantId: string): Promise<void> {
       const items = step.items
         .filter((itemNo) => itemNo <= order.prices.length)
         .map((itemNo) => ({ itemNo, amount: order.prices[itemNo - 1]! }))
-      await money.db.tx((tx) => refundItems(tx, { tenantId, orderId: order.orderId, items, reason: 'model' }))
+      await refuseItems(money.db, tenantId, order.orderId, items)
       for (const item of items) {
         if (order.refunded.has(item.itemNo)) continue
         order.refunded.add(item.itemNo)

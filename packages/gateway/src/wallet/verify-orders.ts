@@ -8,7 +8,8 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Checks a tenant's orders against its transfers, a page at a time: the debit that each names is its own and of its
- * amount, its items cost what it did, its refunds add up to what it says and are no more than it cost.
+ * amount, its items cost what it did, its refunds add up to what it says, are no more than it cost,
+ * and leave out no item that was refused or cancelled (its refund is posted in that transaction).
  * Together with the other direction (verify-chain.ts) every order has exactly one debit and every debit one order.
  * @returns how many orders there are
  */
@@ -36,6 +37,8 @@ interface OddRow {
   debit_balance: bigint | null
   items: bigint
   refunds: bigint
+  /** Price of refused and cancelled items that have no refund. */
+  owed: bigint
 }
 
 async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: string) {
@@ -48,7 +51,7 @@ async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: str
     select count(*), (array_agg(order_id order by order_id desc))[1] as last from page`)
   // Look-ups in an index for each order: the limits keep the planner from hashing whole tables once per page.
   const odd = tx.query<OddRow>(sql`${page}, judged as (
-      select o.*, d.amount as debit_amount, d.balance_after as debit_balance, i.amount as items, r.amount as refunds,
+      select o.*, d.amount as debit_amount, d.balance_after as debit_balance, i.amount as items, i.owed, r.amount as refunds,
         case when d.amount is null then 'none'
              when d.amount <> o.amount then 'amount'
              when d.balance_after <> o.balance_after then 'balance'
@@ -64,12 +67,17 @@ async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: str
         where tenant_id = ${tenantId} and kind = 'REFUND' and order_id = o.order_id
       ) r
       cross join lateral (
-        select coalesce(sum(price), 0)::bigint as amount from order_items
+        select coalesce(sum(price), 0)::bigint as amount,
+          coalesce(sum(price) filter (where item_status in ('REFUSED', 'CANCELLED') and not exists (
+            select from transfers t
+            where t.tenant_id = ${tenantId} and t.kind = 'REFUND' and t.order_id = o.order_id and t.item_no = each.item_no
+          )), 0)::bigint as owed
+        from order_items each
         where tenant_id = ${tenantId} and order_id = o.order_id
       ) i
     )
     select * from judged
-    where bad_debit is not null or items <> amount or refunds <> refunded_amount or refunds > amount
+    where bad_debit is not null or items <> amount or refunds <> refunded_amount or refunds > amount or owed > 0
     order by order_id`)
   const [[row], rows] = await Promise.all([totals, odd])
   return { count: row!.count, last: row!.last, odd: rows }
@@ -97,6 +105,7 @@ function describe(row: OddRow, { report }: Verification): void {
       `${order} says that ${money(row.refunded_amount)} was refunded, its refunds make ${money(row.refunds)}.`,
     )
   }
+  if (row.owed > 0n) report('REFUND', `${order} has refused or cancelled items of ${money(row.owed)} without a refund.`)
   if (row.refunds > row.amount) {
     report('REFUND', `${order} was refunded ${money(row.refunds)}, more than the ${money(row.amount)} that it cost.`)
   }

@@ -6,6 +6,7 @@ import { systemIds } from '../../src/lib/ids.ts'
 import type { Topic } from '../../src/lib/wake.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { lockWallet } from '../../src/wallet/lock.ts'
+import { refundItems } from '../../src/wallet/refund.ts'
 import { createTestDatabase } from './database.ts'
 
 export const ALICE = { actor: 'cli:alice' as Actor }
@@ -36,10 +37,10 @@ export async function openMoney(poolSize = 10) {
 }
 
 /**
- * An order as the order path writes it, with one item per price, each REFUSED unless said otherwise. Where the wallet
- * covers it or not: that is not what is tested here.
+ * An order as the order path writes it, with one item per price. Whether the wallet covers it is not what is tested
+ * here.
  */
-export async function plantOrder(db: Db, tenantId: string, prices: bigint[], itemStatus = 'REFUSED'): Promise<string> {
+export async function plantOrder(db: Db, tenantId: string, prices: bigint[]): Promise<string> {
   const orderId = systemIds.uuid()
   const amount = prices.reduce((sum, price) => sum + price, 0n)
   await db.tx(async (tx) => {
@@ -63,9 +64,24 @@ export async function plantOrder(db: Db, tenantId: string, prices: bigint[], ite
               1, ${row!.updated_at}, ${row!.updated_at})`)
     for (const [index, price] of prices.entries()) {
       tx.send(sql`
-        insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, item_status, updated_at)
-        values (${tenantId}, ${orderId}, ${index + 1}, 0, 'P', ${price}, ${itemStatus}, ${row!.updated_at})`)
+        insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)
+        values (${tenantId}, ${orderId}, ${index + 1}, 0, 'P', ${price}, ${row!.updated_at})`)
     }
   })
   return orderId
+}
+
+/** Items as refused by their supplier: their status and their refund go together. */
+export async function refuseItems(
+  db: Db,
+  tenantId: string,
+  orderId: string,
+  items: { itemNo: number; amount: bigint }[],
+): Promise<void> {
+  await db.tx(async (tx) => {
+    await refundItems(tx, { tenantId, orderId, items, reason: 'refused' })
+    tx.send(sql`
+      update order_items set item_status = 'REFUSED'
+      where tenant_id = ${tenantId} and order_id = ${orderId} and item_no = any(${items.map((item) => item.itemNo)})`)
+  })
 }

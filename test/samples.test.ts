@@ -1,6 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
@@ -98,6 +99,21 @@ for (const language of LANGUAGES) {
     })
   })
 }
+
+test.skipIf(!isThere('python3'))(
+  'the small dealer in Python orders, hears of the delivery and saves the QR code',
+  async () => {
+    const picture = join(gateway.cwd, 'qr.png')
+    const { stdout } = await promisify(execFile)('python3', ['-B', 'shop.py', 'JP_1_7', picture], {
+      cwd: join(samples, 'python'),
+      env: { ...process.env, ...gateway.env },
+    })
+    expect(stdout).toMatch(
+      /^ordered \S+\nevent \w+ [\s\S]*event DELIVERY_UPDATED DELIVERED\ndelivered \d{18,20} QR code in/,
+    )
+    expect(readFileSync(picture).subarray(1, 4).toString()).toBe('PNG')
+  },
+)
 
 interface Outcome {
   code: number

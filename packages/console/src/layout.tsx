@@ -17,7 +17,7 @@ import { IconMoon, IconSearch, IconSun, IconUserCircle } from '@tabler/icons-rea
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { call } from './api.ts'
-import { navigationOf } from './navigation.ts'
+import { navigationOf, type Place } from './navigation.ts'
 import { Finder } from './parts/finder.tsx'
 import { Mark } from './parts/mark.tsx'
 import { useSession } from './session.tsx'
@@ -136,19 +136,28 @@ function UserMenu() {
 
 function Navigation({ path }: { path: string }) {
   const me = useSession()
+  const places = navigationOf(me)
   return (
     <ScrollArea type="never">
-      {navigationOf(me).map(({ to, label, Icon }) => (
+      {places.map(({ to, label, Icon }) => (
         <NavLink
           key={to}
           component={Link}
           to={to}
           label={label}
           leftSection={<Icon size={18} stroke={1.7} />}
-          active={to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`)}
+          active={placeOf(path, places) === to}
           aria-current={path === to ? 'page' : undefined}
         />
       ))}
     </ScrollArea>
   )
+}
+
+/** Orders, eSIMs and events have addresses below their dealer, and belong to their own lists all the same. */
+function placeOf(path: string, places: Place[]): string | undefined {
+  const entry = /^\/tenants\/[^/]+\/(orders|profiles|events)\//.exec(path)?.[1]
+  const at = entry === undefined ? path.replace('/debugger', '/explorer') : `/${entry.replace('events', 'webhooks')}`
+  const fitting = places.filter(({ to }) => at === to || (to !== '/' && at.startsWith(`${to}/`)))
+  return fitting.sort((a, b) => b.to.length - a.to.length)[0]?.to
 }

@@ -47,8 +47,7 @@ function page(path: string, load: () => Promise<Module>, name: string, parent: (
 function textsOf(search: Record<string, unknown>): Record<string, string> {
   const texts: Record<string, string> = {}
   for (const [name, value] of Object.entries(search)) {
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-      texts[name] = String(value)
+    if (value !== '' && ['string', 'number', 'boolean'].includes(typeof value)) texts[name] = String(value)
   }
   return texts
 }

@@ -15,7 +15,7 @@ import { useApi, useChange } from '../use-api.ts'
 /** The dealer that the address names. */
 export function useTenant() {
   const { tenantId = '' } = useParams({ strict: false }) as { tenantId?: string }
-  return { tenantId, ...useApi<TenantDetail>(`/tenants/${tenantId}`) }
+  return { tenantId, ...useApi<TenantDetail>(`/tenants/${tenantId}`, {}, { enabled: tenantId !== '' }) }
 }
 
 /** The frame around a dealer's sections. To the dealer's own people it is just their pages. */

@@ -27,7 +27,7 @@ export interface OrderDay {
 
 export function orderDays(db: Reader, { tenantId, from }: Scope): Promise<OrderDay[]> {
   return db.query<OrderDay>(sql`
-    select to_char(created_at at time zone 'utc', 'YYYY-MM-DD') as day, count(*)::int as orders,
+    select to_char(o.created_at at time zone 'utc', 'YYYY-MM-DD') as day, count(*)::int as orders,
            count(*) filter (where order_status in ('DELIVERED', 'PARTIALLY_DELIVERED'))::int as delivered,
            count(*) filter (where order_status in ('FAILED', 'CANCELLED'))::int as failed,
            round(percentile_cont(0.5) within group (order by took_ms))::int as "p50_ms",

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Route } from '../../src/console-api/route.ts'
+import { routes } from '../../src/console-api/routes.ts'
+import { makeAccessToken } from '../../src/people/access-token.ts'
+import { ROLES, type Role } from '../../src/people/role.ts'
+import { openSession } from '../../src/people/session.ts'
+import { addPerson, addTenant, type ConsoleApp, ORIGIN, startConsole } from './console-app.ts'
+
+let room: ConsoleApp
+let own: string
+let foreign: string
+const people = {} as Record<Role, string>
+
+beforeAll(async () => {
+  room = await startConsole()
+  own = await addTenant(room, 'Own')
+  foreign = await addTenant(room, 'Foreign')
+  for (const role of ROLES) {
+    const { personId } = await addPerson(room, role, role.startsWith('DEALER') ? own : null)
+    people[role] = personId
+  }
+})
+afterAll(() => room.stop())
+
+describe('every route of the table', () => {
+  it('is called by the roles that are written down, and by no other', async () => {
+    const lines: string[] = []
+    for (const route of routes) {
+      const allowed: string[] = []
+      if (isAllowed(await callAs(route, undefined, own))) allowed.push('ANYONE')
+      for (const role of ROLES) if (isAllowed(await callAs(route, role, own))) allowed.push(role)
+      lines.push(`${route.method} ${route.path}: ${allowed.length === 6 ? 'everybody' : allowed.join(' ')}`)
+    }
+    // The file is the expectation, so that a change of access is seen in review.
+    await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('access.txt')
+  })
+
+  it('answers a dealer for another tenant as for one that does not exist', async () => {
+    const nowhere = room.deps.ids.uuid()
+    for (const route of routes.filter((one) => one.path.includes(':tenantId'))) {
+      for (const role of ['DEALER_ADMIN', 'DEALER_STAFF'] as const) {
+        const absent = await callAs(route, role, nowhere)
+        const other = await callAs(route, role, foreign)
+        expect([route.path, role, other.status, other.body]).toEqual([route.path, role, absent.status, absent.body])
+        if (isAllowed(await callAs(route, role, own))) expect([route.path, other.status]).toEqual([route.path, 404])
+      }
+    }
+  })
+
+  it('gives a dealer no row of another tenant in any list', async () => {
+    for (const route of routes.filter((one) => one.method === 'GET' && !one.path.includes(':'))) {
+      const answer = await callAs(route, 'DEALER_ADMIN', own, `?tenantId=${foreign}`)
+      expect([route.path, JSON.stringify(answer.body).includes(foreign)]).toEqual([route.path, false])
+      expect([route.path, JSON.stringify(answer.body).includes('Foreign')]).toEqual([route.path, false])
+    }
+  })
+
+  it('lets a token that may read change nothing, and no token near accounts and secrets', async () => {
+    const token = async (scope: 'READ' | 'WRITE') =>
+      (
+        await room.db.tx((tx) =>
+          makeAccessToken(tx, room.deps.ids, people.OPERATOR_ADMIN, { name: scope, scope, days: 1 }),
+        )
+      ).token
+    const [read, write] = [await token('READ'), await token('WRITE')]
+    for (const route of routes.filter((one) => one.who !== 'anyone')) {
+      const withRead = await call(route, own, '', { authorization: `Bearer ${read}` })
+      const withWrite = await call(route, own, '', { authorization: `Bearer ${write}` })
+      if (route.method !== 'GET') expect([route.path, withRead.status]).toEqual([route.path, 403])
+      if (route.who === 'session' || /secret|password|second-factor|token|people/.test(route.path))
+        if (route.method !== 'GET') expect([route.path, withWrite.status]).toEqual([route.path, 403])
+    }
+  })
+})
+
+async function callAs(route: Route, role: Role | undefined, tenantId: string, query = '') {
+  if (role === undefined) return call(route, tenantId, query, { origin: ORIGIN })
+  const from = { address: '', userAgent: '' }
+  const token = await room.db.tx(async (tx) => openSession(tx, room.deps.ids, people[role], from))
+  return call(route, tenantId, query, { origin: ORIGIN, cookie: `__Host-console=${token}` })
+}
+
+let calls = 0
+
+/** A call that is well formed as to its path and empty else: who may call is judged before anything is read. */
+async function call(route: Route, tenantId: string, query: string, headers: Record<string, string>) {
+  const path = route.path
+    .replace(':tenantId', tenantId)
+    .replace(':orderNo', '01M7YV3W62EGY972X1QAAAKC13')
+    .replace(':supplier', 'nobody')
+    .replace(/:\w+/, '00000000-0000-7000-8000-000000000001')
+  calls++
+  const answer = await room.app.inject({
+    method: route.method,
+    url: `/console/api${path}${query}`,
+    remoteAddress: `10.${(calls >> 16) & 255}.${(calls >> 8) & 255}.${calls & 255}`,
+    headers,
+    ...(route.method !== 'GET' && route.body && { payload: {} }),
+  })
+  const isJson = String(answer.headers['content-type']).includes('application/json')
+  return { status: answer.statusCode, body: isJson ? answer.json() : answer.body }
+}
+
+function isAllowed(answer: { status: number; body: { code?: string } }): boolean {
+  const refused = ['SIGNED_OUT', 'NOT_ALLOWED', 'SESSION_NEEDED', 'PASSWORD_CHANGE_REQUIRED']
+  return !refused.includes(answer.body?.code ?? '')
+}

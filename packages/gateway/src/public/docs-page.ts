@@ -44,6 +44,8 @@ const NAVIGATION: [string, [string, string][]][] = [
       ['configuration', 'Configuration'],
       ['operations', 'Operations'],
       ['suppliers', 'Suppliers'],
+      ['console', 'Console'],
+      ['performance', 'Performance'],
     ],
   ],
 ]

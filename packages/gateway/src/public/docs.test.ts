@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import * as limits from '@dealer-esim/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import MarkdownIt from 'markdown-it'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -136,6 +137,29 @@ describe('the Markdown files', () => {
     expect(dead).toEqual([])
   })
 
+  test('about limits tell the limits that hold', () => {
+    const text = readFileSync(join(root, 'docs/limits.md'), 'utf8')
+    const row = (start: string) => text.split('\n').find((line) => line.startsWith(`| ${start} |`)) ?? ''
+    const told: [string, string][] = [
+      ['requests per second of one account', `${limits.QPS_LIMIT_DEFAULT}`],
+      ['request body', `${limits.BODY_SIZE_MAX_BYTES / 1024} KiB`],
+      ['nesting of a body', `${limits.JSON_DEPTH_MAX} levels`],
+      ['clock', `±${limits.CLOCK_WINDOW_MS / 1000} s`],
+      ['lines in an order', `${limits.ORDER_LINES_MAX}`],
+      ['eSIMs in a line', `${limits.LINE_COUNT_MAX}`],
+      ['eSIMs in an order', `${limits.ORDER_ESIMS_MAX}`],
+      ['`transactionId`', `1 to ${limits.TRANSACTION_ID_LENGTH_MAX}`],
+      ['`remark`', `${limits.REMARK_LENGTH_MAX} characters`],
+      ['`keyword`', `${limits.KEYWORD_LENGTH_MAX} characters`],
+      ['`callbackUrl`', `${limits.CALLBACK_URL_LENGTH_MAX} characters`],
+      ['rows on a page', `${limits.PAGE_SIZE_MAX}; ${limits.PAGE_SIZE_DEFAULT} where`],
+      ['answer to an event', `${limits.EVENT_TIMEOUT_MS / 1000} s`],
+      ['answer to the test event of `webhook/set`', `${limits.CHECK_HEALTH_TIMEOUT_MS / 1000} s`],
+      ['test events', `one at a time, ${limits.CHECK_HEALTH_PER_MINUTE_MAX} a minute`],
+    ]
+    for (const [what, limit] of told) expect(row(what), what).toContain(`| ${limit}`)
+  })
+
   test('of the documentation can be finished: none is longer than a reader has patience', () => {
     for (const path of markdownFiles().filter((each) => /^docs\/[^/]*\.md$/.test(each))) {
       if (path === 'docs/codes.md') continue
@@ -157,8 +181,9 @@ function markdownFiles(): string[] {
 
 /** Linked ahead of their landing. */
 const BEING_WRITTEN = new Set([
-  'CHANGELOG.md',
+  'bench/RESULTS.md',
   'docs/catalogue.md',
+  'docs/console.md',
   'docs/money.md',
   'docs/operations.md',
   'docs/suppliers.md',

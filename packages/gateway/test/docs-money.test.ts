@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { packageRoot } from '../src/lib/package-root.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { buildGateway } from './harness/gateway-process.ts'
+
+const root = join(packageRoot(), '../..')
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-money-'))
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+  buildGateway()
+})
+afterAll(async () => {
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The page's commands in one shell, in their order: later ones use what earlier ones made. */
+function run(script: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = { ...process.env, DATABASE_URL: database.url, DATA_DIR: folder, MASTER_KEY: '00'.repeat(32) }
+  return new Promise((resolve) => {
+    execFile('bash', ['-euo', 'pipefail', '-c', script], { cwd: root, env }, (error, stdout, stderr) => {
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr })
+    })
+  })
+}
+
+test('the commands of docs/money.md run as they stand, in their order', async () => {
+  const page = readFileSync(join(root, 'docs/money.md'), 'utf8')
+  const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block ?? '')
+  expect(blocks.length).toBeGreaterThan(4)
+  const csv = join(folder, '2026-11.csv')
+  const { code, stdout, stderr } = await run(blocks.join('').replace('> 2026-11.csv', `> ${csv}`))
+  expect([code, stderr.replace(/^npm .*\n/gm, '')]).toEqual([0, ''])
+  for (const words of ['Acme Travel GmbH', 'Posted 1250.00', 'credited twice', 'Opening', 'The ledger is right']) {
+    expect(stdout).toContain(words)
+  }
+  expect(readFileSync(csv, 'utf8')).toMatch(/^version,time,kind,amount,/)
+}, 120_000)

@@ -1,39 +1,58 @@
 import type { Lane } from './lane.ts'
-import { FAILING_FLIGHTS_MOST, FLIGHTS_MOST } from './limits.ts'
+import { FAILING_FLIGHTS_MOST, FLIGHTS_MOST, UNPROVEN_FLIGHTS_MOST } from './limits.ts'
 
 /**
- * Whose turn it is. Lanes take turns event by event, so that a long queue waits for itself only; those whose endpoint
- * fails share a part of the flights, so that receivers that hang, however many, leave room for those that answer.
+ * Whose turn it is. Lanes take turns event by event, so that a long queue waits for itself only. Endpoints that fail,
+ * and those that have not answered yet, share a part of the flights: receivers that hang, however many, leave room for
+ * those that answer.
  */
 export interface Flights {
   /** The lane has something to send: it gets its turn. */
   offer(lane: Lane): void
-  ended(lane: Lane, wasFailing: boolean): void
+  /** @param standing the lane's when the flight began */
+  ended(lane: Lane, standing: Lane['standing']): void
   readonly flying: number
 }
 
+const STANDINGS = ['PROVEN', 'NEW', 'FAILING'] as const
+
 /** `fly` takes one event off the lane's queue and calls `ended` when it is done. */
 export function flightQueue(fly: (lane: Lane) => void): Flights {
-  const healthy: Lane[] = []
-  const failing: Lane[] = []
-  let flying = 0
-  let failingFlying = 0
-  let failingTurn = false
+  const waiting: Record<Lane['standing'], Lane[]> = { PROVEN: [], NEW: [], FAILING: [] }
+  const flying: Record<Lane['standing'], number> = { PROVEN: 0, NEW: 0, FAILING: 0 }
+  let turn = 0
 
+  const total = () => flying.PROVEN + flying.NEW + flying.FAILING
+  const unproven = () => flying.NEW + flying.FAILING
+
+  function hasRoom(standing: Lane['standing']): boolean {
+    switch (standing) {
+      case 'PROVEN':
+        return total() < FLIGHTS_MOST
+      case 'NEW':
+        return total() < FLIGHTS_MOST && unproven() < UNPROVEN_FLIGHTS_MOST
+      case 'FAILING':
+        return total() < FLIGHTS_MOST && unproven() < UNPROVEN_FLIGHTS_MOST && flying.FAILING < FAILING_FLIGHTS_MOST
+      default:
+        return standing satisfies never
+    }
+  }
+
+  /** The kinds take turns as well. */
   function next(): Lane | undefined {
-    const failingMay = failingFlying < FAILING_FLIGHTS_MOST && failing.length > 0
-    failingTurn = !failingTurn
-    return (failingMay && failingTurn ? failing : healthy).shift() ?? (failingMay ? failing.shift() : undefined)
+    turn++
+    for (let offset = 0; offset < STANDINGS.length; offset++) {
+      const standing = STANDINGS[(turn + offset) % STANDINGS.length]!
+      if (waiting[standing].length > 0 && hasRoom(standing)) return waiting[standing].shift()
+    }
+    return undefined
   }
 
   function start(): void {
-    while (flying < FLIGHTS_MOST) {
-      const lane = next()
-      if (!lane) return
+    for (let lane = next(); lane; lane = next()) {
       lane.waiting = false
       if (!mayFly(lane)) continue
-      flying++
-      if (lane.failing) failingFlying++
+      flying[lane.standing]++
       lane.flying++
       fly(lane)
       enqueue(lane)
@@ -43,21 +62,20 @@ export function flightQueue(fly: (lane: Lane) => void): Flights {
   function enqueue(lane: Lane): void {
     if (lane.waiting || !mayFly(lane)) return
     lane.waiting = true
-    ;(lane.failing ? failing : healthy).push(lane)
+    waiting[lane.standing].push(lane)
   }
 
   return {
     get flying() {
-      return flying
+      return total()
     },
     offer(lane) {
       enqueue(lane)
       start()
     },
-    ended(lane, wasFailing) {
-      flying--
+    ended(lane, standing) {
+      flying[standing]--
       lane.flying--
-      if (wasFailing) failingFlying--
       enqueue(lane)
       start()
     },

@@ -17,8 +17,8 @@ export interface Lane {
   queue: { event: ClaimedEvent; claimed_at: number }[]
   flying: number
   cap: number
-  /** The latest attempt failed. */
-  failing: boolean
+  /** NEW: not attempted yet on this node. */
+  standing: 'NEW' | 'PROVEN' | 'FAILING'
   /** How long answers take, lately. */
   mean_ms: number
   /** The latest claim was full: there may be more. */
@@ -37,7 +37,7 @@ export function newLane(tenantId: string): Lane {
     queue: [],
     flying: 0,
     cap: ENDPOINT_FLIGHTS_FIRST,
-    failing: false,
+    standing: 'NEW',
     mean_ms: PROMPT_MS, // not known yet: nothing ahead
     more: false,
     claiming: false,
@@ -56,12 +56,12 @@ export function wantsMore(lane: Lane): boolean {
 }
 
 function mostOf(lane: Lane): number {
-  const prompt = !lane.failing && lane.mean_ms < PROMPT_MS
+  const prompt = lane.standing === 'PROVEN' && lane.mean_ms < PROMPT_MS
   return lane.cap * (prompt ? AHEAD : 1)
 }
 
 export function afterAttempt(lane: Lane, acknowledged: boolean, duration_ms: number): void {
-  lane.failing = !acknowledged
+  lane.standing = acknowledged ? 'PROVEN' : 'FAILING'
   lane.mean_ms += (duration_ms - lane.mean_ms) / MEAN_OVER
   lane.cap = acknowledged
     ? Math.min(lane.cap + 1, ENDPOINT_FLIGHTS_MOST)

@@ -1,14 +1,17 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 
 /** Requests under way at once, of this node. Bounds sockets and memory. */
-export const FLIGHTS_MOST = 256
-/** Of those, what endpoints that fail may hold together: the rest always stays for those that answer. */
+export const FLIGHTS_MOST = 512
+/** Of those, what endpoints whose latest attempt failed may hold together. */
 export const FAILING_FLIGHTS_MOST = FLIGHTS_MOST / 2
+/** And with them those that have not answered yet: a quarter always stays for endpoints that answer. */
+export const UNPROVEN_FLIGHTS_MOST = (FLIGHTS_MOST * 3) / 4
 
 /** Requests under way at one endpoint. The cap grows by one with each success and is halved by each failure. */
 export const ENDPOINT_FLIGHTS_MOST = 32
-export const ENDPOINT_FLIGHTS_FIRST = 8
-/** One receiver that hangs holds this many flights for as long as it hangs. */
+/** Few at first, because a receiver that hangs holds them for 10 s; five rounds of successes lead to the most. */
+export const ENDPOINT_FLIGHTS_FIRST = 2
+/** What a receiver that hangs holds for as long as it hangs. */
 export const ENDPOINT_FLIGHTS_LEAST = 2
 
 /** Events claimed ahead for an endpoint that answers promptly, as a multiple of its cap. */

@@ -8,7 +8,7 @@ import { Sender } from './sender.ts'
 /** Sends events: woken by the commit that recorded them, by the clock when a retry comes due, and by polling. */
 export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: boolean } {
   const { clock, log } = deps
-  const sender = new Sender(deps, webhookMetrics(deps.metrics), () => loop.wake())
+  const sender = new Sender(deps, webhookMetrics(deps), () => loop.wake())
   let timer: NodeJS.Timeout | undefined
   let passed_at = Number.NEGATIVE_INFINITY
   const loop = runLoop({

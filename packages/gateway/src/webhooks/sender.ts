@@ -134,16 +134,18 @@ export class Sender {
     lane.endpoint = { url, eventTypes: endpoint.eventTypes }
     lane.signer = signer
     lane.health = endpoint.health
+    // What this node does not know yet, another one may have found out.
+    if (lane.standing === 'NEW' && endpoint.health.failingSince_ms !== null) lane.standing = 'FAILING'
     for (const event of events) lane.queue.push({ event, claimed_at })
     this.#flights.offer(lane)
   }
 
   async #fly(lane: Lane): Promise<void> {
-    const wasFailing = lane.failing
+    const { standing } = lane
     const { event, claimed_at } = lane.queue.shift()!
     const late = this.#deps.clock.monotonic() - claimed_at > LEASE_MS - LEASE_MARGIN_MS
     const result = late ? undefined : await this.#send(lane, event)
-    this.#flights.ended(lane, wasFailing)
+    this.#flights.ended(lane, standing)
     if (wantsMore(lane)) void this.#claim(lane)
     if (result === undefined) return this.#giveBack([event])
     await this.#results.add(result)

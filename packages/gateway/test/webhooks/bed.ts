@@ -28,9 +28,12 @@ export interface Bed {
   states(tenant: TestTenant): Promise<EventState[]>
   attempts(tenant: TestTenant): Promise<AttemptRow[]>
   endpoint(tenant: TestTenant): Promise<EndpointState>
-  startLoop(): ReturnType<typeof webhooksLoop>
+  /** A sender of its own, with its own metrics. */
+  startLoop(): TestLoop
   close(): Promise<void>
 }
+
+export type TestLoop = ReturnType<typeof webhooksLoop> & { metrics: WebhookDeps['metrics'] }
 
 export interface TestTenant {
   tenantId: string
@@ -56,6 +59,7 @@ export interface AttemptRow {
   outcome: string
   answer: Buffer | null
   started_at: Date
+  duration_ms: number
 }
 
 export interface EndpointState {
@@ -66,9 +70,16 @@ export interface EndpointState {
   warned_percent: number
 }
 
-export async function openBed(
-  options: { deployment?: Deployment; resolve?: Resolve; faster?: number } = {},
-): Promise<Bed> {
+export const MASTER_KEY = Buffer.alloc(32, 7)
+
+export interface BedOptions {
+  deployment?: Deployment
+  resolve?: Resolve
+  /** Requests run out of time that many times sooner. */
+  faster?: number
+}
+
+export async function openBed(options: BedOptions = {}): Promise<Bed> {
   const database = await createTestDatabase()
   const db = connect({ url: database.url, poolSize: 10, applicationName: 'webhooks test' })
   let offset_ms = 0
@@ -82,7 +93,7 @@ export async function openBed(
     log: silentLog,
     db,
     ids: systemIds,
-    cipher: masterCipher([randomBytes(32)]),
+    cipher: masterCipher([MASTER_KEY]),
     clock,
     databaseClock,
     outbound: {
@@ -134,9 +145,16 @@ export async function openBed(
       return (await db.query<EndpointState>({ text, values: [tenantId] }))[0]!
     },
     startLoop() {
-      const loop = webhooksLoop({ ...deps, metrics: createMetrics() })
+      const metrics = createMetrics()
+      const loop = webhooksLoop({ ...deps, metrics })
       loops.push(loop)
-      return loop
+      return {
+        metrics,
+        stop: loop.stop,
+        get idle() {
+          return loop.idle
+        },
+      }
     },
     async close() {
       await Promise.all(loops.map((loop) => loop.stop(1_000)))

@@ -84,9 +84,8 @@ function dialWords(error: DialError, address: string): string {
 }
 
 function brokenWords(error: Error, status: number | undefined): string {
-  const code = (error as { code?: string }).code
-  if (code?.startsWith('HPE_')) return `the answer is not HTTP: ${error.message}`
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return "the answer's headers are too long"
+  if (error.name === 'HTTPParserError') return `the answer is not HTTP: ${error.message}`
+  if ((error as { code?: string }).code === 'UND_ERR_HEADERS_OVERFLOW') return "the answer's headers are too long"
   const when = status === undefined ? 'before an answer' : `in the body of the answer (status ${status})`
   return `the connection broke ${when}: ${error.message}`
 }

@@ -1,0 +1,69 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { LEASE_MS } from '../../src/webhooks/limits.ts'
+import { type Bed, MASTER_KEY, openBed, type TestTenant } from './bed.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+const TENANTS = 5
+const EVENTS_PER_ROUND = 300
+const ROUNDS = 10
+
+let bed: Bed
+let receiver: Receiver
+let sender: ChildProcess | undefined
+beforeAll(async () => {
+  bed = await openBed()
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  sender?.kill('SIGKILL')
+  await bed.close()
+  await receiver.close()
+})
+
+/** Each sender's clock is a lease ahead of the one before: what that one had claimed is free. */
+async function startSender(round: number): Promise<void> {
+  const file = new URL('sender-process.ts', import.meta.url)
+  const args = [bed.url, MASTER_KEY.toString('hex'), String(round * (LEASE_MS + 1_000))]
+  sender = fork(file, args, { execArgv: ['--import', 'tsx'] })
+  await once(sender, 'message')
+}
+
+async function killSender(): Promise<void> {
+  const ended = once(sender!, 'exit')
+  sender!.kill('SIGKILL')
+  await ended
+}
+
+test('every event arrives at least once, however often the sender is killed while it sends', {
+  timeout: 120_000,
+}, async () => {
+  const tenants: TestTenant[] = []
+  for (let number = 0; number < TENANTS; number++) tenants.push(await bed.tenant({ callbackUrl: receiver.url }))
+  const recorded: string[] = []
+  const seed = Math.floor(Math.random() * 1_000_000)
+  console.log(`kill moments drawn with seed ${seed}`)
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const tenant of tenants) recorded.push(...(await bed.record(tenant, EVENTS_PER_ROUND / TENANTS)))
+    const before = receiver.received.length
+    await startSender(round)
+    // Not before it has sent something, and then at any moment of its work.
+    await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(before), { timeout: 15_000, interval: 1 })
+    await delay(((seed * (round + 1) * 7919) % 1000) / 10)
+    await killSender()
+  }
+  const interrupted = new Set(receiver.received.map((one) => one.notifyId)).size < recorded.length
+  await startSender(ROUNDS)
+  await vi.waitFor(
+    async () => {
+      const states = (await Promise.all(tenants.map((tenant) => bed.states(tenant)))).flat()
+      expect(states.filter((event) => event.delivery_state !== 'DELIVERED')).toEqual([])
+    },
+    { timeout: 60_000, interval: 100 },
+  )
+  expect(interrupted).toBe(true) // else no kill came while there was work
+  const arrived = new Set(receiver.received.map((one) => one.notifyId))
+  expect(recorded.filter((notifyId) => !arrived.has(notifyId))).toEqual([])
+})

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { maintainPartitions } from '../../src/lib/partitions.ts'
+import { type Bed, openBed } from './bed.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+let receiver: Receiver
+let production: Bed
+let local: Bed
+const names: Record<string, string[]> = { 'rebound.example': ['127.0.0.1'], 'mixed.example': ['93.184.216.34', '::1'] }
+beforeAll(async () => {
+  receiver = await startReceiver()
+  production = await openBed({ deployment: 'production', resolve: async (name) => names[name] ?? [] })
+  local = await openBed()
+  production.startLoop()
+  local.startLoop()
+})
+afterAll(async () => {
+  await production.close()
+  await local.close()
+  await receiver.close()
+})
+
+const port = () => new URL(receiver.url).port
+
+test.each([
+  ['a name that led to a public address when it was set', () => `https://rebound.example:${port()}/`],
+  ['a name of which one address is private', () => `https://mixed.example:${port()}/`],
+  ['a literal', () => `https://127.0.0.1:${port()}/`],
+  ['a decimal', () => `https://2130706433:${port()}/`],
+  ['a hexadecimal', () => `https://0x7f.1:${port()}/`],
+  ['an octal', () => `https://0177.0.0.1:${port()}/`],
+  ['mapped IPv6', () => `https://[::ffff:127.0.0.1]:${port()}/`],
+  ['CGNAT', () => 'https://100.64.0.1/'],
+  ['NAT64', () => 'https://[64:ff9b::7f00:1]/'],
+  ['6to4', () => 'https://[2002:7f00:1::]/'],
+  ['link-local', () => 'https://[fe80::1]/'],
+  ['metadata', () => 'https://169.254.169.254/latest/meta-data/'],
+  ['multicast', () => 'https://224.0.0.1/'],
+  ['unspecified', () => 'https://0.0.0.0/'],
+  ['unique local', () => 'https://[fd00::1]/'],
+])('nothing is sent to %s', async (_, url) => {
+  const tenant = await production.tenant({ callbackUrl: url() })
+  await production.record(tenant)
+  await vi.waitFor(async () => expect(await production.attempts(tenant)).toHaveLength(1), 5_000)
+  expect((await production.attempts(tenant))[0]?.outcome).toMatch(/which is not allowed/)
+  expect(receiver.received).toEqual([])
+})
+
+test('a local deployment may send to its own machine', async () => {
+  const tenant = await local.tenant({ callbackUrl: receiver.url })
+  await local.record(tenant)
+  await vi.waitFor(() => expect(receiver.received).toHaveLength(1), 5_000)
+})
+
+test('an idle system sends long before it would poll', async () => {
+  const tenant = await local.tenant({ callbackUrl: receiver.url })
+  const taken_ms: number[] = []
+  for (let number = 0; number < 20; number++) {
+    const [notifyId] = await local.record(tenant)
+    const committed = performance.now()
+    const find = () => receiver.received.find((one) => one.notifyId === notifyId)
+    await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 5_000, interval: 1 })
+    taken_ms.push(find()!.at - committed)
+  }
+  const median_ms = taken_ms.sort((left, right) => left - right)[10]!
+  expect(median_ms).toBeLessThan(200) // a poll is a second; on an idle machine it is 3 ms
+})
+
+test('what was sent is measured', async () => {
+  const bed = await openBed()
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  const loop = bed.startLoop()
+  await bed.record(tenant, 3)
+  await vi.waitFor(async () => {
+    expect((await bed.states(tenant)).every((event) => event.delivery_state === 'DELIVERED')).toBe(true)
+  }, 5_000)
+  const text = await loop.metrics.metrics()
+  expect(text).toContain('dealer_esim_webhook_attempts_total{outcome="acknowledged"} 3')
+  expect(text).toContain('dealer_esim_webhook_first_attempt_seconds_count 3')
+  expect(text).toContain('dealer_esim_webhook_acknowledged_seconds_count 3')
+  expect(text).toMatch(/dealer_esim_webhook_queue_age_seconds\{state="due"\} \d/)
+  await bed.close()
+})
+
+test('what is past keeping goes by the partition: dead events after 30 days, the log after 30 days', async () => {
+  const { db } = local.deps
+  const day_ms = 86_400_000
+  const hour = (days: number) => Math.floor((Date.now() - days * day_ms) / 3_600_000)
+  const made: string[] = []
+  for (const [table, span, days] of [
+    ['events', 168, 60],
+    ['events', 168, 31],
+    ['delivery_attempts', 24, 34],
+    ['delivery_attempts', 24, 30],
+  ] as const) {
+    const start = Math.floor(hour(days) / span) * span
+    const bound = (at: number) =>
+      `${(at * 3_600_000)
+        .toString(16)
+        .padStart(12, '0')
+        .replace(/^(.{8})/, '$1-')}-7000-8000-000000000000`
+    made.push(`${table}_${start}`)
+    await db.query({
+      text: `create table ${table}_${start} partition of ${table} for values from ('${bound(start)}') to ('${bound(start + span)}')`,
+    })
+  }
+  const { dropped } = await maintainPartitions(db)
+  expect(dropped).toEqual([made[0], made[2]])
+})

@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { type Claim, claimEvents, releaseEvents } from '../../src/webhooks/claim.ts'
+import { LEASE_MS } from '../../src/webhooks/limits.ts'
+import { settle } from '../../src/webhooks/settle.ts'
+import { type Bed, openBed, type TestTenant } from './bed.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+let bed: Bed
+let receiver: Receiver
+beforeAll(async () => {
+  bed = await openBed()
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  await bed.close()
+  await receiver.close()
+})
+afterEach(() => {
+  receiver.received = []
+  receiver.script = 200
+})
+
+const now = () => bed.deps.databaseClock.now()
+async function claim({ tenantId }: TestTenant, most = 10): Promise<Claim> {
+  const [claimed] = await claimEvents(bed.deps, [{ tenantId, most }], now())
+  return claimed!
+}
+const acknowledge = ({ tenantId, events, signer }: Claim) =>
+  settle(
+    bed.deps,
+    events.map((event) => ({
+      kind: 'ATTEMPTED' as const,
+      tenantId,
+      event,
+      url: receiver.url,
+      signer: signer!,
+      attempt: {
+        attemptId: bed.deps.ids.uuid(),
+        startedAt: new Date(now()),
+        duration_ms: 1,
+        outcome: { kind: 'answer', status: 200, headers: {}, body: Buffer.alloc(0), truncated: false, address: '::1' },
+      },
+      next: { step: 'ACKNOWLEDGED' as const },
+      endedAt_ms: now(),
+    })),
+    [],
+  )
+
+test('what one node has claimed is not claimed by another until its lease has ended', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  await bed.record(tenant, 3)
+  const first = await claim(tenant, 2)
+  const second = await claim(tenant, 2)
+  expect([first.events.length, second.events.length]).toEqual([2, 1])
+  expect((await claim(tenant)).events).toEqual([])
+  bed.advance(LEASE_MS + 1)
+  expect((await claim(tenant)).events).toHaveLength(3)
+})
+
+test('a result that comes after its lease has gone to another node changes nothing', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  await bed.record(tenant)
+  const late = await claim(tenant)
+  bed.advance(LEASE_MS + 1)
+  const current = await claim(tenant)
+  await acknowledge(late)
+  expect(await bed.states(tenant)).toMatchObject([{ delivery_state: 'PENDING', attempts: 0 }])
+  await acknowledge(current)
+  expect(await bed.states(tenant)).toMatchObject([{ delivery_state: 'DELIVERED', attempts: 1 }])
+  expect(await bed.attempts(tenant)).toHaveLength(2) // both were made, so both are in the log
+})
+
+test('what is given back is free at once', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  await bed.record(tenant, 2)
+  await releaseEvents(bed.deps.db, (await claim(tenant)).events)
+  expect((await claim(tenant)).events).toHaveLength(2)
+})
+
+test('two nodes send each event once between them', async () => {
+  const tenants = await Promise.all(Array.from({ length: 5 }, () => bed.tenant({ callbackUrl: receiver.url })))
+  const recorded = (await Promise.all(tenants.map((tenant) => bed.record(tenant, 100)))).flat()
+  const nodes = [bed.startLoop(), bed.startLoop()]
+  await vi.waitFor(async () => {
+    const states = (await Promise.all(tenants.map((tenant) => bed.states(tenant)))).flat()
+    expect(states.every((event) => event.delivery_state === 'DELIVERED')).toBe(true)
+  }, 20_000)
+  await Promise.all(nodes.map((node) => node.stop(1_000)))
+  const appKeys = new Set(tenants.map((tenant) => tenant.appKey))
+  const received = receiver.received.filter((one) => appKeys.has(String(one.headers['rt-accesscode'])))
+  expect(received.map((one) => one.notifyId).sort()).toEqual(recorded.sort())
+})
+
+test('a node that stops finishes what is under way and gives back the rest', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  receiver.script = (_, response) => void delay(50).then(() => response.end())
+  await bed.record(tenant, 200)
+  const node = bed.startLoop()
+  await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(0), { timeout: 5_000, interval: 1 })
+  await node.stop(5_000)
+  const states = await bed.states(tenant)
+  const delivered = states.filter((event) => event.delivery_state === 'DELIVERED')
+  const received = receiver.received.filter((one) => one.headers['rt-accesscode'] === tenant.appKey)
+  expect(delivered).toHaveLength(received.length)
+  const left = states.length - delivered.length
+  expect(left).toBeGreaterThan(0)
+  expect((await claim(tenant, 500)).events).toHaveLength(left)
+})
+
+test('a burst of events of one tenant does not hold up the claim of another', async () => {
+  const [busy, quiet] = [
+    await bed.tenant({ callbackUrl: receiver.url }),
+    await bed.tenant({ callbackUrl: receiver.url }),
+  ]
+  await bed.record(busy, 50)
+  await bed.record(quiet, 1)
+  // A transaction that locks events of the busy tenant, as a claim or a result does.
+  await bed.deps.db.tx(async (tx) => {
+    await tx.query({ text: 'select from events where tenant_id = $1 for update', values: [busy.tenantId] })
+    expect((await claim(quiet)).events).toHaveLength(1)
+    expect((await claim(busy)).events).toEqual([])
+  })
+})

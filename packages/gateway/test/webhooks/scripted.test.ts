@@ -1,0 +1,162 @@
+import type { AddressInfo } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type AttemptRow, type Bed, openBed, type TestTenant } from './bed.ts'
+import { type Script, startReceiver } from './receiver.ts'
+
+// Whatever a receiver does, exactly the documented next step follows. Due times are on the test's clock; the 10 s that
+// a receiver has run out twenty times sooner here.
+
+let bed: Bed
+const toClose: { close(): unknown }[] = []
+beforeAll(async () => {
+  bed = await openBed({ faster: 20, resolve: () => Promise.reject(new Error('queryA ENOTFOUND')) })
+  bed.startLoop()
+})
+afterAll(async () => {
+  await bed.close()
+  for (const one of toClose) await one.close()
+})
+
+async function urlOf(script: Script): Promise<string> {
+  const receiver = await startReceiver(script)
+  toClose.push(receiver)
+  return receiver.url
+}
+
+/** A receiver beneath HTTP. */
+async function rawUrlOf(behaviour: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('data', () => behaviour(socket))
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  toClose.push({
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+async function afterOneAttempt(
+  callbackUrl: string,
+): Promise<{ tenant: TestTenant; attempt: AttemptRow; wait_s: number }> {
+  const tenant = await bed.tenant({ callbackUrl })
+  await bed.record(tenant)
+  await vi.waitFor(async () => expect((await bed.states(tenant))[0]?.attempts).toBe(1), 5_000)
+  const [attempt] = await bed.attempts(tenant)
+  const [event] = await bed.states(tenant)
+  const ended_ms = attempt!.started_at.getTime() + attempt!.duration_ms
+  return { tenant, attempt: attempt!, wait_s: ((event!.due_at?.getTime() ?? Number.NaN) - ended_ms) / 1000 }
+}
+
+const stateOf = async (tenant: TestTenant) => (await bed.states(tenant))[0]?.delivery_state
+
+describe('acknowledged', () => {
+  test.each<[string, Script]>([
+    ['200', 200],
+    ['204', 204],
+    ['200 with a page', (_, response) => response.end('<html>'.repeat(1_000))],
+    [
+      '200 with a body that never ends: more than is read is as good as all of it',
+      (_, response) => {
+        const pour = () => {
+          while (response.write('x'.repeat(10_000)));
+          response.once('drain', pour)
+        }
+        pour()
+      },
+    ],
+  ])('by %s', async (_, script) => {
+    const { tenant, attempt } = await afterOneAttempt(await urlOf(script))
+    expect(await stateOf(tenant)).toBe('DELIVERED')
+    expect(attempt).toMatchObject({ outcome: 'acknowledged', attempt_no: 1, address: '127.0.0.1' })
+    expect(attempt.answer?.length ?? 0).toBeLessThanOrEqual(4096)
+    expect((await bed.endpoint(tenant)).failing_since).toBeNull()
+  })
+})
+
+describe('sent again after 10 s, a fifth more or less', () => {
+  const drip = (socket: Socket, text: string) => {
+    let sent = 0
+    const timer = setInterval(() => (sent < text.length ? socket.write(text[sent++]!) : clearInterval(timer)), 20)
+    socket.once('close', () => clearInterval(timer))
+  }
+  const slow = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+
+  test.each<[string, () => Promise<string>, RegExp]>([
+    ['301', () => urlOf((_, response) => response.writeHead(301, { location: '/' }).end()), /^status 301: redirects/],
+    ['307', () => urlOf((_, response) => response.writeHead(307, { location: '/' }).end()), /^status 307: redirects/],
+    ['400', () => urlOf(400), /^status 400$/],
+    ['401', () => urlOf(401), /^status 401$/],
+    ['500', () => urlOf(500), /^status 500$/],
+    ['a hang before the headers', () => urlOf(() => {}), /^no answer within/],
+    ['a hang in the body', () => urlOf((_, response) => response.write('…')), /^status 200, but its body did not end/],
+    ['a slow drip of headers', () => rawUrlOf((socket) => drip(socket, slow)), /^no answer within/],
+    ['a reset', () => rawUrlOf((socket) => socket.resetAndDestroy()), /^the connection broke before an answer/],
+    ['a close without an answer', () => rawUrlOf((socket) => socket.end()), /^the connection broke before an answer/],
+    ['an answer that is not HTTP', () => rawUrlOf((socket) => socket.end('220 smtp\r\n')), /^the answer is not HTTP/],
+    [
+      'a TLS error',
+      async () => (await rawUrlOf((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))).replace('http:', 'https:'),
+      /^TLS with 127\.0\.0\.1 failed/,
+    ],
+    ['a DNS failure', async () => 'http://nowhere.example/', /^nowhere\.example does not resolve/],
+    ['a port where nobody listens', async () => 'http://127.0.0.1:1/', /^no connection to 127\.0\.0\.1/],
+  ])('after %s', async (_, url, words) => {
+    const { tenant, attempt, wait_s } = await afterOneAttempt(await url())
+    expect(await stateOf(tenant)).toBe('PENDING')
+    expect(attempt.outcome).toMatch(words)
+    expect(wait_s).toBeGreaterThan(7.99)
+    expect(wait_s).toBeLessThan(12.2)
+    expect((await bed.endpoint(tenant)).failing_since).not.toBeNull()
+  })
+})
+
+test('429 with Retry-After is sent again when it asks, up to twice the step', async () => {
+  const asking =
+    (seconds: string): Script =>
+    (_, response) =>
+      response.writeHead(429, { 'retry-after': seconds }).end()
+  expect((await afterOneAttempt(await urlOf(asking('15')))).wait_s).toBeCloseTo(15, 0)
+  expect((await afterOneAttempt(await urlOf(asking('3600')))).wait_s).toBeCloseTo(20, 0)
+})
+
+test('410 disables the endpoint, tells the tenant, and nothing is sent any more', async () => {
+  const { tenant } = await afterOneAttempt(await urlOf(410))
+  await vi.waitFor(async () => expect(await stateOf(tenant)).toBe('UNSENT'), 5_000)
+  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: false, disabled_reason: 'GONE' })
+  const notices = await bed.deps.db.query<{ kind: string }>({
+    text: 'select kind from notices where tenant_id = $1',
+    values: [tenant.tenantId],
+  })
+  expect(notices).toEqual([{ kind: 'ENDPOINT_DISABLED' }])
+  await bed.record(tenant)
+  expect((await bed.states(tenant)).map((event) => event.delivery_state)).toEqual(['UNSENT', 'UNSENT'])
+})
+
+test('eleven failures, at the documented times, and the event is dead', async () => {
+  const tenant = await bed.tenant({ callbackUrl: await urlOf(500) })
+  await bed.record(tenant)
+  const waits_s: number[] = []
+  for (let attempt = 1; attempt <= 11; attempt++) {
+    await vi.waitFor(async () => expect((await bed.states(tenant))[0]?.attempts).toBe(attempt), 5_000)
+    const due = (await bed.states(tenant))[0]!.due_at
+    if (!due) break
+    const wait_ms = due.getTime() - bed.deps.databaseClock.now()
+    waits_s.push(wait_ms / 1000)
+    bed.advance(wait_ms + 1)
+  }
+  const steps_s = [10, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400, 86_400]
+  expect(waits_s).toHaveLength(steps_s.length)
+  for (const [index, step_s] of steps_s.entries()) {
+    expect(waits_s[index]).toBeGreaterThan(step_s * 0.8 - 3)
+    expect(waits_s[index]).toBeLessThan(step_s * 1.2)
+  }
+  expect(await bed.states(tenant)).toMatchObject([{ delivery_state: 'DEAD', attempts: 11, due_at: null }])
+  expect((await bed.attempts(tenant)).map((attempt) => attempt.attempt_no)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+})

@@ -1,0 +1,27 @@
+import { databaseClock, systemClock } from '../../src/lib/clock.ts'
+import { masterCipher } from '../../src/lib/crypto.ts'
+import { connect } from '../../src/lib/db.ts'
+import { systemIds } from '../../src/lib/ids.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { createMetrics } from '../../src/lib/metrics.ts'
+import { createOutbound } from '../../src/lib/outbound/outbound.ts'
+import { wakeups } from '../../src/lib/wake.ts'
+import { webhooksLoop } from '../../src/webhooks/loop.ts'
+
+// A sender in a process of its own, to be killed. argv: database, master key, how far its clock is ahead (ms).
+const [url, key, ahead_ms] = process.argv.slice(2) as [string, string, string]
+const db = connect({ url, poolSize: 4, applicationName: 'webhooks sender' })
+const read = databaseClock(systemClock)
+webhooksLoop({
+  config: { deployment: 'local' },
+  log: silentLog,
+  db,
+  ids: systemIds,
+  cipher: masterCipher([Buffer.from(key, 'hex')]),
+  clock: systemClock,
+  databaseClock: { now: () => read.now() + Number(ahead_ms), observe: read.observe },
+  outbound: createOutbound(),
+  wake: wakeups({ db, url, nodeId: String(process.pid), onError: () => {} }),
+  metrics: createMetrics(),
+})
+process.send?.('started')

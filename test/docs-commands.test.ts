@@ -14,10 +14,11 @@ beforeAll(async () => {
 afterAll(stopGateways)
 
 /** Pages whose `sh` blocks a reader copies; `text` blocks need values of his own. */
-const PAGES = ['docs/quick-start.md', 'docs/signing.md', 'docs/idempotency.md', 'packages/sdk/README.md']
+const PAGES = ['README.md', 'docs/quick-start.md', 'docs/signing.md', 'docs/idempotency.md', 'packages/sdk/README.md']
 
 describe.each(PAGES)('the commands of %s', (page) => {
-  const blocks = fences(page, 'sh')
+  // README also tells how to install and to run the suite, which is what is happening here.
+  const blocks = fences(page, 'sh').filter((block) => page !== 'README.md' || block.startsWith('npx dealer-esim'))
 
   test('are there to be copied', () => expect(blocks.length).toBeGreaterThan(0))
 

@@ -4,7 +4,8 @@ import { integer } from './arguments.ts'
 import type { Context } from './context.ts'
 import { money, table, time, volume } from './output.ts'
 
-interface Options extends PackageListRequest {
+interface Options extends Omit<PackageListRequest, 'locationCode'> {
+  location?: string
   all?: boolean
 }
 
@@ -13,7 +14,7 @@ export function packageCommands(program: Command, context: () => Context): void 
   program
     .command('packages')
     .description('list the packages that you may buy')
-    .option('--location-code <code>', 'a country such as JP, !RG for regional packages, !GL for global ones')
+    .option('--location <code>', 'a country such as JP, !RG for regional packages, !GL for global ones')
     .option('--keyword <text>', 'part of a name, a code or a place')
     .option('--package-code <code>', 'only this package')
     .option('--slug <slug>', 'only the package with this slug')
@@ -21,11 +22,9 @@ export function packageCommands(program: Command, context: () => Context): void 
     .option('--page-size <count>', 'rows on a page', integer(1, 500))
     .option('--cursor <cursor>', 'the next page: nextCursor of the page before')
     .option('--all', 'follow the pages to the end')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ dealer-esim packages --location-code JP\n  $ dealer-esim packages --all --json',
-    )
-    .action(async ({ all, ...request }: Options) => {
+    .addHelpText('after', '\nExamples:\n  $ dealer-esim packages --location JP\n  $ dealer-esim packages --all --json')
+    .action(async ({ all, location, ...filters }: Options) => {
+      const request = location === undefined ? filters : { ...filters, locationCode: location }
       const { client, print, paint } = context()
       if (all) {
         const packageList: Package[] = []

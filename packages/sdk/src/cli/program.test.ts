@@ -156,7 +156,8 @@ describe('commands', () => {
         nextCursor: body.cursor ? null : 'c',
       }),
     )
-    const { out } = await command(['packages', '--all', '--json'], around)
+    const { out } = await command(['packages', '--all', '--location', 'JP', '--json'], around)
+    expect(gateway?.seen.map((each) => each.body.locationCode)).toEqual(['JP', 'JP'])
     expect(JSON.parse(out).packageList.map((each: { packageCode: string }) => each.packageCode)).toEqual(['A', 'B'])
   })
 

@@ -59,7 +59,7 @@ Without them the credentials of a local gateway in this directory are used (.dat
 
 Examples:
   $ dealer-esim tour
-  $ dealer-esim packages --location-code JP
+  $ dealer-esim packages --location JP
   $ dealer-esim order JP_1_7 --transaction-id T-1 --wait
   $ dealer-esim verify < failing-request.txt
 

@@ -8,7 +8,7 @@ import { systemIds } from '../packages/gateway/src/lib/ids.ts'
 import { silentLog } from '../packages/gateway/src/lib/log.ts'
 import { createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/top-up.ts'
-import { percentile } from './figure.ts'
+import { percentile } from './compare.ts'
 import { type BenchGateway, startBenchGateway } from './gateway.ts'
 import type { Credentials } from './load.ts'
 
@@ -25,7 +25,7 @@ export interface Environment {
   close(): Promise<void>
 }
 
-export interface Tenant extends Credentials {
+interface Tenant extends Credentials {
   tenantId: string
 }
 

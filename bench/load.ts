@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import net from 'node:net'
-import { percentile } from './figure.ts'
+import { percentile } from './compare.ts'
 
 /*
  * Load over plain sockets: requests are signed and serialised before the clock starts, so that the generator, which

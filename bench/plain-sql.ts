@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { v7 } from 'uuid'
-import { percentile } from './figure.ts'
+import { percentile } from './compare.ts'
 
 /*
  * The yardstick: what a careful engineer writes by hand. One prepared statement per order, in one round trip, one

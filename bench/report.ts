@@ -1,4 +1,4 @@
-import { type Result, type Spread, show } from './figure.ts'
+import { type Result, type Spread, show } from './compare.ts'
 
 /** The results as a page. */
 export function markdown(results: Result[], settings: string[]): string {

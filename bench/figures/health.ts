@@ -1,7 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { compare, type Figure } from '../figure.ts'
+import { compare } from '../compare.ts'
+import type { Figure } from '../figure.ts'
 import { allSucceeded, sendAll, signedRequest } from '../load.ts'
 
 const REQUESTS = 20_000

@@ -1,5 +1,6 @@
+import { compare, type Result } from '../compare.ts'
 import type { Environment } from '../environment.ts'
-import { compare, type Figure, type Result } from '../figure.ts'
+import type { Figure } from '../figure.ts'
 import { allSucceeded, orderBody, sendAll, signedRequest } from '../load.ts'
 import { pgbenchRate } from '../pgbench.ts'
 import { placePlainly } from '../plain-sql.ts'

@@ -1,4 +1,5 @@
-import { compare, type Figure } from '../figure.ts'
+import { compare } from '../compare.ts'
+import type { Figure } from '../figure.ts'
 import { allSucceeded, orderBody, sendAll, signedRequest } from '../load.ts'
 
 const REQUESTS = 10_000

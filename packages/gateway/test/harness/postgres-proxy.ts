@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net'
 
 /** What happens to the next COMMIT that passes, on connections of one application. */
-export type CommitFate =
+type CommitFate =
   /** The connection ends before the server hears of it: the transaction never happened. */
   | 'lost'
   /** The server commits, and the connection ends without its answer. */

@@ -1,0 +1,79 @@
+/** One row of the results: a ratio of two things measured in turn, in one run, on one machine. */
+export interface Result {
+  name: string
+  /** What the ratio is of, in words, with the unit. */
+  what: string
+  aim: string
+  ratio: Spread
+  ours: Spread
+  against: Spread
+  /** Whether the median meets the aim; undefined where there is none. */
+  met: boolean | undefined
+  /** Checks made on the way (rows found equal successes claimed), settings, further figures. */
+  notes: string[]
+}
+
+export interface Spread {
+  median: number
+  min: number
+  max: number
+}
+
+export interface Comparison {
+  name: string
+  what: string
+  aim: { least?: number; most?: number }
+  rounds: number
+  /** One measurement of round n; bigger is faster for rates, smaller for times: the aim says which is wanted. */
+  ours(round: number): Promise<number>
+  against(round: number): Promise<number>
+  progress(line: string): void
+  notes?: string[]
+}
+
+/** Measures the two alternately (the order changes each round) and reports the ratio pair by pair. */
+export async function compare(comparison: Comparison): Promise<Result> {
+  const { name, rounds, aim } = comparison
+  const pairs: { ours: number; against: number }[] = []
+  for (let round = 0; round < rounds; round++) {
+    const oursFirst = round % 2 === 0
+    const first = await (oursFirst ? comparison.ours : comparison.against)(round)
+    const second = await (oursFirst ? comparison.against : comparison.ours)(round)
+    const pair = oursFirst ? { ours: first, against: second } : { ours: second, against: first }
+    pairs.push(pair)
+    const ratio = (pair.ours / pair.against).toFixed(2)
+    comparison.progress(
+      `${name}: round ${round + 1} of ${rounds}: ${show(pair.ours)} against ${show(pair.against)}, ratio ${ratio}`,
+    )
+  }
+  const ratio = spread(pairs.map((pair) => pair.ours / pair.against))
+  return {
+    name,
+    what: comparison.what,
+    aim: aim.least === undefined ? (aim.most === undefined ? '' : `≤ ${aim.most}`) : `≥ ${aim.least}`,
+    ratio,
+    ours: spread(pairs.map((pair) => pair.ours)),
+    against: spread(pairs.map((pair) => pair.against)),
+    met:
+      aim.least === undefined
+        ? aim.most === undefined
+          ? undefined
+          : ratio.median <= aim.most
+        : ratio.median >= aim.least,
+    notes: comparison.notes ?? [],
+  }
+}
+
+function spread(values: number[]): Spread {
+  const sorted = [...values].sort((left, right) => left - right)
+  return { median: percentile(sorted, 0.5), min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN }
+}
+
+/** Of values in ascending order. */
+export function percentile(sorted: number[], part: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+}
+
+export function show(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 3)
+}

@@ -118,7 +118,8 @@ const ALL = `with found as materialized (select p.* from profiles p where ${RANG
 const values = (list: readonly string[]) => list.map((value) => `('${value}')`).join(', ')
 /**
  * Each pair of statuses is one range of profiles_status, of which the newest are taken; the newest of those are the page.
- * That reads eight pages' worth at most, wherever in ten million rows the page lies.
+ * That reads eight pages' worth at most, wherever in ten million rows the page lies. REST is there for its parameters:
+ * PostgreSQL knows no type for one that a statement does not name.
  */
 const BY_STATUS = `with found as materialized (
   select p.* from (values ${values(ESIM_STATUSES)}) as e(esim_status)
@@ -126,6 +127,7 @@ const BY_STATUS = `with found as materialized (
   cross join lateral (
     select * from profiles p
     where ${RANGE} and p.esim_status = e.esim_status and coalesce(p.smdp_status, '') = s.smdp_status
+    ${REST}
     ${NEWEST}) p
   where ($9::text is null or e.esim_status = $9) and ($10::text is null or s.smdp_status = $10)
   ${NEWEST})`

@@ -15,7 +15,7 @@ export const NODE_ENV = {
   METRICS_PORT: '0',
   CONSOLE: 'off',
 }
-const OPERATOR = { actor: 'cli:tester' } as const
+export const OPERATOR = { actor: 'cli:tester' } as const
 
 /** A gateway's HTTP server in this process, on a database of the test's own. */
 export interface Node {

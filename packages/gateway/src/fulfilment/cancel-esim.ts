@@ -75,8 +75,8 @@ export async function finishCancel(
   await deps.db.tx(async (tx) => {
     const wallet = outcome.kind === 'cancelled' ? lockWallet(tx, tenantId) : undefined
     const locking = lockOrders(tx, tenantId, [orderId])
-    await wallet
-    const { orders, now } = await locking
+    // Awaited together: where a connection is lost, both fail.
+    const [{ orders, now }] = await Promise.all([locking, wallet])
     if (attemptId !== undefined) {
       tx.send({
         text: `update supplier_attempts set finished_at = $3, outcome = $4, detail = $5

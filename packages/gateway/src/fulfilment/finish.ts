@@ -52,8 +52,8 @@ export async function finishWork(
     const wallet = refunds ? lockWallet(tx, tenantId) : undefined
     const orderIds = [...new Set(results.map((result) => result.orderId))].sort()
     const locking = lockOrders(tx, tenantId, orderIds, standing.leaseToken)
-    await wallet
-    const { orders, now } = await locking
+    // Awaited together: where a connection is lost, both fail.
+    const [{ orders, now }] = await Promise.all([locking, wallet])
     const held = results.filter((result) => orders.has(result.orderId))
     const writing = new Writing(deps, tenantId, now, (code) => catalogue.find(code))
     for (const result of held) writing.apply(orders.get(result.orderId)!, result)

@@ -52,8 +52,8 @@ export async function settleOrder(
   const itemNos = await deps.db.tx(async (tx) => {
     const wallet = lockWallet(tx, tenantId)
     const locking = lockOrders(tx, tenantId, [orderId])
-    await wallet
-    const { orders, now } = await locking
+    // Awaited together: where a connection is lost, both fail.
+    const [{ orders, now }] = await Promise.all([locking, wallet])
     const order = orders.get(orderId)
     if (order === undefined) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')
     const before = order.orderStatus

@@ -102,7 +102,12 @@ async function transaction<Result>(pool: pg.Pool, work: (tx: Tx) => Promise<Resu
   }
   const tx: Tx = {
     brand: 'tx',
-    query: async <Row>(statement: Statement) => (await send(statement)).rows as Row[],
+    query<Row>(statement: Statement) {
+      const rows = send(statement).then((answer) => answer.rows as Row[])
+      // Of two statements under way, the first failure leaves; nobody awaits the second, which must not end the process.
+      rows.catch(() => {})
+      return rows
+    },
     send: (statement) => void unanswered.push(send(statement)),
   }
   let broken: Error | undefined

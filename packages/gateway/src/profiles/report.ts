@@ -38,8 +38,7 @@ export async function applyReports(
     const orderIds = [...new Set(reported.map((one) => one.orderId))].sort()
     const locking = lockOrders(tx, tenantId, orderIds)
     const reading = readLives(tx, tenantId, [...new Set(reported.map((one) => one.profileId))])
-    const { orders, now } = await locking
-    const lives = await reading
+    const [{ orders, now }, lives] = await Promise.all([locking, reading])
     const told = new Set<string>()
     const changed = new Map<string, ProfileLife>()
     for (const { orderId, profileId, report } of reported) {

@@ -9,6 +9,7 @@ import { migrate } from './lib/migrate.ts'
 import { StartRefused } from './lib/start-refused.ts'
 import { stopOnSignals } from './lib/stop-signals.ts'
 import { ensureLocalDemo, tellLocalAccess } from './local-demo.ts'
+import { startProbes } from './probes.ts'
 import { startWorker } from './worker.ts'
 
 /** sysexits.h: the configuration is at fault, and starting again will not help. */
@@ -41,6 +42,7 @@ async function start(config: Config, log: Log, stack: RunningStack): Promise<num
   await migrate({ databaseUrl, log })
   const deps = await openDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
   stack.push('connections', deps)
+  stack.push('probes', await startProbes(deps))
   if (config.deployment === 'local') await ensureLocalDemo(deps)
   if (config.deployment === 'test') await seedSandboxPackages(deps)
   if (config.role !== 'api') stack.push('worker', await startWorker(deps))

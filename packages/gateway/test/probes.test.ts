@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../src/config.ts'
+import { type Deps, openDeps } from '../src/deps.ts'
+import { silentLog } from '../src/lib/log.ts'
+import { startProbes } from '../src/probes.ts'
+import { NODE_ENV } from './door/node.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { type PostgresProxy, startPostgresProxy } from './harness/postgres-proxy.ts'
+
+let database: TestDatabase
+let proxy: PostgresProxy
+let deps: Awaited<ReturnType<typeof openDeps>> & Deps
+let probes: Awaited<ReturnType<typeof startProbes>>
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  proxy = await startPostgresProxy(database.url)
+  deps = await openDeps(readConfig({ ...NODE_ENV, DATABASE_URL: proxy.url }, []), silentLog, proxy.url)
+  probes = await startProbes(deps)
+})
+afterAll(async () => {
+  await probes.stop(1_000)
+  await deps.stop(1_000)
+  await proxy.close()
+  await database.drop()
+})
+
+const probe = (path: string) => fetch(`http://127.0.0.1:${probes.port}${path}`)
+
+describe('the port of metrics and probes', () => {
+  it('tells figures that Prometheus reads', async () => {
+    deps.requestMetrics.observe('health', '000000', 3)
+    const text = await (await probe('/metrics')).text()
+    expect(text).toContain('dealer_esim_requests_total{operation="health",code="000000"} 1')
+    expect(text).toMatch(/^dealer_esim_oldest_unfinished_order_seconds 0$/m)
+    expect(text).toMatch(/^dealer_esim_database_connections\{state="open"\} \d+$/m)
+  })
+
+  it('is ready while the database answers, and says 503 while it does not; live all the while', async () => {
+    expect((await probe('/readyz')).status).toBe(200)
+    proxy.shut(true)
+    expect((await probe('/readyz')).status).toBe(503)
+    expect((await probe('/livez')).status).toBe(200)
+    proxy.shut(false)
+    await expect.poll(async () => (await probe('/readyz')).status).toBe(200)
+  })
+})

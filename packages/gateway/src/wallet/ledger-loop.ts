@@ -1,23 +1,12 @@
+import type { Registry } from '@platformatic/prom-client'
 import sql from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { type Running, runLoop } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import { notify } from '../notices/notices.ts'
+import { ledgerMetrics } from './ledger-metrics.ts'
 import { type LedgerCounts, verifyLedger } from './verify.ts'
-
-/** The latest check that was finished, for metrics and the console. */
-export interface LedgerState {
-  /** UTC day, as `2026-11-21`. */
-  checkedOn: string
-  finishedAt: Date
-  tenants: bigint
-  transfers: bigint
-  orders: bigint
-  faults: bigint
-  /** Sentences. */
-  firstFaults: string[]
-}
 
 export interface LedgerLoopDeps {
   db: Db
@@ -28,7 +17,8 @@ export interface LedgerLoopDeps {
 const POLL_MS = 10 * 60_000
 
 /** Checks the whole ledger once a day, on one node. */
-export function ledgerLoop(deps: LedgerLoopDeps): Running {
+export function ledgerLoop(deps: LedgerLoopDeps & { metrics: Registry }): Running {
+  ledgerMetrics(deps)
   return runLoop({
     name: 'ledger',
     log: deps.log,
@@ -70,22 +60,6 @@ export async function checkToday(deps: LedgerLoopDeps, signal?: AbortSignal): Pr
       .catch(() => {})
     throw error
   }
-}
-
-/** @returns undefined before the first check */
-export async function readLedgerState(db: Pick<Db, 'query'>): Promise<LedgerState | undefined> {
-  const [row] = await db.query<StateRow>(sql`
-    select checked_on, finished_at, tenants, transfers, orders, faults, first_faults from ledger_checks
-    where finished_at is not null order by checked_on desc limit 1`)
-  if (!row) return undefined
-  const { checked_on: checkedOn, finished_at: finishedAt, first_faults: firstFaults, ...counts } = row
-  return { checkedOn, finishedAt, ...counts, firstFaults }
-}
-
-interface StateRow extends LedgerCounts {
-  checked_on: string
-  finished_at: Date
-  first_faults: string[]
 }
 
 /** The day's row is the claim. One whose node died is taken over after six hours, longer than any check takes. */

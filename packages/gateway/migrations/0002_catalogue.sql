@@ -4,7 +4,8 @@
 -- can tell who lost a package, and so that a node reloads by asking for rows newer than its own. Every time below is
 -- the changed_at of the catalogue version that wrote the row (bumpCatalogue): strictly increasing, in milliseconds.
 
--- Where packages work. Shared: thousands of packages have the same coverage. Its id is the SHA-256 of its content.
+-- Where packages work. Shared: thousands of packages have the same coverage. Its id is the SHA-256 of its content, and
+-- the audit log refers to it: rows stay.
 create table coverages (
   coverage_id text primary key,
   location_codes text[] not null, -- ISO 3166-1 alpha-2, and !RG or !GL

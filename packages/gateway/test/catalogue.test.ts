@@ -103,6 +103,19 @@ describe('each tenant pays its own price', () => {
     }
   })
 
+  test('a fixed price for every package holds for those without any other, and for those that come later', async () => {
+    const flat = await shelf.addTenant('CHF')
+    expect(prices(await now(), flat)).toEqual({})
+    await createPlan(shelf.change, 'FLAT')
+    await setPlanRule(shelf.change, { planName: 'FLAT', packageCode: null }, { price: 777n, currencyCode: 'CHF' })
+    await setTenantPlan(shelf.change, flat.tenantId, 'FLAT')
+    expect(prices(await now(), flat)).toEqual({ A: 777, B: 777, C: 777, NOBODY: 777 })
+    await shelf.put({ packageCode: 'LATER' })
+    for (const snapshot of [await now(), await shelf.freshCatalogue().latest()]) {
+      expect(prices(snapshot, flat)).toEqual({ A: 777, B: 777, C: 777, NOBODY: 777, LATER: 777 })
+    }
+  })
+
   test('what has no price in the currency does not exist for the tenant, what is off sale is off sale', async () => {
     const snapshot = await now()
     expect(offered(snapshot, euro, 'B')).toBe('310241')

@@ -52,9 +52,13 @@ interface Named {
   readonly name: string
 }
 
+/** What keywords find a package by, its places apart. */
+export function ownText({ packageCode, slug, name }: Named): string {
+  return `${packageCode}\n${slug}\n${name}`.toLowerCase()
+}
+
 /** Whether each word is part of the name, the code, the slug or a place. */
-export function mentions(item: Named, coverage: Coverage, words: readonly string[]): boolean {
-  const text = `${item.packageCode}\n${item.slug}\n${item.name}`.toLowerCase()
+export function mentions(text: string, coverage: Coverage, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word) || coverage.searchText.includes(word))
 }
 

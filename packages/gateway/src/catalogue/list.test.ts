@@ -16,7 +16,8 @@ const NOW = 1_700_000_000_000
 function shelfOf(...packages: CataloguePackage[]): Shelf {
   const index = PackageIndex.empty.with(packages)
   const touchedAt = Float64Array.from(index.packages, (item) => item.updatedAt)
-  return { index, touchedAt, changedAt: NOW, linkKey: Buffer.alloc(32) }
+  const priced = new Uint8Array(packages.length).fill(1)
+  return { index, touchedAt, priced, changedAt: NOW, linkKey: Buffer.alloc(32) }
 }
 
 function pack(members: Partial<CataloguePackage> & { packageCode: string; countries?: string[] }): CataloguePackage {

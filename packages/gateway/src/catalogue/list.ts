@@ -7,7 +7,7 @@ import {
   type PackageOnSale,
   parseTime,
 } from '@dealer-esim/contract'
-import { type CursorScope, openCursor, sealCursor } from '../lib/cursor.ts'
+import { type CursorScope, openCursor, type Position, sealCursor } from '../lib/cursor.ts'
 import type { CataloguePackage } from './package.ts'
 import type { PackageIndex } from './package-index.ts'
 import { lostPriceAt, type Quote, quote } from './price.ts'
@@ -19,6 +19,8 @@ export interface Shelf {
   readonly index: PackageIndex
   /** By position: when anything about the package, its prices for anybody included, last changed (ms). */
   readonly touchedAt: Float64Array
+  /** By position: 1 where there is, or was, a price in the tenant's currency that is not the tenant's own. */
+  readonly priced: Uint8Array
   /** When this version of the catalogue was made (ms). */
   readonly changedAt: number
   readonly linkKey: Buffer
@@ -38,16 +40,17 @@ export function listPackages(
   const { cursor, pageSize, ...filters } = request
   const scope: CursorScope = { list: 'package/list', tenantId, filters }
   const since = request.updatedSince == null ? undefined : parseTime(request.updatedSince).getTime()
-  const show = since === undefined ? onlyOnSale(tariff) : onlyChanged(shelf, tariff, since)
+  const show = since === undefined ? onlyOnSale(tariff) : onlyChanged(tariff, since)
   const size = pageSize ?? PAGE_SIZE_DEFAULT
-  const start = cursor == null ? 0 : after(shelf, openCursor(shelf.linkKey, scope, cursor))
+  const end = cursor == null ? shelf.index.packages.length : before(shelf, openCursor(shelf.linkKey, scope, cursor))
 
   const packageList: Package[] = []
   let last: CataloguePackage | undefined
   let more = false
-  for (const position of candidates(shelf.index, request, start)) {
+  const worthALook = quickLook(shelf, tariff, since)
+  for (const position of candidates(shelf.index, request, end, worthALook)) {
     const item = shelf.index.packages[position]!
-    const shown = show(item, position)
+    const shown = show(item)
     if (!shown) continue
     // One more than the page holds tells that there is a next one.
     more = packageList.length === size
@@ -59,9 +62,9 @@ export function listPackages(
   return { packageList, nextCursor, asOf: formatTime(new Date(asOf(shelf, now))) }
 }
 
-function after(shelf: Shelf, position: readonly (string | number)[]): number {
+function before(shelf: Shelf, position: Position): number {
   const [createdAt, packageCode] = position as [number, string]
-  return shelf.index.after(createdAt, packageCode)
+  return shelf.index.olderThan(createdAt, packageCode)
 }
 
 /**
@@ -72,8 +75,23 @@ function asOf(shelf: Shelf, now: number): number {
   return Math.max(shelf.changedAt + 1, now - LATE_COMMIT_MS)
 }
 
-/** Positions from `start` on that pass the filters, in order. */
-function* candidates(index: PackageIndex, request: PackageListRequest, start: number): Iterable<number> {
+/** Tells by a number or two that a package need not be looked at: most of them, for most who poll. */
+function quickLook(shelf: Shelf, tariff: Tariff, since: number | undefined): (position: number) => boolean {
+  const { priced, touchedAt, index } = shelf
+  const changedAfter = since === undefined || tariff.wideChangedAt >= since ? Number.NEGATIVE_INFINITY : since
+  const hasOwn = tariff.ownPrices.size > 0
+  return (position) =>
+    touchedAt[position]! >= changedAfter &&
+    (priced[position] === 1 || (hasOwn && tariff.ownPrices.has(index.packages[position]!.packageCode)))
+}
+
+/** Positions below `end` that pass the filters and the quick look, newest first. */
+function* candidates(
+  index: PackageIndex,
+  request: PackageListRequest,
+  end: number,
+  worthALook: (position: number) => boolean,
+): Iterable<number> {
   const sets: (readonly number[])[] = []
   const single = (position: number | undefined) => sets.push(position === undefined ? [] : [position])
   if (request.packageCode != null) single(index.positionOf(request.packageCode))
@@ -82,12 +100,12 @@ function* candidates(index: PackageIndex, request: PackageListRequest, start: nu
   if (request.keyword != null) sets.push(index.matching(request.keyword))
   const [shortest, ...others] = sets.sort((a, b) => a.length - b.length)
   if (!shortest) {
-    for (let position = start; position < index.packages.length; position++) yield position
+    for (let position = end - 1; position >= 0; position--) if (worthALook(position)) yield position
     return
   }
-  for (let at = firstFrom(shortest, start); at < shortest.length; at++) {
+  for (let at = firstFrom(shortest, end) - 1; at >= 0; at--) {
     const position = shortest[at]!
-    if (others.every((set) => set[firstFrom(set, position)] === position)) yield position
+    if (worthALook(position) && others.every((set) => set[firstFrom(set, position)] === position)) yield position
   }
 }
 
@@ -103,7 +121,7 @@ function firstFrom(rising: readonly number[], bound: number): number {
   return low
 }
 
-type Show = (item: CataloguePackage, position: number) => Package | undefined
+type Show = (item: CataloguePackage) => Package | undefined
 
 /** The packages that this tenant may buy now. */
 function onlyOnSale(tariff: Tariff): Show {
@@ -111,11 +129,8 @@ function onlyOnSale(tariff: Tariff): Show {
 }
 
 /** What changed for this tenant since a moment, and what it can no longer buy. */
-function onlyChanged(shelf: Shelf, tariff: Tariff, since: number): Show {
-  const everything = tariff.wideChangedAt >= since
-  return (item, position) => {
-    // Reading one number settles it for nearly all of them.
-    if (!everything && shelf.touchedAt[position]! < since) return undefined
+function onlyChanged(tariff: Tariff, since: number): Show {
+  return (item) => {
     const quoted = quote(tariff, item)
     if (item.onSale && quoted.price !== undefined) {
       const changed = Math.max(item.updatedAt, quoted.changedAt) >= since

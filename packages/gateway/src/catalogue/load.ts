@@ -117,8 +117,13 @@ type PackageRow = Omit<CataloguePackage, 'coverage' | 'saleChangedAt' | 'created
 }
 
 async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverage>): Promise<CataloguePackage[]> {
+  const touched = await tx.query<{ packageCode: string }>({
+    text: 'select package_code as "packageCode" from packages where touched_at > $1',
+    values: [since],
+  })
   const packages: CataloguePackage[] = []
-  for (let last = ''; ; ) {
+  for (let start = 0; start < touched.length; start += BATCH_ROWS) {
+    const codes = touched.slice(start, start + BATCH_ROWS).map((row) => row.packageCode)
     const rows = await tx.query<PackageRow>({
       text: `select package_code as "packageCode", slug, name, description, data_type as "dataType", volume, duration,
                duration_unit as "durationUnit", unused_valid_time as "unusedValidTime",
@@ -126,11 +131,9 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
                speed, fup_policy as "fupPolicy", sms_status as "smsStatus", allow_loss as "allowLoss",
                on_sale as "onSale", ever_on_sale as "everOnSale", sale_changed_at as "saleChangedAt",
                created_at as "createdAt", updated_at as "updatedAt"
-             from packages where package_code > $1 and touched_at > $2 order by package_code limit ${BATCH_ROWS}`,
-      values: [last, since],
+             from packages where package_code = any ($1)`,
+      values: [codes],
     })
-    if (rows.length === 0) return packages
-    const codes = rows.map((row) => row.packageCode)
     const [prices, routes] = await Promise.all([
       loadListPrices(tx, codes),
       loadRoutes(tx, codes),
@@ -151,9 +154,8 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
         routes: routes.get(row.packageCode) ?? [],
       })
     }
-    if (rows.length < BATCH_ROWS) return packages
-    last = codes.at(-1)!
   }
+  return packages
 }
 
 async function loadListPrices(tx: Tx, packageCodes: string[]): Promise<Map<string, ListPrice[]>> {

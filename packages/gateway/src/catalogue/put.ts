@@ -3,7 +3,9 @@ import { type Actor, type AuditEntry, auditAll } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
+import { coverageId } from './coverage.ts'
 import { differences, differingMembers, type PackageChange } from './difference.ts'
+import type { PackageDocument } from './document.ts'
 import { mergePackage, type PackageInput } from './merge.ts'
 import { documentBatches, type PackageFilter, readDocuments } from './read.ts'
 import { noSuch, refused } from './refuse.ts'
@@ -114,7 +116,19 @@ export async function slugOwners(tx: Tx, changes: readonly PackageChange[]): Pro
 
 function auditEntry(who: By, change: PackageChange): AuditEntry {
   const action = change.before ? 'package.change' : 'package.add'
-  return { tenantId: null, ...by(who), action, subject: change.after.packageCode, ...differences(change) }
+  const { before, after } = differences(change)
+  return {
+    ...{ tenantId: null, action, subject: change.after.packageCode },
+    ...by(who),
+    ...(before && change.before ? { before: shortened(before, change.before) } : {}),
+    after: shortened(after, change.after),
+  }
+}
+
+/** Networks are long and shared by many packages: the log names the row of coverages, which is kept. */
+function shortened({ locationNetworkList, ...rest }: Partial<PackageDocument>, whole: PackageDocument) {
+  if (locationNetworkList === undefined) return rest
+  return { ...rest, coverageId: coverageId(whole.locationCodes, whole.locationNetworkList) }
 }
 
 function faulty(packageCode: string, faults: readonly Fault[]): Refusal {

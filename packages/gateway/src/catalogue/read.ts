@@ -1,5 +1,5 @@
 import type { Statement } from '../lib/db.ts'
-import { coverageOf, covers, mentions, wordsOf } from './coverage.ts'
+import { coverageOf, covers, mentions, ownText, wordsOf } from './coverage.ts'
 import type { PackageDocument, PriceDocument, SupplierDocument } from './document.ts'
 
 /** A Db or a Tx. */
@@ -58,7 +58,7 @@ function matches(document: PackageDocument, { locationCode, keyword }: PackageFi
   if (locationCode === undefined && keyword === undefined) return true
   const coverage = coverageOf(document.locationCodes, document.locationNetworkList)
   if (locationCode !== undefined && !covers(coverage, locationCode)) return false
-  return keyword === undefined || mentions(document, coverage, wordsOf(keyword))
+  return keyword === undefined || mentions(ownText(document), coverage, wordsOf(keyword))
 }
 
 const SELECT = `

@@ -5,6 +5,7 @@ import type { CatalogueChanges, OwnPriceRow } from './load.ts'
 import type { CataloguePackage, Route } from './package.ts'
 import { PackageIndex } from './package-index.ts'
 import { type Quote, quote } from './price.ts'
+import { QuickLook } from './quick-look.ts'
 import { type Assignment, type OwnPrice, Plan, type PlanRuleRow, type Tariff, tariffOf } from './tariff.ts'
 
 /** Whose prices are asked for. */
@@ -81,17 +82,17 @@ const NOTHING: Contents = {
 export class LoadedSnapshot implements Snapshot {
   private readonly context: SnapshotContext
   private readonly contents: Contents
-  private readonly touchedAt: Float64Array
+  private readonly look: QuickLook
   private readonly tariffs = new Map<string, Tariff>()
 
-  private constructor(context: SnapshotContext, contents: Contents) {
+  private constructor(context: SnapshotContext, contents: Contents, look: QuickLook) {
     this.context = context
     this.contents = contents
-    this.touchedAt = touchedAt(contents)
+    this.look = look
   }
 
   static empty(context: SnapshotContext): LoadedSnapshot {
-    return new LoadedSnapshot(context, NOTHING)
+    return new LoadedSnapshot(context, NOTHING, QuickLook.at(NOTHING))
   }
 
   get version(): bigint {
@@ -108,7 +109,7 @@ export class LoadedSnapshot implements Snapshot {
 
   with(changes: CatalogueChanges): LoadedSnapshot {
     const now = this.contents
-    return new LoadedSnapshot(this.context, {
+    const contents: Contents = {
       version: changes.version,
       changedAt: changes.changedAt,
       index: now.index.with(changes.packages),
@@ -118,7 +119,8 @@ export class LoadedSnapshot implements Snapshot {
       tenantGroups: withAssignments(now.tenantGroups, changes.tenantGroups),
       groupPlans: withAssignments(now.groupPlans, changes.groupPlans),
       ownPrices: withOwnPrices(now.ownPrices, changes.ownPrices),
-    })
+    }
+    return new LoadedSnapshot(this.context, contents, this.look.with(contents, changes))
   }
 
   find(packageCode: string): CataloguePackage | undefined {
@@ -140,7 +142,8 @@ export class LoadedSnapshot implements Snapshot {
 
   list(buyer: Buyer, request: PackageListRequest): PackageListAnswer {
     const { index, changedAt } = this.contents
-    const shelf = { index, changedAt, touchedAt: this.touchedAt, linkKey: this.context.linkKey }
+    const priced = this.look.pricedIn(buyer.currencyCode)
+    const shelf = { index, changedAt, touchedAt: this.look.touchedAt, priced, linkKey: this.context.linkKey }
     return listPackages(shelf, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
   }
 
@@ -200,21 +203,4 @@ function withOwnPrices(
     changed.set(row.tenantId, prices.set(row.packageCode, row))
   }
   return new Map([...known, ...changed])
-}
-
-function touchedAt(contents: Contents): Float64Array {
-  const { index } = contents
-  const touched = new Float64Array(index.packages.length)
-  index.packages.forEach((item, position) => {
-    let latest = item.updatedAt
-    for (const price of item.prices) if (price.updatedAt > latest) latest = price.updatedAt
-    touched[position] = latest
-  })
-  const touch = (packageCode: string, updatedAt: number) => {
-    const position = index.positionOf(packageCode)
-    if (position !== undefined && updatedAt > touched[position]!) touched[position] = updatedAt
-  }
-  for (const plan of contents.plans.values()) for (const [code, time] of plan.touches()) touch(code, time)
-  for (const prices of contents.ownPrices.values()) for (const [code, own] of prices) touch(code, own.updatedAt)
-  return touched
 }

@@ -44,6 +44,18 @@ export class Plan {
     }
   }
 
+  /** Packages that have, or had, a fixed price of their own in the currency. */
+  *fixedPrices(currencyCode: string): Iterable<string> {
+    for (const key of this.rules.keys()) {
+      const cut = key.indexOf(' ')
+      if (cut > 0 && key.slice(cut + 1) === currencyCode) yield key.slice(0, cut)
+    }
+  }
+
+  hasRule(packageCode: string, currencyCode: string): boolean {
+    return this.rules.has(`${packageCode} ${currencyCode}`)
+  }
+
   /** Package and time of every rule that names a package. */
   *touches(): Iterable<[packageCode: string, updatedAt: number]> {
     for (const [key, rule] of this.rules) {

@@ -18,10 +18,8 @@ export function writePackages(tx: Tx, changes: readonly PackageChange[], at: Dat
   tx.send(insertCoverages([...coverages.values()]))
   tx.send(
     upsertPackages(
-      documents.map((document, i) => ({
-        ...document,
-        locationCodes: undefined,
-        locationNetworkList: undefined,
+      documents.map(({ locationCodes: _, locationNetworkList: __, prices: ___, suppliers: ____, ...row }, i) => ({
+        ...row,
         visible: VISIBLE_MEMBERS.some((member) => rows[i]!.members.has(member)),
       })),
       at,

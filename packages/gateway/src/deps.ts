@@ -74,7 +74,8 @@ export async function openDeps(
   const clock = systemClock
   const dbClock = databaseClock(clock)
   const deployment = await ensureDeployment({ db, cipher, ids }, config.deployment)
-  await maintainPartitions(db)
+  // Another node may hold them for longer than we wait. What is missing is made when it is needed.
+  await maintainPartitions(db).catch((err) => log.warn({ err }, 'partitions could not be made at the start'))
   await sampleClock(db, clock, dbClock)
   const sampling = setInterval(() => void sampleClock(db, clock, dbClock).catch(() => {}), CLOCK_SAMPLE_MS).unref()
 

@@ -47,8 +47,8 @@ export function entrance(deps: EnterDeps): Batcher<Entry, Entered> {
     lanes: LANES,
     mostWaiting: MOST_WAITING,
     full: () => new ApiError('000002', { headers: { 'Retry-After': '1' } }),
-    // One id twice in one statement could not be told apart: the second waits for the next one.
-    key: (entry) => `${entry.tenantId}/${entry.requestId}`,
+    // One id twice in one statement, in whatever case, could not be told apart: the second waits for the next one.
+    key: (entry) => `${entry.tenantId}/${entry.requestId.toLowerCase()}`,
     run: (entries) => enterBatch(deps, entries),
   })
 }

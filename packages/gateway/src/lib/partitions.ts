@@ -28,39 +28,59 @@ export const PARTITIONED: readonly PartitionedTable[] = [
 
 const HOUR_MS = 3_600_000
 
+interface Maintained {
+  made: string[]
+  dropped: string[]
+}
+
 /**
  * Makes the partitions that the database's now and the near future need, and drops those that are past keeping.
  * Idempotent; several nodes may run it at once (one works, under an advisory lock). Being late only costs the time.
+ * Each table has a transaction of its own: making a partition locks the whole table, and must not lock it for as long
+ * as another table's readers take. One that cannot be had does not keep the others waiting; its failure is thrown last.
  */
-export async function maintainPartitions(db: Db, tables = PARTITIONED): Promise<{ made: string[]; dropped: string[] }> {
+export async function maintainPartitions(db: Db, tables = PARTITIONED): Promise<Maintained> {
+  const all: Maintained = { made: [], dropped: [] }
+  const failures: unknown[] = []
+  for (const table of tables) {
+    try {
+      const { made, dropped } = await maintainTable(db, table)
+      all.made.push(...made)
+      all.dropped.push(...dropped)
+    } catch (failure) {
+      failures.push(failure)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+  return all
+}
+
+/** Locks: the advisory one, then the table, exclusively. */
+async function maintainTable(db: Db, table: PartitionedTable): Promise<Maintained> {
   return db.tx(async (tx) => {
     // A drop waits for readers; rather give up and come again than make writers queue behind the wait.
     tx.send({ text: `set local lock_timeout = '2s'` })
     tx.send({ text: `select pg_advisory_xact_lock(hashtext('partitions'))` })
-    const [clock] = await tx.query<{ now: number }>({ text: 'select extract(epoch from now())::float8 * 1000 as now' })
-    const present = await tx.query<{ parent: string; name: string }>({
-      text: `select p.relname as parent, c.relname as name from pg_inherits i
-             join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
-             where p.relnamespace = 'public'::regnamespace`,
+    const [clock] = await tx.query<{ now: number }>({
+      text: 'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
     })
-    const made: string[] = []
-    const dropped: string[] = []
-    for (const table of tables) {
-      const names = new Set(present.filter((row) => row.parent === table.table).map((row) => row.name))
-      for (const partition of wanted(table, clock!.now)) {
-        if (names.has(partition.name)) continue
-        const bounds = `from (${partition.from}) to (${partition.to})`
-        const storage = `with (fillfactor = ${table.fillfactor ?? 100})`
-        tx.send({ text: `create table ${partition.name} partition of ${table.table} for values ${bounds} ${storage}` })
-        made.push(partition.name)
-      }
-      for (const name of names) {
-        if (!isPast(table, name, clock!.now)) continue
-        tx.send({ text: `drop table ${name}` })
-        dropped.push(name)
-      }
+    const present = await tx.query<{ name: string }>({
+      text: `select c.relname as name from pg_inherits i
+             join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+             where p.relnamespace = 'public'::regnamespace and p.relname = $1`,
+      values: [table.table],
+    })
+    const names = new Set(present.map((row) => row.name))
+    const made = wanted(table, clock!.now).filter((partition) => !names.has(partition.name))
+    for (const { name, from, to } of made) {
+      const storage = `with (fillfactor = ${table.fillfactor ?? 100})`
+      tx.send({
+        text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) ${storage}`,
+      })
     }
-    return { made, dropped }
+    const dropped = [...names].filter((name) => isPast(table, name, clock!.now))
+    for (const name of dropped) tx.send({ text: `drop table ${name}` })
+    return { made: made.map((partition) => partition.name), dropped }
   })
 }
 

@@ -1,0 +1,80 @@
+import { type Entered, type Entry, entrance } from '../../src/admission/enter.ts'
+import type { Batcher } from '../../src/lib/batch.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { connect, type Db } from '../../src/lib/db.ts'
+import { systemIds } from '../../src/lib/ids.ts'
+import { maintainPartitions } from '../../src/lib/partitions.ts'
+import { createTestDatabase } from '../harness/database.ts'
+
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 3_600_000
+
+/** One node's entrance, with a database's clock that a test sets. */
+export interface TestEntrance extends Batcher<Entry, Entered> {
+  /** What the node takes for the database's time. */
+  now_ms: number
+  partitionsMade: number
+}
+
+export interface Entrances {
+  db: Db
+  url: string
+  nodes: TestEntrance[]
+  addTenant(qpsLimit?: number): Promise<string>
+  close(): Promise<void>
+}
+
+/** Two nodes on one database, as admission opens them; what lies before the entrance is left out. */
+export async function openEntrances(count = 2): Promise<Entrances> {
+  const database = await createTestDatabase()
+  const db = connect({ url: database.url, poolSize: 4, applicationName: 'test' })
+  const pools = Array.from({ length: count }, (_, i) =>
+    connect({
+      ...{ url: database.url, poolSize: 3, applicationName: `test node ${i}` },
+      ...{ asynchronousCommit: true, fixedPlans: true },
+    }),
+  )
+  const nodes = pools.map((pool): TestEntrance => {
+    const clock = { now: () => node.now_ms, observe: () => {} }
+    const batches = entrance({
+      db: pool,
+      clock: systemClock,
+      databaseClock: clock,
+      defaultQpsLimit: 100_000,
+      maintainPartitions() {
+        node.partitionsMade++
+        return maintainPartitions(db)
+      },
+    })
+    const node: TestEntrance = Object.assign(batches, { now_ms: Date.now(), partitionsMade: 0 })
+    return node
+  })
+  return {
+    db,
+    url: database.url,
+    nodes,
+    async addTenant(qpsLimit) {
+      const tenantId = systemIds.uuid()
+      await db.query({
+        text: `insert into tenants (tenant_id, app_key, client_name, currency_code, qps_limit)
+               values ($1::uuid, $1::text, 'Test', 'USD', $2)`,
+        values: [tenantId, qpsLimit ?? null],
+      })
+      return tenantId
+    },
+    async close() {
+      await Promise.all(pools.map((pool) => pool.close()))
+      await db.close()
+      await database.drop()
+    },
+  }
+}
+
+/** The next full hour, by the machine's clock: partitions lie ready on both sides of it. */
+export function nextEdge_ms(): number {
+  return Math.ceil((Date.now() + 1) / HOUR_MS) * HOUR_MS
+}
+
+export function entryOf(tenantId: string, requestId: string, timestamp_ms: number, version = 1n): Entry {
+  return { tenantId, requestId, timestamp_ms, version }
+}

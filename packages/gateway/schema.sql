@@ -68,6 +68,7 @@ create table deployment (
   kind text not null,
   master_key_fingerprint text not null,
   link_key bytea not null,
+  demo_tenant_id uuid,
   created_at timestamp with time zone not null default now(),
   constraint deployment_pkey PRIMARY KEY (singleton),
   constraint deployment_kind_check CHECK ((kind = ANY (ARRAY['local'::text, 'test'::text, 'production'::text]))),

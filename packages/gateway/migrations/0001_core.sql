@@ -10,6 +10,7 @@ create table deployment (
   kind text not null check (kind in ('local', 'test', 'production')),
   master_key_fingerprint text not null,
   link_key bytea not null, -- 32 random bytes, encrypted: authenticates cursors and QR links
+  demo_tenant_id uuid, -- on a local deployment
   created_at timestamptz not null default now()
 );
 

@@ -24,6 +24,7 @@ const SYSTEM = { actor: 'system' } as const
 
 /** On a local deployment: a tenant with money, a catalogue and an operator, made at the first start and kept. */
 export async function ensureLocalDemo(deps: Deps): Promise<void> {
+  if (await demoTenantId(deps)) return
   await deps.db.tx(async (tx) => {
     // Several nodes may start on one new database: the lock lets one of them make the demo.
     await tx.query({ text: `select pg_advisory_xact_lock(hashtext('local demo'))` })
@@ -32,6 +33,7 @@ export async function ensureLocalDemo(deps: Deps): Promise<void> {
     const tenant = await createTenant(deps, { clientName: CLIENT_NAME, currencyCode: 'USD' }, SYSTEM)
     const opening = { tenantId: tenant.tenantId, amount: OPENING_BALANCE, reference: 'opening balance' }
     await topUp(deps, opening, SYSTEM)
+    tx.send({ text: 'update deployment set demo_tenant_id = $1', values: [tenant.tenantId] })
   })
 }
 
@@ -58,9 +60,8 @@ export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void
 }
 
 async function demoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | undefined> {
-  const text = 'select tenant_id from tenants where client_name = $1 order by created_at limit 1'
-  const [row] = await db.query<{ tenant_id: string }>({ text, values: [CLIENT_NAME] })
-  return row?.tenant_id
+  const [row] = await db.query<{ demo_tenant_id: string | null }>({ text: 'select demo_tenant_id from deployment' })
+  return row?.demo_tenant_id ?? undefined
 }
 
 function previous(file: string): LocalAccess | undefined {

@@ -186,7 +186,6 @@ const BEING_WRITTEN = new Set([
   'docs/money.md',
   'docs/operations.md',
   'docs/suppliers.md',
-  'docs/webhooks.md',
 ])
 
 const engine = new MarkdownIt()

@@ -7,10 +7,11 @@ import { health } from './figures/health.ts'
 import { latency } from './figures/latency.ts'
 import { orderHot, orderSpread } from './figures/orders.ts'
 import { replay } from './figures/replay.ts'
+import { webhooks } from './figures/webhooks.ts'
 import { markdown, plot } from './report.ts'
 
 /** Each figure is a ratio of two things measured in turn, in one run, on one machine: absolute times mean little. */
-const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay]
+const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay, webhooks]
 
 const program = new Command('bench')
   .description('Measures the gateway against yardsticks on the same machine.')

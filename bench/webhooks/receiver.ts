@@ -1,28 +1,36 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 
-// A child process: answers 204 to every POST, notes when each notifyId first arrived, and tells on request.
-// /hang never answers.
-const arrived = new Map<string, number>()
+/** A receiver in a process of its own. */
+export interface Receiver {
+  /** Answers 204. */
+  url: string
+  /** Never answers. */
+  hangingUrl: string
+  /** Waits until so many events are there, and hands out when each first arrived (ms since 1970); they are forgotten. */
+  take(count: number): Promise<Map<string, number>>
+  stop(): void
+}
 
-const server = createServer((request, response) => {
-  const at_ms = performance.timeOrigin + performance.now()
-  if (request.url === '/hang') return void request.resume()
-  const notifyId = String(request.headers['webhook-id'])
-  request.resume()
-  request.on('end', () => {
-    if (!arrived.has(notifyId)) arrived.set(notifyId, at_ms)
-    response.writeHead(204).end()
-  })
-})
-server.keepAliveTimeout = 60_000
-server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
+const LOOK_MS = 10
 
-process.on('message', (message: 'count' | 'take') => {
-  if (message === 'count') process.send?.({ count: arrived.size })
-  else {
-    process.send?.({ arrived: [...arrived] })
-    arrived.clear()
+export async function startReceiver(): Promise<Receiver> {
+  const child = fork(fileURLToPath(new URL('receiver-process.mjs', import.meta.url)), [], { execArgv: [] })
+  const ask = async <Answer>(question?: 'count' | 'take') => {
+    const answer = once(child, 'message')
+    if (question) child.send(question)
+    return (await answer)[0] as Answer
   }
-})
-process.on('disconnect', () => process.exit(0))
+  const { port } = await ask<{ port: number }>()
+  return {
+    url: `http://127.0.0.1:${port}/events`,
+    hangingUrl: `http://127.0.0.1:${port}/hang`,
+    async take(count) {
+      while ((await ask<{ count: number }>('count')).count < count) await delay(LOOK_MS)
+      return new Map((await ask<{ arrived: [string, number][] }>('take')).arrived)
+    },
+    stop: () => void child.kill(),
+  }
+}

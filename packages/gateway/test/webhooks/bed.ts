@@ -33,7 +33,7 @@ export interface Bed {
   close(): Promise<void>
 }
 
-export type TestLoop = ReturnType<typeof webhooksLoop> & { metrics: WebhookDeps['metrics'] }
+type TestLoop = ReturnType<typeof webhooksLoop> & { metrics: WebhookDeps['metrics'] }
 
 export interface TestTenant {
   tenantId: string
@@ -41,7 +41,7 @@ export interface TestTenant {
   appSecret: string
 }
 
-export interface EventState {
+interface EventState {
   notify_id: string
   delivery_state: string
   attempts: number
@@ -62,7 +62,7 @@ export interface AttemptRow {
   duration_ms: number
 }
 
-export interface EndpointState {
+interface EndpointState {
   callback_url: string | null
   enabled: boolean
   disabled_reason: string | null

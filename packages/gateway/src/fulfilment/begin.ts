@@ -39,6 +39,8 @@ export interface Claim {
 export const CLAIM_ORDERS = 200
 /** A supplier that is not there (paused, not configured) is looked for again after this long. */
 const ABSENT_MS = 10_000
+const REVIEWED_AGAIN_MS = 60_000
+const NEVER_ASKED_MS = 3_600_000
 
 /**
  * Claims a tenant's due orders, decides each open item's next step, and commits the attempts: two round trips, however
@@ -109,7 +111,8 @@ async function decide(deps: FulfilmentDeps, claim: Claim, claimed: Claimed): Pro
             break
           }
           if ('late' in found) {
-            Object.assign(item, { itemStatus: 'REVIEW', failureReason: found.late, retryAt: null })
+            Object.assign(item, { itemStatus: 'REVIEW', failureReason: found.late, retryAt: found.askAgainAt })
+            if (found.askAgainAt !== null) waits.push(found.askAgainAt)
           } else {
             const terms = step.do === 'order' ? { ...step.route, routeNo: step.routeNo } : undefined
             begin(item, terms, step.do === 'query' ? step.inDoubtAt : null, claimed.now)
@@ -138,15 +141,24 @@ function admit(
   order: LockedOrder,
   item: LockedItem,
   now: Date,
-): { supplied: Supplied } | { until: Date } | { late: string } {
+): { supplied: Supplied } | { until: Date } | { late: string; askAgainAt: Date | null } {
   const supplied = deps.suppliers.get(name)
   // An operator who pauses a supplier knows that its orders wait: no deadline for those.
   if (supplied === undefined || supplied.paused) return { until: new Date(now.getTime() + ABSENT_MS) }
   if (supplied.gate.take(tenantId, 1) === 1) return { supplied }
-  const since = item.askedAt ?? order.createdAt
-  if (item.itemStatus === 'WAITING' && isPast(since, supplied.supplier.traits.giveUpAfter_ms, now))
-    return { late: `${name} could not be asked in time` }
+  if (item.itemStatus !== 'REVIEW' && isTooLate(supplied, order, item, now)) {
+    // What may have been bought is asked about later all the same; what was not waits for an operator.
+    const askAgainAt = item.itemStatus === 'WAITING' ? null : new Date(now.getTime() + REVIEWED_AGAIN_MS)
+    return { late: `${name} could not be asked in time`, askAgainAt }
+  }
   return { until: new Date(now.getTime() + supplied.gate.comeAgainIn(tenantId)) }
+}
+
+/** One that was never asked for has lost nothing by waiting for its turn: only a supplier that is down for long counts. */
+function isTooLate({ supplier, gate }: Supplied, order: LockedOrder, item: LockedItem, now: Date): boolean {
+  const { giveUpAfter_ms } = supplier.traits
+  if (item.askedAt !== null) return isPast(item.askedAt, giveUpAfter_ms, now)
+  return gate.state !== 'closed' && isPast(order.createdAt, Math.max(giveUpAfter_ms, NEVER_ASKED_MS), now)
 }
 
 type Terms = {

@@ -30,7 +30,7 @@ export interface Circumstances {
 }
 
 /** A worker that has not sent its call this long after committing the attempt does not send it any more. */
-export const SEND_WITHIN_MS = 10_000
+export const SEND_WITHIN_MS = 3_000
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 60_000
 

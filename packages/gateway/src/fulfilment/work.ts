@@ -42,7 +42,8 @@ export async function carryOut(deps: FulfilmentDeps, claim: Claim, begunAt: numb
   }
 
   async function carry(parcel: Parcel): Promise<void> {
-    waiting.push(...(await send(deps, tenantId, parcel, begunAt)))
+    const results = await send(deps, tenantId, parcel, begunAt)
+    waiting.push(...results) // `waiting` as it is now: another parcel's writing may have taken the one before
     writing ??= writeWaiting()
     await writing
   }

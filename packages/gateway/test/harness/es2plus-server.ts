@@ -1,0 +1,127 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { makeIccid } from '@dealer-esim/contract'
+import { type TestCertificate, testAuthority } from './certificates.ts'
+
+/** What goes wrong with a function from now on. */
+export type Es2plusFault =
+  | 'none'
+  /** Executed, but the connection breaks instead of the answer. */
+  | 'lost'
+  /** The connection breaks before anything is executed, every second time; else after. */
+  | 'dies'
+  /** Executed at once, answered after `late_ms`. */
+  | 'late'
+  /** 8.2.5/3.7, always; or every second time. */
+  | 'refuse'
+  | 'half'
+  | 'http-500'
+  | 'nonsense'
+  | { subjectCode: string; reasonCode: string }
+
+interface Ordered {
+  profileType: string
+  matchingId?: string
+  state: 'ALLOCATED' | 'RELEASED' | 'UNAVAILABLE'
+}
+
+/** A small SM-DP+ that speaks ES2+ with mutual TLS, strictly: nothing may be done twice. Its books are the truth. */
+export interface Es2plusServer {
+  url: string
+  /** For the supplier's configuration. */
+  identity: TestCertificate & { ca: string }
+  fault: Partial<Record<string, Es2plusFault>>
+  late_ms: number
+  requests: { path: string; headers: IncomingHttpHeaders; body: Record<string, unknown> }[]
+  orders: Map<string, Ordered>
+  /** ICCIDs that are sold and not taken back. */
+  taken(): string[]
+  close(): Promise<void>
+}
+
+export async function startEs2plusServer(): Promise<Es2plusServer> {
+  const authority = testAuthority('Test SM-DP+ authority')
+  const own = authority.issue('localhost')
+  const client = authority.issue('gateway')
+  const sides = { turn: 0, serial: 0 }
+  const state: Omit<Es2plusServer, 'url' | 'close'> = {
+    identity: { ...client, ca: authority.cert },
+    fault: {},
+    late_ms: 1_500,
+    requests: [],
+    orders: new Map(),
+    taken: () => [...state.orders].filter(([, order]) => order.state !== 'UNAVAILABLE').map(([iccid]) => iccid),
+  }
+
+  function execute(name: string, body: Record<string, unknown>): object {
+    const iccid = String(body.iccid ?? '').replace(/F+$/i, '')
+    const order = state.orders.get(iccid)
+    switch (name) {
+      case 'downloadOrder': {
+        if (order) return failed('8.2.1', '3.3')
+        sides.serial += 1
+        const chosen = iccid || makeIccid('8985777', sides.serial)
+        state.orders.set(chosen, { profileType: String(body.profileType), state: 'ALLOCATED' })
+        return done({ iccid: `${chosen}F` })
+      }
+      case 'confirmOrder':
+        if (!order) return failed('8.2.1', '3.9')
+        if (order.state !== 'ALLOCATED') return failed('8.2.1', '3.5')
+        Object.assign(order, { state: 'RELEASED', matchingId: body.matchingId })
+        return done({ matchingId: body.matchingId, smdpAddress: 'smdp.test.example' })
+      case 'cancelOrder':
+        if (!order || order.state === 'UNAVAILABLE') return failed('8.2.1', '3.9')
+        order.state = 'UNAVAILABLE'
+        return done({})
+      default:
+        return failed('8.2.1', '3.9')
+    }
+  }
+
+  const server: Server = createServer(
+    { ...own, ca: authority.cert, requestCert: true, rejectUnauthorized: true },
+    async (request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>
+      const path = request.url ?? ''
+      state.requests.push({ path, headers: request.headers, body })
+      const name = path.slice(path.lastIndexOf('/') + 1)
+      // A repeat goes through: what is shown is what becomes of the first.
+      const isRepeat = name === 'downloadOrder' && state.orders.has(String(body.iccid ?? '').replace(/F+$/i, ''))
+      const fault = isRepeat ? 'none' : (state.fault[name] ?? 'none')
+      const turn = sides.turn++
+      const answer = (status: number, content: unknown) =>
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
+      if (typeof fault === 'object') return answer(200, failed(fault.subjectCode, fault.reasonCode))
+      if (fault === 'refuse' || (fault === 'half' && turn % 2 === 0)) return answer(200, failed('8.2.5', '3.7'))
+      if (fault === 'dies' && turn % 2 === 0) return request.socket.destroy()
+      const result = execute(name, body)
+      if (fault === 'lost' || fault === 'dies') return request.socket.destroy()
+      if (fault === 'http-500') return answer(500, {})
+      if (fault === 'nonsense') return answer(200, 'nonsense')
+      if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, state.late_ms))
+      return answer(200, result)
+    },
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`
+  return Object.assign(state, {
+    url,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  })
+}
+
+function done(members: object): object {
+  return { header: { functionExecutionStatus: { status: 'Executed-Success' } }, ...members }
+}
+
+function failed(subjectCode: string, reasonCode: string): object {
+  const statusCodeData = { subjectCode, reasonCode, message: 'by the test server' }
+  return { header: { functionExecutionStatus: { status: 'Failed', statusCodeData } } }
+}

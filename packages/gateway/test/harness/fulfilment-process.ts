@@ -1,0 +1,21 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/lib/package-root.ts'
+
+/** Starts one node's fulfilment as a child, killed with this process. */
+export function spawnFulfilment(databaseUrl: string, pauseAt?: string): ChildProcess & { ended: Promise<unknown> } {
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', join(packageRoot(), 'test/harness/fulfilment-node.ts'), databaseUrl],
+    {
+      cwd: packageRoot(),
+      env: { ...process.env, DEPLOYMENT: 'local', ...(pauseAt ? { PAUSE_AT: pauseAt } : {}) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  return Object.assign(child, { ended: once(child, 'exit') })
+}

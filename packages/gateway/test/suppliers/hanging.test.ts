@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { gate } from '../../src/suppliers/gate.ts'
+import type { Suppliers } from '../../src/suppliers/registry.ts'
+import type { Supplier } from '../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
+
+let database: TestDatabase
+let shop: Shop
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addPackage(shop.db, 'GOOD', [{ supplier: 'sandbox', productCode: 'ANY' }])
+  await addPackage(shop.db, 'HANGING', [{ supplier: 'hanging', productCode: 'ANY' }])
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+/** Takes every call and never answers one. */
+const hanging: Supplier = {
+  name: 'hanging',
+  type: 'gateway',
+  traits: {
+    batch: 1,
+    concurrency: 16,
+    perSecond: null,
+    timeout_ms: 5_000,
+    settles_ms: 60_000,
+    giveUpAfter_ms: 600_000,
+  },
+  order: () => new Promise(() => {}),
+  query: () => new Promise(() => {}),
+  cancel: () => new Promise(() => {}),
+  test: async () => undefined,
+}
+
+const ORDERS = 200
+
+/** Orders one by one, each when the one before was delivered; how long each took, sorted. */
+async function times(tenantId: string): Promise<number[]> {
+  const took: number[] = []
+  for (let n = 0; n < ORDERS; n++) {
+    const started = performance.now()
+    const [orderId] = await payOrders(shop.db, tenantId, 'GOOD')
+    shop.wake.wake('fulfilment')
+    await until(async () => {
+      const [order] = await shop.db.query<{ order_status: string }>({
+        text: 'select order_status from orders where tenant_id = $1 and order_id = $2',
+        values: [tenantId, orderId],
+      })
+      return order?.order_status === 'DELIVERED'
+    })
+    took.push(performance.now() - started)
+  }
+  return took.sort((a, b) => a - b)
+}
+
+it('a supplier that hangs with 1 000 orders does not slow the orders of another, of the same dealer', async () => {
+  const suppliers: Suppliers = {
+    ...shop.suppliers,
+    get: (name) => (name === 'hanging' ? hung : shop.suppliers.get(name)),
+  }
+  const hung = { supplier: hanging, gate: gate(hanging.traits, shop.clock), paused: false }
+  const tenantId = await addTenant(shop.db)
+  const loop = fulfilmentLoop({ ...shop, suppliers })
+  try {
+    await times(tenantId) // warms up
+    const undisturbed = await times(tenantId)
+    await payOrders(shop.db, tenantId, 'HANGING', { orders: 1_000 })
+    shop.wake.wake('fulfilment')
+    await until(async () => {
+      const [row] = await shop.db.query<{ asked: number }>({
+        text: `select count(*)::int as asked from supplier_attempts where supplier = 'hanging'`,
+      })
+      return row!.asked >= 5
+    })
+    const disturbed = await times(tenantId)
+    const p99 = (sorted: number[]) => sorted[Math.ceil(sorted.length * 0.99) - 1]!
+    console.log(
+      `p99 undisturbed ${p99(undisturbed).toFixed(0)} ms, beside a hanging supplier ${p99(disturbed).toFixed(0)} ms`,
+    )
+    expect(p99(disturbed)).toBeLessThan(Math.max(2 * p99(undisturbed), 50))
+  } finally {
+    await loop.stop(100)
+  }
+}, 180_000)

@@ -1,0 +1,52 @@
+import { Readable } from 'node:stream'
+import { makeIccid } from '@dealer-esim/contract'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { importStock } from '../../src/suppliers/stock/import.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { spawnFulfilment } from '../harness/fulfilment-process.ts'
+import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
+
+const CODES = 10_000
+
+let database: TestDatabase
+let shop: Shop
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addSupplier(shop, 'shelf', 'stock')
+  await addPackage(shop.db, 'CODE', [{ supplier: 'shelf', productCode: 'P' }])
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+it('sells 10 000 codes by four worker processes to 10 000 orders: each code exactly once', async () => {
+  const rows = Array.from({ length: CODES }, (_, i) => `${makeIccid('8985333', i)},LPA:1$smdp.example.com$MANY-${i}`)
+  const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
+  await importStock(shop, { supplier: 'shelf', productCode: 'P', file, actor: 'cli:test' })
+  const tenants = await Promise.all(Array.from({ length: 5 }, () => addTenant(shop.db)))
+  for (const tenantId of tenants) await payOrders(shop.db, tenantId, 'CODE', { orders: CODES / tenants.length })
+  const workers = Array.from({ length: 4 }, () => spawnFulfilment(database.url))
+  try {
+    await until(async () => {
+      const all = await Promise.all(tenants.map((tenantId) => statuses(shop.db, tenantId)))
+      return all.every((now) => now.DELIVERED === CODES / tenants.length)
+    }, 120_000)
+  } finally {
+    for (const worker of workers) worker.kill('SIGKILL')
+    await Promise.all(workers.map((worker) => worker.ended))
+  }
+  const [count] = await shop.db.query({
+    text: `select (select count(*)::int from stock_codes where state = 'RESERVED') as reserved,
+             (select count(distinct key)::int from stock_codes where state = 'RESERVED') as keys,
+             (select count(distinct iccid)::int from profiles) as iccids,
+             (select count(*)::int from profiles) as profiles,
+             (select available::int from stock_levels where supplier = 'shelf' and product_code = 'P') as left,
+             (select count(*)::int from orphans) as orphans`,
+  })
+  expect(count).toEqual({ reserved: CODES, keys: CODES, iccids: CODES, profiles: CODES, left: 0, orphans: 0 })
+  const workersUsed = await shop.db.query({ text: 'select distinct lease_token from supplier_attempts' })
+  expect(workersUsed.length).toBeGreaterThan(4)
+}, 180_000)

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+import { type Answer, call, type Dealer } from '../door/node.ts'
+
+/** One order that was asked for, and every answer that its caller had. */
+export interface AskedOrder {
+  transactionId: string
+  packageInfoList: { packageCode: string; count: number }[]
+  answers: Answer[]
+  /** Milliseconds to each answer or to the connection's end. */
+  durations_ms: number[]
+}
+
+export interface OrderLoad {
+  readonly asked: AskedOrder[]
+  /** Requests that were sent and neither answered nor cut off. */
+  readonly inFlight: number
+  /** Orders answered 000000 so far. */
+  readonly acknowledged: number
+  /** Resolves when that many more orders than now are acknowledged. */
+  more(count: number): Promise<void>
+  /** Where the next requests go; undefined: nowhere, callers wait. */
+  aim(at: { baseUrl: string } | undefined): void
+  /** Callers finish what they asked, and stop. */
+  stop(): Promise<void>
+}
+
+/** After a refusal or a cut-off, as a client with manners does: a database that is away must not be shouted at. */
+const PAUSE_MS = 100
+
+/** Signed callers, each of whom asks for one order after the other and never repeats one. */
+export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOrder['packageInfoList']): OrderLoad {
+  const asked: AskedOrder[] = []
+  const waiting = new Set<{ at: number; resolve(): void }>()
+  let inFlight = 0
+  let acknowledged = 0
+  let stopped = false
+  let open = () => {}
+  let target: Promise<{ baseUrl: string } | undefined> = new Promise((resolve) => {
+    open = () => resolve(undefined)
+  })
+
+  /** @returns whether the order was acknowledged */
+  async function ask(at: { baseUrl: string }): Promise<boolean> {
+    const order: AskedOrder = {
+      transactionId: randomUUID(),
+      packageInfoList: choose(),
+      answers: [],
+      durations_ms: [],
+    }
+    asked.push(order)
+    const { transactionId, packageInfoList } = order
+    const body = JSON.stringify({ transactionId, packageInfoList })
+    const started_at = performance.now()
+    let isPlaced = false
+    inFlight++
+    try {
+      const answer = await call(at, dealer, 'esim/order', { body })
+      order.answers.push(answer)
+      isPlaced = answer.code === '000000'
+      if (isPlaced) acknowledged++
+    } catch {
+      // Cut off: whether the order exists is for the test to find out.
+    } finally {
+      inFlight--
+      order.durations_ms.push(performance.now() - started_at)
+    }
+    for (const waiter of waiting) {
+      if (acknowledged < waiter.at) continue
+      waiting.delete(waiter)
+      waiter.resolve()
+    }
+    return isPlaced
+  }
+
+  async function caller(): Promise<void> {
+    while (!stopped) {
+      const at = await target
+      if (at && !(await ask(at))) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    }
+  }
+
+  const running = Array.from({ length: callers }, caller)
+  return {
+    asked,
+    get inFlight() {
+      return inFlight
+    },
+    get acknowledged() {
+      return acknowledged
+    },
+    more: (count) => new Promise((resolve) => waiting.add({ at: acknowledged + count, resolve })),
+    aim(at) {
+      const release = open
+      if (at) {
+        target = Promise.resolve(at)
+        open = () => {}
+      } else {
+        target = new Promise((resolve) => {
+          open = () => resolve(undefined)
+        })
+      }
+      release()
+    },
+    async stop() {
+      stopped = true
+      open()
+      await Promise.all(running)
+    },
+  }
+}

@@ -1,7 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { batcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { CommitUnknown, type Db, isConnectionLoss, sqlState } from '../lib/db.ts'
+import { pause } from '../lib/pause.ts'
 import type { OrderWish, Verdict } from './decide.ts'
 import { type PlaceDeps, placeOrders } from './place.ts'
 
@@ -61,6 +62,7 @@ async function placeSafely(deps: DeskDeps, wishes: OrderWish[], doubted = false)
   for (let attempt = 1; ; attempt++) {
     try {
       const verdicts = await deps.db.tx((tx) => placeOrders(tx, deps, wishes))
+      await pause('orders.committed')
       if (verdicts.some((verdict) => verdict.kind === 'placed')) deps.onPlaced()
       return verdicts
     } catch (failure) {
@@ -71,7 +73,7 @@ async function placeSafely(deps: DeskDeps, wishes: OrderWish[], doubted = false)
       const again = inDoubt ? deps.clock.monotonic() - start < DOUBT_MS : attempt < MOST_ATTEMPTS
       if (mayPass && again) {
         if (sqlState(failure) === NO_PARTITION) await deps.maintainPartitions().catch(() => {})
-        if (lost) await pause(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
+        if (lost) await delay(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
       } else if (wishes.length > 1 && !lost) {
         return placeHalves(deps, wishes, inDoubt)
       } else {

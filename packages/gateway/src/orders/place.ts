@@ -2,6 +2,7 @@ import type { OrderPaidContent } from '@dealer-esim/contract'
 import type { Catalogue, Offer } from '../catalogue/catalogue.ts'
 import type { Tx } from '../lib/db.ts'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
+import { pause } from '../lib/pause.ts'
 import { debitWallets } from '../wallet/debit.ts'
 import { type LockedWallet, lockWallets } from '../wallet/lock.ts'
 import { tellLowBalance } from '../wallet/low-balance-notice.ts'
@@ -36,6 +37,7 @@ export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]):
   const [wallets, around] = await Promise.all([lockWallets(tx, [...byTenant.keys()]), readAround(tx, wishes)])
   const { now, catalogueVersion, existing } = around
   const catalogue = await deps.catalogue.current(catalogueVersion)
+  await pause('orders.locked')
 
   const verdicts = new Map<OrderWish, Verdict>()
   const touched: LockedWallet[] = []
@@ -55,6 +57,7 @@ export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]):
     placed.push(...decided.placed)
   }
   if (placed.length > 0) write(tx, deps.ids, touched, placed)
+  await pause('orders.before-commit')
   return wishes.map((wish) => verdicts.get(wish)!)
 }
 

@@ -11,7 +11,7 @@ import { explainMismatch } from './explain-mismatch.ts'
 import { milliseconds } from './format.ts'
 import { say, t } from './strings/index.ts'
 
-export type CheckName = keyof typeof t.debugger.checks
+type CheckName = keyof typeof t.debugger.checks
 
 export interface CheckResult {
   check: CheckName
@@ -85,7 +85,7 @@ function clockFault(headers: RequestHeaders, now_ms: number): [string, string] |
 }
 
 /** `Name: value` lines, or the -H arguments of a curl command. Quotes around a line are dropped. */
-export function parseHeaders(text: string): Record<string, string> {
+function parseHeaders(text: string): Record<string, string> {
   const headers: Record<string, string> = {}
   const inCurl = [...text.matchAll(/-H\s+(['"])(.+?)\1/g)].map((match) => match[2] ?? '')
   for (const line of inCurl.length > 0 ? inCurl : text.split('\n')) {

@@ -13,7 +13,7 @@ export function money(amount: number, currencyCode: string): string {
 }
 
 /** Money without its currency, for columns and inputs. */
-export function plainMoney(amount: number): string {
+function plainMoney(amount: number): string {
   return (amount / UNITS_PER_WHOLE).toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 4 })
 }
 

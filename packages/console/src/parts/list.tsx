@@ -7,7 +7,7 @@ import { Empty } from './empty.tsx'
 import { Failure } from './failure.tsx'
 import { Loading } from './loading.tsx'
 
-export interface Column<Row> {
+interface Column<Row> {
   accessor: string
   title: string
   render?: (row: Row) => ReactNode

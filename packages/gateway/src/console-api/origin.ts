@@ -1,6 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../lib/refusal.ts'
-import type { ConsoleOptions } from './server.ts'
+
+export interface AllowedOrigins {
+  /** Origins whose pages may make changes: those of PUBLIC_URL and of the console's own address. */
+  origins: readonly string[]
+  /** A local deployment: every loopback name of this machine may, too. */
+  loopback: boolean
+}
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -9,7 +15,7 @@ const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
  * Refuses changes that another site's page asks a browser for. A browser always sends `Origin` with a change and no
  * page can forge it; who brings an access token instead of a cookie is no browser at all.
  */
-export function checkOrigin(options: Pick<ConsoleOptions, 'origins' | 'loopback'>, request: FastifyRequest): void {
+export function checkOrigin(options: AllowedOrigins, request: FastifyRequest): void {
   if (READS.has(request.method) || request.headers.authorization !== undefined) return
   const { origin, host } = request.headers
   if (origin !== undefined && options.origins.includes(origin)) return

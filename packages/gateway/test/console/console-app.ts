@@ -15,7 +15,7 @@ export const PASSWORD = 'correct horse battery staple'
 const COOKIE = '__Host-console'
 
 /** A clock that a test moves: codes of authenticators depend on it. */
-export function movableClock(start_ms: number) {
+function movableClock(start_ms: number) {
   const clock = { time_ms: start_ms, now: () => clock.time_ms, monotonic: () => clock.time_ms }
   return clock
 }

@@ -10,7 +10,7 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 
 /** One node's entrance, with a database's clock that a test sets. */
-export interface TestEntrance extends Batcher<Entry, Entered> {
+interface TestEntrance extends Batcher<Entry, Entered> {
   /** What the node takes for the database's time. */
   now_ms: number
   partitionsMade: number

@@ -130,7 +130,7 @@ export function call(at: Pick<Node, 'baseUrl'>, dealer: Dealer, operation: strin
 }
 
 /** One request as it is told. */
-export function send(at: Pick<Node, 'baseUrl'>, parts: Parts): Promise<Answer> {
+function send(at: Pick<Node, 'baseUrl'>, parts: Parts): Promise<Answer> {
   const isTls = at.baseUrl.startsWith('https:')
   return new Promise((resolve, reject) => {
     const request = (isTls ? httpsRequest : httpRequest)(

@@ -12,11 +12,6 @@ export function money(amount: number, currencyCode: string): string {
   return format.format(amount / UNITS_PER_WHOLE)
 }
 
-/** Money without its currency, for columns and inputs. */
-function plainMoney(amount: number): string {
-  return (amount / UNITS_PER_WHOLE).toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 4 })
-}
-
 /** What a person typed as money, in 1/10 000; undefined where it is none. Exact: no float multiplies. */
 export function parseMoney(text: string): number | undefined {
   const match = /^\s*(-?)(\d{1,11})(?:[.,](\d{1,4}))?\s*$/.exec(text)

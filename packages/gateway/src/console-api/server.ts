@@ -7,17 +7,13 @@ import { isOperator } from '../people/role.ts'
 import type { ConsoleDeps } from './deps.ts'
 import { answerFailure } from './failures.ts'
 import { authorize, identify } from './identify.ts'
-import { checkOrigin } from './origin.ts'
+import { type AllowedOrigins, checkOrigin } from './origin.ts'
 import { rateLimiter } from './rate.ts'
 import type { Context, PublicContext, Route } from './route.ts'
 import { routes } from './routes.ts'
 import { validatorCompiler } from './validate.ts'
 
-export interface ConsoleOptions {
-  /** Origins whose pages may make changes: those of PUBLIC_URL and of the console's own address. */
-  origins: readonly string[]
-  /** A local deployment: every loopback name of this machine may, too. */
-  loopback: boolean
+export interface ConsoleOptions extends AllowedOrigins {
   /** Whose request it is, seen past trusted proxies. @throws Refusal for one that should have come by HTTPS */
   addressOf(request: FastifyRequest): string
   /** Gateways that share a host name share its cookies, so each has a name of its own. */

@@ -5,7 +5,7 @@ import { makeIccid } from '@dealer-esim/contract'
 import { type TestCertificate, testAuthority } from './certificates.ts'
 
 /** What goes wrong with a function from now on. */
-export type Es2plusFault =
+type Es2plusFault =
   | 'none'
   /** Executed, but the connection breaks instead of the answer. */
   | 'lost'

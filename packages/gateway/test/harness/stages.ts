@@ -17,7 +17,7 @@ import { startEs2plusServer } from './es2plus-server.ts'
 import { startGateway } from './gateway-process.ts'
 import { addSupplier, type Shop } from './shop.ts'
 
-export type Fault = 'none' | 'refuse' | 'half' | 'late' | 'lost' | 'dies'
+type Fault = 'none' | 'refuse' | 'half' | 'late' | 'lost' | 'dies'
 
 /** A supplier with its far side, on which faults are played. What was taken is counted there, never in our tables. */
 export interface Stage {
@@ -36,7 +36,7 @@ export interface Stage {
   close(): Promise<void>
 }
 
-export const TIMEOUT_MS = 600
+const TIMEOUT_MS = 600
 const LATE_MS = 1_200
 const QUICK: Partial<SupplierTraits> = { settles_ms: 100, giveUpAfter_ms: 20_000 }
 

@@ -69,9 +69,12 @@ describe('more requests than may be under way', () => {
     for (const connection of connections) {
       connection.write(Array.from({ length: 20 }, () => requestText(dealer, 'account/balance')).join(''))
     }
-    await until(async () => (await call(node, dealer, 'health')).code === '000002')
-    for (const connection of connections) connection.destroy()
-    await hold.release()
+    try {
+      await until(async () => (await call(node, dealer, 'health')).code === '000002')
+    } finally {
+      for (const connection of connections) connection.destroy()
+      await hold.release()
+    }
     await until(async () => {
       const calls = await Promise.all(Array.from({ length: MOST_IN_FLIGHT }, () => call(node, dealer, 'health')))
       return calls.every((answer) => answer.code === '000000')

@@ -91,15 +91,15 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
       // A repeat goes through: what is shown is what becomes of the first.
       const isRepeat = name === 'downloadOrder' && state.orders.has(String(body.iccid ?? '').replace(/F+$/i, ''))
       const fault = isRepeat ? 'none' : (state.fault[name] ?? 'none')
-      const turn = sides.turn++
+      const turn = name === 'downloadOrder' ? sides.turn++ : sides.turn
       const answer = (status: number, content: unknown) =>
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
       if (typeof fault === 'object') return answer(200, failed(fault.subjectCode, fault.reasonCode))
       if (fault === 'refuse' || (fault === 'half' && turn % 2 === 0)) return answer(200, failed('8.2.5', '3.7'))
       if (fault === 'dies' && turn % 2 === 0) return request.socket.destroy()
+      if (fault === 'http-500') return answer(500, {}) // not executed, which nobody can know
       const result = execute(name, body)
       if (fault === 'lost' || fault === 'dies') return request.socket.destroy()
-      if (fault === 'http-500') return answer(500, {})
       if (fault === 'nonsense') return answer(200, 'nonsense')
       if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, state.late_ms))
       return answer(200, result)

@@ -35,38 +35,54 @@ const MOST_ROUNDS = 5
  * @throws ApiError 101001 to 101007, or 000002 under overload.
  */
 export async function admit(deps: AdmissionDeps, request: SignedRequest): Promise<Admitted> {
-  let tenant = deps.known.get(request.headers.appKey)
-  let isFresh = tenant === undefined
-  tenant ??= await readTenant(deps, request)
+  const readFirst = () => deps.failures.attempt(request.address, () => readAndJudge(deps, request))
+  let judged = judgeFromMemory(deps, request) ?? (await readFirst())
   for (let round = 0; round < MOST_ROUNDS; round++) {
-    const judgement = judge(request, tenant, deps.databaseClock.now())
-    if (!judgement.ok && (isFresh || judgement.code === '101001')) throw refusal(deps, request, judgement.code)
-    if (judgement.ok) {
-      const entered = await deps.entrance.add({
-        tenantId: tenant.tenantId,
-        requestId: request.headers.requestId,
-        timestamp_ms: Number(request.headers.timestamp),
-        version: tenant.version,
-      })
-      if (entered.verdict === 'admitted') {
-        noteFirstUse(deps, tenant, judgement.secretId)
+    const { tenant, secretId } = judged
+    const entered = await deps.entrance.add({
+      tenantId: tenant.tenantId,
+      requestId: request.headers.requestId,
+      timestamp_ms: Number(request.headers.timestamp),
+      version: tenant.version,
+    })
+    switch (entered.verdict) {
+      case 'admitted':
+        noteFirstUse(deps, tenant, secretId)
         return { tenant, catalogueVersion: entered.catalogueVersion }
-      }
-      if (entered.verdict === 'used') throw new ApiError('101006')
-      if (entered.verdict === 'over-qps') throw overQps(tenant.qpsLimit ?? deps.defaultQpsLimit)
+      case 'used':
+        throw new ApiError('101006')
+      case 'over-qps':
+        throw overQps(tenant.qpsLimit ?? deps.defaultQpsLimit)
+      case 'stale':
+        // Its signature was good a moment ago: whatever else its address has done, it is no guess.
+        judged = await readAndJudge(deps, request)
     }
-    tenant = await readTenant(deps, request)
-    isFresh = true
   }
   throw new ApiError('000002', { headers: { 'Retry-After': '1' } })
 }
 
-async function readTenant(deps: AdmissionDeps, request: SignedRequest): Promise<Tenant> {
-  deps.failures.check(request.address)
+interface Judged {
+  tenant: Tenant
+  secretId: string
+}
+
+/** @throws ApiError 101001, which is the clock's word and not the memory's. Undefined: read, and judge again. */
+function judgeFromMemory(deps: AdmissionDeps, request: SignedRequest): Judged | undefined {
+  const tenant = deps.known.get(request.headers.appKey)
+  if (!tenant) return undefined
+  const judgement = judge(request, tenant, deps.databaseClock.now())
+  if (judgement.ok) return { tenant, secretId: judgement.secretId }
+  if (judgement.code === '101001') throw refusal(deps, request, judgement.code)
+  return undefined
+}
+
+/** @throws ApiError 101001 to 101005 */
+async function readAndJudge(deps: AdmissionDeps, request: SignedRequest): Promise<Judged> {
   const tenant = await deps.known.reload(request.headers.appKey)
-  if (tenant) return tenant
-  deps.failures.count(request.address)
-  throw new ApiError('101004')
+  if (!tenant) throw new ApiError('101004')
+  const judgement = judge(request, tenant, deps.databaseClock.now())
+  if (!judgement.ok) throw refusal(deps, request, judgement.code)
+  return { tenant, secretId: judgement.secretId }
 }
 
 type RefusalCode = Extract<Judgement, { ok: false }>['code']
@@ -78,7 +94,6 @@ function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode)
     case '101002':
       return new ApiError(code, { data: { address: request.address } })
     case '101003': {
-      deps.failures.count(request.address)
       if (!deps.tellStringToSign) return new ApiError(code)
       const text = Buffer.from(stringToSign(request.headers, request.body)).toString('utf8')
       return new ApiError(code, { data: { stringToSign: text } })

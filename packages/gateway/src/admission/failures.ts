@@ -1,63 +1,112 @@
 import { ApiError } from '../lib/api-error.ts'
 import type { Clock } from '../lib/clock.ts'
 
-/** Failed authentications per address, before they cost a database call. Successful requests never count. */
+/**
+ * Failed authentications per IPv4 address or IPv6 /64, limited before they cost a database call (contract §3).
+ *
+ * A network has a bucket of failures that it may still make. Whether an attempt fails is known only after its look-up,
+ * so no more run at once than could fail: the others wait for their turn, which is short. Successful ones only wait:
+ * they leave the bucket as it was.
+ */
 export interface FailureLimit {
-  /** @throws ApiError 101007 while the address has failed too often. */
-  check(address: string): void
-  count(address: string): void
+  /**
+   * Runs an attempt to authenticate; one that throws 101003 or 101004 has failed.
+   * @throws ApiError 101007 instead of running it when the network has failed too often.
+   */
+  attempt<Result>(address: string, work: () => Promise<Result>): Promise<Result>
 }
 
 const BURST = 30
 const REGAINED_PER_S = 0.5
-/** Addresses remembered at most; the one longest without a failure is forgotten first. */
-const MOST_ADDRESSES = 20_000
+/** Networks remembered at most; the one longest without a failure is forgotten first. */
+const MOST_NETWORKS = 20_000
+
+interface Bucket {
+  tokens: number
+  /** When it held them (monotonic). */
+  at: number
+  underWay: number
+  waiting: (() => void)[]
+}
 
 export function failureLimit(clock: Clock): FailureLimit {
-  const buckets = new Map<string, { tokens: number; at: number }>()
+  const buckets = new Map<string, Bucket>()
 
-  function bucketOf(network: string) {
-    const bucket = buckets.get(network)
-    const at = clock.monotonic()
-    if (!bucket) return { tokens: BURST, at }
-    return { tokens: Math.min(BURST, bucket.tokens + ((at - bucket.at) / 1000) * REGAINED_PER_S), at }
+  function bucketOf(network: string): Bucket {
+    const known = buckets.get(network)
+    if (known) return known
+    const bucket = { tokens: BURST, at: clock.monotonic(), underWay: 0, waiting: [] }
+    buckets.set(network, bucket)
+    if (buckets.size > MOST_NETWORKS) buckets.delete(buckets.keys().next().value as string)
+    return bucket
+  }
+
+  function refill(bucket: Bucket): void {
+    const now = clock.monotonic()
+    bucket.tokens = Math.min(BURST, bucket.tokens + ((now - bucket.at) / 1000) * REGAINED_PER_S)
+    bucket.at = now
+  }
+
+  async function begin(bucket: Bucket): Promise<void> {
+    for (;;) {
+      refill(bucket)
+      if (bucket.tokens - bucket.underWay >= 1) break
+      if (bucket.tokens < 1) throw refused(bucket.tokens)
+      await new Promise<void>((resume) => bucket.waiting.push(resume))
+    }
+    bucket.underWay++
+  }
+
+  function end(network: string, bucket: Bucket, failed: boolean): void {
+    refill(bucket)
+    bucket.underWay--
+    if (failed) bucket.tokens = Math.max(0, bucket.tokens - 1)
+    buckets.delete(network)
+    const isWorthKeeping = bucket.tokens < BURST || bucket.underWay > 0 || bucket.waiting.length > 0
+    if (isWorthKeeping) buckets.set(network, bucket) // last: the map is in order of use
+    // Woken ones look for themselves: each begins, waits on, or is refused.
+    for (const resume of bucket.waiting.splice(0)) resume()
   }
 
   return {
-    check(address) {
-      const { tokens } = bucketOf(networkOf(address))
-      if (tokens >= 1) return
-      const wait_s = String(Math.ceil((1 - tokens) / REGAINED_PER_S))
-      throw new ApiError('101007', {
-        message: 'Too many failed authentications from this address: mend the credentials, then wait.',
-        headers: {
-          'Retry-After': wait_s,
-          'RateLimit-Limit': String(BURST),
-          'RateLimit-Remaining': '0',
-          'RateLimit-Reset': wait_s,
-        },
-      })
-    },
-    count(address) {
+    async attempt(address, work) {
       const network = networkOf(address)
       const bucket = bucketOf(network)
-      buckets.delete(network) // to the end: the map is in order of the latest failure
-      buckets.set(network, { tokens: Math.max(0, bucket.tokens - 1), at: bucket.at })
-      if (buckets.size > MOST_ADDRESSES) buckets.delete(buckets.keys().next().value as string)
+      await begin(bucket)
+      let failed = false
+      try {
+        return await work()
+      } catch (error) {
+        failed = error instanceof ApiError && (error.code === '101003' || error.code === '101004')
+        throw error
+      } finally {
+        end(network, bucket, failed)
+      }
     },
   }
+}
+
+function refused(tokens: number): ApiError {
+  const wait_s = String(Math.max(1, Math.ceil((1 - tokens) / REGAINED_PER_S)))
+  return new ApiError('101007', {
+    message: 'Too many failed authentications from this address: mend the credentials, then wait.',
+    headers: {
+      'Retry-After': wait_s,
+      'RateLimit-Limit': String(BURST),
+      'RateLimit-Remaining': '0',
+      'RateLimit-Reset': wait_s,
+    },
+  })
 }
 
 /** An IPv4 address counts alone; of an IPv6 address the /64 counts, which one caller owns whole. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('::')
+  const [head = '', tail = ''] = address.split('::')
   const groups = head === '' ? [] : head.split(':')
-  if (tail !== undefined) {
-    const behind = tail === '' ? 0 : tail.split(':').length
-    while (groups.length < 8 - behind) groups.push('0')
-  }
-  return groups
+  const behind = tail === '' ? [] : tail.split(':')
+  while (groups.length + behind.length < 8) groups.push('0') // what :: stands for
+  return [...groups, ...behind]
     .slice(0, 4)
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':')

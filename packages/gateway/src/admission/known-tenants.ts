@@ -6,7 +6,10 @@ import type { Tenant } from '../tenants/load.ts'
  */
 export interface KnownTenants {
   get(appKey: string): Tenant | undefined
-  /** Reads again; calls for one AppKey that wait for the same read share it. Undefined: no such AppKey. */
+  /**
+   * Reads again, by a read that begins after the call. Of one AppKey one read runs at a time: all who ask meanwhile
+   * share the next one, so that a flood for one tenant costs two reads at most at any time. Undefined: no such AppKey.
+   */
   reload(appKey: string): Promise<Tenant | undefined>
   forgetAll(): void
 }
@@ -15,13 +18,18 @@ const MOST_TENANTS = 50_000
 
 export function knownTenants(load: (appKey: string) => Promise<Tenant | undefined>): KnownTenants {
   const known = new Map<string, Tenant>()
+  const running = new Map<string, Promise<void>>()
   const next = new Map<string, Promise<Tenant | undefined>>()
 
   async function read(appKey: string): Promise<Tenant | undefined> {
-    // Who asks while a read runs may know of a change that it has missed: the next read begins after this turn.
-    await Promise.resolve()
+    // Who asks while a read runs may know of a change that it has missed: theirs begins when that one has ended.
+    await running.get(appKey)
     next.delete(appKey)
-    const tenant = await load(appKey)
+    const reading = load(appKey)
+    const ended = reading.then(NOTHING, NOTHING)
+    running.set(appKey, ended)
+    void ended.then(() => running.get(appKey) === ended && running.delete(appKey))
+    const tenant = await reading
     known.delete(appKey)
     if (tenant) known.set(appKey, tenant)
     if (known.size > MOST_TENANTS) known.delete(known.keys().next().value as string)
@@ -32,9 +40,11 @@ export function knownTenants(load: (appKey: string) => Promise<Tenant | undefine
     get: (appKey) => known.get(appKey),
     reload(appKey) {
       const reading = next.get(appKey) ?? read(appKey)
-      next.set(appKey, reading)
+      next.set(appKey, reading) // it begins after this turn at the earliest
       return reading
     },
     forgetAll: () => known.clear(),
   }
 }
+
+const NOTHING = () => {}

@@ -54,7 +54,7 @@ export async function openStage(): Promise<Stage> {
 }
 
 /** JP_1_7 can be bought; GONE is off sale, SOLD_OUT has no stock. */
-async function addPackages(node: Node): Promise<void> {
+export async function addPackages(node: Node): Promise<void> {
   const change = { ...node.deps, ...OPERATOR }
   const one = (packageCode: string, productCode: string) =>
     packageInput({

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { changeSettings } from '../../src/tenants/settings.ts'
+import { type Entrances, entryOf, openEntrances } from './entrances.ts'
+import { addDealer, call, type Node, OPERATOR, openNode } from './node.ts'
+
+let entrances: Entrances
+let nodes: Node[]
+
+beforeAll(async () => {
+  entrances = await openEntrances()
+  nodes = await Promise.all([0, 1].map(() => openNode(entrances.url)))
+})
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.stop()))
+  await entrances.close()
+})
+
+/** So many requests at once, on both nodes in turn. @returns how many were admitted, and how long it took */
+async function burst(tenantId: string, requests: number): Promise<{ admitted: number; took_s: number }> {
+  const start = performance.now()
+  const entered = await Promise.all(
+    Array.from({ length: requests }, (_, i) => {
+      const node = entrances.nodes[i % 2]!
+      node.now_ms = Date.now()
+      return node.add(entryOf(tenantId, randomUUID(), Date.now()))
+    }),
+  )
+  const admitted = entered.filter(({ verdict }) => verdict === 'admitted').length
+  expect(admitted + entered.filter(({ verdict }) => verdict === 'over-qps').length).toBe(requests)
+  return { admitted, took_s: (performance.now() - start) / 1000 }
+}
+
+async function setLimit(tenantId: string, limit: number): Promise<void> {
+  await entrances.db.query({
+    text: 'update tenants set qps_limit = $2 where tenant_id = $1',
+    values: [tenantId, limit],
+  })
+}
+
+/** As if nobody had called for so long. */
+async function rest(tenantId: string, seconds: number): Promise<void> {
+  await entrances.db.query({
+    text: `update qps_buckets set refilled_at = refilled_at - $2 * interval '1 second' where tenant_id = $1`,
+    values: [tenantId, seconds],
+  })
+}
+
+describe('the QPS limit', () => {
+  it('is one second’s worth at once and then its rate, over two nodes together', async () => {
+    const tenantId = await entrances.addTenant(50)
+    let took_s = 0
+    let admitted = 0
+    for (let i = 0; i < 4; i++) {
+      const one = await burst(tenantId, 150)
+      if (i === 0) expect(one.admitted).toBeGreaterThanOrEqual(50)
+      took_s += one.took_s
+      admitted += one.admitted
+    }
+    expect(admitted).toBeLessThanOrEqual(50 + 50 * took_s + 1)
+    await rest(tenantId, 3600)
+    const rested = await burst(tenantId, 150)
+    expect(rested.admitted).toBeGreaterThanOrEqual(50)
+    expect(rested.admitted).toBeLessThanOrEqual(50 + 50 * rested.took_s + 1)
+  })
+
+  it('gains by the fraction: ten a second is one each tenth', async () => {
+    const tenantId = await entrances.addTenant(10)
+    await burst(tenantId, 20)
+    let admitted = 0
+    const start = performance.now()
+    while (performance.now() - start < 1_000) admitted += (await burst(tenantId, 2)).admitted
+    const took_s = (performance.now() - start) / 1000
+    expect(admitted).toBeGreaterThanOrEqual(Math.floor(10 * took_s) - 2)
+    expect(admitted).toBeLessThanOrEqual(Math.ceil(10 * took_s) + 1)
+  })
+
+  it('that is lowered or raised holds for the next request', async () => {
+    const tenantId = await entrances.addTenant(1_000)
+    expect((await burst(tenantId, 100)).admitted).toBe(100)
+    await setLimit(tenantId, 3)
+    const lowered = await burst(tenantId, 100)
+    expect(lowered.admitted).toBeLessThanOrEqual(3 + 3 * lowered.took_s + 1)
+    await setLimit(tenantId, 1_000)
+    await rest(tenantId, 1)
+    expect((await burst(tenantId, 500)).admitted).toBe(500)
+  })
+
+  it('of one tenant is not spent by another in the same batch', async () => {
+    const tenants = await Promise.all([5, 20, 1, 40].map((limit) => entrances.addTenant(limit)))
+    const admitted = await Promise.all(tenants.map((tenantId) => burst(tenantId, 30)))
+    for (const [i, limit] of [5, 20, 1, 30].entries()) {
+      expect(admitted[i]!.admitted).toBeGreaterThanOrEqual(limit)
+      expect(admitted[i]!.admitted).toBeLessThanOrEqual(limit + [5, 20, 1, 40][i]! * admitted[i]!.took_s + 1)
+    }
+  })
+
+  it('is told with what may be done about it, by either node', async () => {
+    const dealer = await addDealer(nodes[0]!.deps)
+    await changeSettings(nodes[0]!.deps, dealer.tenantId, { qpsLimit: 2 }, OPERATOR)
+    await Promise.all([0, 1, 2].map(() => call(nodes[0]!, dealer, 'health')))
+    await rest(dealer.tenantId, -3600) // nothing is gained for an hour
+    const refused = await Promise.all(Array.from({ length: 20 }, (_, i) => call(nodes[i % 2]!, dealer, 'health')))
+    for (const { code, headers } of refused.slice(2)) {
+      expect(code).toBe('101007')
+      expect(headers).toMatchObject({
+        ...{ 'retry-after': '1', 'ratelimit-limit': '2' },
+        ...{ 'ratelimit-remaining': '0', 'ratelimit-reset': '1' },
+      })
+    }
+    await changeSettings(nodes[1]!.deps, dealer.tenantId, { qpsLimit: null }, OPERATOR)
+    await rest(dealer.tenantId, 3601)
+    const free = await Promise.all(Array.from({ length: 20 }, (_, i) => call(nodes[i % 2]!, dealer, 'health')))
+    expect(free.every((answer) => answer.code === '000000')).toBe(true)
+  })
+})
+
+describe('what a bucket holds', () => {
+  it('lies between nothing and one second’s worth, and never grows by going back in time', async () => {
+    const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+    console.log(`seed ${seed}`)
+    const bucket = fc.record({
+      tokens: fc.double({ min: 0, max: 200, noNaN: true }),
+      since_s: fc.integer({ min: -100, max: 100 }),
+      limit: fc.integer({ min: 1, max: 100_000 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(bucket, { minLength: 1, maxLength: 50 }), async (buckets) => {
+        const rows = await entrances.db.query<{ tokens: number }>({
+          text: `select qps_refilled(tokens, now() - since_s * interval '1 second', lim, now()) as tokens
+                 from unnest($1::float8[], $2::int[], $3::int[]) with ordinality as b(tokens, since_s, lim, n) order by n`,
+          values: [buckets.map((b) => b.tokens), buckets.map((b) => b.since_s), buckets.map((b) => b.limit)],
+        })
+        for (const [i, { tokens, since_s, limit }] of buckets.entries()) {
+          expect(rows[i]!.tokens).toBeCloseTo(Math.min(limit, tokens + Math.max(0, since_s) * limit), 3)
+        }
+      }),
+      { seed, numRuns: 20 },
+    )
+  })
+})

@@ -110,6 +110,8 @@ async function bundle(folder, output, entry) {
 
 /** @param {string} output */
 async function buildConsole(output) {
+  // Called from a test, it would say `test`, and React would come with its development aids, half as large again.
+  process.env.NODE_ENV = 'production'
   const { build } = await import('vite')
   await build({ root: join(root, 'packages/console'), logLevel: 'error', build: { outDir: output, emptyOutDir: true } })
 }

@@ -5,7 +5,7 @@ import { type Browser, chromium } from 'playwright-core'
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
 /** The machine's own Chromium: CHROMIUM_PATH, or one on PATH. Browsers cannot be downloaded by the tests. */
-function chromiumPath(): string | undefined {
+export function chromiumPath(): string | undefined {
   if (process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH
   const folders = (process.env.PATH ?? '').split(delimiter)
   return folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(isExecutable)

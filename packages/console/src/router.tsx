@@ -11,7 +11,7 @@ import { Layout } from './layout.tsx'
 import { Failure } from './parts/failure.tsx'
 import { Loading } from './parts/loading.tsx'
 import { NotFound } from './parts/not-found.tsx'
-import { SessionGate } from './session.tsx'
+import { SessionGate } from './session-gate.tsx'
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
 

@@ -1,23 +1,7 @@
 import type { Me } from '@dealer-esim/gateway/console-api/me.ts'
-import { createContext, type ReactNode, useContext } from 'react'
-import { LoginPage } from './pages/login.tsx'
-import { NewPasswordPage } from './pages/new-password.tsx'
-import { Failure } from './parts/failure.tsx'
-import { Loading } from './parts/loading.tsx'
-import { useApi } from './use-api.ts'
+import { createContext, useContext } from 'react'
 
-const Session = createContext<Me | undefined>(undefined)
-
-/** Shows its children to who is signed in, and the sign-in to everybody else: the address stays, so work goes on. */
-export function SessionGate({ children }: { children: ReactNode }) {
-  const session = useApi<Me>('/session', {}, { refresh_ms: 5 * 60_000 })
-  const signedOut = session.error?.status === 401
-  if (session.error && !signedOut && !session.data) return <Failure error={session.error} retry={session.refetch} />
-  if (signedOut) return <LoginPage />
-  if (!session.data) return <Loading />
-  if (session.data.passwordChangeRequired) return <NewPasswordPage />
-  return <Session value={session.data}>{children}</Session>
-}
+export const Session = createContext<Me | undefined>(undefined)
 
 export function useSession(): Me {
   const me = useContext(Session)

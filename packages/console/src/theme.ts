@@ -4,7 +4,7 @@ export const colorSchemes = localStorageColorSchemeManager({ key: 'color-scheme'
 
 export const theme = createTheme({
   primaryColor: 'cyan',
-  primaryShade: { light: 8, dark: 7 },
+  primaryShade: { light: 9, dark: 9 },
   autoContrast: true,
   luminanceThreshold: 0.35,
   defaultRadius: 'md',

@@ -29,6 +29,7 @@ export function ExplorerPage() {
     >
       <Tabs
         label={t.explorer.title}
+        keepFilters
         of={[
           { to: '/explorer', label: t.explorer.tabs.explore },
           { to: '/debugger', label: t.explorer.tabs.debug },

@@ -13,7 +13,7 @@ import { Status } from '../parts/status.tsx'
 import { told } from '../parts/tell.ts'
 import { When } from '../parts/when.tsx'
 import { isOperator, operates, useSession, works } from '../session.tsx'
-import { t } from '../strings/index.ts'
+import { say, t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
 import { usageOf } from './profiles.tsx'
 
@@ -61,7 +61,7 @@ export function ProfilePage() {
             [t.profiles.imsi, profile.imsi],
             [t.profiles.msisdn, profile.msisdn],
             [t.profiles.usage, usageOf(profile)],
-            [t.profiles.validity, `${profile.totalDuration} × ${profile.durationUnit}`],
+            [t.profiles.validity, say(t.profiles.days, { count: profile.totalDuration })],
             [t.profiles.installBefore, <When key="i" at={profile.installBefore} />],
             [t.profiles.activated, <When key="a" at={profile.activateTime} />],
             [t.profiles.expires, <When key="x" at={profile.expiredTime} />],

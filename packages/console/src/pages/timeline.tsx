@@ -71,7 +71,12 @@ function detailOf(step: TimelineStep, order: OrderDetail) {
           {' · '}
           {t.webhooks.states[step.deliveryState as keyof typeof t.webhooks.states]}
           {' · '}
-          <Anchor component={Link} to={`/tenants/${order.tenantId}/events/${step.notifyId}`} size="sm">
+          <Anchor
+            component={Link}
+            to={`/tenants/${order.tenantId}/events/${step.notifyId}`}
+            size="sm"
+            underline="always"
+          >
             {t.common.details}
           </Anchor>
         </>

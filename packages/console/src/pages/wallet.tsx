@@ -85,23 +85,17 @@ function Statement({ tenantId, currency }: { tenantId: string; currency: string 
       actions={
         <>
           <NativeSelect
-            aria-label={t.wallet.statement}
+            aria-label={t.wallet.csvMonth}
             size="xs"
             value={month ?? ''}
             onChange={(event) => setFilters({ month: event.currentTarget.value })}
             data={[{ value: '', label: t.wallet.allMonths }, ...months()]}
           />
-          <Button
-            component="a"
-            href={month ? apiUrl(`${path}.csv`, { month }).href : undefined}
-            download
-            size="xs"
-            variant="default"
-            disabled={!month}
-            title={month ? undefined : t.wallet.csvMonth}
-          >
-            {t.common.export}
-          </Button>
+          {month && (
+            <Button component="a" href={apiUrl(`${path}.csv`, { month }).href} download size="xs" variant="default">
+              {t.common.export}
+            </Button>
+          )}
         </>
       }
     >

@@ -20,6 +20,11 @@ const NOUNS: readonly Noun[] = [
     load: async () => (await import('./tenant.ts')).tenantCommands,
   },
   {
+    name: 'people',
+    summary: 'who may sign in to the console',
+    load: async () => (await import('./people.ts')).peopleCommands,
+  },
+  {
     name: 'wallet',
     summary: 'money: top-ups, adjustments, statements',
     load: async () => (await import('./wallet.ts')).walletCommands,

@@ -11,6 +11,7 @@ import { orderActionRoutes } from './order-actions.ts'
 import { orderRoutes } from './orders.ts'
 import { peopleRoutes } from './people.ts'
 import { profileRoutes } from './profiles.ts'
+import { replayRoutes } from './replays.ts'
 import type { Route } from './route.ts'
 import { searchRoutes } from './search.ts'
 import { settingsRoutes } from './settings.ts'
@@ -38,6 +39,7 @@ export const routes: readonly Route[] = [
   ...orderActionRoutes,
   ...profileRoutes,
   ...webhookRoutes,
+  ...replayRoutes,
   ...catalogueRoutes,
   ...stockRoutes,
   ...supplierRoutes,

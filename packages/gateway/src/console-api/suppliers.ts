@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { absent } from '../lib/refusal.ts'
-import { setPaused } from '../suppliers/pause.ts'
+import { pauseSupplier } from '../suppliers/manage.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, done, line, nullable, time } from './schemas.ts'
 
@@ -62,7 +62,7 @@ export const supplierRoutes: Route[] = [
       params,
       answer: done,
       async handle({ deps, by }, { params }) {
-        await setPaused(deps, params.supplier, paused, by)
+        await pauseSupplier(deps, { name: params.supplier, paused, ...by })
         return {}
       },
     }),

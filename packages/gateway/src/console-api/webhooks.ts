@@ -3,10 +3,11 @@ import Type, { type Static } from 'typebox'
 import { orderIdOf, orderNoOf } from '../lib/ids.ts'
 import { absent } from '../lib/refusal.ts'
 import { loadEndpoint } from '../webhooks/endpoint.ts'
+import { resendEvent } from '../webhooks/resend.ts'
 import { readDeliveries, readEvent, searchEvents } from '../webhooks/search.ts'
 import { setWebhook } from '../webhooks/setting.ts'
-import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from './route.ts'
-import { CLOSED, cursor, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from './schemas.ts'
+import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from './route.ts'
+import { CLOSED, cursor, done, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from './schemas.ts'
 
 const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT'] as const
 
@@ -116,6 +117,18 @@ export const webhookRoutes: Route[] = [
         body: { notifyId, notifyType, eventGenerateTime: createdAt, content },
         deliveries: deliveries.map((one) => ({ ...one, answer: one.answer?.toString('utf8') ?? null })),
       }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/events/:notifyId/resend',
+    who: TENANT_STAFF,
+    summary: 'Send an event again, with the same notifyId',
+    params: Type.Object({ ...tenantParams.properties, notifyId: uuid() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await resendEvent(deps, { tenantId: params.tenantId, ...by }, params.notifyId)
+      return {}
     },
   }),
   route({

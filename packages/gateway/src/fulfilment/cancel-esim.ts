@@ -22,7 +22,7 @@ type Deps = Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'suppliers' | 'wake' 
  */
 export async function cancelEsim(
   deps: Deps,
-  { tenantId, profileId, actor }: { tenantId: string; profileId: string; actor: Actor },
+  { tenantId, profileId, ...by }: { tenantId: string; profileId: string; actor: Actor; address?: string },
 ): Promise<CancelOutcome> {
   const profile = await readForCancel(deps, tenantId, profileId)
   if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')
@@ -41,7 +41,7 @@ export async function cancelEsim(
                started_at) values ($1, $2, $3, $4, $5, 'CANCEL', $2, $6)`,
       values: [tenantId, attemptId, orderId, itemNo, profile.supplier, now],
     })
-    audit(tx, deps.ids, { tenantId, actor, action: 'esim.cancel', subject: profileId })
+    audit(tx, deps.ids, { tenantId, ...by, action: 'esim.cancel', subject: profileId })
   })
   await pause('cancel.after-attempt')
   const outcome = await callCancel(deps, profile.supplier, profile.esim)

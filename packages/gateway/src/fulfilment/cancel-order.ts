@@ -17,7 +17,12 @@ import { writeItems } from './write-items.ts'
  */
 export async function cancelOrder(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'wake'>,
-  { tenantId, orderId, actor, reason }: { tenantId: string; orderId: string; actor: Actor; reason: string },
+  {
+    tenantId,
+    orderId,
+    reason,
+    ...by
+  }: { tenantId: string; orderId: string; reason: string; actor: Actor; address?: string },
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
     const wallet = lockWallet(tx, tenantId)
@@ -38,7 +43,7 @@ export async function cancelOrder(
     order.refundedAmount += refunds.reduce((sum, item) => sum + item.amount, 0n)
     changeOrders(tx, deps, tenantId, [{ order, profilesChanged: false, release: { dueAt: null } }], now)
     const after = { orderStatus: 'CANCELLED', reason }
-    audit(tx, deps.ids, { tenantId, actor, action: 'order.cancel', subject: orderNoOf(orderId), after })
+    audit(tx, deps.ids, { tenantId, ...by, action: 'order.cancel', subject: orderNoOf(orderId), after })
   })
   deps.wake.wake('webhooks')
 }

@@ -23,6 +23,7 @@ export interface Settlement {
   /** The supplier's words, a ticket, a name: what another operator can check. Audited. */
   evidence: string
   actor: Actor
+  address?: string
   /** Only these; absent: every item under review. */
   itemNos?: readonly number[]
 }
@@ -43,7 +44,7 @@ export async function settleOrder(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'catalogue' | 'wake'>,
   settlement: Settlement,
 ): Promise<number[]> {
-  const { tenantId, orderId, verdict, actor } = settlement
+  const { tenantId, orderId, verdict, actor, address } = settlement
   const evidence = settlement.evidence.trim()
   if (evidence.length < EVIDENCE_LENGTH_MIN || evidence.length > EVIDENCE_LENGTH_MAX) {
     throw new Refusal(422, 'EVIDENCE_MISSING', 'Say in the evidence what the supplier said, and who can confirm it.')
@@ -72,6 +73,7 @@ export async function settleOrder(
     audit(tx, deps.ids, {
       tenantId,
       actor,
+      ...(address === undefined ? {} : { address }),
       action: 'order.settle',
       subject: orderNoOf(orderId),
       before: { orderStatus: before },

@@ -73,7 +73,7 @@ export async function setSupplier(
 /** A paused supplier is asked for nothing new; its orders wait. What was sent is still answered. @throws Refusal */
 export async function pauseSupplier(
   deps: ManageDeps,
-  { name, paused, actor }: { name: string; paused: boolean; actor: Actor },
+  { name, paused, ...by }: { name: string; paused: boolean; actor: Actor; address?: string },
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
     const row = await lock(tx, name)
@@ -83,7 +83,7 @@ export async function pauseSupplier(
       values: [name, paused],
     })
     const action = paused ? 'supplier.pause' : 'supplier.resume'
-    audit(tx, deps.ids, { tenantId: null, actor, action, subject: name })
+    audit(tx, deps.ids, { tenantId: null, ...by, action, subject: name })
   })
   deps.wake.wake('settings')
   deps.wake.wake('fulfilment')

@@ -13,6 +13,7 @@ export interface StockImport {
   productCode: string
   file: Readable
   actor: Actor
+  address?: string
   /** Called every few thousand rows with how many were read. */
   progress?(rows: number): void
 }
@@ -54,7 +55,9 @@ export async function importStock(
     if (faults.length > 0) throw new CsvRefused(faults.sort((a, b) => a.line - b.line))
     if (rows === 0) throw new CsvRefused([{ line: 2, reason: 'the file has no codes' }])
     raiseLevel(tx, supplier, productCode, rows)
-    const entry = { tenantId: null, actor: wanted.actor, action: 'stock.import', subject: supplier }
+    const { actor, address } = wanted
+    const by = address === undefined ? { actor } : { actor, address }
+    const entry = { tenantId: null, ...by, action: 'stock.import', subject: supplier }
     audit(tx, deps.ids, { ...entry, after: { productCode, codes: rows } })
     return rows
   })

@@ -1,0 +1,105 @@
+import type { Command } from 'commander'
+import { type Config, localUrl } from '../config.ts'
+import { absent } from '../lib/refusal.ts'
+import type { Person } from '../people/person.ts'
+import { ROLES, type Role } from '../people/role.ts'
+import type { AdminContext } from './context.ts'
+import { UsageError } from './failure.ts'
+import type { AdminDeps } from './open.ts'
+
+interface Created {
+  email: string
+  name: string
+  role: string
+  tenant?: string
+}
+
+/** People of the console, for whoever cannot sign in to it yet: the first operator of a deployment, or a lost one. */
+export function peopleCommands(people: Command, context: AdminContext): void {
+  const by = { actor: context.actor }
+  people
+    .command('create')
+    .description('Invite a person. Prints the link by which they choose a password; it works once, for seven days.')
+    .requiredOption('--email <address>', 'whom')
+    .requiredOption('--name <name>', 'how they are called')
+    .option('--role <role>', `one of ${ROLES.join(', ')}`, 'OPERATOR_ADMIN')
+    .option('--tenant <id>', "the dealer, for dealers' roles")
+    .addHelpText('after', '\nExample:\n  npm run -s admin -- people create --email ada@example.com --name Ada')
+    .action((options: Created) =>
+      context.withDeps(async (deps) => {
+        const { invitePerson } = await import('../people/manage.ts')
+        const asked = { ...options, role: roleOf(options.role), tenantId: options.tenant ?? null }
+        const { personId, linkToken } = await deps.db.tx((tx) => invitePerson(tx, deps.ids, by, asked))
+        const link = linkOf(deps.config, linkToken)
+        context.print(`${options.email} chooses a password at\n${link}`, { personId, link })
+      }),
+    )
+  people
+    .command('link')
+    .description('A new link by which a person chooses a password. Older ones stop working.')
+    .argument('<email>')
+    .option('--remove-second-factor', 'for a person who lost phone and recovery codes')
+    .action((email: string, options: { removeSecondFactor?: boolean }) =>
+      context.withDeps(async (deps) => {
+        const { dropSecondFactor, makePersonLink } = await import('../people/manage.ts')
+        const { personId } = await find(deps, email)
+        const token = await deps.db.tx(async (tx) => {
+          if (options.removeSecondFactor) await dropSecondFactor(tx, deps.ids, by, personId)
+          return makePersonLink(tx, deps.ids, by, personId)
+        })
+        const link = linkOf(deps.config, token)
+        context.print(`${email} chooses a password at\n${link}`, { personId, link })
+      }),
+    )
+  for (const [name, status] of [
+    ['disable', 'DISABLED'],
+    ['enable', 'ACTIVE'],
+  ] as const) {
+    people
+      .command(name)
+      .description(status === 'DISABLED' ? 'Keep a person out, at once.' : 'Let a person in again.')
+      .argument('<email>')
+      .action((email: string) =>
+        context.withDeps(async (deps) => {
+          const { changePerson } = await import('../people/manage.ts')
+          const { personId } = await find(deps, email)
+          await deps.db.tx((tx) => changePerson(tx, deps.ids, by, personId, { status }))
+          context.print(`${email} is ${status.toLowerCase()}.`, { personId, status })
+        }),
+      )
+  }
+  people
+    .command('list')
+    .description("The operator's people, or those of a dealer.")
+    .option('--tenant <id>', 'the dealer')
+    .action((options: { tenant?: string }) =>
+      context.withDeps(async (deps) => {
+        const { peopleOf } = await import('../people/person.ts')
+        const found = (await peopleOf(deps.db, options.tenant ?? null)).map(shown)
+        const lines = found.map((one) => `${one.email}\t${one.name}\t${one.role}\t${one.status}`)
+        context.print(lines.join('\n') || 'Nobody yet.', found)
+      }),
+    )
+}
+
+function roleOf(text: string): Role {
+  const role = ROLES.find((known) => known === text.toUpperCase().replaceAll('-', '_'))
+  if (!role) throw new UsageError(`--role is one of ${ROLES.join(', ')}; it is “${text}”.`)
+  return role
+}
+
+async function find(deps: AdminDeps, email: string): Promise<Person> {
+  const { personByEmail } = await import('../people/person.ts')
+  const person = await personByEmail(deps.db, email)
+  if (!person) throw absent('person')
+  return person
+}
+
+function linkOf(config: Config, token: string): string {
+  const base = config.consoleUrl ?? config.publicUrl ?? localUrl(config, config.consolePort ?? config.port)
+  return `${base}/console/welcome#${token}`
+}
+
+function shown({ personId, email, name, role, status, tenantId, totpConfirmed, lastSignInAt }: Person) {
+  return { personId, email, name, role, status, tenantId, secondFactor: totpConfirmed, lastSignInAt }
+}

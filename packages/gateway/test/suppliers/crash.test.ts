@@ -126,22 +126,19 @@ const BUYING: [packageCode: string, points: readonly string[]][] = [
   ['ES2PLUS_RANGE', [...POINTS, ...ES2PLUS_POINTS]],
 ]
 
-describe.each(EVERYTHING ? BUYING : BUYING.slice(0, 1))(
-  'a worker that dies while it buys for %s',
-  (packageCode, points) => {
-    it.each(points)('at %s: every eSIM is delivered, bought once', async (point) => {
-      const { delivered, review, refused, taken } = await crashAt(point, packageCode)
-      expect(refused).toBe(0)
-      expect(taken).toBeLessThanOrEqual(ORDERS)
-      expect(delivered).toBeLessThanOrEqual(taken)
-      // ConfirmOrder without an answer cannot be repeated on a strict SM-DP+: then it is in question, never bought again.
-      const mayStayInQuestion = point === 'es2plus.after-confirm-order' || point === 'es2plus.after-download-order'
-      if (!mayStayInQuestion)
-        expect({ delivered, review, taken }).toEqual({ delivered: ORDERS, review: 0, taken: ORDERS })
-      expect(delivered + review).toBe(ORDERS)
-    })
-  },
-)
+describe.runIf(EVERYTHING).each(BUYING)('a worker that dies while it buys for %s', (packageCode, points) => {
+  it.each(points)('at %s: every eSIM is delivered, bought once', async (point) => {
+    const { delivered, review, refused, taken } = await crashAt(point, packageCode)
+    expect(refused).toBe(0)
+    expect(taken).toBeLessThanOrEqual(ORDERS)
+    expect(delivered).toBeLessThanOrEqual(taken)
+    // ConfirmOrder without an answer cannot be repeated on a strict SM-DP+: then it is in question, never bought again.
+    const mayStayInQuestion = point === 'es2plus.after-confirm-order' || point === 'es2plus.after-download-order'
+    if (!mayStayInQuestion)
+      expect({ delivered, review, taken }).toEqual({ delivered: ORDERS, review: 0, taken: ORDERS })
+    expect(delivered + review).toBe(ORDERS)
+  })
+})
 
 describe.runIf(EVERYTHING)('a worker that dies while it buys from an SM-DP+ that cannot be asked', () => {
   it.each(['fulfilment.after-attempt', 'es2plus.after-download-order', 'es2plus.ordered'])(

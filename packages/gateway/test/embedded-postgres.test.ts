@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -13,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { canEnter, serverAccount } from '../src/lib/embedded-postgres/account.ts'
@@ -198,12 +199,20 @@ describe.runIf(root && linux && canEnter(nobody, packageRoot()))('started by an 
     const dataDir = join(folder, 'nobodys')
     mkdirSync(dataDir, { mode: 0o700 })
     chownSync(dataDir, nobody.uid, nobody.gid)
-    const gateway = await startGateway({ user: nobody, dataDir })
+    const gateway = await startGateway({ user: nobody, dataDir, node: nodeFor(nobody) })
     expect(uidOf(postmasterPid(dataDir))).toBe(nobody.uid)
     expect(statSync(join(dataDir, 'postgres')).uid).toBe(nobody.uid)
     expect(await gateway.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   })
 })
+
+/** The Node that runs us may lie where others cannot go, in root's cache of packages for one. */
+function nodeFor(account: typeof nobody): string {
+  if (canEnter(account, dirname(process.execPath))) return process.execPath
+  const node = join(folder, 'node')
+  copyFileSync(process.execPath, node)
+  return node
+}
 
 function postmasterPid(dataDir: string): number {
   return Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])

@@ -14,8 +14,9 @@ export interface GatewayOptions {
   /** Absent: a fresh one, removed with the gateway. */
   dataDir?: string
   role?: 'api' | 'worker' | 'all'
-  /** Another bundle than this checkout's, and another user to run as: for tests of the start itself. */
+  /** Another bundle, another Node and another user than this checkout's and ours: for tests of the start itself. */
   main?: string
+  node?: string
   user?: { uid: number; gid: number }
   /** Beside PORT=0 and METRICS_PORT=0. Nothing of the test's own environment but PATH, HOME and TMPDIR is passed on. */
   env?: Record<string, string>
@@ -70,7 +71,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
   const dataDir = options.dataDir ?? temporaryDataDir()
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
   const child = spawn(
-    process.execPath,
+    options.node ?? process.execPath,
     [
       '--enable-source-maps',
       options.main ?? join(packageRoot(), 'dist/main.js'),
@@ -86,9 +87,10 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   )
-  const watchdog = endWithUs(child.pid!, 'KILL')
   const lines = lineLog()
   let stderr = ''
+  child.once('error', ({ message }) => (stderr += message))
+  const watchdog = child.pid ? endWithUs(child.pid, 'KILL') : undefined
   createInterface({ input: child.stdout }).on('line', (text) => lines.add(text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   const exited = new Promise<Exit>((resolve) => child.once('close', (code, signal) => resolve({ code, signal })))
@@ -114,7 +116,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
   }
   running.add(gateway)
   void exited.then(({ code, signal }) => {
-    watchdog.callOff()
+    watchdog?.callOff()
     running.delete(gateway)
     lines.end(
       `the gateway ended (${signal ?? code}): ${stderr}${lines.all.slice(-5).map((line) => `\n${JSON.stringify(line)}`)}`,

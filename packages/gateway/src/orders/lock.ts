@@ -1,5 +1,6 @@
 import type { EsimStatus, OrderStatus, SmdpStatus } from '@dealer-esim/contract'
 import type { Tx } from '../lib/db.ts'
+import type { PackageLine } from './decide.ts'
 import type { ItemStatus } from './status.ts'
 
 /** An order as it was read under its lock, with its items and what is public of its profiles. */
@@ -15,13 +16,6 @@ export interface LockedOrder {
   /** In order of itemNo. */
   items: LockedItem[]
   profiles: LockedProfile[]
-}
-
-export interface PackageLine {
-  packageCode: string
-  packageName: string
-  count: number
-  price: number
 }
 
 export interface LockedItem {

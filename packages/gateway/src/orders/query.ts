@@ -9,7 +9,7 @@ import { ApiError } from '../lib/api-error.ts'
 import type { Db } from '../lib/db.ts'
 import { orderIdOf, orderNoOf } from '../lib/ids.ts'
 import { OWN_COLUMNS, type ProfileReadDeps, type ProfileRow, profileOf } from '../profiles/read.ts'
-import type { PackageLine } from './lock.ts'
+import type { PackageLine } from './decide.ts'
 import type { ItemStatus } from './status.ts'
 
 /**

@@ -95,12 +95,13 @@ export const VARIABLES = {
   },
   tlsCertFile: {
     name: 'TLS_CERT_FILE',
-    description: 'Certificate chain in PEM, where the gateway ends TLS itself.',
+    description:
+      'Certificate chain in PEM, where the gateway ends TLS itself. A renewed one is taken up within seconds, without a restart; one that cannot be used is logged, and the old one stays.',
     parse: readableFile,
   },
   tlsKeyFile: {
     name: 'TLS_KEY_FILE',
-    description: 'Its private key in PEM.',
+    description: 'Its private key in PEM, without a password.',
     parse: readableFile,
   },
   trustedProxies: {

@@ -2,13 +2,22 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { testAuthority } from '../test/harness/certificates.ts'
 import { ConfigError, localUrl, readConfig } from './config.ts'
 import { configurationMarkdown } from './config-markdown.ts'
 import { packageRoot } from './lib/package-root.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-config-'))
-const pem = join(folder, 'a.pem')
-writeFileSync(pem, 'x')
+const [cert, key, otherKey] = ['cert.pem', 'key.pem', 'other-key.pem'].map((name) => join(folder, name)) as [
+  string,
+  string,
+  string,
+]
+const authority = testAuthority('Test authority')
+const issued = authority.issue('localhost')
+writeFileSync(cert, issued.cert)
+writeFileSync(key, issued.key)
+writeFileSync(otherKey, authority.issue('localhost').key)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=' // bytes 0 to 31
@@ -68,7 +77,7 @@ describe('the configuration', () => {
     expect(faultsOf(withoutTls)).toEqual([
       `A ${deployment} deployment is reached by HTTPS only: set TLS_CERT_FILE and TLS_KEY_FILE, or name the proxies that end TLS in TRUSTED_PROXIES.`,
     ])
-    expect(faultsOf({ ...withoutTls, TLS_CERT_FILE: pem, TLS_KEY_FILE: pem })).toEqual([])
+    expect(faultsOf({ ...withoutTls, TLS_CERT_FILE: cert, TLS_KEY_FILE: key })).toEqual([])
     expect(faultsOf({ ...production, DEPLOYMENT: deployment, PUBLIC_URL: 'http://esim.example.com' })).toEqual([
       `PUBLIC_URL begins with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
     ])
@@ -90,11 +99,23 @@ describe('the configuration', () => {
   })
 
   it('wants certificate and key together, and readable', () => {
-    expect(faultsOf({ TLS_CERT_FILE: pem })).toEqual([
+    expect(faultsOf({ TLS_CERT_FILE: cert })).toEqual([
       'TLS_CERT_FILE and TLS_KEY_FILE go together: set both or neither.',
     ])
-    expect(faultsOf({ TLS_CERT_FILE: join(folder, 'none'), TLS_KEY_FILE: pem })).toEqual([
+    expect(faultsOf({ TLS_CERT_FILE: join(folder, 'none'), TLS_KEY_FILE: key })).toEqual([
       `TLS_CERT_FILE names a file that can be read; ${join(folder, 'none')} cannot.`,
+    ])
+  })
+
+  it('wants a certificate with its own key', () => {
+    expect(faultsOf({ TLS_CERT_FILE: cert, TLS_KEY_FILE: otherKey })).toEqual([
+      `TLS_CERT_FILE and TLS_KEY_FILE: The key in ${otherKey} is not that of the first certificate in ${cert}.`,
+    ])
+    expect(faultsOf({ TLS_CERT_FILE: key, TLS_KEY_FILE: key })).toEqual([
+      `TLS_CERT_FILE and TLS_KEY_FILE: ${key} holds no certificate in PEM.`,
+    ])
+    expect(faultsOf({ TLS_CERT_FILE: cert, TLS_KEY_FILE: cert })).toEqual([
+      `TLS_CERT_FILE and TLS_KEY_FILE: ${cert} holds no private key in PEM without password.`,
     ])
   })
 
@@ -153,6 +174,6 @@ describe('the configuration', () => {
 
   it('makes an address of a local gateway’s host and port', () => {
     expect(localUrl({ host: '::1', tlsCertFile: undefined }, 80)).toBe('http://[::1]:80')
-    expect(localUrl({ host: '127.0.0.1', tlsCertFile: pem }, 8443)).toBe('https://127.0.0.1:8443')
+    expect(localUrl({ host: '127.0.0.1', tlsCertFile: cert }, 8443)).toBe('https://127.0.0.1:8443')
   })
 })

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import ipaddr from 'ipaddr.js'
 import { type Deployment, VARIABLES, type Variable } from './config-variables.ts'
+import { type CertificateFiles, readCertificate } from './lib/certificate.ts'
 
 export type Role = 'api' | 'worker' | 'all'
 
@@ -66,6 +67,9 @@ function brokenRules(config: Config): string[] {
   if ((config.tlsCertFile === undefined) !== (config.tlsKeyFile === undefined)) {
     faults.push('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or neither.')
   }
+  if (config.tlsCertFile !== undefined && config.tlsKeyFile !== undefined) {
+    faults.push(...certificateFault({ certFile: config.tlsCertFile, keyFile: config.tlsKeyFile }))
+  }
   if (deployment === 'local') {
     if (!isLoopback(config.host)) {
       faults.push(
@@ -89,6 +93,15 @@ function brokenRules(config: Config): string[] {
     )
   }
   return faults
+}
+
+function certificateFault(files: CertificateFiles): string[] {
+  try {
+    readCertificate(files)
+    return []
+  } catch (error) {
+    return [`TLS_CERT_FILE and TLS_KEY_FILE: ${(error as Error).message}`]
+  }
 }
 
 function isLoopback(host: string): boolean {

@@ -23,6 +23,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What the checks before the body have found. */
     signed?: { headers: RequestHeaders; address: string; start: number }
+    /** Who called, as soon as it is known: also of what is refused before its headers are read. */
+    callerAddress?: string
   }
 }
 
@@ -111,6 +113,7 @@ function checkBeforeBody({ deps, callerOf }: Door, request: FastifyRequest) {
   const start = deps.clock.monotonic()
   if (request.is404) throw unknownRoute(request)
   const caller = callerOf(request.raw)
+  if ('address' in caller) request.callerAddress = caller.address
   if ('untold' in caller || (!caller.isHttps && deps.config.deployment !== 'local')) throw new ApiError('101008')
   const { 'content-type': mediaType, 'content-encoding': encoding } = request.headers
   if (mediaType === undefined || !MEDIA_TYPE.test(mediaType) || encoding !== undefined) throw new ApiError('000110')
@@ -164,7 +167,8 @@ function answerFailure(deps: Deps, request: FastifyRequest, reply: FastifyReply,
   const given = request.headers[REQUEST_HEADERS.requestId.toLowerCase()]
   const requestId = typeof given === 'string' && UUID.test(given) ? given : undefined
   const answer = failureAnswer(requestId, bodyFault(error) ?? asApiError(error))
-  const { start = deps.clock.monotonic(), address = request.ip } = request.signed ?? {}
+  const { start = deps.clock.monotonic() } = request.signed ?? {}
+  const address = request.callerAddress ?? request.ip
   note(deps, 'none', answer, start, { requestId, address, error })
   return send(reply, answer)
 }

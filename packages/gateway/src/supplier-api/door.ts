@@ -9,7 +9,6 @@ import type { FulfilmentDeps } from '../fulfilment/deps.ts'
 import { refreshKeys } from '../fulfilment/refresh.ts'
 import { applyNotice } from '../profiles/notice.ts'
 import { readNotice } from '../suppliers/es2plus/notice.ts'
-import type { Supplied } from '../suppliers/registry.ts'
 
 export type SupplierApiDeps = FulfilmentDeps & { config: Pick<Config, 'trustedProxies' | 'deployment'> }
 
@@ -33,7 +32,7 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
 
   for (const name of FUNCTIONS) {
     app.post(`/gsma/rsp2/es2plus/${name}`, async (request, reply) => {
-      const suppliers = speakers(deps.suppliers.all(), request.raw, callerOf)
+      const suppliers = speakers(deps, request.raw, callerOf)
       if (suppliers === 'untold') return plain(reply, 403, 'HTTPS is required')
       if (suppliers.length === 0) return plain(reply, 403, 'no supplier is known by this certificate or address')
       const body = parse(request.body)
@@ -67,14 +66,15 @@ async function receiveEvent(
 
 /** Names of the suppliers in whose name this caller may speak. */
 function speakers(
-  all: readonly Supplied[],
+  { suppliers, config }: Pick<SupplierApiDeps, 'suppliers' | 'config'>,
   request: IncomingMessage,
   callerOf: ReturnType<typeof callerReader>,
 ): string[] | 'untold' {
   const caller = callerOf(request)
-  if ('untold' in caller) return 'untold'
+  if ('untold' in caller || (!caller.isHttps && config.deployment !== 'local')) return 'untold'
   const print = fingerprintOf(request)
-  return all
+  return suppliers
+    .all()
     .filter(({ supplier: { noticesFrom: from } }) => {
       if (from === undefined) return false
       return (print !== undefined && from.certificates.includes(print)) || isListed(caller.address, from.addresses)

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { startApi } from '../../src/api.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Deps, openDeps } from '../../src/deps.ts'
-import { silentLog } from '../../src/lib/log.ts'
+import { type Log, type RequestLog, silentLog } from '../../src/lib/log.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { topUp } from '../../src/wallet/top-up.ts'
 
@@ -25,9 +25,13 @@ export interface Node {
   stop(deadline_ms?: number): Promise<void>
 }
 
-export async function openNode(databaseUrl: string, env: Record<string, string> = {}): Promise<Node> {
+export async function openNode(
+  databaseUrl: string,
+  env: Record<string, string> = {},
+  logs: { log?: Log; requestLog?: RequestLog } = {},
+): Promise<Node> {
   const config = readConfig({ ...NODE_ENV, DATABASE_URL: databaseUrl, ...env }, ['--role', 'api'])
-  const deps = await openDeps(config, silentLog, databaseUrl)
+  const deps = await openDeps(config, logs.log ?? silentLog, databaseUrl, logs.requestLog)
   const api = await startApi(deps)
   let stopped: Promise<void> | undefined
   return {

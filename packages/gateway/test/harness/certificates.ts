@@ -1,12 +1,14 @@
 import { createSign, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 
+const DAY_MS = 86_400_000
+
 /** PEM of a certificate and its key, for tests of mutual TLS. */
 export interface TestCertificate {
   cert: string
   key: string
 }
 
-/** An authority of one's own, and certificates by it: EC P-256, valid for a day. */
+/** An authority of one's own, and certificates by it: EC P-256, valid for a day where nothing is said. */
 export function testAuthority(name: string) {
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const subject = distinguishedName(name)
@@ -16,10 +18,11 @@ export function testAuthority(name: string) {
     subjectKey: pair.publicKey,
     issuerKey: pair.privateKey,
     ca: true,
+    expires_at: Date.now() + DAY_MS,
   })
   return {
     cert,
-    issue(commonName: string): TestCertificate {
+    issue(commonName: string, expires_at = Date.now() + DAY_MS): TestCertificate {
       const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
       return {
         cert: certificate({
@@ -28,6 +31,7 @@ export function testAuthority(name: string) {
           subjectKey: own.publicKey,
           issuerKey: pair.privateKey,
           ca: false,
+          expires_at,
         }),
         key: own.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
       }
@@ -41,10 +45,11 @@ interface Parts {
   subjectKey: KeyObject
   issuerKey: KeyObject
   ca: boolean
+  expires_at: number
 }
 
 /** X.509 v3 (RFC 5280 §4.1), with the names localhost and 127.0.0.1. */
-function certificate({ subject, issuer, subjectKey, issuerKey, ca }: Parts): string {
+function certificate({ subject, issuer, subjectKey, issuerKey, ca, expires_at }: Parts): string {
   const algorithm = sequence(oid('2a8648ce3d040302')) // ecdsa-with-SHA256
   const serial = Buffer.concat([Buffer.of(1), randomBytes(15)])
   const now = Date.now()
@@ -57,7 +62,7 @@ function certificate({ subject, issuer, subjectKey, issuerKey, ca }: Parts): str
     der(0x02, serial),
     algorithm,
     issuer,
-    sequence(utcTime(now - 3_600_000), utcTime(now + 86_400_000)),
+    sequence(utcTime(now - 2 * DAY_MS), utcTime(expires_at)),
     subject,
     subjectKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(...extensions)),

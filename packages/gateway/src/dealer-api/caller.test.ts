@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { callerReader } from './caller.ts'
+
+function request(remoteAddress: string, headers: IncomingMessage['headers'], isTls = false): IncomingMessage {
+  const socket = isTls ? { remoteAddress, encrypted: true } : { remoteAddress }
+  return { socket, headers } as unknown as IncomingMessage
+}
+
+const CLAIMS = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' }
+
+describe('the caller behind trusted proxies', () => {
+  const callerOf = callerReader(['10.0.0.0/8', '192.0.2.1', '2001:db8:ffff::/48'])
+
+  it.each(['10.1.2.3', '::ffff:10.1.2.3', '192.0.2.1', '2001:db8:ffff::9'])('%s is believed', (proxy) => {
+    expect(callerOf(request(proxy, CLAIMS))).toEqual({ isHttps: true, address: '203.0.113.7' })
+  })
+
+  it.each([
+    ['11.0.0.1', '11.0.0.1'],
+    ['::ffff:11.0.0.1', '11.0.0.1'],
+    ['192.0.2.2', '192.0.2.2'],
+    ['2001:db8:fffe::9', '2001:db8:fffe::9'],
+  ])('%s is not: its headers change nothing', (peer, address) => {
+    expect(callerOf(request(peer, CLAIMS))).toEqual({ isHttps: false, address })
+    expect(callerOf(request(peer, { ...CLAIMS, 'x-forwarded-proto': 'http' }, true))).toEqual({
+      isHttps: true,
+      address,
+    })
+  })
+
+  it.each([
+    ['what a caller wrote itself stands further left', '203.0.113.7, 198.51.100.9', '198.51.100.9'],
+    ['own proxies are passed over', '203.0.113.7, 198.51.100.9, 10.9.9.9, 192.0.2.1', '198.51.100.9'],
+    ['an address mapped into IPv6 is the IPv4 one', '::ffff:198.51.100.9', '198.51.100.9'],
+    ['also in hexadecimal', '::ffff:c633:6409', '198.51.100.9'],
+    ['a mapped proxy is passed over too', '198.51.100.9, ::ffff:10.9.9.9', '198.51.100.9'],
+    ['IPv6 has one spelling', '2001:0DB8:0:0::7', '2001:db8::7'],
+    ['a caller inside the proxies’ own network', '10.0.0.5, 10.0.0.6', '10.0.0.5'],
+  ])('is the right-most address that is not trusted: %s', (_, chain, address) => {
+    const headers = { ...CLAIMS, 'x-forwarded-for': chain }
+    expect(callerOf(request('10.0.0.1', headers))).toEqual({ isHttps: true, address })
+  })
+
+  it('came by what the nearest proxy says', () => {
+    const isHttps = (proto: string) => {
+      const caller = callerOf(request('10.0.0.1', { ...CLAIMS, 'x-forwarded-proto': proto }))
+      return 'isHttps' in caller && caller.isHttps
+    }
+    expect(['https', 'HTTPS', 'http, https', 'https, http', 'http', ''].map(isHttps)).toEqual([
+      ...[true, true, true, false, false, false],
+    ])
+  })
+
+  it.each([
+    ['no protocol', { 'x-forwarded-for': '203.0.113.7' }],
+    ['no address', { 'x-forwarded-proto': 'https' }],
+    ['words for an address', { ...CLAIMS, 'x-forwarded-for': '203.0.113.7, unknown' }],
+    ['an address with a port', { ...CLAIMS, 'x-forwarded-for': '203.0.113.7:4711' }],
+  ])('is untold when a trusted proxy says %s', (_, headers) => {
+    expect(callerOf(request('10.0.0.1', headers))).toEqual({ untold: true })
+  })
+
+  it('is the peer where no proxy is trusted', () => {
+    const alone = callerReader([])
+    expect(alone(request('::ffff:10.0.0.1', CLAIMS, true))).toEqual({ isHttps: true, address: '10.0.0.1' })
+    expect(alone(request('fe80::1%eth0', CLAIMS))).toEqual({ isHttps: false, address: 'fe80::1' })
+  })
+})

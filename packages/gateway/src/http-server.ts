@@ -1,0 +1,67 @@
+import type { Server as HttpsServer } from 'node:https'
+import { Gauge } from '@platformatic/prom-client'
+import fastify, { type FastifyInstance } from 'fastify'
+import { answerBrokenHttp, answerOddRequests } from './dealer-api/broken-http.ts'
+import { refuseUnknownPath } from './dealer-api/door.ts'
+import type { Deps } from './deps.ts'
+import type { Certificate } from './lib/certificate.ts'
+import { type CertificateWatch, watchCertificate } from './lib/certificate-watch.ts'
+import { drainsGently } from './lib/drain.ts'
+
+/** A request that has not arrived whole by then is given up: slow senders must not hold connections. */
+const REQUEST_TIMEOUT_MS = 30_000
+const TIMEOUT_CHECK_MS = 5_000
+/** Longer than the idle times of usual proxies, so that it is they who close. */
+const KEEP_ALIVE_MS = 75_000
+
+/** The certificate of this process where it ends TLS itself, followed through its renewals. */
+export function openCertificate(deps: Deps): CertificateWatch | undefined {
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = deps.config
+  if (!certFile || !keyFile) return undefined
+  const certificate = watchCertificate({ certFile, keyFile }, deps.log)
+  new Gauge({
+    name: 'dealer_esim_certificate_expiry_timestamp_seconds',
+    help: 'When the TLS certificate that this process serves expires, in seconds since 1970',
+    registers: [deps.metrics],
+    collect() {
+      this.set(certificate.current.expires_at.getTime() / 1000)
+    },
+  })
+  return certificate
+}
+
+/** A server without doors yet: what is the same for all of them. */
+export function createServer(deps: Deps, certificate: CertificateWatch | undefined): FastifyInstance {
+  // A missing Host is ours to answer: Node would do it without an envelope.
+  const http = { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS }
+  const server = fastify({
+    ...(certificate ? { https: { ...http, ...pem(certificate.current), rejectUnauthorized: false } } : { http }),
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    return503OnClosing: false, // what arrives while draining is still answered properly
+    frameworkErrors: (_, request, reply) => refuseUnknownPath(deps, request, reply),
+    clientErrorHandler: answerBrokenHttp,
+  }) as unknown as FastifyInstance
+  if (certificate) followCertificate(server.server as unknown as HttpsServer, deps, certificate)
+  answerOddRequests(server.server)
+  drainsGently(server)
+  server.setNotFoundHandler((request, reply) => refuseUnknownPath(deps, request, reply))
+  return server
+}
+
+function followCertificate(server: HttpsServer, deps: Deps, certificate: CertificateWatch): void {
+  // For the connections that come; those that are open stay as they are.
+  certificate.onChange((next) => server.setSecureContext(pem(next)))
+  // Asked for while a supplier is known by its certificate, and not otherwise: browsers would ask people for theirs.
+  // Which one it is, is judged by its fingerprint (supplier-api), so no authority matters.
+  server.prependListener('connection', () => {
+    const asks = deps.suppliers.all().some(({ supplier }) => (supplier.noticesFrom?.certificates.length ?? 0) > 0)
+    Object.assign(server, { requestCert: asks })
+  })
+}
+
+function pem({ cert, key }: Certificate) {
+  return { cert, key }
+}

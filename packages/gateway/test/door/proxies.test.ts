@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { networkInterfaces, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RequestLog } from '../../src/lib/log.ts'
+import { changeSettings } from '../../src/tenants/settings.ts'
+import { testAuthority } from '../harness/certificates.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode } from './node.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-proxies-'))
+const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
+/** Where there is IPv6 the server listens on it, so that we are ::ffff:127.0.0.1 to it. */
+const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ family }) => family === 'IPv6'))
+const HOST = hasIpv6 ? '::' : '127.0.0.1'
+const DEPLOYMENT = { DEPLOYMENT: 'production', PUBLIC_URL: 'https://esim.example.com', HOST }
+const ALLOWED = ['203.0.113.7', '2001:db8:7::/48']
+
+let database: TestDatabase
+/** Ends TLS itself, and trusts proxies elsewhere: nobody here is one. */
+let direct: Node
+/** Trusts us. */
+let proxied: Node
+let dealer: Dealer
+const logged: Record<string, unknown>[] = []
+const requestLog = { info: (line: Record<string, unknown>) => void logged.push(line) } as unknown as RequestLog
+
+beforeAll(async () => {
+  const { cert, key } = testAuthority('Test authority').issue('localhost')
+  writeFileSync(files.TLS_CERT_FILE, cert)
+  writeFileSync(files.TLS_KEY_FILE, key)
+  database = await createTestDatabase()
+  const logs = { requestLog }
+  direct = await openNode(database.url, { ...DEPLOYMENT, ...files, TRUSTED_PROXIES: '10.0.0.0/8' }, logs)
+  proxied = await openNode(database.url, { ...DEPLOYMENT, TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' }, logs)
+  dealer = await addDealer(direct.deps)
+  await changeSettings(direct.deps, dealer.tenantId, { ipAllowlist: ALLOWED }, OPERATOR)
+})
+afterAll(async () => {
+  await Promise.all([direct.stop(), proxied.stop()])
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function ask(node: Node, chain: string | undefined, proto: string | undefined = 'https') {
+  const headers = { 'X-Forwarded-For': chain, 'X-Forwarded-Proto': proto }
+  const answer: Answer = await call(node, dealer, 'health', { headers })
+  return { code: answer.code, told: answer.data.address as string | undefined, logged: logged.at(-1)!.address }
+}
+
+describe('forwarded addresses and protocols', () => {
+  it('from an untrusted address change neither the allowlist’s word, nor the HTTPS rule, nor the log', async () => {
+    const refused = { code: '101002', told: '127.0.0.1', logged: '127.0.0.1' }
+    expect(await ask(direct, undefined, undefined)).toEqual(refused)
+    expect(await ask(direct, '203.0.113.7')).toEqual(refused)
+    expect(await ask(direct, '203.0.113.7', 'http')).toEqual(refused) // it did come by TLS
+    expect(await ask(direct, 'nonsense', 'nonsense')).toEqual(refused)
+  })
+
+  it.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['2001:DB8:7:0:0:0:0:1', '2001:db8:7::1'],
+    ['198.51.100.9, 203.0.113.7', '203.0.113.7'],
+    ['198.51.100.9, 203.0.113.7, 10.1.1.1', '203.0.113.7'],
+  ])('from a trusted one count: %s is let in', async (chain, address) => {
+    expect(await ask(proxied, chain)).toEqual({ code: '000000', told: undefined, logged: address })
+  })
+
+  it.each([
+    ['198.51.100.9', '198.51.100.9'],
+    ['203.0.113.7, 198.51.100.9', '198.51.100.9'],
+    ['2001:db8:8::1', '2001:db8:8::1'],
+    ['::ffff:198.51.100.9', '198.51.100.9'],
+  ])('from a trusted one count: %s is kept out', async (chain, address) => {
+    expect(await ask(proxied, chain)).toEqual({ code: '101002', told: address, logged: address })
+  })
+
+  it.each([
+    ['plain HTTP', '203.0.113.7', 'http', '203.0.113.7'],
+    ['no protocol', '203.0.113.7', undefined, '127.0.0.1'],
+    ['no address', undefined, 'https', '127.0.0.1'],
+    ['no address that can be read', 'unknown', 'https', '127.0.0.1'],
+  ])('of which a trusted proxy says “%s” are 101008', async (_, chain, proto, address) => {
+    const answer = await call(proxied, dealer, 'health', {
+      headers: { 'X-Forwarded-For': chain, 'X-Forwarded-Proto': proto },
+    })
+    expect([answer.status, answer.code]).toEqual([403, '101008'])
+    expect(logged.at(-1)).toMatchObject({ code: '101008', address: expect.stringContaining(address) })
+  })
+})

@@ -1,0 +1,167 @@
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, request as httpsRequest } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Log, silentLog } from '../../src/lib/log.ts'
+import { addSupplier } from '../../src/suppliers/manage.ts'
+import { type TestCertificate, testAuthority } from '../harness/certificates.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from './node.ts'
+
+const authority = testAuthority('Test authority')
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-tls-'))
+const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
+const errors: string[] = []
+const log: Log = { ...silentLog, error: (_: unknown, message?: string) => void errors.push(String(message)) }
+const TEST_DEPLOYMENT = { DEPLOYMENT: 'test', PUBLIC_URL: 'https://esim.example.com' }
+
+let database: TestDatabase
+let node: Node
+let plain: Node
+let dealer: Dealer
+let first: TestCertificate
+
+function install({ cert, key }: TestCertificate): void {
+  writeFileSync(files.TLS_CERT_FILE, cert)
+  writeFileSync(files.TLS_KEY_FILE, key)
+}
+
+beforeAll(async () => {
+  first = authority.issue('localhost')
+  install(first)
+  database = await createTestDatabase()
+  node = await openNode(database.url, { ...TEST_DEPLOYMENT, ...files }, { log })
+  plain = await openNode(database.url, { ...TEST_DEPLOYMENT, TRUSTED_PROXIES: '10.0.0.0/8' })
+  dealer = await addDealer(node.deps)
+})
+afterAll(async () => {
+  await Promise.all([node.stop(), plain.stop()])
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Seen {
+  code: string
+  status: number
+  serial: string
+  socket: TLSSocket
+}
+
+/** A signed request whose caller trusts the test's authority and nobody else. */
+function ask(agent: Agent, path = '/open-api/v1/health', body = '{}'): Promise<Seen> {
+  return new Promise((resolve, reject) => {
+    const options = { agent, method: 'POST', headers: signedHeaders(dealer, { body }) as Record<string, string> }
+    const request = httpsRequest(`https://localhost:${node.port}${path}`, options, (response) => {
+      const socket = response.socket as TLSSocket
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      response.once('end', () => {
+        const { code = '' } = text.startsWith('{') ? (JSON.parse(text) as { code: string }) : {}
+        resolve({ code, status: response.statusCode!, serial: socket.getPeerCertificate().serialNumber, socket })
+      })
+    })
+    request.once('error', reject)
+    request.end(body)
+  })
+}
+
+function trusting(client: Partial<TestCertificate> = {}): Agent {
+  return new Agent({ keepAlive: true, ca: authority.cert, maxSockets: 1, ...client })
+}
+
+/** What a connection that is made now is shown. */
+async function servedNow(): Promise<string> {
+  const agent = trusting()
+  const { serial } = await ask(agent)
+  agent.destroy()
+  return serial
+}
+
+const serialOf = ({ cert }: TestCertificate) => new X509Certificate(cert).serialNumber
+
+async function metric(): Promise<number> {
+  const text = await node.deps.metrics.metrics()
+  return Number(/^dealer_esim_certificate_expiry_timestamp_seconds (\S+)$/m.exec(text)![1])
+}
+
+describe('a gateway that ends TLS itself', () => {
+  it('serves those who trust its certificate', async () => {
+    const agent = trusting()
+    expect(await ask(agent)).toMatchObject({ code: '000000', serial: serialOf(first) })
+    agent.destroy()
+    await expect(ask(new Agent())).rejects.toThrow(/unable to (verify|get)/)
+  })
+
+  it('answers plain HTTP on its port in plain HTTP: HTTPS is required', async () => {
+    const answer = await call({ baseUrl: `http://127.0.0.1:${node.port}` }, dealer, 'health')
+    expect([answer.status, answer.code]).toEqual([403, '101008'])
+    expect(answer.data.requestId).toEqual(expect.any(String))
+  })
+
+  it('takes a renewed certificate while connections live, which stay', async () => {
+    const old = trusting()
+    const before = await ask(old)
+    const served = before.serial
+    const renewed = authority.issue('localhost', Date.now() + 90 * 86_400_000)
+    // As a renewal does it: one file after the other. In between they do not fit.
+    writeFileSync(files.TLS_CERT_FILE, renewed.cert)
+    writeFileSync(files.TLS_KEY_FILE, renewed.key)
+    await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(renewed))
+    const after = await ask(old)
+    expect(after).toMatchObject({ code: '000000', serial: served })
+    expect(after.socket).toBe(before.socket)
+    expect(await metric()).toBe(new Date(new X509Certificate(renewed.cert).validTo).getTime() / 1000)
+    old.destroy()
+  })
+
+  it('keeps the old certificate when the new one is broken, says so, and takes the next good one', async () => {
+    const served = await servedNow()
+    const expiry = await metric()
+    const good = authority.issue('localhost')
+    install({ ...good, key: first.key })
+    const told = 'the new TLS certificate cannot be used; the old one stays'
+    await expect.poll(() => errors, { timeout: 10_000 }).toContain(told)
+    expect([await servedNow(), await metric()]).toEqual([served, expiry])
+    install(good)
+    await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(good))
+  })
+
+  it('asks callers for a certificate only while a supplier is known by one, and knows it then', async () => {
+    const notice = '/gsma/rsp2/es2plus/handleNotification'
+    const supplier = authority.issue('smdp.example.com')
+    const stranger = trusting(authority.issue('stranger.example.com'))
+    const early = trusting(supplier)
+    expect((await ask(early, notice)).status).toBe(403)
+    early.destroy()
+    const config = {
+      url: 'https://smdp.example.com',
+      functionRequesterIdentifier: '1.2.3',
+      notices: { certificates: [new X509Certificate(supplier.cert).fingerprint256] },
+    }
+    await addSupplier(node.deps, { name: 'smdp', type: 'es2plus', config, ...OPERATOR })
+    await node.deps.suppliers.refresh()
+    const known = trusting(supplier)
+    // 400: it is known, and its body is no notice.
+    expect((await ask(known, notice)).status).toBe(400)
+    expect((await ask(stranger, notice)).status).toBe(403)
+    for (const agent of [known, stranger]) agent.destroy()
+  })
+})
+
+describe('plain HTTP on a test deployment', () => {
+  it('is refused whatever the caller says of a proxy', async () => {
+    const claims = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '10.0.0.1' }
+    for (const headers of [{}, claims]) {
+      const answer = await call(plain, dealer, 'health', { headers })
+      expect([answer.status, answer.code]).toEqual([403, '101008'])
+    }
+  })
+
+  it('is refused for notices of suppliers too', async () => {
+    const answer = await call(plain, dealer, '', { path: '/gsma/rsp2/es2plus/handleNotification' })
+    expect([answer.status, answer.text]).toEqual([403, 'HTTPS is required\n'])
+  })
+})

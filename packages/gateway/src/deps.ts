@@ -12,14 +12,17 @@ import { connect, type Db } from './lib/db.ts'
 import { type Ids, systemIds } from './lib/ids.ts'
 import type { Running } from './lib/lifecycle.ts'
 import type { Log, RequestLog } from './lib/log.ts'
+import { type LoopWatch, loopWatch } from './lib/loop-watch.ts'
 import { localMasterKey } from './lib/master-key.ts'
 import { createMetrics, type Metrics } from './lib/metrics.ts'
 import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
 import { maintainPartitions } from './lib/partitions.ts'
 import { type Wake, wakeups } from './lib/wake.ts'
 import { type OrderDesk, orderDesk } from './orders/order-desk.ts'
+import { type OrderMetrics, orderMetrics } from './orders/order-metrics.ts'
 import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
 import { openStockLevels } from './suppliers/stock-levels.ts'
+import { type SupplierMetrics, supplierMetrics } from './suppliers/supplier-metrics.ts'
 
 /** What the rooms are given; a function asks for the slice that it needs. */
 export interface Deps {
@@ -31,12 +34,17 @@ export interface Deps {
   databaseClock: DatabaseClock
   ids: Ids
   db: Db
+  /** Of connections, for figures. */
+  pools: Record<string, Db['pool']>
   cipher: Cipher
   /** Authenticates cursors and QR links; the same on every node. */
   linkKey: Buffer
   wake: Wake
   metrics: Metrics
   requestMetrics: RequestMetrics
+  orderMetrics: OrderMetrics
+  supplierMetrics: SupplierMetrics
+  loops: LoopWatch
   outbound: Outbound
   catalogue: Catalogue
   suppliers: Suppliers
@@ -82,11 +90,13 @@ export async function openDeps(
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const wake = wakeups({ db, url: databaseUrl, nodeId, onError: onIdleError })
   const metrics = createMetrics()
+  const loops = loopWatch(metrics)
+  const ofOrders = orderMetrics(metrics)
   const outbound = createOutbound({ clock })
   const catalogue = loadedCatalogue({ db, linkKey: deployment.linkKey, databaseClock: dbClock })
   const admission = openAdmission({ ...hot, config, clock, databaseClock: dbClock, db, cipher, wake, log })
-  const suppliers = await openSuppliers({ config, db, ids, clock, cipher, log, wake, outbound })
-  const stock = await openStockLevels({ db, log })
+  const suppliers = await openSuppliers({ config, db, ids, clock, cipher, log, loops, wake, outbound })
+  const stock = await openStockLevels({ db, log, loops })
   const desk = orderDesk({
     db: orderDb,
     clock,
@@ -94,7 +104,8 @@ export async function openDeps(
     catalogue,
     stock,
     maintainPartitions: () => maintainPartitions(db),
-    onPlaced() {
+    onPlaced(orders) {
+      ofOrders.entered('PAID', orders)
       wake.wake('fulfilment')
       wake.wake('webhooks')
     },
@@ -108,11 +119,15 @@ export async function openDeps(
     databaseClock: dbClock,
     ids,
     db,
+    pools: { general: db.pool, orders: orderDb.pool, admission: admission.pool },
     cipher,
     linkKey: deployment.linkKey,
     wake,
     metrics,
     requestMetrics: requestMetrics(metrics),
+    orderMetrics: ofOrders,
+    supplierMetrics: supplierMetrics(metrics),
+    loops,
     outbound,
     catalogue,
     suppliers,

@@ -9,7 +9,7 @@ import { migrate } from './lib/migrate.ts'
 import { StartRefused } from './lib/start-refused.ts'
 import { stopOnSignals } from './lib/stop-signals.ts'
 import { ensureLocalDemo, tellLocalAccess } from './local-demo.ts'
-import { startProbes } from './probes.ts'
+import { startProbes } from './probes/server.ts'
 import { startWorker } from './worker.ts'
 
 /** sysexits.h: the configuration is at fault, and starting again will not help. */
@@ -25,9 +25,12 @@ async function main(): Promise<void> {
   const stack = runningStack(log)
   stopOnSignals({ log, deadline_ms: config.drainTimeout_ms, stop: stack.stop })
   try {
-    const port = await start(config, log, stack)
+    const { port, metricsPort } = await start(config, log, stack)
     const baseUrl = config.publicUrl ?? (port && localUrl(config, port))
-    log.info({ baseUrl, port, deployment: config.deployment, role: config.role, pid: process.pid }, 'ready')
+    log.info(
+      { baseUrl, port, metricsPort, deployment: config.deployment, role: config.role, pid: process.pid },
+      'ready',
+    )
   } catch (error) {
     await stack.stop(ROLLBACK_MS)
     if (error instanceof StartRefused) process.stderr.write(`The gateway did not start. ${error.message}\n`)
@@ -36,21 +39,23 @@ async function main(): Promise<void> {
   }
 }
 
-/** Each part stands on those before it, and is stopped before them. @returns the port of the api role */
-async function start(config: Config, log: Log, stack: RunningStack): Promise<number | undefined> {
+/** Each part stands on those before it, and is stopped before them. @returns the ports; `port` is the api role's */
+async function start(config: Config, log: Log, stack: RunningStack): Promise<{ port?: number; metricsPort: number }> {
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
   await migrate({ databaseUrl, log })
   const deps = await openDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
   stack.push('connections', deps)
-  stack.push('probes', await startProbes(deps))
+  const probes = await startProbes(deps)
+  const metricsPort = probes.port
+  stack.push('probes', probes)
   if (config.deployment === 'local') await ensureLocalDemo(deps)
   if (config.deployment === 'test') await seedSandboxPackages(deps)
   if (config.role !== 'api') stack.push('worker', await startWorker(deps))
-  if (config.role === 'worker') return undefined
+  if (config.role === 'worker') return { metricsPort }
   const api = await startApi(deps)
   stack.push('api', api)
   if (config.deployment === 'local') await tellLocalAccess(deps, deps.links.publicUrl)
-  return api.port
+  return { port: api.port, metricsPort }
 }
 
 async function startDatabase(config: Config, log: Log, stack: RunningStack): Promise<string> {

@@ -13,11 +13,12 @@ const PARTITIONS_POLL_MS = 10 * 60_000
 
 /** The background loops of this process. */
 export async function startWorker(deps: Deps): Promise<Running> {
-  const { log, db } = deps
+  const { log, loops: watch, db } = deps
   const loops: Running[] = [
     runLoop({
       name: 'partitions',
       log,
+      loops: watch,
       poll_ms: PARTITIONS_POLL_MS,
       async pass() {
         await maintainPartitions(db)

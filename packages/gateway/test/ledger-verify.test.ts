@@ -2,9 +2,7 @@ import sql, { type Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemIds } from '../src/lib/ids.ts'
 import { silentLog } from '../src/lib/log.ts'
-import { createMetrics } from '../src/lib/metrics.ts'
 import { checkToday } from '../src/wallet/ledger-loop.ts'
-import { ledgerMetrics } from '../src/wallet/ledger-metrics.ts'
 import { readLedgerState } from '../src/wallet/ledger-state.ts'
 import { topUp } from '../src/wallet/top-up.ts'
 import type { LedgerFault } from '../src/wallet/verification.ts'
@@ -303,16 +301,6 @@ describe('the daily check', () => {
     expect(state).toMatchObject({ tenants: 1n, transfers: 0n, orders: 0n, faults: 1n, firstFaults: [sentence] })
     expect((await noticed()).at(-1)!.message).toContain('The daily check of the ledger found faults')
     expect(await checkToday(deps())).toBeUndefined()
-    const metrics = createMetrics()
-    ledgerMetrics({ metrics, db: money.db })
-    expect(await metrics.metrics()).toContain('dealer_esim_ledger_faults{check="daily"} 1')
-    expect(await metrics.metrics()).toMatch(/^dealer_esim_ledger_checked_timestamp_seconds\{check="daily"\} \d/m)
-  })
-
-  test('says nothing before the first check', async () => {
-    const metrics = createMetrics()
-    ledgerMetrics({ metrics, db: { query: async () => [] } })
-    expect(await metrics.metrics()).not.toContain('{check="daily"}')
   })
 
   test('is taken over from a node that died at it, after a while', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../src/config.ts'
 import { type Deps, openDeps } from '../src/deps.ts'
 import { silentLog } from '../src/lib/log.ts'
-import { startProbes } from '../src/probes.ts'
+import { startProbes } from '../src/probes/server.ts'
 import { NODE_ENV } from './door/node.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { type PostgresProxy, startPostgresProxy } from './harness/postgres-proxy.ts'
@@ -32,8 +32,7 @@ describe('the port of metrics and probes', () => {
     deps.requestMetrics.observe('health', '000000', 3)
     const text = await (await probe('/metrics')).text()
     expect(text).toContain('dealer_esim_requests_total{operation="health",code="000000"} 1')
-    expect(text).toMatch(/^dealer_esim_oldest_unfinished_order_seconds 0$/m)
-    expect(text).toMatch(/^dealer_esim_database_connections\{state="open"\} \d+$/m)
+    expect(text).toMatch(/^dealer_esim_database_connections\{pool="orders",state="open"\} \d+$/m)
   })
 
   it('is ready while the database answers, and says 503 while it does not; live all the while', async () => {
@@ -41,6 +40,7 @@ describe('the port of metrics and probes', () => {
     proxy.shut(true)
     expect((await probe('/readyz')).status).toBe(503)
     expect((await probe('/livez')).status).toBe(200)
+    expect((await probe('/metrics')).status).toBe(200)
     proxy.shut(false)
     await expect.poll(async () => (await probe('/readyz')).status).toBe(200)
   })

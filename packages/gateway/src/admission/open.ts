@@ -24,7 +24,7 @@ export interface OpenAdmission extends Pick<DbOptions, 'url' | 'onIdleError' | '
 /** Two statements under way, and one connection in hand while another is made again. */
 const CONNECTIONS = 3
 
-export function openAdmission(options: OpenAdmission): AdmissionDeps & { close(): Promise<void> } {
+export function openAdmission(options: OpenAdmission): AdmissionDeps & { pool: Db['pool']; close(): Promise<void> } {
   const { config, clock, databaseClock, db, cipher, wake, log } = options
   const { url, onIdleError, fixedPlans } = options
   const entranceDb = connect({
@@ -52,6 +52,7 @@ export function openAdmission(options: OpenAdmission): AdmissionDeps & { close()
     onSecretProven(tenant, secretId) {
       proveSecret(db, tenant, secretId).catch((err) => log.warn({ err }, 'the first use of a secret was not noted'))
     },
+    pool: entranceDb.pool,
     close: () => entranceDb.close(),
   }
 }

@@ -56,7 +56,10 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
   }
   const results = resultsOf(parcel, answered ?? [], late)
   const down = results.every(({ outcome }) => 'down' in outcome && outcome.down === true)
-  gate.done(tenantId, parcel.length, deps.clock.monotonic() - started_at, down)
+  const duration_ms = deps.clock.monotonic() - started_at
+  gate.done(tenantId, parcel.length, duration_ms, down)
+  const outcomes = results.map(({ outcome }) => outcome.kind)
+  deps.supplierMetrics?.called(supplier.name, operation, outcomes, duration_ms)
   if (answered === undefined) {
     calling.then((outcomes) => learn(deps, tenantId, resultsOf(parcel, outcomes, late))).catch(() => {})
   }

@@ -4,8 +4,11 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
+import type { LoopWatch } from '../lib/loop-watch.ts'
 import type { Wake } from '../lib/wake.ts'
+import type { OrderMetrics } from '../orders/order-metrics.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
+import type { SupplierMetrics } from '../suppliers/supplier-metrics.ts'
 
 /** What fulfilment works with: a slice of Deps. */
 export interface FulfilmentDeps {
@@ -14,7 +17,10 @@ export interface FulfilmentDeps {
   clock: Clock
   cipher: Cipher
   log: Log
+  loops?: LoopWatch
   wake: Pick<Wake, 'wake' | 'on'>
   catalogue: Catalogue
   suppliers: Suppliers
+  supplierMetrics?: SupplierMetrics
+  orderMetrics?: OrderMetrics
 }

@@ -69,7 +69,9 @@ export async function finishWork(
   return { lost, nextDue }
 }
 
-export type WritingDeps = Pick<FulfilmentDeps, 'ids' | 'cipher'> & { suppliers?: Pick<Suppliers, 'get'> }
+export type WritingDeps = Pick<FulfilmentDeps, 'ids' | 'cipher' | 'orderMetrics'> & {
+  suppliers?: Pick<Suppliers, 'get'>
+}
 
 /** Gathers what follows from results, to be written at once. Also used for what is learnt without a lease. */
 export class Writing {

@@ -82,7 +82,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     }
   }
 
-  const loop = runLoop({ name: 'fulfilment', log: deps.log, poll_ms: POLL_MS, pass })
+  const loop = runLoop({ name: 'fulfilment', log: deps.log, loops: deps.loops, poll_ms: POLL_MS, pass })
   const unsubscribe = deps.wake.on('fulfilment', () => loop.wake())
   return {
     wake: () => loop.wake(),

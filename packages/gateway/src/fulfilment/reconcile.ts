@@ -30,6 +30,7 @@ export function reconcileLoop(deps: FulfilmentDeps): Loop {
   return runLoop({
     name: 'reconcile',
     log: deps.log,
+    loops: deps.loops,
     poll_ms: POLL_MS,
     async pass() {
       const watched = await askAboutWatched(deps)

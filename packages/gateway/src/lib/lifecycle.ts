@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from './log.ts'
+import type { LoopWatch } from './loop-watch.ts'
 
 /** Something that was started and runs until it is stopped. */
 export interface Running {
@@ -43,6 +44,8 @@ const LEAST_STOP_MS = 1_000
 export interface LoopOptions {
   name: string
   log: Log
+  /** Where figures of it are told. */
+  loops?: LoopWatch | undefined
   /** How long an idle loop waits; what is written without a wake-up is found this late at most. */
   poll_ms: number
   /**
@@ -59,7 +62,7 @@ export interface Loop extends Running {
 
 /** Passes over work for ever, one pass at a time. A failed pass is logged, and the loop goes on after a pause. */
 export function runLoop(options: LoopOptions): Loop {
-  const { name, log, poll_ms, pass } = options
+  const { name, log, loops, poll_ms, pass } = options
   const stopping = new AbortController()
   const givingUp = new AbortController()
   let woken = false
@@ -67,14 +70,17 @@ export function runLoop(options: LoopOptions): Loop {
 
   async function run(): Promise<void> {
     let failures = 0
+    loops?.started(name, poll_ms)
     while (!stopping.signal.aborted) {
       woken = false
       try {
         const more = await pass(givingUp.signal)
         failures = 0
+        loops?.passed(name)
         if (!more && !woken) await wait(poll_ms, true)
       } catch (error) {
         failures += 1
+        loops?.failed(name, failures)
         const pause_ms = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
         log.error({ err: error, loop: name, failures, pause_ms }, 'a pass failed; the loop goes on')
         // A wake-up does not shorten this pause: while the database is away, every request would be one.

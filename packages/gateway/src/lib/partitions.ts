@@ -55,6 +55,22 @@ export async function maintainPartitions(db: Db, tables = PARTITIONED): Promise<
   return all
 }
 
+/** Of each table, what should be there for the present and the next span and is not. Reads the catalogue; no locks. */
+export async function missingPartitions(db: Db, tables = PARTITIONED): Promise<{ table: string; names: string[] }[]> {
+  const rows = await db.query<{ parent: string; name: string; now: number }>({
+    text: `select p.relname as parent, c.relname as name, extract(epoch from clock_timestamp())::float8 * 1000 as now
+           from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+           where p.relnamespace = 'public'::regnamespace and p.relname = any ($1)`,
+    values: [tables.map((table) => table.table)],
+  })
+  const present = new Set(rows.map((row) => row.name))
+  const now_ms = rows[0]?.now ?? Date.now()
+  return tables.map((table) => {
+    const needed = wanted({ ...table, ahead: 1 }, now_ms).slice(1) // without the one that is past
+    return { table: table.table, names: needed.map(({ name }) => name).filter((name) => !present.has(name)) }
+  })
+}
+
 /** Locks: the advisory one, then the table, exclusively. */
 async function maintainTable(db: Db, table: PartitionedTable): Promise<Maintained> {
   return db.tx(async (tx) => {

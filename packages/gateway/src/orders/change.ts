@@ -3,6 +3,7 @@ import type { Tx } from '../lib/db.ts'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
 import { type NewEvent, recordEvents } from '../webhooks/record.ts'
 import type { LockedOrder } from './lock.ts'
+import type { OrderMetrics } from './order-metrics.ts'
 import { orderStatusOf, passage } from './status.ts'
 
 /** What happened to one order. Its items and profiles are as they are after the change. */
@@ -24,7 +25,7 @@ export interface OrderChange {
  */
 export function changeOrders(
   tx: Tx,
-  deps: { ids: Ids },
+  deps: { ids: Ids; orderMetrics?: OrderMetrics },
   tenantId: string,
   changes: readonly OrderChange[],
   now: Date,
@@ -43,6 +44,7 @@ export function changeOrders(
       events.push(eventOf(deps.ids, tenantId, order, now))
     }
     rows.push(rowOf(change, statuses, now))
+    for (const status of statuses) deps.orderMetrics?.entered(status)
   }
   if (rows.length > 0) {
     tx.send({ name: 'orders-change', text: CHANGE, values: [tenantId, JSON.stringify(rows), now] })

@@ -15,8 +15,8 @@ export interface DeskDeps extends PlaceDeps {
   db: Db
   clock: Clock
   maintainPartitions(): Promise<unknown>
-  /** After a commit that placed something: fulfilment and webhooks have work. */
-  onPlaced(): void
+  /** After a commit that placed so many orders: fulfilment and webhooks have work. */
+  onPlaced(orders: number): void
   /** A batch failed; what was done about it follows from the failure. */
   onFailure(failure: unknown, orders: number): void
 }
@@ -63,7 +63,8 @@ async function placeSafely(deps: DeskDeps, wishes: OrderWish[], doubted = false)
     try {
       const verdicts = await deps.db.tx((tx) => placeOrders(tx, deps, wishes))
       await pause('orders.committed')
-      if (verdicts.some((verdict) => verdict.kind === 'placed')) deps.onPlaced()
+      const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
+      if (placed > 0) deps.onPlaced(placed)
       return verdicts
     } catch (failure) {
       deps.onFailure(failure, wishes.length)

@@ -3,6 +3,7 @@ import type { Cipher } from '../lib/crypto.ts'
 import { NIL_TENANT, orderNoOf } from '../lib/ids.ts'
 import { type Loop, runLoop } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
+import type { LoopWatch } from '../lib/loop-watch.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
 import type { SuppliedEsim } from '../suppliers/supplier.ts'
 import { openSecrets } from './read.ts'
@@ -12,6 +13,7 @@ export interface LifeDeps extends ProfileDeps {
   cipher: Pick<Cipher, 'decrypt'>
   clock: Clock
   log: Log
+  loops?: LoopWatch
   suppliers: Suppliers
 }
 
@@ -26,6 +28,7 @@ export function profilesLoop(deps: LifeDeps): Loop {
   return runLoop({
     name: 'profiles',
     log: deps.log,
+    loops: deps.loops,
     poll_ms: POLL_MS,
     async pass(signal) {
       let after = NIL_TENANT

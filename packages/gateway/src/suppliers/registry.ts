@@ -5,6 +5,7 @@ import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { type Loop, type Running, runLoop } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
+import type { LoopWatch } from '../lib/loop-watch.ts'
 import { StartRefused } from '../lib/start-refused.ts'
 import type { Wake } from '../lib/wake.ts'
 import { type Gate, gate } from './gate.ts'
@@ -35,6 +36,7 @@ export interface SuppliersDeps extends MakeDeps {
   clock: Clock
   cipher: Cipher
   log: Log
+  loops?: LoopWatch
   wake: Pick<Wake, 'on'>
 }
 
@@ -52,6 +54,7 @@ export async function openSuppliers(deps: SuppliersDeps): Promise<Suppliers & Ru
   const loop: Loop = runLoop({
     name: 'suppliers',
     log: deps.log,
+    loops: deps.loops,
     poll_ms: POLL_MS,
     pass: async () => {
       await suppliers.refresh()

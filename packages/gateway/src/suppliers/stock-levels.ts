@@ -1,6 +1,7 @@
 import type { Db } from '../lib/db.ts'
 import { type Running, runLoop } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
+import type { LoopWatch } from '../lib/loop-watch.ts'
 
 /** How many eSIMs could be delivered now, by the counters that some suppliers keep. Advisory: a second old. */
 export interface StockLevels {
@@ -11,7 +12,7 @@ export interface StockLevels {
 
 const POLL_MS = 1_000
 
-export async function openStockLevels(deps: { db: Db; log: Log }): Promise<StockLevels & Running> {
+export async function openStockLevels(deps: { db: Db; log: Log; loops?: LoopWatch }): Promise<StockLevels & Running> {
   let levels = new Map<string, number>()
 
   async function refresh(): Promise<void> {
@@ -26,6 +27,7 @@ export async function openStockLevels(deps: { db: Db; log: Log }): Promise<Stock
   const loop = runLoop({
     name: 'stock levels',
     log: deps.log,
+    loops: deps.loops,
     poll_ms: POLL_MS,
     async pass() {
       await refresh()

@@ -1,27 +1,27 @@
-import type { Registry } from '@platformatic/prom-client'
 import sql from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { type Running, runLoop } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
+import type { LoopWatch } from '../lib/loop-watch.ts'
 import { notify } from '../notices/notices.ts'
-import { ledgerMetrics } from './ledger-metrics.ts'
 import { type LedgerCounts, verifyLedger } from './verify.ts'
 
 export interface LedgerLoopDeps {
   db: Db
   ids: Ids
   log: Log
+  loops?: LoopWatch
 }
 
 const POLL_MS = 10 * 60_000
 
 /** Checks the whole ledger once a day, on one node. */
-export function ledgerLoop(deps: LedgerLoopDeps & { metrics: Registry }): Running {
-  ledgerMetrics(deps)
+export function ledgerLoop(deps: LedgerLoopDeps): Running {
   return runLoop({
     name: 'ledger',
     log: deps.log,
+    loops: deps.loops,
     poll_ms: POLL_MS,
     async pass(signal) {
       await checkToday(deps, signal)

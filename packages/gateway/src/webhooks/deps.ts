@@ -5,6 +5,7 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
+import type { LoopWatch } from '../lib/loop-watch.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Wake } from '../lib/wake.ts'
 
@@ -12,6 +13,7 @@ import type { Wake } from '../lib/wake.ts'
 export interface WebhookDeps {
   config: Pick<Config, 'deployment'>
   log: Log
+  loops?: LoopWatch
   db: Db
   ids: Ids
   cipher: Cipher

@@ -7,13 +7,14 @@ import { Sender } from './sender.ts'
 
 /** Sends events: woken by the commit that recorded them, by the clock when a retry comes due, and by polling. */
 export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: boolean } {
-  const { clock, log } = deps
+  const { clock, log, loops } = deps
   const sender = new Sender(deps, webhookMetrics(deps), () => loop.wake())
   let timer: NodeJS.Timeout | undefined
   let passed_at = Number.NEGATIVE_INFINITY
   const loop = runLoop({
     name: 'webhooks',
     log,
+    loops,
     poll_ms: POLL_MS,
     async pass() {
       // The first wake-up after a rest goes through at once; under load many share a pass.

@@ -3,7 +3,7 @@ import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import type { WebhookDeps } from './deps.ts'
 import { isAcknowledged } from './retry.ts'
 
-type MetricsDeps = Pick<WebhookDeps, 'metrics' | 'db' | 'databaseClock'>
+type MetricsDeps = Pick<WebhookDeps, 'metrics'>
 
 /** What is measured of sending events. */
 export interface WebhookMetrics {
@@ -11,7 +11,7 @@ export interface WebhookMetrics {
   attempts: Counter<'outcome'>
   firstAttempt_s: Histogram
   acknowledged_s: Histogram
-  /** due: waits for its attempt; in_flight: under way; failing: the endpoint that has failed longest. */
+  /** due: waits for its attempt; in_flight: under way. */
   queueAge_s: Gauge<'state'>
   flights: Gauge
   settleFailures: Counter
@@ -19,8 +19,8 @@ export interface WebhookMetrics {
 
 const LATENCY_BUCKETS_S = [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600, 3_600, 86_400]
 
-/** Registers them; a registry has them once. How long the worst endpoint has failed is looked up when it is asked for. */
-export function webhookMetrics({ metrics: registry, db, databaseClock }: MetricsDeps): WebhookMetrics {
+/** Registers them; a registry has them once. */
+export function webhookMetrics({ metrics: registry }: MetricsDeps): WebhookMetrics {
   const registers = [registry]
   return {
     attempts: new Counter({
@@ -43,15 +43,9 @@ export function webhookMetrics({ metrics: registry, db, databaseClock }: Metrics
     }),
     queueAge_s: new Gauge({
       name: 'dealer_esim_webhook_queue_age_seconds',
-      help: 'Age of the oldest: due for an attempt, in flight, or endpoint failing',
+      help: 'On this node: how long the event that waits longest has been due, and the longest attempt under way',
       labelNames: ['state'],
       registers,
-      async collect() {
-        const text = 'select min(failing_since) as since from webhook_endpoints where enabled'
-        const [row] = await db.query<{ since: Date | null }>({ text })
-        const since = row?.since ?? undefined
-        this.set({ state: 'failing' }, since === undefined ? 0 : (databaseClock.now() - since.getTime()) / 1000)
-      },
     }),
     flights: new Gauge({ name: 'dealer_esim_webhook_flights', help: 'Requests to endpoints under way', registers }),
     settleFailures: new Counter({

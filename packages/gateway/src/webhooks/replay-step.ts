@@ -3,7 +3,7 @@ import type { WebhookDeps } from './deps.ts'
 import { STEP_MOST } from './limits.ts'
 import { usePlannedIndexes } from './planner.ts'
 
-type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log'>
+type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log' | 'loops'>
 
 const POLL_MS = 1_000
 /** Replays stepped in one pass, of all tenants. */
@@ -18,6 +18,7 @@ export function replayLoop(deps: StepDeps): Running {
   return runLoop({
     name: 'webhook replays',
     log: deps.log,
+    loops: deps.loops,
     poll_ms: POLL_MS,
     async pass() {
       const running = await deps.db.query<{ tenant_id: string; replay_id: string }>({

@@ -1,0 +1,144 @@
+import { Gauge } from '@platformatic/prom-client'
+import type { Deps } from '../deps.ts'
+import { type Loop, runLoop } from '../lib/lifecycle.ts'
+import { missingPartitions } from '../lib/partitions.ts'
+import { readLedgerState } from '../wallet/ledger-state.ts'
+import { COUNTED_MOST, readBacklogs } from './backlogs.ts'
+import { certificateEnd } from './certificate.ts'
+
+/** Every scrape of the usual fifteen seconds sees fresh figures; a big database hardly notices. */
+const POLL_MS = 5_000
+
+type FiguresDeps = Pick<Deps, 'db' | 'metrics' | 'log' | 'loops' | 'config'>
+
+/**
+ * Reads what the database and files know into gauges. Every process with a metrics port does, so that each scrape
+ * stands by itself; alerts take the maximum. While the database is away the last word stands.
+ */
+export function figuresLoop(deps: FiguresDeps): Loop {
+  const refreshers = [backlogs(deps), ledger(deps), partitions(deps), certificate(deps)]
+  return runLoop({
+    name: 'figures',
+    log: deps.log,
+    loops: deps.loops,
+    poll_ms: POLL_MS,
+    async pass() {
+      // One that fails does not keep the others: the first failure is told when all have had their turn.
+      const read = await Promise.allSettled(refreshers.map((refresh) => refresh()))
+      for (const each of read) if (each.status === 'rejected') throw each.reason
+      return false
+    },
+  })
+}
+
+type Refresh = () => Promise<void>
+
+function backlogs({ db, metrics }: FiguresDeps): Refresh {
+  const registers = [metrics]
+  const most = `counted up to ${COUNTED_MOST}`
+  const orders = new Gauge({
+    name: 'dealer_esim_orders',
+    help: `Orders that are not finished, by status, ${most}`,
+    labelNames: ['status'],
+    registers,
+  })
+  const oldest = new Gauge({
+    name: 'dealer_esim_oldest_order_seconds',
+    help: 'Age of the oldest order that is not finished, by status; 0: none',
+    labelNames: ['status'],
+    registers,
+  })
+  const events = new Gauge({
+    name: 'dealer_esim_events',
+    help: `Events that wait for an attempt, or were given up, ${most}`,
+    labelNames: ['state'],
+    registers,
+  })
+  const oldestEvent = new Gauge({
+    name: 'dealer_esim_oldest_event_seconds',
+    help: 'Age of the oldest event that waits for an attempt; 0: none',
+    registers,
+  })
+  const failing = new Gauge({
+    name: 'dealer_esim_webhook_failing_seconds',
+    help: 'How long the enabled endpoint that has failed longest has failed; 0: none fails',
+    registers,
+  })
+  const disabled = new Gauge({
+    name: 'dealer_esim_webhook_endpoints_disabled',
+    help: 'Endpoints that were disabled because they failed or said that they are gone',
+    registers,
+  })
+  const lowStock = new Gauge({
+    name: 'dealer_esim_stock_low_products',
+    help: 'Products of stock suppliers with fewer codes than the level at which somebody wants to be told',
+    registers,
+  })
+  const orphans = new Gauge({
+    name: 'dealer_esim_orphan_esims',
+    help: 'eSIMs that came for settled items and are still to be cancelled at their supplier',
+    registers,
+  })
+  return async () => {
+    const read = await readBacklogs(db)
+    for (const { status, count, oldest_s } of read.orders) {
+      orders.set({ status }, count)
+      oldest.set({ status }, oldest_s)
+    }
+    events.set({ state: 'waiting' }, read.eventsWaiting)
+    events.set({ state: 'dead' }, read.eventsDead)
+    oldestEvent.set(read.oldestEvent_s)
+    failing.set(read.failing_s)
+    disabled.set(read.disabled)
+    lowStock.set(read.lowStock)
+    orphans.set(read.orphans)
+  }
+}
+
+/** What the latest check of the ledger found. Before the first: no samples, because 0 would say that all is well. */
+function ledger({ db, metrics }: FiguresDeps): Refresh {
+  const registers = [metrics]
+  const faults = new Gauge({
+    name: 'dealer_esim_ledger_faults',
+    help: 'Faults that the latest check of the whole ledger found; anything but 0 wants somebody at once',
+    labelNames: ['check'],
+    registers,
+  })
+  const checked = new Gauge({
+    name: 'dealer_esim_ledger_checked_timestamp_seconds',
+    help: 'When the latest check of the whole ledger was finished',
+    labelNames: ['check'],
+    registers,
+  })
+  return async () => {
+    const state = await readLedgerState(db)
+    if (!state) return
+    faults.set({ check: 'daily' }, Number(state.faults))
+    checked.set({ check: 'daily' }, state.finishedAt.getTime() / 1000)
+  }
+}
+
+function partitions({ db, metrics }: FiguresDeps): Refresh {
+  const missing = new Gauge({
+    name: 'dealer_esim_partitions_missing',
+    help: 'Partitions of the present and the next span that are not there; without them rows are refused',
+    labelNames: ['table'],
+    registers: [metrics],
+  })
+  return async () => {
+    for (const { table, names } of await missingPartitions(db)) missing.set({ table }, names.length)
+  }
+}
+
+function certificate({ config, metrics }: FiguresDeps): Refresh {
+  const { tlsCertFile } = config
+  const end = new Gauge({
+    name: 'dealer_esim_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate that the gateway serves with ends; no sample where a proxy ends TLS',
+    labelNames: ['certificate'],
+    registers: [metrics],
+  })
+  return async () => {
+    if (tlsCertFile !== undefined) end.set({ certificate: 'server' }, await certificateEnd(tlsCertFile))
+  }
+}

@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connect, type Db } from '../src/lib/db.ts'
+import { systemIds } from '../src/lib/ids.ts'
+import { call, type Dealer } from './door/node.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
+import { type Receiver, startReceiver } from './webhooks/receiver.ts'
+
+/** A gateway that was used: what its scrape tells is known from outside of it. */
+let database: TestDatabase
+let db: Db & { close(): Promise<void> }
+let gateway: GatewayProcess
+let receiver: Receiver
+let dealer: Dealer
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = connect({ url: database.url, poolSize: 2, applicationName: 'test metrics' })
+  gateway = await startGateway({ databaseUrl: database.url })
+  dealer = JSON.parse(readFileSync(join(gateway.dataDir, 'local.json'), 'utf8'))
+  receiver = await startReceiver(500)
+  await code('webhook/set', { callbackUrl: receiver.url })
+  await order('M-1', 'JP_1_7', 2)
+  await order('M-2', 'SANDBOX_REFUSED', 1)
+  await order('M-3', 'SANDBOX_UNKNOWN', 1)
+  await code('health', {}, { signature: '0'.repeat(64) })
+  await age()
+})
+afterAll(async () => {
+  await stopGateways()
+  await receiver.close()
+  await db.close()
+  await database.drop()
+})
+
+/** What takes long to come about by itself. */
+async function age(): Promise<void> {
+  await db.tx(async (tx) => {
+    tx.send({ text: `update orders set created_at = now() - interval '2 hours' where transaction_id = 'M-3'` })
+    const tomorrow = (Math.floor(Date.now() / 86_400_000) + 1) * 24
+    tx.send({ text: `drop table delivery_attempts_${tomorrow}` })
+    tx.send({
+      text: `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state)
+             select '00000000-0000-0000-0000-000000000001', id::uuid, 'ORDER_PAID', id::uuid, '{}', now(), 'DEAD'
+             from unnest($1::text[]) as id`,
+      values: [[systemIds.uuid(), systemIds.uuid()]],
+    })
+  })
+}
+
+async function code(operation: string, body: object, parts = {}): Promise<string> {
+  return (await call(gateway, dealer, operation, { body: JSON.stringify(body), ...parts })).code
+}
+
+const order = (transactionId: string, packageCode: string, count: number) =>
+  code('esim/order', { transactionId, packageInfoList: [{ packageCode, count }] })
+
+/** Samples by name and labels, as Prometheus would have them. */
+async function scrape(): Promise<Map<string, number>> {
+  const { metricsPort } = await gateway.waitForLog((line) => line.msg === 'ready')
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  )
+}
+
+const value = async (sample: string) => (await scrape()).get(sample)
+const eventually = (sample: string) => expect.poll(() => value(sample), { timeout: 30_000, interval: 200 })
+
+describe('a scrape after orders and events', () => {
+  it('counts requests by operation and code, and their time', async () => {
+    const samples = await scrape()
+    expect(samples.get('dealer_esim_requests_total{operation="esim/order",code="000000"}')).toBe(3)
+    expect(samples.get('dealer_esim_requests_total{operation="health",code="101003"}')).toBe(1)
+    expect(samples.get('dealer_esim_request_duration_seconds_count{operation="esim/order"}')).toBe(3)
+    expect(samples.get('dealer_esim_request_duration_seconds_bucket{le="10",operation="esim/order"}')).toBe(3)
+  })
+
+  it('counts orders by the statuses that they came into, and attempts by what came of them', async () => {
+    await eventually('dealer_esim_order_status_total{status="DELIVERED"}').toBe(1)
+    await eventually('dealer_esim_order_status_total{status="FAILED"}').toBe(1)
+    expect(await value('dealer_esim_order_status_total{status="PAID"}')).toBe(3)
+    const attempts = (outcome: string) =>
+      `dealer_esim_supplier_attempts_total{supplier="sandbox",operation="ORDER",outcome="${outcome}"}`
+    expect(await value(attempts('delivered'))).toBe(2)
+    expect(await value(attempts('refused'))).toBe(1)
+    await eventually(attempts('unknown')).toBeGreaterThan(0)
+    expect(
+      await value('dealer_esim_supplier_call_duration_seconds_count{supplier="sandbox",operation="ORDER"}'),
+    ).toBeGreaterThan(0)
+  })
+
+  it('tells what is not finished, and how old it is', async () => {
+    await eventually('dealer_esim_events{state="dead"}').toBe(2)
+    const samples = await scrape()
+    const of = (name: string) =>
+      ['PAID', 'ALLOCATING', 'UNDER_REVIEW'].map((status) => samples.get(`${name}{status="${status}"}`) ?? Number.NaN)
+    expect(of('dealer_esim_orders').sort()).toEqual([0, 0, 1])
+    expect(Math.max(...of('dealer_esim_oldest_order_seconds'))).toBeGreaterThan(7_199)
+    expect(samples.get('dealer_esim_events{state="waiting"}')).toBeGreaterThan(2)
+    expect(samples.get('dealer_esim_oldest_event_seconds')).toBeGreaterThan(0)
+  })
+
+  it('tells of attempts to deliver, and of an endpoint that fails', async () => {
+    await eventually('dealer_esim_webhook_attempts_total{outcome="status 5xx"}').toBeGreaterThan(2)
+    await eventually('dealer_esim_webhook_failing_seconds').toBeGreaterThan(0)
+    expect(await value('dealer_esim_webhook_endpoints_disabled')).toBe(0)
+  })
+
+  it('tells of the ledger, of partitions, of pools, of suppliers and of every loop', async () => {
+    await eventually('dealer_esim_ledger_faults{check="daily"}').toBe(0)
+    const samples = await scrape()
+    expect(samples.get('dealer_esim_ledger_checked_timestamp_seconds{check="daily"}')).toBeGreaterThan(1_700_000_000)
+    expect(samples.get('dealer_esim_partitions_missing{table="events"}')).toBe(0)
+    expect(samples.get('dealer_esim_partitions_missing{table="delivery_attempts"}')).toBe(1)
+    expect(samples.get('dealer_esim_database_connections{pool="general",state="open"}')).toBeGreaterThan(0)
+    expect(samples.get('dealer_esim_database_connections_max{pool="general"}')).toBe(20)
+    expect(samples.get('dealer_esim_supplier_up{supplier="sandbox"}')).toBe(1)
+    const loops = [...samples.keys()].flatMap(
+      (key) => /^dealer_esim_loop_poll_seconds\{loop="(.*)"\}$/.exec(key)?.[1] ?? [],
+    )
+    expect(loops.sort()).toEqual(LOOPS)
+    for (const loop of loops) expect(samples.get(`dealer_esim_loop_failures_in_a_row{loop="${loop}"}`), loop).toBe(0)
+  })
+})
+
+const LOOPS = [
+  'figures',
+  'fulfilment',
+  'ledger',
+  'partitions',
+  'profiles',
+  'reconcile',
+  'stock',
+  'stock levels',
+  'suppliers',
+  'webhook replays',
+  'webhooks',
+]

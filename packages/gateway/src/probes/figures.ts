@@ -4,19 +4,18 @@ import { type Loop, runLoop } from '../lib/lifecycle.ts'
 import { missingPartitions } from '../lib/partitions.ts'
 import { readLedgerState } from '../wallet/ledger-state.ts'
 import { COUNTED_MOST, readBacklogs } from './backlogs.ts'
-import { certificateEnd } from './certificate.ts'
 
 /** Every scrape of the usual fifteen seconds sees fresh figures; a big database hardly notices. */
 const POLL_MS = 5_000
 
-type FiguresDeps = Pick<Deps, 'db' | 'metrics' | 'log' | 'loops' | 'config'>
+type FiguresDeps = Pick<Deps, 'db' | 'metrics' | 'log' | 'loops'>
 
 /**
- * Reads what the database and files know into gauges. Every process with a metrics port does, so that each scrape
+ * Reads what the database knows into gauges. Every process with a metrics port does, so that each scrape
  * stands by itself; alerts take the maximum. While the database is away the last word stands.
  */
 export function figuresLoop(deps: FiguresDeps): Loop {
-  const refreshers = [backlogs(deps), ledger(deps), partitions(deps), certificate(deps)]
+  const refreshers = [backlogs(deps), ledger(deps), partitions(deps)]
   return runLoop({
     name: 'figures',
     log: deps.log,
@@ -127,18 +126,5 @@ function partitions({ db, metrics }: FiguresDeps): Refresh {
   })
   return async () => {
     for (const { table, names } of await missingPartitions(db)) missing.set({ table }, names.length)
-  }
-}
-
-function certificate({ config, metrics }: FiguresDeps): Refresh {
-  const { tlsCertFile } = config
-  const end = new Gauge({
-    name: 'dealer_esim_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate that the gateway serves with ends; no sample where a proxy ends TLS',
-    labelNames: ['certificate'],
-    registers: [metrics],
-  })
-  return async () => {
-    if (tlsCertFile !== undefined) end.set({ certificate: 'server' }, await certificateEnd(tlsCertFile))
   }
 }

@@ -33,7 +33,13 @@ const MASTER_KEY = Buffer.alloc(32, 1)
 const QPS_LIMIT = 100_000
 const SYSTEM = { actor: 'system' } as const
 
-export async function openEnvironment(rounds: number, progress: (line: string) => void): Promise<Environment> {
+export interface EnvironmentOptions {
+  rounds: number
+  progress(line: string): void
+  profileDir?: string | undefined
+}
+
+export async function openEnvironment({ rounds, progress, profileDir }: EnvironmentOptions): Promise<Environment> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-bench-'))
   const postgres = await startEmbeddedPostgres({ dataDir, log: silentLog })
   const env = {
@@ -42,7 +48,7 @@ export async function openEnvironment(rounds: number, progress: (line: string) =
     DATA_DIR: join(dataDir, 'local'),
   }
   let started = 0
-  const start = () => startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role: 'api', env })
+  const start = () => startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role: 'api', env, profileDir })
   const first = await start() // migrates the database and brings the catalogue
   await first.stop()
   const db = connect({ url: postgres.url, poolSize: 4, applicationName: 'bench' })

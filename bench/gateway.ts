@@ -24,11 +24,14 @@ export async function startBenchGateway(options: {
   name: string
   role: 'api' | 'worker' | 'all'
   env: Record<string, string>
+  /** Where it leaves a CPU profile when it stops. */
+  profileDir?: string | undefined
 }): Promise<BenchGateway> {
   execFileSync(process.execPath, [BUILD, 'gateway'])
   const logFile = join(options.folder, `${options.name}.log`)
   const log = openSync(logFile, 'w')
-  const child = spawn(process.execPath, [MAIN, '--role', options.role], {
+  const profiling = options.profileDir ? ['--cpu-prof', `--cpu-prof-dir=${options.profileDir}`] : []
+  const child = spawn(process.execPath, [...profiling, MAIN, '--role', options.role], {
     env: { PATH: process.env.PATH ?? '', PORT: '0', METRICS_PORT: '0', ...options.env },
     stdio: ['ignore', log, log],
   })

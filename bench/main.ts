@@ -18,6 +18,7 @@ const program = new Command('bench')
   .argument('[names...]', `figures to measure: ${FIGURES.map((figure) => figure.name).join(', ')}; none: all`)
   .option('--rounds <n>', 'rounds of each figure', '5')
   .option('--json <file>', 'also write the results as JSON')
+  .option('--cpu-prof <dir>', 'leave CPU profiles of the gateways there')
   .option('--write', 'write bench/RESULTS.md and its plot')
   .addHelpText(
     'after',
@@ -25,13 +26,13 @@ const program = new Command('bench')
   )
   .parse()
 
-const options = program.opts<{ rounds: string; json?: string; write?: boolean }>()
+const options = program.opts<{ rounds: string; json?: string; cpuProf?: string; write?: boolean }>()
 const unknown = program.args.filter((name) => !FIGURES.some((figure) => figure.name === name))
 if (unknown.length > 0) program.error(`There is no figure ${unknown.join(', ')}. --help lists them.`)
 const chosen = FIGURES.filter(({ name }) => program.args.length === 0 || program.args.includes(name))
 
 const progress = (line: string) => process.stderr.write(`${line}\n`)
-const environment = await openEnvironment(Number(options.rounds), progress)
+const environment = await openEnvironment({ rounds: Number(options.rounds), progress, profileDir: options.cpuProf })
 const results: Result[] = []
 try {
   for (const line of environment.settings) progress(line)

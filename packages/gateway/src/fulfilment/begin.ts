@@ -20,6 +20,8 @@ export interface Attempt {
   productCode: string
   operation: 'ORDER' | 'QUERY'
   startedAt: Date
+  /** When the latest earlier purchase began that may still be at work; null: there is none. */
+  doubtSince: Date | null
 }
 
 /** Orders of one tenant that we hold, and what we owe them: attempts to send, refusals to record. */
@@ -31,6 +33,8 @@ export interface Claim {
   refusals: { orderId: string; itemNo: number; words: string }[]
   /** How many orders were taken: fewer than CLAIM_ORDERS means that no more are due. */
   taken: number
+  /** Those of them that were not handed back at once. */
+  kept: number
   /** When the earliest of the orders that were handed back is due again. */
   nextDue: Date | undefined
 }
@@ -53,6 +57,7 @@ export async function beginWork(deps: FulfilmentDeps, tenantId: string, most: nu
     attempts: [],
     refusals: [],
     taken: 0,
+    kept: 0,
     nextDue: undefined,
   }
   let eventsToSend = false
@@ -115,8 +120,13 @@ async function decide(deps: FulfilmentDeps, claim: Claim, claimed: Claimed): Pro
             if (found.askAgainAt !== null) waits.push(found.askAgainAt)
           } else {
             const terms = step.do === 'order' ? { ...step.route, routeNo: step.routeNo } : undefined
-            begin(item, terms, step.do === 'query' ? step.inDoubtAt : null, claimed.now)
-            claim.attempts.push(attemptOf(deps, order.orderId, item, found.supplied, step.do, claimed.now))
+            const doubtSince = step.do === 'query' ? step.inDoubtAt : null
+            // Should we die in the middle, a question that may buy is what is in doubt then.
+            begin(item, terms, buysByAsking(step.do, found.supplied) ? claimed.now : doubtSince, claimed.now)
+            claim.attempts.push({
+              ...attemptOf(deps, order.orderId, item, found.supplied, step.do, claimed.now),
+              doubtSince,
+            })
             busy = true
           }
           changes.items.push({ orderId: order.orderId, item })
@@ -127,7 +137,8 @@ async function decide(deps: FulfilmentDeps, claim: Claim, claimed: Claimed): Pro
       }
     }
     const change: OrderChange = { order, profilesChanged: false }
-    if (!busy) change.release = handBack(claim, waits)
+    if (busy) claim.kept += 1
+    else change.release = handBack(claim, waits)
     changes.orders.push(change)
   }
   return changes
@@ -180,6 +191,10 @@ function begin(item: LockedItem, terms: Terms | undefined, inDoubtAt: Date | nul
   item.retryAt = null
 }
 
+function buysByAsking(step: 'order' | 'query', { supplier }: Supplied): boolean {
+  return step === 'query' && supplier.traits.queryBuys === true
+}
+
 function attemptOf(
   deps: FulfilmentDeps,
   orderId: string,
@@ -187,7 +202,7 @@ function attemptOf(
   supplied: Supplied,
   step: 'order' | 'query',
   now: Date,
-): Attempt {
+): Omit<Attempt, 'doubtSince'> {
   return {
     attemptId: deps.ids.uuid(),
     orderId,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pause } from '../lib/pause.ts'
-import type { Outcome, SupplierRequest } from '../suppliers/supplier.ts'
+import type { Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.ts'
 import type { Attempt } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { finishWork, type Result } from './finish.ts'
@@ -47,7 +47,7 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
     const { orderId, itemNo, key, productCode } = attempt
     return { tenantId, orderId, itemNo, key, productCode }
   })
-  const calling = operation === 'ORDER' ? supplier.order(requests) : supplier.query(requests)
+  const calling = ask(supplier, operation, requests)
   const answered = await inTime(calling, supplier.traits.timeout_ms)
   const late: Outcome = {
     kind: 'unknown',
@@ -61,9 +61,24 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
   const outcomes = results.map(({ outcome }) => outcome.kind)
   deps.supplierMetrics?.called(supplier.name, operation, outcomes, duration_ms)
   if (answered === undefined) {
-    calling.then((outcomes) => learn(deps, tenantId, resultsOf(parcel, outcomes, late))).catch(() => {})
+    calling.then(
+      (outcomes) =>
+        learn(deps, tenantId, resultsOf(parcel, outcomes, late)).catch((error) =>
+          deps.log.error({ err: error, tenantId }, 'a late answer could not be written: its supplier is asked again'),
+        ),
+      () => {}, // a failure this late says nothing
+    )
   }
   return results
+}
+
+/** One that throws at once has answered as little as one that throws later. */
+async function ask(
+  supplier: Supplier,
+  operation: Attempt['operation'],
+  requests: SupplierRequest[],
+): Promise<Outcome[]> {
+  return operation === 'ORDER' ? supplier.order(requests) : supplier.query(requests, 'RESUME')
 }
 
 /** Fewer outcomes than requests: of the rest nothing is known. */

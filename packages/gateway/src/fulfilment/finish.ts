@@ -108,6 +108,7 @@ export class Writing {
         : transition(item, outcome, {
             now: this.now,
             startedAt: attempt.startedAt,
+            doubtSince: attempt.doubtSince,
             operation: attempt.operation,
             traits: attempt.supplied.supplier.traits,
             deliveredIccid: order.profiles.find((profile) => profile.itemNo === item.itemNo)?.iccid,
@@ -127,7 +128,7 @@ export class Writing {
     this.items.set(item, order.orderId)
     if ('words' in made) item.failureReason = made.words
     item.retryAt = 'retryAt' in made ? made.retryAt : null
-    item.inDoubtAt = made.to === 'UNKNOWN' ? made.inDoubtAt : made.to === 'REVIEW' ? item.inDoubtAt : null
+    item.inDoubtAt = 'inDoubtAt' in made ? made.inDoubtAt : null
     switch (made.to) {
       case 'DELIVERED':
         item.itemStatus = 'DELIVERED'

@@ -35,11 +35,12 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     if (claim === undefined) return true
     comeBackAt(claim.nextDue)
     if (claim.attempts.length + claim.refusals.length > 0) {
-      inHand += claim.taken
+      // Not those that were handed back: a supplier that hangs with one order of each claim must not fill our hands.
+      inHand += claim.kept
       const work = carryOut(deps, claim, begunAt)
         .then(comeBackAt, (error) => deps.log.error({ err: error, tenantId }, 'a claim was not carried out'))
         .finally(() => {
-          inHand -= claim.taken
+          inHand -= claim.kept
           working.delete(work)
         })
       working.add(work)

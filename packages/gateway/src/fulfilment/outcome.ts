@@ -10,7 +10,7 @@ export type Transition =
   | { to: 'NEXT_ROUTE'; words: string }
   | { to: 'WAITING'; words: string; retryAt: Date }
   | { to: 'UNKNOWN'; words: string; retryAt: Date; inDoubtAt: Date }
-  | { to: 'REVIEW'; words: string; retryAt: Date }
+  | { to: 'REVIEW'; words: string; retryAt: Date; inDoubtAt: Date | null }
   /** It came although the item is settled, or it is a second one: kept aside. */
   | { to: 'ORPHAN'; esim: DeliveredEsim }
   | { to: 'SAME' }
@@ -20,7 +20,9 @@ export interface Circumstances {
   /** When the attempt that this is the outcome of was committed. */
   startedAt: Date
   operation: 'ORDER' | 'QUERY'
-  traits: Pick<SupplierTraits, 'timeout_ms' | 'settles_ms' | 'giveUpAfter_ms'>
+  /** When the latest purchase before this attempt began that may still be at work; null: there is none. */
+  doubtSince: Date | null
+  traits: Pick<SupplierTraits, 'timeout_ms' | 'settles_ms' | 'giveUpAfter_ms' | 'queryBuys'>
   /** ICCID of the profile that the item has already. */
   deliveredIccid: string | undefined
   /** Whether the package names another supplier after this one. */
@@ -50,20 +52,27 @@ export function transition(item: LockedItem, outcome: Outcome, around: Circumsta
   const { words } = outcome
   const reviewed = item.itemStatus === 'REVIEW'
   if (outcome.kind === 'unknown') {
-    if (reviewed || isLate(item, around)) return review(item, words, around)
-    const inDoubtAt = item.inDoubtAt ?? around.startedAt
+    const inDoubtAt = doubtAfter(around)
+    if (reviewed || isLate(item, around, around.now)) return review(item, words, around, inDoubtAt)
     return { to: 'UNKNOWN', words, inDoubtAt, retryAt: later(around.now, backoff(item, around)) }
   }
-  // A purchase's own answer leaves no doubt of itself; only an earlier one can still be at work.
-  const quietFrom = item.inDoubtAt === null ? undefined : stillAtWorkUntil(item.inDoubtAt, around.traits)
-  if (quietFrom !== undefined && quietFrom > around.now) {
-    if (reviewed) return { to: 'REVIEW', words, retryAt: quietFrom }
-    return { to: 'UNKNOWN', words, inDoubtAt: item.inDoubtAt!, retryAt: quietFrom }
+  // An attempt's own answer leaves no doubt of itself; only an earlier one can still be at work.
+  const { doubtSince } = around
+  const quietFrom = doubtSince === null ? undefined : stillAtWorkUntil(doubtSince, around.traits)
+  if (doubtSince !== null && quietFrom !== undefined && quietFrom > around.now) {
+    return { to: reviewed ? 'REVIEW' : 'UNKNOWN', words, inDoubtAt: doubtSince, retryAt: quietFrom }
   }
   if (outcome.kind === 'refused') return { to: around.hasNextRoute ? 'NEXT_ROUTE' : 'REFUSED', words }
-  if (isLate(item, around) && !reviewed) return review(item, words, around)
-  const wait_ms = around.operation === 'QUERY' ? 0 : (outcome.after_ms ?? backoff(item, around))
+  // Waiting for the doubt to end does not use up the time to buy: a worker that crashed costs no review.
+  if (isLate(item, around, doubtSince ?? around.now) && !reviewed) return review(item, words, around, null)
+  const wait_ms =
+    around.operation === 'QUERY' ? 0 : Math.min(LONGEST_RETRY_MS, outcome.after_ms ?? backoff(item, around))
   return { to: 'WAITING', words, retryAt: later(around.now, wait_ms) }
+}
+
+/** A question that buys nothing leaves the doubt where it was. */
+function doubtAfter({ operation, doubtSince, startedAt, traits }: Circumstances): Date {
+  return operation === 'ORDER' || traits.queryBuys ? startedAt : (doubtSince ?? startedAt)
 }
 
 function whenDelivered(item: LockedItem, esim: DeliveredEsim, around: Circumstances): Transition {
@@ -87,10 +96,10 @@ const REVIEW_WAIT_MIN_MS = 60_000
 const REVIEW_WAIT_MAX_MS = 3_600_000
 
 /** Asked about again after as long as it has been open: a minute at least, an hour at most. */
-function review(item: LockedItem, words: string, around: Circumstances): Transition {
+function review(item: LockedItem, words: string, around: Circumstances, inDoubtAt: Date | null): Transition {
   const open_ms = around.now.getTime() - (item.askedAt ?? around.startedAt).getTime()
   const wait_ms = Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, open_ms))
-  return { to: 'REVIEW', words, retryAt: later(around.now, wait_ms) }
+  return { to: 'REVIEW', words, retryAt: later(around.now, wait_ms), inDoubtAt }
 }
 
 /** The moment from which a purchase that began then can surely no longer be at work, here or at the supplier. */
@@ -98,8 +107,8 @@ export function stillAtWorkUntil(inDoubtAt: Date, traits: Pick<SupplierTraits, '
   return later(inDoubtAt, SEND_WITHIN_MS + traits.timeout_ms + traits.settles_ms)
 }
 
-function isLate(item: LockedItem, around: Circumstances): boolean {
-  return isPast(item.askedAt ?? around.startedAt, around.traits.giveUpAfter_ms, around.now)
+function isLate(item: LockedItem, around: Circumstances, at: Date): boolean {
+  return isPast(item.askedAt ?? around.startedAt, around.traits.giveUpAfter_ms, at)
 }
 
 export function isPast(since: Date, allowed_ms: number, now: Date): boolean {

@@ -19,6 +19,7 @@ const ASK_AGAIN_MAX_MS = 6 * 3_600_000
 /** Suppliers' books are compared this often, over a little more than that. */
 const COMPARE_EVERY_MS = 3_600_000
 const COMPARE_SINCE_MS = 26 * 3_600_000
+const FIRST_COMPARE_MS = 120_000
 
 /**
  * What fulfilment leaves open is not forgotten: eSIMs that may yet come for refunded items, cancels without an answer,
@@ -26,7 +27,8 @@ const COMPARE_SINCE_MS = 26 * 3_600_000
  * review are asked about by fulfilment itself.)
  */
 export function reconcileLoop(deps: FulfilmentDeps): Loop {
-  let comparedAt = deps.clock.now()
+  // A node that never runs for an hour compares all the same.
+  let comparedAt = deps.clock.now() - COMPARE_EVERY_MS + FIRST_COMPARE_MS
   return runLoop({
     name: 'reconcile',
     log: deps.log,
@@ -92,7 +94,7 @@ async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<vo
   const supplied = deps.suppliers.get(row.supplier)
   if (supplied === undefined) return
   const key = itemKey(orderId, itemNo)
-  const asking = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }])
+  const asking = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }], 'LOOK')
   const [outcome] = await asking.catch((): Outcome[] => [])
   if (outcome?.kind !== 'delivered') return
   await learnOutcome(deps, supplied, { tenantId, orderId, itemNo, productCode }, outcome)
@@ -116,6 +118,7 @@ export async function learnOutcome(
     productCode,
     operation: 'QUERY',
     startedAt: new Date(deps.clock.now()),
+    doubtSince: null,
   }
   await finishWork(deps, tenantId, { leaseToken: undefined }, [{ orderId, itemNo, outcome, attempt }])
 }
@@ -237,7 +240,8 @@ async function takeIn(deps: FulfilmentDeps, supplied: Supplied, record: Supplier
   if (item !== undefined) {
     const { tenant_id: tenantId, orderId, itemNo, product_code: productCode } = item
     const request = { tenantId, orderId, itemNo, key: record.key, productCode }
-    const [outcome] = await supplied.supplier.query([request])
+    const purpose = item.item_status === 'REVIEW' ? 'RESUME' : 'LOOK'
+    const [outcome] = await supplied.supplier.query([request], purpose)
     if (outcome?.kind === 'delivered') return learnOutcome(deps, supplied, request, outcome)
   }
   await deps.db.query({

@@ -57,7 +57,7 @@ async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): P
     }
     case 'REFUSED':
     case 'CANCELLED': {
-      const [outcome] = await supplied.supplier.query([{ ...item, key }])
+      const [outcome] = await supplied.supplier.query([{ ...item, key }], 'LOOK')
       if (outcome?.kind === 'delivered') await learnOutcome(deps, supplied, item, outcome)
       return
     }

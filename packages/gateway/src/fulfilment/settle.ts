@@ -62,6 +62,10 @@ export async function settleOrder(
     const writing = new Writing(deps, tenantId, now, (code) => catalogue.find(code))
     for (const [index, item] of items.entries()) {
       const { supplier, inDoubtAt } = item
+      if (supplier === null && verdict.kind === 'delivered') {
+        const words = `Item ${item.itemNo} was never asked for at any supplier: settle it with --retry or --refused.`
+        throw new Refusal(409, 'NEVER_ASKED', words)
+      }
       writing.move(order, item, transitionOf(verdict, items, index, now), supplier)
       if (verdict.kind === 'refused' && inDoubtAt !== null) {
         watch(tx, tenantId, { orderId, itemNo: item.itemNo, purpose: 'REFUNDED_IN_DOUBT' }, now)

@@ -4,7 +4,7 @@ import { applyReports, type ProfileDeps } from './report.ts'
 
 /**
  * Takes in what an SM-DP+ tells of an ICCID. Suppliers reuse ICCIDs: it concerns the newest eSIM with that ICCID which
- * this supplier delivered and which still lives. The look-up crosses tenants (an index on ICCID); what follows is one
+ * this supplier delivered and which still lives, and which was there when it happened: what is late may be of an earlier use. The look-up crosses tenants (an index on ICCID); what follows is one
  * tenant's.
  * @returns whether there is such an eSIM.
  */
@@ -19,10 +19,14 @@ export async function applyNotice(
     text: `select tenant_id, order_id, profile_id from profiles
            where iccid = $1 and supplier = any ($2::text[]) and esim_status not in ('CANCEL', 'REVOKED')
              and smdp_status is distinct from 'DELETED'
+             and created_at <= $3::timestamptz + $4 * interval '1 second'
            order by profile_id desc limit 1`,
-    values: [stripIccidPadding(iccid), suppliers],
+    values: [stripIccidPadding(iccid), suppliers, report.time, CLOCKS_APART_S],
   })
   if (row === undefined) return false
   await applyReports(deps, row.tenant_id, [{ orderId: row.order_id, profileId: row.profile_id, report }])
   return true
 }
+
+/** An SM-DP+ whose clock is behind by less is still understood; nobody sells an ICCID again within an hour. */
+const CLOCKS_APART_S = 3_600

@@ -4,7 +4,7 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
-import { type Es2plusConfig, es2plusConfig } from './es2plus/config.ts'
+import { type Es2plusConfig, es2plusConfig, faultOfEs2plus } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
 import { type GatewayConfig, gatewayConfig, gatewaySupplier } from './gateway/gateway.ts'
 import { type SandboxConfig, sandboxConfig, sandboxSupplier } from './sandbox.ts'
@@ -37,6 +37,8 @@ export function parseSupplierConfig(type: SupplierType, config: unknown): unknow
     (fault) => `${fault.instancePath || '/'} ${fault.message}`,
   )
   if (faults.length > 0) throw new SupplierConfigError(`the configuration of a ${type} supplier: ${faults.join('; ')}`)
+  const fault = type === 'es2plus' ? faultOfEs2plus(config as Es2plusConfig) : undefined
+  if (fault !== undefined) throw new SupplierConfigError(`the configuration of a ${type} supplier: ${fault}`)
   return config
 }
 

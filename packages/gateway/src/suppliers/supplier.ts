@@ -17,10 +17,15 @@ export interface Supplier {
   /** Buys one eSIM for each request. A request's key is new to the supplier, or its earlier use ended in `retry`. */
   order(requests: SupplierRequest[]): Promise<Outcome[]>
   /**
-   * Asks what became of an earlier order of the same key. It may repeat that order only where a repeat cannot buy a
-   * second eSIM. `retry` says that nothing was bought; a supplier that cannot tell says `unknown`.
+   * Asks what became of an earlier order of the same key. `retry` says that nothing was bought; a supplier that cannot
+   * tell says `unknown`.
+   *
+   *   RESUME  the item is still wanted: an order that stopped half-way may go on, and be repeated where a repeat cannot
+   *           buy a second eSIM
+   *   LOOK    the item is settled without an eSIM: nothing may be bought any more. What exists all the same is told
+   *           as delivered; what is reserved may be given back at once
    */
-  query(requests: SupplierRequest[]): Promise<Outcome[]>
+  query(requests: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]>
   /** Takes back an eSIM that was not installed. */
   cancel(esim: SuppliedEsim): Promise<CancelOutcome>
   /** undefined: it works. Otherwise what is wrong, in a sentence for an operator. */
@@ -35,6 +40,8 @@ export interface Supplier {
   receive?(event: { headers: Record<string, string | string[] | undefined>; body: Buffer }): Promise<ReceivedNotice>
   stop?(): Promise<void>
 }
+
+export type QueryPurpose = 'RESUME' | 'LOOK'
 
 /** What an event from a supplier leads to. */
 export type ReceivedNotice =
@@ -56,6 +63,8 @@ export interface SupplierTraits {
   settles_ms: number
   /** From the first call for an eSIM: what is not decided by then goes to review. */
   giveUpAfter_ms: number
+  /** A query may go on with a purchase, so that one without an answer leaves as much doubt as an order. */
+  queryBuys?: true
   /** Keeps requests for different products in different calls where one takes longer; undefined: never needed. */
   groupOf?(productCode: string): string
 }

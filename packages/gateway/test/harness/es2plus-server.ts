@@ -9,7 +9,7 @@ type Es2plusFault =
   | 'none'
   /** Executed, but the connection breaks instead of the answer. */
   | 'lost'
-  /** The connection breaks before anything is executed, every second time; else after. */
+  /** The connection breaks before anything is executed, every second time; else after. A repeat goes through. */
   | 'dies'
   /** Executed at once, answered after `late_ms`. */
   | 'late'
@@ -45,6 +45,8 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
   const own = authority.issue('localhost')
   const client = authority.issue('gateway')
   const sides = { turn: 0, serial: 0 }
+  const chosen = new Set<string>()
+  const refused = new Set<string>()
   const state: Omit<Es2plusServer, 'url' | 'close'> = {
     identity: { ...client, ca: authority.cert },
     fault: {},
@@ -60,13 +62,15 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
     switch (name) {
       case 'downloadOrder': {
         if (order) return failed('8.2.1', '3.3')
+        if (String(body.profileType).startsWith('NONE_LEFT')) return failed('8.2.5', '3.7')
         sides.serial += 1
-        const chosen = iccid || makeIccid('8985777', sides.serial)
-        state.orders.set(chosen, { profileType: String(body.profileType), state: 'ALLOCATED' })
-        return done({ iccid: `${chosen}F` })
+        const own = iccid || makeIccid('8985777', sides.serial)
+        state.orders.set(own, { profileType: String(body.profileType), state: 'ALLOCATED' })
+        return done({ iccid: `${own}F` })
       }
       case 'confirmOrder':
         if (!order) return failed('8.2.1', '3.9')
+        if (order.matchingId === body.matchingId) return failed('8.2.6', '3.3') // ours, of a call whose answer was lost
         if (order.state !== 'ALLOCATED') return failed('8.2.1', '3.5')
         Object.assign(order, { state: 'RELEASED', matchingId: body.matchingId })
         return done({ matchingId: body.matchingId, smdpAddress: 'smdp.test.example' })
@@ -89,13 +93,17 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
       state.requests.push({ path, headers: request.headers, body })
       const name = path.slice(path.lastIndexOf('/') + 1)
       // A repeat goes through: what is shown is what becomes of the first.
-      const isRepeat = name === 'downloadOrder' && state.orders.has(String(body.iccid ?? '').replace(/F+$/i, ''))
+      const isRepeat = name === 'downloadOrder' && body.iccid !== undefined && chosen.has(String(body.iccid))
+      if (name === 'downloadOrder') chosen.add(String(body.iccid))
       const fault = isRepeat ? 'none' : (state.fault[name] ?? 'none')
       const turn = name === 'downloadOrder' ? sides.turn++ : sides.turn
       const answer = (status: number, content: unknown) =>
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
       if (typeof fault === 'object') return answer(200, failed(fault.subjectCode, fault.reasonCode))
-      if (fault === 'refuse' || (fault === 'half' && turn % 2 === 0)) return answer(200, failed('8.2.5', '3.7'))
+      if (fault === 'refuse' || (fault === 'half' && turn % 2 === 0) || refused.has(String(body.iccid))) {
+        if (body.iccid !== undefined) refused.add(String(body.iccid)) // for good, however often it is asked
+        return answer(200, failed('8.2.5', '3.7'))
+      }
       if (fault === 'dies' && turn % 2 === 0) return request.socket.destroy()
       if (fault === 'http-500') return answer(500, {}) // not executed, which nobody can know
       const result = execute(name, body)

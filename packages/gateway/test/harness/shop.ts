@@ -175,13 +175,14 @@ export async function payOrders(
 export async function until<Value>(
   read: () => Promise<Value | undefined | false>,
   patience_ms = 20_000,
+  every_ms = 10,
 ): Promise<Value> {
   const deadline = performance.now() + patience_ms
   for (;;) {
     const value = await read()
     if (value !== undefined && value !== false) return value
     if (performance.now() > deadline) throw new Error(`the condition did not come true within ${patience_ms / 1000} s`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await new Promise((resolve) => setTimeout(resolve, every_ms))
   }
 }
 

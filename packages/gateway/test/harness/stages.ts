@@ -11,7 +11,7 @@ import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
 import { sandboxSupplier } from '../../src/suppliers/sandbox.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
-import type { Outcome, Supplier, SupplierRequest, SupplierTraits } from '../../src/suppliers/supplier.ts'
+import type { Outcome, Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase } from './database.ts'
 import { startEs2plusServer } from './es2plus-server.ts'
 import { startGateway } from './gateway-process.ts'
@@ -36,14 +36,26 @@ export interface Stage {
   close(): Promise<void>
 }
 
-const TIMEOUT_MS = 600
-const LATE_MS = 1_200
-const QUICK: Partial<SupplierTraits> = { settles_ms: 100, giveUpAfter_ms: 20_000 }
+/** A kind of supplier: a stage for each case, with books, faults and a breaker of its own. */
+export interface StageKind {
+  stage(name: string, timeout_ms: number): Promise<Stage>
+  close(): Promise<void>
+}
+
+/** Answers that come late come this much after our time-out. */
+const LATE_BY_MS = 2_000
+const SETTLES_MS = 100
 
 type Switches = Pick<Stage, 'fault' | 'mute'>
 
+function quick(supplier: Supplier, timeout_ms: number, canTell: boolean): Supplier {
+  // What nobody can tell goes to review soon; what can be told is given the time that a crowded machine needs.
+  const giveUpAfter_ms = canTell ? 60_000 : 8_000
+  return { ...supplier, traits: { ...supplier.traits, settles_ms: SETTLES_MS, giveUpAfter_ms, timeout_ms } }
+}
+
 /** For suppliers without a wire: what a wire would do to their answers. */
-function faultyLine(inner: Supplier, switches: Switches): Supplier {
+function faultyLine(inner: Supplier, switches: Switches, timeout_ms: number): Supplier {
   let turn = 0
   const died = new Set<string>()
   async function order(requests: SupplierRequest[]): Promise<Outcome[]> {
@@ -60,7 +72,7 @@ function faultyLine(inner: Supplier, switches: Switches): Supplier {
       }
       case 'late': {
         const outcomes = await inner.order(requests)
-        await new Promise((resolve) => setTimeout(resolve, LATE_MS))
+        await new Promise((resolve) => setTimeout(resolve, timeout_ms + LATE_BY_MS))
         return outcomes
       }
       case 'lost':
@@ -76,151 +88,182 @@ function faultyLine(inner: Supplier, switches: Switches): Supplier {
   }
   return {
     ...inner,
-    traits: { ...inner.traits, ...QUICK, timeout_ms: TIMEOUT_MS },
     order,
-    query: async (requests) => {
+    query: async (requests, purpose) => {
       if (switches.mute) return requests.map(() => ({ kind: 'unknown', words: 'it does not say' }))
-      return inner.query(requests)
+      return inner.query(requests, purpose)
     },
   }
 }
 
-export async function sandboxStage(shop: Shop): Promise<Stage> {
-  const switches: Switches = { fault: 'none', mute: false }
-  const inner = sandboxSupplier('sandbox', {}, shop)
-  return Object.assign(switches, {
-    supplier: faultyLine(inner, switches),
-    product: 'STAGE_SANDBOX',
-    canTell: true,
-    canCancel: true,
-    async taken() {
-      const rows = await shop.db.query<{ n: bigint }>({
-        text: `select iccid_number as n from sandbox_issued where answer = 'ISSUED' and cancelled_at is null`,
+export async function sandboxKind(shop: Shop): Promise<StageKind> {
+  return {
+    async stage(name, timeout_ms) {
+      const switches: Switches = { fault: 'none', mute: false }
+      const inner = sandboxSupplier(name, {}, shop)
+      return Object.assign(switches, {
+        supplier: quick(faultyLine(inner, switches, timeout_ms), timeout_ms, true),
+        product: 'ANY',
+        canTell: true,
+        canCancel: true,
+        async taken() {
+          const rows = await shop.db.query<{ n: bigint }>({
+            text: `select iccid_number as n from sandbox_issued
+                   where supplier = $1 and answer = 'ISSUED' and cancelled_at is null`,
+            values: [name],
+          })
+          return rows.map((row) => makeIccid('89999', row.n))
+        },
+        close: async () => {},
       })
-      return rows.map((row) => makeIccid('89999', row.n))
     },
     close: async () => {},
-  })
+  }
 }
 
-export async function stockStage(shop: Shop): Promise<Stage> {
-  const switches: Switches = { fault: 'none', mute: false }
-  await addSupplier(shop, 'shelf', 'stock')
-  const rows = Array.from({ length: 2_000 }, (_, i) => `${makeIccid('8985111', i)},LPA:1$smdp.example.com$STAGE-${i}`)
-  const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
-  await importStock(shop, { supplier: 'shelf', productCode: 'STAGE_STOCK', file, actor: 'cli:test' })
-  const inner = stockSupplier('shelf', {}, shop)
-  return Object.assign(switches, {
-    supplier: faultyLine(inner, switches),
-    product: 'STAGE_STOCK',
-    canTell: true,
-    canCancel: true,
-    async taken() {
-      const taken = await shop.db.query<{ iccid: string }>({
-        text: `select iccid from stock_codes where supplier = 'shelf' and state = 'RESERVED'`,
+const CODES = 50
+
+export async function stockKind(shop: Shop): Promise<StageKind> {
+  let serial = 0
+  return {
+    async stage(name, timeout_ms) {
+      const switches: Switches = { fault: 'none', mute: false }
+      await addSupplier(shop, name, 'stock')
+      const rows = Array.from({ length: CODES }, () => {
+        serial += 1
+        return `${makeIccid('8985111', serial)},LPA:1$smdp.example.com$STAGE-${serial}`
       })
-      return taken.map((row) => row.iccid)
+      const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
+      await importStock(shop, { supplier: name, productCode: 'P', file, actor: 'cli:test' })
+      const inner = stockSupplier(name, {}, shop)
+      return Object.assign(switches, {
+        supplier: quick(faultyLine(inner, switches, timeout_ms), timeout_ms, true),
+        product: 'P',
+        canTell: true,
+        canCancel: true,
+        async taken() {
+          const taken = await shop.db.query<{ iccid: string }>({
+            text: `select iccid from stock_codes where supplier = $1 and state = 'RESERVED'`,
+            values: [name],
+          })
+          return taken.map((row) => row.iccid)
+        },
+        close: async () => {},
+      })
     },
     close: async () => {},
-  })
+  }
 }
 
 /** With an ICCID range of ours, or without. */
-export async function es2plusStage(shop: Shop, withRange: boolean): Promise<Stage> {
-  const server = await startEs2plusServer()
+export async function es2plusKind(shop: Shop, withRange: boolean): Promise<StageKind> {
   const outbound = createOutbound()
-  const name = withRange ? 'smdp-range' : 'smdp'
-  await addSupplier(shop, name, 'es2plus', { url: server.url, functionRequesterIdentifier: '1.2.3' })
-  const inner = es2plusSupplier(
-    name,
-    {
-      url: server.url,
-      functionRequesterIdentifier: '1.2.3',
-      ...server.identity,
-      timeoutMs: TIMEOUT_MS,
-      ...(withRange ? { iccidRange: { first: makeIccid('8985222', 1), last: makeIccid('8985222', 9_999) } } : {}),
-    },
-    { ...shop, outbound },
-  )
-  server.late_ms = LATE_MS
+  let ranges = 0
   return {
-    supplier: { ...inner, traits: { ...inner.traits, ...QUICK } },
-    product: 'PROFILE_TYPE_1',
-    canTell: withRange,
-    canCancel: true,
-    get fault() {
-      return (server.fault.downloadOrder as Fault) ?? 'none'
+    async stage(name, timeout_ms) {
+      const server = await startEs2plusServer()
+      server.late_ms = timeout_ms + LATE_BY_MS
+      ranges += 1
+      const first = makeIccid('8985222', ranges * 1_000)
+      const last = makeIccid('8985222', ranges * 1_000 + 999)
+      const config = {
+        url: server.url,
+        functionRequesterIdentifier: '1.2.3',
+        ...server.identity,
+        timeoutMs: timeout_ms,
+        ...(withRange ? { iccidRange: { first, last } } : {}),
+      }
+      await addSupplier(shop, name, 'es2plus', config)
+      const inner = es2plusSupplier(name, config, { ...shop, outbound })
+      return {
+        // Its three calls each have their own time-out; a refusal is believed after one of them, as no test has two late.
+        supplier: quick(inner, withRange ? timeout_ms : inner.traits.timeout_ms, withRange),
+        product: 'PROFILE_TYPE_1',
+        canTell: withRange,
+        canCancel: true,
+        get fault() {
+          return (server.fault.downloadOrder as Fault) ?? 'none'
+        },
+        set fault(fault: Fault) {
+          server.fault.downloadOrder = fault
+        },
+        get mute() {
+          return server.fault.confirmOrder !== 'none'
+        },
+        set mute(mute: boolean) {
+          server.fault.confirmOrder = mute ? 'http-500' : 'none'
+        },
+        taken: async () => server.taken(),
+        close: () => server.close(),
+      }
     },
-    set fault(fault: Fault) {
-      server.fault.downloadOrder = fault
-    },
-    get mute() {
-      return server.fault.confirmOrder === 'lost'
-    },
-    set mute(mute: boolean) {
-      server.fault.confirmOrder = mute ? 'http-500' : 'none'
-    },
-    taken: async () => server.taken(),
-    async close() {
-      await outbound.close()
-      await server.close()
-    },
+    close: () => outbound.close(),
   }
 }
 
-/** Two real gateways: ours buys from another process, through a line that breaks. */
-export async function gatewayStage(shop: Shop): Promise<Stage> {
+/** Two real gateways: ours buys from another process, through lines that break. */
+export async function gatewayKind(shop: Shop): Promise<StageKind> {
   const upstreamDatabase = await createTestDatabase()
   const upstream = await startGateway({ databaseUrl: upstreamDatabase.url })
-  const credentials = JSON.parse(readFileSync(join(upstream.dataDir, 'local.json'), 'utf8')) as {
+  const { baseUrl, appKey, appSecret } = JSON.parse(readFileSync(join(upstream.dataDir, 'local.json'), 'utf8')) as {
     baseUrl: string
     appKey: string
     appSecret: string
   }
   const db = connect({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test stage' })
-  const [package_] = await db.query<{ package_code: string }>({
-    text: `select s.package_code from package_suppliers s join list_prices l using (package_code)
+  // The cheapest: the demo dealer's balance pays for all cases.
+  const packages = await db.query<{ package_code: string; product_code: string }>({
+    text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
            where s.supplier = 'sandbox' and s.product_code not like 'SANDBOX%' and l.currency_code = 'USD'
-           order by l.price, s.package_code limit 1`,
+           order by l.price, s.package_code`,
   })
-  const switches: Switches = { fault: 'none', mute: false }
-  const line = await breakingLine(credentials.baseUrl, switches)
   const outbound = createOutbound()
-  const config = { ...credentials, url: line.url, timeoutMs: TIMEOUT_MS }
-  const { baseUrl: _, ...stored } = config
-  await addSupplier(shop, 'upstream', 'gateway', stored)
-  const inner = gatewaySupplier('upstream', stored, { outbound })
-  return Object.assign(switches, {
-    supplier: { ...inner, traits: { ...inner.traits, ...QUICK } },
-    product: package_!.package_code,
-    canTell: true,
-    canCancel: false,
-    async taken() {
-      const rows = await db.query<{ n: bigint }>({
-        text: `select iccid_number as n from sandbox_issued where answer = 'ISSUED'`,
+  return {
+    async stage(name, timeout_ms) {
+      const switches: Switches = { fault: 'none', mute: false }
+      const line = await breakingLine(baseUrl, switches, timeout_ms)
+      const config = { url: line.url, appKey, appSecret, timeoutMs: timeout_ms }
+      await addSupplier(shop, name, 'gateway', config)
+      const { package_code: product, product_code: upstreamProduct } = packages.shift()!
+      return Object.assign(switches, {
+        supplier: quick(gatewaySupplier(name, config, { outbound }), timeout_ms, true),
+        product,
+        canTell: true,
+        canCancel: false,
+        async taken() {
+          const rows = await db.query<{ n: bigint }>({
+            text: `select iccid_number as n from sandbox_issued where answer = 'ISSUED' and product_code = $1`,
+            values: [upstreamProduct],
+          })
+          return rows.map((row) => makeIccid('89999', row.n))
+        },
+        close: () => line.close(),
       })
-      return rows.map((row) => makeIccid('89999', row.n))
     },
     async close() {
       await outbound.close()
-      await line.close()
       await db.close()
       await upstream.kill()
       await upstreamDatabase.drop()
     },
-  })
+  }
 }
 
 /** An HTTP proxy that loses, delays and refuses orders, and swallows questions. */
-async function breakingLine(target: string, switches: Switches) {
+async function breakingLine(target: string, switches: Switches, timeout_ms: number) {
   let turn = 0
+  const seen = new Set<string>()
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
+    const sent = Buffer.concat(chunks)
     const isOrder = request.url?.endsWith('/esim/order')
     if (!isOrder && switches.mute) return void request.socket.destroy()
-    const fault = isOrder ? switches.fault : 'none'
+    const key = isOrder ? (JSON.parse(sent.toString()) as { transactionId: string }).transactionId : ''
+    // It is back for those that come again.
+    const fault = isOrder && !seen.has(key) ? switches.fault : 'none'
     if (isOrder) turn += 1
+    seen.add(key)
     if (fault === 'refuse' || (fault === 'half' && turn % 2 === 0)) {
       const body = JSON.stringify({ code: '200011', message: 'none left', data: { requestId: '' } })
       return void response.writeHead(422, { 'content-type': 'application/json' }).end(body)
@@ -230,11 +273,11 @@ async function breakingLine(target: string, switches: Switches) {
     const forwarded = await fetch(`${target}${request.url}`, {
       method: 'POST',
       headers: headers as Record<string, string>,
-      body: Buffer.concat(chunks),
+      body: sent,
     })
     const body = await forwarded.text()
     if (fault === 'lost' || fault === 'dies') return void request.socket.destroy()
-    if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, LATE_MS))
+    if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, timeout_ms + LATE_BY_MS))
     response.writeHead(forwarded.status, { 'content-type': 'application/json' }).end(body)
   }
   const server = createServer((request, response) => void pass(request, response).catch(() => request.socket.destroy()))

@@ -1,25 +1,14 @@
-import { Readable } from 'node:stream'
-import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { importStock } from '../../src/suppliers/stock/import.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
-import { spawnFulfilment } from '../harness/fulfilment-process.ts'
-import {
-  addPackage,
-  addSupplier,
-  addTenant,
-  openShop,
-  payOrders,
-  type Shop,
-  statuses,
-  until,
-  walletOf,
-} from '../harness/shop.ts'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { bundleFulfilment, spawnFulfilment } from '../harness/fulfilment-process.ts'
+import { addPackage, addTenant, payOrders, statuses, until, walletOf } from '../harness/shop.ts'
+import { type CrashScene, ES2PLUS_POINTS, es2plusScene, gatewayScene, localScene } from './crash-scenes.ts'
 
 /*
- * A worker dies at each named point; another takes over. Leases are made to run out at once, as time would.
- * A dead worker may leave a purchase in doubt: bought again is none of them, and none is lost.
+ * A worker is killed at each named point while it buys, and another takes over: nothing is bought twice, nothing that
+ * was bought is lost, nothing is refunded on a guess. Each point has a dealer, a package and a process of its own. All
+ * crashes of a kind of supplier come first, one after the other; then one worker takes everything over at once, because
+ * what it does first is to wait until the doubt has passed.
  */
 const POINTS = [
   'fulfilment.claimed',
@@ -30,135 +19,151 @@ const POINTS = [
   'fulfilment.outcome-half-written',
   'fulfilment.before-outcome-commit',
   'fulfilment.after-outcome',
-]
+] as const
 
-const ES2PLUS_POINTS = [
-  'es2plus.before-download-order',
-  'es2plus.after-download-order',
-  'es2plus.ordered',
-  'es2plus.before-confirm-order',
-  'es2plus.after-confirm-order',
-  'es2plus.confirmed',
-]
+const REFUND_POINTS = [
+  'fulfilment.after-call',
+  'fulfilment.outcome-half-written',
+  'fulfilment.before-outcome-commit',
+  'fulfilment.after-outcome',
+] as const
 
-const ORDERS = 5
+const POINTS_AFTER_CALLS = [...POINTS.slice(POINTS.indexOf('fulfilment.after-call')), ...ES2PLUS_POINTS]
 
-let database: TestDatabase
-let shop: Shop
-let smdp: Es2plusServer
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await openShop(database.url)
-  smdp = await startEs2plusServer()
-  const config = { url: smdp.url, functionRequesterIdentifier: '1.2.3', ...smdp.identity, giveUpAfterMs: 4_000 }
-  await addSupplier(shop, 'shelf', 'stock', { giveUpAfter_ms: 60_000 })
-  await addSupplier(shop, 'smdp', 'es2plus', config)
-  const iccidRange = { first: makeIccid('8985222', 1), last: makeIccid('8985222', 9_999) }
-  await addSupplier(shop, 'smdp-range', 'es2plus', { ...config, giveUpAfterMs: 60_000, iccidRange })
-  await addPackage(shop.db, 'SANDBOX', [{ supplier: 'sandbox', productCode: 'ANY' }])
-  await addPackage(shop.db, 'SANDBOX_REFUSED', [{ supplier: 'sandbox', productCode: 'SANDBOX_REFUSED' }])
-  await addPackage(shop.db, 'STOCK', [{ supplier: 'shelf', productCode: 'P' }])
-  await addPackage(shop.db, 'ES2PLUS', [{ supplier: 'smdp', productCode: 'TYPE' }])
-  await addPackage(shop.db, 'ES2PLUS_RANGE', [{ supplier: 'smdp-range', productCode: 'TYPE' }])
-  const rows = Array.from({ length: 500 }, (_, i) => `${makeIccid('8985444', i)},LPA:1$smdp.example.com$CRASH-${i}`)
-  const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
-  await importStock(shop, { supplier: 'shelf', productCode: 'P', file, actor: 'cli:test' })
-})
-afterAll(async () => {
-  await smdp.close()
-  await shop.close()
-  await database.drop()
-})
-
-/** Counted at the suppliers. */
-async function takenOf(packageCode: string): Promise<number> {
-  if (packageCode.startsWith('ES2PLUS')) return smdp.taken().length
-  const [row] = await shop.db.query<{ taken: number }>({
-    text:
-      packageCode === 'STOCK'
-        ? `select count(*)::int as taken from stock_codes where state = 'RESERVED'`
-        : `select count(*)::int as taken from sandbox_issued where answer = 'ISSUED'`,
-  })
-  return row!.taken
+interface Kind {
+  name: string
+  open(): Promise<CrashScene>
+  points: readonly string[]
+  /** Of these, the purchase that was under way may stay in question: the supplier cannot be asked about it. */
+  inQuestion: readonly string[]
+  refunds: readonly string[]
 }
 
-async function crashAt(point: string, packageCode: string) {
-  const before = await takenOf(packageCode)
-  const tenantId = await addTenant(shop.db)
-  await payOrders(shop.db, tenantId, packageCode, { orders: ORDERS })
-  const victim = spawnFulfilment(database.url, point)
-  let stderr = ''
-  victim.stderr!.on('data', (text) => (stderr += text))
-  const ended = await victim.ended
-  expect(ended, stderr).toEqual([null, 'SIGKILL'])
-  expect(stderr).toContain(`paused at ${point}`)
-  // As if half a minute had passed: the dead worker's leases run out.
-  await shop.db.query({ text: `update orders set lease_until = now() where lease_until is not null` })
-  const heir = spawnFulfilment(database.url)
-  try {
-    const seen = await until(async () => {
-      const now = await statuses(shop.db, tenantId)
-      return !now.PAID && !now.ALLOCATING && now
-    }, 40_000)
-    const [row] = await shop.db.query<{ delivered: number; review: number; refused: number }>({
-      text: `select (select count(*)::int from profiles where tenant_id = $1) as delivered,
+const KINDS: Kind[] = [
+  {
+    name: 'sandbox',
+    open: () => localScene('sandbox'),
+    points: [...POINTS, 'sandbox.issued'],
+    inQuestion: [],
+    refunds: REFUND_POINTS,
+  },
+  {
+    name: 'stock',
+    open: () => localScene('stock'),
+    points: [...POINTS, 'stock.before-commit', 'stock.reserved'],
+    inQuestion: [],
+    refunds: REFUND_POINTS,
+  },
+  {
+    name: 'es2plus with ICCIDs of ours',
+    open: () => es2plusScene(true),
+    points: [...POINTS, ...ES2PLUS_POINTS],
+    inQuestion: [],
+    refunds: REFUND_POINTS,
+  },
+  {
+    name: 'es2plus with ICCIDs of the SM-DP+',
+    open: () => es2plusScene(false),
+    points: [...POINTS, ...ES2PLUS_POINTS],
+    // While one order is at the point, DownloadOrders of the others are under way.
+    inQuestion: POINTS_AFTER_CALLS,
+    refunds: [],
+  },
+  {
+    name: 'gateway',
+    open: gatewayScene,
+    points: [...POINTS, 'gateway.ordered'],
+    inQuestion: [],
+    refunds: REFUND_POINTS,
+  },
+]
+
+const ORDERS = 3
+
+let bundle: Awaited<ReturnType<typeof bundleFulfilment>>
+beforeAll(async () => {
+  bundle = await bundleFulfilment()
+})
+afterAll(() => bundle.remove())
+const PATIENCE_MS = 40_000
+
+describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inQuestion, refunds }) => {
+  let scene: CrashScene
+  const played = new Map<string, string>()
+  const failures = new Map<string, string>()
+
+  beforeAll(async () => {
+    scene = await open()
+    const plays = [
+      ...points.map((point) => ({ point, refused: false })),
+      ...refunds.map((point) => ({ point, refused: true })),
+    ]
+    for (const { point, refused } of plays) {
+      const name = `${refused ? 'refused ' : ''}${point}`
+      const packageCode = name.replace(/\W/g, '_')
+      const productCode = await scene.product(name, refused)
+      await addPackage(scene.shop.db, packageCode, [{ supplier: scene.supplier, productCode }])
+      const tenantId = await addTenant(scene.shop.db)
+      played.set(name, tenantId)
+      await payOrders(scene.shop.db, tenantId, packageCode, { orders: ORDERS })
+      const victim = spawnFulfilment(bundle.path, scene.databaseUrl, point)
+      let stderr = ''
+      victim.stderr!.on('data', (text) => (stderr += text))
+      const [code, signal] = (await victim.ended) as [number | null, string | null]
+      if (signal !== 'SIGKILL' || !stderr.includes(`paused at ${point}`)) {
+        failures.set(name, `it was not killed there: ${signal ?? code} ${stderr}`)
+      }
+      // The next victim has its own orders: these lie still until all have died.
+      await scene.shop.db.query({
+        text: `update orders set due_at = now() + interval '1 hour', lease_until = null where tenant_id = $1 and due_at is not null`,
+        values: [tenantId],
+      })
+    }
+    // As if half a minute had passed: the leases of the dead have run out.
+    await scene.shop.db.query({ text: 'update orders set due_at = now() where due_at is not null' })
+    scene.revive()
+    const heir = fulfilmentLoop(scene.shop)
+    try {
+      await until(async () => {
+        const all = await Promise.all([...played.values()].map((tenantId) => statuses(scene.shop.db, tenantId)))
+        return all.every((now) => !now.PAID && !now.ALLOCATING)
+      }, PATIENCE_MS)
+    } finally {
+      await heir.stop(5_000)
+    }
+  })
+  afterAll(() => scene?.close())
+
+  async function countOf(name: string) {
+    expect(failures.get(name)).toBeUndefined()
+    const tenantId = played.get(name)!
+    const [row] = await scene.shop.db.query<{ delivered: number; review: number; refused: number; orphans: number }>({
+      text: `select (select count(distinct iccid)::int from profiles where tenant_id = $1) as delivered,
                (select count(*)::int from order_items where tenant_id = $1 and item_status = 'REVIEW') as review,
-               (select count(*)::int from order_items where tenant_id = $1 and item_status = 'REFUSED') as refused`,
+               (select count(*)::int from order_items where tenant_id = $1 and item_status = 'REFUSED') as refused,
+               (select count(*)::int from orphans where tenant_id = $1) as orphans`,
       values: [tenantId],
     })
-    const wallet = await walletOf(shop.db, tenantId)
+    const wallet = await walletOf(scene.shop.db, tenantId)
     expect(wallet.balance).toBe(wallet.sum)
     expect(wallet.refunds).toBe(row!.refused)
-    return { ...row!, seen, taken: (await takenOf(packageCode)) - before }
-  } finally {
-    heir.kill('SIGKILL')
-    await heir.ended
+    return { ...row!, taken: await scene.taken(name) }
   }
-}
 
-/** Every point of every supplier takes minutes: the suite has ten for everything. SUPPLIER_TESTS=all runs them. */
-const EVERYTHING = process.env.SUPPLIER_TESTS === 'all'
-
-const BUYING: [packageCode: string, points: readonly string[]][] = [
-  ['SANDBOX', [...POINTS, 'sandbox.issued']],
-  ['STOCK', [...POINTS, 'stock.before-commit', 'stock.reserved']],
-  ['ES2PLUS_RANGE', [...POINTS, ...ES2PLUS_POINTS]],
-]
-
-describe.runIf(EVERYTHING).each(BUYING)('a worker that dies while it buys for %s', (packageCode, points) => {
-  it.each(points)('at %s: every eSIM is delivered, bought once', async (point) => {
-    const { delivered, review, refused, taken } = await crashAt(point, packageCode)
-    expect(refused).toBe(0)
-    expect(taken).toBeLessThanOrEqual(ORDERS)
-    expect(delivered).toBeLessThanOrEqual(taken)
-    // ConfirmOrder without an answer cannot be repeated on a strict SM-DP+: then it is in question, never bought again.
-    const mayStayInQuestion = point === 'es2plus.after-confirm-order' || point === 'es2plus.after-download-order'
-    if (!mayStayInQuestion)
+  it.each(points)('that dies at %s while it buys: every eSIM is bought once, and none is lost', async (point) => {
+    const { delivered, review, refused, orphans, taken } = await countOf(point)
+    expect([refused, orphans]).toEqual([0, 0])
+    if (!inQuestion.includes(point)) {
       expect({ delivered, review, taken }).toEqual({ delivered: ORDERS, review: 0, taken: ORDERS })
+      return
+    }
     expect(delivered + review).toBe(ORDERS)
+    expect(taken).toBeLessThanOrEqual(ORDERS)
+    expect(taken - delivered).toBeLessThanOrEqual(review)
   })
-})
 
-describe.runIf(EVERYTHING)('a worker that dies while it buys from an SM-DP+ that cannot be asked', () => {
-  it.each(['fulfilment.after-attempt', 'es2plus.after-download-order', 'es2plus.ordered'])(
-    'at %s: nothing is bought twice, what is not known is in question',
-    async (point) => {
-      const { delivered, review, refused, taken } = await crashAt(point, 'ES2PLUS')
-      expect(refused).toBe(0)
-      expect(taken).toBeLessThanOrEqual(ORDERS)
-      expect(delivered + review).toBe(ORDERS)
-      expect(taken - delivered).toBeLessThanOrEqual(review)
-    },
-  )
-})
-
-describe.runIf(EVERYTHING)('a worker that dies while it refunds', () => {
-  it.each(['fulfilment.outcome-half-written', 'fulfilment.before-outcome-commit', 'fulfilment.after-outcome'])(
-    'at %s: every eSIM is refunded once',
-    async (point) => {
-      const { refused, delivered } = await crashAt(point, 'SANDBOX_REFUSED')
-      expect({ refused, delivered }).toEqual({ refused: ORDERS, delivered: 0 })
-    },
-  )
+  it.each(refunds)('that dies at %s while it refunds: every eSIM is refunded once', async (point) => {
+    const { delivered, refused, taken } = await countOf(`refused ${point}`)
+    expect({ delivered, refused, taken }).toEqual({ delivered: 0, refused: ORDERS, taken: 0 })
+  })
 })

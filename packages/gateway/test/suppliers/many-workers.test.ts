@@ -3,7 +3,7 @@ import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { spawnFulfilment } from '../harness/fulfilment-process.ts'
+import { bundleFulfilment, spawnFulfilment } from '../harness/fulfilment-process.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
 
 const CODES = 10_000
@@ -28,7 +28,8 @@ it('sells 10 000 codes by four worker processes to 10 000 orders: each code exac
   await importStock(shop, { supplier: 'shelf', productCode: 'P', file, actor: 'cli:test' })
   const tenants = await Promise.all(Array.from({ length: 5 }, () => addTenant(shop.db)))
   for (const tenantId of tenants) await payOrders(shop.db, tenantId, 'CODE', { orders: CODES / tenants.length })
-  const workers = Array.from({ length: 4 }, () => spawnFulfilment(database.url))
+  const bundle = await bundleFulfilment()
+  const workers = Array.from({ length: 4 }, () => spawnFulfilment(bundle.path, database.url))
   try {
     await until(async () => {
       const all = await Promise.all(tenants.map((tenantId) => statuses(shop.db, tenantId)))
@@ -37,6 +38,7 @@ it('sells 10 000 codes by four worker processes to 10 000 orders: each code exac
   } finally {
     for (const worker of workers) worker.kill('SIGKILL')
     await Promise.all(workers.map((worker) => worker.ended))
+    bundle.remove()
   }
   const [count] = await shop.db.query({
     text: `select (select count(*)::int from stock_codes where state = 'RESERVED') as reserved,

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import Type, { type Static } from 'typebox'
 
 const MINUTE_MS = 60_000
@@ -48,3 +49,24 @@ export const es2plusConfig = Type.Object(
   { additionalProperties: false },
 )
 export type Es2plusConfig = Static<typeof es2plusConfig>
+
+/** The digits that name the issuer: both ends of a range share them. */
+export const ISSUER_DIGITS = 7
+
+/** What a schema cannot say: undefined where nothing is wrong. */
+export function faultOfEs2plus({ iccidRange, cert, key, notices }: Es2plusConfig): string | undefined {
+  if ((cert === undefined) !== (key === undefined)) return 'cert and key go together: give both'
+  if (iccidRange !== undefined) {
+    const { first, last } = iccidRange
+    if (first.slice(0, ISSUER_DIGITS) !== last.slice(0, ISSUER_DIGITS)) {
+      return `/iccidRange first and last must begin with the same ${ISSUER_DIGITS} digits`
+    }
+    if (first > last) return '/iccidRange first is beyond last'
+  }
+  const odd = notices?.addresses?.find((block) => !isAddressOrBlock(block))
+  return odd === undefined ? undefined : `/notices/addresses ${odd} is no address and no block`
+}
+
+function isAddressOrBlock(text: string): boolean {
+  return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text)
+}

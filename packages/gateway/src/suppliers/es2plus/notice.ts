@@ -55,10 +55,12 @@ function eventOf(event: unknown): SmdpStatus | undefined {
 const EVENTS: Record<number, SmdpStatus> = { 0: 'INSTALLATION', 1: 'ENABLED', 2: 'DISABLED', 3: 'DELETED' }
 
 function namedStatus(text: string): SmdpStatus | undefined {
+  if (FAILED.test(text)) return undefined
   const [, status] = NAMES.find(([name]) => name.test(text)) ?? []
   return status
 }
 
+const FAILED = /fail|error|reject|cancel|abort|pending/i
 const NAMES: readonly [RegExp, SmdpStatus][] = [
   [/delet|uninstall/i, 'DELETED'],
   [/install/i, 'INSTALLATION'],

@@ -74,6 +74,8 @@ const REFUSED_REASONS = new Set(['1.1', '1.2', '2.1', '2.2', '2.3'])
 const RETRY_REASONS = new Set(['4.2', '5.1'])
 /** The ICCID of a DownloadOrder is in use. */
 export const ICCID_IN_USE = '8.2.1/3.3'
+/** The matching id of a ConfirmOrder is in use. */
+export const MATCHING_ID_IN_USE = '8.2.6/3.3'
 
 function parse(body: Buffer): Es2plusAnswer | undefined {
   try {

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { makeIccid } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
-import type { Db } from '../../lib/db.ts'
+import { type Db, isConnectionLoss } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
-import type { Es2plusConfig } from './config.ts'
+import { type Es2plusConfig, ISSUER_DIGITS } from './config.ts'
 
 /*
  * How far an order came at the SM-DP+:
@@ -23,6 +24,8 @@ export interface Progress {
   iccidChosen: boolean
   matchingId: string
   smdpAddress?: string
+  /** ConfirmOrder was executed; ReleaseProfile is to follow. */
+  confirmed?: true
   step: Step
 }
 
@@ -30,15 +33,22 @@ export interface ProgressBook {
   find(key: string): Promise<Progress | undefined>
   /** Chooses a matching id, and an ICCID where we have a range; undefined when the range is used up. */
   start(key: string): Promise<Progress | undefined>
-  save(progress: Progress): Promise<void>
+  /** An order that was made without us: an operator told of it. */
+  adopt(esim: { key: string; iccid: string; matchingId: string }): Promise<Progress>
+  /**
+   * Writes the next step, and what was learnt with it, unless another worker has moved the order meanwhile: then false.
+   * What an SM-DP+ told is told once, so a database that is away is waited for.
+   */
+  advance(progress: Progress, to: Partial<Omit<Progress, 'key'>> & { step: Step }): Promise<boolean>
 }
 
+type Secrets = Pick<Progress, 'matchingId' | 'smdpAddress' | 'confirmed'>
 type Deps = { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt' | 'decrypt'> }
 
 export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps): ProgressBook {
   const owner = `supplier:${supplier}`
-  const seal = ({ matchingId, smdpAddress }: Pick<Progress, 'matchingId' | 'smdpAddress'>) =>
-    deps.cipher.encrypt(JSON.stringify({ matchingId, smdpAddress }), owner)
+  const seal = ({ matchingId, smdpAddress, confirmed }: Secrets) =>
+    deps.cipher.encrypt(JSON.stringify({ matchingId, smdpAddress, confirmed }), owner)
 
   async function find(key: string): Promise<Progress | undefined> {
     const [row] = await deps.db.query<{ iccid: string | null; iccid_chosen: boolean; secrets: Buffer; step: Step }>({
@@ -47,7 +57,7 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
       values: [supplier, key],
     })
     if (!row) return undefined
-    const secrets = JSON.parse(deps.cipher.decrypt(row.secrets, owner).toString()) as { matchingId: string }
+    const secrets = JSON.parse(deps.cipher.decrypt(row.secrets, owner).toString()) as Secrets
     return { key, iccid: row.iccid, iccidChosen: row.iccid_chosen, step: row.step, ...secrets }
   }
 
@@ -65,14 +75,53 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
       })
       return find(key) // another worker's, where it was first
     },
-    async save(progress) {
+    async adopt({ key, iccid, matchingId }) {
       await deps.db.query({
-        name: 'es2plus-save',
-        text: `update es2plus_orders set iccid = $3, secrets = $4, step = $5, updated_at = now()
-               where supplier = $1 and key = $2`,
-        values: [supplier, progress.key, progress.iccid, seal(progress), progress.step],
+        text: `insert into es2plus_orders (supplier, key, iccid, iccid_chosen, secrets, step)
+               values ($1, $2, $3, false, $4, 'CONFIRMED') on conflict do nothing`,
+        values: [supplier, key, iccid, seal({ matchingId })],
       })
+      return (await find(key))!
     },
+    async advance(progress, to) {
+      const next = { ...progress, ...to }
+      const moved = await patiently((repeated) =>
+        deps.db.query({
+          name: 'es2plus-advance',
+          text: `update es2plus_orders set iccid = $5, secrets = $6, step = $7, updated_at = now()
+                 where supplier = $1 and key = $2 and step in ($3, $4) returning key`,
+          // A repeat, after a connection that broke around the commit, may find its own step. A purchase is not repeated
+          // even so: of two workers, one sends it.
+          values: [
+            supplier,
+            progress.key,
+            progress.step,
+            repeated && next.step !== 'ORDERING' ? next.step : progress.step,
+            next.iccid,
+            seal(next),
+            next.step,
+          ],
+        }),
+      )
+      if (moved.length === 1) Object.assign(progress, next)
+      return moved.length === 1
+    },
+  }
+}
+
+/** A failover of the database takes this long at most; the answer is in hand only as long as we live. */
+const PATIENCE_MS = 60_000
+const PAUSE_MS = 500
+
+async function patiently<Value>(work: (repeated: boolean) => Promise<Value>): Promise<Value> {
+  const started_at = performance.now()
+  for (let repeated = false; ; repeated = true) {
+    try {
+      return await work(repeated)
+    } catch (error) {
+      if (!isConnectionLoss(error) || performance.now() - started_at > PATIENCE_MS) throw error
+      await delay(PAUSE_MS)
+    }
   }
 }
 
@@ -90,16 +139,14 @@ function matchingIdOf(bytes: Buffer): string {
   return text.match(/.{6}/g)!.join('-')
 }
 
-const PREFIX_DIGITS = 7
-
 /** The next ICCID of a range, for ever; undefined past its end. A number that is drawn and not used is lost. */
 async function nextIccid(
   db: Db,
   supplier: string,
   range: { first: string; last: string },
 ): Promise<string | undefined> {
-  const prefix = range.first.slice(0, PREFIX_DIGITS)
-  const numberOf = (iccid: string) => BigInt(iccid.slice(PREFIX_DIGITS, -1))
+  const prefix = range.first.slice(0, ISSUER_DIGITS)
+  const numberOf = (iccid: string) => BigInt(iccid.slice(ISSUER_DIGITS, -1))
   const [row] = await db.query<{ number: bigint }>({
     name: 'es2plus-next-iccid',
     text: `insert into es2plus_ranges as r (supplier, first_number, next_number) values ($1, $2, $2::bigint + 1)

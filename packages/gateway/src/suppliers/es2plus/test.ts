@@ -1,10 +1,8 @@
 import type { OutboundFailure } from '../../lib/outbound/outbound.ts'
 import type { Es2plusClient } from './client.ts'
-import type { Es2plusConfig } from './config.ts'
 
 /** undefined: it works. Otherwise what is wrong, and where to look: name, connection, TLS, credentials or protocol. */
-export async function testEs2plus(client: Es2plusClient, config: Es2plusConfig): Promise<string | undefined> {
-  if ((config.cert === undefined) !== (config.key === undefined)) return 'cert and key go together: configure both.'
+export async function testEs2plus(client: Es2plusClient): Promise<string | undefined> {
   const outcome = await client.probe()
   if (outcome.kind === 'failed') return `${SENTENCES[outcome.phase]}: ${outcome.words}.`
   const { status } = outcome

@@ -11,7 +11,8 @@ const TOP_UP_WAIT_MS = 30_000
  *   | code                                          | outcome                                                 |
  *   |-----------------------------------------------|---------------------------------------------------------|
  *   | 200011 stock; 310241, 310244 package          | refused                                                 |
- *   | 0001xx the request is malformed               | refused                                                 |
+ *   | 000105 to 000108 a parameter is not accepted  | refused                                                 |
+ *   | other 0001xx: its url, a proxy on the way     | retry: an operator has something to mend                |
  *   | 200007 balance, 200014 daily limit            | retry: whoever tops up mends it                         |
  *   | 101xxx signature, clock, address, QPS; 000002 | retry                                                   |
  *   | 200012 another order has our key              | unknown: an operator has to look                        |
@@ -25,13 +26,16 @@ export function outcomeOfFailure(error: DealerEsimError, sent: boolean): Exclude
   if (code === '101007') return { kind: 'retry', words, after_ms: (error.retryAfter_s ?? 1) * 1000 }
   if (code === '000002' || code.startsWith('101')) return { kind: 'retry', words, down: true }
   if (code === '200011' || code === '310241' || code === '310244') return { kind: 'refused', words }
-  if (code.startsWith('0001')) return { kind: 'refused', words }
+  if (PARAMETER.test(code)) return { kind: 'refused', words }
+  if (code.startsWith('0001')) return { kind: 'retry', words, down: true }
   return {
     kind: 'unknown',
     words,
     ...(error.httpStatus !== undefined && error.httpStatus >= 500 ? { down: true } : {}),
   }
 }
+
+const PARAMETER = /^00010[5-8]$/
 
 /** Pure: what an upstream order of one eSIM says of our item. */
 export function outcomeOfOrder(order: QueryAnswer): Outcome {

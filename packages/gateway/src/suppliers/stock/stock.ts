@@ -61,7 +61,12 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
     async order(requests) {
       const rows = await reserve(deps, name, requests)
       await pause('stock.reserved')
-      return outcomesOf(requests, rows, { kind: 'refused', words: 'out of stock' })
+      const short = requests.filter((request) => !rows.some((row) => row.key === request.key))
+      const held = await heldElsewhere(deps.db, name, short)
+      const outcomes = outcomesOf(requests, rows, { kind: 'refused', words: 'out of stock' })
+      return outcomes.map((outcome, index) =>
+        outcome.kind === 'refused' && held.has(requests[index]!.productCode) ? HELD : outcome,
+      )
     },
     async query(requests) {
       const keys = requests.map((request) => request.key)
@@ -85,6 +90,21 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       for (const row of rows) yield { key: row.key, iccid: row.iccid, cancelled: false, time: row.reserved_at }
     },
   }
+}
+
+const HELD: Outcome = { kind: 'retry', words: 'the last codes are being taken by others' }
+
+/** Products whose last codes others have locked: they may yet be let go, so that nothing is refused for good. */
+async function heldElsewhere(db: Db, name: string, short: readonly SupplierRequest[]): Promise<Set<string>> {
+  if (short.length === 0) return new Set()
+  const rows = await db.query<{ product_code: string }>({
+    name: 'stock-held',
+    text: `select p.product_code from unnest($2::text[]) as p(product_code)
+           where exists (select from stock_codes c where c.supplier = $1 and c.product_code = p.product_code
+             and c.state = 'FREE' and c.expires_at > now())`,
+    values: [name, [...new Set(short.map((request) => request.productCode))]],
+  })
+  return new Set(rows.map((row) => row.product_code))
 }
 
 interface CodeRow {

@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { makeIccid } from '@dealer-esim/contract'
+import { connect } from '../../src/lib/db.ts'
+import { importStock } from '../../src/suppliers/stock/import.ts'
+import { createTestDatabase } from '../harness/database.ts'
+import { startEs2plusServer } from '../harness/es2plus-server.ts'
+import { startGateway } from '../harness/gateway-process.ts'
+import { addSupplier, openShop, type Shop } from '../harness/shop.ts'
+
+/** A database with one supplier of one kind, whose workers are killed. */
+export interface CrashScene {
+  databaseUrl: string
+  shop: Shop
+  supplier: string
+  /** One of its own for each play that buys, so that they can be counted apart. */
+  product(play: string, refused: boolean): Promise<string>
+  /** eSIMs of the play's product that the supplier has sold and not taken back: by its own books. */
+  taken(play: string): Promise<number>
+  /** Before the heir begins. */
+  revive(): void
+  close(): Promise<void>
+}
+
+export const ES2PLUS_POINTS = [
+  'es2plus.before-download-order',
+  'es2plus.after-download-order',
+  'es2plus.ordered',
+  'es2plus.before-confirm-order',
+  'es2plus.after-confirm-order',
+  'es2plus.confirmed',
+] as const
+
+/** Nothing hangs here: the doubt about a call ends when nobody can be at it any more. */
+const TIMEOUT_MS = 5_000
+
+async function openScene() {
+  const database = await createTestDatabase()
+  const shop = await openShop(database.url)
+  return {
+    databaseUrl: database.url,
+    shop,
+    products: new Map<string, string>(),
+    revive() {
+      const quick = { settles_ms: 0, timeout_ms: TIMEOUT_MS }
+      for (const { supplier } of shop.suppliers.all()) Object.assign(supplier.traits, quick)
+    },
+    async close() {
+      await shop.close()
+      await database.drop()
+    },
+  }
+}
+
+const codeOf = (play: string) => play.replace(/\W/g, '_').toUpperCase()
+
+/** sandbox or stock: their books are in the same database, written by transactions of their own. */
+export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene> {
+  const scene = await openScene()
+  const supplier = `crash-${type}`
+  const { shop, products } = scene
+  await addSupplier(shop, supplier, type)
+  let serial = 0
+  return {
+    ...scene,
+    supplier,
+    async product(play, refused) {
+      const productCode = refused && type === 'sandbox' ? 'SANDBOX_REFUSED' : codeOf(play)
+      products.set(play, productCode)
+      if (type === 'stock' && !refused) {
+        const rows = Array.from({ length: 5 }, () => {
+          serial += 1
+          return `${makeIccid('8985444', serial)},LPA:1$smdp.example.com$CRASH-${serial}`
+        })
+        const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
+        await importStock(shop, { supplier, productCode, file, actor: 'cli:test' })
+      }
+      return productCode
+    },
+    async taken(play) {
+      const text =
+        type === 'stock'
+          ? `select from stock_codes where supplier = $1 and product_code = $2 and state = 'RESERVED'`
+          : `select from sandbox_issued where supplier = $1 and product_code = $2 and answer = 'ISSUED'`
+      return (await shop.db.query({ text, values: [supplier, products.get(play)] })).length
+    },
+  }
+}
+
+export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
+  const scene = await openScene()
+  const server = await startEs2plusServer()
+  const supplier = 'crash-smdp'
+  await addSupplier(scene.shop, supplier, 'es2plus', {
+    url: server.url,
+    functionRequesterIdentifier: '1.2.3',
+    ...server.identity,
+    timeoutMs: TIMEOUT_MS,
+    ...(withRange
+      ? { iccidRange: { first: makeIccid('8985222', 1), last: makeIccid('8985222', 9_999) } }
+      : { giveUpAfterMs: 4_000, concurrency: 200 }), // with such a deadline, nobody may wait for a place
+  })
+  return {
+    ...scene,
+    supplier,
+    async product(play, refused) {
+      scene.products.set(play, `${refused ? 'NONE_LEFT' : 'TYPE'}_${codeOf(play)}`)
+      return scene.products.get(play)!
+    },
+    async taken(play) {
+      const type = scene.products.get(play)
+      const orders = [...server.orders.values()]
+      return orders.filter((order) => order.profileType === type && order.state !== 'UNAVAILABLE').length
+    },
+    async close() {
+      await server.close()
+      await scene.close()
+    },
+  }
+}
+
+/** The upstream is a gateway in a process of its own, which lives on while ours is killed. */
+export async function gatewayScene(): Promise<CrashScene> {
+  const scene = await openScene()
+  const upstreamDatabase = await createTestDatabase()
+  const upstream = await startGateway({ databaseUrl: upstreamDatabase.url })
+  const { baseUrl, appKey, appSecret } = JSON.parse(readFileSync(join(upstream.dataDir, 'local.json'), 'utf8')) as {
+    baseUrl: string
+    appKey: string
+    appSecret: string
+  }
+  const db = connect({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test scene' })
+  const packages = await db.query<{ package_code: string; product_code: string }>({
+    text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
+           where s.supplier = 'sandbox' and l.currency_code = 'USD' order by l.price, s.package_code`,
+  })
+  const sold = packages.filter((one) => !one.product_code.startsWith('SANDBOX'))
+  const refusedOne = packages.find((one) => one.product_code === 'SANDBOX_REFUSED')!
+  const supplier = 'crash-upstream'
+  await addSupplier(scene.shop, supplier, 'gateway', { url: baseUrl, appKey, appSecret, timeoutMs: TIMEOUT_MS })
+  return {
+    ...scene,
+    supplier,
+    async product(play, refused) {
+      const chosen = refused ? refusedOne : sold.shift()!
+      scene.products.set(play, chosen.product_code)
+      return chosen.package_code
+    },
+    async taken(play) {
+      const text = `select from sandbox_issued where product_code = $1 and answer = 'ISSUED'`
+      return (await db.query({ text, values: [scene.products.get(play)] })).length
+    },
+    async close() {
+      await db.close()
+      await upstream.kill()
+      await upstreamDatabase.drop()
+      await scene.close()
+    },
+  }
+}

@@ -70,6 +70,8 @@ create table deployment (
   link_key bytea not null,
   demo_tenant_id uuid,
   created_at timestamp with time zone not null default now(),
+  rotating_to text,
+  retired_keys text[] not null default '{}'::text[],
   constraint deployment_pkey PRIMARY KEY (singleton),
   constraint deployment_kind_check CHECK ((kind = ANY (ARRAY['local'::text, 'test'::text, 'production'::text]))),
   constraint deployment_singleton_check CHECK (singleton)

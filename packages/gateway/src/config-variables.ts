@@ -88,7 +88,7 @@ export const VARIABLES = {
   masterKeys: {
     name: 'MASTER_KEY',
     description:
-      '32 bytes in base64, base64url or hexadecimal, for example from `openssl rand -base64 32`: encrypts secrets and activation codes in the database. Several, separated by commas, while keys are rotated: the first encrypts, the others still decrypt. A local deployment makes `DATA_DIR/master.key`.',
+      '32 bytes in base64, base64url or hexadecimal, for example from `openssl rand -base64 32`: encrypts secrets and activation codes in the database. Several (four at most), separated by commas, while keys are rotated: the first encrypts, the others still decrypt. A local deployment makes `DATA_DIR/master.key`.',
     parse: masterKeys,
     requiredOn: OPEN,
     secret: true,
@@ -194,9 +194,13 @@ function databaseUrl(value: string): string {
 }
 
 const MASTER_KEY_BYTES = 32
+const MASTER_KEYS_MOST = 4
 
 function masterKeys(value: string): [Buffer, ...Buffer[]] {
-  return value.split(',').map((part) => masterKey(part.trim())) as [Buffer, ...Buffer[]]
+  const keys = value.split(',').map((part) => masterKey(part.trim())) as [Buffer, ...Buffer[]]
+  // More do not fit into the names of connections, by which gateways know each other's keys.
+  if (keys.length > MASTER_KEYS_MOST) throw new Error(`holds ${MASTER_KEYS_MOST} keys at most; it holds ${keys.length}`)
+  return keys
 }
 
 /** @throws an Error that completes the sentence "MASTER_KEY …" and does not quote it */

@@ -5,7 +5,8 @@ import { openAdmission } from './admission/open.ts'
 import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config.ts'
 import { type RequestMetrics, requestMetrics } from './dealer-api/request-metrics.ts'
-import { ensureDeployment } from './deployment.ts'
+import { nameWithKeys } from './deployment/company.ts'
+import { ensureDeployment } from './deployment/ensure.ts'
 import { type Clock, type DatabaseClock, databaseClock, systemClock } from './lib/clock.ts'
 import { type Cipher, masterCipher } from './lib/crypto.ts'
 import { connect, type Db } from './lib/db.ts'
@@ -72,23 +73,25 @@ export async function openDeps(
     // Closing connections and stopping the database overlap: what is lost then is nobody's loss.
     if (!stopping) log.warn({ err: error }, 'a database connection was lost')
   }
+  const cipher = masterCipher(config.masterKeys ?? [localMasterKey(config.dataDir)])
+  const applicationName = nameWithKeys('dealer-esim gateway', cipher)
   const connection = { url: databaseUrl, onIdleError }
-  const db = connect({ ...connection, poolSize: config.databasePoolSize, applicationName: 'dealer-esim gateway' })
+  const db = connect({ ...connection, poolSize: config.databasePoolSize, applicationName })
   const hot = { ...connection, fixedPlans: true }
   const orderDb = connect({ ...hot, poolSize: HOT_CONNECTIONS, applicationName: 'dealer-esim orders' })
 
-  const cipher = masterCipher(config.masterKeys ?? [localMasterKey(config.dataDir)])
   const ids = systemIds
   const clock = systemClock
   const dbClock = databaseClock(clock)
-  const deployment = await ensureDeployment({ db, cipher, ids }, config.deployment)
+  const ensured = ensureDeployment({ db, cipher, ids }, config.deployment)
+  const deployment = await ensured.catch((refused) => closeAndThrow([db, orderDb], refused))
   // Another node may hold them for longer than we wait. What is missing is made when it is needed.
   await maintainPartitions(db).catch((err) => log.warn({ err }, 'partitions could not be made at the start'))
   await sampleClock(db, clock, dbClock)
   const sampling = setInterval(() => void sampleClock(db, clock, dbClock).catch(() => {}), CLOCK_SAMPLE_MS).unref()
 
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const wake = wakeups({ db, url: databaseUrl, nodeId, onError: onIdleError })
+  const wake = wakeups({ db, url: databaseUrl, nodeId, applicationName, onError: onIdleError })
   const metrics = createMetrics()
   const loops = loopWatch(metrics)
   const ofOrders = orderMetrics(metrics)
@@ -144,6 +147,12 @@ export async function openDeps(
       await Promise.all([db.close(), orderDb.close(), admission.close()])
     },
   }
+}
+
+/** A refused start leaves no connection behind: others would take it for a gateway that runs. */
+async function closeAndThrow(pools: { close(): Promise<void> }[], refused: unknown): Promise<never> {
+  await Promise.all(pools.map((pool) => pool.close()))
+  throw refused
 }
 
 /** Admission brings the database's time with every batch; this is for nodes that are idle. */

@@ -1,5 +1,6 @@
 import { type Config, readConfig } from '../config.ts'
-import { ensureDeployment } from '../deployment.ts'
+import { nameWithKeys } from '../deployment/company.ts'
+import { ensureDeployment } from '../deployment/ensure.ts'
 import { type Clock, type DatabaseClock, databaseClock, systemClock } from '../lib/clock.ts'
 import { type Cipher, masterCipher } from '../lib/crypto.ts'
 import { connect, type Db } from '../lib/db.ts'
@@ -42,7 +43,8 @@ export async function openDatabase(): Promise<{ config: Config; url: string; sto
 export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {
   const database = await openDatabase()
   const { config, url } = database
-  const db = connect({ url, poolSize: 4, applicationName: 'dealer-esim admin' })
+  const cipher = masterCipher(config.masterKeys ?? [localMasterKey(config.dataDir)])
+  const db = connect({ url, poolSize: 4, applicationName: nameWithKeys('dealer-esim admin', cipher) })
   const wake = tellOnly(db)
   const close = async () => {
     await wake.tell().catch(() => {}) // lost: the nodes poll
@@ -53,7 +55,6 @@ export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<vo
     const ours = config.databaseUrl === undefined && !readRunningPostgres(config.dataDir)
     if (ours) await prepare(db, url)
     else await requireMigrated(db)
-    const cipher = masterCipher(config.masterKeys ?? [localMasterKey(config.dataDir)])
     const ids = systemIds
     const { linkKey } = await ensureDeployment({ db, cipher, ids }, config.deployment)
     const clock = systemClock

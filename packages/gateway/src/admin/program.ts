@@ -70,6 +70,11 @@ const NOUNS: readonly Noun[] = [
     load: async () => (await import('./esim.ts')).esimCommands,
   },
   {
+    name: 'master-key',
+    summary: 'the key that secrets are encrypted under: show, rotate',
+    load: async () => (await import('./master-key.ts')).masterKeyCommands,
+  },
+  {
     name: 'migrate',
     summary: 'bring the database to this release',
     load: async () => (await import('./migrate.ts')).migrateCommand,

@@ -8,8 +8,10 @@ export interface Cipher {
   decrypt(ciphertext: Buffer, owner: string): Buffer
   /** Of the current key: what a database remembers, to refuse another. */
   readonly fingerprint: string
-  /** Whether a ciphertext is under the current key (a rotation rewrites those that are not). */
-  isCurrent(ciphertext: Buffer): boolean
+  /** Of the current key, as it stands in ciphertexts: a rotation rewrites those that bear another. */
+  readonly keyId: Buffer
+  /** Of all keys, in hexadecimal; the first one encrypts. */
+  readonly keyIds: readonly string[]
 }
 
 export class DecryptionFailed extends Error {
@@ -30,7 +32,8 @@ export function masterCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
   const currentId = keyId(current)
   return {
     fingerprint: createHash('sha256').update('master-key-fingerprint').update(current).digest('hex').slice(0, 32),
-    isCurrent: (ciphertext) => ciphertext.subarray(1, 1 + KEY_ID_BYTES).equals(currentId),
+    keyId: currentId,
+    keyIds: [...byId.keys()],
     encrypt(plain, owner) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', current, nonce)

@@ -22,6 +22,8 @@ export interface WakeOptions {
   db: Db
   url: string
   nodeId: string
+  /** Of the connection that listens. */
+  applicationName?: string
   onError(error: Error): void
 }
 
@@ -72,7 +74,8 @@ function listen(options: WakeOptions, tell: (topic: Topic) => void) {
   let stopped = false
 
   async function open(): Promise<void> {
-    const next = new pg.Client({ connectionString: options.url, application_name: 'dealer-esim wake', keepAlive: true })
+    const { url, applicationName = 'dealer-esim wake' } = options
+    const next = new pg.Client({ connectionString: url, application_name: applicationName, keepAlive: true })
     client = next
     next.on('error', options.onError)
     next.on('end', reopen)

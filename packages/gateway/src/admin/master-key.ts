@@ -1,0 +1,68 @@
+import type { Command } from 'commander'
+import type { AdminContext } from './context.ts'
+import { progressBar } from './progress-bar.ts'
+import { fields, table } from './table.ts'
+
+export function masterKeyCommands(masterKey: Command, context: AdminContext): void {
+  show(masterKey, context)
+  rotate(masterKey, context)
+}
+
+function show(masterKey: Command, context: AdminContext): void {
+  masterKey
+    .command('show')
+    .description(
+      'Fingerprints of the keys, whether a rotation is under way, and which keys the connected gateways know.',
+    )
+    .action(() =>
+      context.withDeps(async ({ db, cipher }) => {
+        const { readKeyState } = await import('../deployment/key-state.ts')
+        const state = await readKeyState(db, cipher)
+        const { fingerprint, configured, rotatingTo, outdated, connected } = state
+        const summary = fields([
+          ['the database’s key', fingerprint],
+          ['first in MASTER_KEY', configured],
+          ['rotation', rotatingTo === null ? 'none' : `to ${rotatingTo}`],
+          ['under another key than the first', String(outdated)],
+        ])
+        const company = table(
+          connected,
+          [
+            { title: 'connected from', value: (peer) => peer.address ?? 'this machine' },
+            { title: 'connection', value: (peer) => String(peer.backendPid), right: true },
+            { title: 'encrypts under', value: (peer) => peer.keyIds[0]! },
+            { title: 'also knows', value: (peer) => peer.keyIds.slice(1).join(', ') },
+          ],
+          'No gateway is connected.',
+        )
+        context.print(`${summary}\n\n${company}`, state)
+      }),
+    )
+}
+
+function rotate(masterKey: Command, context: AdminContext): void {
+  masterKey
+    .command('rotate')
+    .description(
+      'Bring everything that is encrypted under the first key of MASTER_KEY, beside running gateways. Every gateway has to be started with the new key first and the old one after it before. Killed, it goes on when it is called again.',
+    )
+    .addHelpText('after', '\nExample:\n  MASTER_KEY="$NEW_KEY,$OLD_KEY" npm run -s admin -- master-key rotate')
+    .action(() =>
+      context.withDeps(async (deps) => {
+        const { rotateMasterKey } = await import('../deployment/rotate.ts')
+        const bar = progressBar(context)
+        try {
+          const { rewritten, fingerprint } = await rotateMasterKey(deps, context.actor, ({ done, total }) =>
+            bar.show(done / total, `${done} of ${total} rewritten`),
+          )
+          bar.end()
+          context.print(
+            `Everything is encrypted under the key ${fingerprint}; ${rewritten} were rewritten. Take the old key out of MASTER_KEY everywhere, and keep it with the backups from before.`,
+            { fingerprint, rewritten },
+          )
+        } finally {
+          bar.end()
+        }
+      }),
+    )
+}

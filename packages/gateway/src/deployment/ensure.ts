@@ -1,0 +1,74 @@
+import type { Config } from '../config.ts'
+import { type Cipher, DecryptionFailed } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import { type Ids, NIL_TENANT } from '../lib/ids.ts'
+import { StartRefused } from '../lib/start-refused.ts'
+import { named, readCompany, strangers } from './company.ts'
+
+const LINK_KEY_BYTES = 32
+
+/**
+ * A database remembers whose it is: the kind of deployment and the fingerprint of its master key are written at the first
+ * start, and a gateway of another kind or with another key is refused before it can harm anything.
+ * @returns the key that authenticates cursors and QR links, the same on every node.
+ * @throws StartRefused
+ */
+export async function ensureDeployment(
+  deps: { db: Db; cipher: Cipher; ids: Ids },
+  kind: Config['deployment'],
+): Promise<{ linkKey: Buffer; isNew: boolean }> {
+  const { db, cipher, ids } = deps
+  const created = await db.query({
+    text: `insert into deployment (kind, master_key_fingerprint, link_key) values ($1, $2, $3)
+           on conflict do nothing returning kind`,
+    values: [kind, cipher.fingerprint, cipher.encrypt(ids.bytes(LINK_KEY_BYTES), NIL_TENANT)],
+  })
+  const [row] = await db.query<DeploymentRow>({ text: 'select * from deployment' })
+  if (row!.kind !== kind) {
+    throw new StartRefused(
+      `The database belongs to a ${row!.kind} deployment, and this is a ${kind} one. Use another database, or set DEPLOYMENT=${row!.kind}.`,
+    )
+  }
+  const linkKey = openLinkKey(cipher, row!)
+  refuseOutdatedKey(cipher, row!)
+  const unfitting = strangers(await readCompany(db), cipher)
+  if (unfitting.length > 0) {
+    throw new StartRefused(
+      `Other gateways use this database with other master keys: ${named(unfitting)}. Everybody must know the first key of everybody else: add a new key to MASTER_KEY as the second one everywhere, before it becomes the first one anywhere.`,
+    )
+  }
+  return { linkKey, isNew: created.length > 0 }
+}
+
+interface DeploymentRow {
+  kind: string
+  link_key: Buffer
+  master_key_fingerprint: string
+  rotating_to: string | null
+  retired_keys: string[]
+}
+
+function openLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
+  try {
+    return cipher.decrypt(row.link_key, NIL_TENANT)
+  } catch (error) {
+    if (!(error instanceof DecryptionFailed)) throw error
+    throw new StartRefused(
+      'The database is encrypted under another master key. Set MASTER_KEY to the key that it was started with (while keys are rotated: the new one first, then the old one).',
+    )
+  }
+}
+
+/** What it would encrypt would have to be found and rewritten by a rotation that is past it already. */
+function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
+  if (row.rotating_to !== null && row.rotating_to !== cipher.fingerprint) {
+    throw new StartRefused(
+      `The master key is being rotated to the one with the fingerprint ${row.rotating_to}. Put that one first in MASTER_KEY, and the old one after it.`,
+    )
+  }
+  if (row.master_key_fingerprint !== cipher.fingerprint && row.retired_keys.includes(cipher.fingerprint)) {
+    throw new StartRefused(
+      `The first key of MASTER_KEY was replaced by a rotation. Put the one with the fingerprint ${row.master_key_fingerprint} first.`,
+    )
+  }
+}

@@ -1,0 +1,27 @@
+import type { Cipher } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import { type Companion, readCompany } from './company.ts'
+import { countOutdated } from './reseal.ts'
+import { SEALED } from './sealed.ts'
+
+export interface KeyState {
+  /** Fingerprints: of the database's key, of the first configured one, and of the one that a rotation goes to. */
+  fingerprint: string
+  configured: string
+  rotatingTo: string | null
+  /** Ciphertexts that are not under the first configured key. */
+  outdated: number
+  connected: Companion[]
+}
+
+export async function readKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
+  const [rows, counts, connected] = await Promise.all([
+    db.query<{ fingerprint: string; rotatingTo: string | null }>({
+      text: 'select master_key_fingerprint as fingerprint, rotating_to as "rotatingTo" from deployment',
+    }),
+    Promise.all(SEALED.map((sealed) => countOutdated({ db, cipher }, sealed))),
+    readCompany(db),
+  ])
+  const outdated = counts.reduce((sum, count) => sum + count, 0)
+  return { ...rows[0]!, configured: cipher.fingerprint, outdated, connected }
+}

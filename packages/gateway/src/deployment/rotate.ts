@@ -1,0 +1,126 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Actor, audit } from '../audit/audit.ts'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import { type Ids, NIL_TENANT } from '../lib/ids.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { type Companion, named, readCompany } from './company.ts'
+import { countOutdated, reseal } from './reseal.ts'
+import { SEALED } from './sealed.ts'
+
+/*
+ * A rotation brings everything under the first key of MASTER_KEY, beside running gateways:
+ *
+ *   1. every gateway knows both keys            MASTER_KEY=old,new   (else a start is refused: ensure.ts)
+ *   2. every gateway encrypts under the new one MASTER_KEY=new,old
+ *   3. `admin master-key rotate`                deployment.rotating_to = new: who would encrypt under the old one cannot
+ *                                               start any more; all ciphertexts are rewritten; fingerprint = new
+ *   4. every gateway forgets the old one        MASTER_KEY=new
+ *
+ * Killed anywhere in step 3, it goes on where it was when it is called again.
+ */
+
+export interface RotationDeps {
+  db: Db
+  cipher: Cipher
+  ids: Ids
+}
+
+export interface RotationProgress {
+  done: number
+  total: number
+}
+
+/** @returns how many ciphertexts were rewritten now. @throws Refusal */
+export async function rotateMasterKey(
+  deps: RotationDeps,
+  actor: Actor,
+  onProgress: (progress: RotationProgress) => void,
+): Promise<{ rewritten: number; fingerprint: string }> {
+  await refuseOtherKeys(deps)
+  await begin(deps, actor)
+  try {
+    // Whoever started between the first look and the mark is seen now.
+    await refuseOtherKeys(deps)
+  } catch (error) {
+    await deps.db.query({ text: 'update deployment set rotating_to = null' })
+    throw error
+  }
+  const rewritten = await rewriteAll(deps, onProgress)
+  await refuseOtherKeys(deps)
+  await finish(deps, actor, rewritten)
+  return { rewritten, fingerprint: deps.cipher.fingerprint }
+}
+
+/** A gateway that is refused for its keys, and started again and again, is connected for a moment each time. */
+const LOOKS_MOST = 8
+const BETWEEN_LOOKS_MS = 250
+
+async function refuseOtherKeys({ db, cipher }: RotationDeps): Promise<void> {
+  let others: Companion[] = []
+  for (let look = 0; look < LOOKS_MOST; look++) {
+    if (look > 0) await delay(BETWEEN_LOOKS_MS)
+    others = (await readCompany(db)).filter(({ keyIds }) => keyIds[0] !== cipher.keyIds[0])
+    if (others.length === 0) return
+  }
+  throw new Refusal(
+    409,
+    'OTHER_KEY_IN_USE',
+    `Gateways that encrypt under another key are connected: ${named(others)}. Put the new key first in the MASTER_KEY of each, and start them again.`,
+  )
+}
+
+async function begin({ db, cipher, ids }: RotationDeps, actor: Actor): Promise<void> {
+  await db.tx(async (tx) => {
+    const [row] = await tx.query<{ from: string; to: string | null }>({
+      text: 'select master_key_fingerprint as from, rotating_to as to from deployment for update',
+    })
+    const { from, to } = row!
+    if (to === cipher.fingerprint) return
+    const after = { fingerprint: cipher.fingerprint }
+    tx.send({ text: 'update deployment set rotating_to = $1', values: [cipher.fingerprint] })
+    audit(tx, ids, { tenantId: null, actor, action: 'master_key.rotate', before: { fingerprint: from }, after })
+  })
+}
+
+/** Rows are locked for milliseconds; one that stays locked for a minute is somebody's open transaction. */
+const PASSES_MOST = 120
+const BETWEEN_PASSES_MS = 500
+
+async function rewriteAll(deps: RotationDeps, onProgress: (progress: RotationProgress) => void): Promise<number> {
+  let rewritten = 0
+  for (let pass = 0; pass < PASSES_MOST; pass++) {
+    const counts = await Promise.all(
+      SEALED.map(async (sealed) => ({ sealed, left: await countOutdated(deps, sealed) })),
+    )
+    const left = counts.reduce((sum, count) => sum + count.left, 0)
+    if (left === 0) return rewritten
+    if (pass > 0) await delay(BETWEEN_PASSES_MS)
+    const total = rewritten + left
+    for (const { sealed } of counts.filter((count) => count.left > 0)) {
+      await reseal(deps, sealed, (rows) => {
+        rewritten += rows
+        onProgress({ done: rewritten, total: Math.max(total, rewritten) })
+      })
+    }
+  }
+  throw new Refusal(409, 'ROWS_LOCKED', 'Some rows have stayed locked by others for a minute. Run the command again.')
+}
+
+async function finish({ db, cipher, ids }: RotationDeps, actor: Actor, rewritten: number): Promise<void> {
+  await db.tx(async (tx) => {
+    const [row] = await tx.query<{ from: string; link_key: Buffer }>({
+      text: 'select master_key_fingerprint as from, link_key from deployment for update',
+    })
+    const linkKey = cipher.encrypt(cipher.decrypt(row!.link_key, NIL_TENANT), NIL_TENANT)
+    tx.send({
+      text: `update deployment set link_key = $1, master_key_fingerprint = $2, rotating_to = null,
+               retired_keys = case when master_key_fingerprint = $2 then retired_keys
+                                   else array_append(retired_keys, master_key_fingerprint) end`,
+      values: [linkKey, cipher.fingerprint],
+    })
+    const before = { fingerprint: row!.from }
+    const after = { fingerprint: cipher.fingerprint, rewritten }
+    audit(tx, ids, { tenantId: null, actor, action: 'master_key.rotated', before, after })
+  })
+}

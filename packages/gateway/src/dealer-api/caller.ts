@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** Who called and how, seen past the proxies that the configuration trusts. */
@@ -13,7 +14,7 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
   }
 
   return (request) => {
-    const peer = canonical(request.socket.remoteAddress ?? '')
+    const peer = peerOf(request.socket)
     const isTls = 'encrypted' in request.socket
     if (peer === undefined) return { untold: true }
     if (trusted.length === 0 || !isTrusted(peer)) return { isHttps: isTls, address: peer }
@@ -28,6 +29,16 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
     }
     return { isHttps: lastOf(proto) === 'https', address: addresses.at(-1) as string }
   }
+}
+
+/** Parsed once for all requests of a connection. */
+const peers = new WeakMap<Socket, string | undefined>()
+
+function peerOf(socket: Socket): string | undefined {
+  if (peers.has(socket)) return peers.get(socket)
+  const address = canonical(socket.remoteAddress ?? '')
+  peers.set(socket, address)
+  return address
 }
 
 function lastOf(list: string): string {

@@ -36,7 +36,7 @@ export function createLog(level: string, destination?: DestinationStream): Logge
 /** A line of a request is told by one call, with members that are fixed and hold no secret. */
 export type RequestLog = Pick<Logger, 'info'>
 
-const GATHERED_BYTES = 8_192
+const GATHERED_BYTES = 65_536
 const FLUSH_MS = 100
 
 /**
@@ -44,7 +44,12 @@ const FLUSH_MS = 100
  * time, so it is written as it is, and in gulps. A crash may lose the last tenth of a second of these lines.
  */
 export function createRequestLog(level: string): RequestLog {
-  const destination = pino.destination({ sync: false, minLength: GATHERED_BYTES, periodicFlush: FLUSH_MS })
+  const destination = pino.destination({
+    sync: false,
+    minLength: GATHERED_BYTES,
+    maxWrite: 2 * GATHERED_BYTES,
+    periodicFlush: FLUSH_MS,
+  })
   return pino({ ...SHAPE, level }, destination)
 }
 

@@ -170,8 +170,18 @@ function insertOrders(tx: Tx, placed: PlacedOrder[]): void {
       from placed
       cross join lateral jsonb_array_elements("packageLines") with ordinality as line
       cross join lateral generate_series(1, (line.value ->> 'count')::int) as n`,
-    values: [JSON.stringify(placed, (_, value) => (typeof value === 'bigint' ? value.toString() : value))],
+    values: [JSON.stringify(placed.map(rowOf))],
   })
+}
+
+/** A replacer function for the bigints would cost more than the rest of the text. */
+function rowOf(order: PlacedOrder) {
+  return {
+    ...order,
+    amount: String(order.amount),
+    balanceAfter: String(order.balanceAfter),
+    walletVersion: String(order.walletVersion),
+  }
 }
 
 function paidContent(order: PlacedOrder): OrderPaidContent {

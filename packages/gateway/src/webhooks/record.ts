@@ -7,7 +7,7 @@ export interface NewEvent {
   notifyId: string
   notifyType: EventType
   orderId: string
-  /** As the contract's event schemas have it. bigint amounts become JSON integers. */
+  /** As the contract's event schemas have it. */
   content: object
   /** eventGenerateTime on the wire. */
   createdAt: Date
@@ -28,7 +28,7 @@ export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
       events.map((event) => event.notifyId),
       events.map((event) => event.notifyType),
       events.map((event) => event.orderId),
-      events.map((event) => JSON.stringify(event.content, integers)),
+      events.map((event) => JSON.stringify(event.content)),
       events.map((event) => event.createdAt),
     ],
   })
@@ -44,7 +44,3 @@ const RECORD = `
     as e (tenant_id, notify_id, notify_type, order_id, content, created_at)
   left join webhook_endpoints w
     on w.tenant_id = e.tenant_id and w.enabled and w.callback_url is not null and e.notify_type = any (w.event_types)`
-
-function integers(_: string, member: unknown): unknown {
-  return typeof member === 'bigint' ? Number(member) : member
-}

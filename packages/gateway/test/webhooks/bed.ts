@@ -120,7 +120,7 @@ export async function openBed(options: BedOptions = {}): Promise<Bed> {
       const notifyIds = Array.from({ length: count }, () => systemIds.uuid())
       const createdAt = new Date(databaseClock.now())
       await db.tx(async (tx) => {
-        const content = { orderNo: 'X', sequence: 1, amount: 45000n }
+        const content = { orderNo: 'X', sequence: 1, amount: 45_000 }
         const event = { tenantId: tenant.tenantId, notifyType: type, orderId: systemIds.uuid(), content, createdAt }
         recordEvents(
           tx,

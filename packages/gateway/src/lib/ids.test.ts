@@ -1,0 +1,33 @@
+import { version } from 'uuid'
+import { describe, expect, it } from 'vitest'
+import { orderIdOf, orderNoOf, systemIds, timeOfUuid } from './ids.ts'
+
+describe('ids', () => {
+  it('are UUIDs of version 7, of their time, each greater than the one before', () => {
+    const before = Date.now()
+    const ids = Array.from({ length: 20_000 }, () => systemIds.uuid())
+    expect(new Set(ids.map(version))).toEqual(new Set([7]))
+    expect(ids).toEqual([...new Set(ids)].sort())
+    expect(timeOfUuid(ids[0]!)).toBeGreaterThanOrEqual(before)
+    expect(timeOfUuid(ids[0]!)).toBeLessThanOrEqual(Date.now())
+  })
+
+  it('share no randomness', () => {
+    const tails = Array.from({ length: 5_000 }, () => systemIds.uuid().slice(-12))
+    expect(new Set(tails).size).toBe(tails.length)
+  })
+})
+
+describe('an orderNo', () => {
+  it.each([
+    ['00000000-0000-0000-0000-000000000000', '00000000000000000000000000'],
+    ['ffffffff-ffff-ffff-ffff-ffffffffffff', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ'],
+    ['00000000-0000-0000-0000-00000000001f', '0000000000000000000000000Z'],
+    ['00000000-0000-0000-0000-000000000020', '00000000000000000000000010'],
+    // Of the ULID specification's own example: 01ARZ3NDEKTSV4RRFFQ69G5FAV.
+    ['01563e3a-b5d3-d676-4c61-efb99302bd5b', '01ARZ3NDEKTSV4RRFFQ69G5FAV'],
+  ])('of %s is %s, and back', (orderId, orderNo) => {
+    expect(orderNoOf(orderId)).toBe(orderNo)
+    expect(orderIdOf(orderNo)).toBe(orderId)
+  })
+})

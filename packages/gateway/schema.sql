@@ -146,6 +146,23 @@ create table list_prices (
   constraint list_prices_retail_price_check CHECK (((retail_price >= 0) AND (retail_price <= '9007199254740991'::bigint)))
 );
 
+create table mails (
+  tenant_id uuid not null,
+  mail_id uuid not null,
+  recipient text not null,
+  kind text not null,
+  content bytea,
+  due_at timestamp with time zone,
+  attempts smallint not null default 0,
+  lease_until timestamp with time zone,
+  sent_at timestamp with time zone,
+  failure text,
+  created_at timestamp with time zone not null default now(),
+  constraint mails_pkey PRIMARY KEY (tenant_id, mail_id)
+);
+CREATE INDEX mails_due ON mails USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX mails_time ON mails USING btree (mail_id);
+
 create table notices (
   tenant_id uuid not null,
   notice_id uuid not null,
@@ -155,10 +172,12 @@ create table notices (
   data jsonb not null default '{}'::jsonb,
   read_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
+  mailed_at timestamp with time zone,
   constraint notices_pkey PRIMARY KEY (tenant_id, notice_id),
   constraint notices_audience_check CHECK ((audience = ANY (ARRAY['OPERATOR'::text, 'TENANT'::text])))
 );
 CREATE INDEX notices_time ON notices USING btree (notice_id);
+CREATE INDEX notices_unmailed ON notices USING btree (notice_id) WHERE (mailed_at IS NULL);
 
 create table order_items (
   tenant_id uuid not null,

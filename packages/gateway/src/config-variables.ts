@@ -140,6 +140,25 @@ export const VARIABLES = {
       'The address under which people reach the console, without `/console`; links in invitations are made from it. `PUBLIC_URL` where nothing is said.',
     parse: publicUrl,
   },
+  smtpUrl: {
+    name: 'SMTP_URL',
+    description:
+      'Mail server that notices, invitations and password links are sent by: `smtps://user:password@host:465`, or `smtp://…:587`, which demands STARTTLS (not on loopback, nor with `?tls=none`). Without it no e-mail is sent. The same on every node.',
+    parse: smtpUrl,
+    secret: true,
+  },
+  mailFrom: {
+    name: 'MAIL_FROM',
+    description: 'Sender of e-mail, as `esim@example.com` or `eSIM <esim@example.com>`. Goes together with `SMTP_URL`.',
+    parse: mailAddress,
+  },
+  operatorEmails: {
+    name: 'OPERATOR_EMAIL',
+    description:
+      'Who gets the operator’s notices by e-mail, separated by commas. The operator’s own people where nothing is said.',
+    parse: mailAddresses,
+    default: '',
+  },
   logLevel: {
     name: 'LOG_LEVEL',
     description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`. Lines are JSON on standard output.',
@@ -191,6 +210,29 @@ function databaseUrl(value: string): string {
     throw new Error('is an address like postgres://user:password@host:5432/database')
   }
   return value
+}
+
+/** The value may hold a password: it is never quoted. */
+function smtpUrl(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const tls = url?.searchParams.get('tls') ?? 'none'
+  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || tls !== 'none') {
+    throw new Error('is an address like smtps://user:password@host:465 or smtp://user:password@host:587')
+  }
+  return value
+}
+
+function mailAddress(value: string): string {
+  const address = /^[^<>\r\n]*<([^<>\s]+)>$/.exec(value)?.[1] ?? value
+  if (!/^[^\s@<>,]+@[^\s@<>,]+$/.test(address)) {
+    throw new Error(`is an address like esim@example.com or eSIM <esim@example.com>; it is “${value}”`)
+  }
+  return value
+}
+
+function mailAddresses(value: string): string[] {
+  const addresses = value.split(',').map((address) => address.trim())
+  return addresses.filter((address) => address !== '').map(mailAddress)
 }
 
 const MASTER_KEY_BYTES = 32

@@ -70,6 +70,9 @@ function brokenRules(config: Config): string[] {
   if (config.tlsCertFile !== undefined && config.tlsKeyFile !== undefined) {
     faults.push(...certificateFault({ certFile: config.tlsCertFile, keyFile: config.tlsKeyFile }))
   }
+  if ((config.smtpUrl === undefined) !== (config.mailFrom === undefined)) {
+    faults.push('SMTP_URL and MAIL_FROM go together: set both or neither.')
+  }
   if (deployment === 'local') {
     if (!isLoopback(config.host)) {
       faults.push(

@@ -123,6 +123,13 @@ async function fillOtherTables(tenantId: string): Promise<void> {
            values ($1, $2, $2, 1, 'shelf', '1', $3, now(), now())`,
     values: [tenantId, systemIds.uuid(), oldCipher.encrypt('code', tenantId)],
   })
+  // The operator's own lie under the nil tenant, which no list of tenants names.
+  for (const owner of [tenantId, NIL_TENANT]) {
+    await db.query({
+      text: `insert into mails (tenant_id, mail_id, recipient, kind, content) values ($1, $2, 'a@example.com', 'K', $3)`,
+      values: [owner, systemIds.uuid(), oldCipher.encrypt('link', owner)],
+    })
+  }
 }
 
 /** As a rolling restart does: the new one serves before the old one goes. */

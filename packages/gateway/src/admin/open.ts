@@ -9,8 +9,8 @@ import { type Ids, systemIds } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { localMasterKey } from '../lib/master-key.ts'
 import { migrate, requireMigrated } from '../lib/migrate.ts'
-import { maintainPartitions } from '../lib/partitions.ts'
 import { type Topic, type Wake, wakeStatement } from '../lib/wake.ts'
+import { maintainPartitions } from '../retention/partitions.ts'
 
 /** What admin commands work with: the gateway's own, as far as a command needs it and can have it at once. */
 export interface AdminDeps {

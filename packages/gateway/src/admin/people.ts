@@ -29,9 +29,13 @@ export function peopleCommands(people: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const { invitePerson } = await import('../people/manage.ts')
         const asked = { ...options, role: roleOf(options.role), tenantId: options.tenant ?? null }
-        const { personId, linkToken } = await deps.db.tx((tx) => invitePerson(tx, deps.ids, by, asked))
-        const link = linkOf(deps.config, linkToken)
-        context.print(`${options.email} chooses a password at\n${link}`, { personId, link })
+        const { mailPersonLink } = await import('../mail/person-link.ts')
+        const made = await deps.db.tx(async (tx) => {
+          const { personId, linkToken } = await invitePerson(tx, deps.ids, by, asked)
+          const link = linkOf(deps.config, linkToken)
+          return { personId, link, mailed: mailPersonLink(tx, deps, asked, { kind: 'INVITATION', link }) }
+        })
+        context.print(told(options.email, made), made)
       }),
     )
   people
@@ -43,12 +47,14 @@ export function peopleCommands(people: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const { dropSecondFactor, makePersonLink } = await import('../people/manage.ts')
         const { personId } = await find(deps, email)
-        const token = await deps.db.tx(async (tx) => {
+        const { mailPersonLink } = await import('../mail/person-link.ts')
+        const made = await deps.db.tx(async (tx) => {
           if (options.removeSecondFactor) await dropSecondFactor(tx, deps.ids, by, personId)
-          return makePersonLink(tx, deps.ids, by, personId)
+          const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, by, personId)
+          const link = linkOf(deps.config, linkToken)
+          return { personId, link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
         })
-        const link = linkOf(deps.config, token)
-        context.print(`${email} chooses a password at\n${link}`, { personId, link })
+        context.print(told(email, made), made)
       }),
     )
   for (const [name, status] of [
@@ -93,6 +99,10 @@ async function find(deps: AdminDeps, email: string): Promise<Person> {
   const person = await personByEmail(deps.db, email)
   if (!person) throw absent('person')
   return person
+}
+
+function told(email: string, { link, mailed }: { link: string; mailed: boolean }): string {
+  return `${email} chooses a password at\n${link}${mailed ? '\nThe link is also sent to this address.' : ''}`
 }
 
 function linkOf(config: Config, token: string): string {

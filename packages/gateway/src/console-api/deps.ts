@@ -18,7 +18,7 @@ export interface ConsoleDeps
     | 'suppliers'
     | 'links'
   > {
-  config: Pick<Config, 'deployment'>
+  config: Pick<Config, 'deployment' | 'smtpUrl'>
   /** Where people reach the console, without a slash at its end: links for them start from it. */
   consoleUrl(): string
 }

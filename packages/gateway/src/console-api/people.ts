@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { absent, Refusal } from '../lib/refusal.ts'
+import { mailPersonLink } from '../mail/person-link.ts'
 import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../people/manage.ts'
 import { type Person, peopleOf, personById } from '../people/person.ts'
 import { mayManage, ROLES, type Role } from '../people/role.ts'
@@ -23,7 +24,10 @@ const personRow = Type.Object({
 export type PersonRow = Static<typeof personRow>
 
 const params = Type.Object({ personId: uuid() }, CLOSED)
-const link = Type.Object({ link: Type.String({ description: 'To hand over; shown this once' }) })
+const link = Type.Object({
+  link: Type.String({ description: 'To hand over; shown this once' }),
+  mailed: Type.Boolean({ description: 'It is also sent to the person by e-mail' }),
+})
 
 export const peopleRoutes: Route[] = [
   route({
@@ -58,8 +62,11 @@ export const peopleRoutes: Route[] = [
       if (onlyTenant !== null && body.tenantId !== onlyTenant) throw absent('tenant')
       if (!mayManage(person, body)) throw notTheirs()
       if (body.tenantId !== null) await mustExist(deps, body.tenantId)
-      const { personId, linkToken } = await deps.db.tx((tx) => invitePerson(tx, deps.ids, by, body))
-      return { personId, link: linkOf(deps, linkToken) }
+      return deps.db.tx(async (tx) => {
+        const { personId, linkToken } = await invitePerson(tx, deps.ids, by, body)
+        const link = linkOf(deps, linkToken)
+        return { personId, link, mailed: mailPersonLink(tx, deps, body, { kind: 'INVITATION', link }) }
+      })
     },
   }),
   route({
@@ -98,8 +105,11 @@ export const peopleRoutes: Route[] = [
     async handle(context, { params }) {
       const { deps, by } = context
       const other = await managed(context, params.personId)
-      const token = await deps.db.tx((tx) => makePersonLink(tx, deps.ids, by, other.personId))
-      return { link: linkOf(deps, token) }
+      return deps.db.tx(async (tx) => {
+        const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, by, other.personId)
+        const link = linkOf(deps, linkToken)
+        return { link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
+      })
     },
   }),
   route({

@@ -1,3 +1,5 @@
+import { NIL_TENANT } from '../lib/ids.ts'
+
 /** A column of ciphertexts, and whose each of them is. */
 export interface SealedColumn {
   table: string
@@ -20,6 +22,11 @@ const TENANT: Scope = {
   ...uuid('tenant_id'),
   listed: 'select tenant_id::text as value from tenants order by tenant_id',
 }
+/** The operator's own rows have the nil tenant, which is no row of tenants. */
+const TENANT_OR_NIL: Scope = {
+  ...uuid('tenant_id'),
+  listed: `select '${NIL_TENANT}' as value union all (${TENANT.listed})`,
+}
 const SUPPLIER: Scope = { ...text('supplier'), listed: 'select supplier as value from suppliers order by supplier' }
 const OF_TENANT = 'tenant_id::text'
 const OF_SUPPLIER = `'supplier:' || supplier`
@@ -33,6 +40,7 @@ export const SEALED: readonly SealedColumn[] = [
   { table: 'stock_codes', column: 'secrets', owner: OF_SUPPLIER, within: SUPPLIER, id: uuid('code_id') },
   { table: 'orphans', column: 'secrets', owner: OF_TENANT, within: TENANT, id: uuid('orphan_id') },
   { table: 'profiles', column: 'secrets', owner: OF_TENANT, within: TENANT, id: uuid('profile_id') },
+  { table: 'mails', column: 'content', owner: OF_TENANT, within: TENANT_OR_NIL, id: uuid('mail_id') },
 ]
 
 function uuid(column: string) {

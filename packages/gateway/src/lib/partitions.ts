@@ -14,21 +14,9 @@ export interface PartitionedTable {
   fillfactor?: number
 }
 
-const DAY = 24
-
-/** The one retention table of everything that is kept by age. */
-export const PARTITIONED: readonly PartitionedTable[] = [
-  // A RequestID counts until its timestamp cannot pass (5 min) and an hour more: 65 minutes, rounded up to two slots.
-  { table: 'request_ids', key: 'hour', span_hours: 1, ahead: 6, keep_hours: 2 },
-  { table: 'supplier_attempts', key: 'uuid', span_hours: 30 * DAY, ahead: 3, keep_hours: 400 * DAY },
-  // DEAD events are kept 30 days; one is dead 4 days after its last attempt began at the latest.
-  { table: 'events', key: 'uuid', span_hours: 7 * DAY, ahead: 4, keep_hours: 38 * DAY, fillfactor: 60 },
-  { table: 'delivery_attempts', key: 'uuid', span_hours: DAY, ahead: 7, keep_hours: 31 * DAY },
-]
-
 const HOUR_MS = 3_600_000
 
-interface Maintained {
+export interface Maintained {
   made: string[]
   dropped: string[]
 }
@@ -39,7 +27,7 @@ interface Maintained {
  * Each table has a transaction of its own: making a partition locks the whole table, and must not lock it for as long
  * as another table's readers take. One that cannot be had does not keep the others waiting; its failure is thrown last.
  */
-export async function maintainPartitions(db: Db, tables = PARTITIONED): Promise<Maintained> {
+export async function keepPartitions(db: Db, tables: readonly PartitionedTable[]): Promise<Maintained> {
   const all: Maintained = { made: [], dropped: [] }
   const failures: unknown[] = []
   for (const table of tables) {
@@ -56,7 +44,10 @@ export async function maintainPartitions(db: Db, tables = PARTITIONED): Promise<
 }
 
 /** Of each table, what should be there for the present and the next span and is not. Reads the catalogue; no locks. */
-export async function missingPartitions(db: Db, tables = PARTITIONED): Promise<{ table: string; names: string[] }[]> {
+export async function missingPartitions(
+  db: Db,
+  tables: readonly PartitionedTable[],
+): Promise<{ table: string; names: string[] }[]> {
   const rows = await db.query<{ parent: string; name: string; now: number }>({
     text: `select p.relname as parent, c.relname as name, extract(epoch from clock_timestamp())::float8 * 1000 as now
            from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent

@@ -3,7 +3,7 @@ import { type Actor, audit } from '../audit/audit.ts'
 import { sqlState, type Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
-import { makeLink } from './link.ts'
+import { type LinkKind, makeLink } from './link.ts'
 import { hashPassword } from './password.ts'
 import { lockPerson, normalEmail, type Person } from './person.ts'
 import { isOperator, type Role } from './role.ts'
@@ -69,12 +69,17 @@ export async function changePerson(
 }
 
 /** A new invitation, or a link to reset the password: links made before stop working. */
-export async function makePersonLink(tx: Tx, ids: Ids, by: By, personId: string): Promise<string> {
+export async function makePersonLink(
+  tx: Tx,
+  ids: Ids,
+  by: By,
+  personId: string,
+): Promise<{ linkToken: string; kind: LinkKind; person: Person }> {
   const person = await lockPerson(tx, personId)
   if (person?.status !== 'ACTIVE') throw absent('active person')
   const kind = person.passwordHash === null ? 'INVITATION' : 'PASSWORD_RESET'
   record(tx, ids, by, person, 'person.make_link', undefined, { kind })
-  return makeLink(tx, ids, personId, kind, by.actor)
+  return { linkToken: makeLink(tx, ids, personId, kind, by.actor), kind, person }
 }
 
 /** For a person who lost phone and recovery codes. */

@@ -14,6 +14,8 @@ export interface Backlogs {
   disabled: number
   lowStock: number
   orphans: number
+  mailsWaiting: number
+  oldestMail_s: number
 }
 
 /**
@@ -26,10 +28,11 @@ export async function readBacklogs(db: Db): Promise<Backlogs> {
     // A plan made for an empty table would read a full one.
     tx.send({ text: 'set local enable_seqscan = off' })
     tx.send({ text: `set local statement_timeout = '5s'` })
-    const [orders, reviewed, events, [rest]] = await Promise.all([
+    const [orders, reviewed, events, mails, [rest]] = await Promise.all([
       tx.query<OrderRow>({ text: ORDERS, values: [COUNTED_MOST] }),
       tx.query<OrderRow>({ text: REVIEWED, values: [COUNTED_MOST] }),
-      tx.query<EventRow>({ text: EVENTS, values: [COUNTED_MOST] }),
+      tx.query<QueueRow>({ text: EVENTS, values: [COUNTED_MOST] }),
+      tx.query<QueueRow>({ text: MAILS, values: [COUNTED_MOST] }),
       tx.query<RestRow>({ text: REST, values: [COUNTED_MOST] }),
     ])
     const found = new Map([...orders, ...reviewed].map((row) => [row.status, row]))
@@ -46,6 +49,8 @@ export async function readBacklogs(db: Db): Promise<Backlogs> {
       disabled: rest!.disabled,
       lowStock: rest!.low_stock,
       orphans: rest!.orphans,
+      mailsWaiting: mails[0]?.count ?? 0,
+      oldestMail_s: mails[0]?.oldest_s ?? 0,
     }
   })
 }
@@ -56,7 +61,7 @@ interface OrderRow {
   oldest_s: number
 }
 
-interface EventRow {
+interface QueueRow {
   count: number
   oldest_s: number
 }
@@ -84,6 +89,10 @@ const REVIEWED = `
 const EVENTS = `
   select count(*)::int as count, ${age('created_at')}
   from (select created_at from events where due_at is not null limit $1) e`
+
+const MAILS = `
+  select count(*)::int as count, ${age('created_at')}
+  from (select created_at from mails where due_at is not null limit $1) m`
 
 const REST = `
   select

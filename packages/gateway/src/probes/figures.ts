@@ -2,6 +2,7 @@ import { Gauge } from '@platformatic/prom-client'
 import type { Deps } from '../deps.ts'
 import { type Loop, runLoop } from '../lib/lifecycle.ts'
 import { missingPartitions } from '../lib/partitions.ts'
+import { PARTITIONED } from '../retention/table.ts'
 import { readLedgerState } from '../wallet/ledger-state.ts'
 import { COUNTED_MOST, readBacklogs } from './backlogs.ts'
 
@@ -78,6 +79,16 @@ function backlogs({ db, metrics }: FiguresDeps): Refresh {
     help: 'eSIMs that came for settled items and are still to be cancelled at their supplier',
     registers,
   })
+  const mails = new Gauge({
+    name: 'dealer_esim_mails_waiting',
+    help: `E-mails that wait to be sent, ${most}`,
+    registers,
+  })
+  const oldestMail = new Gauge({
+    name: 'dealer_esim_oldest_mail_seconds',
+    help: 'Age of the oldest e-mail that waits to be sent; 0: none',
+    registers,
+  })
   return async () => {
     const read = await readBacklogs(db)
     for (const { status, count, oldest_s } of read.orders) {
@@ -91,6 +102,8 @@ function backlogs({ db, metrics }: FiguresDeps): Refresh {
     disabled.set(read.disabled)
     lowStock.set(read.lowStock)
     orphans.set(read.orphans)
+    mails.set(read.mailsWaiting)
+    oldestMail.set(read.oldestMail_s)
   }
 }
 
@@ -125,6 +138,6 @@ function partitions({ db, metrics }: FiguresDeps): Refresh {
     registers: [metrics],
   })
   return async () => {
-    for (const { table, names } of await missingPartitions(db)) missing.set({ table }, names.length)
+    for (const { table, names } of await missingPartitions(db, PARTITIONED)) missing.set({ table }, names.length)
   }
 }

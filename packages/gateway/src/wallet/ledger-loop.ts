@@ -82,7 +82,6 @@ async function finish(deps: LedgerLoopDeps, day: string, counts: LedgerCounts, f
       set finished_at = clock_timestamp(), tenants = ${counts.tenants}, transfers = ${counts.transfers},
           orders = ${counts.orders}, faults = ${counts.faults}, first_faults = ${JSON.stringify(firstFaults)}
       where checked_on = ${day}`)
-    tx.send(sql`delete from ledger_checks where checked_on < ${day}::date - 400`)
     if (counts.faults === 0n) return
     notify(tx, deps.ids, {
       tenantId: null,

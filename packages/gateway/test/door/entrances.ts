@@ -3,7 +3,7 @@ import type { Batcher } from '../../src/lib/batch.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { connect, type Db } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { maintainPartitions } from '../../src/lib/partitions.ts'
+import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { createTestDatabase } from '../harness/database.ts'
 
 export const MINUTE_MS = 60_000

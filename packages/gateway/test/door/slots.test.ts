@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { maintainPartitions } from '../../src/lib/partitions.ts'
+import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { until } from '../harness/shop.ts'
 import { type Entrances, entryOf, HOUR_MS, MINUTE_MS, nextEdge_ms, openEntrances } from './entrances.ts'
 

@@ -8,7 +8,7 @@ import { startEmbeddedPostgres } from '../../src/lib/embedded-postgres/index.ts'
 import { processIdentity } from '../../src/lib/embedded-postgres/process-identity.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { migrate } from '../../src/lib/migrate.ts'
-import { maintainPartitions } from '../../src/lib/partitions.ts'
+import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { createDatabase, dropDatabasesOf, withDatabaseName } from './server.ts'
 
 declare module 'vitest' {

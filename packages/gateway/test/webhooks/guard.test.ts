@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { maintainPartitions } from '../../src/lib/partitions.ts'
+import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { type Bed, openBed } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 

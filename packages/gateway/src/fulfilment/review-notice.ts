@@ -1,0 +1,51 @@
+import { NIL_TENANT } from '../lib/ids.ts'
+import { type Loop, runLoop } from '../lib/lifecycle.ts'
+import { notify } from '../notices/notices.ts'
+import type { FulfilmentDeps } from './deps.ts'
+
+const POLL_MS = 60_000
+/** While more come under review, operators are told again this often at most: a supplier's bad hour is one story. */
+const TOLD_EVERY = '1 hour'
+const COUNTED_MOST = 1_000
+
+/** Tells operators of orders that came under review since they were last told. */
+export function reviewNoticeLoop(deps: FulfilmentDeps): Loop {
+  return runLoop({
+    name: 'review notices',
+    log: deps.log,
+    loops: deps.loops,
+    poll_ms: POLL_MS,
+    async pass() {
+      await tellOfReviews(deps)
+      return false
+    },
+  })
+}
+
+/** @returns whether a notice was given. Of several nodes one gives it: the advisory lock lets the others see it. */
+export async function tellOfReviews(deps: Pick<FulfilmentDeps, 'db' | 'ids'>): Promise<boolean> {
+  return deps.db.tx(async (tx) => {
+    tx.send({ text: `select pg_advisory_xact_lock(hashtext('review notices'))` })
+    const [last] = await tx.query<{ told_at: Date; lately: boolean }>({
+      text: `select created_at as told_at, created_at > now() - $2::interval as lately from notices
+             where tenant_id = $1 and kind = 'UNDER_REVIEW' order by notice_id desc limit 1`,
+      values: [NIL_TENANT, TOLD_EVERY],
+    })
+    if (last?.lately) return false
+    const [found] = await tx.query<{ all: number; fresh: number }>({
+      text: `select count(*)::int as all, (count(*) filter (where updated_at > $1))::int as fresh
+             from (select updated_at from orders where order_status = 'UNDER_REVIEW' limit $2) o`,
+      values: [last?.told_at ?? new Date(0), COUNTED_MOST],
+    })
+    if (!found || found.fresh === 0) return false
+    const count = found.all === COUNTED_MOST ? `${COUNTED_MOST} or more` : String(found.all)
+    notify(tx, deps.ids, {
+      tenantId: null,
+      kind: 'UNDER_REVIEW',
+      audience: 'OPERATOR',
+      message: `Orders under review: ${count}. Their suppliers cannot tell what became of them. Ask the suppliers, then record what they said with each order.`,
+      data: { orders: found.all },
+    })
+    return true
+  })
+}

@@ -1,0 +1,66 @@
+import { createTransport } from 'nodemailer'
+
+/** One e-mail, in plain text. */
+export interface Mail {
+  from: string
+  to: string
+  subject: string
+  text: string
+  /** The same each time that it is tried: receivers know a second copy by it. */
+  messageId: string
+}
+
+/** What a mail server said. `rejected`: this recipient will never be taken, and trying again is rude. */
+export type MailOutcome = { kind: 'sent' } | { kind: 'failed'; words: string; rejected: boolean }
+
+export interface MailServer {
+  /** Never rejects for what the network or the mail server does: that is data. */
+  send(mail: Mail): Promise<MailOutcome>
+  close(): void
+}
+
+const CONNECT_MS = 10_000
+/** Together well below the lease of a mail (mail/send.ts). */
+const IDLE_MS = 30_000
+const CONNECTIONS = 2
+const LOOPBACK = /^(localhost|127\.|\[?::1\]?$)/
+
+/**
+ * `smtps://` is TLS from the start. `smtp://` demands STARTTLS, for a mail may hold a link that lets its reader in; not
+ * on loopback, nor where `?tls=none` says that the way to the mail server is safe.
+ */
+export function mailServer(url: string): MailServer {
+  const { protocol, hostname, port, username, password, searchParams } = new URL(url)
+  const secure = protocol === 'smtps:'
+  const plain = LOOPBACK.test(hostname) || searchParams.get('tls') === 'none'
+  const transport = createTransport({
+    pool: true,
+    maxConnections: CONNECTIONS,
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? (secure ? 465 : 587) : Number(port),
+    secure,
+    requireTLS: !secure && !plain,
+    ...(username ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } } : {}),
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: CONNECT_MS,
+    socketTimeout: IDLE_MS,
+    // A text never makes the mailer read files or addresses.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return {
+    async send(mail) {
+      try {
+        await transport.sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated' } })
+        return { kind: 'sent' }
+      } catch (error) {
+        const { responseCode, code, message } = error as Error & { responseCode?: number; code?: string }
+        const rejected = code === 'EENVELOPE' && responseCode !== undefined && responseCode >= 500
+        return { kind: 'failed', words: message.slice(0, WORDS_MOST), rejected }
+      }
+    },
+    close: () => transport.close(),
+  }
+}
+
+const WORDS_MOST = 500

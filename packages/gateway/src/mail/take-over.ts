@@ -1,0 +1,51 @@
+import type { Db, Tx } from '../lib/db.ts'
+import { firstUuidAt } from '../lib/ids.ts'
+import { pause } from '../lib/pause.ts'
+import type { MailDeps } from './deps.ts'
+import { queueMail } from './queue.ts'
+import { recipientsOf } from './recipients.ts'
+import { noticeMail } from './texts.ts'
+
+/** Notices of one pass. */
+const TAKEN_MOST = 100
+/** What is older is no news: after e-mail was configured, or was away for long, nobody gets a year's notices at once. */
+const NEWS_MS = 86_400_000
+
+/**
+ * Takes notices over into mails, one for each recipient, each notice once. @returns whether there may be more.
+ * Locks one notice at a time, of one tenant; of two nodes one gets it.
+ */
+export async function takeOverNotices(deps: MailDeps): Promise<boolean> {
+  const rows = await unmailed(deps.db, firstUuidAt(deps.databaseClock.now() - NEWS_MS))
+  for (const { tenant_id, notice_id } of rows) await deps.db.tx((tx) => takeOver(tx, deps, tenant_id, notice_id))
+  return rows.length === TAKEN_MOST
+}
+
+function unmailed(db: Db, since: string) {
+  return db.query<{ tenant_id: string; notice_id: string }>({
+    name: 'mail-notices',
+    text: `select tenant_id, notice_id from notices where mailed_at is null and notice_id > $1
+           order by notice_id limit $2`,
+    values: [since, TAKEN_MOST],
+  })
+}
+
+interface Taken {
+  kind: string
+  audience: 'OPERATOR' | 'TENANT'
+  message: string
+}
+
+async function takeOver(tx: Tx, deps: MailDeps, tenantId: string, noticeId: string): Promise<void> {
+  const [notice] = await tx.query<Taken>({
+    text: `update notices set mailed_at = now() where tenant_id = $1 and notice_id = $2 and mailed_at is null
+           returning kind, audience, message`,
+    values: [tenantId, noticeId],
+  })
+  if (!notice) return
+  const about = { tenantId, kind: notice.kind, audience: notice.audience }
+  const { client, recipients } = await recipientsOf(tx, about, deps.config.operatorEmails)
+  const mail = noticeMail(notice, { client, consoleUrl: deps.consoleUrl() })
+  for (const recipient of recipients) queueMail(tx, deps, { tenantId, recipient, kind: notice.kind, ...mail })
+  await pause('mail.taken-over')
+}

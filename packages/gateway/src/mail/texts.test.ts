@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { linkMail, NOTICE_SUBJECTS, noticeMail } from './texts.ts'
+
+const about = { client: 'Acme\r\nBcc: everybody@example.com', consoleUrl: 'https://esim.example.com/console' }
+
+test('a name cannot write headers', () => {
+  for (const kind of Object.keys(NOTICE_SUBJECTS)) {
+    expect(noticeMail({ kind, message: 'A sentence.' }, about).subject).not.toMatch(/[\r\n]/)
+  }
+  expect(linkMail('INVITATION', { name: 'Ada\r\n.\r\nQUIT', link: 'https://x' }).text).toMatch(/^Hello Ada \. QUIT,\n/)
+})
+
+test('a notice says what the console says, and where to go on', () => {
+  const { subject, text } = noticeMail(
+    { kind: 'LOW_BALANCE', message: 'The balance is 3.00 USD.' },
+    { ...about, client: 'Acme' },
+  )
+  expect(subject).toBe('Your balance is low: Acme')
+  expect(text).toMatch(
+    /^The balance is 3\.00 USD\.\n\nThe console tells more: https:\/\/esim\.example\.com\/console\/wallet\n/,
+  )
+})
+
+test('a kind that nobody wrote a subject for is told all the same', () => {
+  expect(noticeMail({ kind: 'NEW_KIND', message: 'Something.' }, about).subject).toBe(
+    'A notice about your eSIM account',
+  )
+})

@@ -1,0 +1,64 @@
+import { Counter, type Registry } from '@platformatic/prom-client'
+import type { DatabaseClock } from '../lib/clock.ts'
+import type { Db } from '../lib/db.ts'
+import { type Loop, runLoop } from '../lib/lifecycle.ts'
+import type { Log } from '../lib/log.ts'
+import type { LoopWatch } from '../lib/loop-watch.ts'
+import { deleteOld } from './delete-old.ts'
+import { maintainPartitions } from './partitions.ts'
+import { DELETED } from './table.ts'
+
+export interface RetentionDeps {
+  db: Db
+  databaseClock: DatabaseClock
+  log: Log
+  metrics: Registry
+  loops?: LoopWatch
+}
+
+const POLL_MS = 10 * 60_000
+
+/** Enforces the retention table: partitions are made ahead and dropped whole, rows deleted step by step. */
+export function retentionLoop(deps: RetentionDeps): Loop {
+  const deleted = new Counter({
+    name: 'dealer_esim_retention_deleted_total',
+    help: 'Rows that were deleted because of their age',
+    labelNames: ['table'],
+    registers: [deps.metrics],
+  })
+  return runLoop({
+    name: 'retention',
+    log: deps.log,
+    loops: deps.loops,
+    poll_ms: POLL_MS,
+    async pass() {
+      const { dropped } = await maintainPartitions(deps.db)
+      if (dropped.length > 0) deps.log.info({ dropped }, 'partitions past keeping were dropped')
+      const steps = await enforceRetention(deps)
+      for (const { table, rows } of steps) deleted.inc({ table }, rows)
+      return steps.some(({ more }) => more)
+    },
+  })
+}
+
+/** One step of every table. A table that fails does not keep the others; the first failure is thrown last. */
+export async function enforceRetention(deps: Pick<RetentionDeps, 'db' | 'databaseClock'>): Promise<Step[]> {
+  const now = new Date(deps.databaseClock.now())
+  const steps: Step[] = []
+  const failures: unknown[] = []
+  for (const table of DELETED) {
+    try {
+      steps.push({ table: table.table, ...(await deleteOld(deps.db, table, now)) })
+    } catch (failure) {
+      failures.push(failure)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+  return steps
+}
+
+interface Step {
+  table: string
+  rows: number
+  more: boolean
+}

@@ -1,0 +1,270 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { tellOfReviews } from '../src/fulfilment/review-notice.ts'
+import { connect, type Db } from '../src/lib/db.ts'
+import { NIL_TENANT, systemIds } from '../src/lib/ids.ts'
+import { notify } from '../src/notices/notices.ts'
+import { call, type Dealer } from './door/node.ts'
+import { adminJson } from './harness/admin-process.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
+import { type SmtpReceiver, startSmtpReceiver } from './harness/smtp-receiver.ts'
+import { startReceiver } from './webhooks/receiver.ts'
+
+const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+let database: TestDatabase
+let db: Db & { close(): Promise<void> }
+let smtp: SmtpReceiver
+let env: Record<string, string>
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = connect({ url: database.url, poolSize: 3, applicationName: 'test mail' })
+  smtp = await startSmtpReceiver()
+  env = { SMTP_URL: smtp.url, MAIL_FROM: 'eSIM <esim@gateway.example>', OPERATOR_EMAIL: 'ops@operator.example' }
+})
+afterEach(stopGateways)
+afterAll(async () => {
+  await smtp.close()
+  await db.close()
+  await database.drop()
+})
+beforeEach(async () => {
+  smtp.refuse = {}
+  smtp.mails.length = 0
+  smtp.offered.length = 0
+  await db.query({ text: 'delete from mails' })
+  await db.query({ text: 'delete from notices' })
+})
+
+const start = (more: Record<string, string> = {}) =>
+  startGateway({ databaseUrl: database.url, env: { ...env, ...more } })
+
+const dealerOf = (gateway: GatewayProcess): Dealer =>
+  JSON.parse(readFileSync(join(gateway.dataDir, 'local.json'), 'utf8'))
+
+const arrived = (count: number) => expect.poll(() => smtp.mails.length, { timeout: 20_000 }).toBe(count)
+
+function tell(message: string, kind = 'LOW_STOCK'): Promise<void> {
+  return db.tx(async (tx) => notify(tx, systemIds, { tenantId: null, kind, audience: 'OPERATOR', message }))
+}
+
+const mails = () =>
+  db.query<{
+    recipient: string
+    kind: string
+    attempts: number
+    sent: boolean
+    over: boolean
+    empty: boolean
+    leased: boolean
+  }>({
+    text: `select recipient, kind, attempts, sent_at is not null as sent, due_at is null as over, content is null as empty,
+             lease_until is not null as leased
+           from mails order by mail_id`,
+  })
+
+describe('who gets what', () => {
+  it('a low balance is told once for each step, to the billing address', async () => {
+    const gateway = await start()
+    const dealer = dealerOf(gateway)
+    const [{ tenant_id }] = (await db.query<{ tenant_id: string }>({
+      text: `update tenants set billing_email = 'billing@dealer.example' where app_key = $1 returning tenant_id`,
+      values: [dealer.appKey],
+    })) as [{ tenant_id: string }]
+    const buy = async (id: string) => {
+      const body = JSON.stringify({ transactionId: id, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+      const { code, data } = await call(gateway, dealer, 'esim/order', { body })
+      expect(code).toBe('000000')
+      return BigInt(data.balanceAfter)
+    }
+    const price = 10_000_000n - (await buy('LOW-0'))
+    // Two more cross the threshold; the fourth goes on below it; the fifth crosses three quarters of it.
+    const threshold = 10_000_000n - 2n * price + 1n
+    await db.query({
+      text: 'update wallets set low_balance_threshold = $2, low_balance_step = 0 where tenant_id = $1',
+      values: [tenant_id, threshold],
+    })
+    await buy('LOW-1')
+    await arrived(1)
+    await buy('LOW-2')
+    const left = await buy('LOW-3')
+    await db.query({
+      text: `update wallets set low_balance_threshold = $2 where tenant_id = $1`,
+      values: [tenant_id, (left * 4n) / 3n],
+    })
+    await buy('LOW-4')
+    await arrived(2)
+    expect(smtp.mails.map((mail) => mail.to)).toEqual(['billing@dealer.example', 'billing@dealer.example'])
+    expect(smtp.mails[0]).toMatchObject({
+      from: 'esim@gateway.example',
+      subject: expect.stringMatching(/^Your balance is low: /),
+    })
+    expect(smtp.mails[0]!.text).toMatch(/below the threshold of .* USD\. Top up to go on selling\./)
+    expect(smtp.mails[1]!.text).toMatch(/below 75 % of the threshold/)
+    expect((await mails()).every((mail) => mail.sent && mail.empty && mail.attempts === 1)).toBe(true)
+  })
+
+  it('a disabled callback URL is told to the administrators of the dealer', async () => {
+    const gateway = await start()
+    const receiver = await startReceiver(410)
+    await db.query({
+      text: `insert into people (person_id, tenant_id, email, name, role, status)
+             select gen_random_uuid(), tenant_id, p.email, 'P', p.role, p.status
+             from tenants, (values ('admin@dealer.example', 'DEALER_ADMIN', 'ACTIVE'), ('staff@dealer.example', 'DEALER_STAFF', 'ACTIVE'),
+               ('gone@dealer.example', 'DEALER_ADMIN', 'DISABLED')) as p(email, role, status)
+             where app_key = $1 on conflict do nothing`,
+      values: [dealerOf(gateway).appKey],
+    })
+    await call(gateway, dealerOf(gateway), 'webhook/set', { body: JSON.stringify({ callbackUrl: receiver.url }) })
+    const body = JSON.stringify({ transactionId: 'GONE', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+    await call(gateway, dealerOf(gateway), 'esim/order', { body })
+    await arrived(1)
+    expect(smtp.mails[0]).toMatchObject({ to: 'admin@dealer.example', subject: expect.stringMatching(/was disabled/) })
+    await receiver.close()
+  })
+
+  it("the operator's notices go to OPERATOR_EMAIL, or to the operator's people", async () => {
+    await db.query({
+      text: `insert into people (person_id, email, name, role) values (gen_random_uuid(), 'staff@operator.example', 'S', 'OPERATOR_STAFF'),
+               (gen_random_uuid(), 'reader@operator.example', 'R', 'OPERATOR_READ_ONLY')`,
+    })
+    await start()
+    await tell('Few codes are left.')
+    await arrived(1)
+    expect(smtp.mails[0]!.to).toBe('ops@operator.example')
+    await stopGateways()
+    await start({ OPERATOR_EMAIL: '' })
+    await tell('Fewer codes are left.')
+    await expect.poll(() => smtp.mails.map((mail) => mail.to), { timeout: 20_000 }).toContain('staff@operator.example')
+    expect(smtp.mails.map((mail) => mail.to)).not.toContain('reader@operator.example')
+  })
+
+  it('old notices are no news', async () => {
+    await db.query({
+      text: `insert into notices (tenant_id, notice_id, kind, audience, message)
+             values ($1, $2::uuid, 'LOW_STOCK', 'OPERATOR', 'Long ago.')`,
+      values: [NIL_TENANT, '018f0000-0000-7000-8000-000000000000'],
+    })
+    await start()
+    await tell('Now.')
+    await arrived(1)
+    expect(smtp.mails[0]!.text).toContain('Now.')
+  })
+
+  it('orders under review are told of once, and again when more come, but not every minute', async () => {
+    const tenantId = systemIds.uuid()
+    const review = (at: string) =>
+      db.query({
+        text: `insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
+                 wallet_version, package_lines, status_history, event_sequence, created_at, updated_at)
+               values ($1, $2, $2::uuid::text, 'UNDER_REVIEW', 1, 'USD', 1, 1, '[]', '[]', 1, now(), now() + $3::interval)`,
+        values: [tenantId, systemIds.uuid(), at],
+      })
+    const told = () => tellOfReviews({ db, ids: systemIds })
+    expect(await told()).toBe(false)
+    await review('0 s')
+    expect([await told(), await told()]).toEqual([true, false])
+    await review('1 s')
+    expect(await told()).toBe(false)
+    await db.query({
+      text: `update notices set created_at = now() - interval '61 minutes' where kind = 'UNDER_REVIEW'`,
+    })
+    expect([await told(), await told()]).toEqual([true, false])
+    const rows = await db.query<{ message: string }>({
+      text: `select message from notices where kind = 'UNDER_REVIEW' order by notice_id`,
+    })
+    expect(rows.map((row) => row.message.slice(0, 23))).toEqual(['Orders under review: 1.', 'Orders under review: 2.'])
+    await db.query({ text: 'delete from orders where tenant_id = $1', values: [tenantId] })
+  })
+
+  it('an invitation carries the link that the operator saw, which lies nowhere in the clear', async () => {
+    const cli = { DATABASE_URL: database.url, MASTER_KEY, DATA_DIR: '/nonexistent', ...env }
+    const made = await adminJson<{ link: string; mailed: boolean }>(
+      ['people', 'create', '--email', 'Ada@Operator.example', '--name', 'Ada'],
+      cli,
+    )
+    expect(made.mailed).toBe(true)
+    const token = made.link.split('#')[1]!
+    const [row] = await db.query<{ text: string }>({
+      text: `select mails::text || encode(content, 'escape') as text from mails`,
+    })
+    expect(row!.text).not.toContain(token)
+    await start()
+    await arrived(1)
+    expect(smtp.mails[0]).toMatchObject({ to: 'ada@operator.example', subject: 'Your invitation to the eSIM console' })
+    expect(smtp.mails[0]!.text).toContain(`\n${made.link}\n`)
+    const again = await adminJson<{ link: string }>(['people', 'link', 'ada@operator.example'], cli)
+    await arrived(2)
+    expect(smtp.mails[1]!.text).toContain(again.link)
+  })
+
+  it('without SMTP_URL nothing is queued, and the link is handed over', async () => {
+    const cli = { DATABASE_URL: database.url, MASTER_KEY, DATA_DIR: '/nonexistent' }
+    const args = ['people', 'create', '--email', 'bob@operator.example', '--name', 'Bob']
+    expect(await adminJson(args, cli)).toMatchObject({ mailed: false })
+    expect(await mails()).toEqual([])
+  })
+})
+
+describe('a mail that does not get through', () => {
+  const due = () => db.query({ text: 'update mails set due_at = now() where due_at is not null' })
+
+  it('is tried again, and sent once', async () => {
+    await start()
+    smtp.refuse.data = '451 greylisted'
+    await tell('Again.')
+    await expect
+      .poll(mails, { timeout: 20_000 })
+      .toMatchObject([{ attempts: 1, sent: false, over: false, leased: false }])
+    smtp.refuse = {}
+    await due()
+    await arrived(1)
+    await expect.poll(mails, { timeout: 20_000 }).toMatchObject([{ attempts: 2, sent: true, over: true, empty: true }])
+    expect(smtp.mails[0]!.text).toContain('Again.')
+  })
+
+  it('is given up at once where the recipient is refused for good, and after the last try otherwise', async () => {
+    await start()
+    smtp.refuse.rcpt = '550 no such user'
+    await tell('Nobody.')
+    await expect.poll(mails, { timeout: 20_000 }).toMatchObject([{ attempts: 1, sent: false, over: true, empty: true }])
+    smtp.refuse = { data: '451 later' }
+    await tell('Never.')
+    await expect.poll(async () => (await mails())[1], { timeout: 20_000 }).toMatchObject({ attempts: 1, leased: false })
+    await db.query({ text: 'update mails set attempts = 7, due_at = now() where due_at is not null' })
+    await expect.poll(async () => (await mails())[1], { timeout: 20_000 }).toMatchObject({ attempts: 8, leased: false })
+    expect((await mails())[1]).toMatchObject({ over: false, empty: false })
+    await due()
+    await expect.poll(mails, { timeout: 20_000 }).toMatchObject([{}, { attempts: 9, sent: false, over: true }])
+    expect(smtp.mails).toEqual([])
+  })
+})
+
+describe('a worker that is killed', () => {
+  const leasesEnd = () => db.query({ text: 'update mails set lease_until = now() where lease_until is not null' })
+
+  it.each(['mail.claimed', 'mail.taken-over'])('at %s loses no mail, and sends none twice', async (point) => {
+    const killed = await start({ PAUSE_AT: point })
+    await tell(`Killed at ${point}.`)
+    await killed.exited
+    expect(smtp.mails).toEqual([])
+    await leasesEnd()
+    await start()
+    await arrived(1)
+    expect(smtp.mails[0]!.text).toContain(`Killed at ${point}.`)
+  })
+
+  it('after it sent and before it wrote so: the mail comes again, under the same Message-ID', async () => {
+    const killed = await start({ PAUSE_AT: 'mail.sent' })
+    await tell('Twice.')
+    await killed.exited
+    await arrived(1)
+    await leasesEnd()
+    await start()
+    await arrived(2)
+    expect(smtp.mails[1]!.messageId).toBe(smtp.mails[0]!.messageId)
+    expect(smtp.mails[0]!.messageId).toMatch(/^<[0-9a-f-]{36}@gateway\.example>$/)
+  })
+})

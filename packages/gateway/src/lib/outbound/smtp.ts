@@ -1,5 +1,3 @@
-import { createTransport } from 'nodemailer'
-
 /** One e-mail, in plain text. */
 export interface Mail {
   from: string
@@ -33,7 +31,7 @@ export function mailServer(url: string): MailServer {
   const { protocol, hostname, port, username, password, searchParams } = new URL(url)
   const secure = protocol === 'smtps:'
   const plain = LOOPBACK.test(hostname) || searchParams.get('tls') === 'none'
-  const transport = createTransport({
+  const options = {
     pool: true,
     maxConnections: CONNECTIONS,
     host: hostname.replace(/^\[|\]$/g, ''),
@@ -47,10 +45,15 @@ export function mailServer(url: string): MailServer {
     // A text never makes the mailer read files or addresses.
     disableFileAccess: true,
     disableUrlAccess: true,
-  })
+  } as const
+  // Loaded with the first mail: a gateway without e-mail does without it.
+  let opened: ReturnType<typeof open> | undefined
+  const open = async () => (await import('nodemailer')).createTransport(options)
   return {
     async send(mail) {
       try {
+        opened ??= open()
+        const transport = await opened
         await transport.sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated' } })
         return { kind: 'sent' }
       } catch (error) {
@@ -59,7 +62,7 @@ export function mailServer(url: string): MailServer {
         return { kind: 'failed', words: message.slice(0, WORDS_MOST), rejected }
       }
     },
-    close: () => transport.close(),
+    close: () => void opened?.then((transport) => transport.close()).catch(() => {}),
   }
 }
 

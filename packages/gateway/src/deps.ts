@@ -74,9 +74,9 @@ export async function openDeps(
     if (!stopping) log.warn({ err: error }, 'a database connection was lost')
   }
   const cipher = masterCipher(config.masterKeys ?? [localMasterKey(config.dataDir)])
-  const applicationName = nameWithKeys('dealer-esim gateway', cipher)
+  const named = (part: string) => ({ applicationName: nameWithKeys(`dealer-esim ${part}`, cipher) })
   const connection = { url: databaseUrl, onIdleError }
-  const db = connect({ ...connection, poolSize: config.databasePoolSize, applicationName })
+  const db = connect({ ...connection, poolSize: config.databasePoolSize, ...named('gateway') })
   const hot = { ...connection, fixedPlans: true }
   const orderDb = connect({ ...hot, poolSize: HOT_CONNECTIONS, applicationName: 'dealer-esim orders' })
 
@@ -91,7 +91,7 @@ export async function openDeps(
   const sampling = setInterval(() => void sampleClock(db, clock, dbClock).catch(() => {}), CLOCK_SAMPLE_MS).unref()
 
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const wake = wakeups({ db, url: databaseUrl, nodeId, applicationName, onError: onIdleError })
+  const wake = wakeups({ db, url: databaseUrl, nodeId, ...named('wake'), onError: onIdleError })
   const metrics = createMetrics()
   const loops = loopWatch(metrics)
   const ofOrders = orderMetrics(metrics)

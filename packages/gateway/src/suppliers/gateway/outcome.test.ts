@@ -1,0 +1,132 @@
+import { type FailureCode, failureCodes, type Profile, type QueryAnswer } from '@dealer-esim/contract'
+import { DealerEsimError } from '@dealer-esim/sdk'
+import { describe, expect, it } from 'vitest'
+import { outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
+
+/** Every code of the contract but success. `retry` promises that nothing was bought. */
+const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
+  '000001': 'unknown',
+  '000002': 'retry',
+  '000101': 'retry',
+  '000102': 'retry',
+  '000103': 'retry',
+  '000104': 'retry',
+  '000105': 'refused',
+  '000106': 'refused',
+  '000107': 'refused',
+  '000108': 'refused',
+  '000109': 'retry',
+  '000110': 'retry',
+  '000111': 'retry',
+  '101001': 'retry',
+  '101002': 'retry',
+  '101003': 'retry',
+  '101004': 'retry',
+  '101005': 'retry',
+  '101006': 'unknown', // somebody on the way repeated the request: the first of the two may have bought
+  '101007': 'retry',
+  '101008': 'retry',
+  '200005': 'unknown',
+  '200006': 'unknown',
+  '200007': 'retry',
+  '200011': 'refused',
+  '200012': 'unknown',
+  '200013': 'unknown',
+  '200014': 'retry',
+  '310241': 'refused',
+  '310244': 'refused',
+  '400101': 'unknown',
+  '400102': 'unknown',
+}
+
+const failure = (code: string, parts: { httpStatus?: number; retryAfter_s?: number } = {}) =>
+  new DealerEsimError({ code: code as FailureCode, message: 'words', ...parts })
+
+describe('a failure of an upstream', () => {
+  it('is judged for every code that there is', () => {
+    expect(Object.keys(OUTCOMES).sort()).toEqual(failureCodes)
+  })
+
+  it.each(Object.entries(OUTCOMES))('%s is %s', (code, kind) => {
+    expect(outcomeOfFailure(failure(code), true).kind).toBe(kind)
+  })
+
+  it('without an answer is unknown once it was sent, and to be tried again before', () => {
+    for (const code of ['NO_ANSWER', 'ANSWER_UNREADABLE']) {
+      expect(outcomeOfFailure(failure(code), true)).toMatchObject({ kind: 'unknown', down: true })
+      expect(outcomeOfFailure(failure(code), false)).toMatchObject({ kind: 'retry', down: true })
+    }
+  })
+
+  it('is tried again when the upstream says, or when somebody may have topped up', () => {
+    expect(outcomeOfFailure(failure('101007', { retryAfter_s: 7 }), true)).toMatchObject({ after_ms: 7_000 })
+    expect(outcomeOfFailure(failure('101007'), true)).toMatchObject({ after_ms: 1_000 })
+    expect(outcomeOfFailure(failure('200007'), true)).toMatchObject({ after_ms: 30_000 })
+  })
+
+  it('counts for the breaker where nobody’s order would pass', () => {
+    const isDown = (error: DealerEsimError) => 'down' in outcomeOfFailure(error, true)
+    expect(['000002', '000109', '101003', '101005'].map((code) => isDown(failure(code)))).toEqual(Array(4).fill(true))
+    expect(isDown(failure('000001', { httpStatus: 500 }))).toBe(true)
+    expect(['000105', '200007', '200011', '200012', '310241', '101007'].some((code) => isDown(failure(code)))).toBe(
+      false,
+    )
+  })
+})
+
+const PROFILE = {
+  iccid: '8999900000000000017',
+  smdpAddress: 'smdp.example.com',
+  matchingId: 'M-1',
+  ac: 'LPA:1$smdp.example.com$M-1$$1',
+  confirmationCode: '4711',
+  pin: '1234',
+  puk: null,
+  imsi: null,
+  msisdn: '+8190',
+  eid: null,
+  apn: 'internet',
+  esimStatus: 'GOT_RESOURCE',
+  smdpStatus: 'RELEASED',
+  installBefore: '2027-01-01T00:00:00.000Z',
+} as Profile
+
+function order(parts: Partial<QueryAnswer>): QueryAnswer {
+  return {
+    orderStatus: 'ALLOCATING',
+    profileList: [],
+    packageInfoList: [{ failureReason: null }],
+    ...parts,
+  } as QueryAnswer
+}
+
+describe('an order of an upstream', () => {
+  it.each([
+    ['PAID', 'unknown'],
+    ['ALLOCATING', 'unknown'],
+    ['UNDER_REVIEW', 'unknown'],
+    ['DELIVERED', 'unknown'], // without its eSIM: it is asked again
+    ['FAILED', 'refused'],
+    ['CANCELLED', 'refused'],
+  ] as const)('that is %s and has no eSIM is %s', (orderStatus, kind) => {
+    expect(outcomeOfOrder(order({ orderStatus })).kind).toBe(kind)
+  })
+
+  it('that failed says why', () => {
+    const packageInfoList = [{ failureReason: 'out of stock' }] as QueryAnswer['packageInfoList']
+    expect(outcomeOfOrder(order({ orderStatus: 'FAILED', packageInfoList }))).toMatchObject({ words: 'out of stock' })
+  })
+
+  it('that has an eSIM is delivered with all that it tells of it', () => {
+    const { puk: _, imsi: __, eid: ___, ...told } = PROFILE
+    expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList: [PROFILE] }))).toEqual({
+      kind: 'delivered',
+      esim: { ...told, installBefore: new Date('2027-01-01') },
+    })
+  })
+
+  it('whose eSIM was cancelled is refused', () => {
+    const profileList = [{ ...PROFILE, esimStatus: 'CANCEL' as const }]
+    expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList })).kind).toBe('refused')
+  })
+})

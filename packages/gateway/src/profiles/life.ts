@@ -83,7 +83,9 @@ export function afterReport(
 function leadsOn(profile: ProfileLife, to: SmdpStatus, time: Date): boolean {
   const { smdpStatus: from, smdpStatusTime } = profile
   if (from === null) return true
-  if (from === to || SMDP_RANK[to] < SMDP_RANK[from]) return false
+  if (SMDP_RANK[to] < SMDP_RANK[from]) return false
+  // Told again, later: nothing is new but that what alternates with it and is older does not count any more.
+  if (from === to && SMDP_RANK[to] !== SMDP_RANK.ENABLED) return false
   // The status of the delivery itself has no notice, and another clock: whatever follows it is newer.
   if (smdpStatusTime === null || time > smdpStatusTime) return true
   return time.getTime() === smdpStatusTime.getTime() && SMDP_RANK[to] > SMDP_RANK[from]

@@ -25,7 +25,7 @@ export function readNotice(
   return {
     iccid,
     report: {
-      time: timeOf(body.timestamp, now),
+      time: timeOf(body.timestamp ?? body.timeStamp, now),
       ...(smdpStatus === undefined ? {} : { smdpStatus }),
       // At the points before the installation the EID is that of a device which only asks.
       ...(eid === undefined || smdpStatus === undefined || smdpStatus === 'DOWNLOAD' ? {} : { eid }),
@@ -70,11 +70,14 @@ const NAMES: readonly [RegExp, SmdpStatus][] = [
   [/release/i, 'RELEASED'],
 ]
 
-/** The event's own time; a notice without one is as old as its arrival. */
+/** The event's own time: RFC 3339, or as some vendors write it, in seconds or milliseconds. Without one, its arrival. */
 function timeOf(timestamp: unknown, now: Date): Date {
-  const time = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN
+  const number = typeof timestamp === 'number' || /^\d{10,13}$/.test(String(timestamp)) ? Number(timestamp) : undefined
+  const time = number === undefined ? Date.parse(String(timestamp)) : number < SECONDS_BELOW ? number * 1000 : number
   // A clock that runs ahead must not make every later notice look old.
   return Number.isNaN(time) || time > now.getTime() + CLOCKS_APART_MS ? now : new Date(time)
 }
 
 const CLOCKS_APART_MS = 5 * 60_000
+/** No clock says so few milliseconds since 1970, or so many seconds. */
+const SECONDS_BELOW = 100_000_000_000

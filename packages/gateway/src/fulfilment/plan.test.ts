@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
+import type { LockedItem } from '../orders/lock.ts'
+import { hasNextRoute, nextStep } from './plan.ts'
+
+const NOW = new Date('2026-11-20T12:00:00Z')
+const LATER = new Date('2026-11-20T12:00:01Z')
+const USD = { currencyCode: 'USD' }
+const PRICE = 45_000n
+
+const route = (supplier: string, cost: bigint | null = null, costCurrency: string | null = 'USD'): Route => ({
+  supplier,
+  productCode: `${supplier}-1`,
+  cost,
+  costCurrency: cost === null ? null : costCurrency,
+})
+const bought = (routes: Route[], allowLoss = false) => ({ routes, allowLoss }) as unknown as CataloguePackage
+
+function item(parts: Partial<LockedItem> = {}): LockedItem {
+  return {
+    itemNo: 1,
+    itemStatus: 'WAITING',
+    price: PRICE,
+    routeNo: 0,
+    supplier: null,
+    productCode: null,
+    cost: null,
+    costCurrency: null,
+    retryAt: null,
+    inDoubtAt: null,
+    failureReason: null,
+    updatedAt: NOW,
+    ...parts,
+  } as LockedItem
+}
+
+/** Which supplier is asked, or why none is. */
+function chosen(routes: Route[], parts: Partial<LockedItem> = {}, allowLoss = false): string {
+  const step = nextStep(item(parts), USD, bought(routes, allowLoss), NOW)
+  return step.do === 'order' ? `${step.route.supplier} at ${step.routeNo}` : step.do === 'refuse' ? step.words : step.do
+}
+
+describe('the route of an eSIM', () => {
+  it('is the first that the package names', () => {
+    expect(chosen([route('a', 30_000n), route('b', 10_000n)])).toBe('a at 0')
+  })
+
+  it('passes over suppliers that are dearer than the sale price, unless the package allows a loss', () => {
+    const routes = [route('dear', PRICE + 1n), route('even', PRICE)]
+    expect(chosen(routes)).toBe('even at 1')
+    expect(chosen(routes, {}, true)).toBe('dear at 0')
+    expect(chosen([route('dear', PRICE + 1n)])).toBe('no supplier has it at this price')
+  })
+
+  it('compares no costs that are unknown or in another currency', () => {
+    expect(chosen([route('unknown')])).toBe('unknown at 0')
+    expect(chosen([route('yen', 9_000_000n, 'JPY')])).toBe('yen at 0')
+  })
+
+  it('goes on from where a refusal left it, and ends with the refusal’s words', () => {
+    const routes = [route('a'), route('b'), route('dear', PRICE + 1n)]
+    expect(chosen(routes, { routeNo: 1, failureReason: 'a has none' })).toBe('b at 1')
+    expect(chosen(routes, { routeNo: 2, failureReason: 'b has none' })).toBe('b has none')
+    expect([0, 1, 2].map((routeNo) => hasNextRoute(item({ routeNo }), bought(routes)))).toEqual([true, true, false])
+  })
+
+  it('keeps the terms at which it was asked for, whatever the catalogue says by now', () => {
+    const asked = { supplier: 'a', productCode: 'OLD', cost: 1n, costCurrency: 'USD' }
+    const step = nextStep(item(asked), USD, bought([route('b')]), NOW)
+    expect(step).toEqual({ do: 'order', route: asked, routeNo: 0 })
+  })
+
+  it('is none where the package has none, or is gone', () => {
+    expect(chosen([])).toBe('no supplier has it')
+    expect(nextStep(item(), USD, undefined, NOW)).toEqual({ do: 'refuse', words: 'no supplier has it' })
+  })
+})
+
+describe('an item that is', () => {
+  const asked = { supplier: 'a', productCode: 'A' }
+  const step = (parts: Partial<LockedItem>) => nextStep(item({ ...asked, ...parts }), USD, bought([route('a')]), NOW).do
+
+  it.each([
+    ['WAITING, for later', { itemStatus: 'WAITING', retryAt: LATER }, 'wait'],
+    ['WAITING, for now', { itemStatus: 'WAITING', retryAt: NOW }, 'order'],
+    ['ASKED by somebody who is gone: never bought again', { itemStatus: 'ASKED' }, 'query'],
+    ['UNKNOWN, for later', { itemStatus: 'UNKNOWN', retryAt: LATER }, 'wait'],
+    ['UNKNOWN, for now: never bought again', { itemStatus: 'UNKNOWN', retryAt: NOW }, 'query'],
+    ['under REVIEW, for now', { itemStatus: 'REVIEW', retryAt: NOW }, 'query'],
+    ['under REVIEW, for later', { itemStatus: 'REVIEW', retryAt: LATER }, 'wait'],
+    ['under REVIEW, for operators', { itemStatus: 'REVIEW' }, 'nothing'],
+    ['under REVIEW, never asked for', { itemStatus: 'REVIEW', retryAt: NOW, supplier: null }, 'nothing'],
+    ['DELIVERED', { itemStatus: 'DELIVERED' }, 'nothing'],
+    ['REFUSED', { itemStatus: 'REFUSED' }, 'nothing'],
+    ['CANCELLED', { itemStatus: 'CANCELLED' }, 'nothing'],
+  ] as const)('%s', (_, parts, does) => {
+    expect(step(parts)).toBe(does)
+  })
+})

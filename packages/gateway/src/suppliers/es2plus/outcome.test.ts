@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest'
+import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
+import { resultOf } from './outcome.ts'
+
+const answer = (status: number, body: unknown): OutboundOutcome => ({
+  kind: 'answer',
+  status,
+  headers: {},
+  truncated: false,
+  address: '192.0.2.1',
+  body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+})
+const executed = (status: string, code?: string, message?: string) => {
+  const [subjectCode, reasonCode] = code?.split('/') ?? []
+  const statusCodeData = code === undefined ? {} : { statusCodeData: { subjectCode, reasonCode, message } }
+  return answer(200, { header: { functionExecutionStatus: { status, ...statusCodeData } } })
+}
+const failed = (code: string) => executed('Failed', code)
+const broken = (sent: boolean): OutboundOutcome => ({
+  kind: 'failed',
+  phase: sent ? 'time-out' : 'connect',
+  sent,
+  words: 'it broke',
+})
+
+/** The table above resultOf, row by row: what the answer says with an ICCID of ours, and with one of the SM-DP+. */
+const TABLE: [row: string, outcome: OutboundOutcome, chosen: string, notChosen: string][] = [
+  ['Executed-Success', executed('Executed-Success'), 'done', 'done'],
+  ['Executed-WithWarning', executed('Executed-WithWarning', '8.2.1/4.3'), 'done', 'done'],
+  ['no profile of this type left', failed('8.2.5/3.7'), 'refused', 'refused'],
+  ['profile type unknown', failed('8.2.5/3.9'), 'refused', 'refused'],
+  ['requester unknown', failed('1.1/1.1'), 'refused', 'refused'],
+  ['requester not allowed', failed('8.2.5/1.2'), 'refused', 'refused'],
+  ['invalid', failed('8.2.6/2.1'), 'refused', 'refused'],
+  ['mandatory element missing', failed('1.6/2.2'), 'refused', 'refused'],
+  ['conditional element missing', failed('8.2.1/2.3'), 'refused', 'refused'],
+  ['execution error', failed('1.2/4.2'), 'retry', 'unknown'],
+  ['inaccessible', failed('8.9/5.1'), 'retry', 'unknown'],
+  ['ICCID in use', failed('8.2.1/3.3'), 'unknown', 'unknown'],
+  ['ICCID unknown', failed('8.2.1/3.9'), 'unknown', 'unknown'],
+  ['none left, of something else', failed('8.2.1/3.7'), 'unknown', 'unknown'],
+  ['profile type refused', failed('8.2.5/3.8'), 'unknown', 'unknown'],
+  ['busy', failed('1.2/4.4'), 'unknown', 'unknown'],
+  ['a reason that only begins like one', failed('8.2.1/1.10'), 'unknown', 'unknown'],
+  ['no code at all', executed('Failed'), 'unknown', 'unknown'],
+  ['Expired, whatever the code', executed('Expired', '8.2.5/3.7'), 'unknown', 'unknown'],
+  ['a status of no version', executed('Pending'), 'unknown', 'unknown'],
+  ['HTTP 400', answer(400, {}), 'retry', 'retry'],
+  ['HTTP 403', answer(403, 'forbidden'), 'retry', 'retry'],
+  ['HTTP 408', answer(408, {}), 'unknown', 'unknown'],
+  ['HTTP 500 with a refusal in it', answer(500, { header: {} }), 'unknown', 'unknown'],
+  ['HTTP 503', answer(503, ''), 'unknown', 'unknown'],
+  ['HTTP 200 without JSON', answer(200, '<html>'), 'unknown', 'unknown'],
+  ['HTTP 200 with a list', answer(200, []), 'unknown', 'unknown'],
+  ['HTTP 200 without a status', answer(200, { header: {}, iccid: '8985222000000000001' }), 'unknown', 'unknown'],
+  ['HTTP 204', answer(204, ''), 'unknown', 'unknown'],
+  ['HTTP 302', answer(302, ''), 'unknown', 'unknown'],
+  ['failed before it was sent', broken(false), 'retry', 'retry'],
+  ['failed after, or too late', broken(true), 'unknown', 'unknown'],
+]
+
+it.each(TABLE)('%s', (_, outcome, chosen, notChosen) => {
+  expect([resultOf(outcome, true).kind, resultOf(outcome, false).kind]).toEqual([chosen, notChosen])
+})
+
+it('counts what is no answer of the SM-DP+ at all for its breaker, and nothing that it answered', () => {
+  const isDown = (outcome: OutboundOutcome) => 'down' in resultOf(outcome, false)
+  expect([broken(true), broken(false), answer(500, {}), answer(404, '')].map(isDown)).toEqual([true, true, true, true])
+  expect([failed('8.2.5/3.7'), failed('1.2/4.2'), answer(200, '<html>')].map(isDown)).toEqual([false, false, false])
+})
+
+it('keeps the code for those who repeat, and the words for operators, of which a long message is cut', () => {
+  const result = resultOf(executed('Failed', '8.2.1/3.3', 'x'.repeat(1_000)), true)
+  expect(result).toMatchObject({ code: '8.2.1/3.3', words: `Failed 8.2.1/3.3: ${'x'.repeat(200)}` })
+})

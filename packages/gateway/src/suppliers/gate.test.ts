@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest'
+import { gate } from './gate.ts'
+
+function bench(traits: { concurrency?: number; perSecond?: number | null } = {}) {
+  const time = { now_ms: 1_000 }
+  const clock = { now: () => time.now_ms, monotonic: () => time.now_ms }
+  const opened = gate({ concurrency: 10, perSecond: null, ...traits }, clock)
+  return {
+    gate: opened,
+    pass(ms: number) {
+      time.now_ms += ms
+    },
+    /** One call that ends as told. */
+    call(down: boolean): boolean {
+      if (opened.take('t', 1) === 0) return false
+      opened.done('t', 1, 10, down)
+      return true
+    },
+  }
+}
+
+describe('the breaker', () => {
+  it('opens after five failures in a row, and not when one call came through between', () => {
+    const { gate, call } = bench()
+    for (let n = 0; n < 4; n++) call(true)
+    call(false)
+    for (let n = 0; n < 4; n++) call(true)
+    expect(gate.state).toBe('closed')
+    call(true)
+    expect(gate.state).toBe('open')
+    expect(call(false)).toBe(false)
+  })
+
+  it('lets one call through after five seconds: that closes it, or opens it for twice as long, at most two minutes', () => {
+    const { gate, call, pass } = bench()
+    for (let n = 0; n < 5; n++) call(true)
+    const waits_ms: number[] = []
+    for (let n = 0; n < 7; n++) {
+      waits_ms.push(Math.ceil(gate.comeAgainIn('t') / 1_000) * 1_000)
+      pass(waits_ms.at(-1)!)
+      expect(gate.state).toBe('half-open')
+      expect(gate.take('t', 10)).toBe(1)
+      expect(gate.take('t', 10)).toBe(0)
+      gate.done('t', 1, 10, true)
+    }
+    expect(waits_ms).toEqual([5_000, 10_000, 20_000, 40_000, 80_000, 120_000, 120_000])
+    pass(120_000)
+    expect(call(false)).toBe(true)
+    expect(gate.state).toBe('closed')
+    expect(gate.take('t', 10)).toBe(10)
+  })
+
+  it('is not opened further by calls that were under way when it opened', () => {
+    const { gate, pass } = bench()
+    gate.take('t', 10)
+    for (let n = 0; n < 10; n++) gate.done('t', 1, 10, true)
+    pass(5_000)
+    expect(gate.state).toBe('half-open')
+  })
+})
+
+describe('the places', () => {
+  it('are as many as may be under way at once, and come back', () => {
+    const { gate } = bench({ concurrency: 3 })
+    expect([gate.take('t', 2), gate.take('t', 2), gate.take('t', 1)]).toEqual([2, 1, 0])
+    gate.done('t', 1, 10, false)
+    gate.giveBack('t', 1)
+    expect(gate.take('t', 5)).toBe(2)
+  })
+
+  it('are shared by the tenants that use or await them', () => {
+    const { gate } = bench({ concurrency: 10 })
+    expect(gate.take('a', 100)).toBe(10)
+    expect(gate.take('b', 100)).toBe(0)
+    gate.comeAgainIn('b')
+    for (let n = 0; n < 10; n++) gate.done('a', 1, 10, false)
+    expect(gate.take('a', 100)).toBe(5)
+    expect(gate.take('b', 100)).toBe(5)
+  })
+
+  it('are not kept for a tenant that does not come back', () => {
+    const { gate, pass } = bench({ concurrency: 10 })
+    gate.take('a', 10)
+    pass(gate.comeAgainIn('b') + 501)
+    gate.done('a', 10, 10, false)
+    expect(gate.take('a', 100)).toBe(10)
+  })
+
+  it('are handed out one by one to those who were turned away, at the pace at which they become free', () => {
+    const { gate } = bench({ concurrency: 1 })
+    gate.take('t', 1)
+    const first_ms = gate.comeAgainIn('t')
+    expect(gate.comeAgainIn('t')).toBe(2 * first_ms)
+  })
+})
+
+it('sends no more than so many a second, and saves up no more than one second’s worth', () => {
+  const { gate, pass } = bench({ perSecond: 4 })
+  expect(gate.take('t', 10)).toBe(4)
+  pass(500)
+  expect(gate.take('t', 10)).toBe(2)
+  gate.done('t', 6, 10, false)
+  pass(60_000)
+  expect(gate.take('t', 10)).toBe(4)
+})

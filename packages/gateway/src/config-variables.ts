@@ -37,7 +37,7 @@ export const VARIABLES = {
   host: {
     name: 'HOST',
     description: 'Address to listen on. A local deployment listens on loopback only.',
-    parse: text,
+    parse: host,
     default: '127.0.0.1',
   },
   port: {
@@ -49,7 +49,7 @@ export const VARIABLES = {
   metricsHost: {
     name: 'METRICS_HOST',
     description: 'Address that metrics and health probes listen on.',
-    parse: text,
+    parse: host,
     default: '127.0.0.1',
   },
   metricsPort: {
@@ -126,7 +126,7 @@ export const VARIABLES = {
   consoleHost: {
     name: 'CONSOLE_HOST',
     description: 'Address that the console listens on where it has a port of its own. `HOST` where nothing is said.',
-    parse: text,
+    parse: host,
   },
   consolePort: {
     name: 'CONSOLE_PORT',
@@ -174,7 +174,19 @@ export const VARIABLES = {
   },
 } satisfies Record<string, Variable<unknown>>
 
-function text(value: string): string {
+type Value<V> = V extends { parse(text: string): infer Parsed }
+  ? V extends { default: string }
+    ? Parsed
+    : Parsed | undefined
+  : never
+
+/** Each variable's value, under its key. */
+export type Values = { readonly [Key in keyof typeof VARIABLES]: Value<(typeof VARIABLES)[Key]> }
+
+function host(value: string): string {
+  if (!/^[A-Za-z0-9.:_-]{1,253}$/.test(value)) {
+    throw new Error(`is a host name or an address to listen on, as in 127.0.0.1; it is “${value}”`)
+  }
   return value
 }
 

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { testAuthority } from '../test/harness/certificates.ts'
 import { ConfigError, localUrl, readConfig } from './config.ts'
 import { configurationMarkdown } from './config-markdown.ts'
+import { VARIABLES, type Variable } from './config-variables.ts'
 import { packageRoot } from './lib/package-root.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-config-'))
@@ -68,15 +69,15 @@ describe('the configuration', () => {
   })
 
   it.each(['test', 'production'])('demands of a %s deployment what it must not guess', (deployment) => {
+    const noTls = `A ${deployment} deployment is reached by HTTPS only: set TLS_CERT_FILE and TLS_KEY_FILE, or name the proxies that end TLS in TRUSTED_PROXIES.`
     expect(faultsOf({ DEPLOYMENT: deployment })).toEqual([
       `PUBLIC_URL must be set on a ${deployment} deployment.`,
       `DATABASE_URL must be set on a ${deployment} deployment.`,
       `MASTER_KEY must be set on a ${deployment} deployment.`,
+      noTls,
     ])
     const { TRUSTED_PROXIES: _, ...withoutTls } = { ...production, DEPLOYMENT: deployment }
-    expect(faultsOf(withoutTls)).toEqual([
-      `A ${deployment} deployment is reached by HTTPS only: set TLS_CERT_FILE and TLS_KEY_FILE, or name the proxies that end TLS in TRUSTED_PROXIES.`,
-    ])
+    expect(faultsOf(withoutTls)).toEqual([noTls])
     expect(faultsOf({ ...withoutTls, TLS_CERT_FILE: cert, TLS_KEY_FILE: key })).toEqual([])
     expect(faultsOf({ ...production, DEPLOYMENT: deployment, PUBLIC_URL: 'http://esim.example.com' })).toEqual([
       `PUBLIC_URL begins with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
@@ -88,6 +89,19 @@ describe('the configuration', () => {
     expect(faults).toHaveLength(5)
     for (const fault of faults) expect(fault).toMatch(/^\S.*\.$/)
     expect(faults).toContain('PORT is a whole number from 0 to 65535; it is “70000”.')
+  })
+
+  it('tells the rules that are broken beside the variables that cannot be read', () => {
+    const { TRUSTED_PROXIES: _, ...withoutTls } = production
+    const faults = faultsOf({ ...withoutTls, PORT: 'x', PUBLIC_URL: 'http://a.example', MAIL_FROM: 'a@b.example' })
+    expect(faults.map((fault) => fault.split(' ', 3).join(' '))).toEqual([
+      'PORT is a',
+      'SMTP_URL and MAIL_FROM',
+      'PUBLIC_URL begins with',
+      'A production deployment',
+    ])
+    // What cannot be read is not compared: its own fault is told, and no other in its name.
+    expect(faultsOf({ ...withoutTls, TRUSTED_PROXIES: 'proxy' })).toHaveLength(1)
   })
 
   it.each(['0.0.0.0', '::', '192.168.1.5', 'gateway.example.com'])('keeps a local deployment off %s', (HOST) => {
@@ -157,6 +171,12 @@ describe('the configuration', () => {
       expect(faultsOf({ PUBLIC_URL })[0]).toMatch(/^PUBLIC_URL is an address like/)
     },
   )
+
+  // Any path is one.
+  const checked = Object.values<Variable<unknown>>(VARIABLES).filter(({ name }) => name !== 'DATA_DIR')
+  it.each(checked.map(({ name }) => name))('refuses nonsense in %s by one sentence that begins with it', (name) => {
+    expect(faultsOf({ [name]: '§ §' })).toEqual([expect.stringMatching(new RegExp(`^${name} \\S.*\\.$`))])
+  })
 
   it('takes an empty variable for an absent one', () => {
     expect(readConfig({ PORT: '', DATABASE_URL: ' ' }, [])).toMatchObject({ port: 8080, databaseUrl: undefined })

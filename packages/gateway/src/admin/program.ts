@@ -75,6 +75,11 @@ const NOUNS: readonly Noun[] = [
     load: async () => (await import('./master-key.ts')).masterKeyCommands,
   },
   {
+    name: 'doctor',
+    summary: 'what is wrong with the configuration and its surroundings',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
+  {
     name: 'migrate',
     summary: 'bring the database to this release',
     load: async () => (await import('./migrate.ts')).migrateCommand,

@@ -23,24 +23,21 @@ export async function ensureDeployment(
            on conflict do nothing returning kind`,
     values: [kind, cipher.fingerprint, cipher.encrypt(ids.bytes(LINK_KEY_BYTES), NIL_TENANT)],
   })
-  const [row] = await db.query<DeploymentRow>({ text: 'select * from deployment' })
-  if (row!.kind !== kind) {
-    throw new StartRefused(
-      `The database belongs to a ${row!.kind} deployment, and this is a ${kind} one. Use another database, or set DEPLOYMENT=${row!.kind}.`,
-    )
-  }
-  const linkKey = openLinkKey(cipher, row!)
-  refuseOutdatedKey(cipher, row!)
-  const unfitting = strangers(await readCompany(db), cipher)
-  if (unfitting.length > 0) {
-    throw new StartRefused(
-      `Other gateways use this database with other master keys: ${named(unfitting)}. Everybody must know the first key of everybody else: add a new key to MASTER_KEY as the second one everywhere, before it becomes the first one anywhere.`,
-    )
-  }
+  const row = (await readDeployment(db))!
+  refuseOtherKind(row, kind)
+  const linkKey = openLinkKey(cipher, row)
+  refuseOutdatedKey(cipher, row)
+  await refuseStrangers(db, cipher)
   return { linkKey, isNew: created.length > 0 }
 }
 
-interface DeploymentRow {
+/** @returns undefined before the first start */
+export async function readDeployment(db: Pick<Db, 'query'>): Promise<DeploymentRow | undefined> {
+  const [row] = await db.query<DeploymentRow>({ text: 'select * from deployment' })
+  return row
+}
+
+export interface DeploymentRow {
   kind: string
   link_key: Buffer
   master_key_fingerprint: string
@@ -48,7 +45,16 @@ interface DeploymentRow {
   retired_keys: string[]
 }
 
-function openLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
+/** @throws StartRefused */
+export function refuseOtherKind(row: DeploymentRow, kind: Config['deployment']): void {
+  if (row.kind === kind) return
+  throw new StartRefused(
+    `The database belongs to a ${row.kind} deployment, and this is a ${kind} one. Use another database, or set DEPLOYMENT=${row.kind}.`,
+  )
+}
+
+/** @throws StartRefused when it is encrypted under a key that is not configured */
+export function openLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
   try {
     return cipher.decrypt(row.link_key, NIL_TENANT)
   } catch (error) {
@@ -59,8 +65,8 @@ function openLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
   }
 }
 
-/** What it would encrypt would have to be found and rewritten by a rotation that is past it already. */
-function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
+/** What it would encrypt would have to be found and rewritten by a rotation that is past it already. @throws StartRefused */
+export function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
   if (row.rotating_to !== null && row.rotating_to !== cipher.fingerprint) {
     throw new StartRefused(
       `The master key is being rotated to the one with the fingerprint ${row.rotating_to}. Put that one first in MASTER_KEY, and the old one after it.`,
@@ -71,4 +77,13 @@ function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
       `The first key of MASTER_KEY was replaced by a rotation. Put the one with the fingerprint ${row.master_key_fingerprint} first.`,
     )
   }
+}
+
+/** @throws StartRefused while anybody is connected whose writing we could not read, or who could not read ours */
+export async function refuseStrangers(db: Pick<Db, 'query'>, cipher: Cipher): Promise<void> {
+  const unfitting = strangers(await readCompany(db), cipher)
+  if (unfitting.length === 0) return
+  throw new StartRefused(
+    `Other gateways use this database with other master keys: ${named(unfitting)}. Everybody must know the first key of everybody else: add a new key to MASTER_KEY as the second one everywhere, before it becomes the first one anywhere.`,
+  )
 }

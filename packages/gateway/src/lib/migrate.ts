@@ -56,15 +56,23 @@ export async function requireMigrated(
   db: Pick<Db, 'query'>,
   directory = join(packageRoot(), 'migrations'),
 ): Promise<void> {
+  const [missing] = await pendingMigrations(db, directory)
+  if (!missing) return
+  throw new MigrationRefused(
+    `This database lacks ${missing}. Start the gateway of this release, or run: npm run -s admin -- migrate`,
+  )
+}
+
+/** @returns the names of the files that are still to run. @throws MigrationRefused when the database is of another release */
+export async function pendingMigrations(
+  db: Pick<Db, 'query'>,
+  directory = join(packageRoot(), 'migrations'),
+): Promise<string[]> {
   const ran = await db.query<Migration>({ text: RECORDED }).catch((error) => {
     if (sqlState(error) === UNDEFINED_TABLE) return []
     throw error
   })
-  const [missing] = compare(readMigrations(directory), ran)
-  if (!missing) return
-  throw new MigrationRefused(
-    `This database lacks ${missing.name}. Start the gateway of this release, or run: npm run -s admin -- migrate`,
-  )
+  return compare(readMigrations(directory), ran).map((file) => file.name)
 }
 
 const UNDEFINED_TABLE = '42P01'
@@ -74,6 +82,24 @@ const RECORDED = 'select version, name, checksum from schema_migrations order by
 const ADVISORY_LOCK = 7_236_501
 
 const OLDEST_SERVER = 150_000
+
+export interface DatabaseServer {
+  version: string
+  /** `150004` is 15.4. */
+  number: number
+  encoding: string
+}
+
+export const SERVER = `
+  select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+         current_setting('server_encoding') as encoding`
+
+/** @returns a sentence where the gateway cannot work on such a server */
+export function whyServerUnfit({ number, version, encoding }: DatabaseServer): string | undefined {
+  if (number < OLDEST_SERVER) return `PostgreSQL 15 or newer is needed; this server is ${version}.`
+  if (encoding !== 'UTF8') return `The database is encoded in ${encoding}; create it with encoding UTF8.`
+  return undefined
+}
 
 const MIGRATIONS_TABLE = `
   create table if not exists schema_migrations (
@@ -111,17 +137,9 @@ function readMigrations(directory: string): MigrationFile[] {
 }
 
 async function checkServer(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ version: string; number: number; encoding: string }>(
-    `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
-            current_setting('server_encoding') as encoding`,
-  )
-  const server = rows[0]!
-  if (server.number < OLDEST_SERVER) {
-    throw new MigrationRefused(`PostgreSQL 15 or newer is needed; this server is ${server.version}.`)
-  }
-  if (server.encoding !== 'UTF8') {
-    throw new MigrationRefused(`The database is encoded in ${server.encoding}; create it with encoding UTF8.`)
-  }
+  const { rows } = await client.query<DatabaseServer>(SERVER)
+  const refusal = whyServerUnfit(rows[0]!)
+  if (refusal !== undefined) throw new MigrationRefused(refusal)
 }
 
 async function recorded(client: pg.Client): Promise<Migration[]> {

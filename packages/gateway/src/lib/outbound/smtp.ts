@@ -14,6 +14,8 @@ export type MailOutcome = { kind: 'sent' } | { kind: 'failed'; words: string; re
 export interface MailServer {
   /** Never rejects for what the network or the mail server does: that is data. */
   send(mail: Mail): Promise<MailOutcome>
+  /** Connects, encrypts and signs in, without sending. @returns what is wrong, in the mail server's or the network's words */
+  test(): Promise<string | undefined>
   close(): void
 }
 
@@ -60,6 +62,15 @@ export function mailServer(url: string): MailServer {
         const { responseCode, code, message } = error as Error & { responseCode?: number; code?: string }
         const rejected = code === 'EENVELOPE' && responseCode !== undefined && responseCode >= 500
         return { kind: 'failed', words: message.slice(0, WORDS_MOST), rejected }
+      }
+    },
+    async test() {
+      try {
+        opened ??= open()
+        await (await opened).verify()
+        return undefined
+      } catch (error) {
+        return (error as Error).message.slice(0, WORDS_MOST)
       }
     },
     close: () => void opened?.then((transport) => transport.close()).catch(() => {}),

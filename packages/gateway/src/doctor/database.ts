@@ -1,0 +1,83 @@
+import { type Db, sqlState } from '../lib/db.ts'
+import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/migrate.ts'
+import type { Finding, Findings } from './finding.ts'
+import type { OpenPatient } from './patient.ts'
+
+const NEWEST_TRIED = 18
+/** Beside DATABASE_POOL_SIZE each process has connections for orders, admission, waking, and migrating at its start. */
+const OTHER_CONNECTIONS = 11
+
+/** @returns a sentence when the database cannot be spoken to */
+export async function whyNoDatabase(db: Db): Promise<string | undefined> {
+  try {
+    await db.query({ text: 'select 1' })
+    return undefined
+  } catch (error) {
+    return `The database cannot be used: ${messageOf(error)}. ${cureOf(error)}`
+  }
+}
+
+function messageOf(error: unknown): string {
+  const first = error instanceof AggregateError ? error.errors[0] : error
+  return first instanceof Error ? first.message : String(first)
+}
+
+function cureOf(error: unknown): string {
+  switch (sqlState(error)) {
+    case '28P01':
+    case '28000':
+      return 'Correct user and password in DATABASE_URL, or let this user in by pg_hba.conf.'
+    case '3D000':
+      return 'Create it: create database NAME owner USER encoding UTF8 template template0.'
+    case '53300':
+      return "Raise the server's max_connections, or end what holds so many."
+    case undefined:
+      return 'Look at host and port in DATABASE_URL, and at whether the server runs and lets this machine in.'
+    default:
+      return "Look at the server's log."
+  }
+}
+
+export async function checkDatabase({ db, config }: OpenPatient, say: Findings): Promise<Finding[]> {
+  const [server] = await db.query<DatabaseServer>({ text: SERVER })
+  const unfit = whyServerUnfit(server!)
+  if (unfit !== undefined) return [say.fault(unfit)]
+  const found: Finding[] = []
+  const major = Math.floor(server!.number / 10_000)
+  if (major <= NEWEST_TRIED) found.push(say.ok(`PostgreSQL ${server!.version}, encoded in UTF-8.`))
+  else found.push(say.warning(`PostgreSQL ${major} is newer than this release was tried with (15 to ${NEWEST_TRIED}).`))
+  const [state] = await db.query<StateRow>({ text: STATE })
+  const { user, mayCreate, foreignTables, standby, connections } = state!
+  if (standby) {
+    found.push(say.fault('This server is a standby and takes no writes. Let DATABASE_URL lead to the primary.'))
+  }
+  if (!mayCreate) {
+    found.push(say.fault(`${user} may not create tables. As its owner: grant create on schema public to ${user}.`))
+  }
+  if (foreignTables > 0) {
+    const words = `${foreignTables} tables belong to somebody else than ${user}, who so cannot change them.`
+    found.push(say.fault(`${words} Start as their owner, or: reassign owned by THE_OWNER to ${user}.`))
+  }
+  const needed = (config.databasePoolSize ?? 0) + OTHER_CONNECTIONS
+  if (connections < needed) {
+    const words = `The server takes ${connections} connections, and one gateway process may open ${needed}.`
+    found.push(say.fault(`${words} Raise max_connections, or lower DATABASE_POOL_SIZE.`))
+  }
+  return found
+}
+
+interface StateRow {
+  user: string
+  mayCreate: boolean
+  foreignTables: number
+  standby: boolean
+  connections: number
+}
+
+const STATE = `
+  select current_user as user, pg_is_in_recovery() as standby,
+         has_schema_privilege(current_user, 'public', 'create') as "mayCreate",
+         (select count(*)::int from pg_class
+          where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+            and not pg_has_role(current_user, relowner, 'usage')) as "foreignTables",
+         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`

@@ -1,0 +1,22 @@
+import { readLedgerState } from '../wallet/ledger-state.ts'
+import type { Finding, Findings } from './finding.ts'
+import type { OpenPatient } from './patient.ts'
+
+const HOUR_MS = 3_600_000
+/** A check a day, and half a day for its own work. */
+const STALE_MS = 36 * HOUR_MS
+
+export async function checkLedger({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
+  const state = await readLedgerState(db)
+  if (!state) return [say.ok('The ledger was not checked yet: a worker does it once a day.')]
+  if (state.faults > 0n) {
+    const [first] = state.firstFaults
+    const words = `The check of ${state.checkedOn} found ${state.faults} faults in the ledger, the first: ${first}`
+    return [say.fault(`${words} See all of them: npm run -s admin -- ledger verify`)]
+  }
+  if (Date.now() - state.finishedAt.getTime() > STALE_MS) {
+    const words = `The ledger was checked on ${state.checkedOn} last, and should be daily.`
+    return [say.warning(`${words} See that a worker runs (--role worker or all).`)]
+  }
+  return [say.ok(`The check of ${state.checkedOn} found the ledger right (${state.transfers} transfers).`)]
+}

@@ -1,0 +1,53 @@
+import { systemClock } from '../lib/clock.ts'
+import { systemIds } from '../lib/ids.ts'
+import { within } from '../lib/lifecycle.ts'
+import type { Log } from '../lib/log.ts'
+import { listSuppliers, type SupplierSummary } from '../suppliers/manage.ts'
+import { readSuppliers, type Suppliers } from '../suppliers/registry.ts'
+import type { Finding, Findings } from './finding.ts'
+import type { OpenPatient } from './patient.ts'
+
+const TESTED_WITHIN_MS = 10_000
+const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, fatal() {} }
+
+/** Calls every supplier without buying, and looks for packages that nobody can deliver. */
+export async function checkSuppliers(patient: OpenPatient, say: Findings): Promise<Finding[]> {
+  const { db, cipher, outbound } = patient
+  if (cipher === undefined) return [] // their configurations cannot be read, and why was told
+  const rows = await listSuppliers(db)
+  const deps = { db, cipher, outbound, ids: systemIds, clock: systemClock, log: quiet }
+  const suppliers = await readSuppliers(deps)
+  const found = await Promise.all(rows.map((row) => judge(row, suppliers, patient, say)))
+  if (rows.length === 0 && patient.config.deployment === 'production') {
+    found.push(say.warning('There is no supplier: orders would wait. Add one: npm run -s admin -- supplier add --help'))
+  }
+  return [...found, ...(await packagesWithoutSupplier(patient, say))]
+}
+
+async function judge(row: SupplierSummary, suppliers: Suppliers, patient: OpenPatient, say: Findings) {
+  const { name, type, paused } = row
+  if (type === 'sandbox' && patient.config.deployment === 'production') {
+    return say.fault(`${name} is a sandbox: a production gateway sells no test eSIMs, and does not start with one.`)
+  }
+  const supplied = suppliers.get(name)
+  if (supplied === undefined) {
+    return say.fault(`${name} has a configuration that cannot be used. Set it anew: admin supplier set ${name}`)
+  }
+  if (paused) return say.warning(`${name} is paused: its orders wait. Let it go on: admin supplier resume ${name}`)
+  const testing = supplied.supplier.test()
+  if (!(await within(testing, TESTED_WITHIN_MS)))
+    return say.fault(`${name} does not answer within ${TESTED_WITHIN_MS / 1000} s.`)
+  const words = await testing
+  return words === undefined ? say.ok(`${name} (${type}) works.`) : say.fault(`${name} does not work: ${words}`)
+}
+
+async function packagesWithoutSupplier({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
+  const [row] = await db.query<{ count: number; example: string | null }>({
+    text: `select count(*)::int as count, min(package_code) as example from packages p
+           where on_sale and not exists (select from package_suppliers s where s.package_code = p.package_code)`,
+  })
+  const { count, example } = row!
+  if (count === 0) return []
+  const words = `${count} packages are on sale and have no supplier, such as ${example}: their orders fail and are refunded.`
+  return [say.warning(`${words} Name one: admin package set ${example} --help`)]
+}

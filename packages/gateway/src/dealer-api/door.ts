@@ -18,6 +18,8 @@ import { type Answer, asApiError, failureAnswer, successAnswer } from './answer.
 import { type BodyReader, bodyReader } from './body.ts'
 import { callerReader } from './caller.ts'
 import { handlers } from './operations.ts'
+import { type Places, places } from './places.ts'
+import { type Refusals, refusals } from './refusals.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,15 +30,13 @@ declare module 'fastify' {
   }
 }
 
-/** Requests under way at most. More only wait for each other: saying so at once keeps the admitted ones quick. */
-const MOST_IN_FLIGHT = 512
-
 interface Door {
   deps: Deps
   callerOf: ReturnType<typeof callerReader>
   bodies: BodyReader
   /** A request is under way from the arrival of its last byte: who sends slowly takes nobody's place. */
-  inFlight: number
+  places: Places
+  refusals: Refusals
 }
 
 /**
@@ -46,15 +46,17 @@ interface Door {
  */
 export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
-  const door: Door = { deps, callerOf, bodies: bodyReader(), inFlight: 0 }
+  const tell = (refused: number) => deps.log.warn({ refused }, 'overloaded: requests were refused')
+  const shedding = { places: places(deps.clock), refusals: refusals(deps.clock, tell) }
+  const door: Door = { deps, callerOf, bodies: bodyReader(), ...shedding }
 
   // The body is verified as it came: bytes, not JSON.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_: FastifyRequest, payload: IncomingMessage) => door.bodies.read(payload))
 
   app.addHook('onRequest', (request, reply, next) => {
+    if (door.places.isFull()) return refuse(door, request, reply)
     try {
-      refuseOverload(door)
       request.signed = checkBeforeBody(door, request)
       next()
     } catch (error) {
@@ -66,19 +68,24 @@ export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void>
 
   for (const operation of operationNames) {
     app.post(`/${operation}`, async (request, reply) => {
-      refuseOverload(door)
-      door.inFlight++
+      if (door.places.isFull()) return refuse(door, request, reply)
+      door.places.take()
       try {
         return await serve(door, operation, request, reply)
       } finally {
-        door.inFlight--
+        door.places.leave(timed.has(operation) ? deps.clock.monotonic() - request.signed!.start : undefined)
       }
     })
   }
 }
 
-function refuseOverload(door: Door): void {
-  if (door.inFlight >= MOST_IN_FLIGHT) throw new ApiError('000002')
+/** What waits for others' servers says nothing of our load. */
+const timed: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
+
+function refuse({ deps, refusals }: Door, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  deps.requestMetrics.observe('none', '000002', 0)
+  refusals.refuse(reply.hijack().raw, givenRequestId(request), reply.server.isClosing === true)
+  return reply
 }
 
 async function serve(door: Door, operation: OperationName, request: FastifyRequest, reply: FastifyReply) {
@@ -164,8 +171,7 @@ function parseParameters(operation: OperationName, body: Buffer): object {
 }
 
 function answerFailure(deps: Deps, request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
-  const given = request.headers[REQUEST_HEADERS.requestId.toLowerCase()]
-  const requestId = typeof given === 'string' && UUID.test(given) ? given : undefined
+  const requestId = givenRequestId(request)
   const answer = failureAnswer(requestId, bodyFault(error) ?? asApiError(error))
   const { start = deps.clock.monotonic() } = request.signed ?? {}
   const address = request.callerAddress ?? request.ip
@@ -173,6 +179,12 @@ function answerFailure(deps: Deps, request: FastifyRequest, reply: FastifyReply,
   return send(reply, answer)
 }
 
+function givenRequestId(request: FastifyRequest): string | undefined {
+  const given = request.headers[REQUEST_ID]
+  return typeof given === 'string' && UUID.test(given) ? given : undefined
+}
+
+const REQUEST_ID = REQUEST_HEADERS.requestId.toLowerCase()
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** For paths outside of every door. */

@@ -1,12 +1,16 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { setTimeout as passing } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LEAST_PLACES, MOST_PLACES } from '../../src/dealer-api/places.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
 import { addDealer, call, type Dealer, type Node, openNode, signedHeaders } from './node.ts'
 import { openRaw, requestText } from './raw.ts'
-
-/** As door.ts has it. */
-const MOST_IN_FLIGHT = 512
 
 let database: TestDatabase
 let node: Node
@@ -49,7 +53,7 @@ describe('more requests than may be under way', () => {
   it('are told so at once, and the ones under way are served', async () => {
     const hold = await holdWallets()
     const codes: string[] = []
-    const calls = Array.from({ length: MOST_IN_FLIGHT + 100 }, async () => {
+    const calls = Array.from({ length: MOST_PLACES + 100 }, async () => {
       const answer = await call(node, dealer, 'account/balance')
       codes.push(answer.code)
       if (answer.code === '000002') expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
@@ -58,7 +62,7 @@ describe('more requests than may be under way', () => {
     expect(codes).toEqual(Array(100).fill('000002'))
     await hold.release()
     await Promise.all(calls)
-    expect(codes.filter((code) => code === '000000')).toHaveLength(MOST_IN_FLIGHT)
+    expect(codes.filter((code) => code === '000000')).toHaveLength(MOST_PLACES)
     expect((await call(node, dealer, 'health')).code).toBe('000000')
   })
 
@@ -76,15 +80,79 @@ describe('more requests than may be under way', () => {
       await hold.release()
     }
     await until(async () => {
-      const calls = await Promise.all(Array.from({ length: MOST_IN_FLIGHT }, () => call(node, dealer, 'health')))
+      const calls = await Promise.all(Array.from({ length: LEAST_PLACES }, () => call(node, dealer, 'health')))
       return calls.every((answer) => answer.code === '000000')
     })
   })
 })
 
+/** What a flood has seen in so many seconds. */
+interface Flood {
+  /** Of orders: from their last sending to their answer, in ascending order. */
+  placed_ms: number[]
+  refused_ms: number[]
+  /** Answers that are neither. */
+  others: number
+}
+
+const FLOOD = fileURLToPath(new URL('../../../../bench/flood-process.mjs', import.meta.url))
+const CONNECTIONS = 2_000
+const MEASURED_MS = 2_000
+
+/** Orders over so many connections that never wait. @returns what it saw in the time asked for, once it has settled */
+async function flooded(baseUrl: string, buyer: Dealer, connections: number, settles_ms: number): Promise<Flood> {
+  const { appKey, appSecret } = buyer
+  const options = { port: new URL(baseUrl).port, connections, appKey, appSecret }
+  const flood = fork(FLOOD, [JSON.stringify(options)], { execArgv: [] })
+  const seen = async () => {
+    flood.send('told')
+    return ((await once(flood, 'message')) as [Flood])[0]
+  }
+  try {
+    await once(flood, 'message')
+    await passing(settles_ms)
+    await seen()
+    await passing(MEASURED_MS)
+    return await seen()
+  } finally {
+    flood.kill()
+    await once(flood, 'exit')
+  }
+}
+
+const middle = (sorted: number[]) => sorted[Math.floor(sorted.length / 2)]!
+
+function memory_mb(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+}
+
+describe('two thousand callers that never wait', () => {
+  afterAll(stopGateways)
+
+  it('are refused for the most part; whoever is not is served as quickly as ever, and all is well when they go', async () => {
+    const gateway = await startGateway({
+      databaseUrl: database.url,
+      role: 'api',
+      env: { DEFAULT_QPS_LIMIT: '100000' },
+    })
+    const quiet = await flooded(gateway.baseUrl, dealer, LEAST_PLACES, 1_000)
+    const before_mb = memory_mb(gateway.pid)
+    const crowd = await flooded(gateway.baseUrl, dealer, CONNECTIONS, 3_000)
+    expect(memory_mb(gateway.pid) - before_mb).toBeLessThan(200)
+    expect(crowd.refused_ms.length).toBeGreaterThan(0)
+    expect(crowd.others).toBe(0)
+    // Before, none was placed at all: the refusals took all of the time.
+    expect(crowd.placed_ms.length).toBeGreaterThan(quiet.placed_ms.length / 5)
+    expect(middle(crowd.placed_ms)).toBeLessThan(5 * middle(quiet.placed_ms))
+    const after = await flooded(gateway.baseUrl, dealer, LEAST_PLACES, 1_000)
+    expect([after.refused_ms.length, after.others]).toEqual([0, 0])
+    await gateway.kill()
+  })
+})
+
 describe('bodies that do not arrive', () => {
   it('take nobody’s place, however many', async () => {
-    const connections = Array.from({ length: MOST_IN_FLIGHT + 100 }, () => openRaw(node.port))
+    const connections = Array.from({ length: MOST_PLACES + 100 }, () => openRaw(node.port))
     for (const connection of connections) {
       connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 200000'] }))
     }

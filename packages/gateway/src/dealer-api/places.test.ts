@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { LEAST_PLACES, MOST_PLACES, places } from './places.ts'
+
+/** Seconds of load in which every place is always taken and each answer takes so long. */
+function crowded(seconds: number, duration_ms: number | undefined, state = fresh()) {
+  for (let step = 0; step < seconds * 100; step++) {
+    while (!state.places.isFull()) {
+      state.places.take()
+      state.taken++
+    }
+    state.time.now += 10
+    for (let answer = 0; answer < 5 && state.taken > 0 && duration_ms !== undefined; answer++) {
+      state.taken--
+      state.places.leave(duration_ms)
+    }
+  }
+  return state
+}
+
+function fresh() {
+  const time = { now: 0 }
+  return { time, taken: 0, places: places({ now: () => 0, monotonic: () => time.now }) }
+}
+
+it('has fewer places while answers are slow, and all of them again when they are quick', () => {
+  const state = crowded(2, 500)
+  expect(state.taken).toBeLessThanOrEqual(LEAST_PLACES)
+  crowded(3, 5, state)
+  expect(state.taken).toBeGreaterThan(MOST_PLACES * 0.95)
+})
+
+it('takes a burst of two hundred', () => {
+  expect(crowded(0.01, 500).taken).toBeGreaterThan(200)
+})
+
+it('keeps its places while nothing is answered: that is a lock, not load', () => {
+  const state = crowded(1, 500)
+  const before = state.taken
+  crowded(10, undefined, state)
+  expect(state.taken).toBeGreaterThan(before)
+  expect(state.taken).toBe(MOST_PLACES)
+})

@@ -9,6 +9,7 @@ import { closeWithin } from './lib/drain.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { listen } from './lib/listen.ts'
 import { docsPages } from './public/docs.ts'
+import { httpsOnly } from './public/https-only.ts'
 import { qrRoutes } from './public/qr.ts'
 import { supplierApi } from './supplier-api/door.ts'
 
@@ -18,8 +19,11 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   const certificate = openCertificate(deps)
   const server = createServer(deps, certificate)
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
-  qrRoutes(server, deps)
-  docsPages(server, deps)
+  await server.register(async (app) => {
+    httpsOnly(app, deps)
+    qrRoutes(app, deps)
+    docsPages(app, deps)
+  })
   await server.register(async (app) => supplierApi(app, deps))
   const hasOwnConsole = config.console === 'on' && config.consolePort !== undefined
   const ownConsole = hasOwnConsole ? createServer(deps, certificate) : undefined

@@ -89,3 +89,21 @@ describe('forwarded addresses and protocols', () => {
     expect(logged.at(-1)).toMatchObject({ code: '101008', address: expect.stringContaining(address) })
   })
 })
+
+describe('what needs no signature', () => {
+  const get = async (path: string, headers: Record<string, string>) => {
+    const answer = await fetch(`http://127.0.0.1:${proxied.port}${path}`, { headers, redirect: 'manual' })
+    return { status: answer.status, text: await answer.text() }
+  }
+  const forwarded = { 'X-Forwarded-For': '203.0.113.7' }
+
+  it.each(['/qr/any', '/qr/any.png', '/docs', '/docs/signing'])('is refused by plain HTTP too: %s', async (path) => {
+    for (const headers of [{}, forwarded, { ...forwarded, 'X-Forwarded-Proto': 'http' }]) {
+      const { status, text } = await get(path, headers)
+      expect([status, text]).toEqual([403, expect.stringContaining('begins with https://esim.example.com')])
+      expect(text).not.toContain('any')
+    }
+    const { status } = await get(path, { ...forwarded, 'X-Forwarded-Proto': 'https' })
+    expect(status).toBe(path.startsWith('/qr') ? 404 : path === '/docs' ? 308 : 200)
+  })
+})

@@ -1,0 +1,21 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config.ts'
+import { callerReader } from '../dealer-api/caller.ts'
+
+/**
+ * Refuses what comes by plain HTTP, but on a local deployment. No redirect: the link of a QR picture has been read by
+ * everybody on the way by then, and whoever writes http:// should notice.
+ */
+export function httpsOnly(app: FastifyInstance, { config }: { config: Config }): void {
+  if (config.deployment === 'local') return
+  const callerOf = callerReader(config.trustedProxies)
+  app.addHook('onRequest', async (request, reply) => {
+    const caller = callerOf(request.raw)
+    if (!('untold' in caller) && caller.isHttps) return
+    reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+    return reply
+      .code(403)
+      .type('text/plain; charset=utf-8')
+      .send(`HTTPS is required. Open the address that begins with ${config.publicUrl}.\n`)
+  })
+}

@@ -1,7 +1,7 @@
 import type { PartitionedTable } from '../lib/partitions.ts'
 
 /*
- * How long what is kept: every table of the database stands here once, and docs/operations.md tells the same. What is
+ * How long what is kept: every table of the database stands here once, and docs/running.md tells the same. What is
  * dropped by age is dropped by the retention loop and nowhere else.
  */
 

@@ -1,0 +1,69 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Account, serverAccount } from '../../src/lib/embedded-postgres/account.ts'
+import { endWithUs } from '../../src/lib/embedded-postgres/end-with-us.ts'
+
+/** A server of an operator's own: PostgreSQL as this machine has it, with the tools that come beside it. */
+export interface DumpServer {
+  url(database: string): string
+  /** pg_dump, pg_restore, createdb of the same version. */
+  run(tool: string, args: string[]): void
+  stop(): Promise<void>
+}
+
+/** Where Debian and others put it; the newest one that has everything. The embedded one brings no pg_dump. */
+export function installedPostgres(): string | undefined {
+  const folder = '/usr/lib/postgresql'
+  const versions = existsSync(folder) ? readdirSync(folder).sort((a, b) => Number(b) - Number(a)) : []
+  const all = versions.map((version) => join(folder, version, 'bin'))
+  return all.find((bin) => ['postgres', 'initdb', 'pg_dump'].every((tool) => existsSync(join(bin, tool))))
+}
+
+export async function startDumpServer(bin: string): Promise<DumpServer> {
+  const data = mkdtempSync(join(tmpdir(), 'dealer-esim-dump-'))
+  const cluster = join(data, 'cluster')
+  const account: Account = serverAccount(cluster)
+  mkdirSync(cluster, { mode: 0o700 })
+  if (account) for (const path of [data, cluster]) chownSync(path, account.uid, account.gid)
+  const as = { ...account, cwd: '/' }
+  const initdb = ['-D', cluster, '-U', 'operator', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+  execFileSync(join(bin, 'initdb'), initdb, { ...as, stdio: 'pipe' })
+  const port = await freePort()
+  const settings = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'fsync=off']
+  const server = spawn(join(bin, 'postgres'), ['-D', cluster, '-p', String(port), ...settings], {
+    ...as,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const watchdog = endWithUs(server.pid!, 'INT')
+  const ended = new Promise<void>((resolve) => server.once('close', () => resolve()))
+  await new Promise<void>((resolve, reject) => {
+    let said = ''
+    server.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+      if (said.includes('ready to accept connections')) resolve()
+    })
+    void ended.then(() => reject(new Error(said)))
+  })
+  return {
+    url: (database) => `postgres://operator@127.0.0.1:${port}/${database}`,
+    run: (tool, args) => void execFileSync(join(bin, tool), args, { stdio: 'pipe' }),
+    async stop() {
+      server.kill('SIGINT')
+      await ended
+      watchdog.callOff()
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}

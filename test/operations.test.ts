@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { headingId } from '../packages/gateway/src/public/docs-markdown.ts'
+import { DELETED, PARTITIONED } from '../packages/gateway/src/retention/table.ts'
+import { testAuthority } from '../packages/gateway/test/harness/certificates.ts'
+import { startGateway, stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { root } from './local-gateway.ts'
+
+interface Rule {
+  alert: string
+  expr: string
+  labels: { severity: string }
+  annotations: { summary: string; runbook: string }
+}
+
+const { groups } = parse(readFileSync(join(root, 'ops/alerts.yml'), 'utf8')) as { groups: { rules: Rule[] }[] }
+const rules = groups.flatMap((group) => group.rules)
+const runbook = readFileSync(join(root, 'docs/running.md'), 'utf8')
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operations-'))
+
+/** Names of what is exported, and the labels of each sample. */
+const exported = new Map<string, Set<string>>()
+beforeAll(async () => {
+  const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  const { cert, key } = testAuthority('Test authority').issue('localhost')
+  writeFileSync(TLS_CERT_FILE, cert)
+  writeFileSync(TLS_KEY_FILE, key)
+  const gateway = await startGateway({ env: { TLS_CERT_FILE, TLS_KEY_FILE } })
+  const { metricsPort } = gateway.logs.find((line) => line.msg === 'ready')!
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+  for (const [, name] of text.matchAll(/^# TYPE (\w+) /gm)) exported.set(name!, new Set())
+  for (const [, sample, labels] of text.matchAll(/^(\w+)\{([^}]*)\}/gm)) {
+    const known = exported.get(familyOf(sample!))
+    for (const [, label] of labels!.matchAll(/(\w+)="/g)) known?.add(label!)
+  }
+})
+afterAll(async () => {
+  await stopGateways()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function familyOf(name: string): string {
+  return exported.has(name) ? name : name.replace(/_(bucket|sum|count)$/, '')
+}
+
+describe('the alerts', () => {
+  test('are there, each with a name of its own', () => {
+    expect(rules.length).toBeGreaterThan(15)
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
+  })
+
+  test.each(rules)('$alert looks at figures that are exported', ({ expr }) => {
+    const named = [...expr.matchAll(/\b(?:dealer_esim|process|nodejs)_\w+/g)].map(([name]) => familyOf(name))
+    // `up` is Prometheus' own.
+    if (!/\bup\{/.test(expr)) expect(named).not.toEqual([])
+    expect(named.filter((name) => !exported.has(name))).toEqual([])
+    for (const [, name, labels] of expr.matchAll(/\b(dealer_esim_\w+)\{([^}]*)\}/g)) {
+      const known = exported.get(familyOf(name!))!
+      const asked = [...labels!.matchAll(/(\w+)(?:=~|=|!=)"/g)].map(([, label]) => label!)
+      expect(asked).not.toEqual([])
+      // Some figures have no sample before something happened.
+      if (known.size > 0) expect([...known]).toEqual(expect.arrayContaining(asked))
+    }
+  })
+
+  test.each(rules)('$alert says how urgent it is, and leads to what to do', ({ labels, annotations }) => {
+    expect(['page', 'ticket']).toContain(labels.severity)
+    expect(annotations.summary).not.toBe('')
+    const [page, heading] = annotations.runbook.split('#')
+    const headings = [...runbook.matchAll(/^### (.*)$/gm)].map(([, text]) => headingId(text!))
+    expect([page, headings]).toEqual(['docs/running.md', expect.arrayContaining([heading])])
+  })
+
+  test('are the ones that the page explains', () => {
+    const explained = [...runbook.slice(runbook.indexOf('## Metrics and alerts')).matchAll(/^### (.*)$/gm)]
+    expect(explained.map(([, name]) => name).sort()).toEqual(rules.map(({ alert }) => alert).sort())
+  })
+})
+
+test('the page about running tells what is kept how long, as the loop enforces it', () => {
+  const kept = PARTITIONED.map(({ table, keep_hours, what }) => ({ table, days: keep_hours! / 24, what }))
+  const told = [...kept, ...DELETED.map(({ table, keep_days: days, what }) => ({ table, days, what }))]
+  const rows = told.map(({ table, days, what }) => `| \`${table}\` | ${Number(days.toFixed(1))} | ${what} |`)
+  for (const row of rows) expect(runbook).toContain(row)
+})
+
+test.skipIf(!isThere('systemd-analyze'))('systemd understands every line of the unit', () => {
+  const unit = readFileSync(join(root, 'ops/dealer-esim.service'), 'utf8')
+  const copy = join(folder, 'dealer-esim.service')
+  const verify = (text: string) => {
+    // This machine's Node is somewhere else, perhaps, and the documentation too.
+    writeFileSync(copy, text.replace('/usr/bin/node', process.execPath))
+    return execFileSync('sh', ['-c', 'systemd-analyze verify "$0" 2>&1 || true', copy], { encoding: 'utf8' })
+  }
+  const told = (text: string) =>
+    verify(text)
+      .split('\n')
+      .filter((line) => line.includes('dealer-esim.service'))
+  expect(told(unit)).toEqual([])
+  expect(told(unit.replace('PrivateTmp=yes', 'PrivateTmpp=yes'))).not.toEqual([])
+})
+
+function isThere(program: string): boolean {
+  try {
+    execFileSync('sh', ['-c', 'command -v "$0"', program], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}

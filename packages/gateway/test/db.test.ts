@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { jsonArray, plainArray, textArray, unnest } from '../src/lib/columns.ts'
 import { connect, type Db } from '../src/lib/db.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
@@ -31,5 +33,37 @@ describe('a transaction whose connection is lost under several statements', () =
     await new Promise(setImmediate) // rejections are told of at the end of a turn
     process.off('unhandledRejection', note)
     expect(unhandled).toEqual([])
+  })
+})
+
+describe('rows that are sent as one array a column', () => {
+  // What the database can store: no U+0000.
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\u0000', '')),
+    fc.constantFrom('', 'NULL', 'null', '{}', '"', '\\', '\\"', ',', ' a ', 'a\nb\t', "'"),
+  )
+  const row = fc.record({
+    number: fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
+    text: fc.option(text),
+    json: fc.jsonValue(),
+  })
+  const columns = { number: 'bigint', text: 'text', json: 'json' }
+
+  it('arrive as they were, whatever texts are in them', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(row), async (rows) => {
+        const values = [
+          plainArray(rows.map((each) => each.number)),
+          textArray(rows.map((each) => each.text)),
+          jsonArray(rows.map((each) => JSON.stringify(each.json))),
+        ]
+        const found = await db.query({
+          text: `select number, text, json::text from ${unnest(1, columns, 'row')}`,
+          values,
+        })
+        expect(found).toEqual(rows.map((each) => ({ ...each, json: JSON.stringify(each.json) })))
+      }),
+      { numRuns: 100, verbose: 1 },
+    )
   })
 })

@@ -27,9 +27,9 @@ export async function lockWallet(tx: Tx, tenantId: string): Promise<LockedWallet
 }
 
 /**
- * Locks several wallets, in ascending tenant order whatever the order of the call (the sort is below the locking in the
- * plan). `no key update` is the lock that an update takes: it excludes every other writer and lets foreign-key checks
- * pass. Measured for 32 wallets: 0.8 ms, where a statement for each, pipelined, took 1.7 ms.
+ * Locks several wallets, each named once, in ascending tenant order whatever the order of the call (the sort is below the
+ * locking in the plan). `no key update` is the lock that an update takes: it excludes every other writer and lets
+ * foreign-key checks pass. Measured for 32 wallets: 0.8 ms, where a statement for each, pipelined, took 1.7 ms.
  */
 export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWallet[]> {
   const rows = await tx.query<Row>({
@@ -39,8 +39,10 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
            from wallets where tenant_id = any($1::uuid[]) order by tenant_id for no key update`,
     values: [tenantIds],
   })
-  const missing = tenantIds.find((tenantId) => !rows.some((row) => row.tenant_id === tenantId))
-  if (missing !== undefined) throw new Error(`tenant ${missing} has no wallet`)
+  if (rows.length < tenantIds.length) {
+    const missing = tenantIds.find((tenantId) => !rows.some((row) => row.tenant_id === tenantId))
+    throw new Error(`tenant ${missing} has no wallet`)
+  }
   return rows.map((row) => ({
     tenantId: row.tenant_id,
     currencyCode: row.currency_code,

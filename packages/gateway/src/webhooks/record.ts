@@ -1,4 +1,5 @@
 import type { EventType } from '@dealer-esim/contract'
+import { type Columns, jsonArray, plainArray, unnest } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 
 export interface NewEvent {
@@ -24,23 +25,38 @@ export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
     name: 'webhooks-record',
     text: RECORD,
     values: [
-      events.map((event) => event.tenantId),
-      events.map((event) => event.notifyId),
-      events.map((event) => event.notifyType),
-      events.map((event) => event.orderId),
-      events.map((event) => JSON.stringify(event.content)),
-      events.map((event) => event.createdAt),
+      plainArray(events.map((event) => event.tenantId)),
+      plainArray(events.map((event) => event.notifyId)),
+      plainArray(events.map((event) => event.notifyType)),
+      plainArray(events.map((event) => event.orderId)),
+      jsonArray(events.map((event) => JSON.stringify(event.content))),
+      plainArray(events.map((event) => event.createdAt.toISOString())),
     ],
   })
 }
 
-// A caller's clock that runs ahead must not delay the first attempt, hence least().
-const RECORD = `
+/**
+ * The same as a part of a larger statement: records a row of `source` each. It needs tenant_id, notify_id, notify_type,
+ * order_id, content and created_at there.
+ */
+export function recordEventsOf(source: string): string {
+  // A caller's clock that runs ahead must not delay the first attempt, hence least().
+  return `
   insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state, due_at)
-  select e.tenant_id, e.notify_id, e.notify_type, e.order_id, e.content::json, e.created_at,
+  select e.tenant_id, e.notify_id, e.notify_type, e.order_id, e.content, e.created_at,
          case when w.tenant_id is null then 'UNSENT' else 'PENDING' end,
          case when w.tenant_id is not null then least(e.created_at, clock_timestamp()) end
-  from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::timestamptz[])
-    as e (tenant_id, notify_id, notify_type, order_id, content, created_at)
+  from ${source} as e
   left join webhook_endpoints w
     on w.tenant_id = e.tenant_id and w.enabled and w.callback_url is not null and e.notify_type = any (w.event_types)`
+}
+
+const EVENTS: Columns = {
+  tenant_id: 'uuid',
+  notify_id: 'uuid',
+  notify_type: 'text',
+  order_id: 'uuid',
+  content: 'json',
+  created_at: 'timestamptz',
+}
+const RECORD = recordEventsOf(`(select * from ${unnest(1, EVENTS, 'event')})`)

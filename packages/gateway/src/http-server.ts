@@ -48,6 +48,11 @@ export function createServer(deps: Deps, certificate: CertificateWatch | undefin
   answerOddRequests(server.server)
   drainsGently(server)
   server.setNotFoundHandler((request, reply) => refuseUnknownPath(deps, request, reply))
+  // A path that is none is told before whatever else is wrong: its body is not looked at, its media type neither.
+  server.setErrorHandler((error, request, reply) => {
+    if (!request.is404) throw error
+    refuseUnknownPath(deps, request, reply)
+  })
   return server
 }
 

@@ -43,6 +43,12 @@ describe('bytes that are no proper request', () => {
     ['a broken chunk', signed(['Transfer-Encoding: chunked']), 400, '000102'],
     ['CONNECT', () => 'CONNECT gateway:443 HTTP/1.1\r\nHost: gateway:443\r\n\r\n', 404, '000109'],
     ['a path that cannot be decoded', () => requestText(dealer, 'he%zzalth'), 404, '000109'],
+    [
+      'a media type that is none, for a path that is none',
+      () => 'POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Type: -Type: a\r\nContent-Length: 2\r\n\r\n{}',
+      404,
+      '000109',
+    ],
     ['no Host', () => requestText(dealer, 'health').replace('Host: gateway\r\n', ''), 400, '000101'],
   ]
   it.each(cases)('get an envelope: %s', async (_, bytes, status, code) => {

@@ -1,0 +1,209 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { putPackages, setOnSale } from '../../src/catalogue/put.ts'
+import { orderNoOf } from '../../src/lib/ids.ts'
+import { addSupplier } from '../../src/suppliers/manage.ts'
+import { SANDBOX_PRODUCTS } from '../../src/suppliers/sandbox.ts'
+import { changeSettings } from '../../src/tenants/settings.ts'
+import { topUp } from '../../src/wallet/top-up.ts'
+import { verifyLedger } from '../../src/wallet/verify.ts'
+import { type Answer, addDealer, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { packageInput } from '../harness/shelf.ts'
+import { amountOf, Model, OFF_SALE, type OrderWish, PACKAGES } from './model.ts'
+import { type MortalGateway, mortalGateway } from './mortal-gateway.ts'
+import { type Calamity, type Step, sequences } from './steps.ts'
+
+/*
+ * Random sequences of what a dealer and an operator do, with deaths of the gateway in their midst, against a model in
+ * memory. SEED=… repeats a run, MODEL_SEQUENCES=… makes it longer.
+ */
+
+const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 5)
+/** Longest step: a gateway that dies twice and starts again, on a crowded machine. */
+const STEP_MS = 60_000
+const PRODUCTS = { FINE: 'SANDBOX_OK', PARTLY: SANDBOX_PRODUCTS.partial, REFUSED: SANDBOX_PRODUCTS.refused }
+
+let database: TestDatabase
+let operator: Node
+let gateway: MortalGateway
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  operator = await openNode(database.url)
+  const { deps } = operator
+  // Its patience is not what is tested: nothing is given up because a crowded machine was slow.
+  const config = { giveUpAfter_ms: 86_400_000 }
+  await addSupplier(deps, { name: 'model', type: 'sandbox', config, ...OPERATOR })
+  const packages = Object.entries(PACKAGES).map(([code, { price }]) => onSale(code, price))
+  await putPackages({ ...deps, ...OPERATOR }, [...packages, onSale(OFF_SALE, 1n)])
+  await setOnSale({ ...deps, ...OPERATOR }, { packageCodes: [OFF_SALE] }, false)
+  gateway = await mortalGateway(database.url, deps.db)
+})
+afterAll(async () => {
+  await gateway?.stop()
+  await operator.stop()
+  await database.drop()
+})
+
+function onSale(packageCode: string, price: bigint) {
+  return packageInput({
+    packageCode,
+    status: 'ON_SALE',
+    prices: [{ currencyCode: 'USD', price: Number(price), retailPrice: null }],
+    suppliers: [{ supplier: 'model', productCode: PRODUCTS[packageCode as keyof typeof PRODUCTS] ?? 'SANDBOX_OK' }],
+  })
+}
+
+test('an account does what its model does through crashes, and the ledger holds after every step', async () => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  console.info(`model: SEED=${seed}`)
+  const property = fc.asyncProperty(sequences, async (steps) => {
+    const play = { model: new Model(), dealer: await addDealer(operator.deps, 0) }
+    for (const [index, step] of steps.entries()) {
+      await timed(`step ${index + 1}, ${told(step)}`, async () => {
+        await take(step, play)
+        await gateway.settled(play.dealer.tenantId)
+        play.model.settle()
+        await expectAccount(play)
+      })
+    }
+    await timed('the end', () => expectOrders(play))
+  })
+  await fc.assert(property, { seed, numRuns: SEQUENCES, endOnFailure: true })
+}, 600_000)
+
+interface Play {
+  model: Model
+  dealer: Dealer
+}
+
+async function take(step: Step, { model, dealer }: Play): Promise<void> {
+  const { deps } = operator
+  const { tenantId } = dealer
+  switch (step.do) {
+    case 'top up': {
+      const posting = topUp(deps, { tenantId, amount: step.amount, reference: step.reference }, OPERATOR)
+      const outcome = await posting.then(
+        ({ replayed }) => (replayed ? 'repeated' : 'posted'),
+        ({ code }) => (code === 'REFERENCE_USED' ? 'refused' : code),
+      )
+      return expect(outcome).toBe(model.topUp(step.reference, step.amount))
+    }
+    case 'limit': {
+      const { creditLimit, dailySpendLimit } = step
+      await changeSettings(deps, tenantId, { creditLimit, dailySpendLimit }, OPERATOR)
+      Object.assign(model, { creditLimit, dailySpendLimit })
+      return
+    }
+    case 'order':
+    case 'kill':
+    case 'cut':
+      return order(step, { model, dealer })
+    default:
+      step satisfies never
+  }
+}
+
+/** The same body `calls` times at once; whoever is cut off asks again, as a dealer would. */
+async function order(step: Calamity | Extract<Step, { do: 'order' }>, { model, dealer }: Play): Promise<void> {
+  const { wish } = step
+  const body = JSON.stringify(bodyOf(wish))
+  const asking = Promise.all(Array.from({ length: step.calls }, () => gateway.ask(dealer, 'esim/order', body)))
+  if (step.do === 'kill') await gateway.kill(step.after_ms, step.next)
+  if (step.do === 'cut') await gateway.cut(step.after_ms)
+  const asked = await asking
+  const answers = asked.map(({ answer }) => answer)
+  const expected = model.order(wish, dayOf(answers))
+  expect(new Set(answers.map((answer) => answer.code))).toEqual(new Set([expected.code]))
+  if (expected.code !== '000000') return
+  const { amount, balanceAfter } = expected
+  const numbers = { amount: Number(amount), balanceAfter: Number(balanceAfter), transactionId: wish.transactionId }
+  for (const { data } of answers) expect(data).toMatchObject(numbers)
+  expect(new Set(answers.map(({ data }) => `${data.orderNo} ${data.createTime}`)).size).toBe(1)
+  const firsts = answers.filter(({ headers }) => headers['idempotent-replayed'] !== 'true').length
+  // Where an answer was lost, the first one may be the one that was.
+  const anyLost = asked.some(({ wasLost }) => wasLost)
+  expect(firsts).toBeLessThanOrEqual(expected.isNew ? 1 : 0)
+  if (!anyLost) expect(firsts).toBe(expected.isNew ? 1 : 0)
+}
+
+function bodyOf({ transactionId, lines, isMisquoted }: OrderWish) {
+  return {
+    transactionId,
+    packageInfoList: lines,
+    ...(isMisquoted ? { amount: Number(amountOf(lines)) + 1 } : {}),
+  }
+}
+
+/** The day on which they were judged; the last one's where midnight lay between. */
+function dayOf(answers: Answer[]): string {
+  const { data } = answers.at(-1)!
+  const ends = data.resetTime && new Date(Date.parse(data.resetTime) - 1)
+  return (ends ? ends.toISOString() : (data.createTime ?? '')).slice(0, 10)
+}
+
+async function expectAccount({ model, dealer }: Play): Promise<void> {
+  const { tenantId } = dealer
+  const faults: string[] = []
+  await verifyLedger(operator.deps.db, { tenantId, pageSize: 3, onFault: (fault) => faults.push(fault.sentence) })
+  expect(faults).toEqual([])
+  const [wallet] = await operator.deps.db.query({
+    text: 'select balance, version from wallets where tenant_id = $1',
+    values: [tenantId],
+  })
+  expect(wallet).toEqual({ balance: model.balance, version: model.version })
+  const { answer } = await gateway.ask(dealer, 'account/balance', '{}')
+  expect(answer.data).toMatchObject({
+    balance: Number(model.balance),
+    creditLimit: Number(model.creditLimit),
+    availableBalance: Number(model.balance + model.creditLimit),
+  })
+}
+
+/** Each order as its dealer is shown it, and what its supplier was asked by the supplier's own books. */
+async function expectOrders({ model, dealer }: Play): Promise<void> {
+  const rows = await operator.deps.db.query<{ transaction_id: string; order_id: string; paid: number }>({
+    text: `select transaction_id, order_id, (select count(*)::int from events e where e.tenant_id = o.tenant_id
+             and e.order_id = o.order_id and e.notify_type = 'ORDER_PAID') as paid
+           from orders o where tenant_id = $1`,
+    values: [dealer.tenantId],
+  })
+  expect(rows.map((row) => row.transaction_id).sort()).toEqual([...model.orders.keys()].sort())
+  for (const { transaction_id, order_id, paid } of rows) {
+    const expected = model.orders.get(transaction_id)!
+    const { answer } = await gateway.ask(dealer, 'esim/query', JSON.stringify({ transactionId: transaction_id }))
+    expect(answer.data).toMatchObject({
+      orderStatus: expected.status,
+      amount: Number(expected.amount),
+      refundedAmount: Number(expected.refunded),
+    })
+    expect(paid).toBe(1)
+    const books = await operator.deps.db.query<{ requests: number }>({
+      text: `select requests from sandbox_issued where supplier = 'model' and key like $1`,
+      values: [`${orderNoOf(order_id)}-%`],
+    })
+    expect(books).toEqual(Array.from({ length: expected.count }, () => ({ requests: 1 })))
+  }
+}
+
+/** A step that hangs says which one it was, and one that fails too. */
+async function timed(name: string, work: () => Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not end within ${STEP_MS / 1000} s`)), STEP_MS)
+  })
+  try {
+    await Promise.race([work(), late])
+  } catch (error) {
+    const failure = error as Error
+    failure.message = `${name}: ${failure.message}\n${gateway.lastWords()}`
+    throw failure
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function told(step: Step): string {
+  return JSON.stringify(step, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+}

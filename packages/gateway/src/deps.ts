@@ -66,7 +66,7 @@ export async function openDeps(
   config: Config,
   log: Log,
   databaseUrl: string,
-  requestLog: RequestLog = log,
+  requestLog: RequestLog = (line) => log.info(line, 'request'),
 ): Promise<Deps & Running> {
   let stopping = false
   const onIdleError = (error: Error) => {

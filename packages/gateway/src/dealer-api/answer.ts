@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { codes, type FailureCode, failure } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
 import { isConnectionLoss, sqlState } from '../lib/db.ts'
@@ -38,6 +39,12 @@ export function failureAnswer(requestId: string | undefined, error: ApiError): A
     },
     body: JSON.stringify(envelope),
   }
+}
+
+/** Head and body in one write. With `isLast` the connection ends behind it. */
+export function sendAnswer(response: ServerResponse, { http, headers, body }: Answer, { isLast }: { isLast: boolean }) {
+  const framing = { 'content-length': Buffer.byteLength(body), ...(isLast ? { connection: 'close' } : {}) }
+  response.writeHead(http, { ...headers, ...framing }).end(body)
 }
 
 /** What a caller is told of a failure that nobody expected. Only `esim/order` may have done something by then. */

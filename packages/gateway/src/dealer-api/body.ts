@@ -5,10 +5,10 @@ import { ApiError } from '../lib/api-error.ts'
 /** Reads the bodies of requests, those of all callers within one budget of memory. */
 export interface BodyReader {
   /**
-   * @returns the bytes as they came, or what to answer instead: 000111 for more than a body may have, 000002 when too
-   * much is arriving at once. Rejects when the caller went away.
+   * Hands on the bytes as they came, or what to answer instead: 000111 for more than a body may have, 000002 when too
+   * much is arriving at once, 000104 when the caller went away.
    */
-  read(request: IncomingMessage): Promise<Buffer | ApiError>
+  read(request: IncomingMessage, done: (body: Buffer | ApiError) => void): void
 }
 
 /** Of bodies that have not arrived whole. Real ones are a thousandth of their limit: this is what floods may take. */
@@ -34,39 +34,37 @@ export function bodyReader(most_bytes = MOST_ARRIVING_BYTES): BodyReader {
   }
 
   return {
-    read: (request) =>
-      new Promise((resolve, reject) => {
-        const chunks: Buffer[] = []
-        const arrival: Arrival = { size_bytes: 0, end: (outcome) => leave(() => resolve(outcome)) }
+    read(request, done) {
+      const announced_bytes = Number(request.headers['content-length'] ?? Number.NaN)
+      const chunks: Buffer[] = []
+      let isOver = false
+      const arrival: Arrival = { size_bytes: 0, end }
 
-        function leave(settle: () => void): void {
-          if (!arriving.delete(arrival)) return
-          held_bytes -= arrival.size_bytes
-          request.off('data', take).off('end', finish).off('close', lose)
-          settle()
-        }
-        function take(chunk: Buffer): void {
-          arrival.size_bytes += chunk.length
-          held_bytes += chunk.length
-          chunks.push(chunk)
-          if (arrival.size_bytes > BODY_SIZE_MAX_BYTES) arrival.end(new ApiError('000111'))
-          else if (held_bytes > most_bytes) giveUpLargest()
-        }
-        function finish(): void {
-          arrival.end(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
-        }
-        function lose(): void {
-          leave(() => reject(new ApiError('000104')))
-        }
-
+      function end(outcome: Buffer | ApiError): void {
+        if (isOver) return
+        isOver = true
+        if (arriving.delete(arrival)) held_bytes -= arrival.size_bytes
+        done(outcome)
+      }
+      function take(chunk: Buffer): void {
+        if (chunk.length === announced_bytes) end(chunk) // whole, in one piece: nearly every body
+        if (isOver) return
         arriving.add(arrival)
-        // What is too large by its own word need not be read. The rest of a refused body is left to Node, which reads it
-        // to its end without keeping it: closing at once could cost the caller our answer.
-        if (Number(request.headers['content-length'] ?? 0) > BODY_SIZE_MAX_BYTES) {
-          return arrival.end(new ApiError('000111'))
-        }
-        request.on('data', take).once('end', finish).once('close', lose)
-        request.on('error', () => {}) // 'close' follows
-      }),
+        arrival.size_bytes += chunk.length
+        held_bytes += chunk.length
+        chunks.push(chunk)
+        if (arrival.size_bytes > BODY_SIZE_MAX_BYTES) end(new ApiError('000111'))
+        else if (held_bytes > most_bytes) giveUpLargest()
+      }
+
+      // What is too large by its own word need not be read. The rest of a refused body is left to Node, which reads it
+      // to its end without keeping it: closing at once could cost the caller our answer.
+      if (announced_bytes > BODY_SIZE_MAX_BYTES) return end(new ApiError('000111'))
+      request.on('data', take)
+      request.once('end', () => end(Buffer.concat(chunks)))
+      request.once('close', () => {
+        if (!isOver) end(new ApiError('000104'))
+      })
+    },
   }
 }

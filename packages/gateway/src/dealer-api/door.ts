@@ -1,8 +1,5 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
-  API_PATH,
-  checkRequestHeaders,
-  isOperationName,
   type OperationName,
   operationNames,
   parseRequest,
@@ -14,23 +11,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { admit } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
-import { type Answer, asApiError, failureAnswer, successAnswer } from './answer.ts'
+import { type Answer, asApiError, failureAnswer, sendAnswer, successAnswer } from './answer.ts'
+import { checkHeaders, checkMediaType, checkRoute } from './before-body.ts'
 import { type BodyReader, bodyReader } from './body.ts'
 import { callerReader } from './caller.ts'
-import { handlers } from './operations.ts'
+import { type Answered, handlers } from './operations.ts'
 import { type Places, places } from './places.ts'
 import { type Refusals, refusals } from './refusals.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** What the checks before the body have found. */
-    signed?: { headers: RequestHeaders; address: string; start: number }
-    /** Who called, as soon as it is known: also of what is refused before its headers are read. */
-    callerAddress?: string
-  }
-}
-
 interface Door {
+  /** Knows whether the server is closing. */
+  app: FastifyInstance
   deps: Deps
   callerOf: ReturnType<typeof callerReader>
   bodies: BodyReader
@@ -39,127 +30,115 @@ interface Door {
   refusals: Refusals
 }
 
+/** One request: what is known of it so far. */
+interface Visit {
+  response: ServerResponse
+  start: number
+  /** 'none' until it has passed what is checked before its body. */
+  operation: OperationName | 'none'
+  address: string
+  requestId: string | undefined
+  tenantId: string | undefined
+}
+
 /**
- * The dealers' door. Its checks stand in the order of contract §3, and of two faults the earlier is answered: route,
- * method, HTTPS, media type, headers before the body is read (onRequest); size while it is read; then admission (from
- * AppKey to QPS); then JSON, parameters, and the room's own rules. Registered under the prefix of the API.
+ * The dealers' door. Its checks stand in the order of contract §3, and of two faults the earlier is answered: those of
+ * before-body.ts; size while the body is read; then admission (from AppKey to QPS); then JSON, parameters, and the room's
+ * own rules.
+ *
+ * Everything under the prefix of the API is the door's own, and is taken from the framework as it comes: finding a
+ * route, parsing and replying its way would cost time and be checked again here.
  */
 export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
   const tell = (refused: number) => deps.log.warn({ refused }, 'overloaded: requests were refused')
   const shedding = { places: places(deps.clock), refusals: refusals(deps.clock, tell) }
-  const door: Door = { deps, callerOf, bodies: bodyReader(), ...shedding }
-
-  // The body is verified as it came: bytes, not JSON.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_: FastifyRequest, payload: IncomingMessage) => door.bodies.read(payload))
-
-  app.addHook('onRequest', (request, reply, next) => {
-    if (door.places.isFull()) return refuse(door, request, reply)
-    try {
-      request.signed = checkBeforeBody(door, request)
-      next()
-    } catch (error) {
-      answerFailure(deps, request, reply, error)
-    }
+  const door: Door = { app, deps, callerOf, bodies: bodyReader(), ...shedding }
+  app.addHook('onRequest', (request, reply) => {
+    reply.hijack()
+    knock(door, request.raw, reply.raw)
   })
-  app.setErrorHandler((error, request, reply) => answerFailure(deps, request, reply, error))
-  app.setNotFoundHandler(() => {}) // so that the hook above sees them: it answers 404 and 405
+  app.setNotFoundHandler(() => {}) // so that the hook sees whatever has the prefix
+}
 
-  for (const operation of operationNames) {
-    app.post(`/${operation}`, async (request, reply) => {
-      if (door.places.isFull()) return refuse(door, request, reply)
-      door.places.take()
-      try {
-        return await serve(door, operation, request, reply)
-      } finally {
-        door.places.leave(timed.has(operation) ? deps.clock.monotonic() - request.signed!.start : undefined)
-      }
-    })
+function knock(door: Door, request: IncomingMessage, response: ServerResponse): void {
+  if (door.places.isFull()) {
+    turnAway(door, request, response)
+    return
   }
+  const visit = visitOf(door.deps, request, response)
+  try {
+    const operation = checkRoute(request)
+    const headers = checkBeforeBody(door, visit, request)
+    visit.operation = operation
+    visit.requestId = headers.requestId
+    door.bodies.read(request, (body) => {
+      if (door.places.isFull()) turnAway(door, request, response)
+      else void serve(door, visit, operation, headers, body)
+    })
+  } catch (error) {
+    refuse(door, visit, request, error)
+  }
+}
+
+function visitOf(deps: Deps, { socket }: IncomingMessage, response: ServerResponse): Visit {
+  const address = socket.remoteAddress ?? ''
+  const known = { operation: 'none', requestId: undefined, tenantId: undefined } as const
+  return { response, start: deps.clock.monotonic(), address, ...known }
+}
+
+/** For want of a place. */
+function turnAway({ app, deps, refusals }: Door, request: IncomingMessage, response: ServerResponse): void {
+  deps.requestMetrics.observe('none', '000002', 0)
+  refusals.refuse(response, givenRequestId(request), app.isClosing === true)
+}
+
+function checkBeforeBody({ callerOf, deps }: Door, visit: Visit, request: IncomingMessage): RequestHeaders {
+  const caller = callerOf(request)
+  if ('address' in caller) visit.address = caller.address
+  if ('untold' in caller || (!caller.isHttps && deps.config.deployment !== 'local')) throw new ApiError('101008')
+  checkMediaType(request)
+  return checkHeaders(request)
+}
+
+async function serve(
+  door: Door,
+  visit: Visit,
+  operation: OperationName,
+  headers: RequestHeaders,
+  body: Buffer | ApiError,
+): Promise<void> {
+  let answer: Answer
+  let failure: unknown
+  door.places.take()
+  try {
+    if (body instanceof ApiError) throw body
+    answer = await answerTo(door.deps, visit, operation, headers, body)
+  } catch (error) {
+    failure = error
+    answer = failureAnswer(headers.requestId, asApiError(error))
+  }
+  door.places.leave(timed.has(operation) ? door.deps.clock.monotonic() - visit.start : undefined)
+  conclude(door, visit, answer, failure)
 }
 
 /** What waits for others' servers says nothing of our load. */
 const timed: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
 
-function refuse({ deps, refusals }: Door, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  deps.requestMetrics.observe('none', '000002', 0)
-  refusals.refuse(reply.hijack().raw, givenRequestId(request), reply.server.isClosing === true)
-  return reply
-}
-
-async function serve(door: Door, operation: OperationName, request: FastifyRequest, reply: FastifyReply) {
-  const { deps } = door
-  const { headers, address, start } = request.signed!
-  const about: Circumstances = { requestId: headers.requestId, address }
-  let answer: Answer
-  try {
-    const body = (request.body as Buffer | ApiError | undefined) ?? EMPTY
-    if (body instanceof ApiError) throw body
-    const admitted = await admit(deps.admission, { headers, body, address })
-    about.tenantId = admitted.tenant.tenantId
-    const parameters = parseParameters(operation, body)
-    const handle = handlers[operation] as (
-      deps: Deps,
-      call: unknown,
-    ) => Promise<{ data: object; headers?: Record<string, string> }>
-    const answered = await handle(deps, { ...admitted, request: parameters, address })
-    answer = successAnswer(headers.requestId, answered.data, answered.headers)
-  } catch (error) {
-    about.error = error
-    answer = failureAnswer(headers.requestId, asApiError(error))
-  }
-  note(deps, operation, answer, start, about)
-  return send(reply, answer)
-}
-
-const EMPTY = Buffer.alloc(0)
-const MEDIA_TYPE = /^application\/json\s*(?:;|$)/i
-
-function checkBeforeBody({ deps, callerOf }: Door, request: FastifyRequest) {
-  const start = deps.clock.monotonic()
-  if (request.is404) throw unknownRoute(request)
-  const caller = callerOf(request.raw)
-  if ('address' in caller) request.callerAddress = caller.address
-  if ('untold' in caller || (!caller.isHttps && deps.config.deployment !== 'local')) throw new ApiError('101008')
-  const { 'content-type': mediaType, 'content-encoding': encoding } = request.headers
-  if (mediaType === undefined || !MEDIA_TYPE.test(mediaType) || encoding !== undefined) throw new ApiError('000110')
-  return { headers: headersOf(request.raw), address: caller.address, start }
-}
-
-/** Well formed, and none that matters is there twice: of Content-Type Node keeps the first and says nothing. */
-function headersOf({ headers, rawHeaders, httpVersion }: IncomingMessage): RequestHeaders {
-  if (headers.host === undefined && httpVersion === '1.1') {
-    throw new ApiError('000101', { details: [{ field: 'Host', reason: 'Missing: HTTP/1.1 demands it.' }] })
-  }
-  const checked = checkRequestHeaders(headers)
-  if (!checked.ok) throw new ApiError(checked.code, { details: checked.details })
-  let mediaTypes = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string
-    if (name.length === CONTENT_TYPE.length && name.toLowerCase() === CONTENT_TYPE) mediaTypes++
-  }
-  if (mediaTypes === 1) return checked.headers
-  throw new ApiError('000102', { details: [{ field: 'Content-Type', reason: 'Malformed: send it only once.' }] })
-}
-
-const CONTENT_TYPE = 'content-type'
-
-function unknownRoute(request: FastifyRequest): ApiError {
-  const path = decodedPath(request.url)
-  const isKnown = path.startsWith(API_PATH) && isOperationName(path.slice(API_PATH.length))
-  if (isKnown && request.method !== 'POST') return new ApiError('000103', { headers: { allow: 'POST' } })
-  return new ApiError('000109')
-}
-
-/** As the router reads it. */
-function decodedPath(url: string): string {
-  const path = url.split('?', 1)[0] as string
-  try {
-    return decodeURI(path)
-  } catch {
-    return path
-  }
+async function answerTo(
+  deps: Deps,
+  visit: Visit,
+  operation: OperationName,
+  headers: RequestHeaders,
+  body: Buffer,
+): Promise<Answer> {
+  const { address } = visit
+  const admitted = await admit(deps.admission, { headers, body, address })
+  visit.tenantId = admitted.tenant.tenantId
+  const request = parseParameters(operation, body)
+  const handle = handlers[operation] as (deps: Deps, call: unknown) => Promise<Answered<OperationName>>
+  const answered = await handle(deps, { ...admitted, request, address })
+  return successAnswer(headers.requestId, answered.data, answered.headers)
 }
 
 function parseParameters(operation: OperationName, body: Buffer): object {
@@ -170,16 +149,14 @@ function parseParameters(operation: OperationName, body: Buffer): object {
   return parsed.value
 }
 
-function answerFailure(deps: Deps, request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
-  const requestId = givenRequestId(request)
-  const answer = failureAnswer(requestId, bodyFault(error) ?? asApiError(error))
-  const { start = deps.clock.monotonic() } = request.signed ?? {}
-  const address = request.callerAddress ?? request.ip
-  note(deps, 'none', answer, start, { requestId, address, error })
-  return send(reply, answer)
+type Surroundings = Pick<Door, 'app' | 'deps'>
+
+function refuse(at: Surroundings, visit: Visit, request: IncomingMessage, error: unknown): void {
+  visit.requestId = givenRequestId(request)
+  conclude(at, visit, failureAnswer(visit.requestId, asApiError(error)), error)
 }
 
-function givenRequestId(request: FastifyRequest): string | undefined {
+function givenRequestId(request: IncomingMessage): string | undefined {
   const given = request.headers[REQUEST_ID]
   return typeof given === 'string' && UUID.test(given) ? given : undefined
 }
@@ -188,36 +165,20 @@ const REQUEST_ID = REQUEST_HEADERS.requestId.toLowerCase()
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** For paths outside of every door. */
-export function refuseUnknownPath(deps: Deps, request: FastifyRequest, reply: FastifyReply): void {
-  answerFailure(deps, request, reply, new ApiError('000109'))
+export function refuseUnknownPath(deps: Deps, { raw }: FastifyRequest, reply: FastifyReply): void {
+  reply.hijack()
+  refuse({ app: reply.server, deps }, visitOf(deps, raw, reply.raw), raw, new ApiError('000109'))
 }
 
-/** Fastify's own failures around a body. */
-function bodyFault(error: unknown): ApiError | undefined {
-  const fault = error as { statusCode?: number }
-  return typeof fault?.statusCode === 'number' && fault.statusCode < 500 ? new ApiError('000104') : undefined
-}
-
-function send(reply: FastifyReply, answer: Answer): FastifyReply {
+/** One answer, one wide line and one observation per request. */
+function conclude({ app, deps }: Surroundings, visit: Visit, answer: Answer, failure: unknown): void {
+  const { requestId, address, tenantId, operation } = visit
+  const duration_ms = deps.clock.monotonic() - visit.start
   // What came before the end began says it too: the caller's next request goes to another node.
-  if (reply.server.isClosing) reply.header('connection', 'close')
-  return reply.code(answer.http).headers(answer.headers).send(answer.body)
-}
-
-interface Circumstances {
-  requestId: string | undefined
-  tenantId?: string | undefined
-  address: string
-  error?: unknown
-}
-
-/** One wide line and one observation per request. */
-function note(deps: Deps, operation: string, answer: Answer, start: number, about: Circumstances): void {
-  const duration_ms = deps.clock.monotonic() - start
+  sendAnswer(visit.response, answer, { isLast: app.isClosing === true })
   deps.requestMetrics.observe(operation, answer.code, duration_ms)
-  const { error, ...line } = about
-  const isUnexpected = error !== undefined && !(error instanceof ApiError)
-  const facts = { ...line, operation, code: answer.code, duration_ms }
-  if (isUnexpected) deps.log.error({ ...facts, err: error }, 'request')
-  else deps.requestLog.info(facts, 'request')
+  const line = { requestId, address, tenantId, operation, code: answer.code, duration_ms }
+  const isUnexpected = failure !== undefined && !(failure instanceof ApiError)
+  if (isUnexpected) deps.log.error({ ...line, err: failure }, 'request')
+  else deps.requestLog(line)
 }

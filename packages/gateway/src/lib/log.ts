@@ -33,24 +33,55 @@ export function createLog(level: string, destination?: DestinationStream): Logge
   return destination ? pino(options, destination) : pino(options)
 }
 
-/** A line of a request is told by one call, with members that are fixed and hold no secret. */
-export type RequestLog = Pick<Logger, 'info'>
+/** What is told of each request. No member can hold a secret, or a character that JSON would escape. */
+export interface RequestLine {
+  requestId: string | undefined
+  address: string
+  tenantId: string | undefined
+  operation: string
+  code: string
+  duration_ms: number
+}
 
-const GATHERED_BYTES = 65_536
+export type RequestLog = (line: RequestLine) => void
+
+const GATHERED_MOST = 65_536
 const FLUSH_MS = 100
 
 /**
- * For the one line of each request: looking through it for secrets and a system call for it were a tenth of the door's
- * time, so it is written as it is, and in gulps. A crash may lose the last tenth of a second of these lines.
+ * For the one line of each request: assembling it from a general object, looking through it for secrets and a system
+ * call for it were a fifth of the door's time, so it is spelt out here and written in gulps. A crash may lose the last
+ * tenth of a second of these lines.
  */
 export function createRequestLog(level: string): RequestLog {
-  const destination = pino.destination({
-    sync: false,
-    minLength: GATHERED_BYTES,
-    maxWrite: 2 * GATHERED_BYTES,
-    periodicFlush: FLUSH_MS,
+  const { info, [level]: least = Number.POSITIVE_INFINITY } = pino.levels.values
+  if (least > info!) return () => {}
+  const destination = pino.destination({ sync: false })
+  let gathered = ''
+  const flush = () => {
+    if (gathered === '') return
+    destination.write(gathered)
+    gathered = ''
+  }
+  setInterval(flush, FLUSH_MS).unref()
+  process.on('exit', () => {
+    flush()
+    destination.flushSync()
   })
-  return pino({ ...SHAPE, level }, destination)
+  return (line) => {
+    gathered += requestText(line)
+    if (gathered.length >= GATHERED_MOST) flush()
+  }
+}
+
+function requestText({ requestId, address, tenantId, operation, code, duration_ms }: RequestLine): string {
+  const who =
+    (requestId === undefined ? '' : `"requestId":"${requestId}",`) +
+    `"address":"${address}",` +
+    (tenantId === undefined ? '' : `"tenantId":"${tenantId}",`)
+  const time = new Date().toISOString()
+  const what = `"operation":"${operation}","code":"${code}","duration_ms":${duration_ms.toFixed(3)},"msg":"request"`
+  return `{"level":"info","time":"${time}",${who}${what}}\n`
 }
 
 /** What helps to find the fault. A driver's error also carries its connection and statement: pages, and secrets. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { RequestLog } from '../../src/lib/log.ts'
+import type { RequestLine, RequestLog } from '../../src/lib/log.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { testAuthority } from '../harness/certificates.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -22,8 +22,8 @@ let direct: Node
 /** Trusts us. */
 let proxied: Node
 let dealer: Dealer
-const logged: Record<string, unknown>[] = []
-const requestLog = { info: (line: Record<string, unknown>) => void logged.push(line) } as unknown as RequestLog
+const logged: RequestLine[] = []
+const requestLog: RequestLog = (line) => void logged.push(line)
 
 beforeAll(async () => {
   const { cert, key } = testAuthority('Test authority').issue('localhost')

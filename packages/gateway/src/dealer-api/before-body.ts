@@ -1,0 +1,71 @@
+import type { IncomingMessage } from 'node:http'
+import {
+  API_PATH,
+  checkRequestHeaders,
+  isOperationName,
+  type OperationName,
+  operationNames,
+  type RequestHeaders,
+} from '@dealer-esim/contract'
+import { ApiError } from '../lib/api-error.ts'
+
+/*
+ * What the head of a request must be like (contract §3), in the order in which the door asks: route and method; then,
+ * after HTTPS, media type and headers.
+ */
+
+/** @throws ApiError 000109 or 000103 */
+export function checkRoute({ url = '', method }: IncomingMessage): OperationName {
+  const operation = OPERATIONS.get(url) ?? operationAt(pathOf(url))
+  if (operation === undefined) throw new ApiError('000109')
+  if (method !== 'POST') throw new ApiError('000103', { headers: { allow: 'POST' } })
+  return operation
+}
+
+/** By target, as nearly every caller writes it. */
+const OPERATIONS: ReadonlyMap<string, OperationName> = new Map(operationNames.map((name) => [API_PATH + name, name]))
+
+function operationAt(path: string): OperationName | undefined {
+  const name = path.startsWith(API_PATH) ? path.slice(API_PATH.length) : ''
+  return isOperationName(name) ? name : undefined
+}
+
+/** As the router reads a target: it may name the server (RFC 9112 §3.2.2), carry a query, and be encoded. */
+function pathOf(target: string): string {
+  const path = target.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/, 1)[0] as string
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
+}
+
+/** @throws ApiError 000110 */
+export function checkMediaType({ headers }: IncomingMessage): void {
+  const mediaType = headers['content-type']
+  const isJson = mediaType === 'application/json' || (mediaType !== undefined && MEDIA_TYPE.test(mediaType))
+  if (!isJson || headers['content-encoding'] !== undefined) throw new ApiError('000110')
+}
+
+const MEDIA_TYPE = /^application\/json\s*(?:;|$)/i
+
+/**
+ * Well formed, and none that matters is there twice: of Content-Type Node keeps the first and says nothing.
+ * @throws ApiError 000101 or 000102
+ */
+export function checkHeaders({ headers, rawHeaders, httpVersion }: IncomingMessage): RequestHeaders {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new ApiError('000101', { details: [{ field: 'Host', reason: 'Missing: HTTP/1.1 demands it.' }] })
+  }
+  const checked = checkRequestHeaders(headers)
+  if (!checked.ok) throw new ApiError(checked.code, { details: checked.details })
+  let mediaTypes = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === CONTENT_TYPE.length && name.toLowerCase() === CONTENT_TYPE) mediaTypes++
+  }
+  if (mediaTypes === 1) return checked.headers
+  throw new ApiError('000102', { details: [{ field: 'Content-Type', reason: 'Malformed: send it only once.' }] })
+}
+
+const CONTENT_TYPE = 'content-type'

@@ -1,4 +1,4 @@
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { type BinaryToTextEncoding, hash, timingSafeEqual } from 'node:crypto'
 import {
   type EventHeaders,
   type EventParts,
@@ -11,16 +11,39 @@ import type { IncomingHeaders, RequestHeaders, SignedParts } from './request-hea
 import type { Body } from './signing.ts'
 
 /**
- * signing.ts and event-signing.ts on node:crypto, synchronous: admission verifies each request with this. Head and body
- * go into the hash one after the other, so the body is not copied.
+ * signing.ts and event-signing.ts on node:crypto, synchronous: admission verifies each request with this.
+ *
+ * HMAC (RFC 2104) is spelt out as its two hashes. Node's one-shot hash makes no object of its own, and what depends on
+ * the key alone is made once: 3 µs for a request, where createHmac took 8.
  */
 
-/** An AppSecret: its text, or a key made of its UTF-8 bytes, which saves a sixth of the time where it is kept. */
-export type Secret = string | KeyObject
+/** An AppSecret: its text, or what prepareSecret made of it, where it is kept. */
+export type Secret = string | PreparedSecret
+
+/** The key in the shape of the two blocks that HMAC hashes first: before the text, and before what came of that. */
+export interface PreparedSecret {
+  readonly inner: Buffer
+  readonly outer: Buffer
+}
+
+export function prepareSecret(secret: string): PreparedSecret {
+  const bytes = Buffer.from(secret)
+  const key = bytes.length > BLOCK_BYTES ? hash('sha256', bytes, 'buffer') : bytes
+  const inner = Buffer.alloc(BLOCK_BYTES, 0x36)
+  const outer = Buffer.alloc(BLOCK_BYTES, 0x5c)
+  for (const [i, byte] of key.entries()) {
+    inner[i]! ^= byte
+    outer[i]! ^= byte
+  }
+  return { inner, outer }
+}
+
+const BLOCK_BYTES = 64
+const HASH_BYTES = 32
 
 /** The value of X-Signature: 64 lower-case hex digits. */
 export function signRequest(secret: Secret, parts: SignedParts, body: Body): string {
-  return hmac(secret, parts.timestamp + parts.requestId + parts.appKey, body).toString('hex')
+  return hmac(secret, parts.timestamp + parts.requestId + parts.appKey, body, 'hex')
 }
 
 /**
@@ -33,9 +56,8 @@ export function verifyRequest<S extends Secret>(
   body: Body,
 ): S | undefined {
   const given = Buffer.from(headers.signature, 'hex')
-  const head = headers.timestamp + headers.requestId + headers.appKey
   for (const secret of secrets) {
-    if (secret !== '' && equal(hmac(secret, head, body), given)) return secret
+    if (secret !== '' && equal(Buffer.from(signRequest(secret, headers, body), 'hex'), given)) return secret
   }
   return undefined
 }
@@ -45,7 +67,7 @@ export function signEvent(secrets: readonly Secret[], parts: EventParts, body: B
   const head = eventHead(parts)
   return eventHeaders(
     parts,
-    secrets.map((secret) => hmac(secret, head, body).toString('base64')),
+    secrets.map((secret) => hmac(secret, head, body, 'base64')),
   )
 }
 
@@ -61,7 +83,7 @@ export function verifyEvent(
   const head = eventHead(read.parts)
   for (const secret of secrets) {
     if (secret === '') continue
-    const expected = Buffer.from(hmac(secret, head, body).toString('base64'))
+    const expected = Buffer.from(hmac(secret, head, body, 'base64'))
     if (read.signatures.some((given) => equal(expected, Buffer.from(given)))) {
       return { ok: true, id: read.parts.id, secret }
     }
@@ -69,8 +91,18 @@ export function verifyEvent(
   return { ok: false, reason: 'MISMATCH' }
 }
 
-function hmac(secret: Secret, head: string, body: Body): Buffer {
-  return createHmac('sha256', secret).update(head).update(body).digest()
+function hmac(secret: Secret, head: string, body: Body, encoding: BinaryToTextEncoding): string {
+  const key = typeof secret === 'string' ? prepareSecret(secret) : secret
+  const text = typeof body === 'string' ? Buffer.from(body) : body
+  const head_bytes = Buffer.byteLength(head)
+  const inner = Buffer.allocUnsafe(BLOCK_BYTES + head_bytes + text.length)
+  inner.set(key.inner)
+  inner.write(head, BLOCK_BYTES)
+  inner.set(text, BLOCK_BYTES + head_bytes)
+  const outer = Buffer.allocUnsafe(BLOCK_BYTES + HASH_BYTES)
+  outer.set(key.outer)
+  outer.write(hash('sha256', inner, 'hex'), BLOCK_BYTES, 'hex')
+  return hash('sha256', outer, encoding)
 }
 
 /** The lengths are no secret: every signature of a scheme has the same. */

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import vectors from '../../../test/vectors/signing.json' with { type: 'json' }
@@ -24,6 +25,12 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
 
   const vector = vectors.requests[0]!
   const body = bytesOf(vector.body)
+
+  test.each([43, 64, 65, 200])('a secret of %i bytes is the key that it is to createHmac', async (length) => {
+    const secret = 'é'.repeat(length >> 1) + 'x'.repeat(length % 2)
+    const expected = createHmac('sha256', secret).update(vector.timestamp + vector.requestId + vector.appKey)
+    expect(await signRequest(secret, vector, body)).toBe(expected.update(body).digest('hex'))
+  })
 
   test('bytes that are no UTF-8 are signed as they are', async () => {
     const left = await signRequest('s', vector, Uint8Array.of(0xff))
@@ -62,6 +69,14 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
     const signature = 'f06b3f62c6065e0d48b42524cbebb78c35e774cd78f556052d900b6e7d2c6d1f'
     expect(await verifyRequest([''], { ...vector, signature }, body)).toBeUndefined()
   })
+})
+
+test('a prepared secret signs and verifies as its text does', () => {
+  const vector = vectors.requests[0]!
+  const [prepared, other] = [onNode.prepareSecret(vector.appSecret), onNode.prepareSecret('other')]
+  expect(onNode.signRequest(prepared, vector, vector.body)).toBe(vector.signature)
+  expect(onNode.verifyRequest([other, prepared], vector, vector.body)).toBe(prepared)
+  expect(onNode.verifyRequest([other], vector, vector.body)).toBeUndefined()
 })
 
 test('both implementations agree with the string to sign', () => {

@@ -1,7 +1,7 @@
 import { CLOCK_WINDOW_MS, type RequestHeaders } from '@dealer-esim/contract'
-import { verifyRequest } from '@dealer-esim/contract/node'
+import { type PreparedSecret, prepareSecret, verifyRequest } from '@dealer-esim/contract/node'
 import { allows } from '../tenants/allowlist.ts'
-import type { Tenant } from '../tenants/load.ts'
+import type { Tenant, TenantSecret } from '../tenants/load.ts'
 
 export interface SignedRequest {
   headers: RequestHeaders
@@ -15,17 +15,26 @@ export type Judgement = { ok: true; secretId: string } | { ok: false; code: '101
 
 export function judge(request: SignedRequest, tenant: Tenant, now_ms: number): Judgement {
   if (!inWindow(request.headers.timestamp, now_ms)) return { ok: false, code: '101001' }
-  const live = tenant.secrets.filter((secret) => secret.validUntil_ms === null || secret.validUntil_ms > now_ms)
-  const signedWith = verifyRequest(
-    live.map((secret) => secret.secret),
-    request.headers,
-    request.body,
-  )
-  const secret = live.find((candidate) => candidate.secret === signedWith)
+  const { headers, body } = request
+  const secret = tenant.secrets.find((candidate) => {
+    const isLive = candidate.validUntil_ms === null || candidate.validUntil_ms > now_ms
+    return isLive && verifyRequest([prepared(candidate)], headers, body) !== undefined
+  })
   if (!secret) return { ok: false, code: '101003' }
   if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
   if (!allows(tenant.ipAllowlist, request.address)) return { ok: false, code: '101002' }
   return { ok: true, secretId: secret.secretId }
+}
+
+/** Once for as long as the secret is remembered. */
+const preparedSecrets = new WeakMap<TenantSecret, PreparedSecret>()
+
+function prepared(secret: TenantSecret): PreparedSecret {
+  const known = preparedSecrets.get(secret)
+  if (known) return known
+  const made = prepareSecret(secret.secret)
+  preparedSecrets.set(secret, made)
+  return made
 }
 
 function inWindow(timestamp: string, now_ms: number): boolean {

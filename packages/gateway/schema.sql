@@ -355,6 +355,7 @@ CREATE UNIQUE INDEX price_group_plans_one ON price_group_plans USING btree (grou
 create table price_groups (
   group_name text not null,
   created_at timestamp with time zone not null,
+  removed boolean not null default false,
   constraint price_groups_pkey PRIMARY KEY (group_name)
 );
 
@@ -379,6 +380,7 @@ CREATE INDEX price_plan_rules_updated ON price_plan_rules USING btree (updated_a
 create table price_plans (
   plan_name text not null,
   created_at timestamp with time zone not null,
+  removed boolean not null default false,
   constraint price_plans_pkey PRIMARY KEY (plan_name)
 );
 

@@ -75,7 +75,9 @@ test('packages and prices are set, shown and listed', async () => {
   expect(await json('package', 'off-sale', 'JP_1_7')).toEqual({ status: 'OFF_SALE', packageCodes: ['JP_1_7'] })
   const [listed] = await json('package', 'list', '--country', 'JP', '--supplier', 'stock')
   expect(listed).toMatchObject({ packageCode: 'JP_1_7', status: 'OFF_SALE', price: 50_000 })
-  expect(await json('price', 'plan', 'list')).toMatchObject([{ planName: 'FIXED' }, { planName: 'GOLD' }])
+  expect(await json('price', 'plan', 'rename', 'FIXED', 'FLAT')).toMatchObject({ planName: 'FLAT', rules: [{}] })
+  expect(await json('price', 'plan', 'list')).toMatchObject([{ planName: 'FLAT' }, { planName: 'GOLD' }])
+  expect(await json('price', 'plan', 'delete', 'FLAT')).toEqual({ planName: 'FLAT', deleted: true })
 })
 
 test('what is exported is imported without a change; a dry run says so', async () => {
@@ -105,6 +107,8 @@ test.each([
   ['price plan set GOLD --percent ten', 2, /not a percentage/],
   ['price plan assign NO_SUCH --group NORTH', 1, /no price plan NO_SUCH/],
   ['price plan create GOLD', 1, /already/],
+  ['price plan delete GOLD', 1, /The group NORTH has it\. Give them another plan first/],
+  ['price group delete NO_SUCH', 1, /no price group NO_SUCH/],
   ['package import /no/such/file.csv', 1, /no such file/i],
   ['package import -', 2, /--format/],
 ])('%s fails with a sentence', async (command, code, words) => {

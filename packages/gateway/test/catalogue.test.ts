@@ -1,11 +1,12 @@
 import { operations } from '@dealer-esim/contract'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createGroup, setGroupPlan, setTenantGroup, setTenantPlan } from '../src/catalogue/assignments.ts'
+import { createGroup, readGroups, setGroupPlan, setTenantGroup, setTenantPlan } from '../src/catalogue/assignments.ts'
 import type { Buyer, Snapshot } from '../src/catalogue/catalogue.ts'
-import { createPlan, removePlanRule, setPlanRule } from '../src/catalogue/plans.ts'
+import { createPlan, readPlans, removePlanRule, setPlanRule } from '../src/catalogue/plans.ts'
 import { setListPrices, setOwnPrice } from '../src/catalogue/prices.ts'
 import { setOnSale } from '../src/catalogue/put.ts'
+import { deleteGroup, deletePlan, renameGroup, renamePlan } from '../src/catalogue/retire.ts'
 import { openShelf, type TestShelf } from './harness/shelf.ts'
 
 let shelf: TestShelf
@@ -122,6 +123,59 @@ describe('each tenant pays its own price', () => {
     expect(offered(snapshot, retail, 'NOBODY')).toBe('310241')
     expect(offered(snapshot, retail, 'NO_SUCH')).toBe('310241')
     expect(offered(snapshot, retail, 'NEVER')).toBe('310244')
+  })
+})
+
+describe('plans and groups', () => {
+  test('are renamed without a change of anybody’s price, and told to their tenants once', async () => {
+    const before = await now()
+    const wanted = [retail, gold, grouped, special, euro].map((buyer) => prices(before, buyer))
+    await renamePlan(shelf.change, 'PARTNERS', 'ALLIES')
+    await renameGroup(shelf.change, 'NORTH', 'ARCTIC')
+    await renamePlan(shelf.change, 'GOLD', 'PLATINUM')
+    const after = await now()
+    expect([retail, gold, grouped, special, euro].map((buyer) => prices(after, buyer))).toEqual(wanted)
+    expect(await readGroups(shelf.db)).toMatchObject([{ groupName: 'ARCTIC', planName: 'ALLIES' }])
+    const request = { updatedSince: before.list(retail, {}).asOf }
+    expect(prices(after, retail, request)).toEqual({})
+    expect(prices(after, euro, request)).toEqual(prices(before, euro))
+    // Names that were given up are free, and mean something else now.
+    await createPlan(shelf.change, 'GOLD')
+    await setTenantPlan(shelf.change, retail.tenantId, 'GOLD')
+    expect(prices(await now(), retail)).toEqual(prices(before, retail))
+    await setTenantPlan(shelf.change, retail.tenantId, null)
+    await deletePlan(shelf.change, 'GOLD')
+    await renamePlan(shelf.change, 'PLATINUM', 'GOLD')
+    await renameGroup(shelf.change, 'ARCTIC', 'NORTH')
+    await renamePlan(shelf.change, 'ALLIES', 'PARTNERS')
+    const back = await now()
+    expect([retail, gold, grouped, special, euro].map((buyer) => prices(back, buyer))).toEqual(wanted)
+  })
+
+  test('are deleted when nobody has them, and refused in a sentence before', async () => {
+    await expect(deletePlan(shelf.change, 'GOLD')).rejects.toThrow(/^2 tenants are on GOLD\. Give them another plan/)
+    await expect(deletePlan(shelf.change, 'PARTNERS')).rejects.toThrow(/^The group NORTH has it\. Give/)
+    await expect(deleteGroup(shelf.change, 'NORTH')).rejects.toThrow(/^3 tenants are in NORTH\. Take them out first/)
+    await expect(renamePlan(shelf.change, 'GOLD', 'PARTNERS')).rejects.toThrow(
+      'There is a price plan PARTNERS already.',
+    )
+    await expect(renameGroup(shelf.change, 'SOUTH', 'EAST')).rejects.toThrow('There is no price group SOUTH.')
+    await createGroup(shelf.change, 'SOUTH')
+    await setGroupPlan(shelf.change, 'SOUTH', 'GOLD')
+    await deleteGroup(shelf.change, 'SOUTH')
+    await createPlan(shelf.change, 'BRIEF')
+    await setPlanRule(shelf.change, { planName: 'BRIEF', packageCode: null }, { percent: -500_000n })
+    await deletePlan(shelf.change, 'BRIEF')
+    await expect(setTenantPlan(shelf.change, retail.tenantId, 'BRIEF')).rejects.toThrow('There is no price plan BRIEF.')
+    // A name that is used again begins without rules, and a group without a plan.
+    await createPlan(shelf.change, 'BRIEF')
+    await createGroup(shelf.change, 'SOUTH')
+    const names = (await readPlans(shelf.db)).map(({ planName, rules }) => [planName, rules.length])
+    expect(names).toContainEqual(['BRIEF', 0])
+    expect(await readGroups(shelf.db, 'SOUTH')).toMatchObject([{ planName: null }])
+    await deletePlan(shelf.change, 'BRIEF')
+    await deleteGroup(shelf.change, 'SOUTH')
+    expect((await readPlans(shelf.db)).map(({ planName }) => planName)).not.toContain('BRIEF')
   })
 })
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { createGroup, readGroups, type ShownGroup, setGroupPlan, setTenantGroup } from '../catalogue/assignments.ts'
 import { refused } from '../catalogue/refuse.ts'
+import { deleteGroup, renameGroup } from '../catalogue/retire.ts'
 import type { AdminContext } from './context.ts'
 import { fields, table } from './table.ts'
 
@@ -23,6 +24,7 @@ export function priceGroupCommands(noun: Command, context: AdminContext): void {
       }),
     )
   members(group, context)
+  ends(group, context)
   group
     .command('list')
     .description('List the groups.')
@@ -65,6 +67,28 @@ function members(group: Command, context: AdminContext): void {
         for (const tenantId of tenantIds) await setTenantGroup({ ...deps, actor: context.actor }, tenantId, null)
         const [shown] = await readGroups(deps.db, groupName)
         context.print(groupText(shown!), shown)
+      }),
+    )
+}
+
+function ends(group: Command, context: AdminContext): void {
+  group
+    .command('rename <group> <new-name>')
+    .description('Rename a group. Nobody pays another price.')
+    .action((groupName: string, newName: string) =>
+      context.withDeps(async (deps) => {
+        await renameGroup({ ...deps, actor: context.actor }, groupName, newName)
+        const [shown] = await readGroups(deps.db, newName)
+        context.print(groupText(shown!), shown)
+      }),
+    )
+  group
+    .command('delete <group>')
+    .description('Delete a group that no tenant is in.')
+    .action((groupName: string) =>
+      context.withDeps(async (deps) => {
+        await deleteGroup({ ...deps, actor: context.actor }, groupName)
+        context.print(`Deleted. The name ${groupName} is free.`, { groupName, deleted: true })
       }),
     )
 }

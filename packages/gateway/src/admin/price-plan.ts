@@ -8,6 +8,7 @@ import {
   type ShownPlan,
   setPlanRule,
 } from '../catalogue/plans.ts'
+import { deletePlan, renamePlan } from '../catalogue/retire.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import type { AdminDeps } from './open.ts'
@@ -32,6 +33,7 @@ export function pricePlanCommands(noun: Command, context: AdminContext): void {
   const plan = noun.command('plan').description('Price plans: percentages and fixed prices for tenants and groups.')
   rules(plan, context)
   assignments(plan, context)
+  ends(plan, context)
   plan
     .command('list')
     .description('List the plans.')
@@ -136,6 +138,27 @@ async function assign(deps: AdminDeps, { actor }: AdminContext, planName: string
   if ((tenant === undefined) === (group === undefined)) throw new UsageError('Say either --tenant or --group.')
   if (tenant !== undefined) await setTenantPlan({ ...deps, actor }, tenant, planName)
   else if (group !== undefined) await setGroupPlan({ ...deps, actor }, group, planName)
+}
+
+function ends(plan: Command, context: AdminContext): void {
+  plan
+    .command('rename <plan> <new-name>')
+    .description('Rename a plan. Nobody pays another price.')
+    .action((planName: string, newName: string) =>
+      context.withDeps(async (deps) => {
+        await renamePlan({ ...deps, actor: context.actor }, planName, newName)
+        await show(deps, context, newName)
+      }),
+    )
+  plan
+    .command('delete <plan>')
+    .description('Delete a plan that no tenant and no group has.')
+    .action((planName: string) =>
+      context.withDeps(async (deps) => {
+        await deletePlan({ ...deps, actor: context.actor }, planName)
+        context.print(`Deleted. The name ${planName} is free.`, { planName, deleted: true })
+      }),
+    )
 }
 
 function planTable(plans: readonly ShownPlan[]): string {

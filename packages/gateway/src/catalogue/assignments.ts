@@ -1,5 +1,6 @@
 import { audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
+import { insertName } from './price-names.ts'
 import { by, type Change } from './put.ts'
 import { checkName, exists, mustExist, noSuch } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
@@ -8,11 +9,7 @@ import { changeCatalogue } from './version.ts'
 export async function createGroup(change: Change, groupName: string): Promise<void> {
   checkName('groupName', groupName)
   await changeCatalogue(change.db, async (tx) => {
-    const made = await tx.query({
-      text: 'insert into price_groups (group_name, created_at) values ($1, now()) on conflict do nothing returning group_name',
-      values: [groupName],
-    })
-    if (made.length === 0) throw exists('price group', groupName)
+    if (!(await insertName(tx, 'group', groupName))) throw exists('price group', groupName)
     audit(tx, change.ids, { tenantId: null, ...by(change), action: 'price_group.create', subject: groupName })
   })
 }
@@ -98,7 +95,7 @@ export async function readGroups(db: Db, groupName?: string): Promise<ShownGroup
              (select plan_name from price_group_plans p where p.group_name = g.group_name and not removed) as "planName",
              array(select tenant_id::text from tenant_price_groups t
                    where t.group_name = g.group_name and not removed order by 1) as "tenantIds"
-           from price_groups g where $1::text is null or group_name = $1 order by group_name`,
+           from price_groups g where not removed and ($1::text is null or group_name = $1) order by group_name`,
     values: [groupName ?? null],
   })
   if (groupName !== undefined && groups.length === 0) throw noSuch('price group', groupName)

@@ -1,6 +1,7 @@
 import { audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import { formatPercent } from './percent.ts'
+import { insertName } from './price-names.ts'
 import { by, type Change } from './put.ts'
 import { checkCurrency, checkName, checkPrice, exists, mustExist, noSuch, refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
@@ -21,11 +22,7 @@ export type RuleValue =
 export async function createPlan(change: Change, planName: string): Promise<void> {
   checkName('planName', planName)
   await changeCatalogue(change.db, async (tx) => {
-    const made = await tx.query({
-      text: 'insert into price_plans (plan_name, created_at) values ($1, now()) on conflict do nothing returning plan_name',
-      values: [planName],
-    })
-    if (made.length === 0) throw exists('price plan', planName)
+    if (!(await insertName(tx, 'plan', planName))) throw exists('price plan', planName)
     audit(tx, change.ids, { tenantId: null, ...by(change), action: 'price_plan.create', subject: planName })
   })
 }
@@ -128,7 +125,7 @@ export async function readPlans(db: Db, planName?: string): Promise<ShownPlan[]>
                    where t.plan_name = p.plan_name and not removed order by 1) as "tenantIds",
              array(select group_name from price_group_plans g
                    where g.plan_name = p.plan_name and not removed order by 1) as "groupNames"
-           from price_plans p where $1::text is null or plan_name = $1 order by plan_name`,
+           from price_plans p where not removed and ($1::text is null or plan_name = $1) order by plan_name`,
     values: [planName ?? null],
   })
   if (planName !== undefined && plans.length === 0) throw noSuch('price plan', planName)

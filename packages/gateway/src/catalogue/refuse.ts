@@ -33,15 +33,16 @@ export function checkPrice(price: bigint): void {
 }
 
 const THINGS = {
-  package: { what: 'package', table: 'packages', column: 'package_code' },
-  plan: { what: 'price plan', table: 'price_plans', column: 'plan_name' },
-  group: { what: 'price group', table: 'price_groups', column: 'group_name' },
-  tenant: { what: 'tenant', table: 'tenants', column: 'tenant_id' },
+  package: { what: 'package', table: 'packages', removable: false, column: 'package_code' },
+  plan: { what: 'price plan', table: 'price_plans', removable: true, column: 'plan_name' },
+  group: { what: 'price group', table: 'price_groups', removable: true, column: 'group_name' },
+  tenant: { what: 'tenant', table: 'tenants', removable: false, column: 'tenant_id' },
 } as const
 
 /** @throws Refusal when it does not exist */
 export async function mustExist(tx: Tx, kind: keyof typeof THINGS, name: string): Promise<void> {
-  const { what, table, column } = THINGS[kind]
-  const rows = await tx.query({ text: `select from ${table} where ${column}::text = $1`, values: [name] })
+  const { what, table, column, removable } = THINGS[kind]
+  const there = removable ? 'and not removed' : ''
+  const rows = await tx.query({ text: `select from ${table} where ${column}::text = $1 ${there}`, values: [name] })
   if (rows.length === 0) throw noSuch(what, name)
 }

@@ -40,7 +40,7 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
       if (notice === undefined) return plain(reply, 400, 'this is no notice of ES2+')
       const matched = notice.report !== undefined && (await applyNotice(deps, suppliers, notice.iccid, notice.report))
       deps.log.info({ name, suppliers, iccid: notice.iccid, status: notice.report?.smdpStatus, matched }, 'es2+ notice')
-      return reply.code(204).send()
+      return reply.code(204).headers(protocolOf(request)).send()
     })
   }
 
@@ -80,6 +80,14 @@ function speakers(
       return (print !== undefined && from.certificates.includes(print)) || isListed(caller.address, from.addresses)
     })
     .map(({ supplier }) => supplier.name)
+}
+
+/** SGP.22 §6.2: an answer says the version as the request does; what notices are read of is the same in all of them. */
+function protocolOf(request: FastifyRequest): Record<string, string> {
+  const version = request.headers['x-admin-protocol']
+  return typeof version === 'string' && /^gsma\/rsp\/v\d+\.\d+\.\d+$/.test(version)
+    ? { 'x-admin-protocol': version }
+    : {}
 }
 
 /** SHA-256 of the client certificate, whose key the handshake has proven; which one is pinned, so no authority matters. */

@@ -34,4 +34,24 @@ export function esimCommands(esim: Command, context: AdminContext): void {
         }
       }),
     )
+  esim
+    .command('settle <esim-tran-no>')
+    .description('Record what the supplier said of a cancel that it never answered.')
+    .option('--cancelled', 'it was cancelled unused: it is refunded')
+    .option('--kept', 'it was not cancelled')
+    .requiredOption('--evidence <text>', 'what the supplier said, when, and who: audited')
+    .action(async (profileId: string, options: { cancelled?: boolean; kept?: boolean; evidence: string }) => {
+      if (options.cancelled === options.kept) throw new Error('Say one of --cancelled and --kept.')
+      const verdict = options.cancelled ? 'cancelled' : 'kept'
+      await context.withDeps(async (deps) => {
+        const [{ settleCancel }, { requireProfile }] = await Promise.all([
+          import('../fulfilment/settle-cancel.ts'),
+          import('../orders/find.ts'),
+        ])
+        const found = await requireProfile(deps.db, profileId)
+        await settleCancel(deps, { ...found, verdict, evidence: options.evidence, actor: context.actor })
+        const human = verdict === 'cancelled' ? 'It is cancelled and refunded.' : 'It stays as it is.'
+        context.print(human, { esimTranNo: profileId, verdict })
+      })
+    })
 }

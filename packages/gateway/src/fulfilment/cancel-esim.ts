@@ -1,6 +1,6 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import { type Actor, audit } from '../audit/audit.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db, Tx } from '../lib/db.ts'
 import { pause } from '../lib/pause.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { changeOrders } from '../orders/change.ts'
@@ -65,46 +65,58 @@ export async function callCancel(deps: Pick<Deps, 'suppliers'>, name: string, es
   }
 }
 
+interface Cancelled {
+  orderId: string
+  itemNo: number
+  profileId: string
+  attemptId?: string
+}
+
 /** Writes what a cancel led to; nothing is refunded unless the supplier has cancelled. May be repeated. */
 export async function finishCancel(
   deps: Pick<Deps, 'db' | 'ids' | 'wake'>,
   tenantId: string,
-  { orderId, itemNo, profileId, attemptId }: { orderId: string; itemNo: number; profileId: string; attemptId?: string },
+  subject: Cancelled,
   outcome: CancelOutcome,
 ): Promise<void> {
-  await deps.db.tx(async (tx) => {
-    const wallet = outcome.kind === 'cancelled' ? lockWallet(tx, tenantId) : undefined
-    const locking = lockOrders(tx, tenantId, [orderId])
-    // Awaited together: where a connection is lost, both fail.
-    const [{ orders, now }] = await Promise.all([locking, wallet])
-    if (attemptId !== undefined) {
-      tx.send({
-        text: `update supplier_attempts set finished_at = $3, outcome = $4, detail = $5
-               where tenant_id = $1 and attempt_id = $2 and outcome is null`,
-        values: [tenantId, attemptId, now, outcome.kind, 'words' in outcome ? outcome.words : null],
-      })
-    }
-    if (outcome.kind === 'unknown') return
-    unwatch(tx, tenantId, { orderId, itemNo, purpose: 'CANCEL' })
-    const order = orders.get(orderId)
-    const profile = order?.profiles.find((candidate) => candidate.profileId === profileId)
-    if (outcome.kind !== 'cancelled' || !order || !profile || profile.esimStatus === 'CANCEL') return
-    const item = order.items.find((candidate) => candidate.itemNo === itemNo)!
-    profile.esimStatus = 'CANCEL'
-    tx.send({
-      text: `update profiles set esim_status = 'CANCEL', updated_at = $3 where tenant_id = $1 and profile_id = $2`,
-      values: [tenantId, profileId, now],
-    })
-    await refundItems(tx, {
-      tenantId,
-      orderId,
-      items: [{ itemNo, amount: item.price }],
-      reason: 'cancelled unused by the supplier',
-    })
-    order.refundedAmount += item.price
-    changeOrders(tx, deps, tenantId, [{ order, profilesChanged: true }], now)
-  })
+  await deps.db.tx((tx) => writeCancel(tx, deps, tenantId, subject, outcome))
   deps.wake.wake('webhooks')
+}
+
+/** Locks: the wallet where it is to be refunded, then the order. */
+export async function writeCancel(
+  tx: Tx,
+  deps: Pick<Deps, 'ids'>,
+  tenantId: string,
+  { orderId, itemNo, profileId, attemptId }: Cancelled,
+  outcome: CancelOutcome,
+): Promise<void> {
+  const wallet = outcome.kind === 'cancelled' ? lockWallet(tx, tenantId) : undefined
+  const locking = lockOrders(tx, tenantId, [orderId])
+  // Awaited together: where a connection is lost, both fail.
+  const [{ orders, now }] = await Promise.all([locking, wallet])
+  if (attemptId !== undefined) {
+    tx.send({
+      text: `update supplier_attempts set finished_at = $3, outcome = $4, detail = $5
+             where tenant_id = $1 and attempt_id = $2 and outcome is null`,
+      values: [tenantId, attemptId, now, outcome.kind, 'words' in outcome ? outcome.words : null],
+    })
+  }
+  if (outcome.kind === 'unknown') return
+  unwatch(tx, tenantId, { orderId, itemNo, purpose: 'CANCEL' })
+  const order = orders.get(orderId)
+  const profile = order?.profiles.find((candidate) => candidate.profileId === profileId)
+  if (outcome.kind !== 'cancelled' || !order || !profile || profile.esimStatus === 'CANCEL') return
+  const item = order.items.find((candidate) => candidate.itemNo === itemNo)!
+  profile.esimStatus = 'CANCEL'
+  tx.send({
+    text: `update profiles set esim_status = 'CANCEL', updated_at = $3 where tenant_id = $1 and profile_id = $2`,
+    values: [tenantId, profileId, now],
+  })
+  const items = [{ itemNo, amount: item.price }]
+  await refundItems(tx, { tenantId, orderId, items, reason: 'cancelled unused by the supplier' })
+  order.refundedAmount += item.price
+  changeOrders(tx, deps, tenantId, [{ order, profilesChanged: true }], now)
 }
 
 export interface CancelSubject {

@@ -4,9 +4,9 @@ import { type Loop, runLoop } from '../lib/lifecycle.ts'
 import { notify } from '../notices/notices.ts'
 import { openSecrets } from '../profiles/read.ts'
 import type { Supplied } from '../suppliers/registry.ts'
-import type { Outcome, SupplierRecord } from '../suppliers/supplier.ts'
+import type { CancelOutcome, Outcome, SupplierRecord } from '../suppliers/supplier.ts'
 import { type Attempt, itemKey } from './begin.ts'
-import { callCancel, finishCancel, readForCancel } from './cancel-esim.ts'
+import { callCancel, finishCancel, isUnused, readForCancel } from './cancel-esim.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { finishWork } from './finish.ts'
 import { unwatch, type Watched } from './watch.ts'
@@ -85,8 +85,11 @@ async function repeatCancel(deps: FulfilmentDeps, row: WatchedRow): Promise<void
   const { tenant_id: tenantId, order_id: orderId, item_no: itemNo } = row
   const profile = await readForCancel(deps, tenantId, { orderId, itemNo })
   if (profile === undefined) return
-  const outcome = await callCancel(deps, profile.supplier, profile.esim)
-  await finishCancel(deps, tenantId, { orderId, itemNo, profileId: profile.profileId }, outcome)
+  const subject = { orderId, itemNo, profileId: profile.profileId }
+  const outcome: CancelOutcome = isUnused(profile.esimStatus, profile.smdpStatus)
+    ? await callCancel(deps, profile.supplier, profile.esim)
+    : { kind: 'refused', words: 'it was downloaded meanwhile' }
+  await finishCancel(deps, tenantId, subject, outcome)
 }
 
 async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
@@ -136,7 +139,7 @@ async function endWatches(deps: FulfilmentDeps): Promise<void> {
         tenantId: null,
         kind: 'CANCEL_UNANSWERED',
         audience: 'OPERATOR',
-        message: `The supplier never said whether it cancelled eSIM ${itemKey(row.order_id, row.item_no)}. It is not refunded: ask the supplier, and cancel it again.`,
+        message: `The supplier never said whether it cancelled eSIM ${itemKey(row.order_id, row.item_no)}. It is not refunded: ask the supplier, and record what it says with esim settle.`,
         data: { tenantId: row.tenant_id, orderId: row.order_id, itemNo: row.item_no },
       })
     }

@@ -45,10 +45,7 @@ export async function settleOrder(
   settlement: Settlement,
 ): Promise<number[]> {
   const { tenantId, orderId, verdict, actor, address } = settlement
-  const evidence = settlement.evidence.trim()
-  if (evidence.length < EVIDENCE_LENGTH_MIN || evidence.length > EVIDENCE_LENGTH_MAX) {
-    throw new Refusal(422, 'EVIDENCE_MISSING', 'Say in the evidence what the supplier said, and who can confirm it.')
-  }
+  const evidence = checkedEvidence(settlement.evidence)
   const catalogue = await deps.catalogue.latest()
   const itemNos = await deps.db.tx(async (tx) => {
     const wallet = lockWallet(tx, tenantId)
@@ -88,6 +85,15 @@ export async function settleOrder(
   deps.wake.wake('webhooks')
   deps.wake.wake('fulfilment')
   return itemNos
+}
+
+/** @throws Refusal where it says nothing. */
+export function checkedEvidence(text: string): string {
+  const evidence = text.trim()
+  if (evidence.length < EVIDENCE_LENGTH_MIN || evidence.length > EVIDENCE_LENGTH_MAX) {
+    throw new Refusal(422, 'EVIDENCE_MISSING', 'Say in the evidence what the supplier said, and who can confirm it.')
+  }
+  return evidence
 }
 
 function underReview(order: LockedOrder, itemNos: readonly number[] | undefined): LockedItem[] {

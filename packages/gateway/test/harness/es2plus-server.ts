@@ -23,7 +23,7 @@ type Es2plusFault =
 interface Ordered {
   profileType: string
   matchingId?: string
-  state: 'ALLOCATED' | 'RELEASED' | 'UNAVAILABLE'
+  state: 'ALLOCATED' | 'CONFIRMED' | 'RELEASED' | 'INSTALLED' | 'UNAVAILABLE'
 }
 
 /** A small SM-DP+ that speaks ES2+ with mutual TLS, strictly: nothing may be done twice. Its books are the truth. */
@@ -33,6 +33,8 @@ export interface Es2plusServer {
   identity: TestCertificate & { ca: string }
   fault: Partial<Record<string, Es2plusFault>>
   late_ms: number
+  /** Whether it writes ICCIDs with a padding F. */
+  pads: boolean
   requests: { path: string; headers: IncomingHttpHeaders; body: Record<string, unknown> }[]
   orders: Map<string, Ordered>
   /** ICCIDs that are sold and not taken back. */
@@ -51,36 +53,10 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
     identity: { ...client, ca: authority.cert },
     fault: {},
     late_ms: 1_500,
+    pads: true,
     requests: [],
     orders: new Map(),
     taken: () => [...state.orders].filter(([, order]) => order.state !== 'UNAVAILABLE').map(([iccid]) => iccid),
-  }
-
-  function execute(name: string, body: Record<string, unknown>): object {
-    const iccid = String(body.iccid ?? '').replace(/F+$/i, '')
-    const order = state.orders.get(iccid)
-    switch (name) {
-      case 'downloadOrder': {
-        if (order) return failed('8.2.1', '3.3')
-        if (String(body.profileType).startsWith('NONE_LEFT')) return failed('8.2.5', '3.7')
-        sides.serial += 1
-        const own = iccid || makeIccid('8985777', sides.serial)
-        state.orders.set(own, { profileType: String(body.profileType), state: 'ALLOCATED' })
-        return done({ iccid: `${own}F` })
-      }
-      case 'confirmOrder':
-        if (!order) return failed('8.2.1', '3.9')
-        if (order.matchingId === body.matchingId) return failed('8.2.6', '3.3') // ours, of a call whose answer was lost
-        if (order.state !== 'ALLOCATED') return failed('8.2.1', '3.5')
-        Object.assign(order, { state: 'RELEASED', matchingId: body.matchingId })
-        return done({ matchingId: body.matchingId, smdpAddress: 'smdp.test.example' })
-      case 'cancelOrder':
-        if (!order || order.state === 'UNAVAILABLE') return failed('8.2.1', '3.9')
-        order.state = 'UNAVAILABLE'
-        return done({})
-      default:
-        return failed('8.2.1', '3.9')
-    }
   }
 
   const server: Server = createServer(
@@ -106,7 +82,7 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
       }
       if (fault === 'dies' && turn % 2 === 0) return request.socket.destroy()
       if (fault === 'http-500') return answer(500, {}) // not executed, which nobody can know
-      const result = execute(name, body)
+      const result = execute(state, () => ++sides.serial, name, body)
       if (fault === 'lost' || fault === 'dies') return request.socket.destroy()
       if (fault === 'nonsense') return answer(200, 'nonsense')
       if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, state.late_ms))
@@ -123,6 +99,43 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
         server.close(() => resolve())
       }),
   })
+}
+
+/** What a function does to the books, and its answer. */
+function execute(
+  state: Pick<Es2plusServer, 'orders' | 'pads'>,
+  nextSerial: () => number,
+  name: string,
+  body: Record<string, unknown>,
+): object {
+  const iccid = String(body.iccid ?? '').replace(/F+$/i, '')
+  const order = state.orders.get(iccid)
+  switch (name) {
+    case 'downloadOrder': {
+      if (order) return failed('8.2.1', '3.3')
+      if (String(body.profileType).startsWith('NONE_LEFT')) return failed('8.2.5', '3.7')
+      const own = iccid || makeIccid('8985777', nextSerial())
+      state.orders.set(own, { profileType: String(body.profileType), state: 'ALLOCATED' })
+      return done({ iccid: state.pads ? `${own}F` : own })
+    }
+    case 'confirmOrder':
+      if (!order) return failed('8.2.1', '3.9')
+      if (order.matchingId === body.matchingId) return failed('8.2.6', '3.3') // ours, of a call whose answer was lost
+      if (order.state !== 'ALLOCATED') return failed('8.2.1', '3.5')
+      Object.assign(order, { state: body.releaseFlag ? 'RELEASED' : 'CONFIRMED', matchingId: body.matchingId })
+      return done({ matchingId: body.matchingId, smdpAddress: 'smdp.test.example' })
+    case 'releaseProfile':
+      if (order?.state !== 'CONFIRMED') return failed('8.2.1', order ? '3.5' : '3.9')
+      order.state = 'RELEASED'
+      return done({})
+    case 'cancelOrder':
+      if (!order || order.state === 'UNAVAILABLE') return failed('8.2.1', '3.9')
+      if (order.state === 'INSTALLED') return failed('8.2.1', '3.3')
+      order.state = 'UNAVAILABLE'
+      return done({})
+    default:
+      return failed('8.2.1', '3.9')
+  }
 }
 
 function done(members: object): object {

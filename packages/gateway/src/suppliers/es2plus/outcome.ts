@@ -76,6 +76,22 @@ const RETRY_REASONS = new Set(['4.2', '5.1'])
 export const ICCID_IN_USE = '8.2.1/3.3'
 /** The matching id of a ConfirmOrder is in use. */
 export const MATCHING_ID_IN_USE = '8.2.6/3.3'
+/**
+ * What a repeated CancelOrder is answered when the earlier one was executed, or when there is no such order at all: no
+ * such ICCID, no such matching id, another matching id with it.
+ */
+const GONE_CODES = new Set(['8.2.1/3.9', '8.2.6/3.9', '8.2.6/3.10'])
+
+/** Whether the SM-DP+ says that our matching id leads to no profile. */
+export function isGone(result: Es2plusResult): boolean {
+  return result.kind === 'unknown' && result.code !== undefined && GONE_CODES.has(result.code)
+}
+
+/** Whether a CancelOrder was surely not executed. An execution error may come after the execution. */
+export function isNotExecuted(result: Exclude<Es2plusResult, { kind: 'done' }>): boolean {
+  if (result.kind !== 'unknown') return true
+  return result.code !== undefined && !RETRY_REASONS.has(result.code.slice(result.code.indexOf('/') + 1))
+}
 
 function parse(body: Buffer): Es2plusAnswer | undefined {
   try {

@@ -7,7 +7,7 @@ import { pause } from '../../lib/pause.ts'
 import type { Outcome, SupplierRequest } from '../supplier.ts'
 import type { Es2plusClient } from './client.ts'
 import type { Es2plusConfig } from './config.ts'
-import { type Es2plusResult, ICCID_IN_USE, MATCHING_ID_IN_USE } from './outcome.ts'
+import { type Es2plusResult, ICCID_IN_USE, isGone, isNotExecuted, MATCHING_ID_IN_USE } from './outcome.ts'
 import type { Progress, ProgressBook } from './progress.ts'
 
 export interface Es2plusDeps {
@@ -137,12 +137,19 @@ async function confirm(desk: Desk, progress: Progress): Promise<Outcome> {
   return delivered(desk.config, progress)
 }
 
-/** The profile was allocated to us and is not used: only when it is given back is nothing bought. */
+/**
+ * The profile was allocated to us and is not used: only when it is given back is nothing bought. A CancelOrder whose
+ * answer was lost is repeated; nobody knows our matching id, so that one which leads nowhere any more was given back.
+ */
 async function giveBack(desk: Desk, progress: Progress, why: string): Promise<Outcome> {
   const repeated = progress.step === 'CANCELLING'
+  const { step } = progress
   if (!repeated && !(await desk.book.advance(progress, { step: 'CANCELLING' }))) return ELSEWHERE
   const result = await desk.client.cancelOrder({ iccid: progress.iccid!, matchingId: progress.matchingId })
-  if (result.kind !== 'done') return { kind: 'unknown', words: `${why}; CancelOrder: ${wordsOf(result)}` }
+  if (result.kind !== 'done' && !(repeated && isGone(result))) {
+    if (!repeated && isNotExecuted(result)) await desk.book.advance(progress, { step })
+    return { kind: 'unknown', words: `${why}; CancelOrder: ${wordsOf(result)}`, ...downOf(result) }
+  }
   if (!(await desk.book.advance(progress, { step: 'CANCELLED' }))) return ELSEWHERE
   return { kind: 'refused', words: why }
 }

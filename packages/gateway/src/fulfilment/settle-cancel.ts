@@ -1,0 +1,51 @@
+import { type Actor, audit } from '../audit/audit.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { isUnused, readForCancel, writeCancel } from './cancel-esim.ts'
+import type { FulfilmentDeps } from './deps.ts'
+import { checkedEvidence } from './settle.ts'
+
+/**
+ * Records what a supplier said of a cancel that it never answered: cancelled unused, and it is refunded, or kept.
+ *
+ * Locks: the wallet, the order.
+ * @throws Refusal where no cancel of it is in question, or it was used meanwhile.
+ */
+export async function settleCancel(
+  deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'wake'>,
+  settlement: {
+    tenantId: string
+    profileId: string
+    verdict: 'cancelled' | 'kept'
+    evidence: string
+    actor: Actor
+  },
+): Promise<void> {
+  const { tenantId, profileId, verdict, actor } = settlement
+  const evidence = checkedEvidence(settlement.evidence)
+  const profile = await readForCancel(deps, tenantId, profileId)
+  if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')
+  const { orderId, itemNo } = profile.esim
+  if (verdict === 'cancelled' && !isUnused(profile.esimStatus, profile.smdpStatus)) {
+    const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: it is not refunded.`
+    throw new Refusal(409, 'ESIM_IN_USE', words)
+  }
+  await deps.db.tx(async (tx) => {
+    const outcome =
+      verdict === 'cancelled'
+        ? ({ kind: 'cancelled' } as const)
+        : ({ kind: 'refused', words: 'kept, by the supplier’s word' } as const)
+    // Under the order's lock from here on: whoever cancels or settles it a second time finds it settled.
+    await writeCancel(tx, deps, tenantId, { orderId, itemNo, profileId }, outcome)
+    const settled = await tx.query({
+      text: `update supplier_attempts set finished_at = clock_timestamp(), outcome = $4, detail = $5
+             where tenant_id = $1 and order_id = $2 and item_no = $3 and operation = 'CANCEL'
+               and (outcome is null or outcome = 'unknown') returning attempt_id`,
+      values: [tenantId, orderId, itemNo, outcome.kind, 'settled by an operator'],
+    })
+    if (settled.length === 0) {
+      throw new Refusal(409, 'NOT_IN_QUESTION', 'No cancel of this eSIM is in question: cancel it with esim cancel.')
+    }
+    audit(tx, deps.ids, { tenantId, actor, action: 'esim.settle', subject: profileId, after: { verdict, evidence } })
+  })
+  deps.wake.wake('webhooks')
+}

@@ -1,0 +1,276 @@
+import { isIccid, makeIccid } from '@dealer-esim/contract'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Es2plusConfig } from '../../src/suppliers/es2plus/config.ts'
+import type { SuppliedEsim, Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
+import { testAuthority } from '../harness/certificates.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
+import { addSupplier, openShop, type Shop } from '../harness/shop.ts'
+
+let database: TestDatabase
+let shop: Shop
+let server: Es2plusServer
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  server = await startEs2plusServer()
+})
+afterAll(async () => {
+  await server.close()
+  await shop.close()
+  await database.drop()
+})
+beforeEach(() => {
+  Object.assign(server, { fault: {}, pads: true })
+  server.requests.length = 0
+})
+
+let suppliers = 0
+async function supplier(config: Partial<Es2plusConfig> = {}): Promise<Supplier> {
+  const name = `smdp-${++suppliers}`
+  const { url, identity } = server
+  const functionRequesterIdentifier = '1.3.6.1.4.1.31746'
+  await addSupplier(shop, name, 'es2plus', {
+    url,
+    functionRequesterIdentifier,
+    ...identity,
+    timeoutMs: 5_000,
+    ...config,
+  })
+  return shop.suppliers.get(name)!.supplier
+}
+
+let items = 0
+function request(productCode = 'TYPE_1'): SupplierRequest {
+  items += 1
+  return { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, key: `KEY-${items}`, productCode }
+}
+
+let ranges = 0
+function range() {
+  ranges += 1
+  const ends = [ranges * 100, ranges * 100 + 99].map((number) => makeIccid('8985223', number))
+  return { iccidRange: { first: ends[0]!, last: ends[1]! } }
+}
+
+const names = () => server.requests.map(({ path }) => path.slice(path.lastIndexOf('/') + 1))
+const bodies = () => server.requests.map(({ body }) => body)
+const header = {
+  functionRequesterIdentifier: '1.3.6.1.4.1.31746',
+  functionCallIdentifier: expect.stringMatching(/^.{36}$/),
+}
+const matchingId = expect.stringMatching(/^[A-Z2-9]{6}(-[A-Z2-9]{6}){3}$/)
+
+async function delivered(smdp: Supplier, wanted = request()): Promise<SuppliedEsim> {
+  const [outcome] = await smdp.order([wanted])
+  if (outcome?.kind !== 'delivered') throw new Error(`${outcome?.kind}`)
+  return { ...wanted, iccid: outcome.esim.iccid, matchingId: outcome.esim.matchingId, shown: true }
+}
+
+describe('the messages', () => {
+  it('of an order are DownloadOrder and ConfirmOrder, member by member', async () => {
+    const esim = await delivered(await supplier())
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      '/gsma/rsp2/es2plus/downloadOrder',
+      '/gsma/rsp2/es2plus/confirmOrder',
+    ])
+    expect(bodies()).toEqual([
+      { header, profileType: 'TYPE_1' },
+      { header, iccid: esim.iccid, matchingId, releaseFlag: true },
+    ])
+    expect(bodies()[1]!.matchingId).toBe(esim.matchingId)
+  })
+
+  it('with an ICCID range of ours name the ICCID, and the answer need not', async () => {
+    const ours = range()
+    const esim = await delivered(await supplier(ours))
+    expect(esim.iccid).toBe(ours.iccidRange.first)
+    expect(bodies()[0]).toEqual({ header, iccid: esim.iccid, profileType: 'TYPE_1' })
+  })
+
+  it('where ConfirmOrder does not release are three', async () => {
+    const esim = await delivered(await supplier({ releaseWithConfirm: false }))
+    expect(names()).toEqual(['downloadOrder', 'confirmOrder', 'releaseProfile'])
+    expect(bodies()[1]).toEqual({ header, iccid: esim.iccid, matchingId, releaseFlag: false })
+    expect(bodies()[2]).toEqual({ header, iccid: esim.iccid })
+    expect(server.orders.get(esim.iccid)?.state).toBe('RELEASED')
+  })
+
+  it('of a cancel make the profile available again', async () => {
+    const smdp = await supplier()
+    const esim = await delivered(smdp)
+    expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
+    expect(names().at(-1)).toBe('cancelOrder')
+    expect(bodies().at(-1)).toEqual({
+      header,
+      iccid: esim.iccid,
+      matchingId: esim.matchingId,
+      finalProfileStatusIndicator: 'Available',
+    })
+  })
+
+  it('each have a functionCallIdentifier of their own', async () => {
+    await delivered(await supplier())
+    const calls = bodies().map((body) => (body.header as { functionCallIdentifier: string }).functionCallIdentifier)
+    expect(new Set(calls).size).toBe(2)
+  })
+
+  it.each([
+    [undefined, 'gsma/rsp/v2.5.0'],
+    ['2.2.0', 'gsma/rsp/v2.2.0'],
+    ['v3.1.0', 'gsma/rsp/v3.1.0'],
+  ])('in protocol version %s say so in X-Admin-Protocol', async (protocolVersion, expected) => {
+    await delivered(await supplier(protocolVersion === undefined ? {} : { protocolVersion }))
+    for (const { headers } of server.requests) {
+      expect(headers).toMatchObject({ 'x-admin-protocol': expected, 'content-type': 'application/json' })
+    }
+  })
+})
+
+describe('ICCIDs', () => {
+  it.each([
+    ['without padding', undefined, /^\d{19}$/],
+    ['without padding', false, /^\d{19}$/],
+    ['with it', true, /^\d{19}F$/],
+  ])('are sent %s where iccidPadding is %s, however they are answered', async (_, iccidPadding, written) => {
+    for (const pads of [true, false]) {
+      for (const ours of [{}, range()]) {
+        server.requests.length = 0
+        server.pads = pads
+        const smdp = await supplier({
+          releaseWithConfirm: false,
+          ...ours,
+          ...(iccidPadding === undefined ? {} : { iccidPadding }),
+        })
+        const esim = await delivered(smdp)
+        await smdp.cancel(esim)
+        expect(isIccid(esim.iccid) && !esim.iccid.includes('F')).toBe(true)
+        const sent = bodies().flatMap((body) => (body.iccid === undefined ? [] : [body.iccid]))
+        expect(sent).toHaveLength('iccidRange' in ours ? 4 : 3)
+        for (const iccid of sent) expect(iccid).toMatch(written)
+      }
+    }
+  })
+})
+
+describe('a failure in an answer of HTTP 200', () => {
+  it.each([
+    ['8.2.5', '3.7', 'refused'],
+    ['8.2.5', '3.9', 'refused'],
+    ['1.2', '4.2', 'unknown'],
+    ['8.2.1', '3.3', 'unknown'],
+  ])('%s/%s of DownloadOrder is %s', async (subjectCode, reasonCode, kind) => {
+    server.fault.downloadOrder = { subjectCode, reasonCode }
+    const [outcome] = await (await supplier()).order([request()])
+    expect(outcome).toMatchObject({ kind, words: expect.stringContaining(`${subjectCode}/${reasonCode}`) })
+    expect(names()).toEqual(['downloadOrder'])
+  })
+
+  it('4.2 with an ICCID of ours may be repeated, with the same ICCID', async () => {
+    const smdp = await supplier(range())
+    const wanted = request()
+    server.fault.downloadOrder = { subjectCode: '1.2', reasonCode: '4.2' }
+    expect((await smdp.order([wanted]))[0]?.kind).toBe('retry')
+    delete server.fault.downloadOrder
+    expect((await smdp.order([wanted]))[0]?.kind).toBe('delivered')
+    expect(bodies()[1]!.iccid).toBe(bodies()[0]!.iccid)
+  })
+
+  it('8.2.1/3.3 after a DownloadOrder of our own, whose answer was lost, leads on to its eSIM', async () => {
+    const smdp = await supplier(range())
+    const wanted = request()
+    server.fault.downloadOrder = 'lost'
+    expect((await smdp.order([wanted]))[0]?.kind).toBe('unknown')
+    delete server.fault.downloadOrder
+    const [outcome] = await smdp.query([wanted], 'RESUME')
+    expect(outcome).toMatchObject({ kind: 'delivered', esim: { iccid: bodies()[0]!.iccid } })
+    expect(server.taken().filter((iccid) => iccid === bodies()[0]!.iccid)).toHaveLength(1)
+  })
+
+  it('of ConfirmOrder gives the allocated profile back before it counts as refused', async () => {
+    server.fault.confirmOrder = { subjectCode: '8.2.6', reasonCode: '2.1' }
+    const before = server.taken().length
+    expect((await (await supplier()).order([request()]))[0]?.kind).toBe('refused')
+    expect(names()).toEqual(['downloadOrder', 'confirmOrder', 'cancelOrder'])
+    expect(server.taken()).toHaveLength(before)
+  })
+})
+
+describe('a CancelOrder whose answer was lost', () => {
+  async function lostCancel(shown: boolean) {
+    const smdp = await supplier()
+    const esim = { ...(await delivered(smdp)), shown }
+    server.fault.cancelOrder = 'lost'
+    expect((await smdp.cancel(esim)).kind).toBe('unknown')
+    delete server.fault.cancelOrder
+    return { smdp, esim }
+  }
+
+  it('is told by the repeat, where nobody ever saw the eSIM: without its matching id nobody can have downloaded it', async () => {
+    const { smdp, esim } = await lostCancel(false)
+    expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
+    const asked = server.requests.length
+    expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
+    expect(server.requests).toHaveLength(asked)
+  })
+
+  it('stays in question where it was seen: “unknown” may be said of one that was installed, too', async () => {
+    const { smdp, esim } = await lostCancel(true)
+    expect((await smdp.cancel(esim)).kind).toBe('unknown')
+  })
+
+  it('is told by the repeat where the first never arrived', async () => {
+    const smdp = await supplier()
+    const esim = await delivered(smdp)
+    server.fault.cancelOrder = 'http-500'
+    expect((await smdp.cancel(esim)).kind).toBe('unknown')
+    delete server.fault.cancelOrder
+    expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
+  })
+
+  it('of an order that could not be confirmed ends in a refusal', async () => {
+    const smdp = await supplier()
+    const wanted = request()
+    Object.assign(server.fault, { confirmOrder: { subjectCode: '8.2.6', reasonCode: '2.1' }, cancelOrder: 'lost' })
+    expect((await smdp.order([wanted]))[0]?.kind).toBe('unknown')
+    delete server.fault.cancelOrder
+    expect((await smdp.query([wanted], 'RESUME'))[0]?.kind).toBe('refused')
+  })
+
+  it('that was refused leaves the eSIM as it was', async () => {
+    const smdp = await supplier()
+    const esim = await delivered(smdp)
+    server.orders.get(esim.iccid)!.state = 'INSTALLED'
+    for (let n = 0; n < 2; n++) {
+      expect(await smdp.cancel(esim)).toMatchObject({ kind: 'refused', words: expect.stringContaining('8.2.1/3.3') })
+    }
+  })
+})
+
+describe('supplier test says what is wrong', () => {
+  const said = async (config: Partial<Es2plusConfig> = {}) => (await supplier(config)).test()
+
+  it('with nothing where it works, and buys nothing', async () => {
+    const before = server.taken().length
+    expect(await said()).toBeUndefined()
+    expect(server.taken()).toHaveLength(before)
+  })
+
+  it('with the name, the connection, the TLS handshake', async () => {
+    const other = testAuthority('Another authority')
+    expect(await said({ url: 'https://smdp.invalid' })).toMatch(/^DNS: the name does not resolve: /)
+    expect(await said({ url: 'https://localhost:1' })).toMatch(/^Connection: nobody answers there: /)
+    expect(await said({ ca: other.cert })).toMatch(/^TLS: the handshake failed; check ca, cert and key: /)
+    expect(await said(other.issue('stranger'))).toMatch(/^(TLS|Protocol): /)
+  })
+
+  it('with the credentials, and the protocol', async () => {
+    server.fault.releaseProfile = { subjectCode: '1.1', reasonCode: '1.1' }
+    expect(await said()).toMatch(/^Credentials: functionRequesterIdentifier is not accepted/)
+    server.fault.releaseProfile = 'nonsense'
+    expect(await said()).toBe('Protocol: HTTP 200, but not an ES2+ answer.')
+    server.fault.releaseProfile = 'http-500'
+    expect(await said()).toBe('Protocol: HTTP 500, but not an ES2+ answer.')
+  })
+})

@@ -197,6 +197,17 @@ describe('a failure in an answer of HTTP 200', () => {
   })
 })
 
+it('a ReleaseProfile whose answer was lost is told by the repeat: what cannot be released any more is released', async () => {
+  const smdp = await supplier({ releaseWithConfirm: false })
+  const wanted = request()
+  server.fault.releaseProfile = 'lost'
+  expect((await smdp.order([wanted]))[0]?.kind).toBe('unknown')
+  delete server.fault.releaseProfile
+  expect((await smdp.query([wanted], 'RESUME'))[0]?.kind).toBe('delivered')
+  server.fault.releaseProfile = { subjectCode: '8.2.1', reasonCode: '3.5' }
+  expect((await smdp.order([request()]))[0]?.kind).toBe('unknown')
+})
+
 describe('a CancelOrder whose answer was lost', () => {
   async function lostCancel(shown: boolean) {
     const smdp = await supplier()

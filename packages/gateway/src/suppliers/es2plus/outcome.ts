@@ -76,6 +76,8 @@ const RETRY_REASONS = new Set(['4.2', '5.1'])
 export const ICCID_IN_USE = '8.2.1/3.3'
 /** The matching id of a ConfirmOrder is in use. */
 export const MATCHING_ID_IN_USE = '8.2.6/3.3'
+/** The profile of a ReleaseProfile is in no state to be released. */
+export const NOT_TO_BE_RELEASED = '8.2.1/3.5'
 /**
  * What a repeated CancelOrder is answered when the earlier one was executed, or when there is no such order at all: no
  * such ICCID, no such matching id, another matching id with it.

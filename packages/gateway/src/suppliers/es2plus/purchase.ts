@@ -7,7 +7,14 @@ import { pause } from '../../lib/pause.ts'
 import type { Outcome, SupplierRequest } from '../supplier.ts'
 import type { Es2plusClient } from './client.ts'
 import type { Es2plusConfig } from './config.ts'
-import { type Es2plusResult, ICCID_IN_USE, isGone, isNotExecuted, MATCHING_ID_IN_USE } from './outcome.ts'
+import {
+  type Es2plusResult,
+  ICCID_IN_USE,
+  isGone,
+  isNotExecuted,
+  MATCHING_ID_IN_USE,
+  NOT_TO_BE_RELEASED,
+} from './outcome.ts'
 import type { Progress, ProgressBook } from './progress.ts'
 
 export interface Es2plusDeps {
@@ -108,6 +115,7 @@ async function confirm(desk: Desk, progress: Progress): Promise<Outcome> {
   const { iccid, matchingId, iccidChosen: chosen } = progress
   if (iccid === null) return NOT_TOLD
   const repeated = progress.step === 'CONFIRMING'
+  const maybeReleased = progress.confirmed === true
   if (!repeated && !(await desk.book.advance(progress, { step: 'CONFIRMING' }))) return ELSEWHERE
   if (!progress.confirmed) {
     await pause('es2plus.before-confirm-order')
@@ -130,7 +138,11 @@ async function confirm(desk: Desk, progress: Progress): Promise<Outcome> {
   }
   if (progress.step !== 'CONFIRMED') {
     const result = await desk.client.releaseProfile({ iccid, chosen })
-    if (result.kind !== 'done') return { kind: 'unknown', words: `ReleaseProfile: ${wordsOf(result)}` }
+    // It is confirmed, so that an earlier ReleaseProfile of ours is all that can have led on from there.
+    const ownEarlier = maybeReleased && result.kind === 'unknown' && result.code === NOT_TO_BE_RELEASED
+    if (result.kind !== 'done' && !ownEarlier) {
+      return { kind: 'unknown', words: `ReleaseProfile: ${wordsOf(result)}`, ...downOf(result) }
+    }
     if (!(await desk.book.advance(progress, { step: 'CONFIRMED' }))) return ELSEWHERE
   }
   await pause('es2plus.confirmed')

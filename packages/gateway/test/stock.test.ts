@@ -129,7 +129,7 @@ describe('a reservation', () => {
 
   it('tells once when a product runs low, and again after it was filled', async () => {
     await load('F', `iccid,ac\n${rows(5)}`)
-    await setLowStock(shop.db, 'shelf', 'F', 4)
+    await setLowStock(shop, { supplier: 'shelf', productCode: 'F', lowAt: 4, actor: 'cli:test' })
     const notices = async () =>
       (await shop.db.query({ text: `select from notices where kind = 'LOW_STOCK' and data ->> 'productCode' = 'F'` }))
         .length

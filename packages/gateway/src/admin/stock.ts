@@ -66,8 +66,9 @@ export function stockCommands(stock: Command, context: AdminContext): void {
       await context.withDeps(async (deps) => {
         const { setLowStock } = await import('../suppliers/stock/levels.ts')
         const lowAt = count === 'none' ? null : Number(count)
-        await setLowStock(deps.db, options.supplier, options.product, lowAt)
-        context.print('Changed.', { supplier: options.supplier, productCode: options.product, lowAt })
+        const { supplier, product: productCode } = options
+        await setLowStock(deps, { supplier, productCode, lowAt, actor: context.actor })
+        context.print('Changed.', { supplier, productCode, lowAt })
       })
     })
 }

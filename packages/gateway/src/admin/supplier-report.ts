@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { stringify } from 'csv-stringify/sync'
@@ -58,7 +58,7 @@ function periodOf(options: ReportOptions, now: Date): { from: Date; to: Date } {
 function writeCsv(file: string, rows: readonly Record<string, string | number>[]): void {
   const text = stringify(rows as Record<string, string | number>[], { header: true, escape_formulas: true })
   if (file === '-') process.stdout.write(text)
-  else createWriteStream(file).end(text)
+  else writeFileSync(file, text)
 }
 
 function monthCells(row: SupplierMonth) {

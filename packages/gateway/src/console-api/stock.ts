@@ -43,8 +43,8 @@ export const stockRoutes: Route[] = [
     summary: 'Below how many a notice is given; null: never',
     body: Type.Object({ ...product, lowAt: nullable(Type.Integer({ minimum: 1, maximum: 100_000_000 })) }, CLOSED),
     answer: done,
-    async handle({ deps }, { body }) {
-      await setLowStock(deps.db, body.supplier, body.productCode, body.lowAt)
+    async handle({ deps, by }, { body }) {
+      await setLowStock(deps, { ...body, ...by })
       return {}
     },
   }),

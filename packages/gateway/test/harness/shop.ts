@@ -12,7 +12,7 @@ import { openSuppliers } from '../../src/suppliers/registry.ts'
 import type { SupplierType } from '../../src/suppliers/supplier.ts'
 
 /** The same on every node of a test, and in child processes. */
-const TEST_KEY = Buffer.alloc(32, 7)
+export const TEST_KEY = Buffer.alloc(32, 7)
 const TEST_LINK_KEY = Buffer.alloc(32, 9)
 
 /** One node's fulfilment on a test database. */

@@ -1,3 +1,4 @@
+import { type Actor, audit } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { notify } from '../../notices/notices.ts'
@@ -71,10 +72,18 @@ export async function expireCodes(db: Db, ids: Ids): Promise<boolean> {
 }
 
 /** From how many codes on an operator is told that a product runs low; null: never. */
-export async function setLowStock(db: Db, supplier: string, productCode: string, lowAt: number | null): Promise<void> {
-  await db.query({
-    text: `insert into stock_levels (supplier, product_code, available, low_at) values ($1, $2, 0, $3)
-           on conflict (supplier, product_code) do update set low_at = $3, low_told = false`,
-    values: [supplier, productCode, lowAt],
+export async function setLowStock(
+  deps: { db: Db; ids: Ids },
+  wanted: { supplier: string; productCode: string; lowAt: number | null; actor: Actor; address?: string },
+): Promise<void> {
+  const { supplier, productCode, lowAt, ...by } = wanted
+  await deps.db.tx(async (tx) => {
+    tx.send({
+      text: `insert into stock_levels (supplier, product_code, available, low_at) values ($1, $2, 0, $3)
+             on conflict (supplier, product_code) do update set low_at = $3, low_told = false`,
+      values: [supplier, productCode, lowAt],
+    })
+    const after = { productCode, lowAt }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.low', subject: supplier, after })
   })
 }

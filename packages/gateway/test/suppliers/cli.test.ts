@@ -1,0 +1,482 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeIccid } from '@dealer-esim/contract'
+import { parse } from 'csv-parse/sync'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { runAdmin } from '../../src/admin/program.ts'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { learnOutcome } from '../../src/fulfilment/reconcile.ts'
+import { orderNoOf } from '../../src/lib/ids.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
+import {
+  addPackage,
+  addSupplier,
+  addTenant,
+  openShop,
+  PRICE,
+  payOrders,
+  type Shop,
+  TEST_KEY,
+  until,
+  walletOf,
+} from '../harness/shop.ts'
+
+let database: TestDatabase
+let shop: Shop
+let server: Es2plusServer
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operator-'))
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  vi.stubEnv('DATABASE_URL', database.url)
+  vi.stubEnv('MASTER_KEY', TEST_KEY.toString('base64'))
+  vi.stubEnv('DATA_DIR', folder)
+  shop = await openShop(database.url)
+  server = await startEs2plusServer()
+})
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  await server.close()
+  await shop.close()
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** One command, as in a process of its own but for the process. */
+async function admin(...args: string[]) {
+  const told = { stdout: '', stderr: '' }
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      told[stream] += String(text)
+      return true
+    }),
+  )
+  try {
+    return { code: await runAdmin(args), ...told }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
+/** The JSON document of a command that must succeed. */
+async function json(...args: string[]) {
+  const { code, stdout, stderr } = await admin(...args, '--json')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+/** What a command that must fail says. */
+async function failure(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await admin(...args)
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  return stderr.trimEnd()
+}
+
+function file(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+/** Of one action, oldest first, by whoever runs this. */
+async function audited(action: string) {
+  return shop.db.query<{ subject: string; after: Record<string, unknown> | null }>({
+    text: `select subject, after from audit_log where action = $1 and actor like 'cli:%' order by audit_id`,
+    values: [action],
+  })
+}
+
+describe('supplier', () => {
+  it('add takes a configuration, with PEM files beside it, and keeps it encrypted', async () => {
+    const { ca, cert, key } = server.identity
+    for (const [name, text] of Object.entries({ 'ca.pem': ca, 'cert.pem': cert, 'key.pem': key })) file(name, text)
+    const config = { url: server.url, functionRequesterIdentifier: 'Secret-Requester', timeoutMs: 5_000 }
+    const path = file('smdp.json', JSON.stringify({ ...config, ca: 'ca.pem', cert: 'cert.pem', key: 'key.pem' }))
+    expect(await json('supplier', 'add', 'smdp', '--type', 'es2plus', '--config', path)).toEqual({
+      name: 'smdp',
+      type: 'es2plus',
+    })
+    const [row] = await shop.db.query<{ config: Buffer }>({
+      text: `select config from suppliers where supplier = 'smdp'`,
+    })
+    for (const text of ['Secret-Requester', 'PRIVATE KEY', server.url]) expect(row!.config.includes(text)).toBe(false)
+    expect(await json('supplier', 'add', 'shelf', '--type', 'stock')).toEqual({ name: 'shelf', type: 'stock' })
+    expect(await audited('supplier.add')).toMatchObject([
+      { subject: 'smdp', after: { type: 'es2plus' } },
+      { subject: 'shelf', after: { type: 'stock' } },
+    ])
+  })
+
+  it('add refuses what is no configuration, in sentences', async () => {
+    const add = (type: string, config?: unknown) =>
+      failure(
+        ...['supplier', 'add', 'bad', '--type', type],
+        ...(config === undefined ? [] : ['--config', file('bad.json', JSON.stringify(config))]),
+      )
+    expect(await add('fax')).toBe('The type is one of sandbox, stock, es2plus, gateway.')
+    expect(await add('es2plus')).toMatch(/the configuration of a es2plus supplier: .*url/)
+    expect(await add('stock', { colour: 'red' })).toMatch(/colour|additional/)
+    const smdp = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1' }
+    expect(await add('es2plus', { ...smdp, cert: '-----BEGIN' })).toMatch(/cert and key go together/)
+    expect(await failure('supplier', 'add', 'smdp', '--type', 'stock')).toBe('There is a supplier smdp already.')
+    expect(await failure('supplier', 'add', 'x', '--type', 'stock', '--config', '/no/such.json')).toMatch(
+      /no such file/,
+    )
+  })
+
+  it('test says in a sentence what is wrong, and fails', async () => {
+    expect(await json('supplier', 'test', 'smdp')).toEqual({ name: 'smdp', works: true })
+    expect(await failure('supplier', 'test', 'shelf')).toMatch(/no codes/)
+    expect(await failure('supplier', 'test', 'nobody')).toBe('There is no supplier nobody that can be used.')
+    const config = { url: 'https://smdp.invalid', functionRequesterIdentifier: '1', timeoutMs: 5_000 }
+    await json(
+      'supplier',
+      'add',
+      'astray',
+      '--type',
+      'es2plus',
+      '--config',
+      file('astray.json', JSON.stringify(config)),
+    )
+    expect(await failure('supplier', 'test', 'astray')).toMatch(/^DNS: the name does not resolve/)
+  })
+
+  it('set replaces the configuration; the audit names members, no values', async () => {
+    const config = { url: server.url, functionRequesterIdentifier: 'Other-Requester' }
+    await json('supplier', 'set', 'astray', '--config', file('other.json', JSON.stringify(config)))
+    expect(await failure('supplier', 'test', 'astray')).toMatch(/^TLS: the handshake failed/)
+    const [entry] = await audited('supplier.set')
+    expect(entry).toMatchObject({ subject: 'astray' })
+    expect((entry!.after!.changed as string[]).sort()).toEqual(['functionRequesterIdentifier', 'timeoutMs', 'url'])
+    expect(JSON.stringify(entry)).not.toContain('Other-Requester')
+    expect(await failure('supplier', 'set', 'nobody', '--config', file('none.json', '{}'))).toMatch(
+      /no supplier nobody/,
+    )
+  })
+
+  it('pause and resume are seen in the list, and audited once each', async () => {
+    const state = async () => (await admin('supplier', 'list')).stdout.match(/^ *shelf +stock +(paused|in use) /m)?.[1]
+    await json('supplier', 'pause', 'shelf')
+    await json('supplier', 'pause', 'shelf')
+    expect(await state()).toBe('paused')
+    await json('supplier', 'resume', 'shelf')
+    expect(await state()).toBe('in use')
+    expect([await audited('supplier.pause'), await audited('supplier.resume')]).toMatchObject([
+      [{ subject: 'shelf' }],
+      [{ subject: 'shelf' }],
+    ])
+  })
+})
+
+describe('stock', () => {
+  const row = (n: number) => `${makeIccid('8985777', n)},LPA:1$smdp.example.com$CLI-${n}`
+  const load = (path: string) => ['stock', 'import', path, '--supplier', 'shelf', '--product', 'P'] as const
+
+  const level = async () => {
+    const { stockList } = (await json('stock', 'list')) as { stockList: { supplier: string }[] }
+    return stockList.find(({ supplier }) => supplier === 'shelf')
+  }
+
+  it('import shows its progress, counts, and is audited', async () => {
+    const rows = Array.from({ length: 10_000 }, (_, n) => row(n))
+    const run = await admin(...load(file('codes.csv', `iccid,ac\n${rows.join('\n')}\n`)))
+    expect(run).toMatchObject({ code: 0, stdout: 'Imported 10000 codes.\n' })
+    expect(run.stderr).toMatch(/^\d+0 %: 10000 codes\n$/)
+    expect(await level()).toEqual({ supplier: 'shelf', productCode: 'P', available: 10_000, lowAt: null })
+    expect(await audited('stock.import')).toEqual([{ subject: 'shelf', after: { productCode: 'P', codes: 10_000 } }])
+  })
+
+  it('import of a file with faults takes nothing, and names each line', async () => {
+    const path = file('faults.csv', `iccid,ac\n${row(20_001)}\n12,LPA:1$a.example$X\n${row(20_002)}\n${row(3)}\n`)
+    expect((await failure(...load(path))).split('\n')).toEqual(['line 3: iccid must have 18 to 20 digits'])
+    const duplicates = file('duplicates.csv', `iccid,ac\n${row(20_001)}\n${row(3)}\n${row(20_001)}\n`)
+    expect((await failure(...load(duplicates))).split('\n')).toEqual([
+      expect.stringMatching(/^line 3: .* in stock already/),
+      expect.stringMatching(/^line 4: .* twice in the file/),
+    ])
+    expect(await level()).toMatchObject({ available: 10_000 })
+    expect(await failure('stock', 'import', '/no/such.csv', '--supplier', 'shelf', '--product', 'P')).toMatch(
+      /no such file/,
+    )
+    expect(await failure('stock', 'import', path, '--supplier', 'smdp', '--product', 'P')).toMatch(
+      /is a es2plus supplier/,
+    )
+  })
+
+  it('low sets from when on an operator is told', async () => {
+    await json('stock', 'low', '50', '--supplier', 'shelf', '--product', 'P')
+    expect(await level()).toMatchObject({ lowAt: 50 })
+    await json('stock', 'low', 'none', '--supplier', 'shelf', '--product', 'P')
+    expect(await level()).toMatchObject({ lowAt: null })
+    expect(await audited('stock.low')).toMatchObject([
+      { subject: 'shelf', after: { productCode: 'P', lowAt: 50 } },
+      { subject: 'shelf', after: { productCode: 'P', lowAt: null } },
+    ])
+  })
+})
+
+const eventsOf = (tenantId: string) =>
+  shop.db.query<{ content: { orderStatus: string; refundedAmount: number } }>({
+    text: 'select content from events where tenant_id = $1 order by notify_id',
+    values: [tenantId],
+  })
+
+describe('order settle', () => {
+  /** An order of which a supplier left everything in question. */
+  async function underReview(count: number) {
+    const tenantId = await addTenant(shop.db)
+    const [orderId] = await payOrders(shop.db, tenantId, 'REVIEWED', { count })
+    await shop.db.query({
+      text: `update order_items set item_status = 'REVIEW', supplier = 'smdp', product_code = 'X', asked_at = now(),
+               in_doubt_at = now() where tenant_id = $1`,
+      values: [tenantId],
+    })
+    await shop.db.query({
+      text: `update orders set order_status = 'UNDER_REVIEW', due_at = null where tenant_id = $1`,
+      values: [tenantId],
+    })
+    return { tenantId, orderNo: orderNoOf(orderId!) }
+  }
+  const settle = (orderNo: string, ...rest: string[]) => ['order', 'settle', orderNo, ...rest]
+  const WORD = ['--evidence', 'Ticket 4711, Ms Sato']
+
+  it('--refused refunds once, keeps the evidence, and tells the dealer', async () => {
+    const { tenantId, orderNo } = await underReview(2)
+    expect(await json(...settle(orderNo, '--refused', ...WORD))).toEqual({ orderNo, items: [1, 2] })
+    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
+    expect((await eventsOf(tenantId)).at(-1)!.content).toMatchObject({ orderStatus: 'FAILED', refundedAmount: 20_000 })
+    expect((await audited('order.settle')).at(-1)).toMatchObject({
+      subject: orderNo,
+      after: { orderStatus: 'FAILED', verdict: 'refused', items: [1, 2], evidence: 'Ticket 4711, Ms Sato' },
+    })
+    expect(await failure(...settle(orderNo, '--refused', ...WORD))).toBe('Nothing of this order is under review.')
+    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
+  })
+
+  it('--delivered takes the eSIMs of a file, each for its item', async () => {
+    const { tenantId, orderNo } = await underReview(2)
+    const [first, second] = [makeIccid('8985888', 1), makeIccid('8985888', 2)]
+    const rows = [`2,${second},LPA:1$a.example$TWO`, `1,${first},LPA:1$a.example$ONE`]
+    const delivered = (text: string) => settle(orderNo, '--delivered', file('esims.csv', text), ...WORD)
+    expect(await failure(...delivered(`itemNo,iccid,ac\n${rows[0]}\n`))).toMatch(
+      /2 eSIMs are under review, and the file has 1/,
+    )
+    expect(await failure(...delivered(`itemNo,iccid,ac\n2,123,LPA:1$a.example$X\n`))).toBe(
+      'line 2: iccid must have 18 to 20 digits',
+    )
+    await json(...delivered(`itemNo,iccid,ac\n${rows.join('\n')}\n`))
+    const shown = await json('order', 'show', orderNo)
+    expect(shown).toMatchObject({
+      orderStatus: 'DELIVERED',
+      itemList: [
+        { itemNo: 1, iccid: first },
+        { itemNo: 2, iccid: second },
+      ],
+    })
+    expect(JSON.stringify(shown)).not.toContain('a.example')
+    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
+  })
+
+  it('--retry has the supplier asked again; --items settles some', async () => {
+    const { tenantId, orderNo } = await underReview(3)
+    await json(...settle(orderNo, '--refused', '--items', '2', ...WORD))
+    await json(...settle(orderNo, '--retry', '--items', '1,3', ...WORD))
+    const items = await shop.db.query<{ item_status: string }>({
+      text: 'select item_status from order_items where tenant_id = $1 order by item_no',
+      values: [tenantId],
+    })
+    expect(items.map((item) => item.item_status)).toEqual(['WAITING', 'REFUSED', 'WAITING'])
+    const due = await shop.db.query({
+      text: 'select from orders where tenant_id = $1 and due_at <= now()',
+      values: [tenantId],
+    })
+    expect(due).toHaveLength(1)
+    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 1 })
+  })
+
+  it('settles nothing without one verdict, evidence, and an order that is in question', async () => {
+    const { tenantId, orderNo } = await underReview(1)
+    const one = 'Say one of --delivered FILE, --refused and --retry.'
+    expect(await failure(...settle(orderNo, ...WORD))).toBe(one)
+    expect(await failure(...settle(orderNo, '--refused', '--retry', ...WORD))).toBe(one)
+    expect(await failure(...settle(orderNo, '--refused', '--evidence', '  '))).toMatch(/what the supplier said/)
+    expect(await failure(...settle(orderNo, '--refused', '--items', '7', ...WORD))).toMatch(/Only items 1/)
+    expect(await failure(...settle('01ARZ3NDEKTSV4RRFFQ69G5FAV', '--refused', ...WORD))).toMatch(/no order/)
+    expect((await admin(...settle(orderNo, '--refused'))).code).toBe(2)
+    expect((await json('order', 'review')).orderList.map((row: { orderNo: string }) => row.orderNo)).toContain(orderNo)
+    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
+  })
+})
+
+describe('order cancel', () => {
+  it('refunds an order that no supplier was asked for, and no other', async () => {
+    const tenantId = await addTenant(shop.db)
+    const [orderId] = await payOrders(shop.db, tenantId, 'ANY', { count: 2 })
+    const orderNo = orderNoOf(orderId!)
+    const cancel = ['order', 'cancel', orderNo, '--reason', 'ordered by mistake']
+    expect(await json(...cancel)).toEqual({ orderNo, orderStatus: 'CANCELLED' })
+    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
+    expect((await eventsOf(tenantId)).at(-1)!.content).toMatchObject({
+      orderStatus: 'CANCELLED',
+      refundedAmount: 20_000,
+    })
+    expect(await audited('order.cancel')).toMatchObject([{ subject: orderNo, after: { reason: 'ordered by mistake' } }])
+    expect(await failure(...cancel)).toBe(
+      'The order is CANCELLED: only one that no supplier was asked for can be cancelled.',
+    )
+    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
+  })
+})
+
+describe('esim', () => {
+  /** An order of one eSIM that its supplier delivered. */
+  async function delivered(supplier: string) {
+    await shop.suppliers.refresh()
+    const packageCode = `OF_${supplier}_${Math.random().toString(36).slice(2)}`
+    await addPackage(shop.db, packageCode, [{ supplier, productCode: 'P' }])
+    const tenantId = await addTenant(shop.db)
+    await payOrders(shop.db, tenantId, packageCode)
+    const loop = fulfilmentLoop(shop)
+    const profile = await until(async () => {
+      const [row] = await shop.db.query<{ profile_id: string; iccid: string }>({
+        text: 'select profile_id, iccid from profiles where tenant_id = $1',
+        values: [tenantId],
+      })
+      return row
+    })
+    await loop.stop(5_000)
+    return { tenantId, esimTranNo: profile.profile_id, iccid: profile.iccid }
+  }
+
+  it('cancel refunds once the supplier has cancelled it, once', async () => {
+    const { tenantId, esimTranNo } = await delivered('sandbox')
+    for (let n = 0; n < 2; n++) {
+      const run = await admin('esim', 'cancel', esimTranNo)
+      expect(run.code).toBe(n) // the second time it is CANCEL
+      expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
+    }
+    expect((await eventsOf(tenantId)).at(-1)!.content).toMatchObject({
+      refundedAmount: 10_000,
+      profiles: [{ esimTranNo, esimStatus: 'CANCEL' }],
+    })
+    expect(await audited('esim.cancel')).toMatchObject([{ subject: esimTranNo }])
+  })
+
+  it('cancel refunds nothing that is in use, or that the supplier keeps', async () => {
+    const used = await delivered('sandbox')
+    await shop.db.query({
+      text: `update profiles set smdp_status = 'INSTALLATION' where tenant_id = $1`,
+      values: [used.tenantId],
+    })
+    expect(await failure('esim', 'cancel', used.esimTranNo)).toMatch(/^The eSIM is INSTALLATION: only one/)
+    const code = await delivered('shelf')
+    expect(await failure('esim', 'cancel', code.esimTranNo)).toMatch(/did not cancel it: .* Nothing is refunded\.$/)
+    const installed = await delivered('smdp')
+    server.orders.get(installed.iccid)!.state = 'INSTALLED'
+    expect(await failure('esim', 'cancel', installed.esimTranNo)).toMatch(/8\.2\.1\/3\.3/)
+    for (const { tenantId } of [used, code, installed]) {
+      expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
+    }
+  })
+
+  it('settle ends a cancel that was never answered, by the supplier’s word', async () => {
+    const word = ['--evidence', 'Mail of Mr Ito: cancelled']
+    const cancelled = await delivered('smdp')
+    const settle = (esimTranNo: string, ...rest: string[]) => ['esim', 'settle', esimTranNo, ...rest]
+    expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
+      /^No cancel of this eSIM is in question/,
+    )
+    const kept = await delivered('smdp')
+    server.fault.cancelOrder = 'lost'
+    for (const { esimTranNo } of [cancelled, kept]) {
+      expect(await json('esim', 'cancel', esimTranNo)).toEqual({ esimTranNo, outcome: 'unknown' })
+    }
+    delete server.fault.cancelOrder
+    expect(await failure(...settle(cancelled.esimTranNo, ...word))).toBe('Say one of --cancelled and --kept.')
+    expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', '--evidence', ''))).toMatch(
+      /what the supplier said/,
+    )
+    await json(...settle(cancelled.esimTranNo, '--cancelled', ...word))
+    expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(/^The eSIM is /)
+    await json(...settle(kept.esimTranNo, '--kept', ...word))
+    expect(await failure(...settle(kept.esimTranNo, '--cancelled', ...word))).toMatch(
+      /^No cancel of this eSIM is in question/,
+    )
+    expect(await walletOf(shop.db, cancelled.tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
+    expect(await walletOf(shop.db, kept.tenantId)).toMatchObject({ refunds: 0 })
+    expect(await shop.db.query({ text: `select from watched_items where purpose = 'CANCEL'` })).toEqual([])
+    expect(await audited('esim.settle')).toMatchObject([
+      { subject: cancelled.esimTranNo, after: { verdict: 'cancelled', evidence: 'Mail of Mr Ito: cancelled' } },
+      { subject: kept.esimTranNo, after: { verdict: 'kept' } },
+    ])
+  })
+})
+
+describe('supplier report', () => {
+  const month = new Date().toISOString().slice(0, 7)
+  let orderId: string
+  let tenantId: string
+
+  beforeAll(async () => {
+    await addSupplier(shop, 'reported', 'sandbox')
+    tenantId = await addTenant(shop.db)
+    await addPackage(shop.db, 'REPORTED', [{ supplier: 'reported', productCode: 'SANDBOX_PARTIAL', cost: 2_500n }])
+    orderId = (await payOrders(shop.db, tenantId, 'REPORTED', { count: 4 }))[0]!
+    const loop = fulfilmentLoop(shop)
+    await until(async () => (await eventsOf(tenantId)).at(-1)?.content.orderStatus === 'PARTIALLY_DELIVERED')
+    await loop.stop(5_000)
+  })
+
+  it('is sales against cost by month and supplier, in a table, JSON and CSV', async () => {
+    const path = join(folder, 'months.csv')
+    expect(await admin('supplier', 'report', '--from', month, '--to', month, '--csv', path)).toMatchObject({ code: 0 })
+    expect(parse(readFileSync(path), { columns: true })).toContainEqual({
+      ...{ month, supplier: 'reported', currencyCode: 'USD', delivered: '2', cancelled: '0', refused: '2' },
+      ...{ underReview: '0', orphans: '0', sales: '4.00', refunds: '2.00', cost: '0.50', costCurrency: 'USD' },
+    })
+    const { monthList } = await json('supplier', 'report')
+    expect(monthList).toContainEqual(
+      expect.objectContaining({ month, supplier: 'reported', sales: 40_000, refunds: 20_000, cost: 5_000 }),
+    )
+    expect((await admin('supplier', 'report')).stdout).toMatch(/reported +2 +2 +0 +0 +4.00/)
+    expect((await json('supplier', 'report', '--from', '2020-01', '--to', '2020-02')).monthList).toEqual([])
+    expect(await failure('supplier', 'report', '--from', 'May')).toMatch(/is no month/)
+    expect(await failure('supplier', 'report', '--csv', '/no/such/folder.csv')).toMatch(/no such file/)
+  })
+
+  it('lists orders without eSIMs and eSIMs without orders', async () => {
+    const esim = { iccid: makeIccid('8985999', 1), smdpAddress: 'a.example', matchingId: 'ORPHAN' }
+    const refused = await shop.db.query<{ item_no: number }>({
+      text: `select item_no from order_items where tenant_id = $1 and item_status = 'REFUSED'`,
+      values: [tenantId],
+    })
+    const item = { tenantId, orderId, itemNo: refused[0]!.item_no, productCode: 'P' }
+    await learnOutcome(shop, shop.suppliers.get('reported')!, item, { kind: 'delivered', esim })
+    const [stuck] = await payOrders(shop.db, tenantId, 'REPORTED')
+    await shop.db.query({
+      text: `update orders set created_at = now() - interval '2 hours', due_at = null where order_id = $1`,
+      values: [stuck],
+    })
+    await shop.db.query({
+      text: `insert into unclaimed_esims (supplier, key, iccid) values ('reported', 'KEY', '8985')`,
+    })
+    const { discrepancyList } = await json('supplier', 'report', '--discrepancies')
+    expect(discrepancyList).toContainEqual(
+      expect.objectContaining({ kind: 'ESIM_WITHOUT_ORDER', orderNo: orderNoOf(orderId), iccid: esim.iccid }),
+    )
+    expect(discrepancyList).toContainEqual(
+      expect.objectContaining({
+        kind: 'ESIM_WITHOUT_ORDER',
+        orderNo: null,
+        iccid: '8985',
+        detail: 'under the key KEY',
+      }),
+    )
+    expect(discrepancyList).toContainEqual(
+      expect.objectContaining({ kind: 'ORDER_WITHOUT_ESIM', orderNo: orderNoOf(stuck!), detail: 'WAITING' }),
+    )
+    expect((await admin('supplier', 'report', '--discrepancies', '--csv', '-')).stdout).toContain(orderNoOf(stuck!))
+  })
+})

@@ -19,10 +19,15 @@ export interface Spread {
   max: number
 }
 
+export interface Aim {
+  least?: number
+  most?: number
+}
+
 export interface Comparison {
   name: string
   what: string
-  aim: { least?: number; most?: number }
+  aim: Aim
   rounds: number
   /** One measurement of round n; bigger is faster for rates, smaller for times: the aim says which is wanted. */
   ours(round: number): Promise<number>
@@ -33,7 +38,7 @@ export interface Comparison {
 
 /** Measures the two alternately (the order changes each round) and reports the ratio pair by pair. */
 export async function compare(comparison: Comparison): Promise<Result> {
-  const { name, rounds, aim } = comparison
+  const { name, rounds } = comparison
   const pairs: { ours: number; against: number }[] = []
   for (let round = 0; round < rounds; round++) {
     const oursFirst = round % 2 === 0
@@ -46,21 +51,36 @@ export async function compare(comparison: Comparison): Promise<Result> {
       `${name}: round ${round + 1} of ${rounds}: ${show(pair.ours)} against ${show(pair.against)}, ratio ${ratio}`,
     )
   }
+  return resultOf({ ...comparison, notes: comparison.notes ?? [] }, pairs)
+}
+
+/** Of two things that are counted and not timed: once is enough. */
+export function single(counted: {
+  name: string
+  what: string
+  aim: Aim
+  ours: number
+  against: number
+  notes?: string[]
+}): Result {
+  return resultOf({ ...counted, notes: counted.notes ?? [] }, [counted])
+}
+
+function resultOf(
+  { name, what, aim, notes }: Pick<Result, 'name' | 'what' | 'notes'> & { aim: Aim },
+  pairs: { ours: number; against: number }[],
+): Result {
   const ratio = spread(pairs.map((pair) => pair.ours / pair.against))
+  const { least, most } = aim
   return {
     name,
-    what: comparison.what,
-    aim: aim.least === undefined ? (aim.most === undefined ? '' : `≤ ${aim.most}`) : `≥ ${aim.least}`,
+    what,
+    aim: least === undefined ? (most === undefined ? '' : `≤ ${most}`) : `≥ ${least}`,
     ratio,
     ours: spread(pairs.map((pair) => pair.ours)),
     against: spread(pairs.map((pair) => pair.against)),
-    met:
-      aim.least === undefined
-        ? aim.most === undefined
-          ? undefined
-          : ratio.median <= aim.most
-        : ratio.median >= aim.least,
-    notes: comparison.notes ?? [],
+    met: least === undefined ? (most === undefined ? undefined : ratio.median <= most) : ratio.median >= least,
+    notes,
   }
 }
 

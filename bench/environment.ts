@@ -1,10 +1,10 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { masterCipher } from '../packages/gateway/src/lib/crypto.ts'
+import { type Cipher, masterCipher } from '../packages/gateway/src/lib/crypto.ts'
 import { connect, type Db } from '../packages/gateway/src/lib/db.ts'
 import { startEmbeddedPostgres } from '../packages/gateway/src/lib/embedded-postgres/index.ts'
-import { systemIds } from '../packages/gateway/src/lib/ids.ts'
+import { type Ids, systemIds } from '../packages/gateway/src/lib/ids.ts'
 import { silentLog } from '../packages/gateway/src/lib/log.ts'
 import { createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/top-up.ts'
@@ -12,15 +12,25 @@ import { percentile } from './compare.ts'
 import { type BenchGateway, startBenchGateway } from './gateway.ts'
 import type { Credentials } from './load.ts'
 
-/** A database of the bench's own, durable as in production, and gateways on it. */
-export interface Environment {
+/** A database that a gateway has migrated, and gateways on it. */
+export interface BenchDatabase {
   databaseUrl: string
   db: Db
-  rounds: number
-  progress(line: string): void
   /** A gateway that plays the api role alone, so that what is measured is the door and the order path. */
   startApi(): Promise<BenchGateway>
+  /** Each with OPENING_BALANCE and no QPS limit that could matter. */
   tenants(count: number): Promise<Tenant[]>
+}
+
+/** A server of the bench's own, durable as in production. */
+export interface Environment extends BenchDatabase {
+  rounds: number
+  /** Of the larger side of `growth`. */
+  orders: number
+  cipher: Cipher
+  progress(line: string): void
+  /** Another database on the same server. */
+  another(name: string): Promise<BenchDatabase & { drop(): Promise<void> }>
   settings: string[]
   close(): Promise<void>
 }
@@ -29,57 +39,98 @@ interface Tenant extends Credentials {
   tenantId: string
 }
 
+export const OPENING_BALANCE = 9_000_000_000_000n
 const MASTER_KEY = Buffer.alloc(32, 1)
 const QPS_LIMIT = 100_000
 const SYSTEM = { actor: 'system' } as const
+/** Indexes of millions of rows are built. */
+const STATEMENT_TIMEOUT_MS = 1_800_000
 
 export interface EnvironmentOptions {
   rounds: number
+  orders: number
   progress(line: string): void
   profileDir?: string | undefined
 }
 
-export async function openEnvironment({ rounds, progress, profileDir }: EnvironmentOptions): Promise<Environment> {
+export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-bench-'))
+  const removeData = () => rmSync(dataDir, { recursive: true, force: true })
+  process.once('exit', removeData)
   const postgres = await startEmbeddedPostgres({ dataDir, log: silentLog })
-  const env = {
-    MASTER_KEY: MASTER_KEY.toString('base64'),
-    DATABASE_URL: postgres.url,
-    DATA_DIR: join(dataDir, 'local'),
-  }
-  let started = 0
-  const start = () => startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role: 'api', env, profileDir })
-  const first = await start() // migrates the database and brings the catalogue
-  await first.stop()
-  const db = connect({ url: postgres.url, poolSize: 4, applicationName: 'bench' })
   const cipher = masterCipher([MASTER_KEY])
-  const deps = { db, ids: systemIds, cipher }
-  const settings = await describe(db, dataDir)
-
+  const open = (databaseUrl: string) => openDatabase(databaseUrl, { cipher, dataDir, profileDir: options.profileDir })
+  const { close, ...first } = await open(postgres.url)
+  const settings = await describe(first.db, dataDir)
   return {
-    databaseUrl: postgres.url,
-    db,
-    rounds,
-    progress,
+    ...options,
+    ...first,
+    cipher,
     settings,
-    startApi: start,
-    async tenants(count) {
-      const made: Tenant[] = []
-      for (let index = 0; index < count; index++) {
-        const tenant = await createTenant(deps, { clientName: `Bench dealer ${index}`, currencyCode: 'USD' }, SYSTEM)
-        await topUp(deps, { tenantId: tenant.tenantId, amount: 9_000_000_000_000n, reference: 'bench' }, SYSTEM)
-        made.push(tenant)
+    async another(name) {
+      await first.db.query({ text: `create database ${name}` })
+      await first.db.query({ text: `alter database ${name} set maintenance_work_mem = '512MB'` })
+      const url = new URL(postgres.url)
+      url.pathname = `/${name}`
+      const { close: leave, ...database } = await open(url.href)
+      return {
+        ...database,
+        async drop() {
+          await leave()
+          await first.db.query({ text: `drop database ${name} with (force)` })
+        },
       }
-      const values = [made.map((tenant) => tenant.tenantId), QPS_LIMIT]
-      await db.query({ text: 'update tenants set qps_limit = $2 where tenant_id = any($1::uuid[])', values })
-      return made
     },
     async close() {
-      await db.close()
+      await close()
       await postgres.stop()
-      rmSync(dataDir, { recursive: true, force: true })
+      removeData()
     },
   }
+}
+
+interface Place {
+  cipher: Cipher
+  dataDir: string
+  profileDir: string | undefined
+}
+
+let started = 0
+
+async function openDatabase(
+  databaseUrl: string,
+  { cipher, dataDir, profileDir }: Place,
+): Promise<BenchDatabase & { close(): Promise<void> }> {
+  const env = {
+    MASTER_KEY: MASTER_KEY.toString('base64'),
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: join(dataDir, 'local'),
+  }
+  const startApi = () =>
+    startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role: 'api', env, profileDir })
+  const first = await startApi() // migrates the database and brings the catalogue
+  await first.stop()
+  const statementTimeout_ms = STATEMENT_TIMEOUT_MS
+  const db = connect({ url: databaseUrl, poolSize: 4, applicationName: 'bench', statementTimeout_ms })
+  return {
+    databaseUrl,
+    db,
+    startApi,
+    tenants: (count) => makeTenants({ db, ids: systemIds, cipher }, count),
+    close: () => db.close(),
+  }
+}
+
+async function makeTenants(deps: { db: Db; ids: Ids; cipher: Cipher }, count: number): Promise<Tenant[]> {
+  const made: Tenant[] = []
+  for (let index = 0; index < count; index++) {
+    const tenant = await createTenant(deps, { clientName: `Bench dealer ${index}`, currencyCode: 'USD' }, SYSTEM)
+    await topUp(deps, { tenantId: tenant.tenantId, amount: OPENING_BALANCE, reference: 'bench' }, SYSTEM)
+    made.push(tenant)
+  }
+  const values = [made.map((tenant) => tenant.tenantId), QPS_LIMIT]
+  await deps.db.query({ text: 'update tenants set qps_limit = $2 where tenant_id = any($1::uuid[])', values })
+  return made
 }
 
 async function describe(db: Db, dataDir: string): Promise<string[]> {

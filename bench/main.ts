@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { Result } from './compare.ts'
 import { openEnvironment } from './environment.ts'
 import type { Figure } from './figure.ts'
+import { growth } from './figures/growth.ts'
 import { health } from './figures/health.ts'
 import { latency } from './figures/latency.ts'
 import { orderHot, orderSpread } from './figures/orders.ts'
@@ -11,12 +12,13 @@ import { webhooks } from './figures/webhooks.ts'
 import { markdown, plot } from './report.ts'
 
 /** Each figure is a ratio of two things measured in turn, in one run, on one machine: absolute times mean little. */
-const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay, webhooks]
+const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay, growth, webhooks]
 
 const program = new Command('bench')
   .description('Measures the gateway against yardsticks on the same machine.')
   .argument('[names...]', `figures to measure: ${FIGURES.map((figure) => figure.name).join(', ')}; none: all`)
   .option('--rounds <n>', 'rounds of each figure', '5')
+  .option('--orders <n>', 'orders of the larger side of growth', '5000000')
   .option('--json <file>', 'also write the results as JSON')
   .option('--cpu-prof <dir>', 'leave CPU profiles of the gateways there')
   .option('--write', 'write bench/RESULTS.md and its plot')
@@ -26,23 +28,33 @@ const program = new Command('bench')
   )
   .parse()
 
-const options = program.opts<{ rounds: string; json?: string; cpuProf?: string; write?: boolean }>()
+const options = program.opts<{ rounds: string; orders: string; json?: string; cpuProf?: string; write?: boolean }>()
 const unknown = program.args.filter((name) => !FIGURES.some((figure) => figure.name === name))
 if (unknown.length > 0) program.error(`There is no figure ${unknown.join(', ')}. --help lists them.`)
 const chosen = FIGURES.filter(({ name }) => program.args.length === 0 || program.args.includes(name))
 
 const progress = (line: string) => process.stderr.write(`${line}\n`)
-const environment = await openEnvironment({ rounds: Number(options.rounds), progress, profileDir: options.cpuProf })
+const environment = await openEnvironment({
+  rounds: Number(options.rounds),
+  orders: Number(options.orders),
+  progress,
+  profileDir: options.cpuProf,
+})
+// What was started is ended, and its data removed, when the process exits: also when it is told to.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 const results: Result[] = []
 try {
   for (const line of environment.settings) progress(line)
   for (const [index, figure] of chosen.entries()) {
     progress(`\n${index + 1} of ${chosen.length}: ${figure.name}: ${figure.summary}`)
-    results.push(...(await figure.run(environment)))
+    try {
+      results.push(...(await figure.run(environment)))
+    } catch (error) {
+      // The others are worth having all the same.
+      progress(`\n${figure.name} failed: ${(error as Error).stack}`)
+      process.exitCode = 1
+    }
   }
-} catch (error) {
-  progress(`\nThe figure failed: ${(error as Error).stack}`)
-  process.exitCode = 1
 } finally {
   await environment.close()
 }

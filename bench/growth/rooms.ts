@@ -1,0 +1,77 @@
+import { loadedCatalogue } from '../../packages/gateway/src/catalogue/catalogue.ts'
+import { ensureDeployment } from '../../packages/gateway/src/deployment/ensure.ts'
+import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
+import { sealCursor } from '../../packages/gateway/src/lib/cursor.ts'
+import { connect } from '../../packages/gateway/src/lib/db.ts'
+import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
+import { placeOrders } from '../../packages/gateway/src/orders/place.ts'
+import { queryOrder } from '../../packages/gateway/src/orders/query.ts'
+import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
+import { readBalance } from '../../packages/gateway/src/wallet/balance.ts'
+import { statementPage } from '../../packages/gateway/src/wallet/entries.ts'
+import { orderBody } from '../load.ts'
+import { orderAt, ordersOf, type Past, profileIdAt } from './rows.ts'
+
+export const PATHS = [
+  'order',
+  'query',
+  'profile/list, first page',
+  'profile/list, deep page',
+  'balance',
+  'statement, first page',
+  'statement, deep page',
+] as const
+export type Path = (typeof PATHS)[number]
+
+/** Orders and deep pages that are asked for, in turn: so few that both sides have them in memory. */
+const SAMPLES = 64
+const STATEMENT_PAGE = 100
+
+/** The rooms that the doors call, each on one connection, for the dealer with half of the orders. */
+export async function openRooms({ url, cipher, past }: { url: string; cipher: Cipher; past: Past }) {
+  const db = connect({ url, poolSize: 1, applicationName: 'bench rooms' })
+  const orderDb = connect({ url, poolSize: 1, applicationName: 'bench orders', fixedPlans: true })
+  const { linkKey } = await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
+  const catalogue = loadedCatalogue({ db, linkKey, databaseClock: { now: () => Date.now() } })
+  const tenantId = past.tenantIds[0]!
+  const tenant = { tenantId, currencyCode: 'USD' }
+  const reading = { db, cipher, linkKey, links: { publicUrl: 'http://127.0.0.1' } }
+  const placing = { ids: systemIds, catalogue, stock: { available: () => undefined } }
+  const count = ordersOf(past, 0)
+  /** The dealer's orders are every second one; samples lie around the middle of them, evenly over half of the time. */
+  const sampleAt = (index: number) => 2 * Math.floor(count / 4 + ((index % SAMPLES) * count) / (2 * SAMPLES))
+
+  function body(path: Path, index: number): string {
+    const n = sampleAt(index)
+    if (path === 'order') return orderBody()
+    if (path === 'query') return JSON.stringify({ transactionId: orderAt(past, n).transactionId })
+    if (path !== 'profile/list, deep page') return '{}'
+    const scope = { list: 'esim/profile/list', tenantId, filters: {} }
+    return JSON.stringify({ cursor: sealCursor(linkKey, scope, [profileIdAt(past, n)]) })
+  }
+
+  function call(path: Path, index: number): Promise<unknown> {
+    const request = JSON.parse(body(path, index))
+    switch (path) {
+      case 'order':
+        return orderDb.tx((tx) => placeOrders(tx, placing, [{ tenant, orderId: systemIds.uuid(), request }]))
+      case 'query':
+        return queryOrder(reading, tenantId, request)
+      case 'profile/list, first page':
+      case 'profile/list, deep page':
+        return listProfiles(reading, tenantId, request)
+      case 'balance':
+        return readBalance(db, tenantId)
+      case 'statement, first page':
+        return statementPage(db, tenantId, { pageSize: STATEMENT_PAGE })
+      case 'statement, deep page': {
+        const before = BigInt(orderAt(past, sampleAt(index)).place + 2)
+        return statementPage(db, tenantId, { pageSize: STATEMENT_PAGE, before })
+      }
+      default:
+        return path satisfies never
+    }
+  }
+
+  return { db, orderDb, body, call, close: () => Promise.all([db.close(), orderDb.close()]) }
+}

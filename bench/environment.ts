@@ -13,7 +13,7 @@ import { type BenchGateway, startBenchGateway } from './gateway.ts'
 import type { Credentials } from './load.ts'
 
 /** A database that a gateway has migrated, and gateways on it. */
-export interface BenchDatabase {
+interface BenchDatabase {
   databaseUrl: string
   db: Db
   /** A gateway that plays the api role alone, so that what is measured is the door and the order path. */

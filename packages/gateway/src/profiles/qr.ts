@@ -1,7 +1,7 @@
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { openQrToken } from './qr-link.ts'
-import { openSecrets, PROFILE_JOINS } from './read.ts'
+import { openSecrets } from './read.ts'
 
 export interface QrContent {
   ac: string
@@ -29,7 +29,9 @@ export async function findQr(
 // Waiting to be installed: an eSIM that is in use was installed, unless its SM-DP+ says that it is still there.
 const FIND = `
   select p.secrets, p.iccid, o.package_lines -> i.line_no ->> 'packageName' as package_name
-  from profiles p ${PROFILE_JOINS}
+  from profiles p
+  join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
+  join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
   where p.tenant_id = $1 and p.profile_id = $2
     and (p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
       or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`

@@ -19,7 +19,7 @@ export interface ProfileReadDeps {
   links: { publicUrl: string }
 }
 
-/** Read with PROFILE_COLUMNS: from profiles p, and PROFILE_JOINS for the names that its order knows. */
+/** Read with OWN_COLUMNS from profiles p; the rest is what its order knows. */
 export interface ProfileRow {
   profile_id: string
   order_id: string
@@ -49,10 +49,6 @@ export interface ProfileRow {
 export const OWN_COLUMNS = `p.profile_id, p.order_id, p.iccid, p.imsi, p.msisdn, p.eid, p.smdp_address, p.secrets,
   p.apn, p.esim_status, p.smdp_status, p.total_volume, p.order_usage, p.usage_update_time, p.total_duration,
   p.duration_unit, p.install_before, p.activate_time, p.expired_time, p.created_at, p.updated_at`
-export const PROFILE_COLUMNS = `${OWN_COLUMNS}, o.transaction_id, o.package_lines -> i.line_no as line`
-export const PROFILE_JOINS = `
-  join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
-  join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no`
 
 /** A profile as its tenant sees it, activation code and all. Never log it. */
 export function profileOf(deps: ProfileReadDeps, tenantId: string, row: ProfileRow): Profile {

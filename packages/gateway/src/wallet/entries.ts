@@ -1,4 +1,4 @@
-import sql, { empty } from 'sql-template-tag'
+import sql, { empty, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import { orderNoOf } from '../lib/ids.ts'
 import { requireTenantId } from '../tenants/change.ts'
@@ -39,12 +39,16 @@ export async function statementPage(
 ): Promise<StatementPage> {
   const size = Math.min(page.pageSize, STATEMENT_PAGE_MOST)
   const { before, within } = page
-  const rows = await db.query<Row>(sql`
-    ${ENTRIES}
-    where t.tenant_id = ${requireTenantId(tenantId)}
-      ${before === undefined ? empty : sql`and t.wallet_version < ${before}`}
-      ${within === undefined ? empty : sql`and t.wallet_version >= ${within.from} and t.wallet_version < ${within.to}`}
-    order by t.wallet_version desc limit ${size + 1}`)
+  const rows = await db.query<Row>(
+    told(
+      tenantId,
+      sql`
+      ${before === undefined ? empty : sql`and wallet_version < ${before}`}
+      ${within === undefined ? empty : sql`and wallet_version >= ${within.from} and wallet_version < ${within.to}`}
+      order by wallet_version desc limit ${size + 1}`,
+    ),
+  )
+  rows.reverse()
   const entries = rows.slice(0, size).map(entryOf)
   return { entries, nextBefore: rows.length > size ? entries[size - 1]!.walletVersion : null }
 }
@@ -56,19 +60,32 @@ export async function* entriesWithin(
   within: VersionRange,
 ): AsyncGenerator<StatementEntry[]> {
   for (let from = within.from; from < within.to; from += BigInt(STATEMENT_PAGE_MOST)) {
-    const rows = await db.query<Row>(sql`
-      ${ENTRIES}
-      where t.tenant_id = ${requireTenantId(tenantId)} and t.wallet_version >= ${from}
-        and t.wallet_version < ${within.to} and t.wallet_version < ${from + BigInt(STATEMENT_PAGE_MOST)}
-      order by t.wallet_version`)
+    const most = from + BigInt(STATEMENT_PAGE_MOST)
+    const rows = await db.query<Row>(
+      told(tenantId, sql`and wallet_version >= ${from} and wallet_version < ${within.to} and wallet_version < ${most}`),
+    )
     yield rows.map(entryOf)
   }
 }
 
-const ENTRIES = sql`
-  select t.wallet_version, t.created_at, t.kind, t.to_account, t.amount, t.balance_after, t.order_id,
-         o.transaction_id, t.item_no, t.reference, t.reason, t.actor
-  from transfers t left join orders o on o.tenant_id = t.tenant_id and o.order_id = t.order_id`
+/**
+ * The wanted movements, oldest first, then the names of their orders by one scan of an index: a look-up for each touched
+ * three to five pages, more as the orders grow.
+ */
+function told(tenantId: string, wanted: Sql): Sql {
+  const id = requireTenantId(tenantId)
+  return sql`
+    with entries as materialized (
+      select * from transfers where tenant_id = ${id} ${wanted}
+    ), named as materialized (
+      select order_id, transaction_id from orders
+      where tenant_id = ${id} and order_id = any (array(select order_id from entries))
+    )
+    select t.wallet_version, t.created_at, t.kind, t.to_account, t.amount, t.balance_after, t.order_id,
+           o.transaction_id, t.item_no, t.reference, t.reason, t.actor
+    from entries t left join named o on o.order_id = t.order_id
+    order by t.wallet_version`
+}
 
 interface Row {
   wallet_version: bigint

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { buffersTouched } from '../bench/growth/buffers.ts'
+import { loadPast } from '../bench/growth/load.ts'
+import { openRooms, type Path } from '../bench/growth/rooms.ts'
+import { type Past, secretsText } from '../bench/growth/rows.ts'
+import { ensureDeployment } from '../packages/gateway/src/deployment/ensure.ts'
+import { masterCipher } from '../packages/gateway/src/lib/crypto.ts'
+import { connect } from '../packages/gateway/src/lib/db.ts'
+import { systemIds } from '../packages/gateway/src/lib/ids.ts'
+import { createTenant } from '../packages/gateway/src/tenants/create.ts'
+import { topUp } from '../packages/gateway/src/wallet/top-up.ts'
+import { verifyLedger } from '../packages/gateway/src/wallet/verify.ts'
+import { createTestDatabase, type TestDatabase } from '../packages/gateway/test/harness/database.ts'
+
+/*
+ * The bench shows at millions of orders that reading stays flat; this shows at thousands what that rests on: a page costs
+ * the pages of an index that it lies on, not look-ups row by row, and no statement reads a table.
+ */
+
+const ORDERS = 6_000
+const OPENING = 9_000_000_000_000n
+const WEEK_MS = 7 * 24 * 3_600_000
+/** Measured with PostgreSQL 18: 9, 31, 34, 1, 28, 31. One look-up for each row: 620 and 310. */
+const MOST_BUFFERS: Partial<Record<Path, number>> = {
+  query: 12,
+  'profile/list, first page': 100,
+  'profile/list, deep page': 100,
+  balance: 3,
+  'statement, first page': 100,
+  'statement, deep page': 100,
+}
+
+let database: TestDatabase
+let rooms: Awaited<ReturnType<typeof openRooms>>
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const db = connect({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const cipher = masterCipher([Buffer.alloc(32, 1)])
+  const deps = { db, ids: systemIds, cipher }
+  await ensureDeployment(deps, 'local')
+  const tenantIds: string[] = []
+  for (const clientName of ['Half', 'Other', 'Third']) {
+    const { tenantId } = await createTenant(deps, { clientName, currencyCode: 'USD' }, { actor: 'system' })
+    await topUp(deps, { tenantId, amount: OPENING, reference: 'opening' }, { actor: 'system' })
+    tenantIds.push(tenantId)
+  }
+  const secrets = tenantIds.map((tenantId) => cipher.encrypt(secretsText(), tenantId))
+  const past: Past = { tenantIds, orders: ORDERS, start_ms: Date.now() - WEEK_MS, opening: OPENING, secrets }
+  await loadPast(database.url, db, past, () => {})
+  const faults: string[] = []
+  await verifyLedger(db, { onFault: ({ sentence }) => faults.push(sentence) })
+  expect(faults).toEqual([])
+  rooms = await openRooms({ url: database.url, cipher, past })
+  await db.close()
+})
+afterAll(async () => {
+  await rooms.close()
+  await database.drop()
+})
+
+it.each(Object.entries(MOST_BUFFERS))('%s touches at most %i shared buffers', async (path, most) => {
+  const touched = await buffersTouched(rooms.db, (index) => rooms.call(path as Path, index))
+  expect(touched).toBeLessThanOrEqual(most)
+  expect(touched).toBeGreaterThan(0)
+})

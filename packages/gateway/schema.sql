@@ -522,6 +522,7 @@ CREATE INDEX stock_codes_expiring ON stock_codes USING btree (expires_at) WHERE 
 CREATE INDEX stock_codes_free ON stock_codes USING btree (supplier, product_code, expires_at, code_id) WHERE (state = 'FREE'::text);
 CREATE UNIQUE INDEX stock_codes_iccid ON stock_codes USING btree (supplier, iccid) WHERE (state = 'FREE'::text);
 CREATE UNIQUE INDEX stock_codes_key ON stock_codes USING btree (supplier, key) WHERE (key IS NOT NULL);
+CREATE INDEX stock_codes_reserved ON stock_codes USING btree (supplier, reserved_at) WHERE (reserved_at IS NOT NULL);
 
 create table stock_levels (
   supplier text not null,
@@ -722,6 +723,7 @@ create table watched_items (
   constraint watched_items_purpose_check CHECK ((purpose = ANY (ARRAY['REFUNDED_IN_DOUBT'::text, 'CANCEL'::text])))
 );
 CREATE INDEX watched_items_due ON watched_items USING btree (ask_at);
+CREATE INDEX watched_items_until ON watched_items USING btree (until);
 
 create table webhook_checks (
   tenant_id uuid not null,

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beginWork } from '../../src/fulfilment/begin.ts'
+import type { FulfilmentDeps } from '../../src/fulfilment/deps.ts'
+import { dueTenants, postponeFirst } from '../../src/fulfilment/due.ts'
+import { askAboutWatched, cancelOrphans, compareBooks } from '../../src/fulfilment/reconcile.ts'
+import { refreshKeys } from '../../src/fulfilment/refresh.ts'
+import { discrepancies, supplierMonths } from '../../src/fulfilment/report.ts'
+import { tellOfReviews } from '../../src/fulfilment/review-notice.ts'
+import { carryOut } from '../../src/fulfilment/work.ts'
+import { connect, type Db } from '../../src/lib/db.ts'
+import { NIL_TENANT, orderNoOf } from '../../src/lib/ids.ts'
+import { expireProfiles } from '../../src/profiles/loop.ts'
+import { applyNotice } from '../../src/profiles/notice.ts'
+import { expireCodes } from '../../src/suppliers/stock/levels.ts'
+import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type Explained, explained } from '../harness/explained.ts'
+import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
+
+/*
+ * Every query of fulfilment's loops on tables that have grown: how many pages it looks at does not grow with them.
+ * A quarter of a million rows, written by the database itself; of one dealer, as the worst case has it.
+ */
+const ROWS = 50_000
+
+let database: TestDatabase
+let shop: Shop
+let db: Db & { close(): Promise<void> }
+let deps: FulfilmentDeps
+let tenantId: string
+const seen: Explained[] = []
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addSupplier(shop, 'shelf', 'stock')
+  await addPackage(shop.db, 'P', [{ supplier: 'shelf', productCode: 'P' }])
+  tenantId = await addTenant(shop.db)
+  for (let n = 0; n < 3; n++) await addTenant(shop.db)
+  await grow()
+  db = connect({ url: database.url, poolSize: 4, applicationName: 'test plans', fixedPlans: true })
+  const suppliers = { ...shop.suppliers, get: supplied, all: () => [supplied()] }
+  deps = { ...shop, db: explained(db, seen), suppliers }
+})
+afterAll(async () => {
+  await db?.close()
+  await shop?.close()
+  await database?.drop()
+})
+
+function supplied() {
+  const known = shop.suppliers.get('shelf')!
+  return { ...known, supplier: stockSupplier('shelf', {}, { ...shop, db: explained(db, seen) }) }
+}
+
+/** Orders of the last hundred days, delivered; their eSIMs, codes and attempts. */
+async function grow(): Promise<void> {
+  const secrets = shop.cipher.encrypt(JSON.stringify({ ac: 'LPA:1$a.example$X', matchingId: 'X' }), tenantId)
+  const sealed = shop.cipher.encrypt(
+    JSON.stringify({ smdpAddress: 'a', matchingId: 'X', ac: 'LPA:1$a$X' }),
+    'supplier:shelf',
+  )
+  const at = `now() - (n % 100 + 1) * interval '1 day'`
+  // A UUIDv7 of that moment.
+  const id = (kind: number) => `(lpad(to_hex((extract(epoch from ${at}) * 1000)::bigint), 12, '0') || '7${kind}00' ||
+    '8000' || lpad(to_hex(n), 12, '0'))::uuid`
+  const n = `generate_series(1, ${ROWS}) as n`
+  await shop.db.tx(async (tx) => {
+    tx.send({ text: 'set local session_replication_role = replica' }) // foreign keys hold by construction
+    tx.send({
+      text: `insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
+               wallet_version, package_lines, status_history, event_sequence, created_at, updated_at)
+             select $1, ${id(0)}, 'OLD-' || n, 'DELIVERED', 10000, 'USD', 0, n, '[]', '[]', 3, ${at}, ${at} from ${n}`,
+      values: [tenantId],
+    })
+    tx.send({
+      text: `insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, item_status, supplier,
+               product_code, updated_at)
+             select $1, ${id(0)}, 1, 0, 'P', 10000, 'DELIVERED', 'shelf', 'P', ${at} from ${n}`,
+      values: [tenantId],
+    })
+    tx.send({
+      text: `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets,
+               esim_status, smdp_status, total_duration, duration_unit, install_before, created_at, updated_at)
+             select $1, ${id(1)}, ${id(0)}, 1, 'shelf', '8985' || lpad(n::text, 15, '0'), 'a', $2, 'GOT_RESOURCE',
+               'RELEASED', 7, 'DAY', now() + interval '80 days', ${at}, ${at} from ${n}`,
+      values: [tenantId, secrets],
+    })
+    tx.send({
+      text: `insert into stock_codes (supplier, code_id, product_code, state, key, fingerprint, iccid, secrets,
+               expires_at, imported_at, reserved_at)
+             select 'shelf', ${id(2)}, 'P', case n % 2 when 0 then 'FREE' else 'RESERVED' end,
+               case n % 2 when 0 then null else 'OLD-' || n end, int8send(n), '8985' || lpad(n::text, 15, '0'), $1,
+               now() + n * interval '1 minute', ${at}, case n % 2 when 0 then null else ${at} end from ${n}`,
+      values: [sealed],
+    })
+    tx.send({
+      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, ask_at, until)
+             select $1, ${id(0)}, 1, 'CANCEL', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
+      values: [tenantId],
+    })
+    tx.send({ text: `insert into stock_levels (supplier, product_code, available) values ('shelf', 'P', ${ROWS / 2})` })
+  })
+  for (const table of ['orders', 'order_items', 'profiles', 'stock_codes', 'watched_items']) {
+    await shop.db.query({ text: `vacuum analyze ${table}` })
+  }
+}
+
+/** What the work looked at: statement by statement, none of them through a whole table. */
+async function pagesOf(work: () => Promise<unknown>): Promise<number> {
+  seen.length = 0
+  await work()
+  const grown = ['orders', 'order_items', 'profiles', 'stock_codes', 'watched_items']
+  expect(seen.filter(({ scanned }) => scanned.some((table) => grown.includes(table)))).toEqual([])
+  expect(seen.length).toBeGreaterThan(0)
+  return Math.max(...seen.map(({ pages }) => pages))
+}
+
+describe('on grown tables, a page count that does not grow with them has', () => {
+  it('the turn of the tenants', async () => {
+    await payOrders(shop.db, tenantId, 'P', { orders: 2 })
+    expect(await pagesOf(() => dueTenants(deps.db, NIL_TENANT, 64))).toBeLessThan(50)
+    expect(await pagesOf(() => postponeFirst(deps.db, tenantId, 0))).toBeLessThan(50)
+  })
+
+  it('a claim of ten orders, the reservation of their codes, and what is written of them', async () => {
+    await payOrders(shop.db, tenantId, 'P', { orders: 8 })
+    const pages = await pagesOf(async () => {
+      const claim = await beginWork(deps, tenantId, 200)
+      expect(claim.taken).toBe(10)
+      await carryOut(deps, claim, deps.clock.monotonic())
+    })
+    expect(pages).toBeLessThan(600)
+    const delivered = await shop.db.query({
+      text: `select from orders where tenant_id = $1 and order_status = 'DELIVERED' and transaction_id like 'T-%'`,
+      values: [tenantId],
+    })
+    expect(delivered).toHaveLength(10)
+  })
+
+  it('reconciliation: what is watched, orphans, a supplier’s books', async () => {
+    expect(await pagesOf(() => askAboutWatched(deps))).toBeLessThan(50)
+    expect(await pagesOf(() => cancelOrphans(deps))).toBeLessThan(50)
+    expect(await pagesOf(() => compareBooks(deps, supplied(), 60_000))).toBeLessThan(100)
+  })
+
+  it('an event of a supplier, and a notice of an ICCID', async () => {
+    const [order] = await payOrders(shop.db, tenantId, 'P')
+    await shop.db.query({
+      text: `update order_items set item_status = 'UNKNOWN', supplier = 'shelf', product_code = 'P'
+             where tenant_id = $1 and order_id = $2`,
+      values: [tenantId, order],
+    })
+    expect(await pagesOf(() => refreshKeys(deps, supplied(), [`${orderNoOf(order!)}-1`]))).toBeLessThan(60)
+    const report = { time: new Date(), smdpStatus: 'DOWNLOAD' as const }
+    expect(await pagesOf(() => applyNotice(deps, ['shelf'], `8985${'5'.padStart(15, '0')}`, report))).toBeLessThan(60)
+  })
+
+  it('the expiry of eSIMs and of codes, and the notice of orders under review', async () => {
+    expect(await pagesOf(() => expireProfiles(deps, tenantId))).toBeLessThan(50)
+    expect(await pagesOf(() => expireCodes(deps.db, deps.ids))).toBeLessThan(50)
+    expect(await pagesOf(() => tellOfReviews(deps))).toBeLessThan(50)
+  })
+})
+
+it('the report of a day reads the orders of that day, not those of a hundred', async () => {
+  const pagesFor = (days: number) => {
+    const to = new Date(Date.now() - 40 * 86_400_000)
+    const from = new Date(to.getTime() - days * 86_400_000)
+    return pagesOf(async () => {
+      await supplierMonths(deps.db, { from, to })
+      await discrepancies(deps.db, { from, to })
+    })
+  }
+  const [day, month] = [await pagesFor(1), await pagesFor(30)]
+  expect(day * 5).toBeLessThan(month)
+})

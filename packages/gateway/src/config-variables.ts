@@ -165,6 +165,25 @@ export const VARIABLES = {
     parse: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const),
     default: 'info',
   },
+  otlpEndpoint: {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    description:
+      'Collector that traces are sent to, as OTLP over HTTP, for example `http://127.0.0.1:4318` (`/v1/traces` is added). Without it no traces are made.',
+    parse: publicUrl,
+  },
+  otlpHeaders: {
+    name: 'OTEL_EXPORTER_OTLP_HEADERS',
+    description: 'Headers that the collector wants, as `name=value`, separated by commas; values URL-encoded.',
+    parse: headers,
+    default: '',
+    secret: true,
+  },
+  tracePercent: {
+    name: 'TRACE_PERCENT',
+    description: 'How many of a hundred traces are sent. A trace is sent whole, by every process, or not at all.',
+    parse: integer(0, 100),
+    default: '100',
+  },
   drainTimeout_ms: {
     name: 'DRAIN_TIMEOUT_MS',
     description:
@@ -232,6 +251,19 @@ function smtpUrl(value: string): string {
     throw new Error('is an address like smtps://user:password@host:465 or smtp://user:password@host:587')
   }
   return value
+}
+
+/** The values may be secrets: they are never quoted. */
+function headers(value: string): Record<string, string> {
+  const pairs = value.split(',').map((pair) => pair.trim())
+  const entries = pairs
+    .filter((pair) => pair !== '')
+    .map((pair): [string, string] => {
+      const [, name = '', text = ''] = /^([A-Za-z0-9-]+)=([\x21-\x7e]*)$/.exec(pair) ?? []
+      if (name === '' || /%(?![0-9A-Fa-f]{2})/.test(text)) throw new Error('is a list like api-key=abc,tenant=t1')
+      return [name.toLowerCase(), decodeURIComponent(text)]
+    })
+  return Object.fromEntries(entries)
 }
 
 function mailAddress(value: string): string {

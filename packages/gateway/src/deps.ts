@@ -17,7 +17,9 @@ import { type LoopWatch, loopWatch } from './lib/loop-watch.ts'
 import { localMasterKey } from './lib/master-key.ts'
 import { createMetrics, type Metrics } from './lib/metrics.ts'
 import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
+import type { Traces } from './lib/traces.ts'
 import { type Wake, wakeups } from './lib/wake.ts'
+import { openTraces } from './open-traces.ts'
 import { type OrderDesk, orderDesk } from './orders/order-desk.ts'
 import { type OrderMetrics, orderMetrics } from './orders/order-metrics.ts'
 import { maintainPartitions } from './retention/partitions.ts'
@@ -53,6 +55,8 @@ export interface Deps {
   orderDesk: OrderDesk
   /** Absolute links start here. A local gateway without PUBLIC_URL learns it when it listens. */
   links: { publicUrl: string /** Without /console; the same where nothing else was said. */; consoleUrl?: string }
+  /** undefined: nobody collects them. */
+  traces: Traces | undefined
   /** Nothing was ever here before: the first start on this database. */
   isNewDatabase: boolean
 }
@@ -93,9 +97,10 @@ export async function openDeps(
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const wake = wakeups({ db, url: databaseUrl, nodeId, ...named('wake'), onError: onIdleError })
   const metrics = createMetrics()
-  const loops = loopWatch(metrics)
-  const ofOrders = orderMetrics(metrics)
+  const measured = measuresOf(metrics)
+  const { loops } = measured
   const outbound = createOutbound({ clock })
+  const traces = await openTraces({ config, nodeId, outbound, metrics, log, loops })
   const catalogue = loadedCatalogue({ db, linkKey: deployment.linkKey, databaseClock: dbClock })
   const admission = openAdmission({ ...hot, config, clock, databaseClock: dbClock, db, cipher, wake, log })
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, log, loops, wake, outbound })
@@ -108,7 +113,7 @@ export async function openDeps(
     stock,
     maintainPartitions: () => maintainPartitions(db),
     onPlaced(orders) {
-      ofOrders.entered('PAID', orders)
+      measured.orderMetrics.entered('PAID', orders)
       wake.wake('fulfilment')
       wake.wake('webhooks')
     },
@@ -127,10 +132,7 @@ export async function openDeps(
     linkKey: deployment.linkKey,
     wake,
     metrics,
-    requestMetrics: requestMetrics(metrics),
-    orderMetrics: ofOrders,
-    supplierMetrics: supplierMetrics(metrics),
-    loops,
+    ...measured,
     outbound,
     catalogue,
     suppliers,
@@ -138,14 +140,25 @@ export async function openDeps(
     orderDesk: desk,
     links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
     isNewDatabase: deployment.isNew,
+    traces,
     async stop(deadline_ms) {
       stopping = true
       clearInterval(sampling)
+      await traces?.stop(deadline_ms)
       await Promise.all([suppliers.stop(deadline_ms), stock.stop(deadline_ms)])
       await wake.stop()
       await outbound.close()
       await Promise.all([db.close(), orderDb.close(), admission.close()])
     },
+  }
+}
+
+function measuresOf(metrics: Metrics) {
+  return {
+    requestMetrics: requestMetrics(metrics),
+    orderMetrics: orderMetrics(metrics),
+    supplierMetrics: supplierMetrics(metrics),
+    loops: loopWatch(metrics),
   }
 }
 

@@ -18,6 +18,7 @@ import { callerReader } from './caller.ts'
 import { type Answered, handlers } from './operations.ts'
 import { type Places, places } from './places.ts'
 import { type Refusals, refusals } from './refusals.ts'
+import { requestSpan } from './request-span.ts'
 
 interface Door {
   /** Knows whether the server is closing. */
@@ -177,6 +178,10 @@ function conclude({ app, deps }: Surroundings, visit: Visit, answer: Answer, fai
   // What came before the end began says it too: the caller's next request goes to another node.
   sendAnswer(visit.response, answer, { isLast: app.isClosing === true })
   deps.requestMetrics.observe(operation, answer.code, duration_ms)
+  if (deps.traces) {
+    const span = requestSpan(visit, answer, deps.clock.now(), duration_ms)
+    if (span) deps.traces.add(span)
+  }
   const line = { requestId, address, tenantId, operation, code: answer.code, duration_ms }
   const isUnexpected = failure !== undefined && !(failure instanceof ApiError)
   if (isUnexpected) deps.log.error({ ...line, err: failure }, 'request')

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pause } from '../lib/pause.ts'
+import { rootSpanOf, type Span, traceOf } from '../lib/traces.ts'
 import type { Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.ts'
 import type { Attempt } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
@@ -60,6 +61,9 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
   gate.done(tenantId, parcel.length, duration_ms, down)
   const outcomes = results.map(({ outcome }) => outcome.kind)
   deps.supplierMetrics?.called(supplier.name, operation, outcomes, duration_ms)
+  for (const [index, attempt] of parcel.entries()) {
+    deps.traces?.add(spanOf(attempt, results[index]!.outcome, { tenantId, ended_at: deps.clock.now(), duration_ms }))
+  }
   if (answered === undefined) {
     calling.then(
       (outcomes) =>
@@ -70,6 +74,31 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
     )
   }
   return results
+}
+
+/** One for each eSIM: a call may carry those of several orders. */
+function spanOf(
+  { orderId, supplied, operation, key }: Attempt,
+  outcome: Outcome,
+  { tenantId, ended_at, duration_ms }: { tenantId: string; ended_at: number; duration_ms: number },
+): Span {
+  const { name, type } = supplied.supplier
+  return {
+    traceId: traceOf(orderId),
+    parentSpanId: rootSpanOf(orderId),
+    name: `${operation === 'ORDER' ? 'order' : 'query'} ${name}`,
+    kind: 'CLIENT',
+    ended_at,
+    duration_ms,
+    attributes: {
+      'dealer_esim.tenant_id': tenantId,
+      'dealer_esim.supplier': name,
+      'dealer_esim.supplier_type': type,
+      'dealer_esim.key': key,
+      'dealer_esim.outcome': outcome.kind,
+    },
+    ...('words' in outcome ? { fault: outcome.words } : {}),
+  }
 }
 
 /** One that throws at once has answered as little as one that throws later. */

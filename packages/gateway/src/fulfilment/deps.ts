@@ -5,6 +5,7 @@ import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
+import type { Traces } from '../lib/traces.ts'
 import type { Wake } from '../lib/wake.ts'
 import type { OrderMetrics } from '../orders/order-metrics.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
@@ -23,4 +24,5 @@ export interface FulfilmentDeps {
   suppliers: Suppliers
   supplierMetrics?: SupplierMetrics
   orderMetrics?: OrderMetrics
+  traces?: Traces | undefined
 }

@@ -7,6 +7,7 @@ import type { Ids } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
+import type { Traces } from '../lib/traces.ts'
 import type { Wake } from '../lib/wake.ts'
 
 /** The slice of Deps that sending needs; the functions around it take slices of this one. */
@@ -23,4 +24,5 @@ export interface WebhookDeps {
   outbound: Outbound
   wake: Pick<Wake, 'wake' | 'on'>
   metrics: Registry
+  traces?: Traces | undefined
 }

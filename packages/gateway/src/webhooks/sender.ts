@@ -4,6 +4,7 @@ import { within } from '../lib/lifecycle.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import { type Attempt, attemptDelivery } from './attempt.ts'
 import { wordsOf } from './attempt-log.ts'
+import { attemptSpan } from './attempt-span.ts'
 import { type Claim, type ClaimedEvent, claimEvents, releaseEvents } from './claim.ts'
 import type { WebhookDeps } from './deps.ts'
 import { findDueTenants } from './due.ts'
@@ -231,6 +232,7 @@ export class Sender {
     const { address } = outcome
     const said = { tenantId, notifyId, notifyType, attemptId, attempt: attempts + 1, duration_ms, address }
     this.#deps.log.info({ ...said, outcome: wordsOf(outcome) }, 'delivery attempt')
+    this.#deps.traces?.add(attemptSpan(event, attempt, acknowledged, endedAt_ms))
   }
 }
 

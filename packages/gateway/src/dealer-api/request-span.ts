@@ -1,0 +1,41 @@
+import { orderIdOf } from '../lib/ids.ts'
+import { rootSpanOf, type Span, traceOf } from '../lib/traces.ts'
+import type { Answer } from './answer.ts'
+
+interface Request {
+  requestId: string | undefined
+  tenantId: string | undefined
+  address: string
+  operation: string
+}
+
+/**
+ * Of one request. Its RT-RequestID names the trace; a request that placed an order begins the order's own trace, which
+ * goes on with suppliers and events. undefined: it came without a RequestID to know it by.
+ */
+export function requestSpan(request: Request, answer: Answer, ended_at: number, duration_ms: number): Span | undefined {
+  const { requestId, tenantId, address, operation } = request
+  if (requestId === undefined) return undefined
+  const orderNo = operation === 'esim/order' ? /"orderNo":"([^"]+)"/.exec(answer.body)?.[1] : undefined
+  const isReplay = answer.headers['Idempotent-Replayed'] !== undefined
+  const orderId = orderNo === undefined || isReplay ? undefined : orderIdOf(orderNo)
+  return {
+    ...(orderId === undefined
+      ? { traceId: traceOf(requestId) }
+      : { traceId: traceOf(orderId), spanId: rootSpanOf(orderId) }),
+    name: operation === 'none' ? 'request' : operation,
+    kind: 'SERVER',
+    ended_at,
+    duration_ms,
+    attributes: {
+      'http.request.method': 'POST',
+      'http.response.status_code': answer.http,
+      'client.address': address,
+      'dealer_esim.code': answer.code,
+      'dealer_esim.request_id': requestId,
+      'dealer_esim.tenant_id': tenantId,
+      'dealer_esim.order_no': orderNo,
+    },
+    ...(answer.http >= 500 ? { fault: answer.code } : {}),
+  }
+}

@@ -1,0 +1,21 @@
+import type { Config } from './config.ts'
+import type { Running } from './lib/lifecycle.ts'
+import type { OtlpOptions } from './lib/otlp.ts'
+import type { Traces } from './lib/traces.ts'
+
+/** Where no collector is configured, nothing of it is loaded. */
+export async function openTraces(
+  deps: Omit<OtlpOptions, 'endpoint' | 'headers' | 'percent' | 'resource'> & { config: Config; nodeId: string },
+): Promise<(Traces & Running) | undefined> {
+  const { config, nodeId, ...rest } = deps
+  const { otlpEndpoint: endpoint, otlpHeaders: headers, tracePercent: percent, deployment, role } = config
+  if (endpoint === undefined) return undefined
+  const { startTraces } = await import('./lib/otlp.ts')
+  const resource = {
+    'service.name': 'dealer-esim',
+    'service.instance.id': nodeId,
+    'deployment.environment.name': deployment,
+    'dealer_esim.role': role,
+  }
+  return startTraces({ endpoint, headers, percent, resource, ...rest })
+}

@@ -1,0 +1,29 @@
+import { orderIdOf } from '../lib/ids.ts'
+import { rootSpanOf, type Span, traceOf } from '../lib/traces.ts'
+import type { Attempt } from './attempt.ts'
+import { wordsOf } from './attempt-log.ts'
+import type { ClaimedEvent } from './claim.ts'
+
+/** Of one attempt to deliver an event, in the trace of its order. */
+export function attemptSpan(event: ClaimedEvent, attempt: Attempt, acknowledged: boolean, ended_at: number): Span {
+  const { notifyId, notifyType, tenantId, content } = event
+  const { outcome, attemptId, duration_ms } = attempt
+  const orderId = orderIdOf(/"orderNo":"([^"]+)"/.exec(content)?.[1] ?? '')
+  return {
+    traceId: traceOf(orderId ?? notifyId),
+    parentSpanId: orderId && rootSpanOf(orderId),
+    name: `deliver ${notifyType}`,
+    kind: 'CLIENT',
+    ended_at,
+    duration_ms,
+    attributes: {
+      'dealer_esim.tenant_id': tenantId,
+      'dealer_esim.notify_id': notifyId,
+      'dealer_esim.request_id': attemptId,
+      'dealer_esim.attempt': event.attempts + 1,
+      'http.response.status_code': outcome.kind === 'answer' ? outcome.status : undefined,
+      'server.address': outcome.address,
+    },
+    ...(acknowledged ? {} : { fault: wordsOf(outcome) }),
+  }
+}

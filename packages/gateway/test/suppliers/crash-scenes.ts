@@ -32,6 +32,13 @@ export const ES2PLUS_POINTS = [
   'es2plus.confirmed',
 ] as const
 
+export const CANCEL_POINTS = [
+  'cancel.after-attempt',
+  'es2plus.before-cancel-order',
+  'es2plus.after-cancel-order',
+  'cancel.after-call',
+] as const
+
 /** Nothing hangs here: the doubt about a call ends when nobody can be at it any more. */
 const TIMEOUT_MS = 5_000
 

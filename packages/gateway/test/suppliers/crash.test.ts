@@ -1,8 +1,18 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { packageRoot } from '../../src/lib/package-root.ts'
 import { bundleFulfilment, spawnFulfilment } from '../harness/fulfilment-process.ts'
 import { addPackage, addTenant, payOrders, statuses, until, walletOf } from '../harness/shop.ts'
-import { type CrashScene, ES2PLUS_POINTS, es2plusScene, gatewayScene, localScene } from './crash-scenes.ts'
+import {
+  CANCEL_POINTS,
+  type CrashScene,
+  ES2PLUS_POINTS,
+  es2plusScene,
+  gatewayScene,
+  localScene,
+} from './crash-scenes.ts'
 
 /*
  * A worker is killed at each named point while it buys, and another takes over: nothing is bought twice, nothing that
@@ -86,6 +96,23 @@ beforeAll(async () => {
 })
 afterAll(() => bundle.remove())
 const PATIENCE_MS = 40_000
+
+it('every named point is one that somebody dies at', () => {
+  const died = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS]
+  expect(namedPoints(['fulfilment', 'suppliers'])).toEqual([...new Set(died)].sort())
+})
+
+/** Of the sources in these rooms. */
+function namedPoints(rooms: string[]): string[] {
+  const files = rooms.flatMap((room) =>
+    readdirSync(join(packageRoot(), 'src', room), { recursive: true, withFileTypes: true }),
+  )
+  const points = files
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .flatMap((entry) => [...readFileSync(join(entry.parentPath, entry.name), 'utf8').matchAll(/pause\('([^']+)'\)/g)])
+    .map(([, point]) => point!)
+  return [...new Set(points)].sort()
+}
 
 describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inQuestion, refunds }) => {
   let scene: CrashScene

@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { askAboutWatched } from '../../src/fulfilment/reconcile.ts'
+import { admin } from '../harness/admin-process.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
+import {
+  addPackage,
+  addSupplier,
+  addTenant,
+  openShop,
+  payOrders,
+  type Shop,
+  TEST_KEY,
+  until,
+  walletOf,
+} from '../harness/shop.ts'
+import { CANCEL_POINTS } from './crash-scenes.ts'
+
+/* An operator’s command that is killed while it cancels an eSIM; reconciliation ends what it began. */
+
+let database: TestDatabase
+let shop: Shop
+let server: Es2plusServer
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-cancels-'))
+const cancelled = new Map<string, { tenantId: string; iccid: string }>()
+const SUPPLIERS = ['sandbox', 'smdp'] as const
+const PLAYS = CANCEL_POINTS.flatMap((point) =>
+  SUPPLIERS.filter((supplier) => supplier === 'smdp' || !point.startsWith('es2plus')).map(
+    (supplier) => [supplier, point] as const,
+  ),
+)
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  server = await startEs2plusServer()
+  const config = { url: server.url, functionRequesterIdentifier: '1.2.3', ...server.identity }
+  await addSupplier(shop, 'smdp', 'es2plus', config)
+  for (const supplier of SUPPLIERS) await addPackage(shop.db, supplier, [{ supplier, productCode: 'TYPE' }])
+  const loop = fulfilmentLoop(shop)
+  await Promise.all(PLAYS.map(([supplier, point]) => die(supplier, point)))
+  await loop.stop(5_000)
+  await shop.db.query({ text: 'update watched_items set ask_at = now()' })
+  await askAboutWatched(shop)
+})
+afterAll(async () => {
+  await server.close()
+  await shop.close()
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function die(supplier: string, point: string): Promise<void> {
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, supplier)
+  const profile = await until(async () => {
+    const [row] = await shop.db.query<{ profile_id: string; iccid: string }>({
+      text: 'select profile_id, iccid from profiles where tenant_id = $1',
+      values: [tenantId],
+    })
+    return row
+  })
+  const env = { DATABASE_URL: database.url, MASTER_KEY: TEST_KEY.toString('base64'), DATA_DIR: folder }
+  const run = await admin(['esim', 'cancel', profile.profile_id], { ...env, PAUSE_AT: point })
+  expect(run).toMatchObject({ code: null, stderr: expect.stringContaining(`paused at ${point}`) })
+  cancelled.set(`${supplier} ${point}`, { tenantId, iccid: profile.iccid })
+}
+
+it.each(PLAYS)(
+  '%s: killed at %s, it is cancelled and refunded once, or in question and not',
+  async (supplier, point) => {
+    const { tenantId, iccid } = cancelled.get(`${supplier} ${point}`)!
+    const [profile] = await shop.db.query<{ esim_status: string; watched: boolean }>({
+      text: `select esim_status, exists (select from watched_items w where w.tenant_id = p.tenant_id) as watched
+           from profiles p where tenant_id = $1`,
+      values: [tenantId],
+    })
+    // Its dealer saw it: that the SM-DP+ does not know it any more may mean that it was used.
+    const isInQuestion = point === 'es2plus.after-cancel-order'
+    expect(profile).toEqual({ esim_status: isInQuestion ? 'GOT_RESOURCE' : 'CANCEL', watched: isInQuestion })
+    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: isInQuestion ? 0 : 1 })
+    expect(server.taken()).not.toContain(iccid)
+  },
+)

@@ -18,6 +18,8 @@ export interface LoadResult {
   p99_ms: number
   /** Answers by their code. */
   codes: Record<string, number>
+  /** Answers that say of themselves that they repeat an earlier one. */
+  replayed: number
 }
 
 export function signedRequest(credentials: Credentials, operation: string, body: string): Buffer {
@@ -51,6 +53,7 @@ export async function sendAll(baseUrl: string, requests: Buffer[], connections: 
   const { hostname, port } = new URL(baseUrl)
   const codes: Record<string, number> = {}
   const times_ms: number[] = []
+  let replayed = 0
   let next = 0
   const start = performance.now()
   const one = () =>
@@ -73,6 +76,7 @@ export async function sendAll(baseUrl: string, requests: Buffer[], connections: 
         times_ms.push(performance.now() - sent_at)
         received = received.slice(answer.length)
         codes[answer.code] = (codes[answer.code] ?? 0) + 1
+        if (answer.isReplay) replayed++
         send()
       })
     })
@@ -84,16 +88,19 @@ export async function sendAll(baseUrl: string, requests: Buffer[], connections: 
     p50_ms: percentile(times_ms, 0.5),
     p99_ms: percentile(times_ms, 0.99),
     codes,
+    replayed,
   }
 }
 
-function takeAnswer(text: string): { length: number; code: string } | undefined {
+function takeAnswer(text: string): { length: number; code: string; isReplay: boolean } | undefined {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
-  const bodyLength = Number(/content-length: (\d+)/i.exec(text.slice(0, headEnd))?.[1] ?? 0)
+  const head = text.slice(0, headEnd)
+  const bodyLength = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
   const length = headEnd + 4 + bodyLength
   if (text.length < length) return undefined
-  return { length, code: /"code":"(\d{6})"/.exec(text.slice(headEnd, length))?.[1] ?? 'none' }
+  const code = /"code":"(\d{6})"/.exec(text.slice(headEnd, length))?.[1] ?? 'none'
+  return { length, code, isReplay: /idempotent-replayed: true/i.test(head) }
 }
 
 /** Fails the figure unless every answer was a success: a fast refusal is no throughput. */

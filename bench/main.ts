@@ -6,13 +6,15 @@ import type { Figure } from './figure.ts'
 import { growth } from './figures/growth.ts'
 import { health } from './figures/health.ts'
 import { latency } from './figures/latency.ts'
+import { nodes } from './figures/nodes.ts'
 import { orderHot, orderSpread } from './figures/orders.ts'
 import { replay } from './figures/replay.ts'
+import { start } from './figures/start.ts'
 import { webhooks } from './figures/webhooks.ts'
 import { markdown, plot } from './report.ts'
 
 /** Each figure is a ratio of two things measured in turn, in one run, on one machine: absolute times mean little. */
-const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay, growth, webhooks]
+const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay, growth, nodes, start, webhooks]
 
 const program = new Command('bench')
   .description('Measures the gateway against yardsticks on the same machine.')

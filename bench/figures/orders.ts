@@ -1,6 +1,7 @@
 import { compare, type Result } from '../compare.ts'
 import type { Environment } from '../environment.ts'
 import type { Figure } from '../figure.ts'
+import { foundRows } from '../found-rows.ts'
 import { allSucceeded, orderBody, sendAll, signedRequest } from '../load.ts'
 import { pgbenchRate } from '../pgbench.ts'
 import { placePlainly } from '../plain-sql.ts'
@@ -49,8 +50,8 @@ async function orders(bench: Environment, wanted: { name: string; tenants: numbe
     against: async () => (await placePlainly(bench.databaseUrl, plainIds, PLAIN_ORDERS, PLAIN_CONNECTIONS)).perSecond,
   })
   result.notes.push(
-    await countRows(
-      bench,
+    await foundRows(
+      bench.db,
       tenants.map((tenant) => tenant.tenantId),
       claimed,
     ),
@@ -62,18 +63,4 @@ async function orders(bench: Environment, wanted: { name: string; tenants: numbe
   result.notes.push('the gateway plays the api role: fulfilment is not part of the figure, on either side')
   await gateway.stop()
   return [result]
-}
-
-/** What was acknowledged has to be there: orders, debits, items and events, one each. */
-async function countRows(bench: Environment, tenantIds: string[], claimed: number): Promise<string> {
-  const [found] = await bench.db.query<Record<'orders' | 'items' | 'debits' | 'events', number>>({
-    text: `select (select count(*)::int from orders where tenant_id = any($1::uuid[])) as orders,
-                  (select count(*)::int from order_items where tenant_id = any($1::uuid[])) as items,
-                  (select count(*)::int from transfers where tenant_id = any($1::uuid[]) and kind = 'ORDER') as debits,
-                  (select count(*)::int from events where tenant_id = any($1::uuid[])) as events`,
-    values: [tenantIds],
-  })
-  const counts = Object.values(found!)
-  if (counts.some((count) => count !== claimed)) throw new Error(`claimed ${claimed}, found ${JSON.stringify(found)}`)
-  return `${claimed} successes claimed; as many orders, items, debits and events found`
 }

@@ -1,0 +1,108 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { compare } from '../compare.ts'
+import type { Figure } from '../figure.ts'
+import { allSucceeded, type Credentials, sendAll, signedRequest } from '../load.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const EXISTING_MOST_MS = 2_000
+const EMPTY_MOST_MS = 5_000
+const IDLE_MOST_MB = 150
+/** After its first answer: what a start leaves behind is collected by then. */
+const IDLE_AFTER_MS = 5_000
+
+export const start: Figure = {
+  name: 'start',
+  summary: 'npm start until the first signed answer, on existing data and on none; memory of the idle gateway process',
+  async run(bench) {
+    const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-start-'))
+    const existing = join(folder, 'existing')
+    const idle_mb: number[] = []
+    const existingStart = async (round: number) => {
+      const started = await npmStart(existing)
+      await delay(IDLE_AFTER_MS)
+      idle_mb[round] = memory_mb(started.pid)
+      await started.stop()
+      return started.duration_ms
+    }
+    const emptyStart = async (round: number) => {
+      const started = await npmStart(join(folder, `empty-${round}`))
+      await started.stop()
+      return started.duration_ms
+    }
+    const common = { rounds: bench.rounds, progress: bench.progress, aim: { most: 1 } }
+    try {
+      await existingStart(0) // makes the data; and the build, where one is due
+      return [
+        await compare({
+          ...common,
+          name: 'start: existing data',
+          what: 'ms from npm start to the first signed answer on existing data, against the 2 s that it may take',
+          ours: existingStart,
+          against: async () => EXISTING_MOST_MS,
+        }),
+        await compare({
+          ...common,
+          name: 'start: empty DATA_DIR',
+          what: 'ms from npm start to the first signed answer on an empty DATA_DIR, against the 5 s that it may take',
+          ours: emptyStart,
+          against: async () => EMPTY_MOST_MS,
+        }),
+        await compare({
+          ...common,
+          name: 'start: idle memory',
+          what: `resident MB of the gateway process ${IDLE_AFTER_MS / 1000} s after its first answer, against the 150 that it may have`,
+          ours: async (round) => idle_mb[round]!,
+          against: async () => IDLE_MOST_MB,
+        }),
+      ]
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+}
+
+interface Started {
+  pid: number
+  duration_ms: number
+  stop(): Promise<void>
+}
+
+/** As a user does it: npm, the look whether anything is to be built, the gateway, its own PostgreSQL. */
+async function npmStart(dataDir: string): Promise<Started> {
+  const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
+  const env = { PATH, HOME, TMPDIR, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0' }
+  const started_at = performance.now()
+  const child = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit')
+  const { pid, baseUrl } = await ready(child.stdout)
+  const access = JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as Credentials
+  allSucceeded(await sendAll(baseUrl, [signedRequest(access, 'health', '{}')], 1))
+  const duration_ms = performance.now() - started_at
+  const stop = async () => {
+    process.kill(pid, 'SIGTERM')
+    await exited
+  }
+  return { pid, duration_ms, stop }
+}
+
+/** The line in which the gateway says that it serves. */
+async function ready(output: NodeJS.ReadableStream): Promise<{ pid: number; baseUrl: string }> {
+  return new Promise((resolve, reject) => {
+    const lines = createInterface({ input: output })
+    lines.on('line', (line) => {
+      if (line.includes('"msg":"ready"')) resolve(JSON.parse(line))
+    })
+    lines.on('close', () => reject(new Error('npm start ended before the gateway was ready')))
+  })
+}
+
+function memory_mb(pid: number): number {
+  return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024
+}

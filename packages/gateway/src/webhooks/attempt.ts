@@ -34,7 +34,7 @@ export async function attemptDelivery(
 ): Promise<Attempt> {
   const attemptId = deps.ids.uuid()
   const startedAt = new Date(deps.databaseClock.now())
-  const body = bodyOf(notification)
+  const body = Buffer.from(bodyOf(notification))
   const began = deps.clock.monotonic()
   const outcome = await deps.outbound.request({
     url,
@@ -62,7 +62,7 @@ export function signedHeaders(
   notifyId: string,
   requestId: string,
   moment: Date,
-  body: string,
+  body: string | Buffer,
 ): Record<string, string> {
   const [current, old] = secrets
   if (!current) throw new Error('a tenant without a secret')

@@ -33,23 +33,32 @@ const KEEP_ALIVE_MOST_MS = 30_000
 const HEADER_BYTES_MOST = 16 * 1024
 
 export function keptPools(): Pools {
-  const pools = new Map<string, Pool>()
+  const pools = new Map<string, { pool: Pool; usedAt: number }>()
+  let uses = 0
+
+  function closeUnused(except: string): void {
+    let oldest = { key: '', usedAt: Number.POSITIVE_INFINITY }
+    for (const [key, { usedAt }] of pools) if (key !== except && usedAt < oldest.usedAt) oldest = { key, usedAt }
+    const unused = pools.get(oldest.key)
+    pools.delete(oldest.key)
+    unused?.pool.close().catch(() => {})
+  }
+
   return {
     of(target) {
       const key = keyOf(target)
-      const pool = pools.get(key) ?? open(target)
-      pools.delete(key) // and set again: the map's order is the order of use
-      pools.set(key, pool)
-      if (pools.size > POOLS_MOST) {
-        const [oldest, unused] = pools.entries().next().value as [string, Pool]
-        pools.delete(oldest)
-        unused.close().catch(() => {})
+      let kept = pools.get(key)
+      if (!kept) {
+        kept = { pool: open(target), usedAt: 0 }
+        pools.set(key, kept)
+        if (pools.size > POOLS_MOST) closeUnused(key)
       }
-      return pool
+      kept.usedAt = ++uses
+      return kept.pool
     },
     fresh: open,
     async close() {
-      const all = [...pools.values()]
+      const all = [...pools.values()].map(({ pool }) => pool)
       pools.clear()
       await Promise.all(all.map((pool) => pool.destroy(new Error('closing')).catch(() => {})))
     },

@@ -215,8 +215,8 @@ export class Sender {
   }
 
   #observeQueue(overdue_ms: readonly number[]): void {
-    const oldest = Math.min(...[...this.#begun].map((begun) => begun.at))
-    const inFlight_ms = this.#begun.size === 0 ? 0 : this.#deps.clock.monotonic() - oldest
+    const [oldest] = this.#begun // a set keeps the order in which they began
+    const inFlight_ms = oldest === undefined ? 0 : this.#deps.clock.monotonic() - oldest.at
     this.#metrics.queueAge_s.set({ state: 'due' }, Math.max(0, ...overdue_ms) / 1000)
     this.#metrics.queueAge_s.set({ state: 'in_flight' }, inFlight_ms / 1000)
     this.#metrics.flights.set(this.#flights.flying)
@@ -229,9 +229,8 @@ export class Sender {
     if (event.fresh) this.#metrics.firstAttempt_s.observe((attempt.startedAt.getTime() - recorded_ms) / 1000)
     if (event.fresh && acknowledged) this.#metrics.acknowledged_s.observe((endedAt_ms - recorded_ms) / 1000)
     const { tenantId, notifyId, notifyType, attempts } = event
-    const { address } = outcome
-    const said = { tenantId, notifyId, notifyType, attemptId, attempt: attempts + 1, duration_ms, address }
-    this.#deps.log.info({ ...said, outcome: wordsOf(outcome) }, 'delivery attempt')
+    const which = { tenantId, notifyId, notifyType, attemptId, attempt: attempts + 1 }
+    this.#deps.traffic.attempt({ ...which, duration_ms, address: outcome.address, outcome: wordsOf(outcome) })
     this.#deps.traces?.add(attemptSpan(event, attempt, acknowledged, endedAt_ms))
   }
 }

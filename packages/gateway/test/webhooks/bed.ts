@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { EventType } from '@dealer-esim/contract'
 import type { Deployment } from '../../src/config-variables.ts'
-import { type Clock, type DatabaseClock, systemClock } from '../../src/lib/clock.ts'
+import { type DatabaseClock, systemClock } from '../../src/lib/clock.ts'
 import { masterCipher } from '../../src/lib/crypto.ts'
 import { connect } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { silentLog } from '../../src/lib/log.ts'
+import { plainTraffic, silentLog } from '../../src/lib/log.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import type { Resolve } from '../../src/lib/outbound/resolve.ts'
@@ -84,17 +84,17 @@ export async function openBed(options: BedOptions = {}): Promise<Bed> {
   const db = connect({ url: database.url, poolSize: 10, applicationName: 'webhooks test' })
   let offset_ms = 0
   const databaseClock: DatabaseClock = { now: () => Date.now() + offset_ms, observe: () => {} }
-  const clock: Clock = systemClock
   const outbound = createOutbound(options.resolve ? { resolve: options.resolve } : {})
   const wake = wakeups({ db, url: database.url, nodeId: randomBytes(4).toString('hex'), onError: () => {} })
   const limits_ms: number[] = []
   const deps: WebhookDeps = {
     config: { deployment: options.deployment ?? 'local' },
     log: silentLog,
+    traffic: plainTraffic(silentLog),
     db,
     ids: systemIds,
     cipher: masterCipher([MASTER_KEY]),
-    clock,
+    clock: systemClock,
     databaseClock,
     outbound: {
       ...outbound,

@@ -34,15 +34,19 @@ export async function loadTenant(
   cipher: Pick<Cipher, 'decrypt'>,
   by: { appKey: string } | { tenantId: string },
 ): Promise<Tenant | undefined> {
-  const which = 'appKey' in by ? sql`t.app_key = ${by.appKey}` : sql`t.tenant_id = ${by.tenantId}`
-  const rows = await db.query<Row>(sql`
+  const [name, which] =
+    'appKey' in by
+      ? ['tenant-by-app-key', sql`t.app_key = ${by.appKey}`]
+      : ['tenant-by-id', sql`t.tenant_id = ${by.tenantId}`]
+  const { text, values } = sql`
     select t.tenant_id, t.app_key, t.client_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit, t.version,
            s.secret_id, s.ciphertext, s.valid_until, s.proven_at
     from tenants t
     left join tenant_secrets s
       on s.tenant_id = t.tenant_id and (s.valid_until is null or s.valid_until > clock_timestamp())
     where ${which}
-    order by s.valid_until desc nulls first`)
+    order by s.valid_until desc nulls first`
+  const rows = await db.query<Row>({ name, text, values })
   const first = rows[0]
   if (!first) return undefined
   return {

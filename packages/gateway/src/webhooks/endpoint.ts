@@ -26,6 +26,7 @@ export async function lockEndpoint(tx: Tx, tenantId: string): Promise<Endpoint |
 
 function selectEndpoint(tenantId: string): Statement {
   return {
+    name: 'webhooks-endpoint',
     text: `select callback_url, event_types, enabled, disabled_reason, failing_since, warned_percent, updated_at
            from webhook_endpoints where tenant_id = $1`,
     values: [tenantId],

@@ -15,7 +15,7 @@ export const ENDPOINT_FLIGHTS_FIRST = 2
 export const ENDPOINT_FLIGHTS_LEAST = 2
 
 /** Events claimed ahead for an endpoint that answers promptly, as a multiple of its cap. */
-export const AHEAD = 8
+export const AHEAD = 16
 /** Longer mean answers than this, and nothing is claimed ahead. */
 export const PROMPT_MS = 1_000
 /** Claimed, under way or waiting to be written down, of this node. */
@@ -37,10 +37,10 @@ export const TENANTS_PER_CLAIM = 20
 /** Events that one step turns UNSENT, or a replay makes due. */
 export const STEP_MOST = 1_000
 /** Results that one transaction writes. */
-export const RESULTS_MOST = 500
+export const RESULTS_MOST = 1_000
 /** Where results come by the dozen, the next transaction waits until some more have gathered. */
 export const RESULTS_MANY = 8
-export const RESULTS_GATHER_MS = 20
+export const RESULTS_GATHER_MS = 40
 
 /** What is read of an answer before the connection is cut; it counts as complete then. */
 export const ANSWER_READ_BYTES = 64 * 1024

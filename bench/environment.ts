@@ -18,6 +18,8 @@ interface BenchDatabase {
   db: Db
   /** A gateway that plays the api role alone, so that what is measured is the door and the order path. */
   startApi(): Promise<BenchGateway>
+  /** One that plays the worker role alone: it sends events. */
+  startWorker(): Promise<BenchGateway>
   /** Each with OPENING_BALANCE and no QPS limit that could matter. */
   tenants(count: number): Promise<Tenant[]>
 }
@@ -106,16 +108,17 @@ async function openDatabase(
     DATABASE_URL: databaseUrl,
     DATA_DIR: join(dataDir, 'local'),
   }
-  const startApi = () =>
-    startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role: 'api', env, profileDir })
-  const first = await startApi() // migrates the database and brings the catalogue
+  const start = (role: 'api' | 'worker') =>
+    startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role, env, profileDir })
+  const first = await start('api') // migrates the database and brings the catalogue
   await first.stop()
   const statementTimeout_ms = STATEMENT_TIMEOUT_MS
   const db = connect({ url: databaseUrl, poolSize: 4, applicationName: 'bench', statementTimeout_ms })
   return {
     databaseUrl,
     db,
-    startApi,
+    startApi: () => start('api'),
+    startWorker: () => start('worker'),
     tenants: (count) => makeTenants({ db, ids: systemIds, cipher }, count),
     close: () => db.close(),
   }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 export interface BenchGateway {
   pid: number
+  /** Of one that plays the api role. */
   baseUrl: string
   stop(): Promise<void>
 }

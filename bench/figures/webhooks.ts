@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Pool } from 'undici'
-import { signedHeaders } from '../../packages/gateway/src/webhooks/attempt.ts'
 import { ENDPOINT_FLIGHTS_MOST } from '../../packages/gateway/src/webhooks/limits.ts'
 import { compare, percentile, type Result } from '../compare.ts'
+import { cpuTime_us } from '../cpu.ts'
 import type { Environment } from '../environment.ts'
 import type { Figure } from '../figure.ts'
+import type { BenchGateway } from '../gateway.ts'
+import { type BarePosts, startBarePosts } from '../webhooks/bare-posts.ts'
+import { record, tenantsWithEndpoint, wake } from '../webhooks/events.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
-import { openSender, type Sender } from '../webhooks/sender.ts'
 
 const EVENTS = 20_000
 const WARM_EVENTS = 5_000
@@ -23,111 +23,107 @@ export const webhooks: Figure = {
   summary: 'events/s to a local receiver against a bare loop of POSTs; delivery times beside a backlog that hangs',
   async run(bench) {
     const receiver = await startReceiver()
-    const sender = openSender(bench.databaseUrl)
-    const stop = await sender.start()
+    const gateway = await bench.startWorker()
+    const bare = startBarePosts()
     try {
-      return [await rate(bench, sender, receiver), await times(bench, sender, receiver)]
+      return [await rate(bench, gateway, bare, receiver), await times(bench, receiver)]
     } finally {
-      await stop()
-      await sender.close()
+      bare.stop()
+      await gateway.stop()
       receiver.stop()
     }
   },
 }
 
-async function rate(bench: Environment, sender: Sender, receiver: Receiver): Promise<Result> {
-  const [tenantId] = await sender.tenants(receiver.url, 1)
+async function rate(bench: Environment, gateway: BenchGateway, bare: BarePosts, receiver: Receiver): Promise<Result> {
+  const [tenantId] = await tenantsWithEndpoint(bench, receiver.url, 1)
+  const cpu_us = { ours: [] as number[], against: [] as number[] }
   const ours = async (count: number) => {
-    const recording = await sender.record(tenantId!, count)
+    await record(bench, tenantId!, count)
+    const used_us = cpuTime_us(gateway.pid)
     const started = performance.now()
-    sender.wake()
-    await receiver.take(recording.length)
-    return count / ((performance.now() - started) / 1000)
+    await wake(bench)
+    await receiver.take(count)
+    const duration_s = (performance.now() - started) / 1000
+    cpu_us.ours.push(((cpuTime_us(gateway.pid) ?? Number.NaN) - (used_us ?? 0)) / count)
+    return count / duration_s
+  }
+  const against = async (count: number) => {
+    const used_us = cpuTime_us(bare.pid)
+    const duration_s = await bare.send(receiver.url, count, ENDPOINT_FLIGHTS_MOST)
+    cpu_us.against.push(((cpuTime_us(bare.pid) ?? Number.NaN) - (used_us ?? 0)) / count)
+    await receiver.take(count)
+    return count / duration_s
   }
   await ours(WARM_EVENTS)
-  await barePosts(receiver, WARM_EVENTS)
-  return compare({
+  await against(WARM_EVENTS)
+  cpu_us.ours.length = cpu_us.against.length = 0
+  const result = await compare({
     name: 'webhooks',
-    what: `events/s to a local receiver, claimed, signed twice, sent, logged and settled, against a loop of the same POSTs, signed beforehand, on the same client, ${ENDPOINT_FLIGHTS_MOST} at a time`,
+    what: `events/s to a local receiver, claimed, signed twice, sent, logged and settled by a gateway, against a loop of the same POSTs, signed beforehand, on the same client, ${ENDPOINT_FLIGHTS_MOST} at a time`,
     aim: { least: 0.5 },
     rounds: bench.rounds,
     progress: bench.progress,
     ours: () => ours(EVENTS),
-    against: () => barePosts(receiver, EVENTS),
+    against: () => against(EVENTS),
     notes: ['every event was seen at the receiver'],
   })
+  result.notes.push(
+    `processor time of the sending process: ${median(cpu_us.ours).toFixed(0)} µs an event against ${median(cpu_us.against).toFixed(0)} µs a bare POST`,
+  )
+  return result
 }
 
-async function barePosts(receiver: Receiver, count: number): Promise<number> {
-  const { origin, pathname: path } = new URL(receiver.url)
-  const pool = new Pool(origin, { connections: ENDPOINT_FLIGHTS_MOST, pipelining: 1 })
-  const body = JSON.stringify({ notifyId: randomUUID(), content: 'x'.repeat(400) })
-  const secret = { secretId: '', secret: 'x'.repeat(43), validUntil_ms: null, provenAt_ms: null }
-  const signed = signedHeaders({ appKey: 'bench_bare', secrets: [secret] }, '', randomUUID(), new Date(), body)
-  let left = count
-  const worker = async () => {
-    while (left-- > 0) {
-      const headers = { ...signed, 'webhook-id': String(left) }
-      const answer = await pool.request({ method: 'POST', path, headers, body })
-      await answer.body.dump()
-    }
-  }
-  const started = performance.now()
-  await Promise.all(Array.from({ length: ENDPOINT_FLIGHTS_MOST }, worker))
-  const duration_s = (performance.now() - started) / 1000
-  await pool.close()
-  await receiver.take(count)
-  return count / duration_s
-}
-
-async function times(bench: Environment, sender: Sender, receiver: Receiver): Promise<Result> {
-  const tenantIds = await sender.tenants(receiver.url, TENANTS)
+async function times(bench: Environment, receiver: Receiver): Promise<Result> {
+  const tenantIds = await tenantsWithEndpoint(bench, receiver.url, TENANTS)
   const p99_ms = { alone: [] as number[], beside: [] as number[] }
   const measure = async (into: number[]) => {
-    const sorted = await timed(sender, receiver, tenantIds)
+    const sorted = await timed(bench, receiver, tenantIds)
     into.push(percentile(sorted, 0.99))
     return percentile(sorted, 0.5)
   }
   // Beside needs the backlog, which alone must not have: alone is measured first, as often.
   const alone: number[] = []
   for (let round = 0; round < bench.rounds; round++) alone.push(await measure(p99_ms.alone))
-  const [hanging] = await sender.tenants(receiver.hangingUrl, 1)
-  for (let made = 0; made < BACKLOG; made += RECORDED_AT_ONCE) await sender.record(hanging!, RECORDED_AT_ONCE)
+  const [hanging] = await tenantsWithEndpoint(bench, receiver.hangingUrl, 1)
+  for (let made = 0; made < BACKLOG; made += RECORDED_AT_ONCE) await record(bench, hanging!, RECORDED_AT_ONCE)
   const result = await compare({
     name: 'webhooks-beside',
-    what: `p50 in ms from the commit to the receiver at 100 events/s over ${TENANTS} tenants, while ${BACKLOG} events of another wait for an endpoint that hangs, against without them`,
+    what: `p50 in ms from the commit to the receiver, sent by another node, at 100 events/s over ${TENANTS} tenants, while ${BACKLOG} events of another wait for an endpoint that hangs, against without them`,
     aim: { most: 1.5 },
     rounds: bench.rounds,
     progress: bench.progress,
     ours: () => measure(p99_ms.beside),
     against: async (round) => alone[round]!,
   })
-  const median = (values: number[]) =>
-    percentile(
-      [...values].sort((left, right) => left - right),
-      0.5,
-    ).toFixed(1)
   result.notes.push(
-    `alone: p50 ${median(alone)} ms (aim 20), p99 ${median(p99_ms.alone)} ms (aim 100); beside the backlog: p99 ${median(p99_ms.beside)} ms`,
+    `alone: p50 ${median(alone).toFixed(1)} ms (aim 20), p99 ${median(p99_ms.alone).toFixed(1)} ms (aim 100); beside the backlog: p99 ${median(p99_ms.beside).toFixed(1)} ms`,
   )
   return result
 }
 
 /** Milliseconds from each commit to the receiver, in ascending order. */
-async function timed(sender: Sender, receiver: Receiver, tenantIds: string[]): Promise<number[]> {
+async function timed(bench: Environment, receiver: Receiver, tenantIds: string[]): Promise<number[]> {
   const committed = new Map<string, number>()
   const started = performance.now()
   const recordings: Promise<void>[] = []
   for (let number = 0; number < TIMED_EVENTS; number++) {
     await delay(Math.max(0, started + number * GAP_MS - performance.now()))
     recordings.push(
-      sender.record(tenantIds[number % tenantIds.length]!, 1).then(([notifyId]) => {
+      record(bench, tenantIds[number % tenantIds.length]!, 1).then(async ([notifyId]) => {
         committed.set(notifyId!, performance.timeOrigin + performance.now())
-        sender.wake()
+        await wake(bench)
       }),
     )
   }
   await Promise.all(recordings)
   const arrived = await receiver.take(TIMED_EVENTS)
   return [...committed].map(([notifyId, at_ms]) => arrived.get(notifyId)! - at_ms).sort((left, right) => left - right)
+}
+
+function median(values: readonly number[]): number {
+  return percentile(
+    [...values].sort((left, right) => left - right),
+    0.5,
+  )
 }

@@ -1,0 +1,25 @@
+import { Pool } from 'undici'
+
+// The yardstick: a loop of POSTs, signed beforehand, on the client that the gateway uses, and nothing else.
+process.on('message', async ({ url, headers, body, count, concurrency }) => {
+  const { origin, pathname: path } = new URL(url)
+  const pool = new Pool(origin, { connections: concurrency, pipelining: 1 })
+  let left = count
+  const worker = async () => {
+    while (left-- > 0) {
+      const answer = await pool.request({
+        method: 'POST',
+        path,
+        headers: { ...headers, 'webhook-id': `${left}` },
+        body,
+      })
+      await answer.body.dump()
+    }
+  }
+  const started = performance.now()
+  await Promise.all(Array.from({ length: concurrency }, worker))
+  const duration_s = (performance.now() - started) / 1000
+  await pool.close()
+  process.send({ duration_s })
+})
+process.on('disconnect', () => process.exit(0))

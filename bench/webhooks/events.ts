@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto'
+import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
+import { wakeStatement } from '../../packages/gateway/src/lib/wake.ts'
+import { recordEvents } from '../../packages/gateway/src/webhooks/record.ts'
+import type { Environment } from '../environment.ts'
+
+const RECORDED_AT_ONCE = 1_000
+const NODE_ID = `bench-${randomUUID()}`
+
+/** Tenants with an endpoint. @returns their ids */
+export async function tenantsWithEndpoint(bench: Environment, url: string, count: number): Promise<string[]> {
+  const tenantIds = (await bench.tenants(count)).map((tenant) => tenant.tenantId)
+  await bench.db.query({
+    text: 'insert into webhook_endpoints (tenant_id, callback_url) select unnest($1::uuid[]), $2',
+    values: [tenantIds, url],
+  })
+  return tenantIds
+}
+
+/** Commits events. @returns their notifyIds */
+export async function record({ db }: Environment, tenantId: string, count: number): Promise<string[]> {
+  const createdAt = new Date()
+  const events = Array.from({ length: count }, () => {
+    const orderId = systemIds.uuid()
+    const event = { tenantId, notifyType: 'ORDER_PAID' as const, orderId, content: CONTENT, createdAt }
+    return { ...event, notifyId: systemIds.uuid() }
+  })
+  await db.tx(async (tx) => {
+    for (let start = 0; start < events.length; start += RECORDED_AT_ONCE) {
+      recordEvents(tx, events.slice(start, start + RECORDED_AT_ONCE))
+    }
+  })
+  return events.map((event) => event.notifyId)
+}
+
+/** Tells the gateway that there is something to send, as another node does after its commit. */
+export async function wake({ db }: Environment): Promise<void> {
+  await db.query(wakeStatement(NODE_ID, ['webhooks']))
+}
+
+const CONTENT = {
+  orderNo: '01JD3Y5Z6Q8R9S0T1V2W3X4Y5Z',
+  transactionId: 'bench-2026-11-20-000001',
+  orderStatus: 'PAID',
+  sequence: 1,
+  amount: 45_000,
+  currencyCode: 'USD',
+  balanceAfter: 1_000_000_000,
+  packageInfoList: [{ packageCode: 'JP_1_7', packageName: 'Japan 1 GB 7 days', count: 1, price: 45_000 }],
+}

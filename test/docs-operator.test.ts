@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { DealerEsim } from '../packages/sdk/src/index.ts'
+import { type LocalGateway, localGateway, root } from './local-gateway.ts'
+
+/** Pages for operators: their `sh` blocks run as they stand, beside a local gateway with its demo catalogue. */
+let gateway: LocalGateway
+/** What the pages leave for the reader to fill in. */
+const placeholders: Record<string, string> = {}
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operator-'))
+beforeAll(async () => {
+  gateway = await localGateway()
+  const dealer = new DealerEsim(gateway.credentials)
+  await dealer.order({ transactionId: 'DOCS-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+  const { tenantId } = await dealer.health()
+  placeholders.TENANT = tenantId
+  const { stdout } = await shell('npm run -s admin -- webhook list TENANT --json')
+  placeholders.NOTIFY_ID = /"notifyId": "([^"]+)"/.exec(stdout)?.[1] ?? ''
+  placeholders['catalogue.csv'] = join(folder, 'catalogue.csv')
+})
+afterAll(async () => {
+  await stopGateways()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test.each([
+  ['docs/catalogue.md', ['Japan, 1 GB, 7 days', 'unchanged', 'GOLD', 'NORTH']],
+  ['docs/running.md', ['Nothing is wrong', 'first.operator@example.com', 'The ledger is right', 'is up to date']],
+])('the commands of %s run as they stand, in their order', async (page, words) => {
+  const { code, stdout, stderr } = await shell(commandsOf(page).join(''))
+  expect([code, stderr.replace(/^\d+ %: .*\n/gm, '')]).toEqual([0, ''])
+  for (const each of words) expect(stdout).toContain(each)
+})
+
+test('the commands of docs/webhooks.md run as they stand, with a tenant and an event', async () => {
+  const [secret = '', events = ''] = commandsOf('docs/webhooks.md')
+  const made = await shell(secret)
+  expect(made.stdout).toBe(`whsec_${Buffer.from(gateway.credentials.appSecret).toString('base64')}\n`)
+  expect(placeholders.NOTIFY_ID).not.toBe('')
+  // Without an endpoint nothing can be sent: both commands say so, and are understood.
+  for (const command of events.trim().split('\n')) {
+    const { code, stderr } = await shell(command)
+    if (code !== 0) expect([command, code, stderr]).toEqual([command, 1, expect.stringMatching(/endpoint|callback/i)])
+  }
+})
+
+function commandsOf(page: string): string[] {
+  const text = readFileSync(join(root, page), 'utf8')
+  const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block)
+  expect(blocks.length).toBeGreaterThan(1)
+  return blocks
+}
+
+function shell(script: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const filled = Object.entries(placeholders).reduce(
+    (text, [name, value]) => text.replace(new RegExp(`\\b${name}\\b`, 'g'), value),
+    script,
+  )
+  const { dataDir, logs } = gateway.process
+  const metricsPort = String(logs.find((line) => line.msg === 'ready')!.metricsPort)
+  const env = { ...process.env, ...gateway.env, DATA_DIR: dataDir, METRICS_PORT: metricsPort }
+  return new Promise((resolve) => {
+    execFile('bash', ['-euo', 'pipefail', '-c', filled], { cwd: root, env }, (error, stdout, stderr) => {
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr: stderr.replace(/^npm .*\n/gm, '') })
+    })
+  })
+}

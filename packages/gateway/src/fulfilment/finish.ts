@@ -46,7 +46,9 @@ export async function finishWork(
   results: readonly Result[],
 ): Promise<{ lost: Result[]; nextDue: Date | undefined }> {
   await pause('fulfilment.after-call')
-  const catalogue = await deps.catalogue.current(0n)
+  // A claim has brought the catalogue up to date. Without one this node may not know the package yet, and the eSIM would
+  // have no duration.
+  const catalogue = await (standing.leaseToken === undefined ? deps.catalogue.latest() : deps.catalogue.current(0n))
   const { lost, nextDue, eventsToSend } = await deps.db.tx(async (tx) => {
     const refunds = results.some((result) => result.outcome.kind === 'refused')
     const wallet = refunds ? lockWallet(tx, tenantId) : undefined

@@ -4,15 +4,18 @@ import { orderNoOf } from '../src/lib/ids.ts'
 import type { Loop } from '../src/lib/lifecycle.ts'
 import { queryOrder } from '../src/orders/query.ts'
 import { listProfiles } from '../src/profiles/list.ts'
+import { pauseSupplier } from '../src/suppliers/manage.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import {
   addPackage,
+  addSupplier,
   addTenant,
   openShop,
   PRICE,
   payOrders,
   type Shop,
   statuses,
+  type TestRoute,
   until,
   walletOf,
 } from './harness/shop.ts'
@@ -50,6 +53,76 @@ async function settled(tenantId: string) {
     return !now.PAID && !now.ALLOCATING && now
   })
 }
+
+describe('an order that more than one supplier could deliver', () => {
+  const bought = (tenantId: string) =>
+    shop.db.query<{
+      item_status: string
+      supplier: string
+      product_code: string
+      cost: bigint | null
+      asked: string[]
+    }>({
+      text: `select item_status, supplier, product_code, cost, (select array_agg(a.supplier order by a.attempt_id)
+               from supplier_attempts a where a.tenant_id = i.tenant_id and a.item_no = i.item_no) as asked
+             from order_items i where tenant_id = $1 order by item_no`,
+      values: [tenantId],
+    })
+
+  beforeAll(async () => {
+    for (const name of ['first', 'second', 'third']) await addSupplier(shop, name, 'sandbox')
+  })
+
+  async function played(packageCode: string, routes: TestRoute[], allowLoss = false) {
+    await addPackage(shop.db, packageCode, routes, allowLoss)
+    const tenantId = await addTenant(shop.db)
+    await payOrders(shop.db, tenantId, packageCode)
+    return tenantId
+  }
+
+  it('goes to the next one after a definite refusal, past those that are too dear, at the cost of then', async () => {
+    const tenantId = await played('FALLS_BACK', [
+      { supplier: 'first', productCode: 'SANDBOX_REFUSED', cost: 1_000n },
+      { supplier: 'second', productCode: 'ANY', cost: PRICE + 1n },
+      { supplier: 'third', productCode: 'ANY', cost: 2_000n },
+    ])
+    const lossy = await played('LOSSY', [{ supplier: 'second', productCode: 'ANY', cost: PRICE + 1n }], true)
+    const dear = await played('DEAR', [{ supplier: 'second', productCode: 'ANY', cost: PRICE + 1n }])
+    loop = fulfilmentLoop(shop)
+    expect([await settled(tenantId), await settled(lossy), await settled(dear)]).toEqual([
+      { DELIVERED: 1 },
+      { DELIVERED: 1 },
+      { FAILED: 1 },
+    ])
+    expect(await bought(tenantId)).toMatchObject([{ supplier: 'third', cost: 2_000n, asked: ['first', 'third'] }])
+    expect(await bought(lossy)).toMatchObject([{ supplier: 'second', cost: PRICE + 1n }])
+    expect(await bought(dear)).toMatchObject([{ supplier: null, asked: null }])
+    await shop.db.query({ text: `update package_suppliers set cost_price = 9_999 where package_code = 'FALLS_BACK'` })
+    expect(await bought(tenantId)).toMatchObject([{ cost: 2_000n }])
+    expect((await walletOf(shop.db, dear)).refunds).toBe(1)
+  })
+
+  it('stays with one that does not answer, and waits for one that is paused', async () => {
+    const routes = (supplier: string, productCode: string) => [
+      { supplier, productCode },
+      { supplier: 'third', productCode: 'ANY' },
+    ]
+    const silent = await played('SILENT', routes('first', 'SANDBOX_UNKNOWN'))
+    const by = { name: 'second', actor: 'cli:test' } as const
+    await pauseSupplier({ ...shop, config: { deployment: 'local' } }, { ...by, paused: true })
+    await shop.suppliers.refresh()
+    const waiting = await played('PAUSED', routes('second', 'ANY'))
+    loop = fulfilmentLoop(shop)
+    expect(await settled(silent)).toEqual({ UNDER_REVIEW: 1 })
+    expect(new Set((await bought(silent))[0]!.asked)).toEqual(new Set(['first']))
+    expect(await bought(waiting)).toMatchObject([{ item_status: 'WAITING', asked: null }])
+    await pauseSupplier({ ...shop, config: { deployment: 'local' } }, { ...by, paused: false })
+    await shop.suppliers.refresh()
+    await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [waiting] })
+    expect(await settled(waiting)).toEqual({ DELIVERED: 1 })
+    expect(await bought(waiting)).toMatchObject([{ supplier: 'second', asked: ['second'] }])
+  })
+})
 
 describe('an order of the sandbox', () => {
   it('is delivered: profiles, statuses and events follow from one another', async () => {

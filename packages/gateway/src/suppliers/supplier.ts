@@ -4,7 +4,7 @@ export const SUPPLIER_TYPES = ['sandbox', 'stock', 'es2plus', 'gateway'] as cons
 export type SupplierType = (typeof SUPPLIER_TYPES)[number]
 
 /**
- * Where eSIMs come from. Every kind passes one conformance suite (test/suppliers.test.ts). Fulfilment commits an
+ * Where eSIMs come from. Every kind passes one conformance suite (test/suppliers/conformance.test.ts). Fulfilment commits an
  * attempt before it calls, and records what came back as data: a supplier decides that in one pure function.
  *
  * A method answers each request by itself, in their order, and never throws for what a network or a supplier does: that

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DealerEsim } from '@dealer-esim/sdk'
+import { type FastifyInstance, fastify } from 'fastify'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import type { Loop } from '../../src/lib/lifecycle.ts'
+import { supplierApi } from '../../src/supplier-api/door.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
+
+/* A dealer of a dealer: our gateway buys from another one, which tells ours by its webhooks. */
+
+let databases: TestDatabase[]
+let shop: Shop
+let app: FastifyInstance
+let loop: Loop
+let told = 0
+
+beforeAll(async () => {
+  databases = [await createTestDatabase(), await createTestDatabase()]
+  const upstream = await startGateway({ databaseUrl: databases[0]!.url })
+  const { baseUrl, appKey, appSecret } = JSON.parse(readFileSync(join(upstream.dataDir, 'local.json'), 'utf8')) as {
+    baseUrl: string
+    appKey: string
+    appSecret: string
+  }
+  shop = await openShop(databases[1]!.url)
+  await addSupplier(shop, 'upstream', 'gateway', { url: baseUrl, appKey, appSecret })
+  app = fastify()
+  app.addHook('onResponse', async (_, reply) => {
+    if (reply.statusCode === 204) told += 1
+  })
+  const config = { trustedProxies: [], deployment: 'local' as const }
+  await app.register(async (scope) => supplierApi(scope, { ...shop, config }))
+  const ours = await app.listen({ host: '127.0.0.1', port: 0 })
+  const dealer = new DealerEsim({ baseUrl, appKey, appSecret })
+  await dealer.setWebhook({ callbackUrl: `${ours}/suppliers/upstream/events`, enabled: true })
+  const { packageList } = await dealer.packages({ keyword: 'slow' })
+  await addPackage(shop.db, 'SLOW', [{ supplier: 'upstream', productCode: packageList[0]!.packageCode }])
+  loop = fulfilmentLoop(shop)
+})
+afterAll(async () => {
+  await loop?.stop(5_000)
+  await app?.close()
+  await stopGateways()
+  await shop?.close()
+  await Promise.all((databases ?? []).map((database) => database.drop()))
+})
+
+it('an upstream’s webhook is taken in, and moves an order that nobody would have asked about for an hour', async () => {
+  expect(told).toBe(1) // the health check of the address
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, 'SLOW')
+  shop.wake.wake('fulfilment')
+  await until(async () => {
+    const later = `now() + interval '1 hour'`
+    const rows = await shop.db.query({
+      text: `with item as (
+          update order_items set retry_at = ${later} where tenant_id = $1 and item_status = 'UNKNOWN' returning order_id
+        )
+        update orders o set due_at = ${later} from item
+        where o.tenant_id = $1 and o.order_id = item.order_id and o.lease_until is null returning o.order_id`,
+      values: [tenantId],
+    })
+    return rows.length === 1
+  })
+  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  expect(told).toBeGreaterThan(1)
+})

@@ -22,7 +22,7 @@ import { borrowPostgres, readRunningPostgres, startEmbeddedPostgres } from '../s
 import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { packageRoot } from '../src/lib/package-root.ts'
-import { buildGateway, startGateway, stopGateways } from './harness/gateway-process.ts'
+import { buildGateway, type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
 
 const log = silentLog
 const root = process.getuid!() === 0
@@ -34,10 +34,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'dealer-esim-embedded-'))
   chmodSync(folder, 0o755)
 })
-afterEach(async () => {
-  await stopGateways()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
 afterAll(stopGateways)
 
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
@@ -104,6 +101,16 @@ describe('the embedded server', () => {
     await server.stop()
   })
 
+  it('refuses a cluster of another major version in a sentence, and leaves it as it was', async () => {
+    const cluster = join(folder, 'data', 'postgres')
+    mkdirSync(cluster, { recursive: true, mode: 0o700 })
+    writeFileSync(join(cluster, 'PG_VERSION'), '17\n')
+    await expect(start(join(folder, 'data'))).rejects.toThrow(
+      /postgres was made by PostgreSQL 17, this release brings \d+\. Dump it with the old release and load it into a new DATA_DIR\.$/,
+    )
+    expect(readdirSync(cluster)).toEqual(['PG_VERSION'])
+  })
+
   it('starts although postmaster.pid names a process that is somebody else’s by now', async () => {
     const dataDir = join(folder, 'data')
     await (await start(dataDir)).stop()
@@ -117,37 +124,41 @@ describe('the embedded server', () => {
     await server.stop()
     stranger.kill()
   })
-
-  it('ends by itself when its gateway is killed', async () => {
-    const gateway = await startGateway()
-    const pid = postmasterPid(gateway.dataDir)
-    await gateway.kill('SIGKILL')
-    await vi.waitFor(() => expect(processIdentity(pid)).toBeUndefined(), { timeout: 20_000 })
-  })
-
-  it.runIf(linux)('is stopped and started again by the next gateway when it was left running', async () => {
-    const first = await startGateway()
-    const orphan = postmasterPid(first.dataDir)
-    for (const helper of shellsOf(first.pid)) process.kill(helper, 'SIGKILL')
-    await first.kill('SIGKILL')
-    expect(processIdentity(orphan)).toBeDefined()
-
-    const second = await startGateway({ dataDir: first.dataDir })
-    expect(second.logs.some((line) => String(line.msg).startsWith('stopping a PostgreSQL that an earlier'))).toBe(true)
-    expect(processIdentity(orphan)).toBeUndefined()
-    await second.kill()
-  })
 })
 
-describe('borrowing the server for one command', () => {
-  it('uses the running gateway’s and leaves it running', async () => {
-    const gateway = await startGateway()
-    const borrowed = await borrowPostgres({ dataDir: gateway.dataDir, log })
-    expect(borrowed.url).toBe(readRunningPostgres(gateway.dataDir)!.url)
+/* One data directory for all three: making one costs seconds. */
+describe('the server of a gateway', () => {
+  let gateway: GatewayProcess
+  const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-borrowed-'))
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+
+  it('is lent to a command, and runs on after it', async () => {
+    gateway = await startGateway({ dataDir })
+    const borrowed = await borrowPostgres({ dataDir, log })
+    expect(borrowed.url).toBe(readRunningPostgres(dataDir)!.url)
     await borrowed.stop()
     expect(await query(borrowed.url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
+  it.runIf(linux)('is stopped and started again by the next gateway when it was left running', async () => {
+    const orphan = postmasterPid(dataDir)
+    for (const helper of shellsOf(gateway.pid)) process.kill(helper, 'SIGKILL')
+    await gateway.kill('SIGKILL')
+    expect(processIdentity(orphan)).toBeDefined()
+
+    gateway = await startGateway({ dataDir })
+    expect(gateway.logs.some((line) => String(line.msg).startsWith('stopping a PostgreSQL that an earlier'))).toBe(true)
+    expect(processIdentity(orphan)).toBeUndefined()
+  })
+
+  it('ends by itself when its gateway is killed', async () => {
+    const pid = postmasterPid(dataDir)
+    await gateway.kill('SIGKILL')
+    await vi.waitFor(() => expect(processIdentity(pid)).toBeUndefined(), { timeout: 20_000 })
+  })
+})
+
+describe('borrowing the server for one command', () => {
   it('starts it for the time of the command where no gateway runs', async () => {
     const dataDir = join(folder, 'data')
     const borrowed = await borrowPostgres({ dataDir, log })

@@ -7,6 +7,7 @@ import { silentLog } from '../src/lib/log.ts'
 import { migrate } from '../src/lib/migrate.ts'
 import { packageRoot } from '../src/lib/package-root.ts'
 import { createEmptyDatabase, type TestDatabase } from './harness/database.ts'
+import { startTcpProxy } from './harness/tcp-proxy.ts'
 
 const log = silentLog
 const directory = mkdtempSync(join(tmpdir(), 'dealer-esim-migrations-'))
@@ -96,5 +97,27 @@ describe('migrating', () => {
     const tables = await query(`select tablename from pg_tables where schemaname = 'public' order by 1`)
     expect(tables.map((row) => row.tablename)).toEqual(['a', 'schema_migrations'])
     rmSync(broken, { recursive: true, force: true })
+  })
+
+  it('refuses a database that is not in UTF-8', async () => {
+    const ascii = await createEmptyDatabase('SQL_ASCII')
+    await expect(migrate({ databaseUrl: ascii.url, log, directory })).rejects.toThrow(
+      /^The database is encoded in SQL_ASCII; create it with encoding UTF8\.$/,
+    )
+    await ascii.drop()
+  })
+
+  it('refuses a server that is older than 15, and changes nothing there', async () => {
+    const [server] = await query(`select current_setting('server_version_num') as number`)
+    const older = String(server!.number).replace(/^\d\d/, '14')
+    // Latin-1: a byte is a letter, and the lengths that the protocol told stay true.
+    const proxy = await startTcpProxy(database.url, (said) =>
+      Buffer.from(said.toString('latin1').replaceAll(String(server!.number), older), 'latin1'),
+    )
+    await expect(migrate({ databaseUrl: proxy.url, log, directory })).rejects.toThrow(
+      /^PostgreSQL 15 or newer is needed; this server is \S+\.$/,
+    )
+    expect(await query(`select tablename from pg_tables where schemaname = 'public'`)).toEqual([])
+    await proxy.close()
   })
 })

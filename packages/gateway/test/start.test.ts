@@ -11,7 +11,7 @@ import { readRunningPostgres } from '../src/lib/embedded-postgres/index.ts'
 import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
 import { packageRoot } from '../src/lib/package-root.ts'
 import { createEmptyDatabase } from './harness/database.ts'
-import { spawnGateway, startGateway, stopGateways } from './harness/gateway-process.ts'
+import { type GatewayProcess, spawnGateway, startGateway, stopGateways } from './harness/gateway-process.ts'
 
 afterAll(stopGateways)
 
@@ -25,53 +25,50 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   }
 }
 
+/* One gateway, through its life: a start with a new database costs seconds. */
 describe('a gateway without a database of its own', () => {
-  it('brings one, and finds its data again after it was killed', async () => {
-    const first = await startGateway()
-    const { dataDir } = first
-    await query(readRunningPostgres(dataDir)!.url, 'create table kept as select 42 as answer')
-    await first.kill('SIGKILL')
-    expect(readRunningPostgres(dataDir)).toBeUndefined()
+  let gateway: GatewayProcess
 
-    const second = await startGateway({ dataDir })
-    const running = readRunningPostgres(dataDir)!
-    expect(running.gatewayPid).toBe(second.pid)
-    expect(await query(running.url, 'select answer from kept')).toEqual([{ answer: 42 }])
-    await second.kill('SIGTERM')
+  it('brings one, and keeps its secrets from other users', async () => {
+    gateway = await startGateway()
+    const { url, gatewayPid } = readRunningPostgres(gateway.dataDir)!
+    expect(gatewayPid).toBe(gateway.pid)
+    await query(url, 'create table kept as select 42 as answer')
+    expect(statSync(join(gateway.dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
+    expect(statSync(join(gateway.dataDir, 'postgres')).mode & 0o777).toBe(0o700)
   })
 
-  it('refuses a data directory that another gateway uses, in a sentence that says so', async () => {
-    const first = await startGateway()
-    const second = spawnGateway({ dataDir: first.dataDir })
+  it('keeps its data directory for itself: a second gateway is refused in a sentence that says so', async () => {
+    const second = spawnGateway({ dataDir: gateway.dataDir })
     expect(await second.exited).toEqual({ code: 1, signal: null })
-    expect(second.stderr).toContain(`is in use by another gateway (process ${first.pid})`)
-    expect(await first.kill()).toEqual({ code: 0, signal: null })
+    expect(second.stderr).toContain(`is in use by another gateway (process ${gateway.pid})`)
   })
 
   it('starts its server again when every process of it is killed', async () => {
-    const gateway = await startGateway()
     const { url } = readRunningPostgres(gateway.dataDir)!
     const pid = postmasterPid(gateway.dataDir)
     await killServer(url, pid)
     await gateway.waitForLog((line) => line.msg === 'the embedded PostgreSQL is back')
     expect(readRunningPostgres(gateway.dataDir)!.url).toBe(url)
-    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }])
+    expect(await query(url, 'select answer from kept')).toEqual([{ answer: 42 }])
     expect(postmasterPid(gateway.dataDir)).not.toBe(pid)
-    await gateway.kill()
   })
 
-  it('ends its server when it stops', async () => {
-    const gateway = await startGateway()
+  it('finds its data again after it was killed', async () => {
+    const { dataDir } = gateway
+    await gateway.kill('SIGKILL')
+    expect(readRunningPostgres(dataDir)).toBeUndefined()
+    gateway = await startGateway({ dataDir })
+    const running = readRunningPostgres(dataDir)!
+    expect(running.gatewayPid).toBe(gateway.pid)
+    expect(await query(running.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+  })
+
+  it('ends its server when it stops, and takes the second Ctrl-C that npm passes on for the first', async () => {
     const pid = postmasterPid(gateway.dataDir)
-    expect(await gateway.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    process.kill(gateway.pid, 'SIGINT')
+    expect(await gateway.kill('SIGINT')).toEqual({ code: 0, signal: null })
     expect(processIdentity(pid)).toBeUndefined()
-  })
-
-  it('keeps its secrets from other users', async () => {
-    const gateway = await startGateway()
-    expect(statSync(join(gateway.dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
-    expect(statSync(join(gateway.dataDir, 'postgres')).mode & 0o777).toBe(0o700)
-    await gateway.kill()
   })
 })
 
@@ -115,12 +112,6 @@ describe('starting', () => {
     expect(await exited).toEqual({ code: 0, signal: null })
     expect(processIdentity(pid!)).toBeUndefined()
     rmSync(dataDir, { recursive: true, force: true })
-  })
-
-  it('takes the second Ctrl-C that npm passes on for the first', async () => {
-    const gateway = await startGateway()
-    process.kill(gateway.pid, 'SIGINT')
-    expect(await gateway.kill('SIGINT')).toEqual({ code: 0, signal: null })
   })
 
   it('lists every fault of the configuration at once and exits with 78', async () => {

@@ -15,8 +15,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 /** A database with nothing in it, for tests of the migrations themselves. */
-export async function createEmptyDatabase(): Promise<TestDatabase> {
-  return clone('template0')
+export async function createEmptyDatabase(encoding = 'UTF8'): Promise<TestDatabase> {
+  return clone(encoding === 'UTF8' ? 'template0' : `template0 encoding '${encoding}' locale_provider libc locale 'C'`)
 }
 
 async function clone(template: string): Promise<TestDatabase> {

@@ -22,7 +22,11 @@ interface Pair {
   isFrozen: boolean
 }
 
-export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
+/** @param retell what the server says, in as many bytes, as its clients are to hear it */
+export async function startTcpProxy(
+  databaseUrl: string,
+  retell: (said: Buffer) => Buffer = (said) => said,
+): Promise<TcpProxy> {
   const target = new URL(databaseUrl)
   const pairs = new Set<Pair>()
   let frozenText: string | undefined
@@ -45,7 +49,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
     from.on('data', (chunk: Buffer) => {
       if (from === pair.client && pair.first === '') pair.first = chunk.toString('latin1')
       pair.isFrozen ||= frozenText !== undefined && pair.first.includes(frozenText)
-      if (!pair.isFrozen) to.write(chunk)
+      if (!pair.isFrozen) to.write(from === pair.server ? retell(chunk) : chunk)
     })
     from.on('error', () => {})
     from.on('close', () => {

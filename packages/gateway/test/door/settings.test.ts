@@ -3,9 +3,10 @@ import { resetSecret } from '../../src/tenants/secret.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { resumeTenant, suspendTenant } from '../../src/tenants/status.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode } from './node.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from './node.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
@@ -26,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   proxy.thaw()
-  await Promise.all([here.stop(), deaf.stop()])
+  await Promise.all([here.stop(), deaf.stop(), stopGateways()])
   await proxy.close()
   await database.drop()
 })
@@ -43,9 +44,9 @@ function forwarded(address: string) {
 }
 
 /** What the two nodes say to the very next request. */
-async function codes(secret = dealer.appSecret): Promise<string[]> {
+async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [here, deaf]): Promise<string[]> {
   const headers = forwarded('127.0.0.1')
-  return Promise.all([here, deaf].map(async (node) => (await call(node, dealer, 'health', { secret, headers })).code))
+  return Promise.all(nodes.map(async (node) => (await call(node, dealer, 'health', { secret, headers })).code))
 }
 
 const GOOD = ['000000', '000000']
@@ -139,5 +140,28 @@ describe('for the very next request on every node, heard of or not', () => {
     const late = said.filter(({ secret, sent_at }) => sent_at > spans.get(secret)!.end)
     expect(new Set(late.map(({ code }) => code))).toEqual(new Set(['101003']))
     expect(said.filter(({ code }) => code === '000000').length).toBeGreaterThan(20)
+  })
+})
+
+describe('of two gateways in processes of their own, one of them deaf', () => {
+  it('both keep to a reset secret and to a suspension from the very next request on', async () => {
+    const env = { ...NODE_ENV, ...ENV }
+    const processes = await Promise.all(
+      [database.url, proxy.url].map((databaseUrl) => startGateway({ databaseUrl, role: 'api', env })),
+    )
+    expect(new Set([process.pid, ...processes.map(({ pid }) => pid)]).size).toBe(3)
+    await until(async () => proxy.frozen === 2)
+    dealer = await addDealer(here.deps)
+    let { appSecret } = dealer
+    for (let i = 0; i < 5; i++) {
+      expect(await codes(appSecret, processes)).toEqual(GOOD)
+      const old = appSecret
+      appSecret = (await resetSecret(here.deps, dealer.tenantId, { grace_ms: 0 }, OPERATOR)).appSecret
+      expect(await codes(old, processes)).toEqual(BAD_SIGNATURE)
+      expect(await codes(appSecret, processes)).toEqual(GOOD)
+      await suspendTenant(here.deps, dealer.tenantId, OPERATOR)
+      expect(await codes(appSecret, processes)).toEqual(['101005', '101005'])
+      await resumeTenant(here.deps, dealer.tenantId, OPERATOR)
+    }
   })
 })

@@ -60,6 +60,7 @@ export interface Circumstances {
  */
 export function decideOrders(wallet: LockedWallet, wishes: OrderWish[], around: Circumstances) {
   const placed: PlacedOrder[] = []
+  turnDay(wallet, around.now)
   const verdicts = wishes.map((wish): Verdict => {
     const earlier = around.existing.get(wish.request.transactionId)
     if (earlier) return repeat(wish, earlier)
@@ -137,26 +138,24 @@ function refuseAmount(wish: OrderWish, amount: bigint, wallet: LockedWallet, now
       },
     })
   }
-  const spent = spentToday(wallet, now)
-  if (wallet.dailySpendLimit !== null && spent + amount > wallet.dailySpendLimit) {
+  const { dailySpendLimit, spent } = wallet
+  if (dailySpendLimit !== null && spent + amount > dailySpendLimit) {
     const resetTime = new Date((Math.floor(now.getTime() / DAY_MS) + 1) * DAY_MS).toISOString()
-    return refuse('200014', { data: { limit: Number(wallet.dailySpendLimit), spent: Number(spent), resetTime } })
+    return refuse('200014', { data: { limit: Number(dailySpendLimit), spent: Number(spent), resetTime } })
   }
   return undefined
 }
 
-/** Days are UTC days of the database's clock. */
-function spentToday(wallet: LockedWallet, now: Date): bigint {
-  return wallet.spentOn === dayOf(now) ? wallet.spent : 0n
-}
-
-function dayOf(time: Date): string {
-  return time.toISOString().slice(0, 10)
+/** What was spent counts for its own day only. Days are UTC days of the database's clock. */
+function turnDay(wallet: LockedWallet, now: Date): void {
+  const today = now.toISOString().slice(0, 10)
+  if (wallet.spentOn === today) return
+  wallet.spentOn = today
+  wallet.spent = 0n
 }
 
 function debit(wallet: LockedWallet, wish: OrderWish, lines: PackageLine[], amount: bigint, now: Date): PlacedOrder {
-  wallet.spent = spentToday(wallet, now) + amount
-  wallet.spentOn = dayOf(now)
+  wallet.spent += amount
   wallet.balance -= amount
   wallet.version += 1n
   wallet.updatedAt = now

@@ -66,8 +66,9 @@ async function openPurses(purses: Purse[]): Promise<string[]> {
         values,
       })
       tx.send({
-        text: `insert into wallets (tenant_id, currency_code, balance, credit_limit, daily_spend_limit, version)
-               values ($1, 'USD', $2, $3, $4, 1)`,
+        // What was spent on another day does not count.
+        text: `insert into wallets (tenant_id, currency_code, balance, credit_limit, daily_spend_limit, spent, version)
+               values ($1, 'USD', $2, $3, $4, 1000000, 1)`,
         values: [id, purse.balance, purse.credit, purse.dailyLimit],
       })
       tx.send({

@@ -80,6 +80,7 @@ async function runStatement(deps: EnterDeps, entries: Entry[]): Promise<Entered[
       entries.map((entry) => entry.version.toString()),
       deps.defaultQpsLimit,
       Math.floor((now - CLOCK_WINDOW_MS - REQUEST_ID_KEPT_MS) / HOUR_MS),
+      Math.floor((now - EDGE_MS) / HOUR_MS) - 1,
     ],
   })
   deps.databaseClock.observe(answer!.now_ms, sent_at, deps.clock.monotonic())

@@ -73,11 +73,11 @@ async function runStatement(deps: EnterDeps, entries: Entry[]): Promise<Entered[
     name: 'enter-requests',
     text: ENTER_REQUESTS,
     values: [
-      entries.map((entry) => entry.tenantId),
-      entries.map((entry) => entry.requestId),
-      slots,
-      slots.map((slot) => otherSlot(slot, now)),
-      entries.map((entry) => entry.version.toString()),
+      arrayText(entries.map((entry) => entry.tenantId)),
+      arrayText(entries.map((entry) => entry.requestId)),
+      arrayText(slots),
+      arrayText(slots.map((slot) => otherSlot(slot, now) ?? 'null')),
+      arrayText(entries.map((entry) => entry.version)),
       deps.defaultQpsLimit,
       Math.floor((now - CLOCK_WINDOW_MS - REQUEST_ID_KEPT_MS) / HOUR_MS),
       Math.floor((now - EDGE_MS) / HOUR_MS) - 1,
@@ -88,6 +88,11 @@ async function runStatement(deps: EnterDeps, entries: Entry[]): Promise<Entered[
     verdict: VERDICTS[answer!.verdicts[index] as keyof typeof VERDICTS],
     catalogueVersion: answer!.catalogue_version,
   }))
+}
+
+/** PostgreSQL's text of an array whose members need no quotes; the driver would look for what to escape in each. */
+function arrayText(members: readonly (string | number | bigint)[]): string {
+  return `{${members.join(',')}}`
 }
 
 const VERDICTS = { A: 'admitted', S: 'stale', U: 'used', Q: 'over-qps' } as const

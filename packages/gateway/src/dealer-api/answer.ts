@@ -43,8 +43,9 @@ export function failureAnswer(requestId: string | undefined, error: ApiError): A
 
 /** Head and body in one write. With `isLast` the connection ends behind it. */
 export function sendAnswer(response: ServerResponse, { http, headers, body }: Answer, { isLast }: { isLast: boolean }) {
-  const framing = { 'content-length': Buffer.byteLength(body), ...(isLast ? { connection: 'close' } : {}) }
-  response.writeHead(http, { ...headers, ...framing }).end(body)
+  headers['content-length'] = String(Buffer.byteLength(body))
+  if (isLast) headers.connection = 'close'
+  response.writeHead(http, headers).end(body)
 }
 
 /** What a caller is told of a failure that nobody expected. Only `esim/order` may have done something by then. */

@@ -61,8 +61,10 @@ export function bodyReader(most_bytes = MOST_ARRIVING_BYTES): BodyReader {
       // to its end without keeping it: closing at once could cost the caller our answer.
       if (announced_bytes > BODY_SIZE_MAX_BYTES) return end(new ApiError('000111'))
       request.on('data', take)
-      request.once('end', () => end(Buffer.concat(chunks)))
-      request.once('close', () => {
+      request.on('end', () => {
+        if (!isOver) end(Buffer.concat(chunks))
+      })
+      request.on('close', () => {
         if (!isOver) end(new ApiError('000104'))
       })
     },

@@ -5,6 +5,12 @@ import ipaddr from 'ipaddr.js'
 /** Who called and how, seen past the proxies that the configuration trusts. */
 export type Caller = { isHttps: boolean; address: string } | { untold: true }
 
+interface Peer {
+  /** As it is seen without looking past it. */
+  caller: Caller
+  isTrusted: boolean
+}
+
 /** CIDR blocks or addresses of the proxies whose X-Forwarded-Proto and X-Forwarded-For are believed. */
 export function callerReader(trustedProxies: readonly string[]): (request: IncomingMessage) => Caller {
   const trusted = trustedProxies.map(parseBlock)
@@ -13,11 +19,21 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
     return trusted.some(([block, bits]) => block.kind() === parsed.kind() && parsed.match([block, bits] as never))
   }
 
+  /** Seen once for all requests of a connection. */
+  const peers = new WeakMap<Socket, Peer>()
+  function peerOf(socket: Socket): Peer {
+    const known = peers.get(socket)
+    if (known) return known
+    const address = canonical(socket.remoteAddress ?? '')
+    const caller: Caller = address === undefined ? { untold: true } : { isHttps: 'encrypted' in socket, address }
+    const peer = { caller, isTrusted: address !== undefined && trusted.length > 0 && isTrusted(address) }
+    peers.set(socket, peer)
+    return peer
+  }
+
   return (request) => {
     const peer = peerOf(request.socket)
-    const isTls = 'encrypted' in request.socket
-    if (peer === undefined) return { untold: true }
-    if (trusted.length === 0 || !isTrusted(peer)) return { isHttps: isTls, address: peer }
+    if (!peer.isTrusted) return peer.caller
     const proto = request.headers['x-forwarded-proto']
     const chain = request.headers['x-forwarded-for']
     if (typeof proto !== 'string' || typeof chain !== 'string') return { untold: true }
@@ -29,16 +45,6 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
     }
     return { isHttps: lastOf(proto) === 'https', address: addresses.at(-1) as string }
   }
-}
-
-/** Parsed once for all requests of a connection. */
-const peers = new WeakMap<Socket, string | undefined>()
-
-function peerOf(socket: Socket): string | undefined {
-  if (peers.has(socket)) return peers.get(socket)
-  const address = canonical(socket.remoteAddress ?? '')
-  peers.set(socket, address)
-  return address
 }
 
 function lastOf(list: string): string {

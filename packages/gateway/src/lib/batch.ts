@@ -23,6 +23,8 @@ export interface BatchOptions<Item, Result> {
 
 interface Waiting<Item, Result> {
   item: Item
+  /** undefined where the batcher has no keys. */
+  key: string | undefined
   resolve(result: Result): void
   reject(error: unknown): void
 }
@@ -39,7 +41,7 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
     const left: Waiting<Item, Result>[] = []
     const own = new Set<string>()
     for (const waiting of queue) {
-      const key = options.key(waiting.item)
+      const key = waiting.key as string
       const isFree = !busyKeys.has(key) && (options.sameKeyShares || !own.has(key))
       if (isFree && batch.length < options.most) {
         own.add(key)
@@ -69,7 +71,7 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
       for (const waiting of batch) waiting.reject(error)
     } finally {
       running--
-      if (options.key) for (const waiting of batch) busyKeys.delete(options.key(waiting.item))
+      for (const { key } of batch) if (key !== undefined) busyKeys.delete(key)
       startLanes()
     }
   }
@@ -81,7 +83,7 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
     add(item) {
       if (queue.length >= options.mostWaiting) return Promise.reject(options.full())
       return new Promise((resolve, reject) => {
-        queue.push({ item, resolve, reject })
+        queue.push({ item, key: options.key?.(item), resolve, reject })
         // What the same turn of the event loop brings goes together; nothing waits longer than that.
         if (!scheduled && running < options.lanes) {
           scheduled = true

@@ -13,7 +13,7 @@ interface Noun {
 }
 
 /** Every noun of the operator's command line. Only the one that is called is loaded, so that the answer comes fast. */
-const NOUNS: readonly Noun[] = [
+export const NOUNS: readonly Noun[] = [
   {
     name: 'tenant',
     summary: 'dealers: credentials and settings',

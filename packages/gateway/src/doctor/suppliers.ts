@@ -31,9 +31,12 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, patient: OpenPa
   }
   const supplied = suppliers.get(name)
   if (supplied === undefined) {
-    return say.fault(`${name} has a configuration that cannot be used. Set it anew: admin supplier set ${name}`)
+    return say.fault(
+      `${name} has a configuration that cannot be used. Set it anew: npm run -s admin -- supplier set ${name} --help`,
+    )
   }
-  if (paused) return say.warning(`${name} is paused: its orders wait. Let it go on: admin supplier resume ${name}`)
+  if (paused)
+    return say.warning(`${name} is paused: its orders wait. Let it go on: npm run -s admin -- supplier resume ${name}`)
   const testing = supplied.supplier.test()
   if (!(await within(testing, TESTED_WITHIN_MS)))
     return say.fault(`${name} does not answer within ${TESTED_WITHIN_MS / 1000} s.`)
@@ -49,5 +52,5 @@ async function packagesWithoutSupplier({ db }: OpenPatient, say: Findings): Prom
   const { count, example } = row!
   if (count === 0) return []
   const words = `${count} packages are on sale and have no supplier, such as ${example}: their orders fail and are refunded.`
-  return [say.warning(`${words} Name one: admin package set ${example} --help`)]
+  return [say.warning(`${words} Name one: npm run -s admin -- package set ${example} --supplier NAME:PRODUCT`)]
 }

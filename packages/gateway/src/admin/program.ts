@@ -66,7 +66,7 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: 'esim',
-    summary: 'cancel an eSIM that was not used',
+    summary: 'cancel an eSIM that was not used, settle a cancel in question',
     load: async () => (await import('./esim.ts')).esimCommands,
   },
   {

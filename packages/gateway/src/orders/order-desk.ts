@@ -23,7 +23,7 @@ export interface DeskDeps extends PlaceDeps {
 
 /** Orders in one transaction at most: its locks are held for some ten milliseconds then. */
 const MOST_IN_BATCH = 256
-/** One transaction waits for the disk while the next one reads. */
+/** One transaction waits for the disk, or for a wallet that somebody holds, while the next one goes on. */
 const LANES = 2
 /** About a second's work: beyond it, saying so is kinder than waiting. */
 const MOST_WAITING = 5_000

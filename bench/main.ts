@@ -11,7 +11,8 @@ import { orderHot, orderSpread } from './figures/orders.ts'
 import { replay } from './figures/replay.ts'
 import { start } from './figures/start.ts'
 import { webhooks } from './figures/webhooks.ts'
-import { markdown, plot } from './report.ts'
+import { plot } from './plot.ts'
+import { markdown } from './report.ts'
 
 /** Each figure is a ratio of two things measured in turn, in one run, on one machine: absolute times mean little. */
 const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay, growth, nodes, start, webhooks]

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PLAIN_ORDER } from './plain-sql.ts'
+import { PLAIN_OPTIONS, PLAIN_ORDER } from './plain-sql.ts'
 
 const SECONDS = 5
 const DEBIAN = '/usr/lib/postgresql'
@@ -15,7 +15,10 @@ export async function pgbenchRate(url: string, tenantIds: string[], connections:
   const script = join(folder, 'order.sql')
   writeFileSync(script, pgbenchScript(tenantIds))
   const args = ['-n', '-M', 'prepared', '-c', String(connections), '-j', '2', '-T', String(SECONDS), '-f', script, url]
-  const { stdout, status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+  const { stdout, status, stderr } = spawnSync(program, args, {
+    encoding: 'utf8',
+    env: { ...process.env, PGOPTIONS: PLAIN_OPTIONS },
+  })
   rmSync(folder, { recursive: true })
   if (status !== 0) throw new Error(`pgbench failed: ${stderr.slice(-500)}`)
   return Number(/tps = ([\d.]+)/.exec(stdout)?.[1])

@@ -15,6 +15,7 @@ const CHUNK_ROWS = 2_000
 /** Copies rows (lines of COPY's text format) into a table, as many at a time as the server takes. */
 export async function copyRows(url: string, into: string, rows: Iterable<string>): Promise<void> {
   const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {}) // a connection that is lost fails its copy
   await client.connect()
   try {
     await new Promise<void>((resolve, reject) => {

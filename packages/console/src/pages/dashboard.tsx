@@ -17,12 +17,14 @@ import { DeliveryTimes, OrderBars, SalesBars, WebhookBars } from './dashboard-pl
 import { SupplierShares } from './supplier-shares.tsx'
 
 const REFRESH_MS = 60_000
+/** The lists behind the plots filter by this browser's days, so those are counted. */
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
 
 export function DashboardPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
   const days = filters.days ?? '14'
-  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { days }, { refresh_ms: REFRESH_MS })
+  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { days, timeZone }, { refresh_ms: REFRESH_MS })
   return (
     <Page
       title={t.dashboard.title}

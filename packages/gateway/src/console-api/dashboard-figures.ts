@@ -1,10 +1,11 @@
 import sql, { empty, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import { firstUuidAt } from '../lib/ids.ts'
+import type { LocalDay } from './local-days.ts'
 
 /*
  * The figures of the dashboard, of one tenant or of all. Each statement reads a range of ids of the period from the
- * primary key of each tenant: ids are made at their time. Days are UTC.
+ * primary key of each tenant: ids are made at their time. Days are those of the reader's time zone (local-days.ts).
  */
 
 type Reader = Pick<Db, 'query'>
@@ -12,7 +13,8 @@ type Reader = Pick<Db, 'query'>
 interface Scope {
   /** null: every tenant. */
   tenantId: string | null
-  from: Date
+  /** Of the period, the first one first. */
+  days: LocalDay[]
 }
 
 export interface OrderDay {
@@ -25,9 +27,9 @@ export interface OrderDay {
   p95_ms: number | null
 }
 
-export function orderDays(db: Reader, { tenantId, from }: Scope): Promise<OrderDay[]> {
+export function orderDays(db: Reader, { tenantId, days }: Scope): Promise<OrderDay[]> {
   return db.query<OrderDay>(sql`
-    select to_char(o.created_at at time zone 'utc', 'YYYY-MM-DD') as day, count(*)::int as orders,
+    select ${dayOf(days, sql`o.created_at`)} as day, count(*)::int as orders,
            count(*) filter (where order_status in ('DELIVERED', 'PARTIALLY_DELIVERED'))::int as delivered,
            count(*) filter (where order_status in ('FAILED', 'CANCELLED'))::int as failed,
            round(percentile_cont(0.5) within group (order by took_ms))::int as "p50_ms",
@@ -37,7 +39,7 @@ export function orderDays(db: Reader, { tenantId, from }: Scope): Promise<OrderD
       select created_at, order_status,
              case when order_status in ('DELIVERED', 'PARTIALLY_DELIVERED') then
                extract(epoch from (status_history -> -1 ->> 'time')::timestamptz - created_at) * 1000 end as took_ms
-      from orders o where o.tenant_id = t.tenant_id and o.order_id >= ${firstUuidAt(from.getTime())}) o
+      from orders o where o.tenant_id = t.tenant_id and o.order_id >= ${firstOf(days)}) o
     where ${of(tenantId)}
     group by 1 order by 1`)
 }
@@ -49,14 +51,14 @@ export interface SalesDay {
 }
 
 /** What was sold, less what was given back of it. */
-export function salesDays(db: Reader, { tenantId, from }: Scope): Promise<SalesDay[]> {
+export function salesDays(db: Reader, { tenantId, days }: Scope): Promise<SalesDay[]> {
   return db.query<SalesDay>(sql`
-    select to_char(o.created_at at time zone 'utc', 'YYYY-MM-DD') as day, o.currency_code as "currencyCode",
+    select ${dayOf(days, sql`o.created_at`)} as day, o.currency_code as "currencyCode",
            sum(o.amount - o.refunded_amount)::bigint as amount
     from tenants t
     cross join lateral (
       select created_at, currency_code, amount, refunded_amount from orders o
-      where o.tenant_id = t.tenant_id and o.order_id >= ${firstUuidAt(from.getTime())}) o
+      where o.tenant_id = t.tenant_id and o.order_id >= ${firstOf(days)}) o
     where ${of(tenantId)}
     group by 1, 2 order by 1, 2`)
 }
@@ -67,15 +69,15 @@ export interface WebhookDay {
   failed: number
 }
 
-export function webhookDays(db: Reader, { tenantId, from }: Scope): Promise<WebhookDay[]> {
+export function webhookDays(db: Reader, { tenantId, days }: Scope): Promise<WebhookDay[]> {
   return db.query<WebhookDay>(sql`
-    select to_char(a.started_at at time zone 'utc', 'YYYY-MM-DD') as day,
+    select ${dayOf(days, sql`a.started_at`)} as day,
            count(*) filter (where a.outcome = 'acknowledged')::int as acknowledged,
            count(*) filter (where a.outcome <> 'acknowledged')::int as failed
     from tenants t
     cross join lateral (
       select started_at, outcome from delivery_attempts a
-      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstUuidAt(from.getTime())}) a
+      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstOf(days)}) a
     where ${of(tenantId)}
     group by 1 order by 1`)
 }
@@ -88,7 +90,7 @@ export interface SupplierFigures {
   p50_ms: number | null
 }
 
-export function supplierFigures(db: Reader, from: Date): Promise<SupplierFigures[]> {
+export function supplierFigures(db: Reader, { days }: Pick<Scope, 'days'>): Promise<SupplierFigures[]> {
   return db.query<SupplierFigures>(sql`
     select a.supplier, count(*) filter (where outcome = 'delivered')::int as delivered,
            count(*) filter (where outcome = 'refused')::int as refused,
@@ -98,7 +100,7 @@ export function supplierFigures(db: Reader, from: Date): Promise<SupplierFigures
     from tenants t
     cross join lateral (
       select supplier, outcome, started_at, finished_at from supplier_attempts a
-      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstUuidAt(from.getTime())}
+      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstOf(days)}
         and a.operation = 'ORDER') a
     group by 1 order by 1`)
 }
@@ -147,4 +149,14 @@ export async function attention(db: Reader, tenantId: string | null): Promise<At
 
 function of(tenantId: string | null): Sql {
   return tenantId === null ? sql`true` : sql`t.tenant_id = ${tenantId}`
+}
+
+/** The day that a moment lies in: the last one that begins before it. */
+function dayOf(days: LocalDay[], moment: Sql): Sql {
+  const starts = days.map(({ startsAt }) => startsAt.toISOString())
+  return sql`(${days.map(({ day }) => day)}::text[])[width_bucket(${moment}, ${starts}::timestamptz[])]`
+}
+
+function firstOf(days: LocalDay[]): string {
+  return firstUuidAt(days[0]?.startsAt.getTime() ?? 0)
 }

@@ -1,9 +1,10 @@
 import Type, { type Static } from 'typebox'
 import { attention, balances, orderDays, salesDays, supplierFigures, webhookDays } from './dashboard-figures.ts'
+import { localDays } from './local-days.ts'
 import { type Context, EVERY_ROLE, type Route, route } from './route.ts'
 import { CLOSED, money, nullable } from './schemas.ts'
 
-const day = { day: Type.String({ description: 'UTC' }) }
+const day = { day: Type.String({ description: 'A day of the time zone that was asked for' }) }
 const count = () => Type.Integer({ minimum: 0 })
 const duration = () => nullable(Type.Integer({ description: 'ms' }))
 
@@ -17,7 +18,7 @@ const dashboard = Type.Object({
     orphans: count(),
     adjustments: count(),
   }),
-  days: Type.Array(Type.String({ description: 'Every UTC day of the period' })),
+  days: Type.Array(Type.String({ description: 'Every day of the period' })),
   orders: Type.Array(
     Type.Object({
       ...day,
@@ -43,7 +44,7 @@ const dashboard = Type.Object({
 })
 export type Dashboard = Static<typeof dashboard>
 
-const DAY_MS = 86_400_000
+const ZONE_LENGTH_MAX = 64
 
 export const dashboardRoutes: Route[] = [
   route({
@@ -51,27 +52,42 @@ export const dashboardRoutes: Route[] = [
     path: '/dashboard',
     who: EVERY_ROLE,
     summary: 'What waits for a person, and the figures of a period',
-    query: Type.Object({ days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90 })) }, CLOSED),
+    query: Type.Object(
+      {
+        days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90 })),
+        timeZone: Type.Optional(
+          Type.String({
+            maxLength: ZONE_LENGTH_MAX,
+            description: 'Whose days are counted, such as Europe/Vienna; UTC',
+          }),
+        ),
+      },
+      CLOSED,
+    ),
     answer: dashboard,
-    handle: (context, { query }) => read(context, query.days ?? 14),
+    handle: (context, { query }) => read(context, query.days ?? 14, query.timeZone ?? 'UTC'),
   }),
 ]
 
-async function read({ deps, onlyTenant }: Context, length: number) {
+async function read({ deps, onlyTenant }: Context, length: number, timeZone: string) {
   const { db } = deps
-  const today_ms = Math.floor(deps.clock.now() / DAY_MS) * DAY_MS
-  const from = new Date(today_ms - (length - 1) * DAY_MS)
-  const scope = { tenantId: onlyTenant, from }
+  const days = localDays(deps.clock.now(), length, timeZone)
+  const scope = { tenantId: onlyTenant, days }
   const [waiting, orders, sales, webhooks, suppliers, money] = await Promise.all([
     attention(db, onlyTenant),
     orderDays(db, scope),
     salesDays(db, scope),
     webhookDays(db, scope),
-    onlyTenant === null ? supplierFigures(db, from) : [],
+    onlyTenant === null ? supplierFigures(db, scope) : [],
     balances(db, onlyTenant),
   ])
-  const days = Array.from({ length }, (_, index) =>
-    new Date(from.getTime() + index * DAY_MS).toISOString().slice(0, 10),
-  )
-  return { attention: waiting, days, orders, sales, webhooks, suppliers, balances: money }
+  return {
+    attention: waiting,
+    days: days.map(({ day }) => day),
+    orders,
+    sales,
+    webhooks,
+    suppliers,
+    balances: money,
+  }
 }

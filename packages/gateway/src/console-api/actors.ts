@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import type { Context } from './route.ts'
 
 /** What a dealer's people see in place of an operator's person, a command line's user or the system. */
-const OPERATOR = 'Operator'
+export const OPERATOR = 'Operator'
 
 /**
  * Readable names of actors (`person:<id>`, `cli:<os user>`, `system`, `tenant`). A dealer's people are told the names
@@ -12,7 +12,7 @@ export async function actorNames(
   { deps, onlyTenant }: Pick<Context, 'deps' | 'onlyTenant'>,
   actors: readonly (string | null)[],
 ): Promise<(actor: string | null) => string | null> {
-  const ids = [...new Set(actors)].flatMap((actor) => (actor?.startsWith('person:') ? [actor.slice(7)] : []))
+  const ids = [...new Set(actors)].flatMap((actor) => personOf(actor) ?? [])
   const people =
     ids.length === 0
       ? []
@@ -25,4 +25,9 @@ export async function actorNames(
     if (onlyTenant !== null && person?.tenant_id !== onlyTenant) return OPERATOR
     return person?.email ?? actor
   }
+}
+
+/** The person that an actor is; null: something else. */
+export function personOf(actor: string | null): string | null {
+  return actor?.startsWith('person:') ? actor.slice('person:'.length) : null
 }

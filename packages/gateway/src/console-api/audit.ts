@@ -3,7 +3,8 @@ import { stringify } from 'csv-stringify/sync'
 import Type, { type Static } from 'typebox'
 import { type AuditFilter, type AuditRow, searchAudit } from '../audit/search.ts'
 import { NIL_TENANT } from '../lib/ids.ts'
-import { actorNames } from './actors.ts'
+import { actorNames, OPERATOR, personOf } from './actors.ts'
+import { shownDetail } from './dealers-view.ts'
 import { type Context, type Route, route } from './route.ts'
 import { CLOSED, cursor, line, nextCursor, nullable, PAGE, pageOf, time, uuid } from './schemas.ts'
 import { sendCsv } from './wallet.ts'
@@ -13,6 +14,8 @@ const entry = Type.Object({
   tenantId: nullable(Type.String()),
   createdAt: time(),
   actor: Type.String(),
+  /** To filter by; null where it was no person, or one whose name the reader is not told. */
+  personId: nullable(Type.String()),
   action: Type.String(),
   subject: nullable(Type.String()),
   before: Type.Unknown(),
@@ -86,11 +89,14 @@ async function describe(context: Context, rows: AuditRow[]) {
   return rows.map((row) => {
     const actor = nameOf(row.actor) ?? row.actor
     // Where an operator's people sit is none of a dealer's business.
-    const hidden = context.onlyTenant !== null && actor === 'Operator'
+    const hidden = context.onlyTenant !== null && actor === OPERATOR
     return {
       ...row,
       tenantId: row.tenantId === NIL_TENANT ? null : row.tenantId,
       actor,
+      personId: hidden ? null : personOf(row.actor),
+      before: shownDetail(context, row.before),
+      after: shownDetail(context, row.after),
       address: hidden ? null : row.address,
     }
   })

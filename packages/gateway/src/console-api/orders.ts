@@ -7,6 +7,7 @@ import { searchOrders } from '../orders/search.ts'
 import { readTimeline, type Step } from '../orders/timeline.ts'
 import { searchProfiles } from '../profiles/search.ts'
 import { actorNames } from './actors.ts'
+import { shownDetail } from './dealers-view.ts'
 import { profileRow, rowOfProfile } from './profiles.ts'
 import { type Context, EVERY_ROLE, type Route, route } from './route.ts'
 import { CLOSED, cursor, line, money, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from './schemas.ts'
@@ -176,5 +177,8 @@ async function shownSteps(context: Context, steps: Step[]) {
     context,
     shown.map((one) => (one.kind === 'DECISION' ? one.actor : null)),
   )
-  return shown.map((one) => (one.kind === 'DECISION' ? { ...one, actor: nameOf(one.actor) ?? one.actor } : one))
+  return shown.map((one) => {
+    if (one.kind !== 'DECISION') return one
+    return { ...one, actor: nameOf(one.actor) ?? one.actor, after: shownDetail(context, one.after) }
+  })
 }

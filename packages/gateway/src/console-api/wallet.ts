@@ -3,12 +3,12 @@ import type { FastifyReply } from 'fastify'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { absent } from '../lib/refusal.ts'
-import { entriesWithin, statementPage } from '../wallet/entries.ts'
+import { entriesWithin, type StatementEntry, statementPage } from '../wallet/entries.ts'
 import { entriesCsv } from '../wallet/entries-csv.ts'
 import { monthStatement } from '../wallet/month.ts'
 import { topUp } from '../wallet/top-up.ts'
 import { actorNames } from './actors.ts'
-import { EVERY_ROLE, OPERATORS_WRITE, type Route, route } from './route.ts'
+import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, cursor, line, money, nextCursor, nullable, PAGE, tenantParams, time } from './schemas.ts'
 
 const wallet = Type.Object({
@@ -83,12 +83,8 @@ export const walletRoutes: Route[] = [
         ...(before !== undefined && { before }),
         ...(statement && { within: statement.versions }),
       })
-      const nameOf = await actorNames(
-        context,
-        page.entries.map((row) => row.actor),
-      )
       return {
-        entries: page.entries.map((row) => ({ ...row, actor: nameOf(row.actor) })),
+        entries: await named(context, page.entries),
         month: statement && { ...statement, versions: undefined },
         nextCursor: page.nextBefore === null ? null : String(page.nextBefore),
       }
@@ -102,10 +98,11 @@ export const walletRoutes: Route[] = [
     params: tenantParams,
     query: Type.Object({ month }, CLOSED),
     answer: Type.String({ description: 'text/csv' }),
-    async handle({ deps, reply }, { params, query }) {
+    async handle(context, { params, query }) {
+      const { deps, reply } = context
       const statement = await monthStatement(deps.db, params.tenantId, query.month)
-      const csv = Readable.from(entriesCsv(entriesWithin(deps.db, params.tenantId, statement.versions)))
-      return sendCsv(reply, `statement-${query.month}.csv`, csv)
+      const pages = namedPages(context, entriesWithin(deps.db, params.tenantId, statement.versions))
+      return sendCsv(reply, `statement-${query.month}.csv`, Readable.from(entriesCsv(pages)))
     },
   }),
   route({
@@ -133,6 +130,19 @@ interface WalletRow {
   lowBalanceThreshold: bigint | null
   spentToday: bigint
   updatedAt: Date
+}
+
+/** Movements with the names of those who made them, as far as the reader may know them. */
+async function named(context: Context, entries: StatementEntry[]): Promise<StatementEntry[]> {
+  const nameOf = await actorNames(
+    context,
+    entries.map((row) => row.actor),
+  )
+  return entries.map((row) => ({ ...row, actor: nameOf(row.actor) }))
+}
+
+async function* namedPages(context: Context, pages: AsyncIterable<StatementEntry[]>): AsyncGenerator<StatementEntry[]> {
+  for await (const entries of pages) yield named(context, entries)
 }
 
 /** Answers a file to keep: a handler returns this, and the stream is sent as it is read. */

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { audit } from '../../src/audit/audit.ts'
+import { orderNoOf } from '../../src/lib/ids.ts'
+import { topUp } from '../../src/wallet/top-up.ts'
+import { addPackage, payOrders } from '../harness/shop.ts'
+import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
+
+let room: ConsoleApp
+let tenantId: string
+beforeAll(async () => {
+  room = await startConsole()
+  tenantId = await addTenant(room, 'Curious Ltd')
+})
+afterAll(() => room.stop())
+
+describe('of the operator’s house a dealer is told', () => {
+  it('nobody’s name, neither on the statement nor in its file', async () => {
+    const operator = await signedInAs(room, 'OPERATOR_STAFF')
+    const dealer = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const body = { amount: 10_000, reference: 'by a person' }
+    await operator.call('POST', `/tenants/${tenantId}/wallet/top-ups`, body)
+    await topUp(room.deps, { tenantId, amount: 10_000n, reference: 'by a command line' }, { actor: 'cli:root' })
+    const path = `/tenants/${tenantId}/wallet/entries`
+    const month = new Date().toISOString().slice(0, 7)
+    const shown = JSON.stringify((await dealer.call('GET', path)).body)
+    const file = String((await dealer.call('GET', `${path}.csv?month=${month}`)).body)
+    for (const text of [shown, file]) {
+      expect(text.match(/Operator/g)).toHaveLength(2)
+      for (const name of [operator.email, operator.personId, 'cli:']) expect(text).not.toContain(name)
+    }
+    const own = String((await operator.call('GET', `${path}.csv?month=${month}`)).body)
+    expect(own).toContain(operator.email)
+    expect(own).toContain('cli:root')
+  })
+
+  it('neither what a supplier said nor which prices others have', async () => {
+    await addPackage(room.db, 'JP', [])
+    const [orderId = ''] = await payOrders(room.db, tenantId, 'JP')
+    const subject = orderNoOf(orderId)
+    const settled = { verdict: 'refused', evidence: 'Mr Tanaka of Wholesale KK, ticket 4711' }
+    await room.db.tx(async (tx) => {
+      audit(tx, room.deps.ids, { tenantId, actor: 'cli:root', action: 'order.settle', subject, after: settled })
+      const after = { planName: 'GOLD of Rival Ltd' }
+      audit(tx, room.deps.ids, { tenantId, actor: 'cli:root', action: 'price_plan.assign', subject: tenantId, after })
+    })
+    const dealer = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const operator = await signedInAs(room, 'OPERATOR_READ_ONLY')
+    for (const path of [
+      `/audit?tenantId=${tenantId}`,
+      `/audit.csv?tenantId=${tenantId}`,
+      `/tenants/${tenantId}/orders/${subject}`,
+    ]) {
+      const told = JSON.stringify((await dealer.call('GET', path)).body)
+      expect([path, /Tanaka|Rival/.test(told)]).toEqual([path, false])
+      expect([path, told.includes('refused')]).toEqual([path, true])
+      expect(JSON.stringify((await operator.call('GET', path)).body)).toContain('Tanaka')
+    }
+  })
+})

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '@dealer-esim/gateway/console-api/audit.ts'
-import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { apiUrl } from '../api.ts'
 import { fullTime } from '../format.ts'
@@ -7,9 +7,11 @@ import { Facts } from '../parts/facts.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { Period, rangeOf } from '../parts/period.tsx'
+import { PersonFilter } from '../parts/person-filter.tsx'
 import { SearchField } from '../parts/search-field.tsx'
+import { TenantFilter } from '../parts/tenant-filter.tsx'
 import { When } from '../parts/when.tsx'
-import { t } from '../strings/index.ts'
+import { say, t } from '../strings/index.ts'
 import { useApi } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 
@@ -48,6 +50,8 @@ export function AuditPage() {
           value={subject ?? ''}
           onChange={(value) => setFilters({ subject: value })}
         />
+        <TenantFilter />
+        <PersonFilter nameOfChosen={list.data?.entries[0]?.actor} />
         <Period />
       </Group>
       <List<AuditEntry>
@@ -75,19 +79,37 @@ export function AuditPage() {
         title={shown?.action}
         closeButtonProps={{ 'aria-label': t.common.close }}
       >
-        {shown && <Entry of={shown} />}
+        {shown && (
+          <Entry
+            of={shown}
+            onPerson={(person) => {
+              setFilters({ person })
+              setShown(undefined)
+            }}
+          />
+        )}
       </Modal>
     </Page>
   )
 }
 
-function Entry({ of }: { of: AuditEntry }) {
+function Entry({ of, onPerson }: { of: AuditEntry; onPerson(personId: string): void }) {
+  const { personId } = of
   return (
     <Stack>
       <Facts
         of={[
           [t.common.time, fullTime(of.createdAt)],
-          [t.audit.actor, of.actor],
+          [
+            t.audit.actor,
+            personId === null ? (
+              of.actor
+            ) : (
+              <Anchor key="p" component="button" type="button" size="sm" onClick={() => onPerson(personId)}>
+                {say(t.audit.allBy, { name: of.actor })}
+              </Anchor>
+            ),
+          ],
           [t.audit.address, of.address],
           [t.audit.subject, of.subject],
         ]}

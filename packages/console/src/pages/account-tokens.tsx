@@ -4,6 +4,7 @@ import { Card } from '../parts/card.tsx'
 import { Copyable } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { List } from '../parts/list.tsx'
+import { ProofFields } from '../parts/proof.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
@@ -87,9 +88,9 @@ function NewToken({ onClose }: { onClose(): void }) {
       submit={t.account.newToken}
       busy={make.isPending}
       error={make.error}
-      onSubmit={({ name, scope, days }) =>
+      onSubmit={({ days, ...fields }) =>
         make.mutate(
-          { method: 'POST', path: '/account/tokens', body: { name, scope, days: Number(days) } },
+          { method: 'POST', path: '/account/tokens', body: { ...fields, days: Number(days) } },
           { onSuccess: (made) => setToken(made.token) },
         )
       }
@@ -110,6 +111,7 @@ function NewToken({ onClose }: { onClose(): void }) {
           allowDeselect={false}
           data={options(t.account.daysOptions)}
         />
+        <ProofFields />
       </Stack>
     </Dialog>
   )

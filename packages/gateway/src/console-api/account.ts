@@ -176,9 +176,10 @@ const tokenRoutes: Route[] = [
     method: 'POST',
     path: '/account/tokens',
     who: 'session',
-    summary: 'Make an access token; answers its text, this once',
+    summary: 'Make an access token, after the password; answers its text, this once',
     body: Type.Object(
       {
+        ...proof,
         name: line(100),
         scope: Type.Enum(['READ', 'WRITE']),
         days: nullable(Type.Integer({ minimum: 1, maximum: TOKEN_DAYS_MAX })),
@@ -186,10 +187,15 @@ const tokenRoutes: Route[] = [
       CLOSED,
     ),
     answer: Type.Object({ tokenId: Type.String(), token: Type.String() }),
-    handle: (context, { body }) =>
-      change(context, 'person.make_token', { after: body }, (tx, personId) =>
-        makeAccessToken(tx, context.deps.ids, personId, body),
-      ),
+    ratePerMinute: PROOFS_PER_MINUTE,
+    async handle(context, { body: { password, code, ...asked } }) {
+      const { deps, person, address } = context
+      // A token outlives the session: one that was stolen must not become lasting.
+      await signInAgain(deps, person, { password, code, address })
+      return change(context, 'person.make_token', { after: asked }, (tx, personId) =>
+        makeAccessToken(tx, deps.ids, personId, asked),
+      )
+    },
   }),
   route({
     method: 'DELETE',

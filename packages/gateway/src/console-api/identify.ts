@@ -13,7 +13,7 @@ export async function identify(
   request: FastifyRequest,
   cookieName: string,
 ): Promise<SignedIn | undefined> {
-  const bearer = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  const bearer = bearerOf(request)
   if (bearer !== undefined) return bearer.startsWith(ACCESS_TOKEN_PREFIX) ? byToken(deps, bearer) : undefined
   const cookie = request.cookies[cookieName]
   if (!cookie) return undefined
@@ -21,6 +21,11 @@ export async function identify(
   const person = session && (await personById(deps.db, session.personId))
   if (!session || person?.status !== 'ACTIVE') return undefined
   return { person, by: { kind: 'session', sessionId: session.sessionId } }
+}
+
+/** The token of `Authorization: Bearer`, if that is there. */
+export function bearerOf(request: FastifyRequest): string | undefined {
+  return /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
 }
 
 /**

@@ -22,6 +22,12 @@ export interface ConsoleOptions extends AllowedOrigins {
 
 export const CONSOLE_API = '/console/api'
 const BODY_LIMIT_BYTES = 256 * 1024
+/** An answer is data: kept nowhere, and never a page, whatever a browser is made to believe. */
+const ANSWER_HEADERS = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+}
 
 /** Registers the console's interface under /console/api: every route of the table, and its OpenAPI document. */
 export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: ConsoleOptions): void {
@@ -36,7 +42,7 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
       api.setErrorHandler((error, request, reply) => answerFailure(deps.log, error, request, reply))
       api.setNotFoundHandler((request, reply) => answerFailure(deps.log, absent('address'), request, reply))
       api.addHook('onRequest', async (request, reply) => {
-        reply.header('Cache-Control', 'no-store')
+        reply.headers(ANSWER_HEADERS)
         options.addressOf(request)
         checkOrigin(options, request)
       })

@@ -61,6 +61,11 @@ export function accessTokensOf(db: Db, personId: string): Promise<AccessTokenRow
     from access_tokens where person_id = ${personId} order by token_id desc`)
 }
 
+/** Deletes every token of a person. */
+export function deleteAccessTokens(tx: Tx, personId: string): void {
+  tx.send(sql`delete from access_tokens where person_id = ${personId}`)
+}
+
 /** @returns the name of the token that was, if it was the person's. */
 export async function deleteAccessToken(tx: Tx, personId: string, tokenId: string): Promise<string | undefined> {
   const rows = await tx.query<{ name: string }>(sql`

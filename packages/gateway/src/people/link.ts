@@ -3,6 +3,7 @@ import { audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
+import { deleteAccessTokens } from './access-token.ts'
 import { checkPasswordRules, hashPassword } from './password.ts'
 import { type Person, personById } from './person.ts'
 import { endSessions } from './session.ts'
@@ -34,7 +35,10 @@ export async function readLink(db: Db, token: string): Promise<{ person: Person;
   return { person, kind: link.kind }
 }
 
-/** Sets the password by a link, once, and ends every session that the person had. A second factor stays. */
+/**
+ * Sets the password by a link, once, and ends every session and access token that the person had: whoever needs a link
+ * may have lost more than the memory of a password. A second factor stays.
+ */
 export async function setPasswordByLink(
   deps: { db: Db; ids: Ids },
   given: { token: string; password: string; name?: string | undefined; address: string },
@@ -52,6 +56,7 @@ export async function setPasswordByLink(
         name = coalesce(${given.name ?? null}, name)
       where person_id = ${person.personId}`)
     endSessions(tx, person.personId, null)
+    deleteAccessTokens(tx, person.personId)
     audit(tx, deps.ids, {
       tenantId: person.tenantId,
       actor: `person:${person.personId}`,

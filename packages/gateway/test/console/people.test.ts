@@ -9,6 +9,8 @@ beforeAll(async () => {
 })
 afterAll(() => room.stop())
 
+const tokenWish = { scope: 'READ', days: 1, password: PASSWORD }
+
 const totp = (uri: string, at_ms: number) =>
   new TOTP({ secret: new URL(uri).searchParams.get('secret')! }).generate({ timestamp: at_ms })
 
@@ -175,7 +177,7 @@ describe('people of a house', () => {
 describe('access tokens', () => {
   it('act for their person within their scope, never on accounts, until deleted', async () => {
     const admin = await signedInAs(room, 'OPERATOR_ADMIN')
-    const made = await admin.call('POST', '/account/tokens', { name: 'script', scope: 'READ', days: 30 })
+    const made = await admin.call('POST', '/account/tokens', { ...tokenWish, name: 'script' })
     const call = (method: 'GET' | 'POST', path: string, payload?: object) =>
       room.app.inject({
         method,
@@ -194,7 +196,7 @@ describe('access tokens', () => {
 describe('the audit log', () => {
   it('names the person and the address of every change, and holds no secret', async () => {
     const admin = await signedInAs(room, 'OPERATOR_ADMIN')
-    await admin.call('POST', '/account/tokens', { name: 'audited', scope: 'READ', days: 1 })
+    await admin.call('POST', '/account/tokens', { ...tokenWish, name: 'audited' })
     const rows = await room.db.query<{ action: string; address: string; text: string }>({
       text: `select action, address, audit_log::text as text from audit_log where actor = $1 order by audit_id`,
       values: [`person:${admin.personId}`],

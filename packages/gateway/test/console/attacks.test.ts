@@ -1,0 +1,229 @@
+import { TOTP } from 'otpauth'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { notify } from '../../src/notices/notices.ts'
+import { addTenant, browser, type ConsoleApp, ORIGIN, PASSWORD, signedInAs, startConsole } from './console-app.ts'
+
+let room: ConsoleApp
+beforeAll(async () => {
+  room = await startConsole()
+})
+afterAll(() => room.stop())
+
+const exec = (text: string, ...values: unknown[]) => room.db.query<Record<string, unknown>>({ text, values })
+
+describe('another site', () => {
+  it('changes nothing by a form that brings the cookie, nor where a proxy adds a password of its own', async () => {
+    const person = await signedInAs(room, 'OPERATOR_ADMIN')
+    for (const authorization of [undefined, 'Basic dTpw', 'Bearer', 'Digest x']) {
+      const answer = await room.app.inject({
+        method: 'DELETE',
+        url: '/console/api/account/sessions',
+        headers: { cookie: person.window.cookie, origin: 'https://evil.test', ...(authorization && { authorization }) },
+      })
+      expect([authorization, answer.statusCode]).toEqual([authorization, 403])
+    }
+  })
+
+  it('cannot have an answer taken for a page', async () => {
+    const { headers } = await browser(room.app).call('GET', '/session')
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    })
+    expect(headers['access-control-allow-origin']).toBeUndefined()
+  })
+})
+
+describe('a session', () => {
+  it('is made anew by every sign-in: one that was planted before is worth nothing', async () => {
+    const planted = '__Host-console=planted-by-somebody-who-knows-it'
+    const victim = await signedInAs(room, 'OPERATOR_STAFF')
+    const answer = await room.app.inject({
+      method: 'POST',
+      url: '/console/api/session',
+      remoteAddress: '10.9.9.9',
+      headers: { origin: ORIGIN, cookie: planted },
+      payload: { email: victim.email, password: PASSWORD },
+    })
+    expect(String(answer.headers['set-cookie'])).not.toContain('planted')
+    const stolen = await room.app.inject({ url: '/console/api/session', headers: { cookie: planted } })
+    expect(stolen.statusCode).toBe(401)
+  })
+
+  it('ends with a change of the password, but for the one that asked, and with its own days', async () => {
+    const here = await signedInAs(room, 'DEALER_STAFF', await addTenant(room, 'Sessions'))
+    const there = browser(room.app)
+    await there.signIn(here.email)
+    const body = { password: PASSWORD, newPassword: `${PASSWORD} new` }
+    expect((await here.call('POST', '/account/password', body)).status).toBe(200)
+    expect((await there.call('GET', '/session')).status).toBe(401)
+    expect((await here.call('GET', '/session')).status).toBe(200)
+    await exec(`update sessions set seen_at = now() - interval '13 hours' where person_id = $1`, here.personId)
+    expect((await here.call('GET', '/session')).status).toBe(401)
+  })
+
+  it('that was stolen makes no access token: that takes the password', async () => {
+    const person = await signedInAs(room, 'OPERATOR_STAFF')
+    const wish = { name: 'to stay', scope: 'WRITE', days: 365 }
+    expect((await person.call('POST', '/account/tokens', wish)).status).toBe(400)
+    const guess = await person.call('POST', '/account/tokens', { ...wish, password: 'a guess' })
+    expect(guess).toMatchObject({ status: 422, body: { code: 'PASSWORD_WRONG' } })
+  })
+})
+
+describe('access tokens', () => {
+  it('end on their day, and with a password that was reset', async () => {
+    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
+    const person = await signedInAs(room, 'OPERATOR_STAFF')
+    const make = async () => {
+      const body = { name: 'script', scope: 'READ', days: 1, password: PASSWORD }
+      return (await person.call('POST', '/account/tokens', body)).body.token as string
+    }
+    const status = async (token: string) =>
+      (await room.app.inject({ url: '/console/api/me', headers: { authorization: `Bearer ${token}` } })).statusCode
+    const old = await make()
+    expect(await status(old)).toBe(200)
+    await exec(`update access_tokens set expires_at = now() where person_id = $1`, person.personId)
+    expect(await status(old)).toBe(401)
+    const fresh = await make()
+    const { body } = await admin.call('POST', `/people/${person.personId}/link`)
+    const token = new URL(body.link).hash.slice(1)
+    await browser(room.app).call('POST', '/link/password', { token, password: `${PASSWORD} again` })
+    expect(await status(fresh)).toBe(401)
+  })
+})
+
+describe('a link', () => {
+  it('is dead once it is too old, replaced, or of somebody who was disabled', async () => {
+    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
+    const person = await signedInAs(room, 'OPERATOR_STAFF')
+    const link = async () =>
+      new URL((await admin.call('POST', `/people/${person.personId}/link`)).body.link).hash.slice(1)
+    const tries = async (token: string) => {
+      const window = browser(room.app)
+      const read = await window.call('POST', '/link', { token })
+      const set = await window.call('POST', '/link/password', { token, password: `${PASSWORD} 2` })
+      return [read.status, set.status, set.body.code]
+    }
+    const DEAD = [404, 404, 'LINK_DEAD']
+    const replaced = await link()
+    const old = await link()
+    expect(await tries(replaced)).toEqual(DEAD)
+    await exec(`update person_links set expires_at = now() where person_id = $1`, person.personId)
+    expect(await tries(old)).toEqual(DEAD)
+    const last = await link()
+    await admin.call('PATCH', `/people/${person.personId}`, { status: 'DISABLED' })
+    expect(await tries(last)).toEqual(DEAD)
+  })
+})
+
+describe('a code', () => {
+  it('spent at one door opens no other, and of two uses at once of a recovery code one fails', async () => {
+    const tenantId = await addTenant(room, 'Codes')
+    const person = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const { body } = await person.call('POST', '/account/second-factor', { password: PASSWORD })
+    const secret = new URL(body.uri).searchParams.get('secret') ?? ''
+    const code = () => new TOTP({ secret }).generate({ timestamp: room.clock.time_ms })
+    const { recoveryCodes } = (await person.call('POST', '/account/second-factor/confirm', { code: code() })).body
+    const view = (given: string) =>
+      person.call('POST', `/tenants/${tenantId}/secret/view`, { password: PASSWORD, code: given })
+    expect((await view(code())).body.code).toBe('CODE_WRONG')
+    const both = await Promise.all([1, 2].map(() => browser(room.app).signIn(person.email, PASSWORD, recoveryCodes[0])))
+    expect(both.map((answer) => answer.status).sort()).toEqual([200, 422])
+    // Ten wrong ones close the door, also for the right one.
+    for (let i = 0; i < 10; i++) await view('000000')
+    room.clock.time_ms += 30_000
+    expect((await view(code())).body.code).toBe('TOO_MANY_ATTEMPTS')
+  })
+})
+
+describe('a role', () => {
+  it('cannot be raised out of the house, whoever asks', async () => {
+    const tenantId = await addTenant(room, 'Climbers')
+    const staff = await signedInAs(room, 'DEALER_STAFF', tenantId)
+    const admin = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const operator = await signedInAs(room, 'OPERATOR_STAFF')
+    const change = { role: 'OPERATOR_ADMIN' }
+    for (const by of [admin, operator])
+      expect((await by.call('PATCH', `/people/${staff.personId}`, change)).body.code).toBe('ROLE_ELSEWHERE')
+    for (const body of [{ role: 'DEALER_ADMIN' }, { status: 'DISABLED' }])
+      expect((await staff.call('PATCH', `/people/${staff.personId}`, body)).status).toBe(403)
+    const invitation = { email: 'friend@climbers.test', name: 'F', tenantId: null, role: 'OPERATOR_ADMIN' }
+    expect((await operator.call('POST', '/people', invitation)).status).toBe(403)
+    const wrongHouse = { ...invitation, tenantId, role: 'OPERATOR_STAFF' }
+    expect((await admin.call('POST', '/people', wrongHouse)).body.code).toBe('ROLE_ELSEWHERE')
+    expect((await operator.call('POST', `/people/${operator.personId}/link`)).status).toBe(403)
+  })
+
+  it('that was taken holds for the next request of an open session', async () => {
+    const tenantId = await addTenant(room, 'Demoted')
+    const boss = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const other = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    await boss.call('PATCH', `/people/${other.personId}`, { role: 'DEALER_STAFF' })
+    expect((await other.call('PATCH', `/tenants/${tenantId}/settings`, {})).status).toBe(401)
+  })
+})
+
+describe('the cost of a sign-in', () => {
+  it('does not tell who exists: a stranger costs as much work as somebody with a password', async () => {
+    const { email } = await signedInAs(room, 'OPERATOR_STAFF')
+    const work = async (address: string) => {
+      const before = process.cpuUsage()
+      for (let i = 0; i < 4; i++) await browser(room.app).signIn(address, 'not the password')
+      return process.cpuUsage(before).user
+    }
+    await work('warm@people.test')
+    const [known, unknown] = [await work(email), await work('nobody-at-all@people.test')]
+    expect(unknown / known).toBeGreaterThan(0.5)
+    expect(unknown / known).toBeLessThan(2)
+  })
+})
+
+describe('a file for a spreadsheet', () => {
+  it('holds no formula that somebody wrote into a text', async () => {
+    const FORMULA = '=HYPERLINK("https://evil.test","click")'
+    const tenantId = await addTenant(room, 'Sheets')
+    const operator = await signedInAs(room, 'OPERATOR_ADMIN')
+    await operator.call('POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 1, reference: FORMULA, reason: '@x' })
+    const month = new Date().toISOString().slice(0, 7)
+    for (const path of [`/audit.csv?tenantId=${tenantId}`, `/tenants/${tenantId}/wallet/entries.csv?month=${month}`]) {
+      const file = String((await operator.call('GET', path)).body)
+      expect([path, file.includes('HYPERLINK')]).toEqual([path, true])
+      // What a spreadsheet takes for a formula begins a cell: at a comma or a line's start, quoted or not.
+      expect([path, /(^|,)"?[=+@]/m.test(file)]).toEqual([path, false])
+    }
+  })
+})
+
+describe('ids of others', () => {
+  it('mark no notice of another house as read', async () => {
+    const [mine, theirs] = [await addTenant(room, 'Mine'), await addTenant(room, 'Theirs')]
+    const base = { kind: 'LOW_BALANCE', message: 'x', data: {} } as const
+    await room.db.tx(async (tx) => {
+      notify(tx, room.deps.ids, { ...base, tenantId: theirs, audience: 'TENANT' })
+      notify(tx, room.deps.ids, { ...base, tenantId: mine, audience: 'OPERATOR' })
+    })
+    const rows = await exec(`select notice_id from notices where tenant_id = any($1)`, [mine, theirs])
+    const noticeIds = rows.map((row) => row.notice_id)
+    const dealer = await signedInAs(room, 'DEALER_ADMIN', mine)
+    expect((await dealer.call('POST', '/notices/read', { noticeIds })).status).toBe(200)
+    const unread = `select 1 from notices where notice_id = any($1) and read_at is null`
+    expect(await exec(unread, noticeIds)).toHaveLength(2)
+  })
+
+  it('end no session and delete no token but one’s own', async () => {
+    const victim = await signedInAs(room, 'OPERATOR_ADMIN')
+    const thief = await signedInAs(room, 'OPERATOR_ADMIN')
+    const token = { name: 'theirs', scope: 'READ', days: 1, password: PASSWORD }
+    const { tokenId } = (await victim.call('POST', '/account/tokens', token)).body
+    const { sessions } = (await victim.call('GET', '/account/sessions')).body
+    const absent = await thief.call('DELETE', `/account/sessions/${room.deps.ids.uuid()}`)
+    expect(await thief.call('DELETE', `/account/sessions/${sessions[0].sessionId}`)).toMatchObject({
+      status: 404,
+      body: absent.body,
+    })
+    expect((await thief.call('DELETE', `/account/tokens/${tokenId}`)).status).toBe(404)
+    expect((await victim.call('GET', '/account/tokens')).body.tokens).toHaveLength(1)
+  })
+})

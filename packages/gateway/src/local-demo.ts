@@ -12,7 +12,8 @@ export interface LocalAccess {
   baseUrl: string
   appKey: string
   appSecret: string
-  consoleUrl: string
+  /** Absent where the console is switched off. */
+  consoleUrl?: string
   consoleUser: string
   /** Works until the first sign-in changes it; absent once nobody knows it any more. */
   consolePassword?: string
@@ -49,7 +50,7 @@ export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void
     baseUrl,
     appKey: tenant.appKey,
     appSecret: tenant.secrets[0]!.secret,
-    consoleUrl: `${baseUrl}/console`,
+    ...(deps.config.console === 'on' && { consoleUrl: `${deps.links.consoleUrl ?? baseUrl}/console` }),
     consoleUser: FIRST_OPERATOR,
     ...(consolePassword ? { consolePassword } : {}),
   }
@@ -80,7 +81,7 @@ function banner(access: LocalAccess, password: string, file: string): string {
     AppKey      ${access.appKey}
     AppSecret   ${access.appSecret}
 
-    console     ${access.consoleUrl}
+    console     ${access.consoleUrl ?? 'switched off'}
     user        ${access.consoleUser}
     password    ${password}
 

@@ -1,7 +1,8 @@
 import type { OrderDetail } from '@dealer-esim/gateway/console-api/orders.ts'
-import { Button, Select, Text, Textarea, TextInput } from '@mantine/core'
+import { Button, Select, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
+import { ReasonField } from '../parts/reason-field.tsx'
 import { t } from '../strings/index.ts'
 import { useChange } from '../use-api.ts'
 
@@ -44,15 +45,7 @@ function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }
       }
     >
       <Text size="sm">{t.orders.cancelText}</Text>
-      <TextInput
-        name="reason"
-        label={t.common.reason}
-        description={t.common.reasonHint}
-        required
-        minLength={3}
-        maxLength={300}
-        data-autofocus
-      />
+      <ReasonField />
     </Dialog>
   )
 }

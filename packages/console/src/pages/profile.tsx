@@ -9,6 +9,7 @@ import { Facts } from '../parts/facts.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Page } from '../parts/page.tsx'
+import { ReasonField } from '../parts/reason-field.tsx'
 import { Status } from '../parts/status.tsx'
 import { told } from '../parts/tell.ts'
 import { When } from '../parts/when.tsx'
@@ -136,9 +137,9 @@ function CancelEsim({ path }: { path: string }) {
         danger
         busy={cancel.isPending}
         error={cancel.error}
-        onSubmit={() =>
+        onSubmit={(body) =>
           cancel.mutate(
-            { method: 'POST', path: `${path}/cancel` },
+            { method: 'POST', path: `${path}/cancel`, body },
             {
               onSuccess({ outcome }) {
                 told(t.profiles.cancelOutcomes[outcome])
@@ -149,6 +150,7 @@ function CancelEsim({ path }: { path: string }) {
         }
       >
         <Text size="sm">{t.profiles.cancelText}</Text>
+        <ReasonField />
       </Dialog>
     </>
   )

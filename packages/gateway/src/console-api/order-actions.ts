@@ -65,9 +65,10 @@ export const orderActionRoutes: Route[] = [
     who: OPERATORS_WRITE,
     summary: 'Cancel an unused eSIM at its supplier, and refund it when that has cancelled',
     params: Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED),
+    body: Type.Object({ reason: reason() }, CLOSED),
     answer: Type.Object({ outcome: Type.Enum(['cancelled', 'refused', 'unknown']) }),
-    async handle({ deps, by }, { params }) {
-      const { kind } = await cancelEsim(deps, { ...params, ...by })
+    async handle({ deps, by }, { params, body }) {
+      const { kind } = await cancelEsim(deps, { ...params, ...body, ...by })
       return { outcome: kind }
     },
   }),

@@ -1,6 +1,7 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import { type Actor, audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
+import { orderNoOf } from '../lib/ids.ts'
 import { pause } from '../lib/pause.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { changeOrders } from '../orders/change.ts'
@@ -22,7 +23,12 @@ type Deps = Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'suppliers' | 'wake' 
  */
 export async function cancelEsim(
   deps: Deps,
-  { tenantId, profileId, ...by }: { tenantId: string; profileId: string; actor: Actor; address?: string },
+  {
+    tenantId,
+    profileId,
+    reason,
+    ...by
+  }: { tenantId: string; profileId: string; reason?: string; actor: Actor; address?: string },
 ): Promise<CancelOutcome> {
   const profile = await readForCancel(deps, tenantId, profileId)
   if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')
@@ -41,7 +47,8 @@ export async function cancelEsim(
                started_at) values ($1, $2, $3, $4, $5, 'CANCEL', $2, $6)`,
       values: [tenantId, attemptId, orderId, itemNo, profile.supplier, now],
     })
-    audit(tx, deps.ids, { tenantId, ...by, action: 'esim.cancel', subject: profileId })
+    const after = { profileId, itemNo, ...(reason !== undefined && { reason }) }
+    audit(tx, deps.ids, { tenantId, ...by, action: 'order.cancel_esim', subject: orderNoOf(orderId), after })
   })
   await pause('cancel.after-attempt')
   const outcome = await callCancel(deps, profile.supplier, profile.esim)

@@ -10,41 +10,49 @@ let room: ConsoleApp
 let own: string
 let foreign: string
 const people = {} as Record<Role, string>
+const sessions = {} as Record<Role, string>
+/** Who deletes: some of that ends all other sessions of a person. */
+const leavers = {} as Record<Role, string>
 
 beforeAll(async () => {
   room = await startConsole()
   own = await addTenant(room, 'Own')
   foreign = await addTenant(room, 'Foreign')
   for (const role of ROLES) {
-    const { personId } = await addPerson(room, role, role.startsWith('DEALER') ? own : null)
-    people[role] = personId
+    const tenantId = role.startsWith('DEALER') ? own : null
+    people[role] = (await addPerson(room, role, tenantId)).personId
+    leavers[role] = (await addPerson(room, role, tenantId)).personId
+    sessions[role] = await newSession(people[role])
   }
 })
 afterAll(() => room.stop())
 
 describe('every route of the table', () => {
   it('is called by the roles that are written down, and by no other', async () => {
-    const lines: string[] = []
-    for (const route of routes) {
-      const allowed: string[] = []
-      if (isAllowed(await callAs(route, undefined, own))) allowed.push('ANYONE')
-      for (const role of ROLES) if (isAllowed(await callAs(route, role, own))) allowed.push(role)
-      lines.push(`${route.method} ${route.path}: ${allowed.length === 6 ? 'everybody' : allowed.join(' ')}`)
-    }
+    const lines = await someAtOnce(routes, async (route) => {
+      const asked = await Promise.all(
+        [undefined, ...ROLES].map(async (role) =>
+          isAllowed(await callAs(route, role, own)) ? [role ?? 'ANYONE'] : [],
+        ),
+      )
+      const allowed = asked.flat()
+      return `${route.method} ${route.path}: ${allowed.length === 6 ? 'everybody' : allowed.join(' ')}`
+    })
     // The file is the expectation, so that a change of access is seen in review.
     await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('access.txt')
   })
 
   it('answers a dealer for another tenant as for one that does not exist', async () => {
     const nowhere = room.deps.ids.uuid()
-    for (const route of routes.filter((one) => one.path.includes(':tenantId'))) {
+    const ofTenants = routes.filter((one) => one.path.includes(':tenantId'))
+    await someAtOnce(ofTenants, async (route) => {
       for (const role of ['DEALER_ADMIN', 'DEALER_STAFF'] as const) {
         const absent = await callAs(route, role, nowhere)
         const other = await callAs(route, role, foreign)
         expect([route.path, role, other.status, other.body]).toEqual([route.path, role, absent.status, absent.body])
         if (isAllowed(await callAs(route, role, own))) expect([route.path, other.status]).toEqual([route.path, 404])
       }
-    }
+    })
   })
 
   it('gives a dealer no row of another tenant in any list', async () => {
@@ -75,9 +83,26 @@ describe('every route of the table', () => {
 
 async function callAs(route: Route, role: Role | undefined, tenantId: string, query = '') {
   if (role === undefined) return call(route, tenantId, query, { origin: ORIGIN })
-  const from = { address: '', userAgent: '' }
-  const token = await room.db.tx(async (tx) => openSession(tx, room.deps.ids, people[role], from))
+  const token = route.method === 'DELETE' ? await newSession(leavers[role]) : sessions[role]
   return call(route, tenantId, query, { origin: ORIGIN, cookie: `__Host-console=${token}` })
+}
+
+function newSession(personId: string): Promise<string> {
+  const from = { address: '', userAgent: '' }
+  return room.db.tx(async (tx) => openSession(tx, room.deps.ids, personId, from))
+}
+
+const AT_ONCE = 8
+
+/** Asks of many routes, a few at a time; answers stand in the order of the questions. */
+async function someAtOnce<Item, Answer>(
+  items: readonly Item[],
+  ask: (item: Item) => Promise<Answer>,
+): Promise<Answer[]> {
+  const answers: Answer[] = []
+  for (let at = 0; at < items.length; at += AT_ONCE)
+    answers.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(ask))))
+  return answers
 }
 
 let calls = 0

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { type ConsoleWorld, enterAsOperator } from './console-world.ts'
+import { type ConsoleWorld, enterAsOperator, go } from './console-world.ts'
 
 /** A page of the console and the name that its pictures get. */
 export interface Stop {
@@ -11,8 +11,15 @@ export interface Stop {
   act?(page: Page): Promise<void>
 }
 
+export interface Tour {
+  /** Where somebody who may see everything is signed in. */
+  page: Page
+  stops: Stop[]
+  close(): void
+}
+
 /** Signs in, fills the demo tenant with things to see, and says where every page is. */
-export async function prepareTour(world: ConsoleWorld): Promise<{ page: Page; stops: Stop[]; close(): void }> {
+export async function prepareTour(world: ConsoleWorld): Promise<Tour> {
   const receiver = await startReceiver()
   const client = world.client(world.access)
   await client.setWebhook({ callbackUrl: receiver.url })
@@ -64,18 +71,45 @@ export async function prepareTour(world: ConsoleWorld): Promise<{ page: Page; st
   return { page, stops, close: () => void receiver.server.close() }
 }
 
-/** Goes to a stop and waits until nothing loads any more. */
+/** Goes to a stop and waits until nothing loads or moves any more. */
 export async function visit(world: ConsoleWorld, page: Page, stop: Stop): Promise<void> {
-  await page.goto(world.access.consoleUrl + stop.path)
-  await page.waitForLoadState('networkidle')
-  await stop.act?.(page)
-  // Transitions of dialogs and loaders: a picture in between shows neither state, and contrast is judged wrongly.
+  await go(world, page, stop.path)
+  await settle(page)
+  if (!stop.act) return
+  await stop.act(page)
+  await settle(page)
+}
+
+/** A picture of a loader or a transition shows neither state, and contrast is judged wrongly in it. */
+async function settle(page: Page): Promise<void> {
+  await page.evaluate(NOTHING_LOADS)
+  await transitionsEnd(page)
+}
+
+/** After a change that loads nothing: of the window's size, of the colour scheme. */
+export async function transitionsEnd(page: Page): Promise<void> {
   await page.evaluate(TRANSITIONS_END)
 }
 
-const TRANSITIONS_END = `Promise.all(document.getAnimations()
-  .filter((one) => one.effect?.getComputedTiming().iterations !== Infinity)
-  .map((one) => one.finished.catch(() => {}))).then(() => {})`
+// Between a page's code and its data there is a moment in which nothing loads: so it has to last a little.
+const NOTHING_LOADS = `new Promise((resolve) => {
+  let since = performance.now()
+  new MutationObserver(() => (since = performance.now())).observe(document.body, { subtree: true, childList: true })
+  const look = () => {
+    if (document.querySelector('[aria-busy=true], [role=status][aria-label], [data-loading]')) since = performance.now()
+    if (performance.now() - since > 60) resolve()
+    else setTimeout(look, 20)
+  }
+  look()
+})`
+
+// They begin with the frame after the change.
+const TRANSITIONS_END = `new Promise(requestAnimationFrame)
+  .then(() => new Promise(requestAnimationFrame))
+  .then(() => Promise.all(document.getAnimations()
+    .filter((one) => one.effect?.getComputedTiming().iterations !== Infinity)
+    .map((one) => one.finished.catch(() => {}))))
+  .then(() => {})`
 
 async function explore(world: ConsoleWorld, page: Page): Promise<void> {
   await page.getByRole('textbox', { name: 'AppSecret' }).fill(world.access.appSecret)

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DealerEsim } from '@dealer-esim/sdk'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { startGateway, stopGateways } from '../../packages/gateway/test/harness/gateway-process.ts'
+import { adminJson } from '../../packages/gateway/test/harness/admin-process.ts'
+import { SHARED_MASTER_KEY, startGateway, stopGateways } from '../../packages/gateway/test/harness/gateway-process.ts'
 import { launchChromium } from './chromium.ts'
 
 export const PASSWORD = 'correct horse battery staple'
@@ -22,25 +23,35 @@ interface LocalAccess {
 export interface ConsoleWorld {
   access: LocalAccess
   browser: Browser
+  /** All that the gateway logged so far, as text; what it prints once for whoever starts it is no log. */
+  logText(): string
   /** What browsers complained of: scripts that failed, and whatever the policy forbade. */
   complaints: string[]
   /** A page in a window of its own, with no cookies. */
   open(path?: string, options?: BrowserContextOptions): Promise<Page>
   client(credentials: { appKey: string; appSecret: string }): DealerEsim
+  /** Runs a command of the operator's command line. */
+  admin(...args: string[]): Promise<unknown>
   stop(): Promise<void>
 }
 
-export async function openWorld(databaseUrl?: string): Promise<ConsoleWorld> {
+export async function openWorld(options: { databaseUrl?: string; env?: Record<string, string> } = {}) {
   const root = new URL('../..', import.meta.url).pathname
   execFileSync(process.execPath, [join(root, 'scripts/build.mjs'), 'console'], { stdio: 'pipe' })
-  const gateway = await startGateway(databaseUrl === undefined ? {} : { databaseUrl })
+  const gateway = await startGateway(options)
   const access = JSON.parse(readFileSync(join(gateway.dataDir, 'local.json'), 'utf8')) as LocalAccess
   const browser = await launchChromium()
   const complaints: string[] = []
-  return {
+  const world: ConsoleWorld = {
     access,
     browser,
     complaints,
+    logText: () =>
+      gateway.stderr +
+      gateway.logs
+        .filter(({ msg }) => msg)
+        .map((line) => JSON.stringify(line))
+        .join('\n'),
     async open(path = '/', options = {}) {
       const context = await browser.newContext({ locale: 'en-US', ...options })
       const page = await context.newPage()
@@ -52,11 +63,28 @@ export async function openWorld(databaseUrl?: string): Promise<ConsoleWorld> {
       return page
     },
     client: (credentials) => new DealerEsim({ baseUrl: access.baseUrl, retries: 0, ...credentials }),
+    admin: (...args) =>
+      adminJson(args, {
+        DATA_DIR: gateway.dataDir,
+        ...(options.databaseUrl && { DATABASE_URL: options.databaseUrl, MASTER_KEY: SHARED_MASTER_KEY }),
+      }),
     async stop() {
       await browser.close()
       await stopGateways()
     },
   }
+  return world
+}
+
+/** What the flows of one test file share: they follow one another as a day's work does. */
+export interface Stage {
+  world: ConsoleWorld
+  /** Where the first operator is signed in. */
+  page: Page
+  /** Made by the flows around credentials, used by those after them. */
+  dealer: { tenantId: string; appKey: string; appSecret: string }
+  /** What nobody may find in a log afterwards. */
+  secrets: string[]
 }
 
 export const field = (page: Page, name: string) => page.getByRole('textbox', { name })
@@ -86,7 +114,36 @@ const firstPasswordSpent = new WeakSet<ConsoleWorld>()
 /** The value of a Copyable, by its name. */
 export const copyable = (page: Page, name: string) => page.locator(`[data-value="${name}"]`)
 
-/** Goes to a page of the console without losing what the tab holds in memory. */
-export async function go(world: ConsoleWorld, page: Page, path: string): Promise<void> {
+/** Loads a page of the console as somebody does who follows a link from elsewhere. */
+export async function load(world: ConsoleWorld, page: Page, path: string): Promise<void> {
   await page.goto(world.access.consoleUrl + path)
+}
+
+/** Goes to a page of the console as its own links do: nothing is loaded anew but what the page shows. */
+export async function go(world: ConsoleWorld, page: Page, path: string): Promise<void> {
+  const address = new URL(world.access.consoleUrl + path)
+  await page.evaluate(`history.pushState({}, '', ${JSON.stringify(address.pathname + address.search)})`)
+}
+
+/** Calls the console's interface as a page does, with the cookie of whoever is signed in there. */
+export async function api<Answer>(world: ConsoleWorld, page: Page, path: string, body?: object): Promise<Answer> {
+  const url = `${world.access.consoleUrl}/api${path}`
+  const headers = { origin: new URL(url).origin }
+  const answer = body ? await page.request.post(url, { headers, data: body }) : await page.request.get(url)
+  if (!answer.ok()) throw new Error(`${path} answered ${answer.status()}: ${await answer.text()}`)
+  return (await answer.json()) as Answer
+}
+
+/** Somebody new, signed in in a window of their own; invited by whoever is signed in on `by`. */
+export async function newcomer(
+  { world, page: by }: Pick<Stage, 'world' | 'page'>,
+  person: { email: string; role: string; tenantId?: string },
+): Promise<Page> {
+  const invitation = { name: 'New Comer', tenantId: null, ...person }
+  const { link } = await api<{ link: string }>(world, by, '/people', invitation)
+  const page = await world.open()
+  await api(world, page, '/link/password', { token: new URL(link).hash.slice(1), password: PASSWORD })
+  await enter(page, person.email, PASSWORD)
+  await heading(page, 'Dashboard').waitFor()
+  return page
 }

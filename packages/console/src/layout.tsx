@@ -14,6 +14,7 @@ import {
 } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { IconMoon, IconSearch, IconSun, IconUserCircle } from '@tabler/icons-react'
+import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { call } from './api.ts'
@@ -50,11 +51,20 @@ export function Layout() {
       <AppShell.Navbar p="xs" aria-label={t.nav.label}>
         <Navigation path={path} />
       </AppShell.Navbar>
-      <AppShell.Main id="main" tabIndex={-1}>
-        <Outlet />
-      </AppShell.Main>
+      <Main />
       <Finder opened={finding} onClose={finder.close} />
     </AppShell>
+  )
+}
+
+/** Says to assistive software, and to tests, when nothing more is coming. */
+function Main() {
+  const changing = useRouterState({ select: (state) => state.status === 'pending' })
+  const fetching = useIsFetching()
+  return (
+    <AppShell.Main id="main" tabIndex={-1} aria-busy={changing || fetching > 0}>
+      <Outlet />
+    </AppShell.Main>
   )
 }
 

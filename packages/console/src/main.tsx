@@ -8,7 +8,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { router } from './router.tsx'
-import { colorSchemes, theme } from './theme.ts'
+import { colorSchemes, cssVariables, theme } from './theme.ts'
 import { queryClient } from './use-api.ts'
 
 // Style elements carry this page's nonce; the policy allows no other. Libraries read the global one.
@@ -19,6 +19,7 @@ createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <MantineProvider
       theme={theme}
+      cssVariablesResolver={cssVariables}
       defaultColorScheme="auto"
       colorSchemeManager={colorSchemes}
       getStyleNonce={() => nonce}

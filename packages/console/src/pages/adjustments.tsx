@@ -20,12 +20,20 @@ export function Adjustments({ tenantId }: { tenantId: string }) {
   )
 }
 
-export function AdjustmentList(props: { rows: AdjustmentRow[] | undefined; loading: boolean; withDealer?: boolean }) {
+export function AdjustmentList(props: {
+  rows: AdjustmentRow[] | undefined
+  loading: boolean
+  error?: Error | null
+  retry?: () => unknown
+  withDealer?: boolean
+}) {
   return (
     <List<AdjustmentRow>
       label={t.wallet.adjustments}
       rows={props.rows}
       loading={props.loading}
+      error={props.error ?? null}
+      {...(props.retry && { retry: props.retry })}
       idOf={(row) => row.adjustmentId}
       empty={{ title: t.wallet.noAdjustments }}
       columns={[

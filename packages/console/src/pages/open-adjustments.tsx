@@ -9,7 +9,13 @@ export function OpenAdjustmentsPage() {
   const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { open: true })
   return (
     <Page title={t.wallet.adjustments} description={t.wallet.waiting}>
-      <AdjustmentList rows={list.data?.adjustments} loading={list.isFetching} withDealer />
+      <AdjustmentList
+        rows={list.data?.adjustments}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        withDealer
+      />
     </Page>
   )
 }

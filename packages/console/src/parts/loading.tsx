@@ -4,7 +4,7 @@ import { t } from '../strings/index.ts'
 export function Loading() {
   return (
     <Center mih={240}>
-      <Loader aria-label={t.common.loading} />
+      <Loader role="status" aria-label={t.common.loading} />
     </Center>
   )
 }

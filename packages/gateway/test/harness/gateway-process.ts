@@ -45,7 +45,7 @@ export interface GatewayProcess {
 }
 
 /** Gateways on one database share it; with a data directory of its own each makes its key there. */
-const SHARED_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+export const SHARED_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 
 const running = new Set<GatewayProcess>()
 const folders = new Set<string>()

@@ -20,7 +20,7 @@ export interface StockImport {
 
 /** Codes of one statement. */
 const BATCH = 1_000
-const PROGRESS_EVERY = 10_000
+const PROGRESS_EVERY = 2_000
 
 /**
  * Takes a file of activation codes into stock: streamed, in one transaction, all or nothing. Refused are codes that

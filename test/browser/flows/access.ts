@@ -1,0 +1,141 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { api, button, enter, field, go, heading, load, newcomer, PASSWORD, type Stage } from '../console-world.ts'
+
+/** At the very first: everything after it happens behind this door. */
+export function firstSignIn(stage: Stage): void {
+  it('lets the first operator in only after an own password is chosen', async () => {
+    const { world, page } = stage
+    const { consoleUser, consolePassword } = world.access
+    await enter(page, consoleUser, consolePassword)
+    await heading(page, 'Choose a password').waitFor()
+    await load(world, page, '/tenants')
+    await heading(page, 'Choose a password').waitFor()
+    await field(page, 'Present password').fill(consolePassword)
+    await field(page, 'New password').fill(PASSWORD)
+    await button(page, 'Set password').click()
+    await heading(page, 'Dealers').waitFor()
+    const again = await world.open()
+    await enter(again, consoleUser, consolePassword)
+    await again.getByRole('alert').getByText('wrong').waitFor()
+    await again.context().close()
+    stage.secrets.push(consolePassword, PASSWORD)
+  })
+}
+
+export function accessFlows(stage: Stage): void {
+  const colleague = { email: 'second@factor.test', secret: '', spentCode: '', recovery: '' }
+
+  it('invites a person, who follows the link and sets up a second factor', async () => {
+    const { world, page } = stage
+    await go(world, page, '/people')
+    await button(page, 'Invite').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Invited Person')
+    await dialog.getByRole('textbox', { name: 'E-mail address' }).fill(colleague.email)
+    await dialog.getByRole('button', { name: 'Invite' }).click()
+    const link = await dialog.locator('[data-value="Hand this link over"]').innerText()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    const other = await world.open(link.slice(world.access.consoleUrl.length))
+    await field(other, 'New password').fill(PASSWORD)
+    await button(other, 'Set password').click()
+    await enter(other, colleague.email, PASSWORD)
+    await heading(other, 'Dashboard').waitFor()
+    await go(world, other, '/account')
+    await setUpSecondFactor(other)
+    await other.context().close()
+    stage.secrets.push(new URL(link).hash.slice(1), colleague.secret, colleague.recovery)
+  })
+
+  async function setUpSecondFactor(at: Page): Promise<void> {
+    await button(at, 'Set up').click()
+    const dialog = at.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Set up' }).click()
+    colleague.secret = (await dialog.locator('code').first().innerText()).trim()
+    colleague.spentCode = codeOf(colleague.secret)
+    await dialog.getByRole('textbox', { name: 'Code' }).fill(colleague.spentCode)
+    await button(at, 'Turn on').click()
+    await dialog.getByText('Recovery codes').first().waitFor()
+    colleague.recovery = (await dialog.locator('code').allInnerTexts()).join(' ')
+    await button(at, 'I have kept them').click()
+  }
+
+  it('asks for a code at the next sign-in, and again before a secret is shown, and takes each code once', async () => {
+    const { world, dealer } = stage
+    const [first = '', second = ''] = colleague.recovery.split(' ')
+    const back = await world.open(`/tenants/${dealer.tenantId}/credentials`)
+    await enter(back, colleague.email, PASSWORD)
+    await field(back, 'Code').fill(colleague.spentCode)
+    await button(back, 'Sign in').click()
+    await back.getByRole('alert').getByText('used before').waitFor()
+    await field(back, 'Code').fill(first)
+    await button(back, 'Sign in').click()
+    await button(back, 'View').click()
+    const dialog = back.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await dialog.getByRole('textbox', { name: 'Code' }).fill(first)
+    await dialog.getByRole('button', { name: 'View' }).click()
+    await dialog.getByText('used before').waitFor()
+    await dialog.getByRole('textbox', { name: 'Code' }).fill(second)
+    await dialog.getByRole('button', { name: 'View' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    expect(await back.locator('[data-value="AppSecret"]').innerText()).toBe(dealer.appSecret)
+    await back.context().close()
+  })
+
+  it('shows a dealer’s people their own tenant, and others’ addresses as absent', async () => {
+    const { world, dealer } = stage
+    const foreign = await ofAnotherDealer(stage)
+    const theirs = await newcomer(stage, { email: 'admin@flow.test', role: 'DEALER_ADMIN', tenantId: dealer.tenantId })
+    for (const path of ['/', '/orders', '/profiles', '/webhooks', `/tenants/${dealer.tenantId}/wallet`]) {
+      await go(world, theirs, path)
+      await theirs.waitForLoadState('networkidle')
+      expect(await theirs.content()).not.toContain('Demo dealer')
+    }
+    for (const [path, id] of Object.entries(foreign)) {
+      const seen: string[] = []
+      for (const address of [path, path.replace(id, id.includes('-') ? randomUUID() : nowhere(id))]) {
+        await load(world, theirs, address)
+        await theirs.getByRole('alert').getByText('There is no such').waitFor()
+        seen.push(await theirs.locator('main').innerText())
+      }
+      expect([path, seen[0]]).toEqual([path, seen[1]])
+    }
+    for (const path of ['/tenants', '/catalogue', '/stock', '/suppliers', '/adjustments']) {
+      await go(world, theirs, path)
+      await theirs.getByText('Your role does not allow this').waitFor()
+    }
+    await theirs.context().close()
+  })
+}
+
+/** Addresses of what the demo dealer has, each with the id in it that must not be known. */
+async function ofAnotherDealer({ world, page }: Stage): Promise<Record<string, string>> {
+  const demo = await api<{ tenants: { tenantId: string }[] }>(world, page, '/tenants?q=Demo')
+  const tenantId = demo.tenants[0]?.tenantId ?? ''
+  const client = world.client(world.access)
+  const { orderNo } = await client.order({
+    transactionId: 'of-another-dealer',
+    packageInfoList: [{ packageCode: 'SANDBOX_OK', count: 1 }],
+  })
+  return { [`/tenants/${tenantId}/wallet`]: tenantId, [`/tenants/${tenantId}/orders/${orderNo}`]: orderNo }
+}
+
+/** An order number that nobody has: another last digit. */
+function nowhere(orderNo: string): string {
+  return orderNo.slice(0, -1) + (orderNo.endsWith('1') ? '2' : '1')
+}
+
+/** RFC 6238 by hand: what an authenticator app would show. */
+function codeOf(secret: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+  const bits = [...secret].map((character) => alphabet.indexOf(character).toString(2).padStart(5, '0')).join('')
+  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)))
+  const mac = createHmac('sha1', key).update(counter).digest()
+  const code = mac.readUInt32BE(mac[19]! & 15) & 0x7fffffff
+  return String(code % 1_000_000).padStart(6, '0')
+}

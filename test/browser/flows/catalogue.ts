@@ -1,0 +1,70 @@
+import { makeIccid } from '@dealer-esim/contract'
+import { expect, it } from 'vitest'
+import { button, field, go, type Stage } from '../console-world.ts'
+
+export function catalogueFlows(stage: Stage): void {
+  it('previews an import, names the rows that are wrong, and imports nothing of them', async () => {
+    const { world, page } = stage
+    const csv = await page.request.get(`${world.access.consoleUrl}/api/packages.csv?locationCode=AT`)
+    const [head = '', ...rows] = (await csv.text()).trimEnd().split(/\r?\n/)
+    await go(world, page, '/catalogue/import')
+    const wrong = [head, ...rows.slice(0, 2), `${rows[2]?.replace(/,(DAY),/, ',CENTURY,')}`].join('\n')
+    await choose(wrong)
+    await page.locator('[data-sum="Errors"]').getByText('1').waitFor()
+    await page.getByRole('table', { name: 'Errors' }).getByRole('cell', { name: '4', exact: true }).waitFor()
+    expect(await button(page, 'Import').isDisabled()).toBe(true)
+    const renamed = [head, rows[0]?.replace('Austria', 'Austria renamed')].join('\n')
+    await choose(renamed)
+    await page.locator('[data-sum="Changed"]').getByText('1').waitFor()
+    await button(page, 'Import').click()
+    await page.getByText('Imported: 0 new, 1 changed.').waitFor()
+    await go(world, page, '/catalogue?keyword=renamed')
+    await page.locator('[data-row]').getByText('Austria renamed').waitFor()
+  })
+
+  async function choose(csv: string): Promise<void> {
+    await giveFile('packages.csv', csv)
+    await button(stage.page, 'Show what would change').click()
+  }
+
+  async function giveFile(name: string, csv: string): Promise<void> {
+    const file = { name, mimeType: 'text/csv', buffer: Buffer.from(csv) }
+    await stage.page.locator('input[type=file]').setInputFiles(file)
+  }
+
+  it('takes activation codes into stock, with its progress, or names the lines that are wrong and takes none', async () => {
+    const { world, page } = stage
+    await world.admin('supplier', 'add', 'shelf', '--type', 'stock')
+    await go(world, page, '/stock')
+    await button(page, 'Import codes').click()
+    const dialog = page.getByRole('dialog')
+    await field(page, 'Product').fill('JP-7')
+    await giveFile('codes.csv', ['iccid,ac', codeLine(1), '8999,LPA:1$smdp.test$M-2'].join('\n'))
+    await dialog.getByRole('button', { name: 'Import codes' }).click()
+    await dialog.getByRole('alert').getByText('Nothing was imported').waitFor()
+    await dialog.getByRole('table', { name: 'What is wrong' }).getByRole('cell', { name: '3', exact: true }).waitFor()
+
+    const seen = await progressOf(async () => {
+      await giveFile('codes.csv', ['iccid,ac', ...Array.from({ length: 5_000 }, (_, i) => codeLine(i))].join('\n'))
+      await dialog.getByRole('button', { name: 'Import codes' }).click()
+      await page.getByText('Imported: 5,000 codes.').waitFor()
+    })
+    expect(seen.some((words) => /^Checked and stored: [1-9]/.test(words))).toBe(true)
+    await page.locator('[data-row="shelf JP-7"]').getByText('5,000').waitFor()
+  })
+
+  /** What the dialog said of its progress meanwhile. */
+  async function progressOf(act: () => Promise<void>): Promise<string[]> {
+    const { page } = stage
+    await page.evaluate(`globalThis.progressSeen = [], new MutationObserver(() => {
+      const words = document.querySelector('[role=dialog] [role=status]')?.textContent
+      if (words) globalThis.progressSeen.push(words)
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })`)
+    await act()
+    return (await page.evaluate('globalThis.progressSeen')) as string[]
+  }
+}
+
+function codeLine(index: number): string {
+  return `${makeIccid('89999', BigInt(index))},LPA:1$smdp.example.com$M-${index}`
+}

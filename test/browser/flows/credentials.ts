@@ -1,0 +1,109 @@
+import { expect, it } from 'vitest'
+import { button, copyable, field, go, heading, OPERATOR, PASSWORD, type Stage } from '../console-world.ts'
+
+/** A name that would be a script where somebody forgot that names are text. */
+const DEALER_NAME = 'Flow <img src=x onerror=alert(1)> Travel'
+
+export function credentialFlows(stage: Stage): void {
+  it('creates a dealer whose secret is shown once, works, and is reset with and without grace', async () => {
+    const { world, page, dealer } = stage
+    await go(world, page, '/tenants')
+    await button(page, 'New dealer').first().click()
+    await page.getByRole('dialog').getByLabel('Name').fill(DEALER_NAME)
+    await button(page, 'Create dealer').click()
+    await page.getByRole('dialog').getByText('Copy the AppSecret now').waitFor()
+    dealer.appKey = await copyable(page, 'AppKey').innerText()
+    const first = await copyable(page, 'AppSecret').innerText()
+    await button(page, 'I have copied it').click()
+    await heading(page, DEALER_NAME).waitFor()
+    dealer.tenantId = /tenants\/([0-9a-f-]+)/.exec(page.url())?.[1] ?? ''
+    expect(await page.content()).not.toContain(first)
+
+    const health = (appSecret: string) =>
+      world
+        .client({ appKey: dealer.appKey, appSecret })
+        .health()
+        .then((answer) => answer.status)
+        .catch((error: { code: string }) => error.code)
+    expect(await health(first)).toBe('UP')
+    const second = await resetSecret('1 hour')
+    expect([await health(first), await health(second)]).toEqual(['UP', 'UP'])
+    const third = await resetSecret('no longer: it ends now')
+    expect([await health(first), await health(second), await health(third)]).toEqual(['101003', '101003', 'UP'])
+    dealer.appSecret = third
+    stage.secrets.push(first, second, third)
+  })
+
+  async function resetSecret(grace: string): Promise<string> {
+    const { page } = stage
+    await page.getByRole('link', { name: 'API credentials' }).click()
+    await button(page, 'Reset').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('combobox', { name: 'The old one works for' }).click()
+    await page.getByRole('option', { name: grace }).click()
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Reset' }).click()
+    await dialog.getByText('Copy the AppSecret now').waitFor()
+    const secret = await dialog.locator('[data-value="AppSecret"]').innerText()
+    await button(page, 'I have copied it').click()
+    await dialog.waitFor({ state: 'hidden' })
+    return secret
+  }
+
+  it('shows a secret again only to who knows the password, and writes that down', async () => {
+    const { world, page, dealer } = stage
+    expect(await copyable(page, 'AppSecret').innerText()).toMatch(/^•+$/)
+    await button(page, 'View').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill('not the password')
+    await dialog.getByRole('button', { name: 'View' }).click()
+    await dialog.getByText('The password is wrong').waitFor()
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'View' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    expect(await copyable(page, 'AppSecret').innerText()).toBe(dealer.appSecret)
+    const stored = await page.evaluate('JSON.stringify([localStorage, sessionStorage, location.href, document.cookie])')
+    expect(stored).not.toContain(dealer.appSecret)
+    await go(world, page, '/audit?action=tenant.view_secret')
+    await page.getByRole('table', { name: 'Audit log' }).waitFor()
+    expect(await page.locator('[data-row]').count()).toBe(1)
+    expect(await page.locator('[data-row]').innerText()).toContain(OPERATOR)
+    expect(await page.content()).not.toContain(dealer.appSecret)
+  })
+
+  it('changes allowlist and QPS limit for the very next request', async () => {
+    const { world, page, dealer } = stage
+    const client = world.client(dealer)
+    const code = () =>
+      client.balance().then(
+        () => '000000',
+        (error: { code: string }) => error.code,
+      )
+    await go(world, page, `/tenants/${dealer.tenantId}/settings`)
+    await save('IP allowlist', '203.0.113.7')
+    expect(await code()).toBe('101002')
+    await field(page, 'IP allowlist').fill('203.0.113.7')
+    await button(page, /Add my address/).click()
+    await saved(() => button(page, 'Save').first().click())
+    expect(await code()).toBe('000000')
+    await save('Requests per second', '1')
+    const codes = await Promise.all(Array.from({ length: 6 }, code))
+    expect(codes).toContain('101007')
+    await save('Requests per second', '')
+  })
+
+  async function save(label: string, value: string): Promise<void> {
+    await field(stage.page, label).fill(value)
+    await saved(() => button(stage.page, 'Save').first().click())
+  }
+
+  async function saved(act: () => Promise<void>): Promise<void> {
+    const { page } = stage
+    const answer = page.waitForResponse((response) => response.url().endsWith('/settings'))
+    // The form is made anew from what was saved, once that is read again.
+    const readAgain = page.waitForResponse((response) => response.url().endsWith(`/tenants/${stage.dealer.tenantId}`))
+    await act()
+    expect((await answer).status()).toBe(200)
+    await (await readAgain).finished()
+  }
+}

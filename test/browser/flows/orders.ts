@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest'
+import { button, copyable, field, go, heading, type Stage } from '../console-world.ts'
+
+export function orderFlows(stage: Stage): void {
+  function place(transactionId: string, packageCode: string, count = 1) {
+    return stage.world.client(stage.dealer).order({ transactionId, packageInfoList: [{ packageCode, count }] })
+  }
+
+  async function open(transactionId: string): Promise<void> {
+    const { world, page } = stage
+    await go(world, page, `/orders?q=${transactionId}`)
+    await page.getByRole('link', { name: transactionId }).click()
+    await heading(page, transactionId).waitFor()
+  }
+
+  it('follows an order through its timeline, from the debit to the eSIM', async () => {
+    const { world, page } = stage
+    // For the last of these flows: the sandbox gives it up only after a while.
+    await place('nobody-can-tell', 'SANDBOX_UNKNOWN', 2)
+    await place('followed', 'SANDBOX_OK', 2)
+    await open('followed')
+    await page.locator('[data-step="STATUS"]').getByText('Order is delivered').waitFor()
+    const steps = page.locator('[data-step]')
+    const kinds = await steps.evaluateAll((all) => all.map((one) => one.getAttribute('data-step')))
+    expect(new Set(kinds)).toEqual(new Set(['STATUS', 'DEBIT', 'EVENT', 'ATTEMPT']))
+    await page.getByRole('table', { name: 'eSIMs delivered' }).getByRole('link').first().click()
+    await button(page, 'Show codes and QR').waitFor()
+    expect(await page.content()).not.toContain('LPA:1$')
+    await button(page, 'Show codes and QR').click()
+    await page.getByRole('img', { name: 'QR code that installs this eSIM' }).waitFor()
+    const code = await copyable(page, 'Activation code').innerText()
+    expect(code).toMatch(/^LPA:1\$/)
+    stage.secrets.push(code)
+    await go(world, page, '/audit?action=profile.view_codes')
+    await page.locator('[data-row]').getByText('profile.view_codes').waitFor()
+  })
+
+  it('cancels an unused eSIM at its supplier with a reason, and refunds it', async () => {
+    const { world, page, dealer } = stage
+    const { balance } = await world.client(dealer).balance()
+    await open('followed')
+    await page.getByRole('table', { name: 'eSIMs delivered' }).getByRole('link').first().click()
+    await button(page, 'Cancel and refund').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Reason' }).fill('the traveller stays at home')
+    await dialog.getByRole('button', { name: 'Cancel and refund' }).click()
+    await page.locator('[data-status=CANCEL]').waitFor()
+    expect((await world.client(dealer).balance()).balance).toBeGreaterThan(balance)
+    await page.getByRole('link', { name: 'followed' }).click()
+    await page.locator('[data-step="DECISION"]').getByText('the traveller stays at home').waitFor()
+    await page.locator('[data-step="REFUND"]').waitFor()
+  })
+
+  it('cancels an order that no supplier was asked for, with a reason, while the supplier is paused', async () => {
+    const { world, page, dealer } = stage
+    await go(world, page, '/suppliers')
+    await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Pause' }).click()
+    await page.locator('[data-state=paused]').waitFor()
+    const { balance } = await world.client(dealer).balance()
+    await place('no-longer-wanted', 'SANDBOX_OK')
+    await open('no-longer-wanted')
+    await button(page, 'Cancel and refund').click()
+    const dialog = page.getByRole('dialog')
+    await field(page, 'Reason').fill('ordered by mistake')
+    await dialog.getByRole('button', { name: 'Cancel and refund' }).click()
+    await page.locator('[data-step="STATUS"]').getByText('Order is cancelled').waitFor()
+    expect((await world.client(dealer).balance()).balance).toBe(balance)
+    await page.locator('[data-step="DECISION"]').getByText('ordered by mistake').waitFor()
+    await go(world, page, '/suppliers')
+    await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Resume' }).click()
+    await page.locator('[data-state=closed]').first().waitFor()
+  })
+}
+
+/** Later than the rest: by now the sandbox has given the order up. */
+export function settlingFlow(stage: Stage): void {
+  it('settles an order under review by recording what the supplier said, and refunds it', async () => {
+    const { world, page, dealer } = stage
+    await go(world, page, '/')
+    await page.locator('[data-attention=underReview]').click()
+    await page.getByRole('link', { name: 'nobody-can-tell' }).click()
+    const { balance } = await world.client(dealer).balance()
+    await button(page, 'Settle').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 77: nothing was issued')
+    await dialog.getByRole('button', { name: 'Settle' }).click()
+    await page.locator('[data-step="STATUS"]').getByText('Order is failed').waitFor()
+    expect(await page.locator('[data-step="REFUND"]').count()).toBe(2)
+    await page.locator('[data-step="DECISION"]').getByText('Ticket 77').waitFor()
+    expect((await world.client(dealer).balance()).balance).toBeGreaterThan(balance)
+  })
+}

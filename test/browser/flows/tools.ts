@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { signRequest } from '@dealer-esim/contract/node'
+import { expect, it } from 'vitest'
+import { button, field, go, type Stage } from '../console-world.ts'
+
+export function toolFlows(stage: Stage): void {
+  it('sends a request from the explorer, signed in the browser', async () => {
+    const { world, page, dealer } = stage
+    await go(world, page, `/explorer?tenantId=${dealer.tenantId}`)
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(request.url() + JSON.stringify(request.headers()) + request.postData()))
+    await field(page, 'AppSecret').fill(dealer.appSecret)
+    await button(page, 'Save').click()
+    await page.getByRole('combobox', { name: 'Operation' }).selectOption('account/balance')
+    await button(page, 'Sign and send').click()
+    await page.locator('[data-answer="200"]').waitFor()
+    await page.getByText('"availableBalance"').waitFor()
+    expect(sent.some((request) => request.includes('open-api/v1/account/balance'))).toBe(true)
+    expect(sent.filter((request) => request.includes(dealer.appSecret))).toEqual([])
+  })
+
+  it('names in the debugger what is wrong with a request', async () => {
+    const { world, page, dealer } = stage
+    await page.getByRole('link', { name: 'Signature debugger' }).click()
+    const client = { appKey: dealer.appKey, secret: dealer.appSecret }
+    await verdict(signed(client, '{}'), '{}', 'fine')
+    await verdict(signed({ ...client, secret: 'another secret' }, '{}'), '{}', '101003', 'probably another one')
+    const body = '{"transactionId":"T-1"}'
+    await verdict(signed(client, body), '{ "transactionId": "T-1" }', '101003', 'without spaces')
+    await verdict(signed(client, '{}', Date.now() - 600_000), '{}', '101001', 'behind the gateway’s clock')
+    const used = signed(client, '{}')
+    const answer = await fetch(`${world.access.baseUrl}/open-api/v1/health`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...used },
+      body: '{}',
+    })
+    expect(answer.status).toBe(200)
+    await verdict(used, '{}', '101006', 'used before')
+  })
+
+  function signed(by: { appKey: string; secret: string }, body: string, time_ms = Date.now()): Record<string, string> {
+    const parts = { timestamp: String(time_ms), requestId: randomUUID(), appKey: by.appKey }
+    return {
+      'RT-AccessCode': parts.appKey,
+      'RT-RequestID': parts.requestId,
+      'RT-Timestamp': parts.timestamp,
+      'X-Signature': signRequest(by.secret, parts, body),
+    }
+  }
+
+  async function verdict(headers: Record<string, string>, body: string, code: string, words = ''): Promise<void> {
+    const { page } = stage
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    await field(page, 'Headers, one a line').fill(lines.join('\n'))
+    await field(page, 'Body, exactly as it was sent').fill(body)
+    await page.getByRole('combobox', { name: 'Operation' }).selectOption(body === '{}' ? 'health' : 'esim/query')
+    await button(page, 'Find the fault').click()
+    await page.locator(`[data-verdict="${code}"]`).waitFor()
+    if (words) await page.locator('[data-check]').getByText(words).waitFor()
+  }
+}

@@ -361,7 +361,7 @@ describe('esim', () => {
       refundedAmount: 10_000,
       profiles: [{ esimTranNo, esimStatus: 'CANCEL' }],
     })
-    expect(await audited('esim.cancel')).toMatchObject([{ subject: esimTranNo }])
+    expect(await audited('order.cancel_esim')).toMatchObject([{ after: { profileId: esimTranNo } }])
   })
 
   it('cancel refunds nothing that is in use, or that the supplier keeps', async () => {

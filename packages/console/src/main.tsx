@@ -24,7 +24,8 @@ createRoot(document.getElementById('root')!).render(
       colorSchemeManager={colorSchemes}
       getStyleNonce={() => nonce}
     >
-      <Notifications position="top-right" />
+      {/* Not over the buttons of headings and cards: a notice under the pointer stays, and would keep them covered. */}
+      <Notifications position="bottom-center" />
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />
       </QueryClientProvider>

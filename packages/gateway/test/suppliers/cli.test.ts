@@ -183,7 +183,7 @@ describe('stock', () => {
     const rows = Array.from({ length: 10_000 }, (_, n) => row(n))
     const run = await admin(...load(file('codes.csv', `iccid,ac\n${rows.join('\n')}\n`)))
     expect(run).toMatchObject({ code: 0, stdout: 'Imported 10000 codes.\n' })
-    expect(run.stderr).toMatch(/^\d+0 %: 10000 codes\n$/)
+    expect(run.stderr).toMatch(/^(\d+0 %: \d+000 codes\n)+$/)
     expect(await level()).toEqual({ supplier: 'shelf', productCode: 'P', available: 10_000, lowAt: null })
     expect(await audited('stock.import')).toEqual([{ subject: 'shelf', after: { productCode: 'P', codes: 10_000 } }])
   })

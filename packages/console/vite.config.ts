@@ -9,6 +9,8 @@ export default defineConfig({
   build: {
     target: 'es2022',
     sourcemap: false,
+    // Which chunk needs which: a test measures the first load by it.
+    manifest: true,
     // Charts are loaded by the pages that show them.
     chunkSizeWarningLimit: 700,
   },

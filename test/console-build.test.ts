@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { beforeAll, expect, it } from 'vitest'
+import { root } from './local-gateway.ts'
+
+const SCRIPT_BYTES_MAX = 250_000
+const built = join(root, 'packages/console/dist')
+
+interface Chunk {
+  file: string
+  isEntry?: boolean
+  imports?: string[]
+}
+
+let chunks: Record<string, Chunk>
+beforeAll(() => {
+  execFileSync(process.execPath, [join(root, 'scripts/build.mjs'), 'console'], { stdio: 'pipe' })
+  chunks = JSON.parse(readFileSync(join(built, '.vite/manifest.json'), 'utf8'))
+})
+
+/** A chunk and all that it cannot begin without. */
+function needs(name: string, found = new Set<string>()): Set<string> {
+  if (found.has(name)) return found
+  found.add(name)
+  for (const next of chunks[name]?.imports ?? []) needs(next, found)
+  return found
+}
+
+it('the first page of the console takes at most 250 kB of compressed script, the dashboard with its plots included', () => {
+  const entry = Object.keys(chunks).find((name) => chunks[name]?.isEntry) ?? ''
+  const loaded = new Set([...needs(entry), ...needs('src/pages/dashboard.tsx')])
+  expect(chunks).toHaveProperty(['src/pages/dashboard.tsx'])
+  const sizes = [...loaded].map((name) => gzipSync(readFileSync(join(built, chunks[name]!.file))).length)
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  console.log(`first load: ${sizes.length} scripts, ${(bytes / 1000).toFixed(1)} kB compressed`)
+  expect(bytes).toBeGreaterThan(100_000)
+  expect(bytes).toBeLessThan(SCRIPT_BYTES_MAX)
+})

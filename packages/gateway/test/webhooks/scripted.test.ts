@@ -81,12 +81,14 @@ describe('acknowledged', () => {
 })
 
 describe('sent again after 10 s, a fifth more or less', () => {
-  const drip = (socket: Socket, text: string) => {
-    let sent = 0
+  const drip = (socket: Socket, text: string, begun = 0) => {
+    socket.write(text.slice(0, begun))
+    let sent = begun
     const timer = setInterval(() => (sent < text.length ? socket.write(text[sent++]!) : clearInterval(timer)), 20)
     socket.once('close', () => clearInterval(timer))
   }
   const slow = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+  const endless = `HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(1_000)}`
 
   test.each<[string, () => Promise<string>, RegExp]>([
     ['301', () => urlOf((_, response) => response.writeHead(301, { location: '/' }).end()), /^status 301: redirects/],
@@ -97,6 +99,11 @@ describe('sent again after 10 s, a fifth more or less', () => {
     ['a hang before the headers', () => urlOf(() => {}), /^no answer within/],
     ['a hang in the body', () => urlOf((_, response) => response.write('…')), /^status 200, but its body did not end/],
     ['a slow drip of headers', () => rawUrlOf((socket) => drip(socket, slow)), /^no answer within/],
+    [
+      'a slow drip of the body',
+      () => rawUrlOf((socket) => drip(socket, endless, 100)),
+      /^status 200, but its body did not/,
+    ],
     ['a reset', () => rawUrlOf((socket) => socket.resetAndDestroy()), /^the connection broke before an answer/],
     ['a close without an answer', () => rawUrlOf((socket) => socket.end()), /^the connection broke before an answer/],
     ['an answer that is not HTTP', () => rawUrlOf((socket) => socket.end('220 smtp\r\n')), /^the answer is not HTTP/],

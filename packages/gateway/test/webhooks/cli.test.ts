@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { runAdmin } from '../../src/admin/program.ts'
+import { replayLoop } from '../../src/webhooks/replay-step.ts'
+import { type Bed, MASTER_KEY, openBed, type TestTenant } from './bed.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+// The operator's commands for a dealer whose receiver was away, from the first look to the last replay.
+
+let bed: Bed
+let receiver: Receiver
+let tenant: TestTenant
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operator-'))
+beforeAll(async () => {
+  bed = await openBed()
+  receiver = await startReceiver()
+  tenant = await bed.tenant({ callbackUrl: receiver.url })
+  vi.stubEnv('DATABASE_URL', bed.url)
+  vi.stubEnv('MASTER_KEY', MASTER_KEY.toString('base64'))
+  vi.stubEnv('DATA_DIR', folder)
+})
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  await receiver.close()
+  await bed.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function run(...args: string[]) {
+  const told = { stdout: '', stderr: '' }
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      told[stream] += String(text)
+      return true
+    }),
+  )
+  try {
+    return { code: await runAdmin(['webhook', ...args]), ...told }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
+/** The JSON document of a command that must succeed. */
+async function json(...args: string[]) {
+  const { code, stdout, stderr } = await run(...args, '--json')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+const inState = (state: string) =>
+  vi.waitFor(async () => {
+    const states = await bed.states(tenant)
+    expect(states.map((event) => event.delivery_state)).toEqual(states.map(() => state))
+  }, 10_000)
+
+test('an endpoint is disabled, looked into, enabled, and what was missed is sent', async () => {
+  const { tenantId } = tenant
+  expect(await json('disable', tenantId)).toMatchObject({ enabled: false })
+  const [first, second] = await bed.record(tenant, 2)
+  expect(await json('list')).toMatchObject([{ tenantId, callbackUrl: receiver.url, enabled: false, waiting: 0 }])
+  expect(await json('list', tenantId, '--outcome', 'UNSENT')).toMatchObject([{ notifyId: second }, { notifyId: first }])
+  expect(await json('list', tenantId, '--outcome', 'DEAD')).toEqual([])
+
+  const early = await run('resend', tenantId, first!)
+  expect(early).toMatchObject({ code: 1, stdout: '' })
+  expect(early.stderr).toContain('The callback URL is disabled.')
+  expect(await json('enable', tenantId)).toMatchObject({ enabled: true })
+  expect(receiver.received).toMatchObject([{ notifyType: 'CHECK_HEALTH' }])
+
+  bed.startLoop()
+  expect(await json('resend', tenantId, first!)).toMatchObject({ notifyId: first })
+  await vi.waitFor(() => expect(receiver.events).toMatchObject([{ notifyId: first }]), 10_000)
+  const replay = ['replay', tenantId, '--from', '2026-01-01', '--outcome', 'UNSENT', '--rate', '100']
+  const { replayId } = await json(...replay)
+  const replaying = replayLoop(bed.deps)
+  await inState('DELIVERED')
+  expect(receiver.events).toMatchObject([{ notifyId: first }, { notifyId: second }])
+  const { attemptList } = await json('show', tenantId, second!)
+  expect(attemptList).toMatchObject([{ outcome: 'acknowledged', httpStatus: 200, address: '127.0.0.1' }])
+  await vi.waitFor(async () => {
+    const done = { replayId, replayState: 'DONE', matched: 1, replayed: 1, rate_per_s: 100 }
+    expect(await json('replays', tenantId)).toMatchObject([done])
+  }, 10_000)
+  await replaying.stop(1_000)
+})
+
+test('what cannot be is refused in words', async () => {
+  const { tenantId } = tenant
+  for (const [args, words] of [
+    [['replay', tenantId], /--from 2026-/],
+    [['replay', tenantId, '--from', 'yesterday'], /--from takes a time like/],
+    [['list', tenantId, '--outcome', 'LOST'], /--outcome/],
+    [['show', tenantId, tenantId], /no such event/],
+  ] as const) {
+    const { code, stdout, stderr } = await run(...args)
+    expect({ code, stdout }).toEqual({ code: expect.any(Number), stdout: '' })
+    expect(code).not.toBe(0)
+    expect(stderr).toMatch(words)
+  }
+})

@@ -1,7 +1,8 @@
 import { CLOCK_WINDOW_MS, type RequestHeaders } from '@dealer-esim/contract'
-import { type PreparedSecret, prepareSecret, verifyRequest } from '@dealer-esim/contract/node'
+import { verifyRequest } from '@dealer-esim/contract/node'
 import { allows } from '../tenants/allowlist.ts'
-import type { Tenant, TenantSecret } from '../tenants/load.ts'
+import type { Tenant } from '../tenants/load.ts'
+import { prepared } from '../tenants/prepared-secret.ts'
 
 export interface SignedRequest {
   headers: RequestHeaders
@@ -24,17 +25,6 @@ export function judge(request: SignedRequest, tenant: Tenant, now_ms: number): J
   if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
   if (!allows(tenant.ipAllowlist, request.address)) return { ok: false, code: '101002' }
   return { ok: true, secretId: secret.secretId }
-}
-
-/** Once for as long as the secret is remembered. */
-const preparedSecrets = new WeakMap<TenantSecret, PreparedSecret>()
-
-function prepared(secret: TenantSecret): PreparedSecret {
-  const known = preparedSecrets.get(secret)
-  if (known) return known
-  const made = prepareSecret(secret.secret)
-  preparedSecrets.set(secret, made)
-  return made
 }
 
 function inWindow(timestamp: string, now_ms: number): boolean {

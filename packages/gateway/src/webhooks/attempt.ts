@@ -2,6 +2,7 @@ import { formatTime, REQUEST_HEADERS } from '@dealer-esim/contract'
 import { signEvent, signRequest } from '@dealer-esim/contract/node'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import type { Tenant } from '../tenants/load.ts'
+import { prepared } from '../tenants/prepared-secret.ts'
 import type { WebhookDeps } from './deps.ts'
 import { ANSWER_READ_BYTES } from './limits.ts'
 
@@ -74,11 +75,7 @@ export function signedHeaders(
     [REQUEST_HEADERS.appKey]: appKey,
     [REQUEST_HEADERS.requestId]: requestId,
     [REQUEST_HEADERS.timestamp]: timestamp,
-    [REQUEST_HEADERS.signature]: signRequest(known.secret, { timestamp, requestId, appKey }, body),
-    ...signEvent(
-      secrets.map((one) => one.secret),
-      { id: notifyId, timestamp_s: Math.floor(moment.getTime() / 1000) },
-      body,
-    ),
+    [REQUEST_HEADERS.signature]: signRequest(prepared(known), { timestamp, requestId, appKey }, body),
+    ...signEvent(secrets.map(prepared), { id: notifyId, timestamp_s: Math.floor(moment.getTime() / 1000) }, body),
   }
 }

@@ -18,6 +18,8 @@ export interface OrderLoad {
   readonly acknowledged: number
   /** Resolves when that many more orders than now are acknowledged. */
   more(count: number): Promise<void>
+  /** Resolves at once while a request is in flight; else with the next one that is sent. */
+  underWay(): Promise<void>
   /** Where the next requests go; undefined: nowhere, callers wait. */
   aim(at: { baseUrl: string } | undefined): void
   /** Callers finish what they asked, and stop. */
@@ -26,10 +28,13 @@ export interface OrderLoad {
 
 /** After a refusal or a cut-off, as a client with manners does: a database that is away must not be shouted at. */
 const PAUSE_MS = 100
+/** Between orders: what is counted in the end need not be more than what the kills meet. */
+const THINK_MS = 50
 
 /** Signed callers, each of whom asks for one order after the other and never repeats one. */
 export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOrder['packageInfoList']): OrderLoad {
   const asked: AskedOrder[] = []
+  const sending: (() => void)[] = []
   const waiting = new Set<{ at: number; resolve(): void }>()
   let inFlight = 0
   let acknowledged = 0
@@ -54,7 +59,9 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
     let isPlaced = false
     inFlight++
     try {
-      const answer = await call(at, dealer, 'esim/order', { body })
+      const answering = call(at, dealer, 'esim/order', { body })
+      for (const tell of sending.splice(0)) tell()
+      const answer = await answering
       order.answers.push(answer)
       isPlaced = answer.code === '000000'
       if (isPlaced) acknowledged++
@@ -75,7 +82,9 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
   async function caller(): Promise<void> {
     while (!stopped) {
       const at = await target
-      if (at && !(await ask(at))) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+      if (!at) continue
+      const pause_ms = (await ask(at)) ? THINK_MS : PAUSE_MS
+      if (!stopped) await new Promise((resolve) => setTimeout(resolve, pause_ms))
     }
   }
 
@@ -89,6 +98,7 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
       return acknowledged
     },
     more: (count) => new Promise((resolve) => waiting.add({ at: acknowledged + count, resolve })),
+    underWay: () => (inFlight > 0 ? Promise.resolve() : new Promise((resolve) => sending.push(resolve))),
     aim(at) {
       const release = open
       if (at) {

@@ -1,0 +1,178 @@
+import { expect } from 'vitest'
+import type { Db } from '../../src/lib/db.ts'
+import { verifyLedger } from '../../src/wallet/verify.ts'
+import { type Answer, call, type Dealer } from '../door/node.ts'
+import { until } from '../harness/shop.ts'
+import type { Receiver } from '../webhooks/receiver.ts'
+import type { AskedOrder } from './order-load.ts'
+
+/** Where a load of orders went, and who knows what became of it. */
+export interface LoadWorld {
+  /** One that works, and goes on working. */
+  gateway: { baseUrl: string }
+  dealer: Dealer
+  db: Db
+  asked: readonly AskedOrder[]
+  receiver: Receiver
+}
+
+const AT_ONCE = 10
+
+/**
+ * What was acknowledged, what was debited, what the supplier was asked and what the receiver heard must agree: every
+ * acknowledged order exists once, is debited once, ends within `patience_ms`, and its events arrive.
+ */
+export async function expectBooksToAgree(world: LoadWorld, patience_ms: number): Promise<void> {
+  const orders = await repeatAll(world)
+  await until(async () => (await openOrders(world.db)) === 0, patience_ms)
+  await expectLedger(world)
+  const settled = await queryAll(world, orders)
+  await expectSupplierBooks(world.db, settled)
+  await expectEvents(world.receiver, settled)
+}
+
+interface KnownOrder extends AskedOrder {
+  answer: Answer
+}
+
+/** Repeats every order: what was acknowledged is a replay of the same answer, of the rest the database tells the truth. */
+async function repeatAll({ gateway, dealer, db, asked }: LoadWorld): Promise<KnownOrder[]> {
+  for (const { answers } of asked) {
+    for (const { code, status } of answers) {
+      expect([`${status} ${code}`]).toContainEqual(expect.stringMatching(/^(200 000000|503 000002|500 000001)$/))
+    }
+  }
+  const existing = await db.query<{ transaction_id: string }>({
+    text: 'select transaction_id from orders where tenant_id = $1',
+    values: [dealer.tenantId],
+  })
+  const exists = new Set(existing.map((row) => row.transaction_id))
+  const known = await eachOf(asked, async (order) => {
+    const { transactionId, packageInfoList } = order
+    const body = JSON.stringify({ transactionId, packageInfoList })
+    const answer = await call(gateway, dealer, 'esim/order', { body })
+    expect(answer.code).toBe('000000')
+    expect(answer.headers['idempotent-replayed'] === 'true', 'an order that exists replays').toBe(
+      exists.has(transactionId),
+    )
+    const [first] = order.answers
+    if (first?.code === '000000') {
+      expect(exists, 'an acknowledged order exists').toContain(transactionId)
+      expect({ ...answer.data, orderStatus: '' }).toEqual({ ...first.data, orderStatus: '' })
+    } else if (first?.code === '000002') {
+      expect(exists, '000002 says that nothing happened').not.toContain(transactionId)
+    }
+    return { ...order, answer }
+  })
+  expect(new Set(known.map((order) => order.answer.data.orderNo)).size).toBe(known.length)
+  return known
+}
+
+async function openOrders(db: Db): Promise<number> {
+  const [row] = await db.query<{ open: number }>({
+    text: `select count(*)::int as open from orders
+           where order_status not in ('DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED') or due_at is not null`,
+  })
+  return row!.open
+}
+
+async function expectLedger({ db, dealer, asked }: LoadWorld): Promise<void> {
+  const { tenantId } = dealer
+  const faults: string[] = []
+  await verifyLedger(db, { tenantId, onFault: (fault) => faults.push(fault.sentence) })
+  expect(faults).toEqual([])
+  const [row] = await db.query<Record<string, number>>({
+    text: `select (select count(*)::int from orders) as orders,
+                  (select count(distinct transaction_id)::int from orders) as transactions,
+                  (select count(*)::int from transfers where kind = 'ORDER') as debits,
+                  (select count(distinct t.order_id)::int from transfers t join orders o using (tenant_id, order_id)
+                   where t.kind = 'ORDER' and t.amount = o.amount) as debited_orders`,
+  })
+  const count = asked.length
+  expect(row).toEqual({ orders: count, transactions: count, debits: count, debited_orders: count })
+}
+
+interface SettledOrder extends KnownOrder {
+  /** Of esim/query. */
+  shown: Answer['data']
+}
+
+function queryAll({ gateway, dealer }: LoadWorld, orders: readonly KnownOrder[]): Promise<SettledOrder[]> {
+  return eachOf(orders, async (order) => {
+    const body = JSON.stringify({ orderNo: order.answer.data.orderNo })
+    const { code, data } = await call(gateway, dealer, 'esim/query', { body })
+    expect(code).toBe('000000')
+    return { ...order, shown: data }
+  })
+}
+
+/** Some at once. */
+async function eachOf<One, Result>(all: readonly One[], work: (one: One) => Promise<Result>): Promise<Result[]> {
+  const rest = [...all]
+  const results: Result[] = []
+  async function lane(): Promise<void> {
+    for (let one = rest.pop(); one !== undefined; one = rest.pop()) results.push(await work(one))
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  return results
+}
+
+/** What the supplier was asked, by its own books, against what the dealer is shown and has paid. */
+async function expectSupplierBooks(db: Db, orders: readonly SettledOrder[]): Promise<void> {
+  const books = await db.query<{ key: string; requests: number; answer: string }>({
+    text: 'select key, requests, answer from sandbox_issued',
+  })
+  expect(books.filter((entry) => entry.requests !== 1)).toEqual([])
+  const askedFor = new Map<string, number>()
+  const issued = new Map<string, number>()
+  for (const { key, answer } of books) {
+    const [orderNo = ''] = key.split('-')
+    askedFor.set(orderNo, (askedFor.get(orderNo) ?? 0) + 1)
+    if (answer === 'ISSUED') issued.set(orderNo, (issued.get(orderNo) ?? 0) + 1)
+  }
+  expect([...askedFor.keys()].sort()).toEqual(orders.map((order) => order.shown.orderNo).sort())
+  for (const { shown, packageInfoList } of orders) {
+    const wanted = packageInfoList.reduce((sum, line) => sum + line.count, 0)
+    const delivered = issued.get(shown.orderNo) ?? 0
+    expect(askedFor.get(shown.orderNo)).toBe(wanted)
+    expect(shown.profileList).toHaveLength(delivered)
+    expect(shown.orderStatus).toBe(
+      delivered === wanted ? 'DELIVERED' : delivered === 0 ? 'FAILED' : 'PARTIALLY_DELIVERED',
+    )
+    let paidFor = 0
+    for (const line of shown.packageInfoList) {
+      expect(line.deliveredCount + line.failedCount).toBe(line.count)
+      paidFor += line.deliveredCount * line.price
+    }
+    expect(shown.amount - shown.refundedAmount).toBe(paidFor)
+  }
+  expect(await db.query({ text: 'select * from orphans' })).toEqual([])
+}
+
+/** Every order's ORDER_PAID and the event of its last state, by what the receiver got. */
+async function expectEvents(receiver: Receiver, orders: readonly SettledOrder[]): Promise<void> {
+  const expected = orders.flatMap(({ shown }) => [
+    { event: `${shown.orderNo} ORDER_PAID`, status: 'PAID' },
+    { event: `${shown.orderNo} DELIVERY_UPDATED`, status: shown.orderStatus },
+  ])
+  const missing = () => {
+    const heard = heardBy(receiver)
+    return expected.filter(({ event, status }) => heard.get(event)?.orderStatus !== status)
+  }
+  await until(async () => missing().length === 0, 60_000).catch(() => expect(missing()).toEqual([]))
+}
+
+/** The latest of each order and type, by `sequence`; repeats of one notifyId must be the same event. */
+function heardBy({ events }: Receiver): Map<string, { orderStatus: string; sequence: number }> {
+  const latest = new Map<string, { orderStatus: string; sequence: number }>()
+  const contents = new Map<string, string>()
+  for (const { notifyId, notifyType, body } of events) {
+    const { content } = JSON.parse(body)
+    const said = JSON.stringify(content)
+    expect(contents.get(notifyId) ?? said, 'a repeated event').toBe(said)
+    contents.set(notifyId, said)
+    const name = `${content.orderNo} ${notifyType}`
+    if ((latest.get(name)?.sequence ?? 0) < content.sequence) latest.set(name, content)
+  }
+  return latest
+}

@@ -1,18 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeIccid } from '@dealer-esim/contract'
-import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { runAdmin } from '../../src/admin/program.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { learnOutcome } from '../../src/fulfilment/reconcile.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
+import { admin, failure, json } from '../harness/admin-here.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
 import {
   addPackage,
-  addSupplier,
   addTenant,
   openShop,
   PRICE,
@@ -43,36 +40,6 @@ afterAll(async () => {
   await database.drop()
   rmSync(folder, { recursive: true, force: true })
 })
-
-/** One command, as in a process of its own but for the process. */
-async function admin(...args: string[]) {
-  const told = { stdout: '', stderr: '' }
-  const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
-      told[stream] += String(text)
-      return true
-    }),
-  )
-  try {
-    return { code: await runAdmin(args), ...told }
-  } finally {
-    for (const spy of spies) spy.mockRestore()
-  }
-}
-
-/** The JSON document of a command that must succeed. */
-async function json(...args: string[]) {
-  const { code, stdout, stderr } = await admin(...args, '--json')
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  return JSON.parse(stdout)
-}
-
-/** What a command that must fail says. */
-async function failure(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await admin(...args)
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  return stderr.trimEnd()
-}
 
 function file(name: string, text: string): string {
   const path = join(folder, name)
@@ -411,72 +378,5 @@ describe('esim', () => {
       { subject: cancelled.esimTranNo, after: { verdict: 'cancelled', evidence: 'Mail of Mr Ito: cancelled' } },
       { subject: kept.esimTranNo, after: { verdict: 'kept' } },
     ])
-  })
-})
-
-describe('supplier report', () => {
-  const month = new Date().toISOString().slice(0, 7)
-  let orderId: string
-  let tenantId: string
-
-  beforeAll(async () => {
-    await addSupplier(shop, 'reported', 'sandbox')
-    tenantId = await addTenant(shop.db)
-    await addPackage(shop.db, 'REPORTED', [{ supplier: 'reported', productCode: 'SANDBOX_PARTIAL', cost: 2_500n }])
-    orderId = (await payOrders(shop.db, tenantId, 'REPORTED', { count: 4 }))[0]!
-    const loop = fulfilmentLoop(shop)
-    await until(async () => (await eventsOf(tenantId)).at(-1)?.content.orderStatus === 'PARTIALLY_DELIVERED')
-    await loop.stop(5_000)
-  })
-
-  it('is sales against cost by month and supplier, in a table, JSON and CSV', async () => {
-    const path = join(folder, 'months.csv')
-    expect(await admin('supplier', 'report', '--from', month, '--to', month, '--csv', path)).toMatchObject({ code: 0 })
-    expect(parse(readFileSync(path), { columns: true })).toContainEqual({
-      ...{ month, supplier: 'reported', currencyCode: 'USD', delivered: '2', cancelled: '0', refused: '2' },
-      ...{ underReview: '0', orphans: '0', sales: '4.00', refunds: '2.00', cost: '0.50', costCurrency: 'USD' },
-    })
-    const { monthList } = await json('supplier', 'report')
-    expect(monthList).toContainEqual(
-      expect.objectContaining({ month, supplier: 'reported', sales: 40_000, refunds: 20_000, cost: 5_000 }),
-    )
-    expect((await admin('supplier', 'report')).stdout).toMatch(/reported +2 +2 +0 +0 +4.00/)
-    expect((await json('supplier', 'report', '--from', '2020-01', '--to', '2020-02')).monthList).toEqual([])
-    expect(await failure('supplier', 'report', '--from', 'May')).toMatch(/is no month/)
-    expect(await failure('supplier', 'report', '--csv', '/no/such/folder.csv')).toMatch(/no such file/)
-  })
-
-  it('lists orders without eSIMs and eSIMs without orders', async () => {
-    const esim = { iccid: makeIccid('8985999', 1), smdpAddress: 'a.example', matchingId: 'ORPHAN' }
-    const refused = await shop.db.query<{ item_no: number }>({
-      text: `select item_no from order_items where tenant_id = $1 and item_status = 'REFUSED'`,
-      values: [tenantId],
-    })
-    const item = { tenantId, orderId, itemNo: refused[0]!.item_no, productCode: 'P' }
-    await learnOutcome(shop, shop.suppliers.get('reported')!, item, { kind: 'delivered', esim })
-    const [stuck] = await payOrders(shop.db, tenantId, 'REPORTED')
-    await shop.db.query({
-      text: `update orders set created_at = now() - interval '2 hours', due_at = null where order_id = $1`,
-      values: [stuck],
-    })
-    await shop.db.query({
-      text: `insert into unclaimed_esims (supplier, key, iccid) values ('reported', 'KEY', '8985')`,
-    })
-    const { discrepancyList } = await json('supplier', 'report', '--discrepancies')
-    expect(discrepancyList).toContainEqual(
-      expect.objectContaining({ kind: 'ESIM_WITHOUT_ORDER', orderNo: orderNoOf(orderId), iccid: esim.iccid }),
-    )
-    expect(discrepancyList).toContainEqual(
-      expect.objectContaining({
-        kind: 'ESIM_WITHOUT_ORDER',
-        orderNo: null,
-        iccid: '8985',
-        detail: 'under the key KEY',
-      }),
-    )
-    expect(discrepancyList).toContainEqual(
-      expect.objectContaining({ kind: 'ORDER_WITHOUT_ESIM', orderNo: orderNoOf(stuck!), detail: 'WAITING' }),
-    )
-    expect((await admin('supplier', 'report', '--discrepancies', '--csv', '-')).stdout).toContain(orderNoOf(stuck!))
   })
 })

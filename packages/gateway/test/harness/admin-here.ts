@@ -1,0 +1,34 @@
+import { expect, vi } from 'vitest'
+import { runAdmin } from '../../src/admin/program.ts'
+
+/* Admin commands in this process, which has their environment variables. */
+
+/** One command, as in a process of its own but for the process. */
+export async function admin(...args: string[]) {
+  const told = { stdout: '', stderr: '' }
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      told[stream] += String(text)
+      return true
+    }),
+  )
+  try {
+    return { code: await runAdmin(args), ...told }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
+/** The JSON document of a command that must succeed. */
+export async function json(...args: string[]) {
+  const { code, stdout, stderr } = await admin(...args, '--json')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+/** What a command that must fail says. */
+export async function failure(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await admin(...args)
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  return stderr.trimEnd()
+}

@@ -154,6 +154,8 @@ function Navigation({ path }: { path: string }) {
           key={to}
           component={Link}
           to={to}
+          // Only the place itself: an order has its address below a dealer, and is no part of the dealers' list.
+          activeOptions={{ exact: true }}
           label={label}
           leftSection={<Icon size={18} stroke={1.7} />}
           active={placeOf(path, places) === to}

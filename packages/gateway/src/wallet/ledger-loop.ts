@@ -30,7 +30,7 @@ export function ledgerLoop(deps: LedgerLoopDeps): Running {
   })
 }
 
-/** When little is sold. Later in the day a check that was missed is made at once. */
+/** When little is sold. Later in the day a check that was missed is made at once, and the very first at any hour. */
 const FIRST_HOUR_UTC = 3
 
 /** Faults that are kept with the check; `ledger verify` tells all. */
@@ -68,7 +68,7 @@ async function claim(db: Db): Promise<string | undefined> {
     insert into ledger_checks (checked_on, started_at)
     select (now() at time zone 'utc')::date, now()
     where extract(hour from now() at time zone 'utc') >= ${FIRST_HOUR_UTC}
-       or not exists (select from ledger_checks)
+       or not exists (select from ledger_checks where finished_at is not null)
     on conflict (checked_on) do update set started_at = excluded.started_at
       where ledger_checks.finished_at is null and ledger_checks.started_at < now() - interval '6 hours'
     returning checked_on`)

@@ -147,9 +147,8 @@ describe('an order of the sandbox', () => {
       ['ALLOCATING', 2],
       ['DELIVERED', 3],
     ])
-    expect(
-      await shop.db.query({ text: 'select from orders where due_at is not null or lease_token is not null' }),
-    ).toEqual([])
+    const text = 'select from orders where tenant_id = $1 and (due_at is not null or lease_token is not null)'
+    expect(await shop.db.query({ text, values: [tenantId] })).toEqual([])
     expect((await listProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })).profileList).toHaveLength(3)
   })
 
@@ -181,7 +180,7 @@ describe('an order of the sandbox', () => {
     expect(await settled(tenantId)).toEqual({ UNDER_REVIEW: 1 })
     expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
     const asked = await shop.db.query<{ requests: number }>({
-      text: `select requests from sandbox_issued where product_code = 'SANDBOX_UNKNOWN'`,
+      text: `select requests from sandbox_issued where supplier = 'sandbox' and product_code = 'SANDBOX_UNKNOWN'`,
     })
     expect(asked).toEqual([{ requests: 1 }, { requests: 1 }])
   })

@@ -118,11 +118,12 @@ test.each([
   expect(outcome.stderr).not.toMatch(/ at .*:\d+:\d+/)
 })
 
-const ROWS = 50_000
+/** Fewer and larger than those of catalogue-files.test.ts: here it is the size of the file that matters. */
+const ROWS = 21_000
 
-/** Some 90 MB: each package with the networks of fifteen countries. */
+/** Some 75 MB: each package with the networks of thirty countries. */
 function bigFile(): string {
-  const codes = 'AT BE CZ DK FI FR DE GR HU IE IT NL PL PT ES'.split(' ')
+  const codes = 'AT BE CZ DK FI FR DE GR HU IE IT NL PL PT ES SE NO CH GB US CA MX BR AR CL JP KR TW HK SG'.split(' ')
   const locationNetworkList = codes.map((code) => ({
     ...{ locationCode: code, locationName: code },
     operatorList: [{ operatorName: 'Operator', networkType: '5G' }],
@@ -138,10 +139,10 @@ function bigFile(): string {
   return file
 }
 
-test('50 000 packages are imported in a heap smaller than the file, and progress is shown', async () => {
+test('packages are imported in a heap smaller than the file, and progress is shown', async () => {
   const file = bigFile()
-  expect(readFileSync(file).length).toBeGreaterThan(80 * 2 ** 20)
-  const { code, stdout, stderr } = await run(['package', 'import', file], ['--max-old-space-size=72'])
+  expect(readFileSync(file).length).toBeGreaterThan(70 * 2 ** 20)
+  const { code, stdout, stderr } = await run(['package', 'import', file], ['--max-old-space-size=64'])
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: `Imported ${ROWS} packages: ${ROWS} added, 0 changed, 0 unchanged.\n`,

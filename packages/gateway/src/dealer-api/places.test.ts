@@ -33,6 +33,30 @@ it('takes a burst of two hundred', () => {
   expect(crowded(0.01, 500).taken).toBeGreaterThan(200)
 })
 
+it('takes bursts of two hundred one after the other, however slow they are', () => {
+  const state = fresh()
+  for (let burst = 0; burst < 20; burst++) {
+    for (let call = 0; call < 200; call++) {
+      expect(state.places.isFull()).toBe(false)
+      state.places.take()
+    }
+    for (let call = 0; call < 200; call++) {
+      state.time.now += 3
+      state.places.leave(state.time.now)
+    }
+  }
+})
+
+it('takes a burst of two hundred when a crowd has gone', () => {
+  const state = crowded(2, 500)
+  while (state.taken > 0) {
+    state.taken--
+    state.places.leave(500)
+  }
+  state.time.now += 2_001
+  expect(crowded(0.01, 500, state).taken).toBeGreaterThan(200)
+})
+
 it('keeps its places while nothing is answered: that is a lock, not load', () => {
   const state = crowded(1, 500)
   const before = state.taken

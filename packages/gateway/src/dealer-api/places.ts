@@ -21,10 +21,13 @@ const LEAST_ANSWERED = 8
 const SILENCE_MS = 500
 const SHRINKS_TO = 0.7
 const GROWS_TO = 1.2
+/** What was learnt from a crowd says nothing of the next one. */
+const FORGOTTEN_MS = 2_000
 
 /**
- * What a machine serves at its best is known only by trying, so the places follow what is measured: while more than
- * half of the answers of a moment are slow, there are fewer; while they are quick and places run out, there are more.
+ * What a machine serves at its best is known only by trying, so the places follow what is measured: while they run out
+ * and more than half of the answers of a moment are slow, there are fewer; otherwise there are more again. A burst that
+ * finds its places is no crowd, however slow: on a busy machine two hundred calls at once come after two hundred others.
  * Answers are what counts: requests that wait for a lock are not answered, so that one dealer's locked wallet leaves the
  * others the places that they have. (Measured on two cores, 2 000 connections that never waited: with 512 places and a
  * refusal for whoever came, orders under way took seconds; docs/performance.md.)
@@ -40,8 +43,9 @@ export function places(clock: Clock): Places {
   function judge(now: number): void {
     const isTold = answered >= LEAST_ANSWERED
     if (now - since < (isTold ? WATCHED_MS : SILENCE_MS)) return
-    if (isTold && slow * 2 > answered) most = Math.max(LEAST_PLACES, Math.floor(most * SHRINKS_TO))
-    else if (ranOut) most = Math.min(MOST_PLACES, Math.ceil(most * GROWS_TO))
+    if (now - since > FORGOTTEN_MS) most = MOST_PLACES
+    else if (ranOut && isTold && slow * 2 > answered) most = Math.max(LEAST_PLACES, Math.floor(most * SHRINKS_TO))
+    else most = Math.min(MOST_PLACES, Math.ceil(most * GROWS_TO))
     since = now
     answered = 0
     slow = 0

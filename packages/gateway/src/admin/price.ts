@@ -1,10 +1,9 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
+import { buyerOf } from '../catalogue/buyer.ts'
 import { type Buyer, loadedCatalogue, type QuotedPackage } from '../catalogue/catalogue.ts'
 import { setListPrices, setOwnPrice } from '../catalogue/prices.ts'
 import { type PricesOfPackage, pricesOfPackage } from '../catalogue/prices-of.ts'
-import { noSuch } from '../catalogue/refuse.ts'
-import type { Db } from '../lib/db.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import { priceText } from './package-text.ts'
@@ -44,15 +43,6 @@ function list(noun: Command, context: AdminContext): void {
         } else throw new UsageError('Name a package, or a tenant by --tenant.')
       }),
     )
-}
-
-async function buyerOf(db: Db, tenantId: string): Promise<Buyer> {
-  const [row] = await db.query<{ currencyCode: string }>({
-    text: 'select currency_code as "currencyCode" from tenants where tenant_id::text = $1',
-    values: [tenantId],
-  })
-  if (!row) throw noSuch('tenant', tenantId)
-  return { tenantId, currencyCode: row.currencyCode }
 }
 
 const SOURCES = { OWN: 'own price', PLAN: 'its plan', GROUP: "its group's plan", LIST: 'list price' } as const

@@ -82,6 +82,29 @@ async function readTarget(tx: Tx, kind: Kind, owner: string): Promise<string | n
   return row?.target ?? null
 }
 
+/** What decides a tenant's prices beside its own ones and the list. */
+export interface ShownAssignment {
+  readonly planName: string | null
+  readonly groupName: string | null
+  /** Decides where the tenant has no plan of its own, or that one says nothing of a package. */
+  readonly groupPlanName: string | null
+}
+
+/** @throws Refusal when there is no such tenant */
+export async function readAssignment(db: Db, tenantId: string): Promise<ShownAssignment> {
+  const [row] = await db.query<ShownAssignment>({
+    text: `select p.plan_name as "planName", g.group_name as "groupName", gp.plan_name as "groupPlanName"
+           from tenants t
+           left join tenant_price_plans p on p.tenant_id = t.tenant_id and not p.removed
+           left join tenant_price_groups g on g.tenant_id = t.tenant_id and not g.removed
+           left join price_group_plans gp on gp.group_name = g.group_name and not gp.removed
+           where t.tenant_id::text = $1`,
+    values: [tenantId],
+  })
+  if (!row) throw noSuch('tenant', tenantId)
+  return row
+}
+
 export interface ShownGroup {
   readonly groupName: string
   readonly planName: string | null

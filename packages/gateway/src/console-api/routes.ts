@@ -10,6 +10,8 @@ import { noticeRoutes } from './notices.ts'
 import { orderActionRoutes } from './order-actions.ts'
 import { orderRoutes } from './orders.ts'
 import { peopleRoutes } from './people.ts'
+import { priceGroupRoutes } from './price-groups.ts'
+import { pricePlanRoutes } from './price-plans.ts'
 import { profileRoutes } from './profiles.ts'
 import { replayRoutes } from './replays.ts'
 import type { Route } from './route.ts'
@@ -18,6 +20,7 @@ import { settingsRoutes } from './settings.ts'
 import { signInRoutes } from './sign-in.ts'
 import { stockRoutes } from './stock.ts'
 import { supplierRoutes } from './suppliers.ts'
+import { tenantPriceRoutes } from './tenant-prices.ts'
 import { tenantRoutes } from './tenants.ts'
 import { walletRoutes } from './wallet.ts'
 import { webhookRoutes } from './webhooks.ts'
@@ -41,6 +44,9 @@ export const routes: readonly Route[] = [
   ...webhookRoutes,
   ...replayRoutes,
   ...catalogueRoutes,
+  ...pricePlanRoutes,
+  ...priceGroupRoutes,
+  ...tenantPriceRoutes,
   ...stockRoutes,
   ...supplierRoutes,
   ...explorerRoutes,

@@ -21,9 +21,27 @@ export const cursor = () => Type.Optional(Type.String({ minLength: 1, maxLength:
 export const nextCursor = () => nullable(Type.String())
 export const PAGE = 50
 
+/** The page after a row that is known by a code, which may be longer and have other signs than an id. */
+export const keyCursor = () => Type.Optional(Type.String({ minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9_-]+$' }))
+const cursorOfKey = (key: string) => Buffer.from(key).toString('base64url')
+const keyOfCursor = (cursor = '') => Buffer.from(cursor, 'base64url').toString()
+
 /** One row more than a page was asked for: whether there is a next page, and where it starts. */
 export function pageOf<Row>(rows: Row[], idOf: (row: Row) => string, size = PAGE) {
   const page = rows.slice(0, size)
   const last = page.at(-1)
   return { page, nextCursor: rows.length > size && last !== undefined ? idOf(last) : null }
+}
+
+/** The page of rows whose keys come after the cursor's, of rows that are all at hand; in the order of their keys. */
+export function pageAfter<Row>(rows: Iterable<Row>, keyOf: (row: Row) => string, cursor: string | undefined) {
+  const after = keyOfCursor(cursor)
+  const later: [key: string, row: Row][] = []
+  for (const row of rows) {
+    const key = keyOf(row)
+    if (key > after) later.push([key, row])
+  }
+  later.sort(([a], [b]) => (a < b ? -1 : 1))
+  const { page, nextCursor } = pageOf(later, ([key]) => cursorOfKey(key))
+  return { page: page.map(([, row]) => row), nextCursor }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { ConsoleDeps } from '../../src/console-api/deps.ts'
 import { CONSOLE_API, consoleApi } from '../../src/console-api/server.ts'
 import { masterCipher } from '../../src/lib/crypto.ts'
@@ -25,14 +26,16 @@ export async function startConsole() {
   const database = await createTestDatabase()
   const db = connect({ url: database.url, poolSize: 5, applicationName: 'console test' })
   const clock = movableClock(Date.now())
+  const linkKey = randomBytes(32)
   const deps = {
     db,
+    catalogue: loadedCatalogue({ db, linkKey, databaseClock: clock }),
     ids: systemIds,
     clock,
     cipher: masterCipher([randomBytes(32)]),
     wake: { wake() {}, on: () => () => {} },
     log: silentLog,
-    linkKey: randomBytes(32),
+    linkKey,
     databaseClock: clock,
     links: { publicUrl: ORIGIN },
     consoleUrl: () => `${ORIGIN}/console`,

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { setListPrices } from '../../src/catalogue/prices.ts'
+import { addPackage } from '../harness/shop.ts'
+import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
+
+type Somebody = Awaited<ReturnType<typeof signedInAs>>
+
+let room: ConsoleApp
+let tenantId: string
+let operator: Somebody
+let dealer: Somebody
+beforeAll(async () => {
+  room = await startConsole()
+  tenantId = await addTenant(room, 'Priced Ltd')
+  operator = await signedInAs(room, 'OPERATOR_STAFF')
+  dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)
+  for (const [packageCode, price] of [
+    ['JP_1_7', 100_000n],
+    ['KR_1_7', 200_000n],
+  ] as const) {
+    await addPackage(room.db, packageCode, [{ supplier: 'anybody', productCode: packageCode }])
+    const change = { db: room.db, ids: room.deps.ids, actor: 'system' as const }
+    await setListPrices(change, [{ packageCode, currencyCode: 'USD', price }])
+  }
+})
+afterAll(() => room.stop())
+
+/** Does it as the operator. */
+async function does(...[method, path, body]: Parameters<Somebody['call']>): Promise<void> {
+  expect(await operator.call(method, path, body)).toMatchObject({ status: 200, body: {} })
+}
+
+/** Price and deciding source by package, as the operator is told; and what package/list answers. */
+async function prices() {
+  const { body } = await operator.call('GET', `/tenants/${tenantId}/prices`)
+  const rows = body.prices as { packageCode: string; price: number; source: string }[]
+  const listed = (await room.deps.catalogue.latest()).list({ tenantId, currencyCode: 'USD' }, {}).packageList
+  const offered = Object.fromEntries(listed.map((item) => [item.packageCode, 'price' in item && item.price]))
+  expect(offered).toEqual(Object.fromEntries(rows.map((row) => [row.packageCode, row.price])))
+  return Object.fromEntries(rows.map((row) => [row.packageCode, `${row.price} ${row.source}`]))
+}
+
+describe('a price plan', () => {
+  it('changes what a dealer pays and is offered, stays while somebody has it, and is audited', async () => {
+    await does('POST', '/price-plans', { planName: 'GOLD' })
+    await does('PUT', '/price-plans/GOLD/rules', { percent: '-10' })
+    await does('PUT', '/price-plans/GOLD/rules', { packageCode: 'KR_1_7', price: 150_000, currencyCode: 'USD' })
+    expect(await prices()).toEqual({ JP_1_7: '100000 LIST', KR_1_7: '200000 LIST' })
+    await does('PUT', `/tenants/${tenantId}/price-plan`, { planName: 'GOLD' })
+    expect(await prices()).toEqual({ JP_1_7: '90000 PLAN', KR_1_7: '150000 PLAN' })
+    expect((await operator.call('GET', '/price-plans/GOLD')).body).toMatchObject({
+      tenants: [{ tenantId, clientName: 'Priced Ltd' }],
+      rules: [
+        { packageCode: null, percent: '-10' },
+        { packageCode: 'KR_1_7', price: 150_000 },
+      ],
+    })
+    const kept = await operator.call('DELETE', '/price-plans/GOLD')
+    expect(kept).toMatchObject({ status: 409, body: { code: 'IN_USE' } })
+
+    await does('PATCH', '/price-plans/GOLD', { planName: 'SILVER' })
+    await does('DELETE', '/price-plans/SILVER/rules?packageCode=KR_1_7&currencyCode=USD')
+    expect(await prices()).toEqual({ JP_1_7: '90000 PLAN', KR_1_7: '180000 PLAN' })
+    await does('PUT', `/tenants/${tenantId}/price-plan`, { planName: null })
+    await does('DELETE', '/price-plans/SILVER')
+    expect((await operator.call('GET', '/price-plans')).body.plans).toEqual([])
+    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
+    const { entries } = (await admin.call('GET', `/audit?person=${operator.personId}`)).body
+    expect(entries.map((entry: { action: string }) => entry.action)).toEqual(
+      expect.arrayContaining([
+        'price_plan.create',
+        'price_plan.set_rule',
+        'price_plan.assign',
+        'price_plan.rename',
+        'price_plan.remove_rule',
+        'price_plan.delete',
+      ]),
+    )
+    for (const entry of entries) expect(entry).toMatchObject({ actor: operator.email, address: operator.address })
+  })
+
+  it('of a group holds for those in it, below a dealer’s own price', async () => {
+    await does('POST', '/price-plans', { planName: 'HALF' })
+    await does('PUT', '/price-plans/HALF/rules', { percent: '-50' })
+    await does('POST', '/price-groups', { groupName: 'FRIENDS' })
+    await does('PUT', '/price-groups/FRIENDS/plan', { planName: 'HALF' })
+    await does('PUT', `/tenants/${tenantId}/price-group`, { groupName: 'FRIENDS' })
+    await does('PUT', `/tenants/${tenantId}/own-prices/JP_1_7`, { price: 1_000 })
+    expect(await prices()).toEqual({ JP_1_7: '1000 OWN', KR_1_7: '100000 GROUP' })
+    expect((await operator.call('GET', `/tenants/${tenantId}/price-assignment`)).body).toEqual({
+      planName: null,
+      groupName: 'FRIENDS',
+      groupPlanName: 'HALF',
+    })
+    const own = await operator.call('GET', `/tenants/${tenantId}/prices?source=OWN`)
+    expect(own.body.prices).toMatchObject([{ packageCode: 'JP_1_7', listPrice: 100_000 }])
+    await does('PATCH', '/price-groups/FRIENDS', { groupName: 'FAMILY' })
+    expect((await operator.call('DELETE', '/price-groups/FAMILY')).body.code).toBe('IN_USE')
+    await does('DELETE', `/tenants/${tenantId}/own-prices/JP_1_7`)
+    expect(await prices()).toEqual({ JP_1_7: '50000 GROUP', KR_1_7: '100000 GROUP' })
+  })
+})
+
+describe('a dealer', () => {
+  it('sees its prices of what is on sale, and not what decides them', async () => {
+    await operator.call('POST', '/packages/sale', { packageCodes: ['KR_1_7'], onSale: false })
+    const { body } = await dealer.call('GET', `/tenants/${tenantId}/prices`)
+    expect(body).toEqual({
+      currencyCode: 'USD',
+      nextCursor: null,
+      prices: [{ packageCode: 'JP_1_7', name: 'Package JP_1_7', status: 'ON_SALE', price: 50_000, retailPrice: null }],
+    })
+    const asked = await dealer.call('GET', `/tenants/${tenantId}/prices?source=GROUP`)
+    expect(asked).toMatchObject({ status: 422, body: { code: 'INVALID' } })
+    expect((await operator.call('GET', `/tenants/${tenantId}/prices?keyword=kr_`)).body.prices).toMatchObject([
+      { packageCode: 'KR_1_7', status: 'OFF_SALE' },
+    ])
+  })
+})
+
+describe('a price that cannot be', () => {
+  it.each([
+    ['PUT', '/price-plans/HALF/rules', { percent: 'ten' }, 422],
+    ['PUT', '/price-plans/HALF/rules', { percent: '-101' }, 422],
+    ['PUT', '/price-plans/HALF/rules', {}, 422],
+    ['PUT', '/price-plans/HALF/rules', { percent: '1', price: 1, currencyCode: 'USD' }, 422],
+    ['PUT', '/price-plans/HALF/rules', { price: -1, currencyCode: 'USD' }, 422],
+    ['PUT', '/price-plans/HALF/rules', { price: 1, currencyCode: 'usd' }, 422],
+    ['PUT', '/price-plans/HALF/rules', { percent: '1', packageCode: 'NOTHING' }, 404],
+    ['PUT', '/price-plans/NONE/rules', { percent: '1' }, 404],
+    ['DELETE', '/price-plans/HALF/rules?packageCode=JP_1_7', undefined, 422],
+    ['POST', '/price-plans', { planName: 'HALF' }, 409],
+    ['POST', '/price-plans', { planName: 'a b' }, 422],
+    ['PUT', '/price-groups/FAMILY/plan', { planName: 'NONE' }, 404],
+    ['GET', '/price-groups/NONE', undefined, 404],
+  ] as const)('%s %s %j is refused with a sentence', async (method, path, body, status) => {
+    const answer = await operator.call(method, path, body)
+    expect(answer).toMatchObject({ status, body: { message: expect.stringMatching(/\.$/) } })
+  })
+
+  it.each([{ price: -1 }, { price: 1.5 }, {}])('%j is no own price', async (body) => {
+    const answer = await operator.call('PUT', `/tenants/${tenantId}/own-prices/JP_1_7`, body)
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.status).toBeLessThan(500)
+  })
+})

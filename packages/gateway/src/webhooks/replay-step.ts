@@ -51,7 +51,7 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
   return db.tx(async (tx) => {
     usePlannedIndexes(tx)
     const [replay] = await tx.query<RunningReplay>({ text: LOCK, values: [tenantId, replayId, now, BACKLOG_MOST] })
-    if (!replay || !replay.able) return NOTHING
+    if (!replay?.able) return NOTHING
     const elapsed_ms = now.getTime() - replay.stepped_at.getTime()
     const due = Math.min(Math.floor((elapsed_ms * replay.rate_per_s) / 1000), STEP_MOST)
     if (due <= 0) return NOTHING

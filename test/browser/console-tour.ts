@@ -34,6 +34,10 @@ export async function prepareTour(world: ConsoleWorld): Promise<Tour> {
     (await (await page.request.get(`${world.access.consoleUrl}/api${path}`)).json()) as Answer
   const { tenants } = await api<{ tenants: { tenantId: string }[] }>('/tenants')
   const tenant = `/tenants/${tenants[0]!.tenantId}`
+  await world.admin('price', 'plan', 'create', 'GOLD', '--percent', '-10')
+  await world.admin('price', 'group', 'create', 'PARTNERS', '--plan', 'GOLD')
+  await world.admin('price', 'group', 'add', 'PARTNERS', tenants[0]!.tenantId)
+  await world.admin('price', 'set', packageList[0]!.packageCode, '1.23', '--tenant', tenants[0]!.tenantId)
   const { orders } = await settled(() =>
     api<{ orders: { orderNo: string; orderStatus: string; transactionId: string }[] }>('/orders'),
   )
@@ -47,6 +51,7 @@ export async function prepareTour(world: ConsoleWorld): Promise<Tour> {
     { name: 'credentials', path: `${tenant}/credentials` },
     { name: 'settings', path: `${tenant}/settings` },
     { name: 'wallet', path: `${tenant}/wallet` },
+    { name: 'dealer-prices', path: `${tenant}/prices` },
     { name: 'dealer-people', path: `${tenant}/people` },
     { name: 'dealer-notices', path: `${tenant}/notices` },
     { name: 'orders', path: '/orders' },
@@ -55,6 +60,10 @@ export async function prepareTour(world: ConsoleWorld): Promise<Tour> {
     { name: 'esim', path: `${tenant}/profiles/${profiles[0]!.profileId}` },
     { name: 'catalogue', path: '/catalogue' },
     { name: 'catalogue-import', path: '/catalogue/import' },
+    { name: 'prices', path: '/catalogue/prices' },
+    { name: 'price-groups', path: '/catalogue/prices/groups' },
+    { name: 'price-plan', path: '/catalogue/prices/plans/GOLD' },
+    { name: 'price-group', path: '/catalogue/prices/groups/PARTNERS' },
     { name: 'stock', path: '/stock' },
     { name: 'suppliers', path: '/suppliers' },
     { name: 'webhooks', path: `/webhooks?tenantId=${tenants[0]!.tenantId}` },

@@ -7,6 +7,7 @@ import { catalogueFlows } from './flows/catalogue.ts'
 import { credentialFlows } from './flows/credentials.ts'
 import { moneyFlows } from './flows/money.ts'
 import { orderFlows, settlingFlow } from './flows/orders.ts'
+import { priceFlows } from './flows/prices.ts'
 import { toolFlows } from './flows/tools.ts'
 import { webhookFlows } from './flows/webhooks.ts'
 
@@ -33,6 +34,7 @@ describe.skipIf(!browserIsThere())('the console in a browser', () => {
   moneyFlows(stage)
   orderFlows(stage)
   catalogueFlows(stage)
+  priceFlows(stage)
   webhookFlows(stage)
   toolFlows(stage)
   accessFlows(stage)

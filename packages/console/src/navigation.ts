@@ -52,6 +52,7 @@ function dealerPlaces(tenantId: string): Place[] {
     { to: '/orders', label: t.orders.title, Icon: IconShoppingCart },
     { to: '/profiles', label: t.profiles.title, Icon: IconDeviceMobile },
     { to: `${own}/wallet`, label: t.wallet.title, Icon: IconWallet },
+    { to: `${own}/prices`, label: t.prices.title, Icon: IconPackage },
     { to: `${own}/credentials`, label: t.credentials.title, Icon: IconKey },
     { to: `${own}/settings`, label: t.settings.title, Icon: IconAdjustments },
     { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook },

@@ -1,7 +1,7 @@
 import { DATA_TYPES, PACKAGE_STATUSES } from '@dealer-esim/contract'
 import type { PackageRow } from '@dealer-esim/gateway/console-api/catalogue.ts'
 import { Button, Group } from '@mantine/core'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { apiUrl } from '../api.ts'
 import { bytes, money } from '../format.ts'
@@ -36,6 +36,9 @@ export function CataloguePage() {
       title={t.catalogue.title}
       actions={
         <>
+          <Button component={Link} to="/catalogue/prices" variant="default">
+            {t.prices.title}
+          </Button>
           <Button component="a" href={apiUrl('/packages.csv', query).href} download variant="default">
             {t.catalogue.export}
           </Button>

@@ -45,6 +45,7 @@ export function TenantPage() {
           { to: `${at}/credentials`, label: t.tenants.tabs.credentials },
           { to: `${at}/settings`, label: t.tenants.tabs.settings },
           { to: `${at}/wallet`, label: t.tenants.tabs.wallet },
+          { to: `${at}/prices`, label: t.tenants.tabs.prices },
           { to: `${at}/people`, label: t.tenants.tabs.people },
           { to: `${at}/notices`, label: t.tenants.tabs.notices },
         ]}

@@ -1,0 +1,66 @@
+import type { PriceRow } from '@dealer-esim/gateway/console-api/tenant-prices.ts'
+import { Button, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { parseMoney, typedMoney } from '../format.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { t } from '../strings/index.ts'
+import { useChange } from '../use-api.ts'
+
+interface OwnPriceProps {
+  tenantId: string
+  currency: string
+  /** The package as it is priced now; undefined: one that is named here, perhaps without a price yet. */
+  row: PriceRow | undefined
+  onClose(): void
+}
+
+/** Sets a dealer's own price of a package, or ends it. */
+export function OwnPrice({ tenantId, currency, row, onClose }: OwnPriceProps) {
+  const change = useChange({ done: t.prices.holds, quiet: true })
+  const [fault, setFault] = useState<string>()
+  const pathOf = (packageCode: string) => `/tenants/${tenantId}/own-prices/${encodeURIComponent(packageCode)}`
+  return (
+    <Dialog
+      title={row ? `${t.prices.setOwn}: ${row.packageCode}` : t.prices.setOwn}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={({ packageCode = row?.packageCode ?? '', price: typed = '' }) => {
+        const price = parseMoney(typed)
+        setFault(price === undefined ? t.prices.badAmount : undefined)
+        if (price === undefined) return
+        change.mutate({ method: 'PUT', path: pathOf(packageCode), body: { price } }, { onSuccess: onClose })
+      }}
+    >
+      {!row && (
+        <TextInput
+          name="packageCode"
+          label={t.prices.package}
+          description={t.prices.ownPackageHint}
+          required
+          maxLength={64}
+          data-autofocus
+        />
+      )}
+      <TextInput
+        name="price"
+        label={`${t.prices.price} (${currency})`}
+        inputMode="decimal"
+        defaultValue={typedMoney(row?.price)}
+        required
+        error={fault}
+        {...(row && { 'data-autofocus': true })}
+      />
+      {row?.source === 'OWN' && (
+        <Button
+          variant="default"
+          onClick={() => change.mutate({ method: 'DELETE', path: pathOf(row.packageCode) }, { onSuccess: onClose })}
+        >
+          {t.prices.removeOwn}
+        </Button>
+      )}
+    </Dialog>
+  )
+}

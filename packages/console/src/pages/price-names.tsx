@@ -1,0 +1,108 @@
+import { Button, Text, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { Dialog } from '../parts/dialog.tsx'
+import { t } from '../strings/index.ts'
+import { useChange } from '../use-api.ts'
+
+type Kind = 'plan' | 'group'
+
+const OF = {
+  plan: { api: '/price-plans', page: '/catalogue/prices/plans', list: '/catalogue/prices', member: 'planName' },
+  group: {
+    api: '/price-groups',
+    page: '/catalogue/prices/groups',
+    list: '/catalogue/prices/groups',
+    member: 'groupName',
+  },
+} as const
+
+/** Where a plan or a group is changed. */
+export function apiPathOf(kind: Kind, name: string): string {
+  return `${OF[kind].api}/${encodeURIComponent(name)}`
+}
+
+/** Asks for a name: of a new plan or group, or the next one of `renamed`. Then goes to its page. */
+export function NewName({ kind, renamed, onClose }: { kind: Kind; renamed?: string; onClose(): void }) {
+  const navigate = useNavigate()
+  const change = useChange({ done: renamed === undefined ? t.prices.created : t.common.saved, quiet: true })
+  const title = kind === 'plan' ? t.prices.newPlan : t.prices.newGroup
+  return (
+    <Dialog
+      title={renamed === undefined ? title : `${t.prices.rename}: ${renamed}`}
+      opened
+      onClose={onClose}
+      submit={renamed === undefined ? title : t.prices.rename}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={({ name = '' }) =>
+        change.mutate(
+          {
+            method: renamed === undefined ? 'POST' : 'PATCH',
+            path: renamed === undefined ? OF[kind].api : apiPathOf(kind, renamed),
+            body: { [OF[kind].member]: name },
+          },
+          {
+            onSuccess() {
+              onClose()
+              void navigate({ to: `${OF[kind].page}/${encodeURIComponent(name)}` })
+            },
+          },
+        )
+      }
+    >
+      {renamed !== undefined && <Text size="sm">{t.prices.renameText}</Text>}
+      <TextInput
+        name="name"
+        label={t.prices.name}
+        description={t.prices.nameHint}
+        defaultValue={renamed}
+        required
+        maxLength={64}
+        data-autofocus
+      />
+    </Dialog>
+  )
+}
+
+/** Renames and deletes a plan or a group. */
+export function NameActions({ kind, name }: { kind: Kind; name: string }) {
+  const [open, setOpen] = useState<'rename' | 'delete'>()
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpen('rename')}>
+        {t.prices.rename}
+      </Button>
+      <Button variant="default" onClick={() => setOpen('delete')}>
+        {t.prices.delete}
+      </Button>
+      {open === 'rename' && <NewName kind={kind} renamed={name} onClose={close} />}
+      {open === 'delete' && <Delete kind={kind} name={name} onClose={close} />}
+    </>
+  )
+}
+
+function Delete({ kind, name, onClose }: { kind: Kind; name: string; onClose(): void }) {
+  const navigate = useNavigate()
+  const remove = useChange({ done: t.prices.deleted, quiet: true })
+  return (
+    <Dialog
+      title={`${t.prices.delete}: ${name}`}
+      opened
+      onClose={onClose}
+      submit={t.prices.delete}
+      danger
+      busy={remove.isPending}
+      error={remove.error}
+      onSubmit={() =>
+        remove.mutate(
+          { method: 'DELETE', path: apiPathOf(kind, name) },
+          { onSuccess: () => void navigate({ to: OF[kind].list }) },
+        )
+      }
+    >
+      <Text size="sm">{kind === 'plan' ? t.prices.deletePlanText : t.prices.deleteGroupText}</Text>
+    </Dialog>
+  )
+}

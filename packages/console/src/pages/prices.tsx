@@ -1,0 +1,103 @@
+import type { GroupRow } from '@dealer-esim/gateway/console-api/price-groups.ts'
+import type { PlanRow } from '@dealer-esim/gateway/console-api/price-plans.ts'
+import { Button } from '@mantine/core'
+import { useLocation } from '@tanstack/react-router'
+import { useState } from 'react'
+import { count } from '../format.ts'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { Tabs } from '../parts/tabs.tsx'
+import { operates, useSession } from '../session.tsx'
+import { t } from '../strings/index.ts'
+import { useApi } from '../use-api.ts'
+import { useFilters } from '../use-filters.ts'
+import { NewName } from './price-names.tsx'
+
+export const PLANS = '/catalogue/prices'
+export const GROUPS = '/catalogue/prices/groups'
+
+/** Price plans, and the groups of dealers that pay by one. */
+export function PricesPage() {
+  const me = useSession()
+  const { pathname } = useLocation()
+  const [creating, setCreating] = useState(false)
+  const ofGroups = pathname.endsWith(GROUPS)
+  const create = operates(me) && (
+    <Button onClick={() => setCreating(true)}>{ofGroups ? t.prices.newGroup : t.prices.newPlan}</Button>
+  )
+  return (
+    <Page
+      title={t.prices.title}
+      description={t.prices.text}
+      back={{ to: '/catalogue', label: t.catalogue.title }}
+      actions={create}
+    >
+      <Tabs
+        label={t.prices.title}
+        of={[
+          { to: PLANS, label: t.prices.tabs.plans },
+          { to: GROUPS, label: t.prices.tabs.groups },
+        ]}
+      />
+      {ofGroups ? <Groups /> : <Plans />}
+      {creating && <NewName kind={ofGroups ? 'group' : 'plan'} onClose={() => setCreating(false)} />}
+    </Page>
+  )
+}
+
+function Plans() {
+  const [{ cursor }] = useFilters()
+  const list = useApi<{ plans: PlanRow[]; nextCursor: string | null }>('/price-plans', { cursor })
+  return (
+    <List<PlanRow>
+      label={t.prices.plans}
+      rows={list.data?.plans}
+      nextCursor={list.data?.nextCursor}
+      loading={list.isFetching}
+      error={list.error}
+      retry={list.refetch}
+      idOf={(row) => row.planName}
+      to={(row) => `${PLANS}/plans/${encodeURIComponent(row.planName)}`}
+      empty={{ title: t.prices.noPlans, text: t.prices.noPlansText }}
+      columns={[
+        { accessor: 'planName', title: t.prices.name },
+        { accessor: 'ruleCount', title: t.prices.rules, textAlign: 'right', render: (row) => count(row.ruleCount) },
+        {
+          accessor: 'tenantCount',
+          title: t.prices.dealers,
+          textAlign: 'right',
+          render: (row) => count(row.tenantCount),
+        },
+        { accessor: 'groupNames', title: t.prices.tabs.groups, render: (row) => row.groupNames.join(', ') || '–' },
+      ]}
+    />
+  )
+}
+
+function Groups() {
+  const [{ cursor }] = useFilters()
+  const list = useApi<{ groups: GroupRow[]; nextCursor: string | null }>('/price-groups', { cursor })
+  return (
+    <List<GroupRow>
+      label={t.prices.tabs.groups}
+      rows={list.data?.groups}
+      nextCursor={list.data?.nextCursor}
+      loading={list.isFetching}
+      error={list.error}
+      retry={list.refetch}
+      idOf={(row) => row.groupName}
+      to={(row) => `${GROUPS}/${encodeURIComponent(row.groupName)}`}
+      empty={{ title: t.prices.noGroups, text: t.prices.noGroupsText }}
+      columns={[
+        { accessor: 'groupName', title: t.prices.name },
+        { accessor: 'planName', title: t.prices.plan },
+        {
+          accessor: 'tenantCount',
+          title: t.prices.dealers,
+          textAlign: 'right',
+          render: (row) => count(row.tenantCount),
+        },
+      ]}
+    />
+  )
+}

@@ -6,7 +6,18 @@ import { importPackages } from '../catalogue/files/import.ts'
 import { setOnSale } from '../catalogue/put.ts'
 import { documentBatches, type PackageFilter } from '../catalogue/read.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
-import { CLOSED, cursor, line, money, nextCursor, nullable, PAGE, pageOf } from './schemas.ts'
+import {
+  CLOSED,
+  cursorOfKey,
+  keyCursor,
+  keyOfCursor,
+  line,
+  money,
+  nextCursor,
+  nullable,
+  PAGE,
+  pageOf,
+} from './schemas.ts'
 import { sendCsv } from './wallet.ts'
 
 const packageRow = Type.Object({
@@ -57,17 +68,17 @@ export const catalogueRoutes: Route[] = [
     path: '/packages',
     who: OPERATORS,
     summary: 'Packages by code, with list prices and suppliers',
-    query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
+    query: Type.Object({ ...filters, cursor: keyCursor() }, CLOSED),
     answer: Type.Object({ packages: Type.Array(packageRow), nextCursor: nextCursor() }),
     async handle({ deps }, { query }) {
       const { cursor, ...filter } = query
-      const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString()
+      const after = keyOfCursor(cursor)
       const rows: PackageRow[] = []
       for await (const batch of documentBatches(deps.db, filter)) {
         rows.push(...batch.filter((row) => row.packageCode > after))
         if (rows.length > PAGE) break
       }
-      const { page, nextCursor } = pageOf(rows, (row) => Buffer.from(row.packageCode).toString('base64url'))
+      const { page, nextCursor } = pageOf(rows, (row) => cursorOfKey(row.packageCode))
       return { packages: page.map(rowOf), nextCursor }
     },
   }),

@@ -23,8 +23,8 @@ export const PAGE = 50
 
 /** The page after a row that is known by a code, which may be longer and have other signs than an id. */
 export const keyCursor = () => Type.Optional(Type.String({ minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9_-]+$' }))
-const cursorOfKey = (key: string) => Buffer.from(key).toString('base64url')
-const keyOfCursor = (cursor = '') => Buffer.from(cursor, 'base64url').toString()
+export const cursorOfKey = (key: string) => Buffer.from(key).toString('base64url')
+export const keyOfCursor = (cursor = '') => Buffer.from(cursor, 'base64url').toString()
 
 /** One row more than a page was asked for: whether there is a next page, and where it starts. */
 export function pageOf<Row>(rows: Row[], idOf: (row: Row) => string, size = PAGE) {

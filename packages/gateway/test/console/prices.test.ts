@@ -144,3 +144,16 @@ describe('a price that cannot be', () => {
     expect(answer.status).toBeLessThan(500)
   })
 })
+
+describe('a list by code', () => {
+  it.each(['/packages', '/price-plans', '/price-groups'])(
+    '%s goes on after the longest code there can be',
+    async (path) => {
+      const cursor = Buffer.from('Z'.repeat(64)).toString('base64url')
+      expect(await operator.call('GET', `${path}?cursor=${cursor}`)).toMatchObject({
+        status: 200,
+        body: { nextCursor: null },
+      })
+    },
+  )
+})

@@ -136,7 +136,11 @@ function run(
   stdin = '',
 ): Promise<Outcome> {
   const [file = '', ...rest] = language.command(program)
-  const options = { cwd: join(samples, language.folder), env: { ...process.env, ...language.env, ...env }, timeout: 60_000 }
+  const options = {
+    cwd: join(samples, language.folder),
+    env: { ...process.env, ...language.env, ...env },
+    timeout: 60_000,
+  }
   return new Promise((resolve, reject) => {
     const child = execFile(file, [...rest, ...args], options, (error, out, err) => {
       if (error && typeof error.code !== 'number') reject(new Error(`${file}: ${error.message}\n${err}`))

@@ -1,3 +1,5 @@
+import type { Clock } from './clock.ts'
+
 /** What gathers concurrent calls into batches. A lone call never waits for company: batches form while one runs. */
 export interface Batcher<Item, Result> {
   add(item: Item): Promise<Result>
@@ -12,6 +14,11 @@ export interface BatchOptions<Item, Result> {
   most: number
   /** Batches under way at once. */
   lanes: number
+  /**
+   * How long the batches under way may take before another one begins beside them: two halves cost more than a whole, and
+   * a lane that is stuck must not stop the others. Without it, another one begins at once.
+   */
+  patience?: { ms: number; clock: Pick<Clock, 'monotonic'> }
   /** Items that may wait; one more is refused by `full()`. Bounds memory under overload. */
   mostWaiting: number
   full(): Error
@@ -32,7 +39,9 @@ interface Waiting<Item, Result> {
 export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batcher<Item, Result> {
   let queue: Waiting<Item, Result>[] = []
   let running = 0
+  let begun_at = 0
   let scheduled = false
+  let isPatient = false
   const busyKeys = new Set<string>()
 
   function take(): Waiting<Item, Result>[] {
@@ -56,11 +65,31 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
   function startLanes(): void {
     scheduled = false
     while (running < options.lanes && queue.length > 0) {
+      const wait_ms = patienceLeft_ms()
+      if (wait_ms > 0) {
+        comeBackIn(wait_ms)
+        return
+      }
       const batch = take()
       if (batch.length === 0) return // all that wait have their key in flight
       running++
+      begun_at = options.patience?.clock.monotonic() ?? 0
       void runBatch(batch)
     }
+  }
+
+  function patienceLeft_ms(): number {
+    if (running === 0 || options.patience === undefined) return 0
+    return begun_at + options.patience.ms - options.patience.clock.monotonic()
+  }
+
+  function comeBackIn(wait_ms: number): void {
+    if (isPatient) return
+    isPatient = true
+    setTimeout(() => {
+      isPatient = false
+      startLanes()
+    }, wait_ms)
   }
 
   async function runBatch(batch: Waiting<Item, Result>[]): Promise<void> {

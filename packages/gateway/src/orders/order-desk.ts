@@ -23,8 +23,10 @@ export interface DeskDeps extends PlaceDeps {
 
 /** Orders in one transaction at most: its locks are held for some ten milliseconds then. */
 const MOST_IN_BATCH = 256
-/** One transaction waits for the disk, or for a wallet that somebody holds, while the next one goes on. */
+/** One transaction goes on while another waits for a wallet that somebody holds. */
 const LANES = 2
+/** Longer than a transaction takes on a busy machine: two halves cost more than a whole. */
+const PATIENCE_MS = 20
 /** About a second's work: beyond it, saying so is kinder than waiting. */
 const MOST_WAITING = 5_000
 
@@ -32,6 +34,7 @@ export function orderDesk(deps: DeskDeps): OrderDesk {
   const batches = batcher<OrderWish, Verdict>({
     most: MOST_IN_BATCH,
     lanes: LANES,
+    patience: { ms: PATIENCE_MS, clock: deps.clock },
     mostWaiting: MOST_WAITING,
     full: () => new Error('too many orders wait'),
     key: (wish) => wish.tenant.tenantId, // two batches of one wallet would only wait for its lock

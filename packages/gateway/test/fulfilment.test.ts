@@ -97,7 +97,7 @@ describe('an order that more than one supplier could deliver', () => {
     expect(await bought(tenantId)).toMatchObject([{ supplier: 'third', cost: 2_000n, asked: ['first', 'third'] }])
     expect(await bought(lossy)).toMatchObject([{ supplier: 'second', cost: PRICE + 1n }])
     expect(await bought(dear)).toMatchObject([{ supplier: null, asked: null }])
-    await shop.db.query({ text: `update package_suppliers set cost_price = 9_999 where package_code = 'FALLS_BACK'` })
+    await shop.db.query({ text: `update package_suppliers set cost_price = 9999 where package_code = 'FALLS_BACK'` })
     expect(await bought(tenantId)).toMatchObject([{ cost: 2_000n }])
     expect((await walletOf(shop.db, dear)).refunds).toBe(1)
   })

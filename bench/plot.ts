@@ -2,7 +2,7 @@ import type { Result } from './compare.ts'
 
 const ROW = 30
 const TOP = 64
-const LEFT = 250
+const LEFT = 310
 const TRACK = 420
 const RIGHT = 180
 const WIDTH = LEFT + TRACK + RIGHT

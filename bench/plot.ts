@@ -30,6 +30,7 @@ export function plot(results: readonly Result[]): string {
 <text x="${at(x(value))}" y="${TOP - 14}" text-anchor="middle" fill="${FAINT}" font-size="11">${fraction(value)}</text>`
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${bottom + 16}" width="${WIDTH}" height="${bottom + 16}" font-family="system-ui, sans-serif" font-size="13" fill="${INK}">
+<title>Ratios of the benchmark, ours against the yardstick, and their aims</title>
 <rect width="100%" height="100%" rx="8" fill="#fff"/>
 <text x="20" y="28" font-size="15" font-weight="600">Ours against the yardstick, median of rounds</text>
 <text x="${WIDTH - 20}" y="28" text-anchor="end" fill="${FAINT}" font-size="11">green: where the aim is met</text>

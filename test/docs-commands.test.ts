@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
 import { type LocalGateway, localGateway, root } from './local-gateway.ts'
 
@@ -56,7 +55,7 @@ function fences(page: string, language: string): string[] {
 
 /** As a reader runs it: the SDK is installed, and the credentials are in the environment. */
 function shell(script: string): Promise<{ code: number; output: string }> {
-  const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-reader-'))
+  const cwd = temporaryFolder('reader')
   symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
   const options = { cwd, env: { ...process.env, ...gateway.env, npm_config_offline: 'true' } }
   return new Promise((resolve) => {

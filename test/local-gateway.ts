@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type GatewayProcess, startGateway } from '../packages/gateway/test/harness/gateway-process.ts'
+import { type GatewayProcess, startGateway, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
 
 export const root = new URL('..', import.meta.url).pathname.replace(/\/$/, '')
 
@@ -16,7 +15,7 @@ export interface LocalGateway {
 
 /** A local gateway with its demo account, as a newcomer starts it. `stopGateways` ends it. */
 export async function localGateway(): Promise<LocalGateway> {
-  const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-docs-'))
+  const cwd = temporaryFolder('docs')
   const dataDir = join(cwd, '.data')
   const process = await startGateway({ dataDir })
   const credentials = JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))

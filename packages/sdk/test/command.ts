@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Io } from '../src/cli/io.ts'
@@ -13,6 +13,7 @@ export interface Outcome {
 export interface Surroundings {
   env?: Record<string, string | undefined>
   stdin?: string | Buffer
+  /** Absent: an empty one, removed afterwards. */
   cwd?: string
   interrupted?: AbortSignal
   /** Hears standard output as it comes. */
@@ -23,6 +24,7 @@ export interface Surroundings {
 
 /** Runs one command line in this process, with nothing of its environment. */
 export async function command(argv: string[], around: Surroundings = {}): Promise<Outcome> {
+  const cwd = around.cwd ?? mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))
   const outcome = { out: '', err: '' }
   const io: Io = {
     out: (text) => {
@@ -35,12 +37,16 @@ export async function command(argv: string[], around: Surroundings = {}): Promis
     },
     stdin: async () => Buffer.from(around.stdin ?? ''),
     env: around.env ?? {},
-    cwd: around.cwd ?? mkdtempSync(join(tmpdir(), 'dealer-esim-cli-')),
+    cwd,
     colour: false,
     interrupted: around.interrupted ?? new AbortController().signal,
   }
-  const code = await run(argv, io)
-  return { code, ...outcome }
+  try {
+    const code = await run(argv, io)
+    return { code, ...outcome }
+  } finally {
+    if (around.cwd === undefined) rmSync(cwd, { recursive: true })
+  }
 }
 
 export function environment(gateway: { baseUrl: string; appKey: string; appSecret: string }): Record<string, string> {

@@ -58,7 +58,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   return gateway
 }
 
-/** For `afterAll`: ends every gateway of this test file and removes the data directories made here. */
+/** For `afterAll`: ends every gateway of this test file and removes the folders made here. */
 export async function stopGateways(): Promise<void> {
   await Promise.all([...running].map((gateway) => gateway.kill('SIGTERM')))
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
@@ -68,7 +68,7 @@ export async function stopGateways(): Promise<void> {
 /** Starts a gateway without waiting for it, for tests of the start itself. */
 export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
   buildGateway()
-  const dataDir = options.dataDir ?? temporaryDataDir()
+  const dataDir = options.dataDir ?? temporaryFolder('gateway')
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
   const child = spawn(
     options.node ?? process.execPath,
@@ -136,8 +136,9 @@ export function buildGateway(): void {
   built = true
 }
 
-function temporaryDataDir(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-gateway-'))
+/** A folder that `stopGateways` removes. */
+export function temporaryFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `dealer-esim-${name}-`))
   folders.add(folder)
   return folder
 }

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { command, environment } from '../../test/command.ts'
 import { type FakeGateway, fakeGateway, ok, refusal, type Script } from '../../test/fake-gateway.ts'
 
@@ -36,6 +36,7 @@ describe('credentials', () => {
   test('of a local gateway in this directory are used where the environment has none, and it is said', async () => {
     await start(() => ok(BALANCE))
     const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))
+    onTestFinished(() => rmSync(cwd, { recursive: true }))
     mkdirSync(join(cwd, '.data'))
     const { baseUrl, appKey, appSecret } = gateway!
     writeFileSync(join(cwd, '.data/local.json'), JSON.stringify({ baseUrl, appKey, appSecret }))

@@ -51,6 +51,21 @@ async function ledgerOf(dealer: Dealer) {
   return row!
 }
 
+/** When a node took its first of the dealer's orders and when it answered its last, in ms, as its log says. */
+async function workedOn(node: GatewayProcess, dealer: Dealer) {
+  const lines = () => node.logs.filter((line) => line.msg === 'request' && line.tenantId === dealer.tenantId)
+  await node.waitForLog(() => lines().length === CALLS / nodes.length)
+  const ends = lines().map((line) => Date.parse(String(line.time)))
+  const begins = lines().map((line, index) => ends[index]! - Number(line.duration_ms))
+  return { begin: Math.min(...begins), end: Math.max(...ends) }
+}
+
+async function expectOverlap(dealer: Dealer) {
+  const [one, other] = await Promise.all(nodes.map((node) => workedOn(node, dealer)))
+  expect(one!.begin).toBeLessThan(other!.end)
+  expect(other!.begin).toBeLessThan(one!.end)
+}
+
 const withoutStatus = ({ data: { orderStatus: _, ...rest } }: Answer) => rest
 
 describe('two hundred simultaneous orders over two gateways', () => {
@@ -65,6 +80,7 @@ describe('two hundred simultaneous orders over two gateways', () => {
     expect(new Set(answers.map((answer) => JSON.stringify(withoutStatus(answer)))).size).toBe(1)
     expect(answers.filter((answer) => answer.headers['idempotent-replayed'] !== 'true')).toHaveLength(1)
     expect(await ledgerOf(dealer)).toEqual({ balance: 1_000_000 - 2 * PRICE, orders: 1, debits: 1, debited: 2 * PRICE })
+    await expectOverlap(dealer)
   })
 
   it('with one transactionId and two contents are one order, and the others a conflict', async () => {
@@ -83,6 +99,7 @@ describe('two hundred simultaneous orders over two gateways', () => {
       expect([answer.status, answer.code]).toEqual(contentOf(index) === wonContent ? [200, '000000'] : [409, '200012'])
     }
     expect(await ledgerOf(dealer)).toMatchObject({ orders: 1, debits: 1, debited: wonContent * PRICE })
+    await expectOverlap(dealer)
   })
 
   it('on money for fifty are fifty orders, and the balance is exactly zero', async () => {
@@ -101,5 +118,6 @@ describe('two hundred simultaneous orders over two gateways', () => {
     const balances = placed.map((answer) => answer.data.balanceAfter).sort((left, right) => left - right)
     expect(balances).toEqual(Array.from({ length: 50 }, (_, index) => index * PRICE))
     expect(await ledgerOf(dealer)).toEqual({ balance: 0, orders: 50, debits: 50, debited: 50 * PRICE })
+    await expectOverlap(dealer)
   })
 })

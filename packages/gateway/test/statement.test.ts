@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { entriesWithin, type StatementEntry, statementPage } from '../src/wallet/entries.ts'
 import { firstVersionAt, monthStatement } from '../src/wallet/month.ts'
 import { topUp } from '../src/wallet/top-up.ts'
+import { untilLockIsWaitedFor } from './harness/lock-waits.ts'
 import { ALICE, openMoney, plantOrder } from './harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof openMoney>>
@@ -162,12 +163,7 @@ test('a statement waits for a movement that is under way', async () => {
     statement = monthStatement(money.db, tenantId, '2999-01').finally(() => {
       settled = true
     })
-    // It waits for our lock: the database says so.
-    for (;;) {
-      const waiting = await money.db.query(sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-      if (waiting.length > 0) break
-    }
+    await untilLockIsWaitedFor(money.db)
     expect(settled).toBe(false)
     tx.send(sql`update wallets set version = 1, balance = 9 where tenant_id = ${tenantId}`)
     tx.send(sql`

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
+import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { until } from '../harness/shop.ts'
 import { type Entrances, entryOf, HOUR_MS, MINUTE_MS, nextEdge_ms, openEntrances } from './entrances.ts'
 
@@ -173,10 +174,7 @@ describe('partitions of one table', () => {
       () => 'made',
       () => 'gave up',
     )
-    await until(async () => {
-      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return (await db.query({ text: waiting })).length > 0
-    })
+    await untilLockIsWaitedFor(db)
     expect(await enter(randomUUID(), Date.now())).toBe('admitted') // while the maker of partitions waits for the reader
     expect(await Promise.race([made, 'waits'])).toBe('waits')
     await reader.query('commit')

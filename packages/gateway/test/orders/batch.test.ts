@@ -3,11 +3,13 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setOnSale } from '../../src/catalogue/put.ts'
+import type { Tx } from '../../src/lib/db.ts'
 import type { OrderWish, Verdict } from '../../src/orders/decide.ts'
 import { placeOrders } from '../../src/orders/place.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 
 /*
  * A batch answers as if its orders had come one by one. The reference below knows nothing of batches, SQL or our code:
@@ -183,13 +185,7 @@ describe('a batch of orders', () => {
           const orders = wishes.map((each) => wishOf(each, tenantIds))
           const verdicts: Verdict[] = []
           for (const part of [orders.slice(0, cut), orders.slice(cut)]) {
-            if (part.length === 0) continue
-            const { ids, catalogue } = node.deps
-            verdicts.push(
-              ...(await node.deps.db.tx((tx) =>
-                placeOrders(tx, { ids, catalogue, stock: { available: () => undefined } }, part),
-              )),
-            )
+            if (part.length > 0) verdicts.push(...(await node.deps.db.tx((tx) => place(tx, part))))
           }
           const expected = reference(purses, wishes)
           expect(verdicts.map(outcomeOf)).toEqual(expected)
@@ -199,7 +195,26 @@ describe('a batch of orders', () => {
       { numRuns: 150, verbose: 1 },
     )
   })
+
+  it('that had to wait for its wallet sees what was placed from it meanwhile', async () => {
+    const tenantIds = await openPurses([{ balance: 100_000, credit: 0, dailyLimit: null }])
+    const line = { code: 'JP_1_7', count: 1, guard: 'none' } as const
+    const twin = () => wishOf({ wallet: 0, transactionId: 'T-1', lines: [line], amountGuard: 'none' }, tenantIds)
+    const { db } = node.deps
+    let waiting: Promise<Verdict[]> | undefined
+    await db.tx(async (tx) => {
+      await place(tx, [twin()])
+      waiting = db.tx((other) => place(other, [twin()]))
+      await untilLockIsWaitedFor(db)
+    })
+    expect((await waiting!).map(outcomeOf)).toEqual([{ outcome: 'replayed', balance: 100_000 - PRICES.JP_1_7 }])
+  })
 })
+
+function place(tx: Tx, wishes: OrderWish[]): Promise<Verdict[]> {
+  const { ids, catalogue } = node.deps
+  return placeOrders(tx, { ids, catalogue, stock: { available: () => undefined } }, wishes)
+}
 
 async function expectTables(
   tenantIds: string[],

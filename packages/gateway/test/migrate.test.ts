@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -6,6 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { silentLog } from '../src/lib/log.ts'
 import { migrate } from '../src/lib/migrate.ts'
 import { packageRoot } from '../src/lib/package-root.ts'
+import { StartRefused } from '../src/lib/start-refused.ts'
 import { createEmptyDatabase, type TestDatabase } from './harness/database.ts'
 import { startTcpProxy } from './harness/tcp-proxy.ts'
 
@@ -29,6 +32,14 @@ async function query(text: string): Promise<Record<string, unknown>[]> {
   } finally {
     await client.end()
   }
+}
+
+/** Takes connections and answers none. */
+async function silentServer() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { port, close: () => void server.close() }
 }
 
 describe('migrating', () => {
@@ -105,6 +116,20 @@ describe('migrating', () => {
       /^The database is encoded in SQL_ASCII; create it with encoding UTF8\.$/,
     )
     await ascii.drop()
+  })
+
+  it.each([
+    ['that is away', async () => ({ port: 1, close() {} }), 'connect ECONNREFUSED 127.0.0.1:1'],
+    ['that says nothing', silentServer, 'timeout expired'],
+  ])('gives up on a server %s, in a sentence', async (_, open, expected) => {
+    const server = await open()
+    await expect(migrate({ databaseUrl: `postgres://u:secret@127.0.0.1:${server.port}/d`, log })).rejects.toThrow(
+      new StartRefused(
+        `The database cannot be used: ${expected}. Look at host and port in DATABASE_URL, and at whether the server runs ` +
+          'and lets this machine in.',
+      ),
+    )
+    server.close()
   })
 
   it('refuses a server that is older than 15, and changes nothing there', async () => {

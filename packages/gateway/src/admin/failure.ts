@@ -1,6 +1,7 @@
 import { codes, MalformedMoney } from '@dealer-esim/contract'
 import { CommanderError } from 'commander'
 import { ApiError } from '../lib/api-error.ts'
+import { isNoConnection, whyNoConnection } from '../lib/no-connection.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { jsonText } from './context.ts'
 
@@ -40,11 +41,8 @@ function apiMessage(error: ApiError): string {
 
 function sentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const code = (error as NodeJS.ErrnoException).code
-  // Several addresses were tried: the error itself says nothing.
-  const message = error instanceof AggregateError ? (error.errors[0] as Error).message : error.message
-  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND') return `The database cannot be reached: ${message}.`
-  return message.replace(/^error: /, '')
+  if (isNoConnection(error)) return whyNoConnection(error)
+  return error.message.replace(/^error: /, '')
 }
 
 /** The command line cannot be understood; the message says how to write it. */

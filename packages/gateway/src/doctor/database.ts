@@ -1,5 +1,6 @@
-import { type Db, sqlState } from '../lib/db.ts'
+import type { Db } from '../lib/db.ts'
 import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/migrate.ts'
+import { whyNoConnection } from '../lib/no-connection.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { OpenPatient } from './patient.ts'
 
@@ -13,28 +14,7 @@ export async function whyNoDatabase(db: Db): Promise<string | undefined> {
     await db.query({ text: 'select 1' })
     return undefined
   } catch (error) {
-    return `The database cannot be used: ${messageOf(error)}. ${cureOf(error)}`
-  }
-}
-
-function messageOf(error: unknown): string {
-  const first = error instanceof AggregateError ? error.errors[0] : error
-  return first instanceof Error ? first.message : String(first)
-}
-
-function cureOf(error: unknown): string {
-  switch (sqlState(error)) {
-    case '28P01':
-    case '28000':
-      return 'Correct user and password in DATABASE_URL, or let this user in by pg_hba.conf.'
-    case '3D000':
-      return 'Create it: create database NAME owner USER encoding UTF8 template template0.'
-    case '53300':
-      return "Raise the server's max_connections, or end what holds so many."
-    case undefined:
-      return 'Look at host and port in DATABASE_URL, and at whether the server runs and lets this machine in.'
-    default:
-      return "Look at the server's log."
+    return whyNoConnection(error)
   }
 }
 

@@ -54,7 +54,7 @@ export interface DbOptions {
   onIdleError?: (error: Error) => void
 }
 
-const CONNECT_TIMEOUT_MS = 5_000
+export const CONNECT_TIMEOUT_MS = 5_000
 
 export function connect(options: DbOptions): Db & { close(): Promise<void> } {
   const pool = new pg.Pool({

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { type Db, sqlState } from './db.ts'
+import { CONNECT_TIMEOUT_MS, type Db, sqlState } from './db.ts'
 import type { Log } from './log.ts'
+import { whyNoConnection } from './no-connection.ts'
 import { packageRoot } from './package-root.ts'
 import { StartRefused } from './start-refused.ts'
 
@@ -23,15 +24,22 @@ export class MigrationRefused extends StartRefused {
  * Brings the database to this release: runs the files that it does not have yet, in order, each in a transaction with
  * its own record. Several nodes may start at once: one works, the others wait and find it done.
  * @returns the names of the files that ran now
- * @throws MigrationRefused when the database is of another release, or a file that ran there has changed since
+ * @throws StartRefused when the database cannot be used; MigrationRefused when it is of another release, or a file that
+ * ran there has changed since
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { databaseUrl, log, directory = join(packageRoot(), 'migrations') } = options
   const files = readMigrations(directory)
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'dealer-esim migrate' })
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'dealer-esim migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  })
   // A connection that dies rejects the query under way; without a listener it would end the process.
   client.on('error', (error) => log.warn({ err: error }, 'the connection that migrates was lost'))
-  await client.connect()
+  await client.connect().catch((cause) => {
+    throw new StartRefused(whyNoConnection(cause), { cause })
+  })
   try {
     await checkServer(client)
     await client.query('select pg_advisory_lock($1)', [ADVISORY_LOCK])

@@ -4,6 +4,7 @@ import { Agent, request as httpsRequest } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
+import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Log, silentLog } from '../../src/lib/log.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
@@ -130,11 +131,16 @@ describe('a gateway that ends TLS itself', () => {
   })
 
   it('asks callers for a certificate only while a supplier is known by one, and knows it then', async () => {
-    const notice = '/gsma/rsp2/es2plus/handleNotification'
+    const path = '/gsma/rsp2/es2plus/handleNotification'
+    const enabled = JSON.stringify({
+      ...{ header: { functionRequesterIdentifier: 'smdp', functionCallIdentifier: 'call' }, profileType: 'TYPE' },
+      ...{ iccid: makeIccid('8985666', 1), timestamp: new Date().toISOString(), notificationEvent: 1 },
+    })
+    const notify = (agent: Agent) => ask(agent, path, enabled)
     const supplier = authority.issue('smdp.example.com')
     const stranger = trusting(authority.issue('stranger.example.com'))
     const early = trusting(supplier)
-    expect((await ask(early, notice)).status).toBe(403)
+    expect((await notify(early)).status).toBe(403)
     early.destroy()
     const config = {
       url: 'https://smdp.example.com',
@@ -144,9 +150,8 @@ describe('a gateway that ends TLS itself', () => {
     await addSupplier(node.deps, { name: 'smdp', type: 'es2plus', config, ...OPERATOR })
     await node.deps.suppliers.refresh()
     const known = trusting(supplier)
-    // 400: it is known, and its body is no notice.
-    expect((await ask(known, notice)).status).toBe(400)
-    expect((await ask(stranger, notice)).status).toBe(403)
+    expect((await notify(known)).status).toBe(204)
+    expect((await notify(stranger)).status).toBe(403)
     for (const agent of [known, stranger]) agent.destroy()
   })
 })

@@ -1,0 +1,76 @@
+import { orderNoOf } from '../../src/lib/ids.ts'
+import { makeAccessToken } from '../../src/people/access-token.ts'
+import { insertProfiles } from '../../src/profiles/insert.ts'
+import { maintainPartitions } from '../../src/retention/partitions.ts'
+import { proposeAdjustment } from '../../src/wallet/adjust.ts'
+import { startReplay } from '../../src/webhooks/replay.ts'
+import { payOrders } from '../harness/shop.ts'
+import { type ConsoleApp, signedInAs } from './console-app.ts'
+
+/** A dealer that has one of everything: what stands behind each id of an address. */
+export async function furnish(room: ConsoleApp, tenantId: string, packageCode: string) {
+  const { db, deps } = room
+  await maintainPartitions(db)
+  const [orderId = ''] = await payOrders(db, tenantId, packageCode)
+  const iccid = `8949${tenantId.replaceAll(/\D/g, '').padEnd(16, '0').slice(-16)}`
+  const esim = { iccid, smdpAddress: 'smdp.test', matchingId: 'M-1' }
+  const delivered = { orderId, itemNo: 1, supplier: 'stock', esim, bought: undefined, isReported: false }
+  const [notifyId, requestId] = [deps.ids.uuid(), deps.ids.uuid()]
+  const [{ profileId } = { profileId: '' }] = await db.tx(async (tx) => {
+    const profiles = insertProfiles(tx, deps, tenantId, [delivered])
+    const attemptId = deps.ids.uuid()
+    for (const [text, ...values] of [
+      [
+        `update order_items set item_status = 'DELIVERED', supplier = 'stock', product_code = 'P', cost = 5,
+          cost_currency = 'EUR' where tenant_id = $1 and order_id = $2`,
+        orderId,
+      ],
+      [`update orders set order_status = 'DELIVERED', due_at = null where tenant_id = $1 and order_id = $2`, orderId],
+      [
+        `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+          started_at, finished_at, outcome, detail)
+        values ($1, $2, $3, 1, 'stock', 'ORDER', $2, now(), now(), 'delivered', null)`,
+        deps.ids.uuid(),
+        orderId,
+      ],
+      [`insert into webhook_endpoints (tenant_id, callback_url) values ($1, 'https://receiver.test/')`],
+      [
+        `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state, attempts)
+        values ($1, $2, 'ORDER_PAID', $3, '{}', now(), 'DEAD', 1)`,
+        notifyId,
+        orderId,
+      ],
+      [
+        `insert into delivery_attempts (tenant_id, attempt_id, notify_id, notify_type, attempt_no, url, started_at,
+          duration_ms, http_status, outcome, answer)
+        values ($1, $2, $3, 'ORDER_PAID', 1, 'https://receiver.test/', now(), 12, 500, 'answered 500', 'no')`,
+        attemptId,
+        notifyId,
+      ],
+      [
+        `insert into request_ids (tenant_id, request_id, slot) values ($1, $2, $3)`,
+        requestId,
+        Math.floor(room.clock.now() / 3_600_000),
+      ],
+    ] as [string, ...unknown[]][])
+      tx.send({ text, values: [tenantId, ...values] })
+    return profiles
+  })
+  const by = { actor: 'cli:furnisher' as const }
+  const from = new Date(room.clock.now() - 3_600_000)
+  const { replayId } = await startReplay(deps, { tenantId, ...by }, { from })
+  const wish = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
+  const { adjustmentId } = await proposeAdjustment(deps, wish, by)
+  const person = await signedInAs(room, 'DEALER_STAFF', tenantId)
+  const asked = { name: 'theirs', scope: 'READ' as const, days: 1 }
+  const { tokenId } = await db.tx((tx) => makeAccessToken(tx, deps.ids, person.personId, asked))
+  const [{ sessionId } = { sessionId: '' }] = await db.query<{ sessionId: string }>({
+    text: 'select session_id as "sessionId" from sessions where person_id = $1',
+    values: [person.personId],
+  })
+  const { personId } = person
+  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId }
+  return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
+}
+
+export type Furniture = Awaited<ReturnType<typeof furnish>>

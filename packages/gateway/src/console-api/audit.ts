@@ -62,7 +62,8 @@ export const auditRoutes: Route[] = [
     who: READERS,
     summary: 'The same as CSV',
     query: Type.Object(filters, CLOSED),
-    answer: Type.String({ description: 'text/csv' }),
+    answer: Type.String(),
+    answerType: 'text/csv',
     async handle(context, { query }) {
       return sendCsv(context.reply, 'audit.csv', Readable.from(csvOf(context, filterOf(context, query))))
     },

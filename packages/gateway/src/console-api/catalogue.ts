@@ -88,7 +88,8 @@ export const catalogueRoutes: Route[] = [
     who: OPERATORS,
     summary: 'The same packages as CSV that can be imported again',
     query: Type.Object(filters, CLOSED),
-    answer: Type.String({ description: 'text/csv' }),
+    answer: Type.String(),
+    answerType: 'text/csv',
     handle: async (context, { query }) => exportFile(context, query),
   }),
   route({
@@ -97,7 +98,8 @@ export const catalogueRoutes: Route[] = [
     who: OPERATORS_WRITE,
     summary: 'Import packages from CSV, all or nothing; dryRun shows what would change',
     query: Type.Object({ dryRun: Type.Boolean() }, CLOSED),
-    body: Type.String({ description: 'text/csv' }),
+    body: Type.String(),
+    bodyType: 'text/csv',
     bodyLimit: FILE_BYTES_MAX,
     answer: importReport,
     async handle({ deps, by }, { query, body }) {

@@ -7,11 +7,13 @@ import { CLOSED, done, nullable, tenantParams, time, uuid } from './schemas.ts'
 
 const replay = Type.Object({
   replayId: Type.String(),
+  tenantId: Type.String(),
   replayState: Type.Enum(['RUNNING', 'DONE', 'CANCELLED']),
   from: time(),
   to: time(),
   notifyTypes: Type.Array(Type.String()),
   outcomes: Type.Array(Type.String()),
+  rate_per_s: Type.Integer(),
   matched: Type.Integer(),
   replayed: Type.Integer(),
   actor: Type.String(),

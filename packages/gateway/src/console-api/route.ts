@@ -60,6 +60,9 @@ export interface Route {
   query?: TSchema
   body?: TSchema
   answer: TSchema
+  /** Where it is not JSON. */
+  bodyType?: 'text/csv'
+  answerType?: 'text/csv' | 'application/x-ndjson'
   /** Calls a minute from one address; for sign-in and the like. */
   ratePerMinute?: number
   /** Bytes; where more than the usual limit is needed (CSV). */
@@ -78,6 +81,8 @@ interface Declared<P, Q, B, A extends TSchema, C> {
   query?: Q
   body?: B
   answer: A
+  bodyType?: Route['bodyType']
+  answerType?: Route['answerType']
   ratePerMinute?: number
   bodyLimit?: number
   handle(context: C, parts: { params: Part<P>; query: Part<Q>; body: Part<B> }): Promise<Answer<Static<A>>>

@@ -1,10 +1,10 @@
 import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import Type from 'typebox'
 import { absent } from '../lib/refusal.ts'
 import { isOperator } from '../people/role.ts'
 import type { ConsoleDeps } from './deps.ts'
+import { documentOf, schemaOf } from './document.ts'
 import { answerFailure } from './failures.ts'
 import { authorize, identify } from './identify.ts'
 import { type AllowedOrigins, checkOrigin } from './origin.ts'
@@ -34,7 +34,7 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
   app.register(
     async (api) => {
       await api.register(cookie)
-      await api.register(swagger, document)
+      await api.register(swagger, documentOf(options.cookieName))
       api.setValidatorCompiler(validatorCompiler)
       api.setSerializerCompiler(() => (body) => JSON.stringify(body, plain))
       // Files come as text; each route that takes one says how large it may be.
@@ -48,7 +48,10 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
       })
       const limit = rateLimiter(deps.clock)
       for (const route of routes) add(api, deps, options, limit, route)
-      api.get('/openapi.json', { schema: { hide: true } }, async () => api.swagger())
+      api.get('/openapi.json', { schema: { hide: true } }, async () => ({
+        ...api.swagger(),
+        servers: [{ url: deps.consoleUrl().replace(/\/console$/, '') }],
+      }))
     },
     { prefix: CONSOLE_API },
   )
@@ -103,37 +106,4 @@ function contextOf(
   const { person } = signedIn
   const by = { actor: `person:${person.personId}` as const, address }
   return { ...open, person, signedIn, by, onlyTenant: isOperator(person.role) ? null : person.tenantId }
-}
-
-const failure = Type.Object({
-  code: Type.String({ description: 'UPPER_SNAKE, or a code of the dealers’ table' }),
-  message: Type.String({ description: 'A sentence that says what happened and what to do' }),
-  data: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-})
-
-function schemaOf(route: Route) {
-  const callers = typeof route.who === 'string' ? route.who : route.who.join(', ')
-  return {
-    summary: route.summary,
-    description: `Who may call: ${callers}.${route.sessionOnly ? ' By a session only.' : ''}`,
-    tags: [route.path.split('/')[1] ?? ''],
-    ...(route.params && { params: route.params }),
-    ...(route.query && { querystring: route.query }),
-    ...(route.body && { body: route.body }),
-    ...(route.who === 'anyone' && { security: [] }),
-    response: { 200: route.answer, '4xx': failure },
-  }
-}
-
-const document = {
-  openapi: {
-    openapi: '3.1.0' as const,
-    info: {
-      title: 'Console interface',
-      version: '1',
-      description: 'What the console calls, for scripts too: send a personal access token as `Authorization: Bearer`.',
-    },
-    security: [{ accessToken: [] }],
-    components: { securitySchemes: { accessToken: { type: 'http' as const, scheme: 'bearer' } } },
-  },
 }

@@ -54,9 +54,11 @@ export const stockRoutes: Route[] = [
     who: OPERATORS_WRITE,
     summary: 'Take a CSV of activation codes into stock, all or nothing; answers lines of JSON as it goes',
     query: Type.Object(product, CLOSED),
-    body: Type.String({ description: 'text/csv' }),
+    body: Type.String(),
+    bodyType: 'text/csv',
     bodyLimit: FILE_BYTES_MAX,
-    answer: Type.String({ description: 'application/x-ndjson: {rows} … then {codes} or {code, message, faults}' }),
+    answer: Type.String({ description: 'Lines of JSON: {rows} … then {codes} or {code, message, faults}' }),
+    answerType: 'application/x-ndjson',
     async handle({ deps, by, reply }, { query, body }) {
       const lines = new PassThrough()
       const tell = (value: object) => lines.write(`${JSON.stringify(value)}\n`)

@@ -5,7 +5,7 @@ import Type, { type Static } from 'typebox'
 import { absent } from '../lib/refusal.ts'
 import { entriesWithin, type StatementEntry, statementPage } from '../wallet/entries.ts'
 import { entriesCsv } from '../wallet/entries-csv.ts'
-import { monthStatement } from '../wallet/month.ts'
+import { type MonthStatement, monthStatement } from '../wallet/month.ts'
 import { topUp } from '../wallet/top-up.ts'
 import { actorNames } from './actors.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from './route.ts'
@@ -85,7 +85,7 @@ export const walletRoutes: Route[] = [
       })
       return {
         entries: await named(context, page.entries),
-        month: statement && { ...statement, versions: undefined },
+        month: statement && summaryOf(statement),
         nextCursor: page.nextBefore === null ? null : String(page.nextBefore),
       }
     },
@@ -97,7 +97,8 @@ export const walletRoutes: Route[] = [
     summary: "A month's movements as CSV, oldest first",
     params: tenantParams,
     query: Type.Object({ month }, CLOSED),
-    answer: Type.String({ description: 'text/csv' }),
+    answer: Type.String(),
+    answerType: 'text/csv',
     async handle(context, { params, query }) {
       const { deps, reply } = context
       const statement = await monthStatement(deps.db, params.tenantId, query.month)
@@ -121,6 +122,10 @@ export const walletRoutes: Route[] = [
     },
   }),
 ]
+
+function summaryOf({ month, opening, closing, complete, totals }: MonthStatement) {
+  return { month, opening, closing, complete, totals }
+}
 
 interface WalletRow {
   currencyCode: string

@@ -149,8 +149,9 @@ export const webhookRoutes: Route[] = [
           failingSince: null,
           updatedAt: null,
         }
-      const { failingSince_ms } = known.health
-      return { ...known, failingSince: failingSince_ms === null ? null : new Date(failingSince_ms) }
+      const { health, ...told } = known
+      const { failingSince_ms } = health
+      return { ...told, failingSince: failingSince_ms === null ? null : new Date(failingSince_ms) }
     },
   }),
   route({

@@ -7,8 +7,10 @@ import { masterCipher } from '../../src/lib/crypto.ts'
 import { connect } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { createPerson } from '../../src/people/manage.ts'
 import type { Role } from '../../src/people/role.ts'
+import { openSuppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase } from '../harness/database.ts'
 
 export const ORIGIN = 'https://gateway.test'
@@ -27,19 +29,20 @@ export async function startConsole() {
   const db = connect({ url: database.url, poolSize: 5, applicationName: 'console test' })
   const clock = movableClock(Date.now())
   const linkKey = randomBytes(32)
+  const config = { deployment: 'test' as const }
+  const outbound = createOutbound()
+  const cipher = masterCipher([randomBytes(32)])
+  const wake = { wake() {}, on: () => () => {} }
+  const shared = { db, ids: systemIds, clock, cipher, log: silentLog, wake, config, outbound }
+  const suppliers = await openSuppliers(shared)
   const deps = {
-    db,
+    ...shared,
+    suppliers,
     catalogue: loadedCatalogue({ db, linkKey, databaseClock: clock }),
-    ids: systemIds,
-    clock,
-    cipher: masterCipher([randomBytes(32)]),
-    wake: { wake() {}, on: () => () => {} },
-    log: silentLog,
     linkKey,
     databaseClock: clock,
     links: { publicUrl: ORIGIN },
     consoleUrl: () => `${ORIGIN}/console`,
-    config: { deployment: 'test' },
   } as unknown as ConsoleDeps
   const app = Fastify()
   consoleApi(app, deps, {
@@ -56,6 +59,8 @@ export async function startConsole() {
     clock,
     async stop() {
       await app.close()
+      await suppliers.stop(1_000)
+      await outbound.close()
       await db.close()
       await database.drop()
     },

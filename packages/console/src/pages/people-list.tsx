@@ -61,7 +61,8 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
             title: t.common.actions,
             textAlign: 'right',
             hidden: !manages,
-            render: (row) => <PersonMenu row={row} own={row.personId === me.personId} onOpen={setOpen} />,
+            // What is one's own is changed on the account page.
+            render: (row) => row.personId !== me.personId && <PersonMenu row={row} onOpen={setOpen} />,
           },
         ]}
       />
@@ -73,7 +74,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
   )
 }
 
-function PersonMenu({ row, own, onOpen }: { row: PersonRow; own: boolean; onOpen(open: Open): void }) {
+function PersonMenu({ row, onOpen }: { row: PersonRow; onOpen(open: Open): void }) {
   const change = useChange({ done: t.common.saved })
   const link = useChange<{ link: string }>()
   const path = `/people/${row.personId}`
@@ -97,15 +98,12 @@ function PersonMenu({ row, own, onOpen }: { row: PersonRow; own: boolean; onOpen
         >
           {t.people.newLink}
         </Menu.Item>
-        <Menu.Item disabled={own} onClick={() => onOpen({ kind: 'role', row })}>
-          {t.people.changeRole}
-        </Menu.Item>
+        <Menu.Item onClick={() => onOpen({ kind: 'role', row })}>{t.people.changeRole}</Menu.Item>
         <Menu.Item disabled={!row.secondFactor} onClick={() => onOpen({ kind: 'factor', row })}>
           {t.people.dropFactor}
         </Menu.Item>
         <Menu.Item
           {...(active && { color: 'red' })}
-          disabled={own}
           onClick={() => change.mutate({ method: 'PATCH', path, body: { status: active ? 'DISABLED' : 'ACTIVE' } })}
         >
           {active ? t.people.disable : t.people.enable}

@@ -6,9 +6,11 @@ import { absent, Refusal } from '../lib/refusal.ts'
 import { accessTokensOf, deleteAccessToken, makeAccessToken } from '../people/access-token.ts'
 import { changePassword } from '../people/change-password.ts'
 import { PASSWORD_LENGTH_MAX } from '../people/password.ts'
+import { lockProven } from '../people/person.ts'
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor } from '../people/second-factor.ts'
 import { endSession, endSessions, sessionsOf } from '../people/session.ts'
 import { signInAgain } from '../people/sign-in.ts'
+import { signedOut } from './identify.ts'
 import { type Context, type Route, route } from './route.ts'
 import { CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
 import { sessionBy } from './sign-in.ts'
@@ -63,7 +65,7 @@ const secondFactorRoutes: Route[] = [
     ratePerMinute: PROOFS_PER_MINUTE,
     async handle({ deps, person, address }, { body }) {
       await signInAgain(deps, person, { ...body, address }, { codeToo: false })
-      const begun = await deps.db.tx((tx) => beginSecondFactor(tx, deps, person))
+      const begun = await deps.db.tx((tx) => beginSecondFactor(tx, deps, person.personId))
       return { ...begun, qr: encodeQR(begun.uri, 'svg') }
     },
   }),
@@ -228,6 +230,7 @@ function change<Result>(
   if (person.passwordChangeRequired)
     throw new Refusal(403, 'PASSWORD_CHANGE_REQUIRED', 'Choose a password of your own first.')
   return deps.db.tx(async (tx) => {
+    if (!(await lockProven(tx, person))) throw signedOut()
     const result = await work(tx, person.personId)
     audit(tx, deps.ids, { tenantId: person.tenantId, ...by, action, subject: person.email, ...said })
     return result

@@ -33,7 +33,7 @@ export function bearerOf(request: FastifyRequest): string | undefined {
  * where only that will do, role, the token's scope, and the tenant in the path.
  */
 export function authorize(route: Route, signedIn: SignedIn | undefined, params: unknown): SignedIn {
-  if (!signedIn) throw new Refusal(401, 'SIGNED_OUT', 'You are not signed in. Sign in and try again.')
+  if (!signedIn) throw signedOut()
   const { person, by } = signedIn
   if (person.passwordChangeRequired && route.who !== 'session')
     throw new Refusal(403, 'PASSWORD_CHANGE_REQUIRED', 'Choose a password of your own first.')
@@ -47,6 +47,10 @@ export function authorize(route: Route, signedIn: SignedIn | undefined, params: 
   const { tenantId } = (params ?? {}) as { tenantId?: string }
   if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw absent('tenant')
   return signedIn
+}
+
+export function signedOut(): Refusal {
+  return new Refusal(401, 'SIGNED_OUT', 'You are not signed in. Sign in and try again.')
 }
 
 async function byToken(deps: Pick<ConsoleDeps, 'db'>, bearer: string): Promise<SignedIn | undefined> {

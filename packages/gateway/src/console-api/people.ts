@@ -104,7 +104,7 @@ export const peopleRoutes: Route[] = [
     answer: link,
     async handle(context, { params }) {
       const { deps, by } = context
-      const other = await managed(context, params.personId)
+      const other = notSelf(context, await managed(context, params.personId))
       return deps.db.tx(async (tx) => {
         const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, by, other.personId)
         const link = linkOf(deps, linkToken)
@@ -122,7 +122,7 @@ export const peopleRoutes: Route[] = [
     answer: done,
     async handle(context, { params }) {
       const { deps, by } = context
-      const other = await managed(context, params.personId)
+      const other = notSelf(context, await managed(context, params.personId))
       await deps.db.tx((tx) => dropSecondFactor(tx, deps.ids, by, other.personId))
       return {}
     },
@@ -141,6 +141,12 @@ async function managed({ deps, person, onlyTenant }: Context, personId: string):
   if (!other || (onlyTenant !== null && other.tenantId !== onlyTenant)) throw absent('person')
   if (!mayManage(person, other)) throw notTheirs()
   return other
+}
+
+/** What the account page asks the password for is not to be had past it by a stolen session. */
+function notSelf({ person }: Context, other: Person): Person {
+  if (other.personId !== person.personId) return other
+  throw new Refusal(422, 'OWN_ACCOUNT', 'Change your own password and second factor on your account page.')
 }
 
 async function mustExist(deps: Context['deps'], tenantId: string): Promise<void> {

@@ -2,9 +2,9 @@ import sql from 'sql-template-tag'
 import { audit } from '../audit/audit.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { checkPasswordRules, hashPassword } from './password.ts'
-import type { Person } from './person.ts'
+import { lockProven, type Person } from './person.ts'
 import { endSessions } from './session.ts'
-import { type SignInDeps, signInAgain } from './sign-in.ts'
+import { passwordWrong, type SignInDeps, signInAgain } from './sign-in.ts'
 
 /** Changes the own password; the other sessions end, the one that asks stays. */
 export async function changePassword(
@@ -18,6 +18,7 @@ export async function changePassword(
     throw new Refusal(422, 'PASSWORD_WEAK', 'Choose a password that differs from the present one.')
   const passwordHash = await hashPassword(given.newPassword)
   await deps.db.tx(async (tx) => {
+    if (!(await lockProven(tx, person))) throw passwordWrong()
     tx.send(sql`
       update people set password_hash = ${passwordHash}, password_change_required = false, updated_at = now()
       where person_id = ${person.personId}`)

@@ -5,7 +5,7 @@ import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
 import { checkPasswordRules, hashPassword } from './password.ts'
-import { type Person, personById } from './person.ts'
+import { lockPerson, type Person, personById } from './person.ts'
 import { endSessions } from './session.ts'
 import { hashToken, newToken } from './token.ts'
 
@@ -17,11 +17,16 @@ const LIFE: Record<LinkKind, string> = { INVITATION: '7 days', PASSWORD_RESET: '
 /** Makes a link's token; links of the person that were made before stop working. */
 export function makeLink(tx: Tx, ids: Ids, personId: string, kind: LinkKind, actor: string): string {
   const { token, hash } = newToken(ids)
-  tx.send(sql`delete from person_links where person_id = ${personId}`)
+  deleteLinks(tx, personId)
   tx.send(sql`
     insert into person_links (token_hash, person_id, kind, expires_at, created_by)
     values (${hash}, ${personId}, ${kind}, now() + ${LIFE[kind]}::interval, ${actor})`)
   return token
+}
+
+/** Makes every link of a person void. */
+export function deleteLinks(tx: Tx, personId: string): void {
+  tx.send(sql`delete from person_links where person_id = ${personId}`)
 }
 
 /** Whom a link is for: shown before the password is asked for. */
@@ -47,6 +52,8 @@ export async function setPasswordByLink(
   checkPasswordRules(given.password, person)
   const passwordHash = await hashPassword(given.password)
   return deps.db.tx(async (tx) => {
+    // The person first, as everywhere: whoever makes a new link at this moment waits, or has made this one void.
+    if ((await lockPerson(tx, person.personId))?.status !== 'ACTIVE') throw linkDead()
     const used = await tx.query(sql`
       update person_links set used_at = now()
       where token_hash = ${hashToken(given.token)} and used_at is null and expires_at > now() returning 1`)

@@ -3,7 +3,8 @@ import { type Actor, audit } from '../audit/audit.ts'
 import { sqlState, type Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
-import { type LinkKind, makeLink } from './link.ts'
+import { deleteAccessTokens } from './access-token.ts'
+import { deleteLinks, type LinkKind, makeLink } from './link.ts'
 import { hashPassword } from './password.ts'
 import { lockPerson, normalEmail, type Person } from './person.ts'
 import { isOperator, type Role } from './role.ts'
@@ -47,7 +48,10 @@ export async function createPerson(
   return { personId }
 }
 
-/** Changes name, role or status. Whoever is disabled is signed out at once; so is whoever gets another role. */
+/**
+ * Changes name, role or status. Whoever is disabled is signed out at once, and loses access tokens and links for good; who
+ * gets another role is signed out.
+ */
 export async function changePerson(
   tx: Tx,
   ids: Ids,
@@ -64,6 +68,10 @@ export async function changePerson(
     update people set name = ${next.name}, role = ${next.role}, status = ${next.status}, updated_at = now()
     where person_id = ${personId}`)
   if (next.role !== person.role || next.status === 'DISABLED') endSessions(tx, personId, null)
+  if (next.status === 'DISABLED') {
+    deleteAccessTokens(tx, personId)
+    deleteLinks(tx, personId)
+  }
   if (person.role === 'OPERATOR_ADMIN') await keepAnAdministrator(tx)
   record(tx, ids, by, person, 'person.change', pick(person), next)
 }

@@ -34,6 +34,15 @@ export async function lockPerson(tx: Tx, personId: string): Promise<Person | und
   return rows[0]
 }
 
+/**
+ * Locks the row of a person who has proved a password; undefined where they got another one or were disabled meanwhile.
+ * Proving takes a while, and nothing may come of the old password once a link has set a new one.
+ */
+export async function lockProven(tx: Tx, person: Person): Promise<Person | undefined> {
+  const locked = await lockPerson(tx, person.personId)
+  return locked?.status === 'ACTIVE' && locked.passwordHash === person.passwordHash ? locked : undefined
+}
+
 /** The operator's people, or one tenant's. */
 export async function peopleOf(db: Db | Tx, tenantId: string | null): Promise<Person[]> {
   return db.query<Person>(sql`

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import { Refusal } from '../lib/refusal.ts'
+import { absent, Refusal } from '../lib/refusal.ts'
 import { lockPerson, type Person } from './person.ts'
 import { hashToken } from './token.ts'
 
@@ -21,19 +21,23 @@ export interface SecondFactorDeps {
   ids: Ids
 }
 
-/** Prepares a second factor: it holds once `confirmSecondFactor` has seen a code of it. Replaces an unconfirmed one. */
+/**
+ * Prepares a second factor: it holds once `confirmSecondFactor` has seen a code of it. Replaces an unconfirmed one, and
+ * never one that was confirmed meanwhile from another tab.
+ */
 export async function beginSecondFactor(
   tx: Tx,
   deps: SecondFactorDeps,
-  person: Person,
+  personId: string,
 ): Promise<{ secret: string; uri: string }> {
-  if (person.totpConfirmed)
-    throw new Refusal(409, 'SECOND_FACTOR_SET', 'A second factor is set already. Remove it first to set up another.')
+  const person = await lockPerson(tx, personId)
+  if (!person) throw absent('person')
+  if (person.totpConfirmed) throw alreadySet()
   const secret = new Secret({ buffer: new Uint8Array(deps.ids.bytes(SECRET_BYTES)).buffer })
-  const sealed = deps.cipher.encrypt(secret.base32, person.personId)
+  const sealed = deps.cipher.encrypt(secret.base32, personId)
   tx.send(sql`
     update people set totp_secret = ${sealed}, totp_last_step = 0, updated_at = now()
-    where person_id = ${person.personId}`)
+    where person_id = ${personId}`)
   return { secret: secret.base32, uri: totpOf(secret.base32, person.email).toString() }
 }
 
@@ -45,6 +49,7 @@ export async function confirmSecondFactor(
   code: string,
 ): Promise<{ recoveryCodes: string[] }> {
   const person = await lockPerson(tx, personId)
+  if (person?.totpConfirmed) throw alreadySet()
   if (!person?.totpSecret) throw new Refusal(409, 'SECOND_FACTOR_MISSING', 'Start the set-up first.')
   if (!(await spendTotp(tx, deps, person, code))) throw codeWrong()
   tx.send(sql`update people set totp_confirmed = true, updated_at = now() where person_id = ${personId}`)
@@ -70,6 +75,10 @@ export async function spendCode(tx: Tx, deps: SecondFactorDeps, person: Person, 
 
 export function codeWrong(): Refusal {
   return new Refusal(422, 'CODE_WRONG', 'The code is wrong or was used before. Wait for the next one and enter that.')
+}
+
+function alreadySet(): Refusal {
+  return new Refusal(409, 'SECOND_FACTOR_SET', 'A second factor is set already. Remove it first to set up another.')
 }
 
 async function spendTotp(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { countFailure, forgetFailures, isLocked } from './lockout.ts'
 import { passwordMatches } from './password.ts'
-import { lockPerson, type Person, personByEmail } from './person.ts'
+import { lockPerson, lockProven, type Person, personByEmail } from './person.ts'
 import { codeWrong, spendCode } from './second-factor.ts'
 import { openSession } from './session.ts'
 
@@ -35,12 +35,14 @@ export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<{ token
   const { db, ids } = deps
   const person = await provePassword(db, ids, attempt, await personByEmail(db, attempt.email))
   if (person.totpConfirmed) await proveCode(deps, person, attempt)
-  await forgetFailures(db, attempt.email)
   const token = await db.tx(async (tx) => {
+    const locked = await lockProven(tx, person)
+    if (locked?.totpConfirmed !== person.totpConfirmed) throw signInFailed()
     const actor = `person:${person.personId}` as const
     audit(tx, ids, { tenantId: person.tenantId, actor, action: 'person.sign_in', address: attempt.address })
     return openSession(tx, ids, person.personId, attempt)
   })
+  await forgetFailures(db, attempt.email)
   return { token, person }
 }
 
@@ -58,8 +60,7 @@ export async function signInAgain(
   try {
     await provePassword(deps.db, deps.ids, attempt, person)
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'SIGN_IN_FAILED')
-      throw new Refusal(422, 'PASSWORD_WRONG', 'The password is wrong. Nothing was shown or changed.')
+    if (error instanceof Refusal && error.code === 'SIGN_IN_FAILED') throw passwordWrong()
     throw error
   }
   if (person.totpConfirmed && asked.codeToo) await proveCode(deps, person, attempt)
@@ -75,7 +76,7 @@ async function provePassword(
   const right = await passwordMatches(person?.passwordHash ?? null, attempt.password)
   if (right && person?.status === 'ACTIVE') return person
   await failed(db, ids, attempt, person)
-  throw new Refusal(401, 'SIGN_IN_FAILED', 'E-mail address or password is wrong. Check both and try again.')
+  throw signInFailed()
 }
 
 async function proveCode(
@@ -105,6 +106,14 @@ async function failed(
   if (!lockedNow || !person) return
   const entry = { tenantId: person.tenantId, actor: 'system' as const, subject: person.email, address: attempt.address }
   await db.tx(async (tx) => audit(tx, ids, { ...entry, action: 'person.lock' }))
+}
+
+function signInFailed(): Refusal {
+  return new Refusal(401, 'SIGN_IN_FAILED', 'E-mail address or password is wrong. Check both and try again.')
+}
+
+export function passwordWrong(): Refusal {
+  return new Refusal(422, 'PASSWORD_WRONG', 'The password is wrong. Nothing was shown or changed.')
 }
 
 function tooMany(): Refusal {

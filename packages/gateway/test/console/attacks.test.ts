@@ -1,6 +1,7 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { notify } from '../../src/notices/notices.ts'
+import { until } from '../harness/shop.ts'
 import { addTenant, browser, type ConsoleApp, ORIGIN, PASSWORD, signedInAs, startConsole } from './console-app.ts'
 
 let room: ConsoleApp
@@ -8,6 +9,21 @@ beforeAll(async () => {
   room = await startConsole()
 })
 afterAll(() => room.stop())
+
+/** Lets a call wait at a person's row once it has proved the password, changes the row meanwhile, and lets it go on. */
+async function overtaken<Answer>(personId: string, change: string, call: () => Promise<Answer>): Promise<Answer> {
+  const { answer } = await room.db.tx(async (tx) => {
+    await tx.query({ text: 'select 1 from people where person_id = $1 for update', values: [personId] })
+    const answer = call()
+    await until(async () => {
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return (await exec(waiting)).length > 0
+    })
+    await tx.query({ text: change, values: [personId] })
+    return { answer }
+  })
+  return answer
+}
 
 const exec = (text: string, ...values: unknown[]) => room.db.query<Record<string, unknown>>({ text, values })
 
@@ -115,6 +131,99 @@ describe('a link', () => {
     const last = await link()
     await admin.call('PATCH', `/people/${person.personId}`, { status: 'DISABLED' })
     expect(await tries(last)).toEqual(DEAD)
+  })
+})
+
+describe('a password that is set by a link', () => {
+  it('overtakes whoever has just proved the old one: no session, no password and no token come of that', async () => {
+    const tenantId = await addTenant(room, 'Overtaken')
+    const thief = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const token = { name: 'to stay', scope: 'WRITE', days: 365, password: PASSWORD }
+    const change = { password: PASSWORD, newPassword: `${PASSWORD} of the thief` }
+    const calls = [
+      () => browser(room.app).signIn(thief.email),
+      () => thief.call('POST', '/account/password', change),
+      () => thief.call('POST', '/account/tokens', token),
+    ]
+    const by = `update people set password_hash = 'by the link' where person_id = $1`
+    const codes: string[] = []
+    for (const call of calls) {
+      const [{ old } = { old: '' }] = await exec(
+        `select password_hash as old from people where person_id = $1`,
+        thief.personId,
+      )
+      codes.push((await overtaken(thief.personId, by, call)).body.code)
+      await exec(
+        `update people set password_hash = $2 where person_id = $1 and password_hash = 'by the link'`,
+        thief.personId,
+        old,
+      )
+    }
+    expect(codes).toEqual(['SIGN_IN_FAILED', 'PASSWORD_WRONG', 'SIGNED_OUT'])
+    const [held] = await exec(
+      `select (select count(*) from sessions where person_id = $1)::int as sessions,
+              (select count(*) from access_tokens where person_id = $1)::int as tokens`,
+      thief.personId,
+    )
+    expect(held).toEqual({ sessions: 1, tokens: 0 })
+    expect((await browser(room.app).signIn(thief.email)).status).toBe(200)
+  })
+
+  it('is set once, however many use the link at the same time', async () => {
+    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
+    const person = await signedInAs(room, 'OPERATOR_STAFF')
+    const { body } = await admin.call('POST', `/people/${person.personId}/link`)
+    const token = new URL(body.link).hash.slice(1)
+    const passwords = [1, 2, 3].map((n) => `${PASSWORD} ${n}`)
+    const set = await Promise.all(
+      passwords.map((password) => browser(room.app).call('POST', '/link/password', { token, password })),
+    )
+    expect(set.map((answer) => answer.status).sort()).toEqual([200, 404, 404])
+    const winner = passwords[set.findIndex((answer) => answer.status === 200)]
+    expect((await browser(room.app).signIn(person.email, winner)).status).toBe(200)
+  })
+})
+
+describe('a second factor', () => {
+  it('that was turned on in one tab is not replaced from another, nor are its recovery codes', async () => {
+    const person = await signedInAs(room, 'OPERATOR_STAFF')
+    const begin = () => person.call('POST', '/account/second-factor', { password: PASSWORD })
+    const { body } = await begin()
+    const confirm = `update people set totp_confirmed = true where person_id = $1`
+    const other = await overtaken(person.personId, confirm, begin)
+    expect(other).toMatchObject({ status: 409, body: { code: 'SECOND_FACTOR_SET' } })
+    const code = new TOTP({ secret: body.secret }).generate({ timestamp: room.clock.time_ms })
+    const again = await person.call('POST', '/account/second-factor/confirm', { code })
+    expect(again).toMatchObject({ status: 409, body: { code: 'SECOND_FACTOR_SET' } })
+    expect((await browser(room.app).signIn(person.email, PASSWORD, code)).status).toBe(200)
+  })
+})
+
+describe('a stolen session of an administrator', () => {
+  it('neither takes the account over by a link of its own, nor takes the second factor away', async () => {
+    for (const admin of [
+      await signedInAs(room, 'OPERATOR_ADMIN'),
+      await signedInAs(room, 'DEALER_ADMIN', await addTenant(room, 'Stolen')),
+    ]) {
+      const own = `/people/${admin.personId}`
+      expect(await admin.call('POST', `${own}/link`)).toMatchObject({ status: 422, body: { code: 'OWN_ACCOUNT' } })
+      expect((await admin.call('DELETE', `${own}/second-factor`)).body.code).toBe('OWN_ACCOUNT')
+    }
+  })
+})
+
+describe('whoever was disabled', () => {
+  it('comes back, if at all, without the tokens and links of before', async () => {
+    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
+    const person = await signedInAs(room, 'OPERATOR_STAFF')
+    const wish = { name: 'script', scope: 'READ', days: 1, password: PASSWORD }
+    const { token } = (await person.call('POST', '/account/tokens', wish)).body
+    const { link } = (await admin.call('POST', `/people/${person.personId}/link`)).body
+    for (const status of ['DISABLED', 'ACTIVE']) await admin.call('PATCH', `/people/${person.personId}`, { status })
+    const headers = { authorization: `Bearer ${token}` }
+    expect((await room.app.inject({ url: '/console/api/me', headers })).statusCode).toBe(401)
+    const read = await browser(room.app).call('POST', '/link', { token: new URL(link).hash.slice(1) })
+    expect(read.body.code).toBe('LINK_DEAD')
   })
 })
 

@@ -1,92 +1,101 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { type ConsoleWorld, enterAsOperator, go } from './console-world.ts'
+import { type Demo, makeDemo } from './console-demo.ts'
+import { button, type ConsoleWorld, field, go, load } from './console-world.ts'
 
-/** A page of the console and the name that its pictures get. */
+/** A page of the console as somebody sees it, and the name that its pictures get. */
 export interface Stop {
   name: string
   path: string
+  /** The window in which who sees it is signed in. */
+  page: Page
   /** Brings the page into the state that is worth seeing. */
   act?(page: Page): Promise<void>
 }
 
-export interface Tour {
-  /** Where somebody who may see everything is signed in. */
-  page: Page
+export interface Tour extends Demo {
   stops: Stop[]
-  close(): void
 }
 
-/** Signs in, fills the demo tenant with things to see, and says where every page is. */
+/** Prepares something to see, and says where every page is. */
 export async function prepareTour(world: ConsoleWorld): Promise<Tour> {
-  const receiver = await startReceiver()
-  const client = world.client(world.access)
-  await client.setWebhook({ callbackUrl: receiver.url })
-  const { packageList } = await client.packages({ pageSize: 12 })
-  for (const [index, { packageCode }] of packageList.entries())
-    await client.order({ transactionId: `TRIP-${index + 1}`, packageInfoList: [{ packageCode, count: 1 }] })
-  for (const packageCode of ['SANDBOX_REFUSED', 'SANDBOX_PARTIAL', 'SANDBOX_UNKNOWN'])
-    await client.order({ transactionId: packageCode.toLowerCase(), packageInfoList: [{ packageCode, count: 2 }] })
-  const page = await world.open('/', { viewport: { width: 1280, height: 860 } })
-  await enterAsOperator(world, page)
-  const api = async <Answer>(path: string) =>
-    (await (await page.request.get(`${world.access.consoleUrl}/api${path}`)).json()) as Answer
-  const { tenants } = await api<{ tenants: { tenantId: string }[] }>('/tenants')
-  const tenant = `/tenants/${tenants[0]!.tenantId}`
-  await world.admin('price', 'plan', 'create', 'GOLD', '--percent', '-10')
-  await world.admin('price', 'group', 'create', 'PARTNERS', '--plan', 'GOLD')
-  await world.admin('price', 'group', 'add', 'PARTNERS', tenants[0]!.tenantId)
-  await world.admin('price', 'set', packageList[0]!.packageCode, '1.23', '--tenant', tenants[0]!.tenantId)
-  const { orders } = await settled(() =>
-    api<{ orders: { orderNo: string; orderStatus: string; transactionId: string }[] }>('/orders'),
-  )
-  const orderNo = orders.find((order) => order.transactionId === 'sandbox_partial')!.orderNo
-  const { profiles } = await api<{ profiles: { profileId: string }[] }>('/profiles')
-  const { events } = await api<{ events: { notifyId: string }[] }>('/events?state=DELIVERED')
-  const stops: Stop[] = [
-    { name: 'dashboard', path: '/' },
-    { name: 'dealers', path: '/tenants' },
-    { name: 'dealer', path: tenant },
-    { name: 'credentials', path: `${tenant}/credentials` },
-    { name: 'settings', path: `${tenant}/settings` },
-    { name: 'wallet', path: `${tenant}/wallet` },
-    { name: 'dealer-prices', path: `${tenant}/prices` },
-    { name: 'dealer-people', path: `${tenant}/people` },
-    { name: 'dealer-notices', path: `${tenant}/notices` },
-    { name: 'orders', path: '/orders' },
-    { name: 'order', path: `${tenant}/orders/${orderNo}` },
-    { name: 'esims', path: '/profiles' },
-    { name: 'esim', path: `${tenant}/profiles/${profiles[0]!.profileId}` },
-    { name: 'catalogue', path: '/catalogue' },
-    { name: 'catalogue-import', path: '/catalogue/import' },
-    { name: 'prices', path: '/catalogue/prices' },
-    { name: 'price-groups', path: '/catalogue/prices/groups' },
-    { name: 'price-plan', path: '/catalogue/prices/plans/GOLD' },
-    { name: 'price-group', path: '/catalogue/prices/groups/PARTNERS' },
-    { name: 'stock', path: '/stock' },
-    { name: 'suppliers', path: '/suppliers' },
-    { name: 'webhooks', path: `/webhooks?tenantId=${tenants[0]!.tenantId}` },
-    { name: 'event', path: `${tenant}/events/${events[0]!.notifyId}` },
-    { name: 'explorer', path: `/explorer?tenantId=${tenants[0]!.tenantId}`, act: (at) => explore(world, at) },
-    { name: 'debugger', path: `/debugger?tenantId=${tenants[0]!.tenantId}` },
-    { name: 'notices', path: '/notices' },
-    { name: 'adjustments', path: '/adjustments' },
-    { name: 'people', path: '/people' },
-    { name: 'audit', path: '/audit' },
-    { name: 'account', path: '/account' },
-    { name: 'not-found', path: '/nowhere' },
-  ]
-  return { page, stops, close: () => void receiver.server.close() }
+  const demo = await makeDemo(world)
+  // What was seen while it was prepared is old.
+  for (const page of [demo.operator, demo.dealer]) await load(world, page, '/')
+  const stranger = await world.open()
+  return { ...demo, stops: [...operatorStops(world, demo), ...dealerStops(demo), ...doorStops(demo, stranger)] }
 }
 
-/** Goes to a stop and waits until nothing loads or moves any more. */
-export async function visit(world: ConsoleWorld, page: Page, stop: Stop): Promise<void> {
-  await go(world, page, stop.path)
+function operatorStops(world: ConsoleWorld, { operator: page, tenantId, orderNo, profileId, notifyId }: Demo): Stop[] {
+  const tenant = `/tenants/${tenantId}`
+  const stop = (name: string, path: string, act?: Stop['act']): Stop => ({ name, path, page, ...(act && { act }) })
+  return [
+    stop('dashboard', '/'),
+    stop('finder', '/', (at) => at.keyboard.press('/')),
+    stop('dealers', '/tenants'),
+    stop('new-dealer', '/tenants', (at) => button(at, 'New dealer').click()),
+    stop('dealer', tenant),
+    stop('credentials', `${tenant}/credentials`),
+    stop('settings', `${tenant}/settings`),
+    stop('wallet', `${tenant}/wallet`),
+    stop('dealer-prices', `${tenant}/prices`),
+    stop('dealer-people', `${tenant}/people`),
+    stop('dealer-notices', `${tenant}/notices`),
+    stop('orders', '/orders'),
+    stop('order', `${tenant}/orders/${orderNo}`),
+    stop('esims', '/profiles'),
+    stop('esim', `${tenant}/profiles/${profileId}`, (at) => button(at, 'Show codes and QR').click()),
+    stop('catalogue', '/catalogue'),
+    stop('catalogue-import', '/catalogue/import', importWithFault),
+    stop('prices', '/catalogue/prices'),
+    stop('price-groups', '/catalogue/prices/groups'),
+    stop('price-plan', '/catalogue/prices/plans/GOLD'),
+    stop('price-group', '/catalogue/prices/groups/PARTNERS'),
+    stop('stock', '/stock'),
+    stop('suppliers', '/suppliers'),
+    stop('webhooks', `/webhooks?tenantId=${tenantId}`),
+    stop('event', `${tenant}/events/${notifyId}`),
+    stop('explorer', `/explorer?tenantId=${tenantId}`, (at) => explore(world, at)),
+    stop('debugger', `/debugger?tenantId=${tenantId}`, (at) => debug(world, at)),
+    stop('notices', '/notices'),
+    stop('adjustments', '/adjustments'),
+    stop('people', '/people'),
+    stop('audit', '/audit'),
+    stop('audit-entry', '/audit', (at) => at.locator('[data-row] button').first().click()),
+    stop('account', '/account'),
+    stop('not-found', '/nowhere'),
+  ]
+}
+
+/** What the dealer's own people see otherwise than the operator's. */
+function dealerStops({ dealer: page, tenantId }: Demo): Stop[] {
+  const own = `/tenants/${tenantId}`
+  return [
+    { name: 'own-dashboard', path: '/', page },
+    { name: 'own-wallet', path: `${own}/wallet`, page },
+    { name: 'own-prices', path: `${own}/prices`, page },
+    { name: 'own-settings', path: `${own}/settings`, page },
+  ]
+}
+
+function doorStops({ token }: Demo, page: Page): Stop[] {
+  return [
+    { name: 'sign-in', path: '/', page },
+    { name: 'welcome', path: `/welcome#${token}`, page },
+  ]
+}
+
+/** Goes to a stop and waits until nothing loads or moves any more. A page that tells of a failure is no stop. */
+export async function visit(world: ConsoleWorld, { name, path, page, act }: Stop): Promise<void> {
+  // A link's token is read when the page is loaded.
+  if (path.includes('#')) await load(world, page, path)
+  else await go(world, page, path)
   await settle(page)
-  if (!stop.act) return
-  await stop.act(page)
-  await settle(page)
+  if (act) {
+    await act(page)
+    await settle(page)
+  }
+  const failures = await page.locator('[data-failure]').allInnerTexts()
+  if (failures.length > 0) throw new Error(`${name}: ${failures.join(' ')}\n${world.logText().slice(-4_000)}`)
 }
 
 /** A picture of a loader or a transition shows neither state, and contrast is judged wrongly in it. */
@@ -121,31 +130,42 @@ const TRANSITIONS_END = `new Promise(requestAnimationFrame)
   .then(() => {})`
 
 async function explore(world: ConsoleWorld, page: Page): Promise<void> {
-  const secret = page.getByRole('textbox', { name: 'AppSecret' })
-  // The page keeps it until the console is left: at a second visit it is there.
-  if ((await secret.count()) > 0) {
-    await secret.fill(world.access.appSecret)
-    await page.getByRole('button', { name: 'Save' }).click()
-  }
-  await page.getByRole('button', { name: 'Sign and send' }).click()
+  await giveSecret(world, page)
+  await button(page, 'Sign and send').click()
   await page.locator('[data-answer]').waitFor()
   await page.locator('button[data-loading]').waitFor({ state: 'detached' })
 }
 
-/** Orders as they are once the sandbox has answered for all but the one that it never answers. */
-async function settled<Answer extends { orders: { orderStatus: string }[] }>(read: () => Promise<Answer>) {
-  for (let tries = 0; ; tries++) {
-    const answer = await read()
-    const moving = answer.orders.filter((order) => ['PAID', 'ALLOCATING'].includes(order.orderStatus))
-    if (moving.length <= 1 || tries === 100) return answer
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+/** With a body that was changed after signing. */
+async function debug(world: ConsoleWorld, page: Page): Promise<void> {
+  await giveSecret(world, page)
+  const headers = [
+    `RT-AccessCode: ${world.access.appKey}`,
+    'RT-RequestID: 7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11',
+    `RT-Timestamp: ${Date.now()}`,
+    `X-Signature: ${'a'.repeat(64)}`,
+  ]
+  await field(page, 'Headers, one a line').fill(headers.join('\n'))
+  await field(page, 'Body, exactly as it was sent').fill('{}')
+  await button(page, 'Find the fault').click()
+  await page.locator('[data-verdict]').waitFor()
 }
 
-async function startReceiver(): Promise<{ url: string; server: Server }> {
-  const server = createServer((request, response) =>
-    request.resume().on('end', () => response.end('{"received":true}')),
-  )
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/esim-events`, server }
+/** The page keeps it until the console is left: at a second visit it is there. */
+async function giveSecret(world: ConsoleWorld, page: Page): Promise<void> {
+  const secret = page.getByRole('textbox', { name: 'AppSecret' })
+  if ((await secret.count()) === 0) return
+  await secret.fill(world.access.appSecret)
+  await button(page, 'Save').click()
+}
+
+/** A file of two packages, one of which has a price that is none. */
+async function importWithFault(page: Page): Promise<void> {
+  const csv = await page.request.get(`${new URL(page.url()).origin}/console/api/packages.csv?locationCode=AT`)
+  const [head = '', first = '', second = ''] = (await csv.text()).split(/\r?\n/)
+  const text = [head, first.replace('Austria', 'Österreich'), second.replace(',DAY,', ',CENTURY,')].join('\n')
+  const file = { name: 'packages.csv', mimeType: 'text/csv', buffer: Buffer.from(text) }
+  await page.locator('input[type=file]').setInputFiles(file)
+  await button(page, 'Show what would change').click()
+  await page.locator('[data-sum]').first().waitFor()
 }

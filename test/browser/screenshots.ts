@@ -1,40 +1,72 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { chromiumPath } from './chromium.ts'
-import { prepareTour, visit } from './console-tour.ts'
+import { prepareTour, type Stop, transitionsEnd, visit } from './console-tour.ts'
 import { openWorld } from './console-world.ts'
 
 /*
- * npm run screenshots: every page of the console, light and dark, at desktop and phone width, into .screenshots/.
- * With --docs also those that the documentation shows, into docs/images/.
+ * npm run screenshots [-- names]: every page of the console, or those named, light and dark, at desktop and phone width,
+ * into .screenshots/. With --docs also those that the documentation shows, into docs/images/.
  */
 
 const WIDTHS = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } } as const
+const SCHEMES = ['light', 'dark'] as const
 const IN_DOCS = ['dashboard-light-desktop', 'order-light-desktop', 'explorer-dark-desktop', 'wallet-light-phone']
 
 const root = new URL('../..', import.meta.url).pathname
 const folder = join(root, '.screenshots')
-const docs = process.argv.includes('--docs') ? join(root, 'docs/images') : undefined
+const docs = join(root, 'docs/images')
+const options = process.argv.slice(2)
+const names = options.filter((option) => !option.startsWith('--'))
+const forDocs = options.includes('--docs')
 
 if (!chromiumPath())
   throw new Error('No Chromium was found: install one (apt-get install chromium) or set CHROMIUM_PATH.')
 mkdirSync(folder, { recursive: true })
-if (docs) mkdirSync(docs, { recursive: true })
 
 const world = await openWorld()
-const { page, stops, close } = await prepareTour(world)
-for (const [device, size] of Object.entries(WIDTHS)) {
-  await page.setViewportSize(size)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    for (const stop of stops) {
-      await visit(world, page, stop)
-      const name = `${stop.name}-${colorScheme}-${device}`
-      await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
-      if (docs && IN_DOCS.includes(name)) await page.screenshot({ path: join(docs, `${name}.png`) })
+try {
+  console.log('A gateway is filled with something to see …')
+  const { stops, close } = await prepareTour(world)
+  const wanted = stops.filter(({ name }) => names.length === 0 || names.includes(name))
+  for (const [index, stop] of wanted.entries()) {
+    await picturesOf(stop)
+    console.log(`${String(index + 1).padStart(2)} of ${wanted.length}  ${stop.name}`)
+  }
+  close()
+  console.log(`${wanted.length * 4} pictures in ${folder}${forDocs ? `, the documentation's in ${docs}` : ''}`)
+} finally {
+  await world.stop()
+}
+
+/** One visit for all four: only the window and the colours change between them. */
+async function picturesOf(stop: Stop): Promise<void> {
+  const { page, name } = stop
+  await look(page, 'desktop', 'light')
+  await visit(world, stop)
+  for (const device of Object.keys(WIDTHS) as (keyof typeof WIDTHS)[]) {
+    for (const scheme of SCHEMES) {
+      await look(page, device, scheme)
+      const picture = `${name}-${scheme}-${device}.png`
+      if (forDocs && IN_DOCS.includes(`${name}-${scheme}-${device}`))
+        await page.screenshot({ path: join(docs, picture) })
+      await showAll(page, device)
+      await page.screenshot({ path: join(folder, picture) })
     }
   }
 }
-close()
-await world.stop()
-console.log(`${stops.length * 4} pictures in ${folder}`)
+
+/** As high as the page is: what stays in place while the rest scrolls would end in the middle of a longer picture. */
+async function showAll(page: Page, device: keyof typeof WIDTHS): Promise<void> {
+  if ((await page.getByRole('dialog').count()) > 0) return
+  const height = Number(await page.evaluate('document.documentElement.scrollHeight'))
+  await page.setViewportSize({ width: WIDTHS[device].width, height: Math.max(height, WIDTHS[device].height) })
+  await transitionsEnd(page)
+}
+
+async function look(page: Page, device: keyof typeof WIDTHS, colorScheme: (typeof SCHEMES)[number]): Promise<void> {
+  await page.setViewportSize(WIDTHS[device])
+  await page.emulateMedia({ colorScheme })
+  await transitionsEnd(page)
+}

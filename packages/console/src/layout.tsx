@@ -30,8 +30,11 @@ export function Layout() {
   const [open, menu] = useDisclosure(false)
   const [finding, finder] = useDisclosure(false)
   const path = useRouterState({ select: (state) => state.location.pathname })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the phone's menu
-  useEffect(() => menu.close(), [path])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes what lay over the one before
+  useEffect(() => {
+    menu.close()
+    finder.close()
+  }, [path])
   useHotkeys([
     ['mod+K', finder.open],
     ['/', finder.open],

@@ -8,18 +8,12 @@ import {
 } from '@tanstack/react-router'
 import { consoleBase } from './api.ts'
 import { Layout } from './layout.tsx'
+import { dealerPage, dealerSections, type ListedPage, pages, welcomePage } from './page-list.ts'
 import { Failure } from './parts/failure.tsx'
 import { Loading } from './parts/loading.tsx'
-import { NotFound } from './parts/not-found.tsx'
 import { SessionGate } from './session-gate.tsx'
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
-
-const welcome = createRoute({
-  getParentRoute: () => root,
-  path: '/welcome',
-  component: lazyRouteComponent(() => import('./pages/welcome.tsx'), 'WelcomePage'),
-})
+const root = createRootRoute({ component: Outlet })
 
 const console_ = createRoute({
   getParentRoute: () => root,
@@ -31,12 +25,10 @@ const console_ = createRoute({
   ),
 })
 
-type Module = Record<string, unknown>
-
 /** Every page is a chunk of its own: the first one opens without waiting for the others. */
-function page(path: string, load: () => Promise<Module>, name: string, parent: () => AnyRoute = () => console_) {
+function routeOf({ path, load, name }: ListedPage, parent: AnyRoute) {
   return createRoute({
-    getParentRoute: parent,
+    getParentRoute: () => parent,
     path,
     // Filters are texts in the address; each page says which it knows.
     validateSearch: (search: Record<string, unknown>) => textsOf(search),
@@ -52,49 +44,14 @@ function textsOf(search: Record<string, unknown>): Record<string, string> {
   return texts
 }
 
-const tenant = page('/tenants/$tenantId', () => import('./pages/tenant.tsx'), 'TenantPage')
-
-function section(path: string, load: () => Promise<Module>, name: string) {
-  return page(path, load, name, () => tenant)
-}
-
-const pages = [
-  page('/', () => import('./pages/dashboard.tsx'), 'DashboardPage'),
-  page('/tenants', () => import('./pages/tenants.tsx'), 'TenantsPage'),
-  page('/orders', () => import('./pages/orders.tsx'), 'OrdersPage'),
-  page('/tenants/$tenantId/orders/$orderNo', () => import('./pages/order.tsx'), 'OrderPage'),
-  page('/profiles', () => import('./pages/profiles.tsx'), 'ProfilesPage'),
-  page('/tenants/$tenantId/profiles/$profileId', () => import('./pages/profile.tsx'), 'ProfilePage'),
-  page('/webhooks', () => import('./pages/webhooks.tsx'), 'WebhooksPage'),
-  page('/tenants/$tenantId/events/$notifyId', () => import('./pages/event.tsx'), 'EventPage'),
-  page('/catalogue', () => import('./pages/catalogue.tsx'), 'CataloguePage'),
-  page('/catalogue/import', () => import('./pages/catalogue-import.tsx'), 'CatalogueImportPage'),
-  page('/catalogue/prices', () => import('./pages/prices.tsx'), 'PricesPage'),
-  page('/catalogue/prices/groups', () => import('./pages/prices.tsx'), 'PricesPage'),
-  page('/catalogue/prices/plans/$planName', () => import('./pages/price-plan.tsx'), 'PricePlanPage'),
-  page('/catalogue/prices/groups/$groupName', () => import('./pages/price-group.tsx'), 'PriceGroupPage'),
-  page('/stock', () => import('./pages/stock.tsx'), 'StockPage'),
-  page('/suppliers', () => import('./pages/suppliers.tsx'), 'SuppliersPage'),
-  page('/explorer', () => import('./pages/explorer.tsx'), 'ExplorerPage'),
-  page('/debugger', () => import('./pages/explorer.tsx'), 'ExplorerPage'),
-  page('/notices', () => import('./pages/notices.tsx'), 'NoticesPage'),
-  page('/adjustments', () => import('./pages/open-adjustments.tsx'), 'OpenAdjustmentsPage'),
-  page('/people', () => import('./pages/people.tsx'), 'PeoplePage'),
-  page('/audit', () => import('./pages/audit.tsx'), 'AuditPage'),
-  page('/account', () => import('./pages/account.tsx'), 'AccountPage'),
-  tenant.addChildren([
-    section('/', () => import('./pages/tenant-overview.tsx'), 'TenantOverview'),
-    section('/credentials', () => import('./pages/credentials.tsx'), 'CredentialsPage'),
-    section('/settings', () => import('./pages/settings.tsx'), 'SettingsPage'),
-    section('/wallet', () => import('./pages/wallet.tsx'), 'WalletPage'),
-    section('/prices', () => import('./pages/tenant-prices.tsx'), 'TenantPricesPage'),
-    section('/people', () => import('./pages/tenant-people.tsx'), 'TenantPeople'),
-    section('/notices', () => import('./pages/tenant-notices.tsx'), 'TenantNotices'),
-  ]),
+const dealer = routeOf(dealerPage, console_)
+const routes = [
+  ...pages.map((page) => routeOf(page, console_)),
+  dealer.addChildren(dealerSections.map((section) => routeOf(section, dealer))),
 ]
 
 export const router = createRouter({
-  routeTree: root.addChildren([welcome, console_.addChildren(pages)]),
+  routeTree: root.addChildren([routeOf(welcomePage, root), console_.addChildren(routes)]),
   basepath: consoleBase.pathname.replace(/\/$/, ''),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,

@@ -69,6 +69,7 @@ export function CatalogueImportPage() {
               setReport(undefined)
             }}
             clearable
+            clearButtonProps={{ 'aria-label': t.catalogue.clearFile }}
             w={{ base: '100%', sm: 420 }}
           />
           <Button variant="default" disabled={!file} loading={busy} onClick={() => void run(true)}>

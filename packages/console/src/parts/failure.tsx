@@ -4,7 +4,7 @@ import { t } from '../strings/index.ts'
 /** What happened, in the gateway's own sentence, and a way to try again. */
 export function Failure({ error, retry }: { error: Error; retry?: (() => unknown) | undefined }) {
   return (
-    <Alert color="red" title={t.errors.title} role="alert" my="md">
+    <Alert color="red" title={t.errors.title} role="alert" my="md" data-failure>
       <Stack gap="sm" align="flex-start">
         <Text size="sm">{error.message}</Text>
         {retry && (

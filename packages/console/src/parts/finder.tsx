@@ -14,9 +14,12 @@ const MOST_FOUND = 8
 /** One field that goes anywhere: an order, a line, a dealer, a page. Arrow keys choose, Enter goes. */
 export function Finder({ opened, onClose }: { opened: boolean; onClose(): void }) {
   return (
-    <Modal opened={opened} onClose={onClose} withCloseButton={false} padding="sm" yOffset="12vh" centered={false}>
-      {opened && <Search onClose={onClose} />}
-    </Modal>
+    <Modal.Root opened={opened} onClose={onClose} padding="sm" yOffset="12vh" centered={false}>
+      <Modal.Overlay />
+      <Modal.Content aria-label={t.finder.label}>
+        <Modal.Body>{opened && <Search onClose={onClose} />}</Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
   )
 }
 

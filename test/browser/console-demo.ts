@@ -1,0 +1,95 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { api, type ConsoleWorld, enterAsOperator, newcomer, PASSWORD } from './console-world.ts'
+
+/** A gateway with something to see on every page, and who looks at it. */
+export interface Demo {
+  /** Where somebody who may see everything is signed in. */
+  operator: Page
+  /** Where an administrator of the demo dealer is signed in. */
+  dealer: Page
+  tenantId: string
+  orderNo: string
+  profileId: string
+  notifyId: string
+  /** What an invitation's link has behind #. */
+  token: string
+  close(): void
+}
+
+/** Signs everybody in, and lets the demo dealer have a day's business. */
+export async function makeDemo(world: ConsoleWorld): Promise<Demo> {
+  const operator = await world.open()
+  await enterAsOperator(world, operator)
+  const ask = <Answer>(path: string, body?: object) => api<Answer>(world, operator, path, body)
+  const tenantId = (await ask<{ tenants: { tenantId: string }[] }>('/tenants')).tenants[0]!.tenantId
+  const receiver = await startReceiver()
+  await world.client(world.access).setWebhook({ callbackUrl: receiver.url })
+  const packageCode = await placeOrders(world)
+  const dealer = await newcomer({ world, page: operator }, { email: 'ada@dealer.test', role: 'DEALER_ADMIN', tenantId })
+  const guest = { email: 'grace@operator.test', name: 'Grace', role: 'OPERATOR_STAFF', tenantId: null }
+  const { link } = await ask<{ link: string }>('/people', guest)
+  await ask('/tenants', { clientName: 'Northern Lights Travel', currencyCode: 'EUR' })
+  await ask(`/tenants/${tenantId}/adjustments`, { amount: -5_000, reference: 'fee 1', reason: 'a fee of the bank' })
+  await ask('/account/tokens', { name: 'Monthly statements', scope: 'READ', days: 90, password: PASSWORD })
+  await ask('/stock/low', { supplier: 'sandbox', productCode: 'SANDBOX_OUT_OF_STOCK', lowAt: 5 })
+  await setPrices(world, tenantId, packageCode)
+  await settled(world, operator)
+  const { orders } = await ask<{ orders: { orderNo: string; transactionId: string }[] }>('/orders')
+  const { profiles } = await ask<{ profiles: { profileId: string }[] }>('/profiles')
+  const { events } = await ask<{ events: { notifyId: string }[] }>('/events?state=DELIVERED')
+  await ask(`/tenants/${tenantId}/replays`, {
+    ...{ from: new Date(Date.now() - 3_600_000).toISOString(), outcomes: ['DELIVERED'], notifyTypes: ['ORDER_PAID'] },
+  })
+  return {
+    operator,
+    dealer,
+    tenantId,
+    orderNo: orders.find((order) => order.transactionId === 'sandbox_partial')!.orderNo,
+    profileId: profiles[0]!.profileId,
+    notifyId: events[0]!.notifyId,
+    token: new URL(link).hash.slice(1),
+    close: () => void receiver.close(),
+  }
+}
+
+/** @returns a package that was ordered */
+async function placeOrders(world: ConsoleWorld): Promise<string> {
+  const client = world.client(world.access)
+  const { packageList } = await client.packages({ pageSize: 12 })
+  for (const [index, { packageCode }] of packageList.entries())
+    await client.order({ transactionId: `TRIP-${index + 1}`, packageInfoList: [{ packageCode, count: 1 }] })
+  for (const packageCode of ['SANDBOX_REFUSED', 'SANDBOX_PARTIAL', 'SANDBOX_UNKNOWN'])
+    await client.order({ transactionId: packageCode.toLowerCase(), packageInfoList: [{ packageCode, count: 2 }] })
+  return packageList[0]!.packageCode
+}
+
+async function setPrices(world: ConsoleWorld, tenantId: string, packageCode: string): Promise<void> {
+  await world.admin('price', 'plan', 'create', 'GOLD', '--percent', '-10')
+  await world.admin('price', 'group', 'create', 'PARTNERS', '--plan', 'GOLD')
+  await world.admin('price', 'group', 'add', 'PARTNERS', tenantId)
+  await world.admin('price', 'set', packageCode, '1.23', '--tenant', tenantId)
+}
+
+const SETTLED_IN_MS = 60_000
+
+/** Waits until the sandbox has answered for all, and the one that it never answers is under review. */
+async function settled(world: ConsoleWorld, page: Page): Promise<void> {
+  const deadline = Date.now() + SETTLED_IN_MS
+  while (Date.now() < deadline) {
+    const { orders } = await api<{ orders: { orderStatus: string }[] }>(world, page, '/orders')
+    if (orders.every((order) => !['PAID', 'ALLOCATING'].includes(order.orderStatus))) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  throw new Error(`the demo's orders were not settled within ${SETTLED_IN_MS} ms`)
+}
+
+async function startReceiver(): Promise<{ url: string; close: Server['close'] }> {
+  const server = createServer((request, response) =>
+    request.resume().on('end', () => response.end('{"received":true}')),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/esim-events`, close: server.close.bind(server) }
+}

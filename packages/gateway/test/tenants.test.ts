@@ -93,6 +93,15 @@ describe('a reset', () => {
     expect(await verifying(tenantId)).toEqual([third.appSecret, second.appSecret])
   })
 
+  test('of an id in capitals gives a secret that can be read again, and is entered under the id as stored', async () => {
+    const { tenantId } = await money.tenant()
+    const { appSecret } = await resetSecret(money.deps, tenantId.toUpperCase(), { grace_ms: 0 }, ALICE)
+    expect(await verifying(tenantId)).toEqual([appSecret])
+    const entries = await money.db.query(sql`
+      select from audit_log where action = 'tenant.reset_secret' and subject = ${tenantId}`)
+    expect(entries).toHaveLength(1)
+  })
+
   test('without grace ends every grace', async () => {
     const { tenantId } = await money.tenant()
     await resetSecret(money.deps, tenantId, { grace_ms: HOUR_MS }, ALICE)

@@ -41,18 +41,20 @@ export interface Change<Result> {
 /**
  * Changes one tenant: whatever `work` does, the version moves on and the audit entry is written in the same
  * transaction, and the nodes are woken after it. Admission compares the version with every request, so the change holds
- * for each request that is admitted after the commit, whether or not the wake-up arrives.
+ * for each request that is admitted after the commit, whether or not the wake-up arrives. `work` is given the id as it is
+ * stored, whatever its spelling was: secrets are encrypted for it.
  *
  * Locks: what `work` locks before `lockTenant` (a wallet), then the tenant's row.
  */
 export async function changeTenant<Result>(
   deps: TenantDeps,
-  tenantId: string,
+  typedId: string,
   by: By,
-  work: (tx: Tx) => Promise<Change<Result>>,
+  work: (tx: Tx, tenantId: string) => Promise<Change<Result>>,
 ): Promise<Result> {
+  const tenantId = requireTenantId(typedId)
   const change = await deps.db.tx(async (tx) => {
-    const change = await work(tx)
+    const change = await work(tx, tenantId)
     if (!change.entry) return change
     tx.send(sql`
       update tenants set version = version + 1, updated_at = clock_timestamp() where tenant_id = ${tenantId}`)
@@ -67,7 +69,7 @@ export async function changeTenant<Result>(
 export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
   const [row] = await tx.query<TenantRow>(sql`
     select tenant_id, client_name, status, ip_allowlist, qps_limit, legal_name, tax_id, billing_address, billing_email
-    from tenants where tenant_id = ${requireTenantId(tenantId)} for no key update`)
+    from tenants where tenant_id = ${tenantId} for no key update`)
   if (!row) throw absent('tenant')
   return row
 }

@@ -36,7 +36,7 @@ export function insertSecret(
  */
 export async function resetSecret(
   deps: SecretDeps,
-  tenantId: string,
+  typedId: string,
   reset: { grace_ms: number },
   by: By,
 ): Promise<{ appSecret: string; oldValidUntil: Date | null }> {
@@ -44,7 +44,7 @@ export async function resetSecret(
   if (!Number.isInteger(grace_ms) || grace_ms < 0 || grace_ms > GRACE_MOST_MS) {
     throw new Refusal(422, 'GRACE_OUT_OF_RANGE', 'The grace period is at least 0 and at most 24 hours.')
   }
-  return changeTenant(deps, tenantId, by, async (tx) => {
+  return changeTenant(deps, typedId, by, async (tx, tenantId) => {
     await lockTenant(tx, tenantId)
     const oldValidUntil = await retire(tx, tenantId, grace_ms)
     const { appSecret, secretId } = insertSecret(tx, deps, tenantId)
@@ -82,8 +82,8 @@ export async function viewSecret(
       where tenant_id = ${requireTenantId(tenantId)} and valid_until is null`)
     if (!row) throw absent('tenant')
     audit(tx, deps.ids, {
-      tenantId,
-      subject: tenantId,
+      tenantId: row.tenant_id,
+      subject: row.tenant_id,
       action: 'tenant.view_secret',
       after: { secretId: row.secret_id },
       ...by,

@@ -36,12 +36,12 @@ const QPS_MOST = 100_000
  */
 export async function changeSettings(
   deps: TenantDeps,
-  tenantId: string,
+  typedId: string,
   wish: SettingsWish,
   by: By,
 ): Promise<{ before: Partial<Settings>; after: Partial<Settings> }> {
   const wanted = checkSettings(wish)
-  return changeTenant(deps, tenantId, by, async (tx) => {
+  return changeTenant(deps, typedId, by, async (tx, tenantId) => {
     // Lock order: wallets before everything else. An order sees all of a change or nothing of it.
     const wallet = await lockTenantWallet(tx, tenantId)
     const tenant = await lockTenant(tx, tenantId)

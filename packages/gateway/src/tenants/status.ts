@@ -14,8 +14,8 @@ export async function resumeTenant(deps: TenantDeps, tenantId: string, by: By): 
   await setStatus(deps, tenantId, by, 'ACTIVE')
 }
 
-async function setStatus(deps: TenantDeps, tenantId: string, by: By, status: 'ACTIVE' | 'SUSPENDED'): Promise<void> {
-  await changeTenant(deps, tenantId, by, async (tx) => {
+async function setStatus(deps: TenantDeps, typedId: string, by: By, status: 'ACTIVE' | 'SUSPENDED'): Promise<void> {
+  await changeTenant(deps, typedId, by, async (tx, tenantId) => {
     const tenant = await lockTenant(tx, tenantId)
     if (tenant.status === status) return { entry: undefined, result: undefined }
     tx.send(sql`update tenants set status = ${status} where tenant_id = ${tenantId}`)

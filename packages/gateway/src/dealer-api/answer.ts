@@ -34,7 +34,7 @@ export function failureAnswer(requestId: string | undefined, error: ApiError): A
     headers: {
       'content-type': JSON_TYPE,
       ...(requestId === undefined ? {} : { 'rt-requestid': requestId }),
-      ...(code === '000002' ? { 'retry-after': '1' } : {}),
+      ...(code === '000002' ? { 'Retry-After': '1' } : {}), // spelt as the rooms do: one that says more replaces it
       ...headers,
     },
     body: JSON.stringify(envelope),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { codes, type FailureCode, failure } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
-import { isConnectionLoss, sqlState } from '../lib/db.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/db.ts'
 
 export interface Answer {
   code: string
@@ -48,11 +48,12 @@ export function sendAnswer(response: ServerResponse, { http, headers, body }: An
   response.writeHead(http, headers).end(body)
 }
 
-/** What a caller is told of a failure that nobody expected. Only `esim/order` may have done something by then. */
+/** What a caller is told of a failure that nobody expected. 000002 promises that nothing happened. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
+  if (error instanceof CommitUnknown) return new ApiError('000001')
   const state = sqlState(error)
-  // 53: out of resources; 57014 and 55P03: out of time. The statement was undone, and reads change nothing.
+  // 53: out of resources; 57014 and 55P03: out of time. What had begun was undone, and reads change nothing.
   if (isConnectionLoss(error) || state?.startsWith('53') || state === '57014' || state === '55P03') {
     return new ApiError('000002')
   }

@@ -2,13 +2,15 @@ import type { OrderDetail } from '@dealer-esim/gateway/console-api/orders.ts'
 import { Button, Select, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
+import { EvidenceField } from '../parts/evidence-field.tsx'
 import { ReasonField } from '../parts/reason-field.tsx'
 import { t } from '../strings/index.ts'
 import { useChange } from '../use-api.ts'
+import { cancelsInQuestion, SettleCancel } from './settle-cancel.tsx'
 
 /** What an operator may do with an order in its present state; nothing where nothing is possible. */
 export function OrderActions({ order }: { order: OrderDetail }) {
-  const [open, setOpen] = useState<'cancel' | 'settle'>()
+  const [open, setOpen] = useState<'cancel' | 'settle' | 'settle-cancel'>()
   const close = () => setOpen(undefined)
   return (
     <>
@@ -20,8 +22,12 @@ export function OrderActions({ order }: { order: OrderDetail }) {
       {order.items.some((item) => item.itemStatus === 'REVIEW') && (
         <Button onClick={() => setOpen('settle')}>{t.orders.settle}</Button>
       )}
+      {cancelsInQuestion(order).length > 0 && (
+        <Button onClick={() => setOpen('settle-cancel')}>{t.orders.settleCancel}</Button>
+      )}
       {open === 'cancel' && <CancelOrder order={order} onClose={close} />}
       {open === 'settle' && <SettleOrder order={order} onClose={close} />}
+      {open === 'settle-cancel' && <SettleCancel order={order} onClose={close} />}
     </>
   )
 }
@@ -83,15 +89,7 @@ function SettleOrder({ order, onClose }: { order: OrderDetail; onClose(): void }
       {verdict === 'delivered' && (
         <Textarea name="csv" label={t.orders.csv} description={t.orders.csvHint} autosize minRows={4} required />
       )}
-      <Textarea
-        name="evidence"
-        label={t.orders.evidence}
-        description={t.orders.evidenceHint}
-        required
-        minLength={3}
-        maxLength={2000}
-        autosize
-      />
+      <EvidenceField />
     </Dialog>
   )
 }

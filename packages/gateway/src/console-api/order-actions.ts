@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { cancelEsim } from '../fulfilment/cancel-esim.ts'
 import { cancelOrder } from '../fulfilment/cancel-order.ts'
 import { settleOrder, type Verdict } from '../fulfilment/settle.ts'
+import { settleCancel } from '../fulfilment/settle-cancel.ts'
 import { orderIdOf } from '../lib/ids.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { type CsvEsim, readEsims } from '../suppliers/stock/csv.ts'
@@ -10,6 +11,9 @@ import { OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, done, reason, tenantParams, uuid } from './schemas.ts'
 
 const orderParams = Type.Object({ ...tenantParams.properties, orderNo: Type.String({ maxLength: 26 }) }, CLOSED)
+const profileParams = Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED)
+/** What the supplier said, when, and who: what another operator can check. */
+const evidence = () => Type.String({ minLength: 3, maxLength: 2_000 })
 const CSV_LENGTH_MAX = 100_000
 
 /** What operators do to orders and eSIMs where their state allows it. */
@@ -37,7 +41,10 @@ export const orderActionRoutes: Route[] = [
     body: Type.Object(
       {
         verdict: Type.Enum(['refused', 'retry', 'delivered']),
-        evidence: Type.String({ minLength: 3, maxLength: 2_000 }),
+        evidence: evidence(),
+        itemNos: Type.Optional(
+          Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, description: 'Only these' }),
+        ),
         csv: Type.Optional(Type.String({ maxLength: CSV_LENGTH_MAX, description: 'The eSIMs that were delivered' })),
       },
       CLOSED,
@@ -54,6 +61,7 @@ export const orderActionRoutes: Route[] = [
         orderId,
         verdict,
         evidence: body.evidence,
+        ...(body.itemNos && { itemNos: body.itemNos }),
         ...by,
       })
       return { itemNos }
@@ -64,12 +72,25 @@ export const orderActionRoutes: Route[] = [
     path: '/tenants/:tenantId/profiles/:profileId/cancel',
     who: OPERATORS_WRITE,
     summary: 'Cancel an unused eSIM at its supplier, and refund it when that has cancelled',
-    params: Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED),
+    params: profileParams,
     body: Type.Object({ reason: reason() }, CLOSED),
     answer: Type.Object({ outcome: Type.Enum(['cancelled', 'refused', 'unknown']) }),
     async handle({ deps, by }, { params, body }) {
       const { kind } = await cancelEsim(deps, { ...params, ...body, ...by })
       return { outcome: kind }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/settle-cancel',
+    who: OPERATORS_WRITE,
+    summary: 'Record what the supplier said of a cancel that it never answered; refunded if it was cancelled',
+    params: profileParams,
+    body: Type.Object({ verdict: Type.Enum(['cancelled', 'kept']), evidence: evidence() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await settleCancel(deps, { ...params, ...body, ...by })
+      return {}
     },
   }),
 ]

@@ -40,6 +40,9 @@ const item = Type.Object({
   cost: nullable(money()),
   costCurrency: nullable(Type.String()),
   attempts: nullable(Type.Integer()),
+  cancelInQuestion: Type.Boolean({
+    description: 'Its supplier has not said whether it cancelled it; to operators only',
+  }),
 })
 export type OrderItem = Static<typeof item>
 
@@ -142,8 +145,12 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     deps.db.query<OrderItem>(sql`
       select item_no as "itemNo", package_code as "packageCode", price, item_status as "itemStatus",
              failure_reason as "failureReason", supplier, product_code as "productCode", cost,
-             cost_currency as "costCurrency", attempts
-      from order_items where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
+             cost_currency as "costCurrency", attempts,
+             exists (select from supplier_attempts a
+                     where a.tenant_id = i.tenant_id and a.order_id = i.order_id and a.item_no = i.item_no
+                       and a.operation = 'CANCEL' and (a.outcome is null or a.outcome = 'unknown'))
+               as "cancelInQuestion"
+      from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
     searchProfiles(deps.db, { tenantId, orderId }, 200),
   ])
   const { balanceAfter, remark, history } = more as MoreColumns
@@ -168,7 +175,8 @@ interface MoreColumns {
 
 /** Where an eSIM comes from and what it cost is the operator's own business. */
 function withoutSupplier(row: OrderItem): OrderItem {
-  return { ...row, supplier: null, productCode: null, cost: null, costCurrency: null, attempts: null }
+  const hidden = { supplier: null, productCode: null, cost: null, costCurrency: null, attempts: null }
+  return { ...row, ...hidden, cancelInQuestion: false }
 }
 
 async function shownSteps(context: Context, steps: Step[]) {

@@ -139,7 +139,7 @@ async function endWatches(deps: FulfilmentDeps): Promise<void> {
         tenantId: null,
         kind: 'CANCEL_UNANSWERED',
         audience: 'OPERATOR',
-        message: `The supplier never said whether it cancelled eSIM ${itemKey(row.order_id, row.item_no)}. It is not refunded: ask the supplier, and record what it says with esim settle.`,
+        message: `The supplier never said whether it cancelled eSIM ${itemKey(row.order_id, row.item_no)}. It is not refunded: ask the supplier, and record what it says on the order’s page or with esim settle.`,
         data: { tenantId: row.tenant_id, orderId: row.order_id, itemNo: row.item_no },
       })
     }

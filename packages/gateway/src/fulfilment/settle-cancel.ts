@@ -1,4 +1,5 @@
 import { type Actor, audit } from '../audit/audit.ts'
+import { orderNoOf } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { isUnused, readForCancel, writeCancel } from './cancel-esim.ts'
 import type { FulfilmentDeps } from './deps.ts'
@@ -18,10 +19,11 @@ export async function settleCancel(
     verdict: 'cancelled' | 'kept'
     evidence: string
     actor: Actor
+    address?: string
   },
 ): Promise<void> {
-  const { tenantId, profileId, verdict, actor } = settlement
-  const evidence = checkedEvidence(settlement.evidence)
+  const { tenantId, profileId, verdict, evidence: said, ...by } = settlement
+  const evidence = checkedEvidence(said)
   const profile = await readForCancel(deps, tenantId, profileId)
   if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')
   const { orderId, itemNo } = profile.esim
@@ -45,7 +47,8 @@ export async function settleCancel(
     if (settled.length === 0) {
       throw new Refusal(409, 'NOT_IN_QUESTION', 'No cancel of this eSIM is in question: cancel it with esim cancel.')
     }
-    audit(tx, deps.ids, { tenantId, actor, action: 'esim.settle', subject: profileId, after: { verdict, evidence } })
+    const after = { profileId, itemNo, verdict, evidence }
+    audit(tx, deps.ids, { tenantId, ...by, action: 'order.settle_cancel', subject: orderNoOf(orderId), after })
   })
   deps.wake.wake('webhooks')
 }

@@ -94,6 +94,7 @@ const BODIES: Record<string, object> = {
   'POST /tenants/:tenantId/orders/:orderNo/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/orders/:orderNo/settle': { verdict: 'refused', evidence: 'they said so' },
   'POST /tenants/:tenantId/profiles/:profileId/cancel': { reason: 'a good one' },
+  'POST /tenants/:tenantId/profiles/:profileId/settle-cancel': { verdict: 'kept', evidence: 'they said so' },
 }
 
 function call(route: Route, tenantId: string, ids: Furniture, headers: Record<string, string>) {

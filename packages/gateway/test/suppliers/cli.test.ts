@@ -374,9 +374,9 @@ describe('esim', () => {
     expect(await walletOf(shop.db, cancelled.tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
     expect(await walletOf(shop.db, kept.tenantId)).toMatchObject({ refunds: 0 })
     expect(await shop.db.query({ text: `select from watched_items where purpose = 'CANCEL'` })).toEqual([])
-    expect(await audited('esim.settle')).toMatchObject([
-      { subject: cancelled.esimTranNo, after: { verdict: 'cancelled', evidence: 'Mail of Mr Ito: cancelled' } },
-      { subject: kept.esimTranNo, after: { verdict: 'kept' } },
+    expect(await audited('order.settle_cancel')).toMatchObject([
+      { after: { profileId: cancelled.esimTranNo, verdict: 'cancelled', evidence: 'Mail of Mr Ito: cancelled' } },
+      { after: { profileId: kept.esimTranNo, verdict: 'kept' } },
     ])
   })
 })

@@ -90,30 +90,43 @@ export async function finishCancel(
   deps.wake.wake('webhooks')
 }
 
-/** Locks: the wallet where it is to be refunded, then the order. */
+/**
+ * What is definite settles every cancel of the eSIM that is still in question, whoever asked and learnt it.
+ * Locks: the wallet where it is to be refunded, then the order.
+ * @returns how many attempts got their outcome.
+ */
 export async function writeCancel(
   tx: Tx,
   deps: Pick<Deps, 'ids'>,
   tenantId: string,
   { orderId, itemNo, profileId, attemptId }: Cancelled,
   outcome: CancelOutcome,
-): Promise<void> {
+): Promise<number> {
   const wallet = outcome.kind === 'cancelled' ? lockWallet(tx, tenantId) : undefined
   const locking = lockOrders(tx, tenantId, [orderId])
   // Awaited together: where a connection is lost, both fail.
   const [{ orders, now }] = await Promise.all([locking, wallet])
-  if (attemptId !== undefined) {
-    tx.send({
-      text: `update supplier_attempts set finished_at = $3, outcome = $4, detail = $5
-             where tenant_id = $1 and attempt_id = $2 and outcome is null`,
-      values: [tenantId, attemptId, now, outcome.kind, 'words' in outcome ? outcome.words : null],
-    })
-  }
-  if (outcome.kind === 'unknown') return
+  const attempts = await tx.query({
+    text: `update supplier_attempts set finished_at = coalesce(finished_at, $5), outcome = $6, detail = $7
+           where tenant_id = $1 and order_id = $2 and item_no = $3 and operation = 'CANCEL' and
+             case when $6 = 'unknown' then attempt_id = $4 and outcome is null
+             else outcome is null or outcome = 'unknown' end
+           returning 1`,
+    values: [
+      tenantId,
+      orderId,
+      itemNo,
+      attemptId ?? null,
+      now,
+      outcome.kind,
+      'words' in outcome ? outcome.words : null,
+    ],
+  })
+  if (outcome.kind === 'unknown') return attempts.length
   unwatch(tx, tenantId, { orderId, itemNo, purpose: 'CANCEL' })
   const order = orders.get(orderId)
   const profile = order?.profiles.find((candidate) => candidate.profileId === profileId)
-  if (outcome.kind !== 'cancelled' || !order || !profile || profile.esimStatus === 'CANCEL') return
+  if (outcome.kind !== 'cancelled' || !order || !profile || profile.esimStatus === 'CANCEL') return attempts.length
   const item = order.items.find((candidate) => candidate.itemNo === itemNo)!
   profile.esimStatus = 'CANCEL'
   tx.send({
@@ -124,6 +137,7 @@ export async function writeCancel(
   await refundItems(tx, { tenantId, orderId, items, reason: 'cancelled unused by the supplier' })
   order.refundedAmount += item.price
   changeOrders(tx, deps, tenantId, [{ order, profilesChanged: true }], now)
+  return attempts.length
 }
 
 export interface CancelSubject {

@@ -37,14 +37,8 @@ export async function settleCancel(
         ? ({ kind: 'cancelled' } as const)
         : ({ kind: 'refused', words: 'kept, by the supplier’s word' } as const)
     // Under the order's lock from here on: whoever cancels or settles it a second time finds it settled.
-    await writeCancel(tx, deps, tenantId, { orderId, itemNo, profileId }, outcome)
-    const settled = await tx.query({
-      text: `update supplier_attempts set finished_at = clock_timestamp(), outcome = $4, detail = $5
-             where tenant_id = $1 and order_id = $2 and item_no = $3 and operation = 'CANCEL'
-               and (outcome is null or outcome = 'unknown') returning attempt_id`,
-      values: [tenantId, orderId, itemNo, outcome.kind, 'settled by an operator'],
-    })
-    if (settled.length === 0) {
+    const settled = await writeCancel(tx, deps, tenantId, { orderId, itemNo, profileId }, outcome)
+    if (settled === 0) {
       throw new Refusal(409, 'NOT_IN_QUESTION', 'No cancel of this eSIM is in question: cancel it with esim cancel.')
     }
     const after = { profileId, itemNo, verdict, evidence }

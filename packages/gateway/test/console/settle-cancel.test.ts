@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { finishCancel } from '../../src/fulfilment/cancel-esim.ts'
 import { addPackage, PRICE, walletOf } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
 import { furnish } from './furnished.ts'
@@ -54,6 +55,25 @@ it('a cancel that was never answered is settled on the order’s page, once, wit
   expect(told).not.toContain('Ito')
   const { entries } = (await staff.call('GET', `/audit?action=order.settle_cancel&tenantId=${tenantId}`)).body
   expect(entries).toMatchObject([{ subject: orderNo, actor: staff.email, address: staff.address, after: word }])
+})
+
+it('a cancel that reconciliation has learnt of is in question no more', async () => {
+  const { tenantId, order, settle } = await inQuestion('Learnt')
+  const staff = await signedInAs(room, 'OPERATOR_STAFF')
+  const [{ orderId, profileId } = { orderId: '', profileId: '' }] = await room.db.query<
+    Record<'orderId' | 'profileId', string>
+  >({
+    text: 'select order_id as "orderId", profile_id as "profileId" from profiles where tenant_id = $1',
+    values: [tenantId],
+  })
+  const refused = { kind: 'refused', words: 'it is in use' } as const
+  await finishCancel(room.deps, tenantId, { orderId, itemNo: 1, profileId }, refused)
+  const shown = (await staff.call('GET', order)).body
+  expect(shown.items).toMatchObject([{ cancelInQuestion: false }])
+  const attempt = { kind: 'ATTEMPT', operation: 'CANCEL', outcome: 'refused', detail: 'it is in use' }
+  expect(shown.timeline).toContainEqual(expect.objectContaining(attempt))
+  const word = { verdict: 'cancelled', evidence: EVIDENCE }
+  expect((await staff.call('POST', settle, word)).body.code).toBe('NOT_IN_QUESTION')
 })
 
 it('an eSIM that was kept stays, and is not refunded', async () => {

@@ -23,6 +23,7 @@ export type Secret = string | PreparedSecret
 /** The key in the shape of the two blocks that HMAC hashes first: before the text, and before what came of that. */
 export interface PreparedSecret {
   readonly inner: Buffer
+  /** With room behind it for what came of the text; each signature writes its own there. */
   readonly outer: Buffer
 }
 
@@ -30,7 +31,7 @@ export function prepareSecret(secret: string): PreparedSecret {
   const bytes = Buffer.from(secret)
   const key = bytes.length > BLOCK_BYTES ? hash('sha256', bytes, 'buffer') : bytes
   const inner = Buffer.alloc(BLOCK_BYTES, 0x36)
-  const outer = Buffer.alloc(BLOCK_BYTES, 0x5c)
+  const outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES, 0x5c)
   for (const [i, byte] of key.entries()) {
     inner[i]! ^= byte
     outer[i]! ^= byte
@@ -99,10 +100,8 @@ function hmac(secret: Secret, head: string, body: Body, encoding: BinaryToTextEn
   inner.set(key.inner)
   inner.write(head, BLOCK_BYTES)
   inner.set(text, BLOCK_BYTES + head_bytes)
-  const outer = Buffer.allocUnsafe(BLOCK_BYTES + HASH_BYTES)
-  outer.set(key.outer)
-  outer.write(hash('sha256', inner, 'hex'), BLOCK_BYTES, 'hex')
-  return hash('sha256', outer, encoding)
+  key.outer.write(hash('sha256', inner, 'hex'), BLOCK_BYTES, 'hex')
+  return hash('sha256', key.outer, encoding)
 }
 
 /** The lengths are no secret: every signature of a scheme has the same. */

@@ -13,14 +13,21 @@ export function unnest(first: number, columns: Columns, name: string): string {
   return `unnest(${arrays.join(', ')}) as ${name}(${Object.keys(columns).join(', ')})`
 }
 
-/** Of ids, numbers and times: values without a character that an array would read as its own. */
+/** Of ids, numbers and times: values without a character that an array would read as its own. NULL stands for none. */
 export function plainArray(values: readonly (string | number | bigint)[]): string {
   return `{${values.join()}}`
 }
 
+export const NULL = 'NULL'
+
 /** Of any texts. */
 export function textArray(values: readonly (string | null)[]): string {
-  return `{${values.map((value) => (value === null ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`)).join()}}`
+  return `{${values.map((value) => (value === null ? NULL : `"${value.replace(/["\\]/g, '\\$&')}"`)).join()}}`
+}
+
+/** Of bytes, in the hexadecimal form of bytea. */
+export function bytesArray(values: readonly (Buffer | null)[]): string {
+  return `{${values.map((value) => (value === null ? NULL : `"\\\\x${value.toString('hex')}"`)).join()}}`
 }
 
 /** Of JSON texts. They hold no control character, so that JSON's own quoting says what an array wants, and does so faster. */

@@ -1,3 +1,4 @@
+import { formatTime } from '@dealer-esim/contract'
 import { type DestinationStream, type Logger, pino } from 'pino'
 
 /** What a part of the gateway may write to. Tests pass `silentLog`. */
@@ -105,7 +106,7 @@ function requestText({ requestId, address, tenantId, operation, code, duration_m
     (requestId === undefined ? '' : `"requestId":"${requestId}",`) +
     `"address":"${address}",` +
     (tenantId === undefined ? '' : `"tenantId":"${tenantId}",`)
-  const time = new Date().toISOString()
+  const time = formatTime(Date.now())
   const what = `"operation":"${operation}","code":"${code}","duration_ms":${duration_ms.toFixed(3)},"msg":"request"`
   return `{"level":"info","time":"${time}",${who}${what}}\n`
 }
@@ -115,7 +116,7 @@ function attemptText(line: AttemptLine): string {
   const which = `"tenantId":"${tenantId}","notifyId":"${notifyId}","notifyType":"${notifyType}","attemptId":"${attemptId}"`
   const where = address === undefined ? '' : `"address":"${address}",`
   const what = `"attempt":${attempt},"duration_ms":${duration_ms},${where}"outcome":${JSON.stringify(outcome)}`
-  return `{"level":"info","time":"${new Date().toISOString()}",${which},${what},"msg":"delivery attempt"}\n`
+  return `{"level":"info","time":"${formatTime(Date.now())}",${which},${what},"msg":"delivery attempt"}\n`
 }
 
 /** What helps to find the fault. A driver's error also carries its connection and statement: pages, and secrets. */

@@ -1,3 +1,5 @@
+import { formatTime } from '@dealer-esim/contract'
+import { bytesArray, type Columns, NULL, plainArray, textArray, unnest } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import type { Attempt, Signer } from './attempt.ts'
@@ -18,35 +20,46 @@ export interface LoggedAttempt {
 /** Writes attempts into the log that operators and the tenant see; kept for 30 days. */
 export function logAttempts(tx: Tx, attempts: readonly LoggedAttempt[]): void {
   if (attempts.length === 0) return
-  const column = <Value>(value: (logged: LoggedAttempt) => Value) => attempts.map(value)
   tx.send({
     name: 'webhooks-log',
     text: LOG,
     values: [
-      column((logged) => logged.tenantId),
-      column((logged) => logged.attempt.attemptId),
-      column((logged) => logged.notifyId),
-      column((logged) => logged.notifyType),
-      column((logged) => logged.attemptNo),
-      column((logged) => maskedUrl(logged.url)),
-      column((logged) => logged.attempt.outcome.address ?? null),
-      column((logged) => logged.attempt.startedAt),
-      column((logged) => logged.attempt.duration_ms),
-      column((logged) => statusOf(logged.attempt.outcome)),
-      column((logged) => wordsOf(logged.attempt.outcome)),
-      column((logged) => keptAnswer(logged)),
+      plainArray(attempts.map((logged) => logged.tenantId)),
+      plainArray(attempts.map((logged) => logged.attempt.attemptId)),
+      plainArray(attempts.map((logged) => logged.notifyId)),
+      plainArray(attempts.map((logged) => logged.notifyType)),
+      plainArray(attempts.map((logged) => logged.attemptNo)),
+      textArray(attempts.map((logged) => maskedUrl(logged.url))),
+      plainArray(attempts.map((logged) => logged.attempt.outcome.address ?? NULL)),
+      plainArray(attempts.map((logged) => formatTime(logged.attempt.startedAt))),
+      plainArray(attempts.map((logged) => logged.attempt.duration_ms)),
+      plainArray(attempts.map((logged) => statusOf(logged.attempt.outcome))),
+      textArray(attempts.map((logged) => wordsOf(logged.attempt.outcome))),
+      bytesArray(attempts.map((logged) => keptAnswer(logged))),
     ],
   })
 }
 
+const ATTEMPTS: Columns = {
+  tenant_id: 'uuid',
+  attempt_id: 'uuid',
+  notify_id: 'uuid',
+  notify_type: 'text',
+  attempt_no: 'smallint',
+  url: 'text',
+  address: 'text',
+  started_at: 'timestamptz',
+  duration_ms: 'integer',
+  http_status: 'integer',
+  outcome: 'text',
+  answer: 'bytea',
+}
 const LOG = `
-  insert into delivery_attempts (tenant_id, attempt_id, notify_id, notify_type, attempt_no, url, address, started_at,
-                                 duration_ms, http_status, outcome, answer)
-  select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::smallint[], $6::text[], $7::text[],
-                       $8::timestamptz[], $9::integer[], $10::integer[], $11::text[], $12::bytea[])`
+  insert into delivery_attempts (${Object.keys(ATTEMPTS).join(', ')})
+  select * from ${unnest(1, ATTEMPTS, 'attempt')}`
 
-function statusOf(outcome: OutboundOutcome): number | null {
-  return outcome.kind === 'answer' ? outcome.status : null
+function statusOf(outcome: OutboundOutcome): number | typeof NULL {
+  return outcome.kind === 'answer' ? outcome.status : NULL
 }
 
 /** What happened, for people. */

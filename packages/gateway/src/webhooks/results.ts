@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { batcher } from '../lib/batch.ts'
 import type { WebhookDeps } from './deps.ts'
-import { HELD_MOST, RESULTS_GATHER_MS, RESULTS_MANY, RESULTS_MOST } from './limits.ts'
+import { RESULTS_GATHER_MS, RESULTS_MANY, RESULTS_MOST } from './limits.ts'
 import type { WebhookMetrics } from './metrics.ts'
 import { type EndpointChange, type Settlement, settle } from './settle.ts'
 
@@ -12,49 +11,65 @@ export interface Result {
 
 /** Writes results, those that come while others are being written together. */
 export interface ResultWriter {
-  /** Never rejects: a result that cannot be written is lost, its lease ends, and the event is sent again. */
-  add(result: Result): Promise<void>
+  /** Nobody waits for a single one: the caller bounds how many there are, and is told when they are written. */
+  add(result: Result): void
 }
 
 /** A database that is away for a moment must not cost what receivers have acknowledged. */
 const PAUSES_MS = [100, 500, 2_000, 5_000]
 
-export function resultWriter(deps: Pick<WebhookDeps, 'db' | 'ids' | 'log'>, metrics: WebhookMetrics): ResultWriter {
-  const writes = batcher<Result, void>({
-    async run(results) {
-      const settlements = results.map((result) => result.settlement)
-      const changes = results.flatMap(({ change }) => (change ? [change] : []))
-      for (const pause_ms of [...PAUSES_MS, undefined]) {
-        try {
-          await settle(deps, settlements, changes)
-          break
-        } catch (error) {
-          if (pause_ms === undefined) throw error
-          deps.log.warn(
-            { err: error, results: results.length, pause_ms },
-            'results of deliveries could not be written yet',
-          )
-          await delay(pause_ms)
-        }
-      }
-      // Fewer, larger transactions cost a third less, here and in the database. Nobody waits for a result.
+/** @param done told of results that are written, or given up: their leases end, and the events are sent again */
+export function resultWriter(
+  deps: Pick<WebhookDeps, 'db' | 'ids' | 'log'>,
+  metrics: WebhookMetrics,
+  done: (results: readonly Result[]) => void,
+): ResultWriter {
+  const waiting: Result[] = []
+  let writing = false
+
+  async function writeAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const results = waiting.splice(0, RESULTS_MOST)
+      await write(results)
+      done(results)
+      // Fewer, larger transactions cost a third less, here and in the database.
       if (results.length >= RESULTS_MANY) await delay(RESULTS_GATHER_MS)
-      return results.map(() => undefined)
-    },
-    most: RESULTS_MOST,
-    lanes: 1,
-    mostWaiting: HELD_MOST,
-    full: () => new Error('too many results wait'),
-  })
-  return {
-    async add(result) {
+    }
+    writing = false
+  }
+
+  /** Never rejects. */
+  async function write(results: readonly Result[]): Promise<void> {
+    const settlements = results.map((result) => result.settlement)
+    const changes = results.flatMap(({ change }) => (change ? [change] : []))
+    for (const pause_ms of [...PAUSES_MS, undefined]) {
       try {
-        await writes.add(result)
+        return await settle(deps, settlements, changes)
       } catch (error) {
-        metrics.settleFailures.inc()
-        const { tenantId, event } = result.settlement
-        deps.log.error({ err: error, tenantId, notifyId: event.notifyId }, 'a result was lost: the event is sent again')
+        if (pause_ms === undefined) {
+          giveUp(settlements, error)
+          return
+        }
+        const facts = { err: error, results: results.length, pause_ms }
+        deps.log.warn(facts, 'results of deliveries could not be written yet')
+        await delay(pause_ms)
       }
+    }
+  }
+
+  function giveUp(settlements: readonly Settlement[], error: unknown): void {
+    metrics.settleFailures.inc()
+    for (const { tenantId, event } of settlements) {
+      deps.log.error({ err: error, tenantId, notifyId: event.notifyId }, 'a result was lost: the event is sent again')
+    }
+  }
+
+  return {
+    add(result) {
+      waiting.push(result)
+      if (writing) return
+      writing = true
+      setImmediate(writeAll) // what the same turn of the event loop brings goes together
     },
   }
 }

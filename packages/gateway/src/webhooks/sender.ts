@@ -14,7 +14,7 @@ import { afterAttempt, type Lane, newLane, roomOf, wantsMore } from './lane.ts'
 import { HELD_MOST, LEASE_MARGIN_MS, LEASE_MS, STEP_MOST, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from './limits.ts'
 import { labelOf, type WebhookMetrics } from './metrics.ts'
 import { type Result, type ResultWriter, resultWriter } from './results.ts'
-import { nextStep } from './retry.ts'
+import { type NextStep, nextStep } from './retry.ts'
 import { unsendWaiting } from './unsend.ts'
 
 export interface Pass {
@@ -31,8 +31,6 @@ export interface Pass {
 export class Sender {
   readonly #deps: WebhookDeps
   readonly #metrics: WebhookMetrics
-  /** An endpoint was disabled: what waits for it is to be looked after. */
-  readonly #wake: () => void
   readonly #lanes = new Map<string, Lane>()
   readonly #claims: Batcher<{ tenantId: string; most: number }, Claim>
   readonly #results: ResultWriter
@@ -44,10 +42,10 @@ export class Sender {
   #after: string | undefined
   #stopping = false
 
+  /** @param wake an endpoint was disabled: what waits for it is to be looked after */
   constructor(deps: WebhookDeps, metrics: WebhookMetrics, wake: () => void) {
     this.#deps = deps
     this.#metrics = metrics
-    this.#wake = wake
     this.#claims = batcher({
       run: (wanted) => claimEvents(deps, wanted, deps.databaseClock.now()),
       most: TENANTS_PER_CLAIM,
@@ -55,7 +53,10 @@ export class Sender {
       mostWaiting: TENANTS_PER_PASS * 2,
       full: () => new Error('too many claims wait'),
     })
-    this.#results = resultWriter(deps, metrics)
+    this.#results = resultWriter(deps, metrics, (results) => {
+      this.#held -= results.length
+      if (results.some(({ change }) => change?.change.change === 'DISABLE')) wake()
+    })
     this.#flights = flightQueue((lane) => void this.#fly(lane))
   }
 
@@ -148,47 +149,49 @@ export class Sender {
     const result = late ? undefined : await this.#send(lane, event)
     this.#flights.ended(lane, standing)
     if (wantsMore(lane)) void this.#claim(lane)
-    if (result === undefined) return this.#giveBack([event])
-    await this.#results.add(result)
-    this.#held--
-    if (result.change?.change.change === 'DISABLE') this.#wake()
+    if (result === undefined) this.#giveBack([event])
+    else this.#results.add(result)
   }
 
   async #send(lane: Lane, event: ClaimedEvent): Promise<Result> {
     const { tenantId, signer } = lane
     const { url, eventTypes } = lane.endpoint
     if (!eventTypes.includes(event.notifyType)) return { settlement: { kind: 'UNSENT', tenantId, event } }
-    const attempt = await this.#attempt(url, lane, event)
+    const begun = { at: this.#deps.clock.monotonic() }
+    this.#begun.add(begun)
+    let attempt: Attempt
+    try {
+      attempt = await attemptDelivery(this.#deps, url, signer, event, EVENT_TIMEOUT_MS)
+    } catch (error) {
+      attempt = this.#ownFault(event, error)
+    }
+    this.#begun.delete(begun)
     const endedAt_ms = this.#deps.databaseClock.now()
-    const chance = () => this.#deps.ids.bytes(4).readUInt32BE() / 2 ** 32
-    const next = nextStep(attempt.outcome, event.attempts + 1, endedAt_ms, chance)
+    const next = nextStep(attempt.outcome, event.attempts + 1, endedAt_ms, this.#chance)
+    const change = this.#learn(lane, event, attempt, next, endedAt_ms)
+    const settlement = { kind: 'ATTEMPTED', tenantId, event, url, signer, attempt, next, endedAt_ms } as const
+    return change ? { settlement, change: { tenantId, url, at_ms: endedAt_ms, change } } : { settlement }
+  }
+
+  readonly #chance = () => this.#deps.ids.bytes(4).readUInt32BE() / 2 ** 32
+
+  /** A fault of ours counts as a failed attempt: it must not come back at once, for ever. */
+  #ownFault({ tenantId, notifyId }: ClaimedEvent, error: unknown): Attempt {
+    const { databaseClock, ids, log } = this.#deps
+    log.error({ err: error, tenantId, notifyId }, 'an event could not be sent')
+    const outcome: OutboundOutcome = { kind: 'failed', phase: 'url', sent: false, words: 'a fault in the gateway' }
+    return { attemptId: ids.uuid(), startedAt: new Date(databaseClock.now()), duration_ms: 0, outcome }
+  }
+
+  /** What an attempt says of its endpoint. */
+  #learn(lane: Lane, event: ClaimedEvent, attempt: Attempt, next: NextStep, endedAt_ms: number) {
     const acknowledged = next.step === 'ACKNOWLEDGED'
     afterAttempt(lane, acknowledged, attempt.duration_ms)
     this.#observeAttempt(event, attempt, acknowledged, endedAt_ms)
     const change = acknowledged ? recover(lane) : fail(lane, next.gone, endedAt_ms)
     if (change?.change === 'DISABLE') this.#giveBackQueue(lane)
-    return {
-      settlement: { kind: 'ATTEMPTED', tenantId, event, url, signer, attempt, next, endedAt_ms },
-      ...(change ? { change: { tenantId, url, at_ms: endedAt_ms, change } } : {}),
-    }
+    return change
   }
-
-  /** A fault of ours counts as a failed attempt: it must not come back at once, for ever. */
-  async #attempt(url: string, lane: Lane, event: ClaimedEvent): Promise<Attempt> {
-    const { clock, databaseClock, ids, log } = this.#deps
-    const begun = { at: clock.monotonic() }
-    this.#begun.add(begun)
-    try {
-      return await attemptDelivery(this.#deps, url, lane.signer, event, EVENT_TIMEOUT_MS)
-    } catch (error) {
-      log.error({ err: error, tenantId: lane.tenantId, notifyId: event.notifyId }, 'an event could not be sent')
-      const outcome: OutboundOutcome = { kind: 'failed', phase: 'url', sent: false, words: 'a fault in the gateway' }
-      return { attemptId: ids.uuid(), startedAt: new Date(databaseClock.now()), duration_ms: 0, outcome }
-    } finally {
-      this.#begun.delete(begun)
-    }
-  }
-
   async #unsend(tenantId: string, now_ms: number): Promise<number> {
     const lane = this.#lanes.get(tenantId)
     if (lane) this.#giveBackQueue(lane)
@@ -228,9 +231,16 @@ export class Sender {
     this.#metrics.attempts.inc({ outcome: labelOf(outcome) })
     if (event.fresh) this.#metrics.firstAttempt_s.observe((attempt.startedAt.getTime() - recorded_ms) / 1000)
     if (event.fresh && acknowledged) this.#metrics.acknowledged_s.observe((endedAt_ms - recorded_ms) / 1000)
-    const { tenantId, notifyId, notifyType, attempts } = event
-    const which = { tenantId, notifyId, notifyType, attemptId, attempt: attempts + 1 }
-    this.#deps.traffic.attempt({ ...which, duration_ms, address: outcome.address, outcome: wordsOf(outcome) })
+    this.#deps.traffic.attempt({
+      tenantId: event.tenantId,
+      notifyId: event.notifyId,
+      notifyType: event.notifyType,
+      attemptId,
+      attempt: event.attempts + 1,
+      duration_ms,
+      address: outcome.address,
+      outcome: wordsOf(outcome),
+    })
     this.#deps.traces?.add(attemptSpan(event, attempt, acknowledged, endedAt_ms))
   }
 }

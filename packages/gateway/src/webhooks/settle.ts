@@ -1,4 +1,6 @@
+import { formatTime } from '@dealer-esim/contract'
 import { audit } from '../audit/audit.ts'
+import { type Columns, NULL, plainArray, unnest } from '../lib/columns.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { notify } from '../notices/notices.ts'
@@ -49,14 +51,23 @@ function writeResults(tx: Tx, tenantId: string, settlements: readonly Settlement
     text: SETTLE,
     values: [
       tenantId,
-      settlements.map(({ event }) => event.notifyId),
-      settlements.map(({ event }) => event.leaseToken),
-      rows.map((row) => row.state),
-      rows.map((row) => row.due),
-      rows.map((row) => row.attempts),
-      rows.map((row) => row.settled),
+      plainArray(settlements.map(({ event }) => event.notifyId)),
+      plainArray(settlements.map(({ event }) => event.leaseToken)),
+      plainArray(rows.map((row) => row.state)),
+      plainArray(rows.map((row) => row.due)),
+      plainArray(rows.map((row) => row.attempts)),
+      plainArray(rows.map((row) => row.settled)),
     ],
   })
+}
+
+const RESULTS: Columns = {
+  notify_id: 'uuid',
+  lease_token: 'uuid',
+  delivery_state: 'text',
+  due_at: 'timestamptz',
+  attempts: 'smallint',
+  settled_at: 'timestamptz',
 }
 
 // Indexes hold due events only: a settled one leaves them. 500 results: 9 ms, the log included.
@@ -64,29 +75,28 @@ const SETTLE = `
   update events e
   set delivery_state = r.delivery_state, due_at = r.due_at, attempts = r.attempts, settled_at = r.settled_at,
       lease_token = null, lease_until = null
-  from unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[], $6::smallint[], $7::timestamptz[])
-    as r (notify_id, lease_token, delivery_state, due_at, attempts, settled_at)
+  from ${unnest(2, RESULTS, 'r')}
   where e.tenant_id = $1 and e.notify_id = r.notify_id and e.lease_token = r.lease_token`
 
 interface Result {
   state: 'PENDING' | 'DELIVERED' | 'DEAD' | 'UNSENT'
-  due: Date | null
+  due: string
   attempts: number
-  settled: Date | null
+  settled: string
 }
 
 function resultOf(settlement: Settlement): Result {
   const { event } = settlement
-  if (settlement.kind === 'UNSENT') return { state: 'UNSENT', due: null, attempts: event.attempts, settled: null }
+  if (settlement.kind === 'UNSENT') return { state: 'UNSENT', due: NULL, attempts: event.attempts, settled: NULL }
   const attempts = event.attempts + 1
-  const ended = new Date(settlement.endedAt_ms)
+  const ended = formatTime(settlement.endedAt_ms)
   switch (settlement.next.step) {
     case 'ACKNOWLEDGED':
-      return { state: 'DELIVERED', due: null, attempts, settled: ended }
+      return { state: 'DELIVERED', due: NULL, attempts, settled: ended }
     case 'DEAD':
-      return { state: 'DEAD', due: null, attempts, settled: ended }
+      return { state: 'DEAD', due: NULL, attempts, settled: ended }
     case 'RETRY':
-      return { state: 'PENDING', due: new Date(settlement.next.due_ms), attempts, settled: null }
+      return { state: 'PENDING', due: formatTime(settlement.next.due_ms), attempts, settled: NULL }
     default:
       return settlement.next satisfies never
   }

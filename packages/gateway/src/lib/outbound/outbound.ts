@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import { type Clock, systemClock } from '../clock.ts'
 import { whyForbidden } from './address.ts'
 import type { TlsIdentity } from './dial.ts'
@@ -56,7 +55,8 @@ async function send(
   const url = parsed(request.url)
   if ('kind' in url) return url
   const { allowPrivate, timeout_ms } = request
-  const found = resolve.known(url.host, allowPrivate) ?? (await resolved(url.host, allowPrivate, resolve, timeout_ms))
+  const known = url.addresses ?? resolve.known(url.host, allowPrivate)
+  const found = known ?? (await resolved(url.host, allowPrivate, resolve, timeout_ms))
   if ('kind' in found) return found
   const refusal = allowPrivate ? undefined : forbidden(url.host, found)
   if (refusal) return refusal
@@ -72,11 +72,11 @@ async function send(
   return outcome as OutboundOutcome
 }
 
-async function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pools: Pools, timeout_ms: number) {
-  const name = isIP(url.host) ? undefined : url.host
+function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pools: Pools, timeout_ms: number) {
+  const name = url.addresses ? undefined : url.host
   const target: Target = { origin: url.origin, address, name, identity: request.tls }
   const pool = request.reuse === false ? pools.fresh(target) : pools.of(target)
-  const outcome = await exchange(pool, {
+  const outcome = exchange(pool, {
     method: request.method,
     path: url.path,
     headers: request.headers ?? {},
@@ -86,7 +86,7 @@ async function attempt(url: ParsedUrl, address: string, request: OutboundRequest
     mostAnswerBytes: request.mostAnswerBytes,
     address,
   })
-  if (request.reuse === false) pool.destroy().catch(() => {})
+  if (request.reuse === false) void outcome.then(() => pool.destroy()).catch(() => {})
   return outcome
 }
 

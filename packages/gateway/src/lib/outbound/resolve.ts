@@ -1,5 +1,4 @@
 import { promises as dns, Resolver } from 'node:dns'
-import { isIP } from 'node:net'
 import { promisify } from 'node:util'
 
 /** Turns a host name into addresses, IPv4 first. Literals are their own address. Rejects when there is none. */
@@ -31,7 +30,7 @@ const NAME_SERVER_TIMEOUT_MS = 2_000
  * checked after it was resolved, and the connection goes to the address that was checked, however old the answer.
  */
 export interface RememberingResolve {
-  /** Without waiting: a literal address, or an answer of a moment ago. */
+  /** Without waiting: an answer of a moment ago. */
   known(host: string, allowPrivate: boolean): string[] | undefined
   ask(host: string, allowPrivate: boolean): Promise<string[]>
 }
@@ -41,7 +40,6 @@ export function rememberingResolve(resolve: Resolve, now: () => number): Remembe
   const asked = new Map<string, Promise<string[]>>()
   return {
     known(host, allowPrivate) {
-      if (isIP(host)) return [host]
       const answer = answers.get(`${allowPrivate} ${host}`)
       return answer && answer.until > now() ? answer.addresses : undefined
     },

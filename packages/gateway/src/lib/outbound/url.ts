@@ -1,9 +1,12 @@
+import { isIP } from 'node:net'
 import type { OutboundFailure } from './outcome.ts'
 
 export interface ParsedUrl {
   origin: string
   /** Without the brackets of IPv6. URL has turned decimal, hexadecimal and octal forms into dotted ones. */
   host: string
+  /** Of a literal address: itself. */
+  addresses: [string] | undefined
   /** With its query. */
   path: string
 }
@@ -18,7 +21,9 @@ export function parsed(text: string): ParsedUrl | OutboundFailure {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol)) return refused('url', 'it is not an http or https address')
   if (url.username !== '' || url.password !== '') return refused('url', 'it carries a user name or password')
-  const result = { origin: url.origin, host: url.hostname.replace(/^\[|\]$/g, ''), path: url.pathname + url.search }
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const addresses: [string] | undefined = isIP(host) ? [host] : undefined
+  const result = { origin: url.origin, host, addresses, path: url.pathname + url.search }
   if (known.size >= KNOWN_MOST) known.clear()
   known.set(text, result)
   return result

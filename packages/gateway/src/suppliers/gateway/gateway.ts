@@ -13,6 +13,7 @@ import type {
   Supplier,
   SupplierRequest,
 } from '../supplier.ts'
+import { iccidOf, reportOf } from './esim.ts'
 import { outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
 
 const MINUTE_MS = 60_000
@@ -78,8 +79,10 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       })
       if ('failure' in answer) throw answer.failure
       for (const profile of answer.value.reverse()) {
+        const iccid = iccidOf(profile)
+        if (iccid === undefined) continue
         const cancelled = profile.esimStatus === 'CANCEL'
-        yield { key: profile.transactionId, iccid: profile.iccid, cancelled, time: new Date(profile.createTime) }
+        yield { key: profile.transactionId, iccid, cancelled, time: new Date(profile.createTime) }
       }
     },
   }
@@ -165,22 +168,8 @@ async function cancel(upstream: Upstream, { key }: SuppliedEsim): Promise<Cancel
 async function report(upstream: Upstream, { key, iccid }: SuppliedEsim): Promise<ProfileReport | undefined> {
   const found = await upstream((client) => client.profiles({ transactionId: key }))
   if ('failure' in found) return undefined
-  const profile = found.value.profileList.find((candidate) => candidate.iccid === iccid)
+  const profile = found.value.profileList.find((candidate) => iccidOf(candidate) === iccid)
   return profile && reportOf(profile)
-}
-
-/** CANCEL is left out: here it comes with a refund (cancel-esim.ts). */
-function reportOf(profile: Profile): ProfileReport {
-  const { esimStatus, smdpStatus, eid, orderUsage, activateTime, expiredTime } = profile
-  return {
-    time: new Date(profile.lastUpdateTime),
-    ...(esimStatus === 'CANCEL' ? {} : { esimStatus }),
-    ...(smdpStatus === null ? {} : { smdpStatus }),
-    ...(eid === null ? {} : { eid }),
-    ...(orderUsage === null ? {} : { usage: BigInt(orderUsage) }),
-    ...(activateTime === null ? {} : { activateTime: new Date(activateTime) }),
-    ...(expiredTime === null ? {} : { expiredTime: new Date(expiredTime) }),
-  }
 }
 
 async function receive(

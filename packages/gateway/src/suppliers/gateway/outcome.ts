@@ -1,6 +1,7 @@
 import type { QueryAnswer } from '@dealer-esim/contract'
 import type { DealerEsimError } from '@dealer-esim/sdk'
-import type { DeliveredEsim, Outcome } from '../supplier.ts'
+import type { Outcome } from '../supplier.ts'
+import { esimOf } from './esim.ts'
 
 const TOP_UP_WAIT_MS = 30_000
 
@@ -45,7 +46,10 @@ export function outcomeOfOrder(order: QueryAnswer): Outcome {
   const [profile] = order.profileList
   if (profile !== undefined) {
     if (profile.esimStatus === 'CANCEL') return { kind: 'refused', words: 'cancelled by the upstream gateway' }
-    return { kind: 'delivered', esim: esimOf(profile) }
+    const esim = esimOf(profile)
+    if (esim === undefined)
+      return { kind: 'unknown', words: 'the upstream gateway tells of an eSIM that cannot be read' }
+    return { kind: 'delivered', esim }
   }
   switch (order.orderStatus) {
     case 'FAILED':
@@ -56,21 +60,4 @@ export function outcomeOfOrder(order: QueryAnswer): Outcome {
     default:
       return { kind: 'unknown', words: `the upstream gateway has it ${order.orderStatus}` }
   }
-}
-
-function esimOf(profile: QueryAnswer['profileList'][number]): DeliveredEsim {
-  const esim: DeliveredEsim = {
-    iccid: profile.iccid,
-    smdpAddress: profile.smdpAddress,
-    matchingId: profile.matchingId,
-    ac: profile.ac,
-    esimStatus: profile.esimStatus,
-  }
-  for (const member of ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'eid', 'apn'] as const) {
-    const value = profile[member]
-    if (value !== null) esim[member] = value
-  }
-  if (profile.smdpStatus !== null) esim.smdpStatus = profile.smdpStatus
-  if (profile.installBefore !== null) esim.installBefore = new Date(profile.installBefore)
-  return esim
 }

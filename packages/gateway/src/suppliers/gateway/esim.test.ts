@@ -1,0 +1,58 @@
+import type { Profile } from '@dealer-esim/contract'
+import { describe, expect, it } from 'vitest'
+import { esimOf, reportOf } from './esim.ts'
+
+const PROFILE = {
+  iccid: '8999900000000000017',
+  smdpAddress: 'smdp.example.com',
+  matchingId: 'M-1',
+  ac: 'LPA:1$smdp.example.com$M-1',
+  confirmationCode: null,
+  pin: null,
+  puk: null,
+  imsi: null,
+  msisdn: null,
+  eid: null,
+  apn: null,
+  esimStatus: 'IN_USE',
+  smdpStatus: 'ENABLED',
+  orderUsage: 1_024,
+  installBefore: null,
+  activateTime: null,
+  expiredTime: null,
+  lastUpdateTime: '2026-11-20T13:28:09.000Z',
+} as Profile
+
+/** As a newer gateway, or one of another make, may answer. */
+const foreign = (members: object) => ({ ...PROFILE, ...members }) as Profile
+
+describe('an eSIM of an upstream', () => {
+  it('is known by its ICCID without the F padding, in either case', () => {
+    for (const pad of ['F', 'f']) expect(esimOf(foreign({ iccid: PROFILE.iccid + pad }))?.iccid).toBe(PROFILE.iccid)
+  })
+
+  it('in a status that we do not know has none of its own: our tables could not hold it', () => {
+    const esim = esimOf(foreign({ esimStatus: 'PAUSED', smdpStatus: 'ERASED' }))
+    expect([esim?.esimStatus, esim?.smdpStatus]).toEqual([undefined, undefined])
+  })
+
+  it.each(['iccid', 'smdpAddress', 'matchingId', 'ac'])('without %s cannot be read', (member) => {
+    expect(esimOf(foreign({ [member]: null }))).toBeUndefined()
+  })
+})
+
+describe('a report of an upstream', () => {
+  it('tells status and usage', () => {
+    const known = { smdpStatus: 'ENABLED', esimStatus: 'IN_USE', usage: 1_024n }
+    expect(reportOf(PROFILE)).toEqual({ time: new Date(PROFILE.lastUpdateTime), ...known })
+  })
+
+  it('says nothing by a status or a usage that we do not know', () => {
+    const told = reportOf(foreign({ esimStatus: 'PAUSED', smdpStatus: 'ERASED', orderUsage: 1.5 }))
+    expect(told).toEqual({ time: new Date(PROFILE.lastUpdateTime) })
+  })
+
+  it('leaves a cancelled eSIM to the cancel that refunds it', () => {
+    expect(reportOf(foreign({ esimStatus: 'CANCEL' }))).not.toHaveProperty('esimStatus')
+  })
+})

@@ -1,0 +1,54 @@
+import {
+  ESIM_STATUSES,
+  type EsimStatus,
+  type Profile,
+  SMDP_STATUSES,
+  type SmdpStatus,
+  stripIccidPadding,
+} from '@dealer-esim/contract'
+import type { DeliveredEsim, ProfileReport } from '../supplier.ts'
+
+/*
+ * Pure: what an upstream's profile says. It may be newer than we are, or of another make: a status that we do not know
+ * says nothing, because our tables could not hold it, and what came with it would never be written.
+ */
+
+/** undefined: what installs it cannot be read. */
+export function esimOf(profile: Profile): DeliveredEsim | undefined {
+  const { smdpAddress, matchingId, ac, installBefore } = profile
+  const iccid = iccidOf(profile)
+  if (iccid === undefined || [smdpAddress, matchingId, ac].some((text) => typeof text !== 'string')) return undefined
+  const esim: DeliveredEsim = { iccid, smdpAddress, matchingId, ac, ...statusesOf(profile) }
+  for (const member of ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'eid', 'apn'] as const) {
+    const value = profile[member]
+    if (value !== null) esim[member] = value
+  }
+  if (installBefore !== null) esim.installBefore = new Date(installBefore)
+  return esim
+}
+
+/** CANCEL is left out: here it comes with a refund (cancel-esim.ts). */
+export function reportOf(profile: Profile): ProfileReport {
+  const { eid, orderUsage, activateTime, expiredTime, lastUpdateTime } = profile
+  const { esimStatus, ...smdpStatus } = statusesOf(profile)
+  return {
+    time: new Date(lastUpdateTime),
+    ...(esimStatus === undefined || esimStatus === 'CANCEL' ? {} : { esimStatus }),
+    ...smdpStatus,
+    ...(eid === null ? {} : { eid }),
+    ...(Number.isSafeInteger(orderUsage) ? { usage: BigInt(orderUsage as number) } : {}),
+    ...(activateTime === null ? {} : { activateTime: new Date(activateTime) }),
+    ...(expiredTime === null ? {} : { expiredTime: new Date(expiredTime) }),
+  }
+}
+
+/** As we keep it. */
+export function iccidOf({ iccid }: { iccid: unknown }): string | undefined {
+  return typeof iccid === 'string' ? stripIccidPadding(iccid) : undefined
+}
+
+function statusesOf(profile: Profile): { esimStatus?: EsimStatus; smdpStatus?: SmdpStatus } {
+  const esimStatus = ESIM_STATUSES.find((known) => known === profile.esimStatus)
+  const smdpStatus = SMDP_STATUSES.find((known) => known === profile.smdpStatus)
+  return { ...(esimStatus && { esimStatus }), ...(smdpStatus && { smdpStatus }) }
+}

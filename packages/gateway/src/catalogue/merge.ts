@@ -156,6 +156,12 @@ function crossFaults(document: PackageDocument): Fault[] {
   if (document.dataType !== 'UNLIMITED' && document.volume === null) {
     fault('volume', 'It is required: give the bytes, or make dataType UNLIMITED.')
   }
+  if (document.dataType === 'DAILY' && (document.volume ?? 0) * document.duration > Number.MAX_SAFE_INTEGER) {
+    fault(
+      'volume',
+      'Over its duration that is more than an eSIM can tell of: give fewer bytes a day, or make it UNLIMITED.',
+    )
+  }
   const seen = new Set<string>()
   document.locationCodes.forEach((code, i) => {
     if (seen.has(code)) fault(`locationCodes[${i}]`, `${code} is there twice.`)

@@ -1,11 +1,13 @@
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itemKey } from '../src/fulfilment/begin.ts'
+import { cancelOrphans, learnOutcome } from '../src/fulfilment/reconcile.ts'
 import { CsvRefused } from '../src/suppliers/stock/csv.ts'
 import { importStock } from '../src/suppliers/stock/import.ts'
 import { expireCodes, setLowStock } from '../src/suppliers/stock/levels.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { addSupplier, openShop, type Shop } from './harness/shop.ts'
+import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } from './harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
@@ -154,4 +156,26 @@ describe('a reservation', () => {
     expect(await supplier.cancel({ ...esim, shown: false })).toEqual({ kind: 'cancelled' })
     expect(await level('G')).toBe(1)
   })
+})
+
+it('an orphan goes back into stock by one of two nodes that reconcile at once', async () => {
+  await load('H', `iccid,ac\n${rows(1)}`)
+  const tenantId = await addTenant(shop.db)
+  await addPackage(shop.db, 'H', [{ supplier: 'shelf', productCode: 'H' }])
+  const [orderId] = await payOrders(shop.db, tenantId, 'H')
+  const item = { tenantId, orderId: orderId!, itemNo: 1, productCode: 'H' }
+  await shop.db.query({
+    text: `update order_items set item_status = 'REFUSED', supplier = 'shelf', product_code = 'H' where order_id = $1`,
+    values: [orderId],
+  })
+  const shelf = shop.suppliers.get('shelf')!
+  const [outcome] = await shelf.supplier.order([{ ...item, key: itemKey(item.orderId, 1) }])
+  await learnOutcome(shop, shelf, item, outcome!)
+
+  const [first, second] = await Promise.all([cancelOrphans(shop), cancelOrphans(shop)])
+  expect(first + second).toBe(1)
+  expect(await shop.db.query({ text: 'select state from orphans where order_id = $1', values: [orderId] })).toEqual([
+    { state: 'CANCELLED' },
+  ])
+  expect(await level('H')).toBe(1)
 })

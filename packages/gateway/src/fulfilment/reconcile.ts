@@ -16,6 +16,7 @@ const POLL_MS = 30_000
 const AT_ONCE = 50
 const ASK_AGAIN_MIN_MS = 60_000
 const ASK_AGAIN_MAX_MS = 6 * 3_600_000
+const CANCEL_AGAIN_MS = 10 * 60_000
 /** Suppliers' books are compared this often, over a little more than that. */
 const COMPARE_EVERY_MS = 3_600_000
 const COMPARE_SINCE_MS = 26 * 3_600_000
@@ -157,15 +158,24 @@ interface OrphanRow {
   secrets: Buffer
 }
 
-/** Gives orphans back to their suppliers. What cannot be given back is kept, and stays in the report. */
+/**
+ * Gives orphans back to their suppliers. What cannot be given back is kept, and stays in the report. Each is taken by one
+ * node (its next time is set in the same statement): to the second one a supplier would say that there is no such eSIM.
+ */
 export async function cancelOrphans(deps: FulfilmentDeps): Promise<number> {
   const rows = await deps.db.query<OrphanRow>({
     name: 'reconcile-orphans',
-    text: `select o.tenant_id, o.orphan_id, o.order_id, o.item_no, o.supplier, i.product_code, o.iccid, o.secrets
-           from orphans o join order_items i
-             on i.tenant_id = o.tenant_id and i.order_id = o.order_id and i.item_no = o.item_no
-           where o.state = 'FOUND' and o.updated_at <= now() order by o.orphan_id limit $1`,
-    values: [AT_ONCE],
+    text: `with due as (
+        select tenant_id, orphan_id from orphans where state = 'FOUND' and updated_at <= now() order by orphan_id limit $1
+        for no key update skip locked
+      ), taken as (
+        update orphans o set updated_at = now() + $2 * interval '1 millisecond'
+        from due d where o.tenant_id = d.tenant_id and o.orphan_id = d.orphan_id
+        returning o.tenant_id, o.orphan_id, o.order_id, o.item_no, o.supplier, o.iccid, o.secrets
+      )
+      select t.*, i.product_code from taken t
+      join order_items i on i.tenant_id = t.tenant_id and i.order_id = t.order_id and i.item_no = t.item_no`,
+    values: [AT_ONCE, CANCEL_AGAIN_MS],
   })
   for (const row of rows) {
     const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, iccid } = row
@@ -175,8 +185,7 @@ export async function cancelOrphans(deps: FulfilmentDeps): Promise<number> {
     const outcome = await callCancel(deps, row.supplier, esim)
     const state = { cancelled: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
     await deps.db.query({
-      text: `update orphans set state = $3, detail = $4,
-               updated_at = now() + case when $3 = 'FOUND' then interval '10 minutes' else interval '0' end
+      text: `update orphans set state = $3, detail = $4, updated_at = case when $3 = 'FOUND' then updated_at else now() end
              where tenant_id = $1 and orphan_id = $2`,
       values: [tenantId, row.orphan_id, state, 'words' in outcome ? outcome.words : null],
     })

@@ -656,6 +656,7 @@ create table transfers (
   constraint transfers_kind_check CHECK ((kind = ANY (ARRAY['ORDER'::text, 'REFUND'::text, 'TOP_UP'::text, 'ADJUSTMENT'::text]))),
   constraint transfers_to_account_check CHECK ((to_account = ANY (ARRAY['WALLET'::text, 'SALES'::text, 'TOP_UPS'::text, 'REFUNDS'::text, 'ADJUSTMENTS'::text])))
 );
+CREATE INDEX transfers_kind ON transfers USING btree (tenant_id, kind, wallet_version) WHERE (kind <> 'ORDER'::text);
 CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (tenant_id, kind, reference) WHERE (reference IS NOT NULL);
 CREATE UNIQUE INDEX transfers_refund ON transfers USING btree (tenant_id, order_id, item_no) WHERE (kind = 'REFUND'::text);
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { entriesWithin, type StatementEntry, statementPage } from '../src/wallet/entries.ts'
 import { firstVersionAt, monthStatement } from '../src/wallet/month.ts'
 import { topUp } from '../src/wallet/top-up.ts'
+import { type Explained, explained } from './harness/explained.ts'
 import { untilLockIsWaitedFor } from './harness/lock-waits.ts'
 import { ALICE, openMoney, plantOrder } from './harness/wallets.ts'
 
@@ -110,12 +111,51 @@ describe('a year of movements', () => {
     }
   })
 
+  test('of one kind are those of all that have it, in pages and in the file, each with its own balance', async () => {
+    const all = (await statementPage(money.db, tenantId, { pageSize: 500 })).entries
+    const within = (await monthStatement(money.db, tenantId, '2026-03')).versions
+    for (const kind of ['TOP_UP', 'ADJUSTMENT', 'ORDER'] as const) {
+      const wanted = all.filter((entry) => entry.kind === kind)
+      const paged: StatementEntry[] = []
+      for (let before: bigint | undefined; ; ) {
+        const page = await statementPage(money.db, tenantId, { pageSize: 7, kind, ...(before && { before }) })
+        paged.push(...page.entries)
+        if (page.nextBefore === null) break
+        before = page.nextBefore
+      }
+      expect(paged).toEqual(wanted)
+      const ofMonth = wanted.filter((one) => one.walletVersion >= within.from && one.walletVersion < within.to)
+      const inFile: StatementEntry[] = []
+      for await (const page of entriesWithin(money.db, tenantId, within, kind)) inFile.push(...page)
+      expect(inFile).toEqual(ofMonth.reverse())
+    }
+  })
+
   test('a page within a month ends with the month', async () => {
     const { versions } = await monthStatement(money.db, tenantId, '2026-03')
     const page = await statementPage(money.db, tenantId, { pageSize: 500, within: versions })
     expect(page.nextBefore).toBeNull()
     expect(page.entries).toEqual((await entriesOf(tenantId, '2026-03')).reverse())
   })
+})
+
+test('a kind that is rare is found past many orders without reading them', async () => {
+  const { tenantId } = await money.tenant()
+  await money.db.query(sql`
+    insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, order_id,
+                           reference, created_at)
+    select ${tenantId}, n, case n when 1 then 'TOP_UP' else 'ORDER' end, case n when 1 then 'TOP_UPS' else 'WALLET' end,
+           case n when 1 then 'WALLET' else 'SALES' end, 1, 1, case when n > 1 then gen_random_uuid() end,
+           case n when 1 then 'R' end, now()
+    from generate_series(1, 20000) as n`)
+  await money.db.query(sql`analyze transfers`)
+  const seen: Explained[] = []
+  const db = explained(money.db, seen)
+  const { entries } = await statementPage(db, tenantId, { pageSize: 50, kind: 'TOP_UP' })
+  for await (const _ of entriesWithin(db, tenantId, { from: 1n, to: 20_001n }, 'TOP_UP'));
+  expect(entries).toHaveLength(1)
+  expect(seen).toHaveLength(2)
+  for (const { pages } of seen) expect(pages).toBeLessThan(30)
 })
 
 test('the first version at a moment is found by halving, whatever the history', async () => {

@@ -72,10 +72,11 @@ function months(): string[] {
 }
 
 function Statement({ tenantId, currency }: { tenantId: string; currency: string }) {
-  const [{ month, cursor }, setFilters] = useFilters()
+  const [{ month, kind, cursor }, setFilters] = useFilters()
   const path = `/tenants/${tenantId}/wallet/entries`
   const list = useApi<{ entries: WalletEntry[]; month: MonthSummary | null; nextCursor: string | null }>(path, {
     month,
+    kind,
     cursor,
   })
   const summary = list.data?.month
@@ -85,6 +86,16 @@ function Statement({ tenantId, currency }: { tenantId: string; currency: string 
       actions={
         <>
           <NativeSelect
+            aria-label={t.wallet.kind}
+            size="xs"
+            value={kind ?? ''}
+            onChange={(event) => setFilters({ kind: event.currentTarget.value })}
+            data={[
+              { value: '', label: t.wallet.allKinds },
+              ...Object.entries(t.wallet.kinds).map(([value, label]) => ({ value, label })),
+            ]}
+          />
+          <NativeSelect
             aria-label={t.wallet.csvMonth}
             size="xs"
             value={month ?? ''}
@@ -92,7 +103,13 @@ function Statement({ tenantId, currency }: { tenantId: string; currency: string 
             data={[{ value: '', label: t.wallet.allMonths }, ...months()]}
           />
           {month && (
-            <Button component="a" href={apiUrl(`${path}.csv`, { month }).href} download size="xs" variant="default">
+            <Button
+              component="a"
+              href={apiUrl(`${path}.csv`, { month, kind }).href}
+              download
+              size="xs"
+              variant="default"
+            >
               {t.common.export}
             </Button>
           )}
@@ -108,7 +125,7 @@ function Statement({ tenantId, currency }: { tenantId: string; currency: string 
         error={list.error}
         retry={list.refetch}
         idOf={(row) => String(row.walletVersion)}
-        empty={month ? { title: t.wallet.emptyMonth } : { title: t.wallet.empty, text: t.wallet.emptyText }}
+        empty={emptyOf(month, kind)}
         columns={[
           { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
           { accessor: 'kind', title: t.wallet.kind, render: (row) => t.wallet.kinds[row.kind] },
@@ -130,6 +147,11 @@ function Statement({ tenantId, currency }: { tenantId: string; currency: string 
       />
     </Card>
   )
+}
+
+function emptyOf(month: string | undefined, kind: string | undefined) {
+  if (kind) return { title: t.wallet.noneOfKind, text: t.wallet.noneOfKindText }
+  return month ? { title: t.wallet.emptyMonth } : { title: t.wallet.empty, text: t.wallet.emptyText }
 }
 
 function What({ entry, tenantId }: { entry: WalletEntry; tenantId: string }) {

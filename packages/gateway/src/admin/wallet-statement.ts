@@ -2,15 +2,19 @@ import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import type { StatementEntry } from '../wallet/entries.ts'
 import type { MonthStatement } from '../wallet/month.ts'
+import type { TransferKind } from '../wallet/post.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import type { AdminDeps } from './open.ts'
 import { fields, table, timeText } from './table.ts'
 
+const KINDS: readonly TransferKind[] = ['ORDER', 'REFUND', 'TOP_UP', 'ADJUSTMENT']
+
 interface StatementOptions {
   month?: string
   entries?: boolean
   csv?: boolean
+  kind?: string
   limit: string
   before?: string
 }
@@ -24,6 +28,7 @@ export function statementCommand(wallet: Command, context: AdminContext): void {
     .option('--month <month>', 'such as 2026-11')
     .option('--entries', 'with --month: its movements too, oldest first')
     .option('--csv', 'with --month: its movements as CSV')
+    .option('--kind <kind>', 'only ORDER, REFUND, TOP_UP or ADJUSTMENT')
     .option('--limit <n>', 'without --month: how many movements', '50')
     .option('--before <version>', 'without --month: those before this version')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- wallet statement ID --month 2026-11 --csv > 2026-11.csv')
@@ -32,9 +37,13 @@ export function statementCommand(wallet: Command, context: AdminContext): void {
         throw new UsageError('Say which month: --csv and --entries go with --month 2026-11.')
       }
       if (options.csv && context.json) throw new UsageError('--csv and --json exclude each other.')
-      const page = { limit: whole(options.limit, '--limit'), before: options.before }
+      const kind = kindOf(options.kind)
+      if (kind && options.month !== undefined && !options.csv && !options.entries) {
+        throw new UsageError('The sums of a month are told by kind: --kind goes with --entries or --csv.')
+      }
+      const page = { limit: whole(options.limit, '--limit'), before: options.before, kind }
       await context.withDeps(async (deps) => {
-        if (options.month !== undefined) await month(deps, tenantId, options.month, options, context)
+        if (options.month !== undefined) await month(deps, tenantId, options.month, { ...options, kind }, context)
         else await latest(deps, tenantId, page, context)
       })
     })
@@ -43,7 +52,7 @@ export function statementCommand(wallet: Command, context: AdminContext): void {
 async function latest(
   deps: AdminDeps,
   tenantId: string,
-  { limit, before }: { limit: number; before: string | undefined },
+  { limit, before, kind }: { limit: number; before: string | undefined; kind: TransferKind | undefined },
   context: AdminContext,
 ): Promise<void> {
   const [{ statementPage }, { requireTenant }] = await Promise.all([
@@ -52,6 +61,7 @@ async function latest(
   ])
   const page = await statementPage(deps.db, await requireTenant(deps.db, tenantId), {
     pageSize: limit,
+    kind,
     ...(before === undefined ? {} : { before: BigInt(whole(before, '--before')) }),
   })
   const more = page.nextBefore === null ? '' : `\nMore: --before ${page.nextBefore}`
@@ -62,7 +72,7 @@ async function month(
   deps: AdminDeps,
   tenantId: string,
   month: string,
-  { csv, entries: wantsEntries }: StatementOptions,
+  { csv, entries: wantsEntries, kind }: Omit<StatementOptions, 'kind'> & { kind: TransferKind | undefined },
   context: AdminContext,
 ): Promise<void> {
   const [{ monthStatement }, { entriesWithin }] = await Promise.all([
@@ -70,7 +80,7 @@ async function month(
     import('../wallet/entries.ts'),
   ])
   const statement = await monthStatement(deps.db, tenantId, month)
-  const pages = entriesWithin(deps.db, statement.tenantId, statement.versions)
+  const pages = entriesWithin(deps.db, statement.tenantId, statement.versions, kind)
   if (csv) {
     const { entriesCsv } = await import('../wallet/entries-csv.ts')
     for await (const text of entriesCsv(pages)) await written(text)
@@ -132,6 +142,12 @@ function entryTable(entries: StatementEntry[]): string {
 function subject(entry: StatementEntry): string {
   if (entry.orderNo === null) return entry.reference ?? ''
   return entry.itemNo === null ? entry.orderNo : `${entry.orderNo} item ${entry.itemNo}`
+}
+
+function kindOf(text: string | undefined): TransferKind | undefined {
+  const kind = KINDS.find((known) => known === text?.toUpperCase().replace('-', '_'))
+  if (text !== undefined && !kind) throw new UsageError(`--kind is one of ${KINDS.join(', ')}; it is “${text}”.`)
+  return kind
 }
 
 function whole(text: string, option: string): number {

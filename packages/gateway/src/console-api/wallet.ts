@@ -22,10 +22,11 @@ const wallet = Type.Object({
 })
 export type WalletView = Static<typeof wallet>
 
+const kind = () => Type.Enum(['ORDER', 'REFUND', 'TOP_UP', 'ADJUSTMENT'])
 const entry = Type.Object({
   walletVersion: Type.Integer(),
   createdAt: time(),
-  kind: Type.Enum(['ORDER', 'REFUND', 'TOP_UP', 'ADJUSTMENT']),
+  kind: kind(),
   amount: money(),
   balanceAfter: money(),
   orderNo: nullable(Type.String()),
@@ -70,9 +71,9 @@ export const walletRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/wallet/entries',
     who: EVERY_ROLE,
-    summary: 'Movements with running balance, newest first; of a month, or all',
+    summary: 'Movements with the balance that each left, newest first; of a month, of a kind, or all',
     params: tenantParams,
-    query: Type.Object({ month: Type.Optional(month), cursor: cursor() }, CLOSED),
+    query: Type.Object({ month: Type.Optional(month), kind: Type.Optional(kind()), cursor: cursor() }, CLOSED),
     answer: Type.Object({ entries: Type.Array(entry), month: nullable(monthSummary), nextCursor: nextCursor() }),
     async handle(context, { params, query }) {
       const { deps } = context
@@ -80,6 +81,7 @@ export const walletRoutes: Route[] = [
       const before = query.cursor && /^\d{1,18}$/.test(query.cursor) ? BigInt(query.cursor) : undefined
       const page = await statementPage(deps.db, params.tenantId, {
         pageSize: PAGE,
+        kind: query.kind,
         ...(before !== undefined && { before }),
         ...(statement && { within: statement.versions }),
       })
@@ -94,16 +96,19 @@ export const walletRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/wallet/entries.csv',
     who: EVERY_ROLE,
-    summary: "A month's movements as CSV, oldest first",
+    summary: "A month's movements as CSV, oldest first; all, or of a kind",
     params: tenantParams,
-    query: Type.Object({ month }, CLOSED),
+    query: Type.Object({ month, kind: Type.Optional(kind()) }, CLOSED),
     answer: Type.String(),
     answerType: 'text/csv',
     async handle(context, { params, query }) {
       const { deps, reply } = context
       const statement = await monthStatement(deps.db, params.tenantId, query.month)
-      const pages = namedPages(context, entriesWithin(deps.db, params.tenantId, statement.versions))
-      return sendCsv(reply, `statement-${query.month}.csv`, Readable.from(entriesCsv(pages)))
+      const { month, kind } = query
+      const entries = entriesWithin(deps.db, params.tenantId, statement.versions, kind)
+      const name = ['statement', month, ...(kind ? [kind.toLowerCase()] : [])].join('-')
+      const pages = namedPages(context, entries)
+      return sendCsv(reply, `${name}.csv`, Readable.from(entriesCsv(pages)))
     },
   }),
   route({

@@ -35,16 +35,17 @@ export const STATEMENT_PAGE_MOST = 500
 export async function statementPage(
   db: Pick<Db, 'query'>,
   tenantId: string,
-  page: { before?: bigint; pageSize: number; within?: VersionRange },
+  page: { before?: bigint; pageSize: number; within?: VersionRange; kind?: TransferKind | undefined },
 ): Promise<StatementPage> {
   const size = Math.min(page.pageSize, STATEMENT_PAGE_MOST)
-  const { before, within } = page
+  const { before, within, kind } = page
   const rows = await db.query<Row>(
     told(
       tenantId,
       sql`
       ${before === undefined ? empty : sql`and wallet_version < ${before}`}
       ${within === undefined ? empty : sql`and wallet_version >= ${within.from} and wallet_version < ${within.to}`}
+      ${ofKind(kind)}
       order by wallet_version desc limit ${size + 1}`,
     ),
   )
@@ -53,19 +54,31 @@ export async function statementPage(
   return { entries, nextBefore: rows.length > size ? entries[size - 1]!.walletVersion : null }
 }
 
-/** All movements of a range, oldest first, a page at a time: movements never change, so pages fit together. */
+/** Movements of a range, all or of one kind, oldest first, a page at a time: they never change, so pages fit together. */
 export async function* entriesWithin(
   db: Pick<Db, 'query'>,
   tenantId: string,
   within: VersionRange,
+  kind?: TransferKind,
 ): AsyncGenerator<StatementEntry[]> {
-  for (let from = within.from; from < within.to; from += BigInt(STATEMENT_PAGE_MOST)) {
-    const most = from + BigInt(STATEMENT_PAGE_MOST)
-    const rows = await db.query<Row>(
-      told(tenantId, sql`and wallet_version >= ${from} and wallet_version < ${within.to} and wallet_version < ${most}`),
+  for (let from: bigint | undefined = within.from; from !== undefined && from < within.to; ) {
+    const rows: Row[] = await db.query<Row>(
+      told(
+        tenantId,
+        sql`
+        and wallet_version >= ${from} and wallet_version < ${within.to} ${ofKind(kind)}
+        order by wallet_version limit ${STATEMENT_PAGE_MOST}`,
+      ),
     )
     yield rows.map(entryOf)
+    from = rows.length < STATEMENT_PAGE_MOST ? undefined : rows.at(-1)!.wallet_version + 1n
   }
+}
+
+/** Says what the index on other kinds than orders is made for, so that it serves whatever the planner knows of them. */
+function ofKind(kind: TransferKind | undefined): Sql {
+  if (kind === undefined) return empty
+  return kind === 'ORDER' ? sql`and kind = 'ORDER'` : sql`and kind = ${kind} and kind <> 'ORDER'`
 }
 
 /**

@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { notify } from '../../src/notices/notices.ts'
-import { until } from '../harness/shop.ts'
+import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { addTenant, browser, type ConsoleApp, ORIGIN, PASSWORD, signedInAs, startConsole } from './console-app.ts'
 
 let room: ConsoleApp
@@ -15,10 +15,7 @@ async function overtaken<Answer>(personId: string, change: string, call: () => P
   const { answer } = await room.db.tx(async (tx) => {
     await tx.query({ text: 'select 1 from people where person_id = $1 for update', values: [personId] })
     const answer = call()
-    await until(async () => {
-      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return (await exec(waiting)).length > 0
-    })
+    await untilLockIsWaitedFor(room.db)
     await tx.query({ text: change, values: [personId] })
     return { answer }
   })

@@ -13,6 +13,8 @@ export default defineConfig({
     manifest: true,
     // Charts are loaded by the pages that show them.
     chunkSizeWarningLimit: 700,
+    // Each language is a file of its own, English too.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'en', test: /strings[\\/]en\.json$/ }] } } },
   },
   server: { proxy: { '/console/api': 'http://127.0.0.1:8080', '/open-api': 'http://127.0.0.1:8080' } },
 })

@@ -6,11 +6,25 @@ import { dealerPage, dealerSections, pages, welcomePage } from '../../packages/c
 import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/database.ts'
 import { browserIsThere } from './chromium.ts'
 import { prepareTour, type Tour, transitionsEnd, visit } from './console-tour.ts'
-import { type ConsoleWorld, openWorld } from './console-world.ts'
+import { type ConsoleWorld, load, openWorld } from './console-world.ts'
+import { outsideOfBrackets, speakPseudo } from './pseudo-language.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 390, height: 844 }
+
+/** Pages that have between them every part that pages are made of. */
+const MAIN = new Set([
+  'dashboard',
+  'dealers',
+  'settings',
+  'wallet',
+  'order',
+  'catalogue',
+  'webhooks',
+  'audit',
+  'account',
+])
 
 interface Fault {
   id: string
@@ -64,6 +78,18 @@ describe.skipIf(!browserIsThere())('every page of the console, on a port of its 
     expect(paths.filter((path) => !toured.has(path))).toEqual([])
   })
 
+  it('speaks another language wherever the file of its texts does', async () => {
+    const page = await tour.operator.context().newPage()
+    await speakPseudo(page)
+    await load(world, page, '/')
+    const left = new Set<string>()
+    for (const stop of tour.stops.filter(({ name }) => MAIN.has(name))) {
+      await visit(world, { ...stop, page })
+      for (const text of await outsideOfBrackets(page)) left.add(`${stop.name}: ${text}`)
+    }
+    expect([...left]).toEqual([])
+  })
+
   it('stands on that port only', async () => {
     const { baseUrl, consoleUrl } = world.access
     expect(new URL(consoleUrl).port).not.toBe(new URL(baseUrl).port)
@@ -99,7 +125,11 @@ const JUDGED = { exclude: ['[data-row] ~ [data-row] ~ [data-row] ~ [data-row]'] 
 
 /** Dark changes colours only: there the one rule about them is enough. */
 async function serious(session: CDPSession, scheme: 'light' | 'dark'): Promise<string[]> {
-  const options = { resultTypes: ['violations'], ...(scheme === 'dark' && { runOnly: ['color-contrast'] }) }
+  const options = {
+    resultTypes: ['violations'],
+    preload: false,
+    ...(scheme === 'dark' && { runOnly: ['color-contrast'] }),
+  }
   const { result } = await session.send('Runtime.evaluate', {
     expression: `axe.run(${JSON.stringify(JUDGED)}, ${JSON.stringify(options)}).then((all) => JSON.stringify(all.violations))`,
     awaitPromise: true,

@@ -1,3 +1,5 @@
+import { say, t } from './strings/index.ts'
+
 /** Calls to the console's interface. A failure is an ApiFailure whose message is a sentence to show as it is. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure'
@@ -44,11 +46,11 @@ export async function call<Answer>(
     })
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiFailure(0, 'UNREACHABLE', 'The gateway cannot be reached. Check the connection and try again.')
+    throw new ApiFailure(0, 'UNREACHABLE', t.errors.unreachable)
   }
   const answer = await readAnswer(response)
   if (response.ok) return answer as Answer
-  const { code = 'UNKNOWN', message = `The gateway answered ${response.status}. Try again.`, data } = answer
+  const { code = 'UNKNOWN', message = say(t.errors.answered, { status: response.status }), data } = answer
   throw new ApiFailure(response.status, code, message, data)
 }
 

@@ -1,5 +1,6 @@
+import { locale } from './strings/index.ts'
+
 const UNITS_PER_WHOLE = 10_000
-const locale = navigator.language
 
 /** Money in 1/10 000 of the currency, with the currency's usual decimals or more where there is more to show. */
 export function money(amount: number, currencyCode: string): string {
@@ -63,25 +64,39 @@ export function ago(time: string, now_ms = Date.now()): string {
   return relative.format(Math.round(seconds / length), unit)
 }
 
-export function milliseconds(duration_ms: number): string {
-  if (duration_ms < 1_000) return `${Math.round(duration_ms)} ms`
-  if (duration_ms < 60_000) return `${(duration_ms / 1_000).toFixed(1)} s`
-  if (duration_ms < 3_600_000) return `${(duration_ms / 60_000).toFixed(1)} min`
-  return `${(duration_ms / 3_600_000).toFixed(1)} h`
+function inUnit(unit: string, digits: number): (value: number) => string {
+  const format = new Intl.NumberFormat(locale, { style: 'unit', unit, maximumFractionDigits: digits })
+  return (value) => format.format(value)
 }
+
+const inMilliseconds = inUnit('millisecond', 0)
+const inSeconds = inUnit('second', 1)
+const inMinutes = inUnit('minute', 1)
+const inHours = inUnit('hour', 1)
+
+/** A duration in the unit that suits it. */
+export function milliseconds(duration_ms: number): string {
+  if (duration_ms < 1_000) return inMilliseconds(duration_ms)
+  if (duration_ms < 60_000) return inSeconds(duration_ms / 1_000)
+  if (duration_ms < 3_600_000) return inMinutes(duration_ms / 60_000)
+  return inHours(duration_ms / 3_600_000)
+}
+
+const inGigabytes = inUnit('gigabyte', 2)
+const inMegabytes = inUnit('megabyte', 1)
 
 export function bytes(count: number): string {
   const gigabytes = count / 1024 ** 3
-  if (gigabytes >= 1) return `${Number(gigabytes.toFixed(2))} GB`
-  return `${Number((count / 1024 ** 2).toFixed(1))} MB`
+  return gigabytes >= 1 ? inGigabytes(gigabytes) : inMegabytes(count / 1024 ** 2)
+}
+
+const percents = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
+
+/** A share of one. */
+export function percent(share: number): string {
+  return percents.format(share)
 }
 
 export function count(value: number): string {
   return value.toLocaleString(locale)
-}
-
-/** ORDER_PAID as people read it. */
-export function words(code: string): string {
-  const text = code.toLowerCase().replaceAll('_', ' ')
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

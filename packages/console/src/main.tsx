@@ -8,12 +8,14 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { router } from './router.tsx'
+import { language } from './strings/index.ts'
 import { colorSchemes, cssVariables, theme } from './theme.ts'
 import { queryClient } from './use-api.ts'
 
 // Style elements carry this page's nonce; the policy allows no other. Libraries read the global one.
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? ''
 Object.assign(globalThis, { __webpack_nonce__: nonce })
+document.documentElement.lang = language
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -1,4 +1,5 @@
 import { ApiFailure, apiUrl, type Query } from './api.ts'
+import { t } from './strings/index.ts'
 
 /** Sends a text file and tells how much of it is sent; `onText` gets the answer as it grows. */
 export function upload(
@@ -13,7 +14,7 @@ export function upload(
     request.setRequestHeader('content-type', 'text/csv')
     request.upload.onprogress = (event) => on.sent?.(event.total === 0 ? 1 : event.loaded / event.total)
     request.onprogress = () => on.text?.(request.responseText)
-    request.onerror = () => reject(new ApiFailure(0, 'UNREACHABLE', 'The gateway cannot be reached. Try again.'))
+    request.onerror = () => reject(new ApiFailure(0, 'UNREACHABLE', t.errors.unreachable))
     request.onload = () => {
       if (request.status === 200) return resolve(request.responseText)
       const { code = 'UNKNOWN', message = '' } = JSON.parse(request.responseText || '{}') as Record<string, string>

@@ -32,7 +32,7 @@ export function orderFlows(stage: Stage): void {
     expect(code).toMatch(/^LPA:1\$/)
     stage.secrets.push(code)
     await go(world, page, '/audit?action=profile.view_codes')
-    await page.locator('[data-row]').getByText('profile.view_codes').waitFor()
+    await page.locator('[data-row]').getByText('Codes of an eSIM viewed').waitFor()
   })
 
   it('cancels an unused eSIM at its supplier with a reason, and refunds it', async () => {
@@ -84,7 +84,7 @@ export function settlingFlow(stage: Stage): void {
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 77: nothing was issued')
     await dialog.getByRole('button', { name: 'Settle' }).click()
-    await page.locator('[data-step="STATUS"]').getByText('Order is failed').waitFor()
+    await page.locator('[data-step="STATUS"]').getByText('Order has failed').waitFor()
     expect(await page.locator('[data-step="REFUND"]').count()).toBe(2)
     await page.locator('[data-step="DECISION"]').getByText('Ticket 77').waitFor()
     expect((await world.client(dealer).balance()).balance).toBeGreaterThan(balance)

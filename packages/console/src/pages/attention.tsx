@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router'
 import { count } from '../format.ts'
 import { Card } from '../parts/card.tsx'
 import { isOperator, useSession } from '../session.tsx'
-import { t } from '../strings/index.ts'
+import { type Forms, formOf, t } from '../strings/index.ts'
 
 type Kind = keyof Dashboard['attention']
 
@@ -44,15 +44,23 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
             className="attention"
             data-attention={kind}
           >
-            <Text span fw={700} fz="lg">
-              {count(attention[kind])}
-            </Text>{' '}
-            <Text span size="sm">
-              {t.dashboard.attentionKinds[kind]}
-            </Text>
+            <Waiting count={attention[kind]} forms={t.dashboard.attentionKinds[kind]} />
           </Paper>
         ))}
       </Group>
     </Card>
+  )
+}
+
+function Waiting({ count: waiting, forms }: { count: number; forms: Forms }) {
+  const [before, after] = formOf(forms, waiting).split('{count}')
+  return (
+    <Text span size="sm">
+      {before}
+      <Text span fw={700} fz="lg">
+        {count(waiting)}
+      </Text>
+      {after}
+    </Text>
   )
 }

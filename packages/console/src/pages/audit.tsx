@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { apiUrl } from '../api.ts'
 import { fullTime } from '../format.ts'
 import { Facts } from '../parts/facts.tsx'
+import { FilterSelect } from '../parts/filter-select.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { Period, rangeOf } from '../parts/period.tsx'
@@ -15,6 +16,7 @@ import { say, t } from '../strings/index.ts'
 import { useApi } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 
+const ACTIONS = Object.keys(t.audit.actions)
 const ACTION = /^[a-z_]+(\.[a-z_]+)?$/
 
 export function AuditPage() {
@@ -40,11 +42,7 @@ export function AuditPage() {
       }
     >
       <Group>
-        <SearchField
-          label={t.audit.filterAction}
-          value={action ?? ''}
-          onChange={(value) => setFilters({ action: value })}
-        />
+        <FilterSelect name="action" label={t.audit.action} of={ACTIONS} texts={t.audit.actions} />
         <SearchField
           label={t.audit.filterSubject}
           value={subject ?? ''}
@@ -65,7 +63,7 @@ export function AuditPage() {
         onRow={setShown}
         empty={{ title: t.audit.empty, text: t.audit.emptyText }}
         columns={[
-          { accessor: 'action', title: t.audit.action },
+          { accessor: 'action', title: t.audit.action, render: (row) => nameOf(row.action) },
           { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
           { accessor: 'actor', title: t.audit.actor, cellsClassName: 'break' },
           { accessor: 'subject', title: t.audit.subject, cellsClassName: 'break' },
@@ -76,7 +74,7 @@ export function AuditPage() {
         size="lg"
         opened={shown !== undefined}
         onClose={() => setShown(undefined)}
-        title={shown?.action}
+        title={shown && nameOf(shown.action)}
         closeButtonProps={{ 'aria-label': t.common.close }}
       >
         {shown && (
@@ -91,6 +89,10 @@ export function AuditPage() {
       </Modal>
     </Page>
   )
+}
+
+function nameOf(action: string): string {
+  return (t.audit.actions as Record<string, string>)[action] ?? action
 }
 
 function Entry({ of, onPerson }: { of: AuditEntry; onPerson(personId: string): void }) {

@@ -58,8 +58,8 @@ export function CataloguePage() {
           onChange={(value) => setFilters({ locationCode: value })}
           w={170}
         />
-        <FilterSelect name="status" label={t.catalogue.status} of={PACKAGE_STATUSES} />
-        <FilterSelect name="dataType" label={t.catalogue.type} of={DATA_TYPES} />
+        <FilterSelect name="status" label={t.catalogue.status} of={PACKAGE_STATUSES} texts={t.statuses} />
+        <FilterSelect name="dataType" label={t.catalogue.type} of={DATA_TYPES} texts={t.catalogue.dataTypes} />
         {selected.length > 0 && <Sale selected={selected} onDone={() => setSelected([])} />}
       </Group>
       <List<PackageRow>

@@ -1,6 +1,6 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
 import { Text } from '@mantine/core'
-import { count, milliseconds, money } from '../format.ts'
+import { count, milliseconds, money, percent } from '../format.ts'
 import { type Bar, Bars } from '../parts/bars.tsx'
 import { Card } from '../parts/card.tsx'
 import { say, t } from '../strings/index.ts'
@@ -40,7 +40,7 @@ export function OrderBars({ data }: { data: Dashboard }) {
         ]}
         bars={byDay(data.days, data.orders, (row) => {
           const { orders = 0, delivered = 0, failed = 0 } = row ?? {}
-          const title = `${count(orders)} (${delivered} ${t.dashboard.delivered}, ${failed} ${t.dashboard.failed})`
+          const title = say(t.dashboard.ordersOfDay, { orders: count(orders), delivered, failed })
           return { values: [delivered, failed, orders - delivered - failed], title, ...ordersOf(row?.day) }
         })}
       />
@@ -77,7 +77,7 @@ export function DeliveryTimes({ data }: { data: Dashboard }) {
           title:
             row?.p50_ms == null
               ? t.dashboard.noData
-              : `${milliseconds(row.p50_ms)} (p95 ${milliseconds(row.p95_ms ?? 0)})`,
+              : say(t.dashboard.timeOfDay, { median: milliseconds(row.p50_ms), p95: milliseconds(row.p95_ms ?? 0) }),
           ...ordersOf(row?.day, { status: 'DELIVERED' }),
         }))}
       />
@@ -92,7 +92,7 @@ export function WebhookBars({ data }: { data: Dashboard }) {
     <Card title={t.dashboard.webhooks}>
       {all > 0 && (
         <Text size="sm" c="dimmed">
-          {say(t.dashboard.webhookSuccess, { percent: `${((acknowledged / all) * 100).toFixed(1)} %` })}
+          {say(t.dashboard.webhookSuccess, { percent: percent(acknowledged / all) })}
         </Text>
       )}
       <Bars
@@ -103,7 +103,7 @@ export function WebhookBars({ data }: { data: Dashboard }) {
         ]}
         bars={byDay(data.days, data.webhooks, (row) => {
           const { acknowledged = 0, failed = 0 } = row ?? {}
-          const title = `${acknowledged} ${t.dashboard.acknowledged}, ${failed} ${t.dashboard.notAcknowledged}`
+          const title = say(t.dashboard.attemptsOfDay, { acknowledged, failed })
           const to = row && { to: { to: '/webhooks', search: { from: row.day, to: row.day } } }
           return { values: [acknowledged, failed], title, ...to }
         })}

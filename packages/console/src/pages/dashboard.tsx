@@ -9,7 +9,7 @@ import { Failure } from '../parts/failure.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Page } from '../parts/page.tsx'
 import { isOperator, useSession } from '../session.tsx'
-import { say, t } from '../strings/index.ts'
+import { counted, t } from '../strings/index.ts'
 import { useApi } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 import { AttentionCard } from './attention.tsx'
@@ -77,9 +77,7 @@ function Balances({ data }: { data: Dashboard }) {
       {data.balances.length === 0 && <Text size="sm">{t.dashboard.noData}</Text>}
       <Facts
         of={data.balances.map((row) => [
-          isOperator(me)
-            ? `${row.currencyCode}, ${say(t.dashboard.dealers, { count: row.tenants })}`
-            : row.currencyCode,
+          isOperator(me) ? `${row.currencyCode}, ${counted(t.dashboard.dealers, row.tenants)}` : row.currencyCode,
           <Text key={row.currencyCode} fw={650} fz="xl" title={money(row.balance, row.currencyCode)}>
             <Amount of={row.balance} currency={row.currencyCode} />
           </Text>,

@@ -13,6 +13,7 @@ import { When } from '../parts/when.tsx'
 import { useSession, works } from '../session.tsx'
 import { t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
+import { answerOf } from './delivery-answer.ts'
 
 const REFRESH_MS = 3_000
 
@@ -29,7 +30,7 @@ export function EventPage() {
     <Page
       title={t.webhooks.types[event.notifyType]}
       back={{ to: '/webhooks', label: t.webhooks.title }}
-      description={<Status of={event.deliveryState} />}
+      description={<Status of={event.deliveryState} texts={t.webhooks.states} />}
       actions={
         works(me) && (
           <Button
@@ -45,7 +46,7 @@ export function EventPage() {
       <Card>
         <Facts
           of={[
-            ['notifyId', <Copyable key="n" value={event.notifyId} label="notifyId" />],
+            [t.webhooks.notifyId, <Copyable key="n" value={event.notifyId} label={t.webhooks.notifyId} />],
             [
               t.orders.number,
               <Anchor
@@ -75,8 +76,7 @@ export function EventPage() {
         {event.deliveries.map((delivery) => (
           <Stack key={delivery.attemptId} gap={4}>
             <Text size="sm" fw={600}>
-              <When at={delivery.startedAt} /> · {delivery.outcome}
-              {delivery.httpStatus !== null && ` · HTTP ${delivery.httpStatus}`} · {milliseconds(delivery.duration_ms)}
+              <When at={delivery.startedAt} /> · {answerOf(delivery)} · {milliseconds(delivery.duration_ms)}
             </Text>
             <Text size="xs" c="dimmed" className="break">
               {delivery.url} {delivery.address && `(${t.webhooks.dialled}: ${delivery.address})`}

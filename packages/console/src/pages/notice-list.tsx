@@ -1,6 +1,5 @@
 import type { Notice } from '@dealer-esim/gateway/console-api/notices.ts'
 import { Button, Group } from '@mantine/core'
-import { words } from '../format.ts'
 import { List } from '../parts/list.tsx'
 import { When } from '../parts/when.tsx'
 import { useSession, works } from '../session.tsx'
@@ -37,7 +36,11 @@ export function NoticeList({ tenantId, unread }: { tenantId: string | null; unre
         idOf={(row) => row.noticeId}
         empty={{ title: t.notices.empty, text: t.notices.emptyText }}
         columns={[
-          { accessor: 'kind', title: t.wallet.kind, render: (row) => words(row.kind) },
+          {
+            accessor: 'kind',
+            title: t.wallet.kind,
+            render: (row) => (t.notices.kinds as Record<string, string>)[row.kind] ?? row.kind,
+          },
           {
             accessor: 'message',
             title: t.notices.title,

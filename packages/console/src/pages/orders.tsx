@@ -26,7 +26,7 @@ export function OrdersPage() {
     <Page title={t.orders.title}>
       <Group>
         <SearchField label={t.orders.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
-        <FilterSelect name="status" label={t.orders.status} of={ORDER_STATUSES} />
+        <FilterSelect name="status" label={t.orders.status} of={ORDER_STATUSES} texts={t.statuses} />
         <TenantFilter />
         <Period />
       </Group>

@@ -14,7 +14,7 @@ import { Status } from '../parts/status.tsx'
 import { told } from '../parts/tell.ts'
 import { When } from '../parts/when.tsx'
 import { isOperator, operates, useSession, works } from '../session.tsx'
-import { say, t } from '../strings/index.ts'
+import { counted, t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
 import { usageOf } from './profiles.tsx'
 
@@ -56,13 +56,13 @@ export function ProfilePage() {
             ],
             [t.profiles.package, profile.packageCode],
             [t.profiles.supplier, profile.supplier],
-            ['esimTranNo', <Copyable key="e" value={profile.profileId} label="esimTranNo" />],
+            [t.profiles.esimTranNo, <Copyable key="e" value={profile.profileId} label={t.profiles.esimTranNo} />],
             [t.profiles.smdp, profile.smdpAddress],
             [t.profiles.eid, profile.eid],
             [t.profiles.imsi, profile.imsi],
             [t.profiles.msisdn, profile.msisdn],
             [t.profiles.usage, usageOf(profile)],
-            [t.profiles.validity, say(t.profiles.days, { count: profile.totalDuration })],
+            [t.profiles.validity, counted(t.profiles.days, profile.totalDuration)],
             [t.profiles.installBefore, <When key="i" at={profile.installBefore} />],
             [t.profiles.activated, <When key="a" at={profile.activateTime} />],
             [t.profiles.expires, <When key="x" at={profile.expiredTime} />],

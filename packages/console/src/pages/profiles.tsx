@@ -31,8 +31,8 @@ export function ProfilesPage() {
           value={filters.iccid ?? ''}
           onChange={(value) => setFilters({ iccid: value })}
         />
-        <FilterSelect name="esimStatus" label={t.profiles.esimStatus} of={ESIM_STATUSES} />
-        <FilterSelect name="smdpStatus" label={t.profiles.smdpStatus} of={SMDP_STATUSES} />
+        <FilterSelect name="esimStatus" label={t.profiles.esimStatus} of={ESIM_STATUSES} texts={t.statuses} />
+        <FilterSelect name="smdpStatus" label={t.profiles.smdpStatus} of={SMDP_STATUSES} texts={t.statuses} />
         <TenantFilter />
         <Period />
       </Group>

@@ -4,7 +4,7 @@ import { count } from '../format.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { List } from '../parts/list.tsx'
 import { told } from '../parts/tell.ts'
-import { say, t } from '../strings/index.ts'
+import { counted, say, t } from '../strings/index.ts'
 import { upload } from '../upload.ts'
 import { queryClient } from '../use-api.ts'
 
@@ -34,7 +34,7 @@ export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClo
       })
       const last = lastLine(text)
       if (last && 'codes' in last) {
-        told(say(t.stock.done, { count: count(last.codes) }))
+        told(counted(t.stock.done, last.codes))
         await queryClient.invalidateQueries()
         onClose()
       } else if (last && 'message' in last) setFailure(last)

@@ -17,11 +17,11 @@ export function SupplierShares({ data }: { data: Dashboard }) {
       {data.suppliers.map((row) => {
         const all = row.delivered + row.refused + row.unknown
         const percent = (part: number) => (all === 0 ? 0 : (part / all) * 100)
-        const words = [
-          `${count(row.delivered)} ${t.dashboard.delivered}`,
-          `${count(row.refused)} ${t.dashboard.refused}`,
-          `${count(row.unknown)} ${t.dashboard.unknown}`,
-        ].join(', ')
+        const words = say(t.dashboard.answers, {
+          delivered: count(row.delivered),
+          refused: count(row.refused),
+          unknown: count(row.unknown),
+        })
         return (
           <Stack key={row.supplier} gap={4}>
             <Group justify="space-between">

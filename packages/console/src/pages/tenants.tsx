@@ -33,8 +33,8 @@ export function TenantsPage() {
           onChange={(event) => setFilters({ status: event.currentTarget.value })}
           data={[
             { value: '', label: `${t.common.status}: ${t.common.any}` },
-            { value: 'ACTIVE', label: 'Active' },
-            { value: 'SUSPENDED', label: 'Suspended' },
+            { value: 'ACTIVE', label: t.statuses.ACTIVE },
+            { value: 'SUSPENDED', label: t.statuses.SUSPENDED },
           ]}
         />
       </Group>

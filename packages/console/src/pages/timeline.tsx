@@ -1,9 +1,10 @@
 import type { OrderDetail, TimelineStep } from '@dealer-esim/gateway/console-api/orders.ts'
 import { Anchor, Timeline as Line, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { milliseconds, money, words } from '../format.ts'
+import { milliseconds, money } from '../format.ts'
 import { When } from '../parts/when.tsx'
 import { say, t } from '../strings/index.ts'
+import { answerOf } from './delivery-answer.ts'
 
 const COLORS: Record<TimelineStep['kind'], string> = {
   STATUS: 'cyan',
@@ -37,18 +38,34 @@ export function Timeline({ order }: { order: OrderDetail }) {
 }
 
 function titleOf(step: TimelineStep, order: OrderDetail): string {
-  const amount = step.amount === undefined ? '' : money(step.amount, order.currencyCode)
-  const operation = t.orders.operations[step.operation as keyof typeof t.orders.operations] ?? ''
-  return say(t.orders.timelineSteps[step.kind], {
-    status: words(step.orderStatus ?? '').toLowerCase(),
-    amount,
-    supplier: step.supplier ?? '',
-    operation,
-    item: step.itemNo ?? '',
-    type: step.notifyType ?? '',
-    action: words((step.action ?? '').replace('.', ' ')),
-    actor: step.actor ?? '',
-  })
+  switch (step.kind) {
+    case 'STATUS':
+      return textOf(t.orders.timelineStatuses, step.orderStatus)
+    case 'DEBIT':
+    case 'REFUND':
+      return say(t.orders.timelineSteps[step.kind], { amount: money(step.amount ?? 0, order.currencyCode) })
+    case 'ATTEMPT':
+      return say(textOf(t.orders.timelineAttempts, step.operation), {
+        supplier: step.supplier ?? '',
+        item: step.itemNo ?? '',
+      })
+    case 'EVENT':
+      return say(t.orders.timelineSteps.EVENT, { type: textOf(t.webhooks.types, step.notifyType) })
+    case 'DELIVERY':
+      return t.orders.timelineSteps.DELIVERY
+    case 'DECISION':
+      return say(t.orders.timelineSteps.DECISION, {
+        action: textOf(t.audit.actions, step.action),
+        actor: step.actor ?? '',
+      })
+    default:
+      return step.kind satisfies never
+  }
+}
+
+/** The text of a name, or the name where the gateway knows more of them than the catalogue. */
+function textOf(texts: Record<string, string>, name: string | null = ''): string {
+  return name === null ? '' : (texts[name] ?? name)
 }
 
 function detailOf(step: TimelineStep, order: OrderDetail) {
@@ -60,11 +77,11 @@ function detailOf(step: TimelineStep, order: OrderDetail) {
     case 'REFUND':
       return joined(
         say(t.orders.balanceAfter, { amount: money(step.balanceAfter ?? 0, order.currencyCode) }),
-        step.itemNo ? `${t.orders.item} ${step.itemNo}` : undefined,
+        step.itemNo ? say(t.orders.ofItem, { item: step.itemNo }) : undefined,
         step.reason,
       )
     case 'ATTEMPT':
-      return joined(step.outcome ?? t.orders.noAnswer, step.detail, duration)
+      return joined(step.outcome ? textOf(t.orders.outcomes, step.outcome) : t.orders.noAnswer, step.detail, duration)
     case 'EVENT':
       return (
         <>
@@ -82,7 +99,7 @@ function detailOf(step: TimelineStep, order: OrderDetail) {
         </>
       )
     case 'DELIVERY':
-      return joined(step.outcome, step.httpStatus === null ? undefined : `HTTP ${step.httpStatus}`, duration)
+      return joined(answerOf({ outcome: step.outcome ?? '', httpStatus: step.httpStatus ?? null }), duration)
     case 'DECISION': {
       const after = (step.after ?? {}) as { reason?: string; evidence?: string }
       return joined(after.reason ?? after.evidence)

@@ -12,6 +12,7 @@ import { isOperator, useSession } from '../session.tsx'
 import { t } from '../strings/index.ts'
 import { useApi } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
+import { outcomeOf } from './delivery-answer.ts'
 import { Replays } from './replays.tsx'
 import { WebhookSetting } from './webhook-setting.tsx'
 
@@ -55,9 +56,13 @@ export function WebhooksPage() {
         columns={[
           { accessor: 'notifyType', title: t.webhooks.type, render: (row) => t.webhooks.types[row.notifyType] },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
-          { accessor: 'deliveryState', title: t.webhooks.state, render: (row) => <Status of={row.deliveryState} /> },
+          {
+            accessor: 'deliveryState',
+            title: t.webhooks.state,
+            render: (row) => <Status of={row.deliveryState} texts={t.webhooks.states} />,
+          },
           { accessor: 'attempts', title: t.webhooks.attempts, textAlign: 'right' },
-          { accessor: 'lastOutcome', title: t.webhooks.last },
+          { accessor: 'lastOutcome', title: t.webhooks.last, render: (row) => outcomeOf(row.lastOutcome) ?? '–' },
           { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
         ]}
       />

@@ -1,5 +1,4 @@
 import { NativeSelect } from '@mantine/core'
-import { words } from '../format.ts'
 import { t } from '../strings/index.ts'
 import { useFilters } from '../use-filters.ts'
 
@@ -8,7 +7,7 @@ export function FilterSelect(props: {
   name: string
   label: string
   of: readonly string[]
-  texts?: Record<string, string>
+  texts: Record<string, string>
 }) {
   const [filters, setFilters] = useFilters()
   return (
@@ -18,7 +17,7 @@ export function FilterSelect(props: {
       onChange={(event) => setFilters({ [props.name]: event.currentTarget.value })}
       data={[
         { value: '', label: `${props.label}: ${t.common.any}` },
-        ...props.of.map((value) => ({ value, label: props.texts?.[value] ?? words(value) })),
+        ...props.of.map((value) => ({ value, label: props.texts[value] ?? value })),
       ]}
     />
   )

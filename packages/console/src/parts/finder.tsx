@@ -81,7 +81,7 @@ function Search({ onClose }: { onClose(): void }) {
         </Text>
       )}
       <Text size="xs" c="dimmed">
-        <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> <Kbd size="xs">Enter</Kbd> {t.finder.keys}
+        <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> <Kbd size="xs">{t.finder.enter}</Kbd> {t.finder.keys}
       </Text>
     </Stack>
   )

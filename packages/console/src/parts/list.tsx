@@ -1,7 +1,7 @@
 import { Anchor, Box, Button, Checkbox, Group, LoadingOverlay, Paper, Table, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { t } from '../strings/index.ts'
+import { say, t } from '../strings/index.ts'
 import { useFilters } from '../use-filters.ts'
 import { Empty } from './empty.tsx'
 import { Failure } from './failure.tsx'
@@ -158,7 +158,7 @@ function Pages({ count, nextCursor }: { count: number; nextCursor: string | null
   return (
     <Group justify="space-between">
       <Text size="sm" c="dimmed">
-        {count} {t.common.rowsOnPage}
+        {say(t.common.rowsOnPage, { count })}
       </Text>
       <Group gap="xs">
         {filters.cursor && (

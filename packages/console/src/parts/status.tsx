@@ -1,5 +1,5 @@
 import { Badge } from '@mantine/core'
-import { words } from '../format.ts'
+import { t } from '../strings/index.ts'
 
 /** Colour says at a glance what the word says exactly; never colour alone. */
 const COLORS: Record<string, string> = {
@@ -33,11 +33,12 @@ const COLORS: Record<string, string> = {
   REVOKED: 'red',
 }
 
-export function Status({ of }: { of: string | null | undefined }) {
+/** `texts` where a state has another name than usual. */
+export function Status({ of, texts = t.statuses }: { of: string | null | undefined; texts?: Record<string, string> }) {
   if (!of) return <>–</>
   return (
     <Badge variant="light" color={COLORS[of] ?? 'gray'} tt="none" radius="sm" data-status={of}>
-      {words(of)}
+      {texts[of] ?? of}
     </Badge>
   )
 }

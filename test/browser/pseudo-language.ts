@@ -1,0 +1,61 @@
+import type { Page } from 'playwright-core'
+
+/*
+ * A language that nobody speaks: each text of the English file between brackets. What a page shows outside of them does
+ * not come from the file.
+ */
+
+type Texts = { [name: string]: string | Texts }
+
+/** From now on the page gets the brackets' file where it asks for the English one. */
+export async function speakPseudo(page: Page): Promise<void> {
+  await page.route('**/assets/en-*.js', async (route) => {
+    const script = await (await route.fetch()).text()
+    const file = (await import(`data:text/javascript,${encodeURIComponent(script)}`)) as Record<string, Texts>
+    const lines = Object.entries(file).map(
+      ([name, texts]) => `export const ${name} = ${JSON.stringify(bracketed(texts))}`,
+    )
+    await route.fulfill({ contentType: 'text/javascript', body: lines.join('\n') })
+  })
+}
+
+function bracketed(texts: Texts): Texts {
+  const entries = Object.entries(texts).map(([name, text]) => [
+    name,
+    typeof text === 'string' ? `⟦${text}⟧` : bracketed(text),
+  ])
+  return Object.fromEntries(entries) as Texts
+}
+
+/** Every text on the page, read aloud or shown, that is not of the file. What tables and lists of facts hold is data. */
+export async function outsideOfBrackets(page: Page): Promise<string[]> {
+  const texts = (await page.evaluate(ALL_TEXTS)) as string[]
+  return texts.map(withoutBrackets).filter((text) => /\p{L}{2}/u.test(text.replaceAll(DATA, '')))
+}
+
+// Of the demo: money, durations, people, dealers, and what the sandbox says.
+const DATA =
+  /\b(USD|EUR|ms)\b|\S+@\S+|Demo dealer|Northern Lights Travel|refused by the sandbox, as its product says|sandbox\w*/g
+
+/** From within outwards: a text may be a part of another. One whose number stands out is cut in two by it. */
+function withoutBrackets(text: string): string {
+  const less = text.replaceAll(/⟦[^⟦⟧]*⟧/g, '')
+  return less === text
+    ? text
+        .replace(/^[^⟦]*⟧/, '')
+        .replace(/⟦[^⟧]*$/, '')
+        .trim()
+    : withoutBrackets(less)
+}
+
+const ALL_TEXTS = `(() => {
+  const isData = (element) => element.closest('td, dd, pre, code, time, option, textarea, script, style')
+  const texts = []
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)
+  for (let node = walker.currentNode; node; node = walker.nextNode()) {
+    if (node.nodeType === Node.TEXT_NODE) {
+      if (!isData(node.parentElement)) texts.push(node.textContent)
+    } else if (!isData(node)) for (const name of ['aria-label', 'placeholder', 'title', 'alt']) texts.push(node.getAttribute(name) ?? '')
+  }
+  return texts
+})()`

@@ -76,6 +76,12 @@ describe('the installation', () => {
     })
   })
 
+  it('takes one into use whose time runs since its purchase, and leaves that time as it is', () => {
+    const running = profile({ activateTime: at(0), expiredTime: at(50) })
+    const inUse = { esimStatus: 'IN_USE', activateTime: at(0), expiredTime: at(50) }
+    expect(afterReport(running, installed, 'ON_PURCHASE')).toMatchObject(inUse)
+  })
+
   it('does not activate one that waits for the network', () => {
     expect(afterReport(profile(), installed, 'ON_FIRST_NETWORK')).toMatchObject({
       esimStatus: 'GOT_RESOURCE',

@@ -45,6 +45,9 @@ const ESIM_RANK: Record<EsimStatus, number> = {
   REVOKED: 3,
 }
 
+/** The time of the one begins, that of the other runs since its purchase. */
+const USED_BY_INSTALLING: readonly (ActivationPolicy | undefined)[] = ['ON_INSTALL', 'ON_PURCHASE']
+
 const DAY_MS = 86_400_000
 
 /** Pure: the profile after a report; the same object when the report changes nothing. */
@@ -60,7 +63,7 @@ export function afterReport(
   }
   if (report.eid !== undefined) next.eid ??= report.eid
   const installed = next.smdpStatus !== null && SMDP_RANK[next.smdpStatus] >= SMDP_RANK.INSTALLATION
-  if (installed && policy === 'ON_INSTALL' && next.esimStatus === 'GOT_RESOURCE') {
+  if (installed && USED_BY_INSTALLING.includes(policy) && next.esimStatus === 'GOT_RESOURCE') {
     next.esimStatus = 'IN_USE'
     next.activateTime ??= report.time
   }

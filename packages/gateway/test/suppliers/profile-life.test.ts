@@ -46,9 +46,9 @@ afterAll(async () => {
 })
 
 let serial = 0
-async function deliver(): Promise<{ orderId: string; iccid: string }> {
+async function deliver(packageCode = 'P'): Promise<{ orderId: string; iccid: string }> {
   const iccid = makeIccid('8985444', ++serial)
-  const [orderId] = await payOrders(shop.db, tenantId, 'P')
+  const [orderId] = await payOrders(shop.db, tenantId, packageCode)
   const item = { tenantId, orderId: orderId!, itemNo: 1, productCode: 'X' }
   await shop.db.query({
     text: `update order_items set product_code = 'X' where tenant_id = $1 and order_id = $2`,
@@ -100,6 +100,21 @@ it('eSIMs expire, status and usage are asked for, and each change of a status is
   const after = await eventCounts()
   const more = [unused, used, living, asleep].map(({ orderId }) => after.get(orderId)! - before.get(orderId)!)
   expect(more).toEqual([1, 1, 1, 0])
+})
+
+it('an eSIM whose time runs from its purchase tells from the start when it ends', async () => {
+  await addPackage(shop.db, 'Q', [{ supplier: 'telling', productCode: 'X' }])
+  await shop.db.query({
+    text: `with named as (update packages set activation_policy = 'ON_PURCHASE' where package_code = 'Q' returning 1)
+           update catalogue_version set version = version + 1 from named`,
+  })
+  const { orderId } = await deliver('Q')
+  const [profile] = await shop.db.query({
+    text: `select esim_status, activate_time = created_at as runs, expired_time - created_at = interval '7 days' as ends,
+             install_before = expired_time as bounded from profiles where tenant_id = $1 and order_id = $2`,
+    values: [tenantId, orderId],
+  })
+  expect(profile).toEqual({ esim_status: 'GOT_RESOURCE', runs: true, ends: true, bounded: true })
 })
 
 async function eventCounts(): Promise<Map<string, number>> {

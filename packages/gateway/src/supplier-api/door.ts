@@ -4,7 +4,7 @@ import { BODY_SIZE_MAX_BYTES } from '@dealer-esim/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../config.ts'
-import { callerReader } from '../dealer-api/caller.ts'
+import { type Caller, callerReader } from '../dealer-api/caller.ts'
 import type { FulfilmentDeps } from '../fulfilment/deps.ts'
 import { refreshKeys } from '../fulfilment/refresh.ts'
 import { applyNotice } from '../profiles/notice.ts'
@@ -32,8 +32,8 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
 
   for (const name of FUNCTIONS) {
     app.post(`/gsma/rsp2/es2plus/${name}`, async (request, reply) => {
-      const suppliers = speakers(deps, request.raw, callerOf)
-      if (suppliers === 'untold') return plain(reply, 403, 'HTTPS is required')
+      const suppliers = speakers(deps, request.raw, callerOf(request.raw))
+      if (suppliers === 'insecure') return plain(reply, 403, 'HTTPS is required')
       if (suppliers.length === 0) return plain(reply, 403, 'no supplier is known by this certificate or address')
       const body = parse(request.body)
       const notice = body && readNotice(name, body, new Date(deps.clock.now()))
@@ -45,7 +45,7 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
   }
 
   app.post<{ Params: { supplier: string } }>('/suppliers/:supplier/events', (request, reply) =>
-    receiveEvent(deps, request, reply),
+    isSecure(deps, callerOf(request.raw)) ? receiveEvent(deps, request, reply) : plain(reply, 403, 'HTTPS is required'),
   )
 }
 
@@ -64,16 +64,17 @@ async function receiveEvent(
   return reply.code(204).send()
 }
 
+type Told = Exclude<Caller, { untold: true }>
+
+function isSecure({ config }: Pick<SupplierApiDeps, 'config'>, caller: Caller): caller is Told {
+  return !('untold' in caller) && (caller.isHttps || config.deployment === 'local')
+}
+
 /** Names of the suppliers in whose name this caller may speak. */
-function speakers(
-  { suppliers, config }: Pick<SupplierApiDeps, 'suppliers' | 'config'>,
-  request: IncomingMessage,
-  callerOf: ReturnType<typeof callerReader>,
-): string[] | 'untold' {
-  const caller = callerOf(request)
-  if ('untold' in caller || (!caller.isHttps && config.deployment !== 'local')) return 'untold'
+function speakers(deps: SupplierApiDeps, request: IncomingMessage, caller: Caller): string[] | 'insecure' {
+  if (!isSecure(deps, caller)) return 'insecure'
   const print = fingerprintOf(request)
-  return suppliers
+  return deps.suppliers
     .all()
     .filter(({ supplier: { noticesFrom: from } }) => {
       if (from === undefined) return false

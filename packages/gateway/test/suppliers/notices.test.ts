@@ -256,14 +256,17 @@ describe('an event of an upstream gateway', () => {
     return row!.due
   }
 
-  function tell(orderId: string, { secret = SECRET, tampered = false, supplier = 'upstream', age_s = 0 } = {}) {
+  function tell(
+    orderId: string,
+    { secret = SECRET, tampered = false, supplier = 'upstream', age_s = 0, proto = 'https' } = {},
+  ) {
     const content = { orderNo: 'UP', transactionId: `${orderNoOf(orderId)}-1`, orderStatus: 'DELIVERED', sequence: 2 }
     const body = JSON.stringify({ notifyId: 'n-1', notifyType: 'DELIVERY_UPDATED', eventGenerateTime: at(0), content })
     const parts = { id: 'n-1', timestamp_s: Math.floor(Date.now() / 1000) - age_s }
     const headers = signEvent([secret], parts, body)
     return post(`/suppliers/${supplier}/events`, tampered ? body.replace('"UP"', '"UQ"') : body, {
       from: '203.0.113.9',
-      headers,
+      headers: { ...headers, 'x-forwarded-proto': proto },
     })
   }
 
@@ -272,6 +275,7 @@ describe('an event of an upstream gateway', () => {
     expect((await tell(orderId, { secret: 'another' })).statusCode).toBe(401)
     expect((await tell(orderId, { tampered: true })).statusCode).toBe(401)
     expect((await tell(orderId, { age_s: 600 })).statusCode).toBe(401)
+    expect((await tell(orderId, { proto: 'http' })).statusCode).toBe(403)
     expect(await isDue(orderId)).toBe(false)
     let woken = 0
     const unsubscribe = shop.wake.on('fulfilment', () => woken++)

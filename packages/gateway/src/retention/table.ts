@@ -40,7 +40,8 @@ export const PARTITIONED: readonly Partitioned[] = [
     span_hours: 7 * DAY,
     ahead: 4,
     keep_hours: 38 * DAY,
-    fillfactor: 60,
+    // Room for a claimed copy of each row: at 60 % every other claim left its page, and a claim cost 32 µs instead of 18.
+    fillfactor: 45,
     what: 'events, sent and unsent: what can be resent or replayed',
   },
   {

@@ -71,6 +71,19 @@ test('a result that comes after its lease has gone to another node changes nothi
   expect(await bed.attempts(tenant)).toHaveLength(2) // both were made, so both are in the log
 })
 
+test('a claimed event stays on its page, so that no index has to follow it', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  await bed.record(tenant, 200)
+  const pages = () =>
+    bed.deps.db.query<{ notify_id: string; page: string }>({
+      text: `select notify_id, split_part(ctid::text, ',', 1) as page from events where tenant_id = $1 order by notify_id`,
+      values: [tenant.tenantId],
+    })
+  const recorded = await pages()
+  expect((await claim(tenant, 200)).events).toHaveLength(200)
+  expect(await pages()).toEqual(recorded)
+})
+
 test('what is given back is free at once', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   await bed.record(tenant, 2)

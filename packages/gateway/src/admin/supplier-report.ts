@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { stringify } from 'csv-stringify/sync'
 import type { Discrepancy, SupplierMonth } from '../fulfilment/report.ts'
+import { csvText } from '../lib/csv.ts'
 import type { AdminContext } from './context.ts'
 import { table, timeText } from './table.ts'
 
@@ -54,9 +54,9 @@ function periodOf(options: ReportOptions, now: Date): { from: Date; to: Date } {
   return { from, to: new Date(Date.UTC(last.getUTCFullYear(), last.getUTCMonth() + 1)) }
 }
 
-/** Cells that a spreadsheet would run as a formula are escaped. */
 function writeCsv(file: string, rows: readonly Record<string, string | number>[]): void {
-  const text = stringify(rows as Record<string, string | number>[], { header: true, escape_formulas: true })
+  const headers = Object.keys(rows[0] ?? {})
+  const text = rows.length === 0 ? '' : csvText([headers, ...rows.map((row) => Object.values(row))])
   if (file === '-') process.stdout.write(text)
   else writeFileSync(file, text)
 }

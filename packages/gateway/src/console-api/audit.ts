@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
-import { stringify } from 'csv-stringify/sync'
 import Type, { type Static } from 'typebox'
 import { type AuditFilter, type AuditRow, searchAudit } from '../audit/search.ts'
+import { csvText } from '../lib/csv.ts'
 import { NIL_TENANT } from '../lib/ids.ts'
 import { actorNames, OPERATOR, personOf } from './actors.ts'
 import { shownDetail } from './dealers-view.ts'
@@ -104,7 +104,7 @@ async function describe(context: Context, rows: AuditRow[]) {
 }
 
 async function* csvOf(context: Context, filter: AuditFilter): AsyncGenerator<string> {
-  yield stringify([['time', 'actor', 'action', 'subject', 'tenant', 'address', 'before', 'after']])
+  yield csvText([['time', 'actor', 'action', 'subject', 'tenant', 'address', 'before', 'after']])
   let before: string | undefined
   for (let sent = 0; sent < EXPORT_MOST; sent += EXPORT_PAGE) {
     const rows = await searchAudit(context.deps.db, { ...filter, before }, EXPORT_PAGE)
@@ -119,7 +119,7 @@ async function* csvOf(context: Context, filter: AuditFilter): AsyncGenerator<str
       JSON.stringify(row.before),
       JSON.stringify(row.after),
     ])
-    if (lines.length > 0) yield stringify(lines, { escape_formulas: true })
+    yield csvText(lines)
     before = rows.at(-1)?.auditId
     if (rows.length < EXPORT_PAGE) return
   }

@@ -1,5 +1,4 @@
-import { formatMoney } from '@dealer-esim/contract'
-import { stringify } from 'csv-stringify/sync'
+import { csvText } from '../lib/csv.ts'
 import type { StatementEntry } from './entries.ts'
 
 const COLUMNS: readonly (readonly [header: string, value: (entry: StatementEntry) => unknown])[] = [
@@ -16,18 +15,8 @@ const COLUMNS: readonly (readonly [header: string, value: (entry: StatementEntry
   ['actor', (entry) => entry.actor],
 ]
 
-/**
- * Movements as CSV text, a page at a time, the header first. Amounts are decimals and stay numbers in a spreadsheet;
- * text that a spreadsheet would take for a formula is escaped by an apostrophe.
- */
+/** Movements as CSV text, a page at a time, the header first. */
 export async function* entriesCsv(pages: AsyncIterable<StatementEntry[]>): AsyncGenerator<string> {
-  yield text([COLUMNS.map(([header]) => header)])
-  for await (const entries of pages) yield text(entries.map((entry) => COLUMNS.map(([, value]) => value(entry))))
-}
-
-function text(rows: unknown[][]): string {
-  return stringify(rows, {
-    escape_formulas: true, // text only: what comes as a number or bigint keeps its minus sign
-    cast: { bigint: (amount) => formatMoney(amount), date: (time) => time.toISOString() },
-  })
+  yield csvText([COLUMNS.map(([header]) => header)])
+  for await (const entries of pages) yield csvText(entries.map((entry) => COLUMNS.map(([, value]) => value(entry))))
 }

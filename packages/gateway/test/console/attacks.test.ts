@@ -1,7 +1,9 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { routes } from '../../src/console-api/routes.ts'
 import { notify } from '../../src/notices/notices.ts'
 import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
+import { addPackage } from '../harness/shop.ts'
 import { addTenant, browser, type ConsoleApp, ORIGIN, PASSWORD, signedInAs, startConsole } from './console-app.ts'
 
 let room: ConsoleApp
@@ -287,18 +289,30 @@ describe('the cost of a sign-in', () => {
 })
 
 describe('a file for a spreadsheet', () => {
-  it('holds no formula that somebody wrote into a text', async () => {
+  it('holds no formula that somebody wrote into a text, whichever route answers it', async () => {
     const FORMULA = '=HYPERLINK("https://evil.test","click")'
     const tenantId = await addTenant(room, 'Sheets')
     const operator = await signedInAs(room, 'OPERATOR_ADMIN')
     await operator.call('POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 1, reference: FORMULA, reason: '@x' })
+    await addPackage(room.db, 'JP', [{ supplier: 'sandbox', productCode: 'JP' }])
+    await exec(`update packages set name = $1, description = $2`, FORMULA, "'=1")
     const month = new Date().toISOString().slice(0, 7)
-    for (const path of [`/audit.csv?tenantId=${tenantId}`, `/tenants/${tenantId}/wallet/entries.csv?month=${month}`]) {
-      const file = String((await operator.call('GET', path)).body)
+    const files = routes.filter((route) => route.answerType === 'text/csv')
+    expect(files.length).toBeGreaterThan(2)
+    for (const { path } of files) {
+      const query = path.includes('wallet') ? `?month=${month}` : ''
+      const file = String((await operator.call('GET', path.replace(':tenantId', tenantId) + query)).body)
       expect([path, file.includes('HYPERLINK')]).toEqual([path, true])
       // What a spreadsheet takes for a formula begins a cell: at a comma or a line's start, quoted or not.
       expect([path, /(^|,)"?[=+@]/m.test(file)]).toEqual([path, false])
     }
+    const imported = await room.app.inject({
+      method: 'POST',
+      url: '/console/api/packages/import?dryRun=true',
+      headers: { origin: ORIGIN, cookie: operator.window.cookie, 'content-type': 'text/csv' },
+      payload: String((await operator.call('GET', '/packages.csv')).body),
+    })
+    expect(imported.json()).toMatchObject({ rows: 1, unchanged: 1, errorRows: 0 })
   })
 })
 

@@ -1,19 +1,5 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
-
-/**
- * Spreadsheets run a cell that begins like a formula. Such text is written with an apostrophe before it, which is taken
- * away again when it is read; text that looks as if we had done so gets one too, so that every text comes back.
- */
-const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
-const ESCAPED = /^'['=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
-
-export function escapeFormula(text: string): string {
-  return FORMULA.test(text) || ESCAPED.test(text) ? `'${text}` : text
-}
-
-export function unescapeFormula(cell: string): string {
-  return ESCAPED.test(cell) ? cell.slice(1) : cell
-}
+import { escapeFormula, unescapeFormula } from '../../lib/csv.ts'
 
 /** How a kind of value stands in a cell. An empty cell is null and comes to neither function. */
 export interface CellKind {

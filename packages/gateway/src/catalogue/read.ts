@@ -26,9 +26,13 @@ export interface PackageFilter {
 /** Read at a time: a batch of packages that each cover the world is some 10 MB. */
 const BATCH_ROWS = 500
 
-/** Every package that the filter means, in the order of their codes, a batch at a time. */
-export async function* documentBatches(db: Reader, filter: PackageFilter = {}): AsyncGenerator<PackageDocument[]> {
-  for (let last = ''; ; ) {
+/** Every package that the filter means, in the order of their codes, a batch at a time; those after a code, if it is given. */
+export async function* documentBatches(
+  db: Reader,
+  filter: PackageFilter = {},
+  { after = '', rows: batchRows = BATCH_ROWS }: { after?: string; rows?: number } = {},
+): AsyncGenerator<PackageDocument[]> {
+  for (let last = after; ; ) {
     const rows = await db.query<DocumentRow>({
       text: `${SELECT}
              where p.package_code > $1
@@ -37,7 +41,7 @@ export async function* documentBatches(db: Reader, filter: PackageFilter = {}): 
                and ($4::text is null or p.data_type = $4)
                and ($5::text is null or exists (select from package_suppliers s
                                                 where s.package_code = p.package_code and s.supplier = $5))
-             order by p.package_code limit ${BATCH_ROWS}`,
+             order by p.package_code limit ${batchRows}`,
       values: [
         last,
         filter.packageCodes ?? null,
@@ -48,7 +52,7 @@ export async function* documentBatches(db: Reader, filter: PackageFilter = {}): 
     })
     const documents = rows.map(documentOf).filter((document) => matches(document, filter))
     if (documents.length > 0) yield documents
-    if (rows.length < BATCH_ROWS) return
+    if (rows.length < batchRows) return
     last = rows.at(-1)!.packageCode
   }
 }

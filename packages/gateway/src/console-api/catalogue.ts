@@ -72,10 +72,12 @@ export const catalogueRoutes: Route[] = [
     answer: Type.Object({ packages: Type.Array(packageRow), nextCursor: nextCursor() }),
     async handle({ deps }, { query }) {
       const { cursor, ...filter } = query
-      const after = keyOfCursor(cursor)
+      // Words and places are judged here, not by the database: whoever seeks by them reads more rows than a page has.
+      const seeks = filter.keyword !== undefined || filter.locationCode !== undefined
+      const part = { after: keyOfCursor(cursor), ...(!seeks && { rows: PAGE + 1 }) }
       const rows: PackageRow[] = []
-      for await (const batch of documentBatches(deps.db, filter)) {
-        rows.push(...batch.filter((row) => row.packageCode > after))
+      for await (const batch of documentBatches(deps.db, filter, part)) {
+        rows.push(...batch)
         if (rows.length > PAGE) break
       }
       const { page, nextCursor } = pageOf(rows, (row) => cursorOfKey(row.packageCode))

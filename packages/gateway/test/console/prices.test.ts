@@ -156,4 +156,35 @@ describe('a list by code', () => {
       })
     },
   )
+
+  it('of packages reads for each page that page’s rows, however far it lies', async () => {
+    await room.db.query({
+      text: `insert into packages (package_code, slug, name, data_type, volume, duration, duration_unit,
+               unused_valid_time, activation_policy, ekyc_required, coverage_id, sms_status, allow_loss, on_sale,
+               ever_on_sale, sale_changed_at, created_at, updated_at, touched_at)
+             select 'L_' || lpad(n::text, 3, '0'), 'l_' || n, 'Long list', 'TOTAL', 1, 7, 'DAY', 180, 'ON_INSTALL', false,
+               'test', 0, false, false, false, now(), now(), now(), now()
+             from generate_series(1, 160) as n`,
+    })
+    const { db } = room
+    let read = 0
+    const query: typeof db.query = async (statement) => {
+      const rows = await db.query(statement)
+      read += rows.length
+      return rows as never
+    }
+    room.deps.db = { query, tx: db.tx, pool: db.pool }
+    const codes: string[] = []
+    const most = 60 // a page, the row after it, and who is asking
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      read = 0
+      const { body } = await operator.call('GET', `/packages${cursor && `?cursor=${cursor}`}`)
+      expect(read).toBeLessThan(most)
+      codes.push(...body.packages.map((row: { packageCode: string }) => row.packageCode))
+      cursor = body.nextCursor
+    }
+    room.deps.db = db
+    const all = await db.query<{ code: string }>({ text: 'select package_code as code from packages order by 1' })
+    expect(codes).toEqual(all.map((row) => row.code))
+  })
 })

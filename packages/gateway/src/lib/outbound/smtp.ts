@@ -23,23 +23,24 @@ const CONNECT_MS = 10_000
 /** Together well below the lease of a mail (mail/send.ts). */
 const IDLE_MS = 30_000
 const CONNECTIONS = 2
-const LOOPBACK = /^(localhost|127\.|\[?::1\]?$)/
+/** Whole: a name that only begins like it is somebody else. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){1,3}|\[::1\])$/
 
 /**
  * `smtps://` is TLS from the start. `smtp://` demands STARTTLS, for a mail may hold a link that lets its reader in; not
  * on loopback, nor where `?tls=none` says that the way to the mail server is safe.
  */
 export function mailServer(url: string): MailServer {
-  const { protocol, hostname, port, username, password, searchParams } = new URL(url)
+  const parsed = new URL(url)
+  const { protocol, hostname, port, username, password } = parsed
   const secure = protocol === 'smtps:'
-  const plain = LOOPBACK.test(hostname) || searchParams.get('tls') === 'none'
   const options = {
     pool: true,
     maxConnections: CONNECTIONS,
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
-    requireTLS: !secure && !plain,
+    requireTLS: !secure && !mayBePlain(parsed),
     ...(username ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } } : {}),
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
@@ -75,6 +76,10 @@ export function mailServer(url: string): MailServer {
     },
     close: () => void opened?.then((transport) => transport.close()).catch(() => {}),
   }
+}
+
+export function mayBePlain({ hostname, searchParams }: URL): boolean {
+  return LOOPBACK.test(hostname) || searchParams.get('tls') === 'none'
 }
 
 const WORDS_MOST = 500

@@ -4,7 +4,9 @@ import { orderNoOf } from '../src/lib/ids.ts'
 import type { Loop } from '../src/lib/lifecycle.ts'
 import { queryOrder } from '../src/orders/query.ts'
 import { listProfiles } from '../src/profiles/list.ts'
+import { gate } from '../src/suppliers/gate.ts'
 import { pauseSupplier } from '../src/suppliers/manage.ts'
+import type { Supplier } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import {
   addPackage,
@@ -53,6 +55,29 @@ async function settled(tenantId: string) {
     return !now.PAID && !now.ALLOCATING && now
   })
 }
+
+it('what a supplier says is written, whatever characters it says it in and at whatever length', async () => {
+  const words = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
+  const rude: Supplier = {
+    name: 'rude',
+    type: 'gateway',
+    traits: { batch: 10, concurrency: 10, perSecond: null, timeout_ms: 5_000, settles_ms: 0, giveUpAfter_ms: 5_000 },
+    order: async (requests) => requests.map(() => ({ kind: 'refused', words })),
+    query: async (requests) => requests.map(() => ({ kind: 'refused', words })),
+    cancel: async () => ({ kind: 'refused', words }),
+    test: async () => undefined,
+  }
+  const supplied = { supplier: rude, gate: gate(rude.traits, shop.clock), paused: false }
+  await addPackage(shop.db, 'RUDE', [{ supplier: 'rude', productCode: 'X' }])
+  const tenantId = await addTenant(shop.db)
+  const [orderId] = await payOrders(shop.db, tenantId, 'RUDE')
+  loop = fulfilmentLoop({ ...shop, suppliers: { ...shop.suppliers, get: () => supplied } })
+  expect(await settled(tenantId)).toEqual({ FAILED: 1 })
+  expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
+  const links = { publicUrl: '' }
+  const { packageInfoList } = await queryOrder({ ...shop, links }, tenantId, { orderNo: orderNoOf(orderId!) })
+  expect(packageInfoList[0]!.failureReason).toMatch(/^sold out {2}\u{1F30D}{40,500}…$/u)
+})
 
 describe('an order that more than one supplier could deliver', () => {
   const bought = (tenantId: string) =>

@@ -6,6 +6,7 @@ import type { Attempt } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { finishWork, type Result } from './finish.ts'
 import { SEND_WITHIN_MS } from './outcome.ts'
+import { withPlainWords } from './words.ts'
 
 /** Attempts that go to a supplier in one call: one supplier, one operation, one group, no more than its batch. */
 export type Parcel = [Attempt, ...Attempt[]]
@@ -116,7 +117,7 @@ function resultsOf(parcel: Parcel, outcomes: readonly Outcome[], otherwise: Outc
     orderId: attempt.orderId,
     itemNo: attempt.itemNo,
     attempt,
-    outcome: outcomes[index] ?? otherwise,
+    outcome: withPlainWords(outcomes[index] ?? otherwise),
   }))
 }
 

@@ -13,6 +13,7 @@ import { refundItems } from '../wallet/refund.ts'
 import { itemKey } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { unwatch, watch } from './watch.ts'
+import { withPlainWords } from './words.ts'
 
 type Deps = Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'suppliers' | 'wake' | 'clock'>
 
@@ -62,13 +63,17 @@ export function isUnused(esimStatus: EsimStatus, smdpStatus: SmdpStatus | null):
   return esimStatus === 'GOT_RESOURCE' && (smdpStatus === null || smdpStatus === 'RELEASED')
 }
 
-export async function callCancel(deps: Pick<Deps, 'suppliers'>, name: string, esim: SuppliedEsim) {
+export async function callCancel(
+  deps: Pick<Deps, 'suppliers'>,
+  name: string,
+  esim: SuppliedEsim,
+): Promise<CancelOutcome> {
   const supplied = deps.suppliers.get(name)
-  if (supplied === undefined) return { kind: 'unknown', words: `supplier ${name} is not configured` } as const
+  if (supplied === undefined) return { kind: 'unknown', words: `supplier ${name} is not configured` }
   try {
-    return await supplied.supplier.cancel(esim)
+    return withPlainWords(await supplied.supplier.cancel(esim))
   } catch (error) {
-    return { kind: 'unknown', words: error instanceof Error ? error.message : String(error) } as const
+    return withPlainWords({ kind: 'unknown', words: error instanceof Error ? error.message : String(error) })
   }
 }
 

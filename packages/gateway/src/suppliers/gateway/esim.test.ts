@@ -41,6 +41,14 @@ describe('an eSIM of an upstream', () => {
   })
 })
 
+describe('a text that no table can hold', () => {
+  it.each(['\u0000', '\ud83c'])('is left out, and no eSIM is read without what installs it (%j)', (odd) => {
+    expect(esimOf(foreign({ apn: `a${odd}`, msisdn: '+8190' }))).toMatchObject({ msisdn: '+8190' })
+    expect(esimOf(foreign({ apn: `a${odd}` }))).not.toHaveProperty('apn')
+    expect(esimOf(foreign({ smdpAddress: `a${odd}` }))).toBeUndefined()
+  })
+})
+
 describe('a report of an upstream', () => {
   it('tells status and usage', () => {
     const known = { smdpStatus: 'ENABLED', esimStatus: 'IN_USE', usage: 1_024n }

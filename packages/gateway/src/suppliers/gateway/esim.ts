@@ -9,19 +9,20 @@ import {
 import type { DeliveredEsim, ProfileReport } from '../supplier.ts'
 
 /*
- * Pure: what an upstream's profile says. It may be newer than we are, or of another make: a status that we do not know
- * says nothing, because our tables could not hold it, and what came with it would never be written.
+ * Pure: what an upstream's profile says. It may be newer than we are, or of another make: a status that we do not know,
+ * or a text that is none, says nothing, because our tables could not hold it, and what came with it would never be
+ * written.
  */
 
 /** undefined: what installs it cannot be read. */
 export function esimOf(profile: Profile): DeliveredEsim | undefined {
   const { smdpAddress, matchingId, ac, installBefore } = profile
   const iccid = iccidOf(profile)
-  if (iccid === undefined || [smdpAddress, matchingId, ac].some((text) => typeof text !== 'string')) return undefined
+  if (iccid === undefined || ![smdpAddress, matchingId, ac].every(isText)) return undefined
   const esim: DeliveredEsim = { iccid, smdpAddress, matchingId, ac, ...statusesOf(profile) }
   for (const member of ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'eid', 'apn'] as const) {
     const value = profile[member]
-    if (value !== null) esim[member] = value
+    if (isText(value)) esim[member] = value
   }
   if (installBefore !== null) esim.installBefore = new Date(installBefore)
   return esim
@@ -35,7 +36,7 @@ export function reportOf(profile: Profile): ProfileReport {
     time: new Date(lastUpdateTime),
     ...(esimStatus === undefined || esimStatus === 'CANCEL' ? {} : { esimStatus }),
     ...smdpStatus,
-    ...(eid === null ? {} : { eid }),
+    ...(isText(eid) ? { eid } : {}),
     ...(Number.isSafeInteger(orderUsage) ? { usage: BigInt(orderUsage as number) } : {}),
     ...(activateTime === null ? {} : { activateTime: new Date(activateTime) }),
     ...(expiredTime === null ? {} : { expiredTime: new Date(expiredTime) }),
@@ -44,7 +45,12 @@ export function reportOf(profile: Profile): ProfileReport {
 
 /** As we keep it. */
 export function iccidOf({ iccid }: { iccid: unknown }): string | undefined {
-  return typeof iccid === 'string' ? stripIccidPadding(iccid) : undefined
+  return isText(iccid) ? stripIccidPadding(iccid) : undefined
+}
+
+/** Without control characters and halves of characters. */
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && !/[\p{Cc}\p{Cs}]/u.test(value)
 }
 
 function statusesOf(profile: Profile): { esimStatus?: EsimStatus; smdpStatus?: SmdpStatus } {

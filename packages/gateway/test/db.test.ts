@@ -36,6 +36,47 @@ describe('a transaction whose connection is lost under several statements', () =
   })
 })
 
+describe('statements that are asked in one turn', () => {
+  const one = { name: 'test-one', text: 'select $1::bigint as number, null as nothing', values: [1n] }
+  const refused = { name: 'test-refused', text: 'select 1 / $1::integer as part', values: [0] }
+  const behind = { name: 'test-behind', text: 'select $1::text as text', values: ['b'] }
+
+  it('are answered each with its own rows, the first time and when they are prepared', async () => {
+    const insert = { name: 'test-insert', text: 'insert into kept (number) values ($1)', values: [7] }
+    await db.tx(async (tx) => {
+      tx.send({ text: 'create temporary table kept (number integer) on commit drop' })
+      for (let round = 0; round < 2; round++) {
+        const answers = await Promise.all([one, insert, behind].map((statement) => tx.query(statement)))
+        expect(answers).toEqual([[{ number: 1n, nothing: null }], [], [{ text: 'b' }]])
+      }
+      expect(await tx.query({ text: 'select number from kept' })).toEqual([{ number: 7 }, { number: 7 }])
+    })
+  })
+
+  it('fail from the one on that is refused, and may be asked again over the same connection', async () => {
+    const alone = connect({ url: database.url, poolSize: 1, applicationName: 'db test' })
+    const outcomes = await alone
+      .tx(async (tx) => {
+        const settled = await Promise.allSettled([one, refused, behind].map((statement) => tx.query(statement)))
+        throw Object.assign(new Error('undone'), { settled })
+      })
+      .catch(({ settled }) => settled as PromiseSettledResult<unknown>[])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+    for (const statement of [one, { ...refused, values: [1] }, behind]) {
+      expect(await alone.query(statement)).toHaveLength(1)
+    }
+    expect(alone.pool.totalCount).toBe(1)
+    await alone.close()
+  })
+
+  it('are refused where a name stands for two texts', async () => {
+    await db.query(one)
+    await expect(db.tx((tx) => Promise.all([tx.query(one), tx.query({ ...behind, name: one.name })]))).rejects.toThrow(
+      /two statements are named test-one/,
+    )
+  })
+})
+
 describe('rows that are sent as one array a column', () => {
   // What the database can store: no U+0000.
   const text = fc.oneof(

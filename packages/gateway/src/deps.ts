@@ -95,7 +95,7 @@ export async function openDeps(
   const sampling = setInterval(() => void sampleClock(db, clock, dbClock).catch(() => {}), CLOCK_SAMPLE_MS).unref()
 
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const wake = wakeups({ db, url: databaseUrl, nodeId, ...named('wake'), onError: onIdleError })
+  const wake = wakeups({ url: databaseUrl, nodeId, ...named('wake'), onError: onIdleError })
   const metrics = createMetrics()
   const measured = measuresOf(metrics)
   const { loops } = measured

@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import type { Db, Statement } from './db.ts'
+import type { Statement } from './statements.ts'
 
 /** The background loops that can be woken. Polling is the net under every wake-up. */
 export type Topic = 'fulfilment' | 'webhooks' | 'settings'
@@ -19,10 +20,9 @@ const RECONNECT_MS = 1_000
 const CHANNEL = 'dealer_esim_wake'
 
 export interface WakeOptions {
-  db: Db
   url: string
   nodeId: string
-  /** Of the connection that listens. */
+  /** Of the connection that listens and tells. */
   applicationName?: string
   onError(error: Error): void
 }
@@ -30,24 +30,28 @@ export interface WakeOptions {
 export function wakeups(options: WakeOptions): Wake {
   const listeners = new Map<Topic, Set<() => void>>()
   const unsent = new Set<Topic>()
-  let timer: NodeJS.Timeout | undefined
+  let telling: Promise<void> | undefined
   const tell = (topic: Topic) => {
     for (const listener of listeners.get(topic) ?? []) listener()
   }
   const ear = listen(options, tell)
 
-  function notifyOthers(): void {
-    timer = undefined
-    const notify = wakeStatement(options.nodeId, unsent)
-    unsent.clear()
-    options.db.query(notify).catch(options.onError) // lost: the others poll
+  /** What few milliseconds bring goes together, one NOTIFY after the other. */
+  async function tellOthers(): Promise<void> {
+    while (unsent.size > 0) {
+      await delay(COALESCE_MS)
+      const statement = wakeStatement(options.nodeId, unsent)
+      unsent.clear()
+      await ear.tell(statement)
+    }
+    telling = undefined
   }
 
   return {
     wake(topic) {
       tell(topic)
       unsent.add(topic)
-      timer ??= setTimeout(notifyOthers, COALESCE_MS)
+      telling ??= tellOthers()
     },
     on(topic, listener) {
       const set = listeners.get(topic) ?? new Set()
@@ -55,8 +59,7 @@ export function wakeups(options: WakeOptions): Wake {
       return () => set.delete(listener)
     },
     async stop() {
-      clearTimeout(timer)
-      if (unsent.size > 0) notifyOthers()
+      await telling
       await ear.stop()
     },
   }
@@ -64,18 +67,28 @@ export function wakeups(options: WakeOptions): Wake {
 
 /** Wakes the nodes but the one that says it: also for a process that only tells and never listens. */
 export function wakeStatement(nodeId: string, topics: Iterable<Topic>): Statement {
-  return { text: 'select pg_notify($1, $2)', values: [CHANNEL, `${nodeId}:${[...topics].join(',')}`] }
+  return { name: 'wake', text: 'select pg_notify($1, $2)', values: [CHANNEL, `${nodeId}:${[...topics].join(',')}`] }
 }
 
-/** One connection that listens, made again whenever it is lost. */
+/**
+ * One connection that listens, made again whenever it is lost. It tells, too: the server has one of its processes to wake
+ * then and not two. There is nothing to flush to disk in what is told, so that no order's commit waits behind it: through
+ * the general pool a NOTIFY took the server 230 µs, beside a lone order of 2 800.
+ */
 function listen(options: WakeOptions, tell: (topic: Topic) => void) {
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
   let stopped = false
+  let isListening = false
 
   async function open(): Promise<void> {
     const { url, applicationName = 'dealer-esim wake' } = options
-    const next = new pg.Client({ connectionString: url, application_name: applicationName, keepAlive: true })
+    const next = new pg.Client({
+      connectionString: url,
+      application_name: applicationName,
+      keepAlive: true,
+      options: '-c synchronous_commit=off',
+    })
     client = next
     next.on('error', options.onError)
     next.on('end', reopen)
@@ -85,24 +98,32 @@ function listen(options: WakeOptions, tell: (topic: Topic) => void) {
     })
     await next.connect()
     await next.query(`listen ${CHANNEL}`)
+    isListening = true
   }
 
   function reopen(): void {
+    isListening = false
     if (stopped || timer) return
     timer = setTimeout(() => {
       timer = undefined
-      open().catch((error: Error) => {
-        options.onError(error)
-        reopen()
-      })
+      opening = openOrRetry()
     }, RECONNECT_MS)
   }
 
-  open().catch((error: Error) => {
-    options.onError(error)
-    reopen()
-  })
+  async function openOrRetry(): Promise<void> {
+    await open().catch((error: Error) => {
+      options.onError(error)
+      reopen()
+    })
+  }
+
+  let opening = openOrRetry()
   return {
+    /** Never fails: what is lost, the others find when they poll. */
+    async tell({ name, text, values }: Statement) {
+      await opening
+      if (isListening) await client!.query({ name, text, values: values as unknown[] }).catch(options.onError)
+    },
     async stop() {
       stopped = true
       clearTimeout(timer)

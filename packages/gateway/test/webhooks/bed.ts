@@ -85,7 +85,7 @@ export async function openBed(options: BedOptions = {}): Promise<Bed> {
   let offset_ms = 0
   const databaseClock: DatabaseClock = { now: () => Date.now() + offset_ms, observe: () => {} }
   const outbound = createOutbound(options.resolve ? { resolve: options.resolve } : {})
-  const wake = wakeups({ db, url: database.url, nodeId: randomBytes(4).toString('hex'), onError: () => {} })
+  const wake = wakeups({ url: database.url, nodeId: randomBytes(4).toString('hex'), onError: () => {} })
   const limits_ms: number[] = []
   const deps: WebhookDeps = {
     config: { deployment: options.deployment ?? 'local' },

@@ -22,7 +22,7 @@ webhooksLoop({
   clock: systemClock,
   databaseClock: { now: () => read.now() + Number(ahead_ms), observe: read.observe },
   outbound: createOutbound(),
-  wake: wakeups({ db, url, nodeId: String(process.pid), onError: () => {} }),
+  wake: wakeups({ url, nodeId: String(process.pid), onError: () => {} }),
   metrics: createMetrics(),
 })
 process.send?.('started')

@@ -1,3 +1,4 @@
+import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
 import { orderNoOf } from '../src/lib/ids.ts'
@@ -6,7 +7,7 @@ import { queryOrder } from '../src/orders/query.ts'
 import { listProfiles } from '../src/profiles/list.ts'
 import { gate } from '../src/suppliers/gate.ts'
 import { pauseSupplier } from '../src/suppliers/manage.ts'
-import type { Supplier } from '../src/suppliers/supplier.ts'
+import type { Outcome, Supplier, SupplierRequest } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import {
   addPackage,
@@ -58,26 +59,59 @@ async function settled(tenantId: string) {
 
 it('what a supplier says is written, whatever characters it says it in and at whatever length', async () => {
   const words = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
-  const rude: Supplier = {
-    name: 'rude',
-    type: 'gateway',
-    traits: { batch: 10, concurrency: 10, perSecond: null, timeout_ms: 5_000, settles_ms: 0, giveUpAfter_ms: 5_000 },
-    order: async (requests) => requests.map(() => ({ kind: 'refused', words })),
-    query: async (requests) => requests.map(() => ({ kind: 'refused', words })),
-    cancel: async () => ({ kind: 'refused', words }),
-    test: async () => undefined,
-  }
-  const supplied = { supplier: rude, gate: gate(rude.traits, shop.clock), paused: false }
-  await addPackage(shop.db, 'RUDE', [{ supplier: 'rude', productCode: 'X' }])
-  const tenantId = await addTenant(shop.db)
-  const [orderId] = await payOrders(shop.db, tenantId, 'RUDE')
-  loop = fulfilmentLoop({ ...shop, suppliers: { ...shop.suppliers, get: () => supplied } })
+  const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
+    requests.map(() => ({ kind: 'refused', words }))
+  const tenantId = await sold('RUDE', 1, supplierThat({ order: answer, query: answer, giveUpAfter_ms: 5_000 }))
   expect(await settled(tenantId)).toEqual({ FAILED: 1 })
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
   const links = { publicUrl: '' }
-  const { packageInfoList } = await queryOrder({ ...shop, links }, tenantId, { orderNo: orderNoOf(orderId!) })
+  const [order] = await shop.db.query<{ id: string }>({
+    text: 'select transaction_id as id from orders where tenant_id = $1',
+    values: [tenantId],
+  })
+  const { packageInfoList } = await queryOrder({ ...shop, links }, tenantId, { transactionId: order!.id })
   expect(packageInfoList[0]!.failureReason).toMatch(/^sold out {2}\u{1F30D}{40,500}…$/u)
 })
+
+it('an eSIM that cannot be written goes to review, and holds up none of its order', async () => {
+  const esimOf = (itemNo: number) => ({
+    ...{ iccid: itemNo === 2 ? '8985\u0000' : makeIccid('8985777', itemNo), smdpAddress: 'a.example' },
+    matchingId: `M-${itemNo}`,
+  })
+  const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
+    requests.map(({ itemNo }) => ({ kind: 'delivered', esim: esimOf(itemNo) }))
+  const tenantId = await sold('ODD', 3, supplierThat({ order: answer, query: answer, giveUpAfter_ms: 0 }))
+  expect(await settled(tenantId)).toEqual({ UNDER_REVIEW: 1 })
+  const items = await shop.db.query({
+    text: 'select item_status from order_items where tenant_id = $1 order by item_no',
+    values: [tenantId],
+  })
+  expect(items).toEqual(['DELIVERED', 'REVIEW', 'DELIVERED'].map((item_status) => ({ item_status })))
+  expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
+})
+
+/** Pays an order of so many eSIMs, and lets this supplier deliver it. @returns whose it is */
+async function sold(packageCode: string, count: number, supplier: Supplier): Promise<string> {
+  await addPackage(shop.db, packageCode, [{ supplier: supplier.name, productCode: 'X' }])
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, packageCode, { count })
+  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
+  loop = fulfilmentLoop({ ...shop, suppliers: { ...shop.suppliers, get: () => supplied } })
+  return tenantId
+}
+
+function supplierThat({
+  giveUpAfter_ms,
+  ...answers
+}: Pick<Supplier, 'order' | 'query'> & { giveUpAfter_ms: number }): Supplier {
+  return {
+    ...{ name: 'odd', type: 'gateway' },
+    traits: { batch: 10, concurrency: 10, perSecond: null, timeout_ms: 5_000, settles_ms: 0, giveUpAfter_ms },
+    ...answers,
+    cancel: async () => ({ kind: 'refused', words: 'it does not' }),
+    test: async () => undefined,
+  }
+}
 
 describe('an order that more than one supplier could deliver', () => {
   const bought = (tenantId: string) =>

@@ -1,4 +1,5 @@
 import { isConnectionLoss } from '../lib/db.ts'
+import type { Outcome } from '../suppliers/supplier.ts'
 import type { Claim } from './begin.ts'
 import { learn, type Parcel, parcelsOf, send } from './call.ts'
 import type { FulfilmentDeps } from './deps.ts'
@@ -63,14 +64,19 @@ export async function carryOut(deps: FulfilmentDeps, claim: Claim, begunAt: numb
   return nextDue
 }
 
+interface LeaseHeld {
+  leaseToken: string
+  isBusy(orderId: string): boolean
+}
+
 /**
- * Writes results under the lease, again while the database is away. A batch that fails for another reason is split, so
- * that one order that cannot be written does not keep the others.
+ * Writes results under the lease, again while the database is away. What fails for another reason is split, so that one
+ * eSIM that cannot be written does not keep the others; alone, it is in doubt, and comes to review if it stays like that.
  */
 async function writeResults(
   deps: FulfilmentDeps,
   tenantId: string,
-  standing: { leaseToken: string; isBusy(orderId: string): boolean },
+  standing: LeaseHeld,
   results: Result[],
 ): Promise<Date | undefined> {
   for (let failures = 1; ; failures++) {
@@ -87,23 +93,38 @@ async function writeResults(
         await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** failures))
         continue
       }
-      const orders = [...new Set(results.map((result) => result.orderId))]
-      if (away || orders.length === 1) {
-        // Their attempts stay open: whoever takes the orders over, when the lease has run out, asks about them.
+      const parts = away ? [] : smaller(standing, results)
+      if (results.length === 1 || parts.length === 0) {
+        // Without parts their attempts stay open: whoever takes the orders over, when the lease has run out, asks about them.
+        const orders = [...new Set(results.map((result) => result.orderId))]
         deps.log.error({ err: error, tenantId, orders }, 'outcomes could not be written')
-        return undefined
       }
-      const parts = await Promise.all(
-        orders.map((orderId) =>
-          writeResults(
-            deps,
-            tenantId,
-            standing,
-            results.filter((result) => result.orderId === orderId),
-          ),
-        ),
-      )
-      return parts.reduce((first, due) => (due && (!first || due < first) ? due : first), undefined)
+      let first: Date | undefined
+      for (const part of parts) {
+        const due = await writeResults(deps, tenantId, part.standing, part.results)
+        if (due !== undefined && (first === undefined || due < first)) first = due
+      }
+      return first
     }
   }
 }
+
+/** What to write instead of results that could not be written together, one after the other: nothing, at the end. */
+function smaller(standing: LeaseHeld, results: readonly Result[]): { standing: LeaseHeld; results: Result[] }[] {
+  const orders = [...new Set(results.map((result) => result.orderId))]
+  if (orders.length > 1) {
+    return orders.map((orderId) => ({ standing, results: results.filter((result) => result.orderId === orderId) }))
+  }
+  if (results.length > 1) {
+    // The lease is handed back with the last of them.
+    return results.map((result, index) => {
+      const isBusy = (orderId: string) => index < results.length - 1 || standing.isBusy(orderId)
+      return { standing: { ...standing, isBusy }, results: [result] }
+    })
+  }
+  return results
+    .filter(({ attempt, outcome }) => attempt !== undefined && outcome.kind !== 'unknown')
+    .map((result) => ({ standing, results: [{ ...result, outcome: UNWRITABLE }] }))
+}
+
+const UNWRITABLE: Outcome = { kind: 'unknown', words: 'what the supplier answered cannot be written down: see the log' }

@@ -5,6 +5,7 @@ import { openWorld, type Stage } from './console-world.ts'
 import { accessFlows, firstSignIn } from './flows/access.ts'
 import { catalogueFlows } from './flows/catalogue.ts'
 import { credentialFlows } from './flows/credentials.ts'
+import { keyboardFlows } from './flows/keyboard.ts'
 import { moneyFlows } from './flows/money.ts'
 import { orderFlows, settlingFlow } from './flows/orders.ts'
 import { priceFlows } from './flows/prices.ts'
@@ -33,6 +34,7 @@ describe.skipIf(!browserIsThere())('the console in a browser', () => {
   credentialFlows(stage)
   moneyFlows(stage)
   orderFlows(stage)
+  keyboardFlows(stage)
   catalogueFlows(stage)
   priceFlows(stage)
   webhookFlows(stage)

@@ -13,6 +13,13 @@ export function money(amount: number, currencyCode: string): string {
   return format.format(amount / UNITS_PER_WHOLE)
 }
 
+/** The same where there is little room: "USD 1.2K". */
+export function moneyInShort(amount: number, currencyCode: string): string {
+  const style = { style: 'currency', currency: currencyCode, currencyDisplay: 'code' } as const
+  const format = new Intl.NumberFormat(locale, { ...style, notation: 'compact', maximumFractionDigits: 1 })
+  return format.format(amount / UNITS_PER_WHOLE)
+}
+
 /** What a person typed as money, in 1/10 000; undefined where it is none. Exact: no float multiplies. */
 export function parseMoney(text: string): number | undefined {
   const match = /^\s*(-?)(\d{1,11})(?:[.,](\d{1,4}))?\s*$/.exec(text)
@@ -34,19 +41,30 @@ export function typedMoney(amount: number | null | undefined): string {
 }
 
 const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
-const shortDateTime = new Intl.DateTimeFormat(locale, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-})
+const ofThisYear = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
+const shortDateTime = new Intl.DateTimeFormat(locale, ofThisYear)
+const dateTimeOfYear = new Intl.DateTimeFormat(locale, { ...ofThisYear, year: 'numeric' })
+const toTheSecond = new Intl.DateTimeFormat(locale, { ...ofThisYear, second: '2-digit' })
+const monthAndDay = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' })
 
 export function fullTime(time: string): string {
   return dateTime.format(new Date(time))
 }
 
+/** Without the year where it is this one. */
 export function shortTime(time: string): string {
-  return shortDateTime.format(new Date(time))
+  const date = new Date(time)
+  return (date.getFullYear() === new Date().getFullYear() ? shortDateTime : dateTimeOfYear).format(date)
+}
+
+/** For what happens within a minute. */
+export function exactTime(time: string): string {
+  return toTheSecond.format(new Date(time))
+}
+
+/** Of a day such as 2026-11-22, whatever the time zone. */
+export function shortDay(day: string): string {
+  return monthAndDay.format(new Date(`${day}T00:00:00Z`))
 }
 
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })

@@ -10,13 +10,14 @@ import {
   ScrollArea,
   Text,
   UnstyledButton,
+  useComputedColorScheme,
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { IconMoon, IconSearch, IconSun, IconUserCircle } from '@tabler/icons-react'
 import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { type MouseEvent, useEffect } from 'react'
 import { call } from './api.ts'
 import { navigationOf, type Place } from './navigation.ts'
 import { Finder } from './parts/finder.tsx'
@@ -45,7 +46,8 @@ export function Layout() {
       navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !open } }}
       padding={{ base: 'sm', sm: 'lg' }}
     >
-      <a href="#main" className="skip">
+      {/* biome-ignore lint/a11y/useValidAnchor: it leads to a place on the page, and is listed among the links */}
+      <a href="#main" className="skip" onClick={skipToContent}>
         {t.common.skip}
       </a>
       <AppShell.Header>
@@ -58,6 +60,12 @@ export function Layout() {
       <Finder opened={finding} onClose={finder.close} />
     </AppShell>
   )
+}
+
+/** The address alone would lead elsewhere: it counts from <base>, which is the dashboard. */
+function skipToContent(event: MouseEvent): void {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
 }
 
 /** Says to assistive software, and to tests, when nothing more is coming. */
@@ -106,7 +114,7 @@ function Header({ open, toggle, find }: { open: boolean; toggle(): void; find():
 
 function SchemeToggle() {
   const { setColorScheme } = useMantineColorScheme()
-  const dark = document.documentElement.dataset.mantineColorScheme === 'dark'
+  const dark = useComputedColorScheme('light', { getInitialValueInEffect: false }) === 'dark'
   return (
     <ActionIcon
       variant="subtle"

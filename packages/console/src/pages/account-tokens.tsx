@@ -47,7 +47,7 @@ export function AccessTokens() {
           {
             accessor: 'usedAt',
             title: t.account.used,
-            render: (row) => (row.usedAt ? <When at={row.usedAt} relative /> : t.account.never),
+            render: (row) => (row.usedAt ? <When at={row.usedAt} as="relative" /> : t.account.never),
           },
           {
             accessor: 'actions',

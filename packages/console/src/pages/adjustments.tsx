@@ -35,7 +35,7 @@ export function AdjustmentList(props: {
       error={props.error ?? null}
       {...(props.retry && { retry: props.retry })}
       idOf={(row) => row.adjustmentId}
-      empty={{ title: t.wallet.noAdjustments }}
+      empty={{ title: t.wallet.noAdjustments, text: t.wallet.noAdjustmentsText }}
       columns={[
         { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
         { accessor: 'clientName', title: t.common.dealer, hidden: !props.withDealer },

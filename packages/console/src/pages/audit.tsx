@@ -107,7 +107,7 @@ function Entry({ of, onPerson }: { of: AuditEntry; onPerson(personId: string): v
             personId === null ? (
               of.actor
             ) : (
-              <Anchor key="p" component="button" type="button" size="sm" onClick={() => onPerson(personId)}>
+              <Anchor key="p" component="button" type="button" size="sm" ta="left" onClick={() => onPerson(personId)}>
                 {say(t.audit.allBy, { name: of.actor })}
               </Anchor>
             ),
@@ -116,14 +116,25 @@ function Entry({ of, onPerson }: { of: AuditEntry; onPerson(personId: string): v
           [t.audit.subject, of.subject],
         ]}
       />
-      <Text size="sm" fw={600}>
-        {t.audit.before}
-      </Text>
-      <pre className="code">{of.before === null ? t.audit.nothing : JSON.stringify(of.before, null, 2)}</pre>
-      <Text size="sm" fw={600}>
-        {t.audit.after}
-      </Text>
-      <pre className="code">{of.after === null ? t.audit.nothing : JSON.stringify(of.after, null, 2)}</pre>
+      {of.before === null && of.after === null ? (
+        <Text size="sm">{t.audit.unchanged}</Text>
+      ) : (
+        <>
+          <Part name={t.audit.before} of={of.before} />
+          <Part name={t.audit.after} of={of.after} />
+        </>
+      )}
     </Stack>
+  )
+}
+
+function Part({ name, of }: { name: string; of: unknown }) {
+  return (
+    <div>
+      <Text size="sm" fw={600} mb={4}>
+        {name}
+      </Text>
+      <pre className="code">{of === null ? t.audit.nothing : JSON.stringify(of, null, 2)}</pre>
+    </div>
   )
 }

@@ -1,4 +1,4 @@
-import { DATA_TYPES, PACKAGE_STATUSES } from '@dealer-esim/contract'
+import { DATA_TYPES, GLOBAL, PACKAGE_STATUSES, REGIONAL } from '@dealer-esim/contract'
 import type { PackageRow } from '@dealer-esim/gateway/console-api/catalogue.ts'
 import { Button, Group } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
@@ -12,7 +12,7 @@ import { SearchField } from '../parts/search-field.tsx'
 import { Status } from '../parts/status.tsx'
 import { told } from '../parts/tell.ts'
 import { operates, useSession } from '../session.tsx'
-import { say, t } from '../strings/index.ts'
+import { counted, locale, say, t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 
@@ -56,7 +56,7 @@ export function CataloguePage() {
           label={t.catalogue.location}
           value={filters.locationCode ?? ''}
           onChange={(value) => setFilters({ locationCode: value })}
-          w={170}
+          w={230}
         />
         <FilterSelect name="status" label={t.catalogue.status} of={PACKAGE_STATUSES} texts={t.statuses} />
         <FilterSelect name="dataType" label={t.catalogue.type} of={DATA_TYPES} texts={t.catalogue.dataTypes} />
@@ -82,7 +82,7 @@ export function CataloguePage() {
           { accessor: 'status', title: t.catalogue.status, render: (row) => <Status of={row.status} /> },
           { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: volumeOf },
           { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right' },
-          { accessor: 'locationCodes', title: t.catalogue.places, render: (row) => few(row.locationCodes) },
+          { accessor: 'locationCodes', title: t.catalogue.places, render: (row) => placesOf(row.locationCodes) },
           {
             accessor: 'prices',
             title: t.catalogue.prices,
@@ -98,6 +98,17 @@ export function CataloguePage() {
       />
     </Page>
   )
+}
+
+const countries = new Intl.DisplayNames(locale, { type: 'region' })
+
+/** A country by its name; of more than one how many. */
+function placesOf(locationCodes: string[]): string {
+  const codes = locationCodes.filter((code) => code !== REGIONAL && code !== GLOBAL)
+  if (codes.length === 1) return countries.of(codes[0] ?? '') ?? ''
+  const many = counted(t.catalogue.countries, codes.length)
+  if (locationCodes.includes(GLOBAL)) return `${t.catalogue.global}, ${many}`
+  return locationCodes.includes(REGIONAL) ? `${t.catalogue.regional}, ${many}` : many
 }
 
 const SHOWN = 2

@@ -1,6 +1,6 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
 import { Text } from '@mantine/core'
-import { count, milliseconds, money, percent } from '../format.ts'
+import { count, milliseconds, money, moneyInShort, percent, shortDay } from '../format.ts'
 import { type Bar, Bars } from '../parts/bars.tsx'
 import { Card } from '../parts/card.tsx'
 import { say, t } from '../strings/index.ts'
@@ -14,12 +14,12 @@ const PLAIN = 'var(--mantine-color-cyan-7)'
 function byDay<Row extends { day: string }>(
   days: string[],
   rows: Row[],
-  bar: (row: Row | undefined) => Omit<Bar, 'key' | 'label'>,
+  bar: (row: Row | undefined) => Omit<Bar, 'day'>,
 ): Bar[] {
   const of = new Map(rows.map((row) => [row.day, row]))
   return days.map((day) => {
     const { title, ...rest } = bar(of.get(day))
-    return { key: day, label: day, title: `${day}: ${title}`, ...rest }
+    return { day, title: `${shortDay(day)}: ${title}`, ...rest }
   })
 }
 
@@ -33,6 +33,7 @@ export function OrderBars({ data }: { data: Dashboard }) {
     <Card title={`${t.dashboard.orders}: ${count(sum)}`}>
       <Bars
         label={t.dashboard.orders}
+        format={count}
         series={[
           { name: t.dashboard.delivered, color: GOOD },
           { name: t.dashboard.failed, color: BAD },
@@ -55,6 +56,7 @@ export function SalesBars({ data, currency }: { data: Dashboard; currency: strin
     <Card title={`${t.dashboard.sales}: ${money(sum, currency)}`}>
       <Bars
         label={`${t.dashboard.sales} ${currency}`}
+        format={(amount) => moneyInShort(amount, currency)}
         series={[{ name: t.dashboard.sales, color: PLAIN }]}
         bars={byDay(data.days, rows, (row) => ({
           values: [row?.amount ?? 0],
@@ -71,6 +73,7 @@ export function DeliveryTimes({ data }: { data: Dashboard }) {
     <Card title={t.dashboard.time}>
       <Bars
         label={t.dashboard.time}
+        format={milliseconds}
         series={[{ name: t.dashboard.time, color: PLAIN }]}
         bars={byDay(data.days, data.orders, (row) => ({
           values: [row?.p50_ms ?? 0],
@@ -97,6 +100,7 @@ export function WebhookBars({ data }: { data: Dashboard }) {
       )}
       <Bars
         label={t.dashboard.webhooks}
+        format={count}
         series={[
           { name: t.dashboard.acknowledged, color: GOOD },
           { name: t.dashboard.notAcknowledged, color: BAD },

@@ -76,6 +76,7 @@ function Balances({ data }: { data: Dashboard }) {
     <Card title={t.dashboard.balances}>
       {data.balances.length === 0 && <Text size="sm">{t.dashboard.noData}</Text>}
       <Facts
+        cols={2}
         of={data.balances.map((row) => [
           isOperator(me) ? `${row.currencyCode}, ${counted(t.dashboard.dealers, row.tenants)}` : row.currencyCode,
           <Text key={row.currencyCode} fw={650} fz="xl" title={money(row.balance, row.currencyCode)}>

@@ -76,7 +76,7 @@ export function EventPage() {
         {event.deliveries.map((delivery) => (
           <Stack key={delivery.attemptId} gap={4}>
             <Text size="sm" fw={600}>
-              <When at={delivery.startedAt} /> · {answerOf(delivery)} · {milliseconds(delivery.duration_ms)}
+              <When at={delivery.startedAt} as="exact" /> · {answerOf(delivery)} · {milliseconds(delivery.duration_ms)}
             </Text>
             <Text size="xs" c="dimmed" className="break">
               {delivery.url} {delivery.address && `(${t.webhooks.dialled}: ${delivery.address})`}

@@ -46,7 +46,7 @@ export function NoticeList({ tenantId, unread }: { tenantId: string | null; unre
             title: t.notices.title,
             render: (row) => (row.readAt === null ? <strong>{row.message}</strong> : row.message),
           },
-          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} relative /> },
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} as="relative" /> },
         ]}
       />
     </>

@@ -54,7 +54,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
           {
             accessor: 'lastSignInAt',
             title: t.people.lastSignIn,
-            render: (row) => <When at={row.lastSignInAt} relative />,
+            render: (row) => <When at={row.lastSignInAt} as="relative" />,
           },
           {
             accessor: 'actions',

@@ -39,7 +39,7 @@ export function Sessions() {
         columns={[
           { accessor: 'userAgent', title: t.account.browser, render: (row) => browserOf(row.userAgent) },
           { accessor: 'address', title: t.account.address, render: (row) => row.address ?? '–' },
-          { accessor: 'seenAt', title: t.account.lastSeen, render: (row) => <When at={row.seenAt} relative /> },
+          { accessor: 'seenAt', title: t.account.lastSeen, render: (row) => <When at={row.seenAt} as="relative" /> },
           {
             accessor: 'actions',
             title: t.common.actions,

@@ -1,5 +1,5 @@
 import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
-import { Button, Group, SimpleGrid, Textarea, TextInput } from '@mantine/core'
+import { Button, Group, type InputWrapperProps, SimpleGrid, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { parseMoney, typedMoney } from '../format.ts'
 import { Card } from '../parts/card.tsx'
@@ -42,17 +42,15 @@ function SettingsCard(props: {
   }
   return (
     <form onSubmit={submit}>
-      <Card
-        title={props.title}
-        actions={
-          administers(me) && (
-            <Button type="submit" size="xs" loading={save.isPending}>
+      <Card title={props.title}>
+        {props.children(faults)}
+        {administers(me) && (
+          <Group>
+            <Button type="submit" loading={save.isPending}>
               {t.common.save}
             </Button>
-          )
-        }
-      >
-        {props.children(faults)}
+          </Group>
+        )}
       </Card>
     </form>
   )
@@ -114,6 +112,8 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
   )
 }
 
+/** Side by side, fields stand in one line whatever is said about them. */
+const FIELD_FIRST = ['label', 'input', 'description', 'error'] satisfies InputWrapperProps['inputWrapperOrder']
 const MONEY_FIELDS = ['creditLimit', 'dailySpendLimit', 'lowBalanceThreshold'] as const
 
 function Limits({ tenant }: { tenant: TenantDetail }) {
@@ -138,6 +138,7 @@ function Limits({ tenant }: { tenant: TenantDetail }) {
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
           <TextInput
             name="creditLimit"
+            inputWrapperOrder={FIELD_FIRST}
             label={t.settings.creditLimit}
             description={operates(me) ? t.settings.creditHint : t.settings.operatorOnly}
             defaultValue={typedMoney(tenant.creditLimit)}
@@ -146,6 +147,7 @@ function Limits({ tenant }: { tenant: TenantDetail }) {
           />
           <TextInput
             name="dailySpendLimit"
+            inputWrapperOrder={FIELD_FIRST}
             label={t.settings.dailyLimit}
             description={operates(me) ? t.settings.dailyHint : t.settings.operatorOnly}
             defaultValue={typedMoney(tenant.dailySpendLimit)}
@@ -154,6 +156,7 @@ function Limits({ tenant }: { tenant: TenantDetail }) {
           />
           <TextInput
             name="lowBalanceThreshold"
+            inputWrapperOrder={FIELD_FIRST}
             label={t.settings.threshold}
             description={t.settings.thresholdHint}
             defaultValue={typedMoney(tenant.lowBalanceThreshold)}

@@ -19,14 +19,10 @@ export function StockPage() {
   return (
     <Page
       title={t.stock.title}
-      description={t.stock.text}
+      description={list.data && suppliers.length === 0 ? t.stock.noSupplier : t.stock.text}
       actions={
         operates(me) && (
-          <Button
-            onClick={() => setImporting(true)}
-            disabled={suppliers.length === 0}
-            title={suppliers.length === 0 ? t.stock.noSupplier : undefined}
-          >
+          <Button onClick={() => setImporting(true)} disabled={suppliers.length === 0}>
             {t.stock.import}
           </Button>
         )

@@ -33,7 +33,7 @@ export function TenantOverview() {
           [t.settings.dailyLimit, <Amount key="d" of={tenant.dailySpendLimit} currency={currencyCode} />],
           [t.tenants.appKey, <Copyable key="k" value={tenant.appKey} label={t.tenants.appKey} />],
           [t.settings.allowlist, tenant.ipAllowlist.join(', ') || t.common.any],
-          [t.settings.qps, tenant.qpsLimit ?? t.settings.qpsHint],
+          [t.settings.qps, tenant.qpsLimit ?? t.settings.qpsDefault],
           [t.tenants.callbackUrl, tenant.callbackUrl],
           [t.tenants.legalName, tenant.legalName],
           [t.tenants.taxId, tenant.taxId],

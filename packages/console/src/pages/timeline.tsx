@@ -29,7 +29,7 @@ export function Timeline({ order }: { order: OrderDetail }) {
           data-step={step.kind}
         >
           <Text size="sm" c="dimmed" component="div">
-            <When at={step.at} /> {detailOf(step, order)}
+            <When at={step.at} as="exact" /> {detailOf(step, order)}
           </Text>
         </Line.Item>
       ))}

@@ -12,7 +12,7 @@ import { List } from '../parts/list.tsx'
 import { told } from '../parts/tell.ts'
 import { When } from '../parts/when.tsx'
 import { isOperator, operates, useSession } from '../session.tsx'
-import { t } from '../strings/index.ts'
+import { say, t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 import { Adjustments } from './adjustments.tsx'
@@ -159,7 +159,7 @@ function What({ entry, tenantId }: { entry: WalletEntry; tenantId: string }) {
   return (
     <Anchor component={Link} to={`/tenants/${tenantId}/orders/${entry.orderNo}`} search={{} as never} size="sm">
       {entry.transactionId ?? entry.orderNo}
-      {entry.itemNo !== null && ` (${entry.itemNo})`}
+      {entry.itemNo !== null && ` · ${say(t.orders.ofItem, { item: entry.itemNo })}`}
     </Anchor>
   )
 }

@@ -46,23 +46,7 @@ function Setting({ path, endpoint }: { path: string; endpoint: EndpointView }) {
   const state = stateOf(endpoint)
   return (
     <form onSubmit={submit}>
-      <Card
-        title={t.endpoint.title}
-        actions={
-          may && (
-            <>
-              {endpoint.callbackUrl && (
-                <Button size="xs" variant="default" loading={test.isPending} onClick={sendTest}>
-                  {t.endpoint.test}
-                </Button>
-              )}
-              <Button size="xs" type="submit" loading={save.isPending}>
-                {t.endpoint.save}
-              </Button>
-            </>
-          )
-        }
-      >
+      <Card title={t.endpoint.title}>
         <Alert color={state.color} py="xs">
           {state.text}
         </Alert>
@@ -89,6 +73,18 @@ function Setting({ path, endpoint }: { path: string; endpoint: EndpointView }) {
           </Checkbox.Group>
           <Switch name="enabled" label={t.endpoint.enabled} defaultChecked={endpoint.enabled} disabled={!may} />
         </Stack>
+        {may && (
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              {t.endpoint.save}
+            </Button>
+            {endpoint.callbackUrl && (
+              <Button variant="default" loading={test.isPending} onClick={sendTest}>
+                {t.endpoint.test}
+              </Button>
+            )}
+          </Group>
+        )}
       </Card>
     </form>
   )

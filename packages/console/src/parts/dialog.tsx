@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Modal, Stack } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import { t } from '../strings/index.ts'
 import { fieldsOf } from './proof.tsx'
 
@@ -16,9 +16,28 @@ interface DialogProps {
   children?: ReactNode
 }
 
+/**
+ * Gives the focus back to what had it before, where closing has left it nowhere: a dialog that is gone at once, as most
+ * are, cannot do so itself.
+ */
+function useFocusBack(opened: boolean): void {
+  useEffect(() => {
+    if (!opened) return
+    const before = lastFocused
+    return () => void setTimeout(() => document.activeElement === document.body && before?.focus())
+  }, [opened])
+}
+
+// The dialog has taken the focus when it is first asked: so it is remembered outside of dialogs.
+let lastFocused: HTMLElement | undefined
+document.addEventListener('focusin', ({ target }) => {
+  if (target instanceof HTMLElement && !target.closest('[role=dialog]')) lastFocused = target
+})
+
 /** A question with a form: Enter submits, Escape closes. */
 export function Dialog(props: DialogProps) {
   const { title, opened, onClose, onSubmit, submit, busy, error, danger, children } = props
+  useFocusBack(opened)
   return (
     <Modal opened={opened} onClose={onClose} title={title} closeButtonProps={{ 'aria-label': t.common.close }}>
       <form

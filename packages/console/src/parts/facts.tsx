@@ -2,9 +2,15 @@ import { SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 
 /** Names and values, side by side; below each other on a phone. */
-export function Facts({ of }: { of: [name: string, value: ReactNode][] }) {
+export function Facts({ of, cols = 3 }: { of: [name: string, value: ReactNode][]; cols?: number }) {
   return (
-    <SimpleGrid component="dl" m={0} spacing="md" verticalSpacing="xs" cols={{ base: 1, sm: 2, md: 3 }}>
+    <SimpleGrid
+      component="dl"
+      m={0}
+      spacing="md"
+      verticalSpacing="xs"
+      cols={{ base: 1, sm: Math.min(cols, 2), md: cols }}
+    >
       {of.map(([name, value]) => (
         <div key={name}>
           <Text component="dt" size="xs" c="dimmed">

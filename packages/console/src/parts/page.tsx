@@ -19,7 +19,7 @@ export function Page({ title, description, actions, back, children }: PageProps)
   }, [title])
   return (
     <Stack gap="lg" maw={1360} mx="auto">
-      <Group justify="space-between" align="flex-end" gap="sm">
+      <Group justify="space-between" align="flex-end" gap="sm" mih={40}>
         <Box miw={0}>
           {back && (
             <Anchor component={Link} to={back.to} size="sm">

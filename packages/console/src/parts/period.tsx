@@ -1,6 +1,16 @@
-import { Group, TextInput } from '@mantine/core'
+import { Group, Text, TextInput } from '@mantine/core'
 import { t } from '../strings/index.ts'
 import { type Filters, useFilters } from '../use-filters.ts'
+
+const SIDE_WIDTH = 52
+
+function Side({ text }: { text: string }) {
+  return (
+    <Text size="xs" c="dimmed" aria-hidden="true">
+      {text}
+    </Text>
+  )
+}
 
 /** From and until, whole days in the browser's time. */
 export function Period() {
@@ -10,14 +20,16 @@ export function Period() {
       <TextInput
         type="date"
         aria-label={t.common.from}
-        title={t.common.from}
+        leftSection={<Side text={t.common.from} />}
+        leftSectionWidth={SIDE_WIDTH}
         value={filters.from ?? ''}
         onChange={(event) => setFilters({ from: event.currentTarget.value })}
       />
       <TextInput
         type="date"
         aria-label={t.common.to}
-        title={t.common.to}
+        leftSection={<Side text={t.common.to} />}
+        leftSectionWidth={SIDE_WIDTH}
         value={filters.to ?? ''}
         onChange={(event) => setFilters({ to: event.currentTarget.value })}
       />

@@ -16,7 +16,7 @@ export function SearchField(props: { value: string; onChange(value: string): voi
       aria-label={props.label}
       placeholder={props.label}
       leftSection={<IconSearch size={16} />}
-      w={{ base: '100%', sm: props.w ?? 300 }}
+      w={{ base: '100%', sm: props.w ?? 340 }}
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value)

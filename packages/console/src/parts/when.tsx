@@ -1,12 +1,14 @@
 import { Tooltip } from '@mantine/core'
-import { ago, fullTime, shortTime } from '../format.ts'
+import { ago, exactTime, fullTime, shortTime } from '../format.ts'
 
-/** A moment: short where there is little room, exact on hover and for screen readers. */
-export function When({ at, relative }: { at: string | null | undefined; relative?: boolean }) {
+/** A moment: short, how long ago, or to the second; in full on hover. */
+export function When(props: { at: string | null | undefined; as?: 'relative' | 'exact' }) {
+  const { at, as } = props
   if (!at) return <>–</>
+  const write = as === undefined ? shortTime : { relative: ago, exact: exactTime }[as]
   return (
     <Tooltip label={fullTime(at)}>
-      <time dateTime={at}>{relative ? ago(at) : shortTime(at)}</time>
+      <time dateTime={at}>{write(at)}</time>
     </Tooltip>
   )
 }

@@ -1,0 +1,85 @@
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { button, go, heading, type Stage } from '../console-world.ts'
+
+export function keyboardFlows(stage: Stage): void {
+  it('skips to the content, and shows where the focus is', async () => {
+    const { world, page } = stage
+    await go(world, page, '/tenants')
+    await heading(page, 'Dealers').waitFor()
+    await page.getByRole('link', { name: 'Skip to the content' }).focus()
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(`document.getElementById('main').contains(document.activeElement)`)).toBe(true)
+    const row = page.getByRole('table', { name: 'Dealers' }).getByRole('link').first()
+    for (const target of [page.getByRole('link', { name: 'Suppliers' }), button(page, 'Account'), row]) {
+      await target.focus()
+      await page.keyboard.press('Shift+Tab')
+      await page.keyboard.press('Tab')
+      expect([await focused(page), await page.evaluate(OUTLINE)]).toEqual([expect.any(String), 'solid'])
+    }
+  })
+
+  it('opens a dialog into its first field, keeps the focus in it, and gives it back at Escape', async () => {
+    const { world, page } = stage
+    await go(world, page, '/tenants')
+    await opensAndReturns(page, 'New dealer', async (dialog) => {
+      expect(await page.evaluate('document.activeElement.name')).toBe('clientName')
+      for (let times = 0; times < 8; times++) {
+        await page.keyboard.press('Tab')
+        expect(await dialog.evaluate((node) => node.contains(node.ownerDocument.activeElement))).toBe(true)
+      }
+    })
+    await opensAndReturns(page, 'Search', async () => {
+      expect(await focused(page)).toBe('Search')
+    })
+    await go(world, page, '/audit')
+    await page.locator('[data-row] button').first().focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await expect.poll(() => page.evaluate(`document.activeElement.closest('[data-row]') !== null`)).toBe(true)
+  })
+
+  it('walks through a menu with the arrow keys, and gives the focus back at Escape', async () => {
+    const { world, page } = stage
+    await go(world, page, '/people')
+    await button(page, 'Account').focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem').first().waitFor()
+    // It listens once it has come in.
+    const afterArrow = async () => {
+      await page.keyboard.press('ArrowDown')
+      return page.evaluate(`document.activeElement.getAttribute('role')`)
+    }
+    await expect.poll(afterArrow).toBe('menuitem')
+    await page.keyboard.press('Escape')
+    await page.getByRole('menuitem').first().waitFor({ state: 'hidden' })
+    await expect.poll(() => focused(page)).toBe('Account')
+  })
+}
+
+async function opensAndReturns(
+  page: Page,
+  name: string,
+  within: (dialog: ReturnType<Page['getByRole']>) => Promise<void>,
+) {
+  const dialog = page.getByRole('dialog')
+  await button(page, name).focus()
+  await page.keyboard.press('Enter')
+  await dialog.waitFor()
+  await within(dialog)
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'hidden' })
+  await expect.poll(() => focused(page)).toBe(name)
+}
+
+/** How a screen reader calls what has the focus. */
+async function focused(page: Page): Promise<string> {
+  return (await page.evaluate(
+    `document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.slice(0, 99).trim()`,
+  )) as string
+}
+
+const OUTLINE = `getComputedStyle(document.activeElement).outlineStyle`

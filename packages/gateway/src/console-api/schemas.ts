@@ -17,7 +17,7 @@ export const done = Type.Object({}, { description: 'It is done.' })
 export const tenantParams = Type.Object({ tenantId: uuid() }, CLOSED)
 
 /** The page after a row, by the row's own id: rights are checked apart, so nothing hangs on the cursor. */
-export const cursor = () => Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' }))
+export const cursor = () => Type.Optional(uuid())
 export const nextCursor = () => nullable(Type.String())
 export const PAGE = 50
 

@@ -14,10 +14,20 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
   const check = Compile(schema)
   return (value: unknown) => {
     const converted = httpPart === 'body' ? value : Value.Convert(schema, value)
+    if (!isStorable(converted)) return { error: new InvalidRequest(['/ holds U+0000 or half a surrogate pair']) }
     if (check.Check(converted)) return { value: converted }
     const faults = check.Errors(converted).map((fault) => `${fault.instancePath || '/'} ${fault.message}`)
     return { error: new InvalidRequest([...new Set(faults)].slice(0, FAULTS_MAX)) }
   }
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+/** PostgreSQL cannot store U+0000, and UTF-8 cannot carry half a surrogate pair: neither is a text of ours. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && !LONE_SURROGATE.test(value)
+  if (typeof value !== 'object' || value === null) return true
+  return Object.values(value).every(isStorable)
 }
 
 const FAULTS_MAX = 10

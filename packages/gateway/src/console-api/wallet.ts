@@ -9,7 +9,7 @@ import { type MonthStatement, monthStatement } from '../wallet/month.ts'
 import { topUp } from '../wallet/top-up.ts'
 import { actorNames } from './actors.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from './route.ts'
-import { CLOSED, cursor, line, money, nextCursor, nullable, PAGE, tenantParams, time } from './schemas.ts'
+import { CLOSED, line, money, nextCursor, nullable, PAGE, tenantParams, time } from './schemas.ts'
 
 const wallet = Type.Object({
   currencyCode: Type.String(),
@@ -38,6 +38,8 @@ const entry = Type.Object({
 })
 export type WalletEntry = Static<typeof entry>
 
+/** The page after a movement, by its version. */
+const version = Type.String({ pattern: '^\\d{1,18}$' })
 const month = Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$' })
 const monthSummary = Type.Object({
   month: Type.String(),
@@ -73,16 +75,18 @@ export const walletRoutes: Route[] = [
     who: EVERY_ROLE,
     summary: 'Movements with the balance that each left, newest first; of a month, of a kind, or all',
     params: tenantParams,
-    query: Type.Object({ month: Type.Optional(month), kind: Type.Optional(kind()), cursor: cursor() }, CLOSED),
+    query: Type.Object(
+      { month: Type.Optional(month), kind: Type.Optional(kind()), cursor: Type.Optional(version) },
+      CLOSED,
+    ),
     answer: Type.Object({ entries: Type.Array(entry), month: nullable(monthSummary), nextCursor: nextCursor() }),
     async handle(context, { params, query }) {
       const { deps } = context
       const statement = query.month ? await monthStatement(deps.db, params.tenantId, query.month) : null
-      const before = query.cursor && /^\d{1,18}$/.test(query.cursor) ? BigInt(query.cursor) : undefined
       const page = await statementPage(deps.db, params.tenantId, {
         pageSize: PAGE,
         kind: query.kind,
-        ...(before !== undefined && { before }),
+        ...(query.cursor !== undefined && { before: BigInt(query.cursor) }),
         ...(statement && { within: statement.versions }),
       })
       return {

@@ -1,6 +1,7 @@
 import { type Actor, audit } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
+import { absent } from '../../lib/refusal.ts'
 import { notify } from '../../notices/notices.ts'
 
 /**
@@ -78,11 +79,13 @@ export async function setLowStock(
 ): Promise<void> {
   const { supplier, productCode, lowAt, ...by } = wanted
   await deps.db.tx(async (tx) => {
-    tx.send({
-      text: `insert into stock_levels (supplier, product_code, available, low_at) values ($1, $2, 0, $3)
-             on conflict (supplier, product_code) do update set low_at = $3, low_told = false`,
+    const set = await tx.query({
+      text: `insert into stock_levels (supplier, product_code, available, low_at)
+             select supplier, $2, 0, $3 from suppliers where supplier = $1
+             on conflict (supplier, product_code) do update set low_at = $3, low_told = false returning 1`,
       values: [supplier, productCode, lowAt],
     })
+    if (set.length === 0) throw absent('supplier')
     const after = { productCode, lowAt }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.low', subject: supplier, after })
   })

@@ -1,0 +1,102 @@
+import type { TSchema } from 'typebox'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Route } from '../../src/console-api/route.ts'
+import { routes } from '../../src/console-api/routes.ts'
+import { makeAccessToken } from '../../src/people/access-token.ts'
+import { addTenant, type ConsoleApp, ORIGIN, signedInAs, startConsole } from './console-app.ts'
+
+let room: ConsoleApp
+let tenantId: string
+let cookie: string
+let authorization: string
+beforeAll(async () => {
+  room = await startConsole()
+  tenantId = await addTenant(room, 'Target')
+  const { personId, window } = await signedInAs(room, 'OPERATOR_ADMIN')
+  cookie = window.cookie
+  const asked = { name: 'fuzz', scope: 'WRITE' as const, days: 1 }
+  authorization = `Bearer ${(await room.db.tx((tx) => makeAccessToken(tx, room.deps.ids, personId, asked))).token}`
+})
+afterAll(() => room.stop())
+
+describe('every route that changes anything', () => {
+  it('refuses a page of another site, and a caller that names no site, before it looks at anything', async () => {
+    for (const route of routes.filter((one) => one.method !== 'GET')) {
+      for (const origin of [undefined, 'null', 'https://evil.test', `${ORIGIN}.evil.test`, 'http://gateway.test']) {
+        const answer = await room.app.inject({
+          method: route.method,
+          url: urlOf(route),
+          headers: { cookie, ...(origin && { origin }) },
+        })
+        const name = `${route.method} ${route.path} from ${origin}`
+        expect([name, answer.statusCode, answer.json().code]).toEqual([name, 403, 'FOREIGN_ORIGIN'])
+      }
+    }
+  })
+})
+
+const TEXTS = ['x', '-', '\u0000', "'", '9'.repeat(40), '0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '\ud800']
+
+describe('no text', () => {
+  it('in the query of a reading route makes it fail', async () => {
+    const failed: string[] = []
+    for (const route of routes.filter((one) => one.method === 'GET' && one.who !== 'session')) {
+      for (const name of Object.keys(propertiesOf(route.query))) {
+        for (const text of TEXTS) {
+          const query = new URLSearchParams({ ...(route.path.includes('.csv') && { month: '2026-11' }), [name]: text })
+          const answer = await room.app.inject({ url: `${urlOf(route)}?${query}`, headers: { authorization } })
+          if (answer.statusCode >= 500) failed.push(`${route.path} ${name}=${JSON.stringify(text)}`)
+        }
+      }
+    }
+    expect(failed).toEqual([])
+  })
+
+  it('in the body of a change makes it fail', async () => {
+    const failed: string[] = []
+    let calls = 0
+    for (const route of routes.filter((one) => one.body && !one.bodyType)) {
+      for (const text of TEXTS) {
+        const entries = Object.entries(propertiesOf(route.body)).map(([name, schema]) => [name, sampleOf(schema, text)])
+        calls++
+        const answer = await room.app.inject({
+          method: route.method,
+          url: urlOf(route),
+          remoteAddress: `10.8.${calls >> 8}.${calls & 255}`,
+          headers: { origin: ORIGIN, cookie },
+          payload: Object.fromEntries(entries),
+        })
+        if (answer.statusCode >= 500) failed.push(`${route.method} ${route.path} ${JSON.stringify(text)}`)
+      }
+    }
+    expect(failed).toEqual([])
+  })
+})
+
+function propertiesOf(schema: TSchema | undefined): Record<string, TSchema> {
+  return ((schema as { properties?: Record<string, TSchema> } | undefined)?.properties ?? {}) as Record<string, TSchema>
+}
+
+interface Plain {
+  type?: string
+  enum?: unknown[]
+  anyOf?: TSchema[]
+  items?: TSchema
+  minLength?: number
+}
+
+/** A value of the kind that is asked for; where that is a text, this one, as long as it has to be. */
+function sampleOf(schema: TSchema, text: string): unknown {
+  const { type, enum: choices, anyOf, items, minLength = 0 } = schema as Plain
+  if (choices) return choices[0]
+  if (anyOf) return sampleOf(anyOf[0]!, text)
+  if (type === 'array') return [sampleOf(items!, text)]
+  if (type === 'boolean') return true
+  if (type === 'integer') return 1
+  return text.padEnd(minLength, text)
+}
+
+function urlOf({ path }: Route): string {
+  const named = path.replace(':tenantId', tenantId).replace(':orderNo', '01M7YV3W62EGY972X1QAAAKC13')
+  return `/console/api${named.replaceAll(/:\w+/g, '00000000-0000-7000-8000-000000000001')}`
+}

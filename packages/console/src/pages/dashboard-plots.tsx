@@ -88,28 +88,33 @@ export function DeliveryTimes({ data }: { data: Dashboard }) {
   )
 }
 
+/** What became of the events of each day; the list behind a bar has exactly those. */
 export function WebhookBars({ data }: { data: Dashboard }) {
-  const acknowledged = data.webhooks.reduce((all, row) => all + row.acknowledged, 0)
-  const all = data.webhooks.reduce((sum, row) => sum + row.acknowledged + row.failed, 0)
+  const sum = (member: 'delivered' | 'dead' | 'pending') => data.webhooks.reduce((all, row) => all + row[member], 0)
+  const delivered = sum('delivered')
+  const sent = delivered + sum('dead') + sum('pending')
+  const { DELIVERED, DEAD, PENDING, UNSENT } = t.webhooks.states
   return (
     <Card title={t.dashboard.webhooks}>
-      {all > 0 && (
+      {sent > 0 && (
         <Text size="sm" c="dimmed">
-          {say(t.dashboard.webhookSuccess, { percent: percent(acknowledged / all) })}
+          {say(t.dashboard.webhookSuccess, { percent: percent(delivered / sent) })}
         </Text>
       )}
       <Bars
         label={t.dashboard.webhooks}
         format={count}
         series={[
-          { name: t.dashboard.acknowledged, color: GOOD },
-          { name: t.dashboard.notAcknowledged, color: BAD },
+          { name: DELIVERED, color: GOOD },
+          { name: DEAD, color: BAD },
+          { name: PENDING, color: PLAIN },
+          { name: UNSENT, color: OTHER },
         ]}
         bars={byDay(data.days, data.webhooks, (row) => {
-          const { acknowledged = 0, failed = 0 } = row ?? {}
-          const title = say(t.dashboard.attemptsOfDay, { acknowledged, failed })
+          const { delivered = 0, dead = 0, pending = 0, unsent = 0 } = row ?? {}
+          const title = say(t.dashboard.eventsOfDay, { delivered, dead, pending, unsent })
           const to = row && { to: { to: '/webhooks', search: { from: row.day, to: row.day } } }
-          return { values: [acknowledged, failed], title, ...to }
+          return { values: [delivered, dead, pending, unsent], title, ...to }
         })}
       />
     </Card>

@@ -10,7 +10,7 @@ import { Page } from '../parts/page.tsx'
 import { operates, useSession } from '../session.tsx'
 import { t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
-import { PriceMembers } from './price-members.tsx'
+import { GroupDealers } from './group-dealers.tsx'
 import { apiPathOf, NameActions } from './price-names.tsx'
 import { PlanField } from './price-select.tsx'
 import { GROUPS, PLANS } from './prices.tsx'
@@ -46,7 +46,7 @@ export function PriceGroupPage() {
           </Anchor>
         )}
       </Card>
-      <PriceMembers of={data} nobody={t.prices.emptyGroup} />
+      <GroupDealers group={data} />
       {choosing && <ChoosePlan group={data} onClose={() => setChoosing(false)} />}
     </Page>
   )

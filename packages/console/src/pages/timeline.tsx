@@ -7,6 +7,7 @@ import { say, t } from '../strings/index.ts'
 import { answerOf } from './delivery-answer.ts'
 
 const COLORS: Record<TimelineStep['kind'], string> = {
+  REQUEST: 'cyan',
   STATUS: 'cyan',
   DEBIT: 'blue',
   REFUND: 'yellow',
@@ -39,6 +40,8 @@ export function Timeline({ order }: { order: OrderDetail }) {
 
 function titleOf(step: TimelineStep, order: OrderDetail): string {
   switch (step.kind) {
+    case 'REQUEST':
+      return t.orders.timelineSteps.REQUEST
     case 'STATUS':
       return textOf(t.orders.timelineStatuses, step.orderStatus)
     case 'DEBIT':
@@ -71,6 +74,8 @@ function textOf(texts: Record<string, string>, name: string | null = ''): string
 function detailOf(step: TimelineStep, order: OrderDetail) {
   const duration = step.duration_ms == null ? undefined : milliseconds(step.duration_ms)
   switch (step.kind) {
+    case 'REQUEST':
+      return ` · ${order.transactionId}`
     case 'STATUS':
       return null
     case 'DEBIT':

@@ -20,6 +20,8 @@ export interface AuditFilter {
   actor?: string | undefined
   /** The whole action, or its noun: `wallet` finds `wallet.top_up`. */
   action?: string | undefined
+  /** Exactly these. */
+  actions?: readonly string[] | undefined
   subject?: string | undefined
   from?: Date | undefined
   to?: Date | undefined
@@ -29,7 +31,7 @@ export interface AuditFilter {
 
 /** Entries, newest first. Ids are made at their time, so a range of time is a range of ids. */
 export function searchAudit(db: Pick<Db, 'query'>, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
-  const { tenantId, actor, action, subject, from, to, before } = filter
+  const { tenantId, actor, action, actions, subject, from, to, before } = filter
   return db.query<AuditRow>(sql`
     select audit_id as "auditId", tenant_id as "tenantId", actor, action, subject, before, after, address,
            created_at as "createdAt"
@@ -38,6 +40,7 @@ export function searchAudit(db: Pick<Db, 'query'>, filter: AuditFilter, limit: n
       ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}
       ${actor === undefined ? empty : sql`and actor = ${actor}`}
       ${action === undefined ? empty : sql`and (action = ${action} or starts_with(action, ${`${action}.`}))`}
+      ${actions === undefined ? empty : sql`and action = any (${actions})`}
       ${subject === undefined ? empty : sql`and subject = ${subject}`}
       ${from === undefined ? empty : sql`and audit_id >= ${firstUuidAt(from.getTime())}`}
       ${to === undefined ? empty : sql`and audit_id < ${firstUuidAt(to.getTime())}`}

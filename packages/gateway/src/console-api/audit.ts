@@ -4,7 +4,7 @@ import { type AuditFilter, type AuditRow, searchAudit } from '../audit/search.ts
 import { csvText } from '../lib/csv.ts'
 import { NIL_TENANT } from '../lib/ids.ts'
 import { actorNames, OPERATOR, personOf } from './actors.ts'
-import { shownDetail } from './dealers-view.ts'
+import { shownAction, shownDetail, soughtActions } from './dealers-view.ts'
 import { type Context, type Route, route } from './route.ts'
 import { CLOSED, cursor, line, nextCursor, nullable, PAGE, pageOf, time, uuid } from './schemas.ts'
 import { sendCsv } from './wallet.ts'
@@ -70,11 +70,11 @@ export const auditRoutes: Route[] = [
   }),
 ]
 
-function filterOf({ onlyTenant }: Context, query: Query): AuditFilter {
+function filterOf(context: Context, query: Query): AuditFilter {
   return {
-    tenantId: onlyTenant ?? query.tenantId ?? null,
+    tenantId: context.onlyTenant ?? query.tenantId ?? null,
     actor: query.person && `person:${query.person}`,
-    action: query.action,
+    ...soughtActions(context, query.action),
     subject: query.subject,
     from: query.from === undefined ? undefined : new Date(query.from),
     to: query.to === undefined ? undefined : new Date(query.to),
@@ -95,6 +95,7 @@ async function describe(context: Context, rows: AuditRow[]) {
       ...row,
       tenantId: row.tenantId === NIL_TENANT ? null : row.tenantId,
       actor,
+      action: shownAction(context, row.action),
       personId: hidden ? null : personOf(row.actor),
       before: shownDetail(context, row.before),
       after: shownDetail(context, row.after),

@@ -29,14 +29,14 @@ export interface OrderDay {
 
 export function orderDays(db: Reader, { tenantId, days }: Scope): Promise<OrderDay[]> {
   return db.query<OrderDay>(sql`
-    select ${dayOf(days, sql`o.created_at`)} as day, count(*)::int as orders,
+    select ${dayOf(days, sql`o.order_id`)} as day, count(*)::int as orders,
            count(*) filter (where order_status in ('DELIVERED', 'PARTIALLY_DELIVERED'))::int as delivered,
            count(*) filter (where order_status in ('FAILED', 'CANCELLED'))::int as failed,
            round(percentile_cont(0.5) within group (order by took_ms))::int as "p50_ms",
            round(percentile_cont(0.95) within group (order by took_ms))::int as "p95_ms"
     from tenants t
     cross join lateral (
-      select created_at, order_status,
+      select order_id, created_at, order_status,
              case when order_status in ('DELIVERED', 'PARTIALLY_DELIVERED') then
                extract(epoch from (status_history -> -1 ->> 'time')::timestamptz - created_at) * 1000 end as took_ms
       from orders o where o.tenant_id = t.tenant_id and o.order_id >= ${firstOf(days)}) o
@@ -53,11 +53,11 @@ export interface SalesDay {
 /** What was sold, less what was given back of it. */
 export function salesDays(db: Reader, { tenantId, days }: Scope): Promise<SalesDay[]> {
   return db.query<SalesDay>(sql`
-    select ${dayOf(days, sql`o.created_at`)} as day, o.currency_code as "currencyCode",
+    select ${dayOf(days, sql`o.order_id`)} as day, o.currency_code as "currencyCode",
            sum(o.amount - o.refunded_amount)::bigint as amount
     from tenants t
     cross join lateral (
-      select created_at, currency_code, amount, refunded_amount from orders o
+      select order_id, currency_code, amount, refunded_amount from orders o
       where o.tenant_id = t.tenant_id and o.order_id >= ${firstOf(days)}) o
     where ${of(tenantId)}
     group by 1, 2 order by 1, 2`)
@@ -65,19 +65,24 @@ export function salesDays(db: Reader, { tenantId, days }: Scope): Promise<SalesD
 
 export interface WebhookDay {
   day: string
-  acknowledged: number
-  failed: number
+  delivered: number
+  dead: number
+  pending: number
+  unsent: number
 }
 
+/** What became of the events of each day: those that the list of that day has, however often each was tried and when. */
 export function webhookDays(db: Reader, { tenantId, days }: Scope): Promise<WebhookDay[]> {
   return db.query<WebhookDay>(sql`
-    select ${dayOf(days, sql`a.started_at`)} as day,
-           count(*) filter (where a.outcome = 'acknowledged')::int as acknowledged,
-           count(*) filter (where a.outcome <> 'acknowledged')::int as failed
+    select ${dayOf(days, sql`e.notify_id`)} as day,
+           count(*) filter (where delivery_state = 'DELIVERED')::int as delivered,
+           count(*) filter (where delivery_state = 'DEAD')::int as dead,
+           count(*) filter (where delivery_state = 'PENDING')::int as pending,
+           count(*) filter (where delivery_state = 'UNSENT')::int as unsent
     from tenants t
     cross join lateral (
-      select started_at, outcome from delivery_attempts a
-      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstOf(days)}) a
+      select notify_id, delivery_state from events e
+      where e.tenant_id = t.tenant_id and e.notify_id >= ${firstOf(days)}) e
     where ${of(tenantId)}
     group by 1 order by 1`)
 }
@@ -151,10 +156,10 @@ function of(tenantId: string | null): Sql {
   return tenantId === null ? sql`true` : sql`t.tenant_id = ${tenantId}`
 }
 
-/** The day that a moment lies in: the last one that begins before it. */
-function dayOf(days: LocalDay[], moment: Sql): Sql {
-  const starts = days.map(({ startsAt }) => startsAt.toISOString())
-  return sql`(${days.map(({ day }) => day)}::text[])[width_bucket(${moment}, ${starts}::timestamptz[])]`
+/** The day that an id was made on: the last one that begins before it. Lists of a day are ranges of ids, too. */
+function dayOf(days: LocalDay[], id: Sql): Sql {
+  const starts = days.map(({ startsAt }) => firstUuidAt(startsAt.getTime()))
+  return sql`(${days.map(({ day }) => day)}::text[])[width_bucket(${id}, ${starts}::uuid[])]`
 }
 
 function firstOf(days: LocalDay[]): string {

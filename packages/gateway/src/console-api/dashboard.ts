@@ -30,7 +30,7 @@ const dashboard = Type.Object({
     }),
   ),
   sales: Type.Array(Type.Object({ ...day, currencyCode: Type.String(), amount: money() })),
-  webhooks: Type.Array(Type.Object({ ...day, acknowledged: count(), failed: count() })),
+  webhooks: Type.Array(Type.Object({ ...day, delivered: count(), dead: count(), pending: count(), unsent: count() })),
   suppliers: Type.Array(
     Type.Object({
       supplier: Type.String(),

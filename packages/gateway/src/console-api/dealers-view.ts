@@ -3,6 +3,23 @@ import type { Context } from './route.ts'
 /** What a supplier said, and which plan or group of the operator's a dealer is in: not for the dealer's people. */
 const OPERATORS_MEMBERS = ['evidence', 'planName', 'groupName']
 
+/** A dealer knows of prices, not of the operator's plans and groups that make them. */
+const PRICES_CHANGED = 'prices.change'
+const CHANGE_PRICES = ['price_plan.assign', 'price_group.assign']
+
+/** What was done, in terms that the reader knows. */
+export function shownAction({ onlyTenant }: Pick<Context, 'onlyTenant'>, action: string): string {
+  return onlyTenant !== null && CHANGE_PRICES.includes(action) ? PRICES_CHANGED : action
+}
+
+/** The actions that a reader means by one of these terms, or by its noun. */
+export function soughtActions({ onlyTenant }: Pick<Context, 'onlyTenant'>, action: string | undefined) {
+  if (onlyTenant === null || action === undefined) return { action }
+  const means = (term: string) => term === action || term.startsWith(`${action}.`)
+  if (means(PRICES_CHANGED)) return { actions: CHANGE_PRICES }
+  return CHANGE_PRICES.some(means) ? { actions: [] } : { action }
+}
+
 /** What stands in an audit entry, as far as the reader may know it. */
 export function shownDetail({ onlyTenant }: Pick<Context, 'onlyTenant'>, detail: unknown): unknown {
   if (onlyTenant === null || typeof detail !== 'object' || detail === null) return detail

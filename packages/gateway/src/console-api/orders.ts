@@ -48,7 +48,7 @@ export type OrderItem = Static<typeof item>
 
 const step = Type.Object({
   at: time(),
-  kind: Type.Enum(['STATUS', 'DEBIT', 'REFUND', 'ATTEMPT', 'EVENT', 'DELIVERY', 'DECISION']),
+  kind: Type.Enum(['REQUEST', 'STATUS', 'DEBIT', 'REFUND', 'ATTEMPT', 'EVENT', 'DELIVERY', 'DECISION']),
   orderStatus: Type.Optional(Type.String()),
   amount: Type.Optional(money()),
   balanceAfter: Type.Optional(money()),

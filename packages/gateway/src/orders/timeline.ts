@@ -1,10 +1,11 @@
 import type { OrderStatus } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
-import { orderNoOf } from '../lib/ids.ts'
+import { orderNoOf, timeOfUuid } from '../lib/ids.ts'
 
 /** One thing that happened to an order. */
 export type Step = { at: Date } & (
+  | { kind: 'REQUEST' }
   | { kind: 'STATUS'; orderStatus: OrderStatus }
   | { kind: 'DEBIT' | 'REFUND'; amount: bigint; balanceAfter: bigint; itemNo: number | null; reason: string | null }
   | {
@@ -42,7 +43,9 @@ export async function readTimeline(
   const statuses = history.map((entry): Step => {
     return { kind: 'STATUS', at: new Date(entry.time), orderStatus: entry.orderStatus }
   })
-  return [...statuses, ...steps.flat()].sort((a, b) => a.at.getTime() - b.at.getTime())
+  const later = [...statuses, ...steps.flat()].sort((a, b) => a.at.getTime() - b.at.getTime())
+  // The order's id was made when its request came in.
+  return [{ kind: 'REQUEST', at: new Date(timeOfUuid(orderId)) }, ...later]
 }
 
 function transfers(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { localDays } from '../../src/console-api/local-days.ts'
+import { firstUuidAt } from '../../src/lib/ids.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
+import { furnish } from './furnished.ts'
 
 let room: ConsoleApp
 beforeAll(async () => {
@@ -27,6 +29,37 @@ it('counts a day’s orders as the list of that day has them, wherever the reade
     days.push(today)
   }
   expect(days[0]).not.toBe(days[1])
+})
+
+it('counts a day’s events as the list of that day has them, however often and when they were tried', async () => {
+  const tenantId = await addTenant(room, 'Tried often')
+  const { notifyId } = await furnish(room, tenantId, 'JP')
+  const yesterday = new Date(room.clock.now() - 26 * 3_600_000)
+  await room.db.query({
+    text: `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state)
+           select tenant_id, $1, notify_type, order_id, content, $3, 'DELIVERED' from events where notify_id = $2`,
+    values: [firstUuidAt(yesterday.getTime()), notifyId, yesterday],
+  })
+  const dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)
+  const { body } = await dealer.call('GET', '/dashboard?days=3')
+  const days = localDays(room.clock.now(), 3, 'UTC').map(({ day, startsAt }) => ({ day, from: startsAt }))
+  for (const [index, { day, from }] of days.entries()) {
+    const to = days[index + 1]?.from.toISOString()
+    const list = await dealer.call('GET', `/events?from=${from.toISOString()}${to ? `&to=${to}` : ''}`)
+    const states = list.body.events.map((event: { deliveryState: string }) => event.deliveryState)
+    const {
+      delivered = 0,
+      dead = 0,
+      pending = 0,
+      unsent = 0,
+    } = body.webhooks.find((row: { day: string }) => row.day === day) ?? {}
+    const count = (state: string) => states.filter((one: string) => one === state).length
+    expect([day, delivered, dead, pending, unsent]).toEqual([
+      day,
+      ...['DELIVERED', 'DEAD', 'PENDING', 'UNSENT'].map(count),
+    ])
+  }
+  expect(body.webhooks).toHaveLength(2)
 })
 
 it('says that a time zone is unknown', async () => {

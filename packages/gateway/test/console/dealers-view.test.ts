@@ -54,6 +54,16 @@ describe('of the operator’s house a dealer is told', () => {
       expect([path, /Tanaka|Rival/.test(told)]).toEqual([path, false])
       expect([path, told.includes('refused')]).toEqual([path, true])
       expect(JSON.stringify((await operator.call('GET', path)).body)).toContain('Tanaka')
+      expect(told).not.toContain('price_plan')
     }
+    // A change of plan reads as what it is to them: their prices changed.
+    const actions = async (who: typeof dealer, action: string) => {
+      const { body } = await who.call('GET', `/audit?tenantId=${tenantId}&action=${action}`)
+      return body.entries.map((entry: { action: string }) => entry.action)
+    }
+    for (const action of ['prices', 'prices.change']) expect(await actions(dealer, action)).toEqual(['prices.change'])
+    expect(await actions(dealer, 'price_plan')).toEqual([])
+    expect(await actions(operator, 'price_plan')).toEqual(['price_plan.assign'])
+    expect(await actions(dealer, 'order')).toEqual(['order.settle'])
   })
 })

@@ -81,7 +81,7 @@ export async function openDeps(
   const named = (part: string) => ({ applicationName: nameWithKeys(`dealer-esim ${part}`, cipher) })
   const connection = { url: databaseUrl, onIdleError }
   const db = connect({ ...connection, poolSize: config.databasePoolSize, ...named('gateway') })
-  const hot = { ...connection, fixedPlans: true }
+  const hot = { ...connection, fixedPlans: true, keepsConnections: true }
   const orderDb = connect({ ...hot, poolSize: HOT_CONNECTIONS, applicationName: 'dealer-esim orders' })
 
   const ids = systemIds

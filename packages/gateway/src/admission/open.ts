@@ -11,7 +11,7 @@ import { entrance } from './enter.ts'
 import { failureLimit } from './failures.ts'
 import { knownTenants } from './known-tenants.ts'
 
-export interface OpenAdmission extends Pick<DbOptions, 'url' | 'onIdleError' | 'fixedPlans'> {
+export interface OpenAdmission extends Pick<DbOptions, 'url' | 'onIdleError' | 'fixedPlans' | 'keepsConnections'> {
   config: Pick<Config, 'deployment' | 'defaultQpsLimit'>
   clock: Clock
   databaseClock: DatabaseClock
@@ -26,9 +26,9 @@ const CONNECTIONS = 3
 
 export function openAdmission(options: OpenAdmission): AdmissionDeps & { pool: Db['pool']; close(): Promise<void> } {
   const { config, clock, databaseClock, db, cipher, wake, log } = options
-  const { url, onIdleError, fixedPlans } = options
+  const { url, onIdleError, fixedPlans = true, keepsConnections = false } = options
   const entranceDb = connect({
-    ...{ url, fixedPlans: fixedPlans ?? true, ...(onIdleError ? { onIdleError } : {}) },
+    ...{ url, fixedPlans, keepsConnections, ...(onIdleError ? { onIdleError } : {}) },
     poolSize: CONNECTIONS,
     applicationName: 'dealer-esim admission',
     asynchronousCommit: true,

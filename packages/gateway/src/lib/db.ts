@@ -46,10 +46,13 @@ export interface DbOptions {
    * one by one for each look-up.
    */
   fixedPlans?: boolean
+  /** Idle connections stay open: to sign in and plan again takes some 30 ms, of the first order after a quiet while. */
+  keepsConnections?: boolean
   onIdleError?: (error: Error) => void
 }
 
 export const CONNECT_TIMEOUT_MS = 5_000
+const IDLE_MS = 10_000
 
 export function connect(options: DbOptions): Db & { close(): Promise<void> } {
   const pool = new pg.Pool({
@@ -61,6 +64,7 @@ export function connect(options: DbOptions): Db & { close(): Promise<void> } {
     statement_timeout: options.statementTimeout_ms ?? 30_000,
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
+    idleTimeoutMillis: options.keepsConnections ? 0 : IDLE_MS,
     types: { getTypeParser: parserOf },
     options: serverSettings(options),
     ...({ pipeline: true } as object),

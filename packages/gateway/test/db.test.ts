@@ -36,6 +36,18 @@ describe('a transaction whose connection is lost under several statements', () =
   })
 })
 
+it('a statement of its own whose commit fails has failed, though it was answered', async () => {
+  // What is checked at the commit is refused after the answer. So is one whose connection is ended in between.
+  await db.query({ text: 'create table late (number integer unique deferrable initially deferred)' })
+  const twice = {
+    name: 'test-late',
+    text: 'insert into late select $1::integer from generate_series(1, 2)',
+    values: [1],
+  }
+  await expect(db.query(twice)).rejects.toThrow(/duplicate key/)
+  expect(await db.query({ text: 'select from late' })).toEqual([])
+})
+
 describe('statements that are asked in one turn', () => {
   const one = { name: 'test-one', text: 'select $1::bigint as number, null as nothing', values: [1n] }
   const refused = { name: 'test-refused', text: 'select 1 / $1::integer as part', values: [0] }

@@ -170,10 +170,14 @@ class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
     for (const { resolve, answer } of this.#asked) resolve(answer)
   }
 
-  /** The server refused the statement that is being answered, or the connection was lost. */
+  /**
+   * The server refused the statement that is being answered, or the connection was lost. Where all were answered it may
+   * be the commit of a statement outside of a transaction that failed, which comes with the Sync: none counts as done.
+   */
   handleError(failure: Error, connection: Connection): void {
+    const answered = this.#answering < this.#asked.length ? this.#answering : 0
     for (const [index, { statement, resolve, reject, answer }] of this.#asked.entries()) {
-      if (index < this.#answering) resolve(answer)
+      if (index < answered) resolve(answer)
       else {
         reject(failure)
         if (statement.name !== undefined) delete connection.submittedNamedStatements[statement.name]

@@ -288,6 +288,16 @@ describe('the cost of a sign-in', () => {
   })
 })
 
+describe('a burst of guesses', () => {
+  it('is locked out like guesses one after the other, though all of them came before the first was judged', async () => {
+    const { email } = await signedInAs(room, 'OPERATOR_STAFF')
+    const guesses = Array.from({ length: 30 }, () => browser(room.app).signIn(email, 'not the password'))
+    const right = await browser(room.app).signIn(email)
+    expect(right.body.code).toBe('TOO_MANY_ATTEMPTS')
+    await Promise.all(guesses)
+  })
+})
+
 describe('a file for a spreadsheet', () => {
   it('holds no formula that somebody wrote into a text, whichever route answers it', async () => {
     const FORMULA = '=HYPERLINK("https://evil.test","click")'

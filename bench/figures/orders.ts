@@ -8,9 +8,10 @@ import { placePlainly } from '../plain-sql.ts'
 
 const ORDERS = 10_000
 const PLAIN_ORDERS = 4_000
-const CONNECTIONS = 64
 const PLAIN_CONNECTIONS = 16
 const SPREAD_TENANTS = 200
+/** One for each wallet. Of 64, two groups take turns and leave the cores idle in between (docs/performance.md). */
+const CONNECTIONS = 200
 
 export const orderHot: Figure = {
   name: 'order-hot',

@@ -192,6 +192,7 @@ export class Sender {
     if (change?.change === 'DISABLE') this.#giveBackQueue(lane)
     return change
   }
+
   async #unsend(tenantId: string, now_ms: number): Promise<number> {
     const lane = this.#lanes.get(tenantId)
     if (lane) this.#giveBackQueue(lane)

@@ -22,6 +22,8 @@ export default defineConfig({
           globalSetup: ['packages/gateway/test/harness/global-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          // Its own second is too little for a machine that has other things to do; whoever fails waits no longer than this.
+          expect: { poll: { timeout: 20_000 } },
           // A crowded CI machine is late now and then; what needed its second chance is shown as such.
           retry: process.env.CI ? 1 : 0,
         },

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
+import { until } from '../../packages/gateway/test/harness/shop.ts'
 import { api, type ConsoleWorld, enterAsOperator, newcomer, PASSWORD } from './console-world.ts'
 
 /** A gateway with something to see on every page, and who looks at it. */
@@ -38,7 +39,7 @@ export async function makeDemo(world: ConsoleWorld): Promise<Demo> {
   await settled(world, operator)
   const { orders } = await ask<{ orders: { orderNo: string; transactionId: string }[] }>('/orders')
   const { profiles } = await ask<{ profiles: { profileId: string }[] }>('/profiles')
-  const { events } = await ask<{ events: { notifyId: string }[] }>('/events?state=DELIVERED')
+  const notifyId = await deliveredEvent(world, operator)
   await ask(`/tenants/${tenantId}/replays`, {
     ...{ from: new Date(Date.now() - 3_600_000).toISOString(), outcomes: ['DELIVERED'], notifyTypes: ['ORDER_PAID'] },
   })
@@ -48,7 +49,7 @@ export async function makeDemo(world: ConsoleWorld): Promise<Demo> {
     tenantId,
     orderNo: orders.find((order) => order.transactionId === 'sandbox_partial')!.orderNo,
     profileId: profiles[0]!.profileId,
-    notifyId: events[0]!.notifyId,
+    notifyId,
     token: new URL(link).hash.slice(1),
     close: () => void receiver.close(),
   }
@@ -72,17 +73,32 @@ async function setPrices(world: ConsoleWorld, tenantId: string, packageCode: str
   await world.admin('price', 'set', packageCode, '1.23', '--tenant', tenantId)
 }
 
-const SETTLED_IN_MS = 60_000
+const PATIENCE_MS = 60_000
+const EVERY_MS = 100
 
 /** Waits until the sandbox has answered for all, and the one that it never answers is under review. */
 async function settled(world: ConsoleWorld, page: Page): Promise<void> {
-  const deadline = Date.now() + SETTLED_IN_MS
-  while (Date.now() < deadline) {
-    const { orders } = await api<{ orders: { orderStatus: string }[] }>(world, page, '/orders')
-    if (orders.every((order) => !['PAID', 'ALLOCATING'].includes(order.orderStatus))) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  throw new Error(`the demo's orders were not settled within ${SETTLED_IN_MS} ms`)
+  await until(
+    async () => {
+      const { orders } = await api<{ orders: { orderStatus: string }[] }>(world, page, '/orders')
+      return orders.every((order) => !['PAID', 'ALLOCATING'].includes(order.orderStatus))
+    },
+    PATIENCE_MS,
+    EVERY_MS,
+  )
+}
+
+/** Orders end before their events are delivered. @returns the notifyId of the latest that is */
+function deliveredEvent(world: ConsoleWorld, page: Page): Promise<string> {
+  return until(
+    async () => {
+      const path = '/events?state=DELIVERED'
+      const { events } = await api<{ events: { notifyId: string }[] }>(world, page, path)
+      return events[0]?.notifyId
+    },
+    PATIENCE_MS,
+    EVERY_MS,
+  )
 }
 
 async function startReceiver(): Promise<{ url: string; close: Server['close'] }> {

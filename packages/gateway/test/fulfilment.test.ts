@@ -234,12 +234,14 @@ describe('an order of the sandbox', () => {
 
   it('goes to review where the supplier cannot tell, bought once and not refunded', async () => {
     const tenantId = await addTenant(shop.db)
-    await payOrders(shop.db, tenantId, 'SANDBOX_UNKNOWN', { count: 2 })
+    const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_UNKNOWN', { count: 2 })
     loop = fulfilmentLoop(shop)
     expect(await settled(tenantId)).toEqual({ UNDER_REVIEW: 1 })
     expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
     const asked = await shop.db.query<{ requests: number }>({
-      text: `select requests from sandbox_issued where supplier = 'sandbox' and product_code = 'SANDBOX_UNKNOWN'`,
+      text: `select requests from sandbox_issued
+             where supplier = 'sandbox' and product_code = 'SANDBOX_UNKNOWN' and key like $1`,
+      values: [`${orderNoOf(orderId!)}-%`],
     })
     expect(asked).toEqual([{ requests: 1 }, { requests: 1 }])
   })

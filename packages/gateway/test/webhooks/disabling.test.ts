@@ -81,7 +81,7 @@ test('a success ends the window: the next failure begins a new one', async () =>
   receiver.script = 200
   bed.advance(40 * HOUR_MS)
   await failOnce(tenant)
-  await vi.waitFor(async () => expect((await bed.endpoint(tenant)).failing_since).toBeNull())
+  await expect.poll(async () => (await bed.endpoint(tenant)).failing_since).toBeNull()
   receiver.script = 500
   bed.advance(40 * HOUR_MS)
   await failOnce(tenant)

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { ENDPOINT_FLIGHTS_FIRST } from '../../src/webhooks/limits.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
@@ -8,13 +9,17 @@ let hanging: Receiver
 let prompt: Receiver
 beforeAll(async () => {
   bed = await openBed()
-  hanging = await startReceiver(() => {})
   prompt = await startReceiver()
   bed.startLoop()
 })
+// One for each test: what hangs at that of another must not stand in the way.
+beforeEach(async () => {
+  const own = await startReceiver(() => {})
+  onTestFinished(() => own.close())
+  hanging = own
+})
 afterAll(async () => {
   await bed.close()
-  await hanging.close()
   await prompt.close()
 })
 
@@ -50,15 +55,19 @@ test('a backlog of 100 000 events at an endpoint that hangs leaves other tenants
   await latencies(patient, 20) // warms up
   const alone = await latencies(patient, 100)
   const stuck = await bed.tenant({ callbackUrl: hanging.url })
+  const stuckSends = () => hanging.received.filter((one) => one.headers['rt-accesscode'] === stuck.appKey).length
+  const started_at = performance.now()
   await backlog(stuck, 100_000)
-  await vi.waitFor(() => expect(hanging.received.length).toBeGreaterThan(0), 10_000)
+  await expect.poll(stuckSends).toBeGreaterThan(0)
   const beside = await latencies(patient, 100)
   const words = (sorted: number[]) => `p50 ${at(sorted, 0.5).toFixed(1)} ms, p99 ${at(sorted, 0.99).toFixed(1)} ms`
   console.log(`alone: ${words(alone)}; beside a hanging backlog: ${words(beside)}`)
   // Bounds that a busy machine keeps; the bench tells the times themselves. A queue behind the hanging one is 10 s.
   expect(at(beside, 0.5)).toBeLessThan(at(alone, 0.5) * 3 + 20)
   expect(at(beside, 0.99)).toBeLessThan(1_000)
-  expect(hanging.received.length).toBeLessThanOrEqual(ENDPOINT_FLIGHTS_FIRST)
+  // On a slow machine, the first ones have run out of time meanwhile, and the next have begun.
+  const rounds = 1 + Math.floor((performance.now() - started_at) / EVENT_TIMEOUT_MS)
+  expect(stuckSends()).toBeLessThanOrEqual(ENDPOINT_FLIGHTS_FIRST * rounds)
 })
 
 test('a hundred endpoints that hang leave room for those that answer', async () => {

@@ -73,7 +73,7 @@ test('a failed attempt is repeated with the same notifyId and a fresh RequestID'
   receiver.script = 500
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   const [notifyId] = await bed.record(tenant)
-  await vi.waitFor(async () => expect((await bed.states(tenant))[0]?.attempts).toBe(1))
+  await expect.poll(async () => (await bed.states(tenant))[0]?.attempts).toBe(1)
   receiver.script = 204
   bed.advance(13_000)
   await settled(tenant, 'DELIVERED')
@@ -85,7 +85,7 @@ test('what waits for an endpoint that was disabled becomes UNSENT', async () => 
   receiver.script = 500
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   await bed.record(tenant, 5)
-  await vi.waitFor(async () => expect((await bed.states(tenant)).every((event) => event.attempts === 1)).toBe(true))
+  await expect.poll(async () => (await bed.states(tenant)).every((event) => event.attempts === 1)).toBe(true)
   await bed.deps.db.query({
     text: 'update webhook_endpoints set enabled = false where tenant_id = $1',
     values: [tenant.tenantId],

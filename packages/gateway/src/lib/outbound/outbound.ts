@@ -46,16 +46,33 @@ export function createOutbound(options: { resolve?: Resolve; clock?: Clock } = {
 /** Of one name; each gets its share of the time. */
 const ADDRESSES_TRIED_MOST = 3
 
-async function send(
+interface Means {
+  resolve: RememberingResolve
+  pools: Pools
+  clock: Clock
+}
+
+function send(request: OutboundRequest, means: Means): Promise<OutboundOutcome> {
+  const url = parsed(request.url)
+  if ('kind' in url) return Promise.resolve(url)
+  const known = url.addresses ?? means.resolve.known(url.host, request.allowPrivate)
+  // One address that is known, as in a burst to one endpoint, leaves nothing to wait for and no time to share: an
+  // event cost its sender 8 % more by the longer way.
+  if (known?.length !== 1) return sendToAny(url, known, request, means)
+  const [only] = known as [string]
+  const refusal = request.allowPrivate ? undefined : forbidden(url.host, known)
+  return refusal ? Promise.resolve(refusal) : attempt(url, only, request, means.pools, request.timeout_ms)
+}
+
+async function sendToAny(
+  url: ParsedUrl,
+  known: string[] | undefined,
   request: OutboundRequest,
-  { resolve, pools, clock }: { resolve: RememberingResolve; pools: Pools; clock: Clock },
+  { resolve, pools, clock }: Means,
 ): Promise<OutboundOutcome> {
   const started = clock.monotonic()
   const left = () => request.timeout_ms - (clock.monotonic() - started)
-  const url = parsed(request.url)
-  if ('kind' in url) return url
   const { allowPrivate, timeout_ms } = request
-  const known = url.addresses ?? resolve.known(url.host, allowPrivate)
   const found = known ?? (await resolved(url.host, allowPrivate, resolve, timeout_ms))
   if ('kind' in found) return found
   const refusal = allowPrivate ? undefined : forbidden(url.host, found)

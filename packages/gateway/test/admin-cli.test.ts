@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { signRequest } from '@dealer-esim/contract/node'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { adminWith, jsonWith } from './harness/admin-here.ts'
 import { admin, adminJson } from './harness/admin-process.ts'
 import { createEmptyDatabase, type TestDatabase } from './harness/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
@@ -50,20 +51,20 @@ describe('on a database of its own', () => {
   })
 
   test('a database that others may use is not migrated by the way', async () => {
-    const run = await admin(['tenant', 'list'], env)
+    const run = await adminWith(['tenant', 'list'], env)
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toMatch(/lacks 0001_core\.sql.*admin -- migrate\n$/)
-    const { ran } = await adminJson<{ ran: string[] }>(['migrate'], env)
+    const { ran } = await jsonWith<{ ran: string[] }>(['migrate'], env)
     expect(ran).toContain('0006_money.sql')
-    expect(await adminJson(['migrate'], env)).toEqual({ ran: [] })
+    expect(await jsonWith(['migrate'], env)).toEqual({ ran: [] })
   })
 
   test('a tenant is created, listed, shown, set and suspended', async () => {
-    acme = await adminJson<Credentials>(['tenant', 'create', '--name', 'Acme Travel', '--currency', 'EUR'], env)
+    acme = await jsonWith<Credentials>(['tenant', 'create', '--name', 'Acme Travel', '--currency', 'EUR'], env)
     expect(Object.keys(acme)).toEqual(['tenantId', 'appKey', 'appSecret'])
     const settings = ['--ip-allowlist', '203.0.113.7,2001:db8::/32', '--qps-limit', '50', '--credit-limit', '100.5']
     const billing = ['--legal-name', 'Acme Ltd', '--tax-id', 'T-1', '--billing-email', 'a@acme.example']
-    const set = await adminJson(['tenant', 'set', acme.tenantId, ...settings, ...billing], env)
+    const set = await jsonWith(['tenant', 'set', acme.tenantId, ...settings, ...billing], env)
     expect(set).toMatchObject({
       ipAllowlist: ['203.0.113.7', '2001:db8::/32'],
       qpsLimit: 50,
@@ -71,29 +72,26 @@ describe('on a database of its own', () => {
       legalName: 'Acme Ltd',
     })
     const cleared = ['--ip-allowlist', 'none', '--qps-limit', 'none', '--credit-limit', 'none', '--tax-id', 'none']
-    await adminJson(['tenant', 'set', acme.tenantId, ...cleared], env)
-    await adminJson(['tenant', 'suspend', acme.tenantId], env)
-    expect(await adminJson(['tenant', 'show', acme.tenantId], env)).toMatchObject({
+    await jsonWith(['tenant', 'set', acme.tenantId, ...cleared], env)
+    await jsonWith(['tenant', 'suspend', acme.tenantId], env)
+    expect(await jsonWith(['tenant', 'show', acme.tenantId], env)).toMatchObject({
       ...{ clientName: 'Acme Travel', currencyCode: 'EUR', status: 'SUSPENDED', appKey: acme.appKey },
       ...{ ipAllowlist: [], qpsLimit: null, creditLimit: 0, taxId: null, legalName: 'Acme Ltd' },
     })
-    await adminJson(['tenant', 'resume', acme.tenantId], env)
-    const list = await adminJson<{ tenantId: string }[]>(['tenant', 'list'], env)
+    await jsonWith(['tenant', 'resume', acme.tenantId], env)
+    const list = await jsonWith<{ tenantId: string }[]>(['tenant', 'list'], env)
     expect(list).toMatchObject([{ tenantId: acme.tenantId, status: 'ACTIVE', balance: 0 }])
   })
 
   test('a secret is shown at its reset, and by no other command', async () => {
-    const reset = await adminJson<{ appSecret: string }>(
-      ['tenant', 'reset-secret', acme.tenantId, '--grace', '1h'],
-      env,
-    )
+    const reset = await jsonWith<{ appSecret: string }>(['tenant', 'reset-secret', acme.tenantId, '--grace', '1h'], env)
     expect(reset.appSecret).toMatch(/^[\w-]{43}$/)
     for (const command of [
       ['tenant', 'list'],
       ['tenant', 'show', acme.tenantId],
     ]) {
       for (const form of [[], ['--json']]) {
-        const { stdout } = await admin([...command, ...form], env)
+        const { stdout } = await adminWith([...command, ...form], env)
         for (const secret of [acme.appSecret, reset.appSecret]) expect(stdout).not.toContain(secret)
       }
     }
@@ -101,32 +99,33 @@ describe('on a database of its own', () => {
 
   test('money is decimal on the command line, and an integer of 1/10 000 in JSON', async () => {
     const topUp = ['wallet', 'top-up', acme.tenantId, '1250.05', '--reference', 'INV-1']
-    expect(await adminJson(topUp, env)).toMatchObject({ amount: 12_500_500, balanceAfter: 12_500_500, replayed: false })
-    expect(await adminJson(topUp, env)).toMatchObject({ balanceAfter: 12_500_500, replayed: true })
-    const { stdout } = await admin(['wallet', 'balance', acme.tenantId], env)
+    expect(await jsonWith(topUp, env)).toMatchObject({ amount: 12_500_500, balanceAfter: 12_500_500, replayed: false })
+    expect(await jsonWith(topUp, env)).toMatchObject({ balanceAfter: 12_500_500, replayed: true })
+    const { stdout } = await adminWith(['wallet', 'balance', acme.tenantId], env)
     expect(stdout).toMatch(/^Balance +1250\.05 EUR\n/)
   })
 
   test('an adjustment takes a second OS user', async () => {
     const wish = ['wallet', 'adjust', acme.tenantId, '-50.05', '--reference', 'C-1', '--reason', '=1+1']
-    const { adjustmentId } = await adminJson<{ adjustmentId: string }>(wish, { ...env, SUDO_USER: 'alice' })
+    const { adjustmentId } = await jsonWith<{ adjustmentId: string }>(wish, { ...env, SUDO_USER: 'alice' })
     const approve = ['wallet', 'approve', acme.tenantId, adjustmentId]
-    const alone = await admin(approve, { ...env, SUDO_USER: 'alice' })
+    const alone = await adminWith(approve, { ...env, SUDO_USER: 'alice' })
     expect(alone.code).toBe(1)
     // SUDO_USER is believed from root only: from anybody else it would be a second person for the asking.
     if (process.getuid!() !== 0) return
-    expect(await adminJson(['wallet', 'adjustments'], env)).toMatchObject([{ adjustmentId, status: 'PROPOSED' }])
+    expect(await jsonWith(['wallet', 'adjustments'], env)).toMatchObject([{ adjustmentId, status: 'PROPOSED' }])
     const bob = { ...env, SUDO_USER: 'bob' }
-    expect(await adminJson(approve, bob)).toMatchObject({ status: 'APPROVED', decidedBy: 'cli:bob' })
-    expect(await adminJson(['wallet', 'balance', acme.tenantId], env)).toMatchObject({ balance: 12_000_000 })
+    expect(await jsonWith(approve, bob)).toMatchObject({ status: 'APPROVED', decidedBy: 'cli:bob' })
+    expect(await jsonWith(['wallet', 'balance', acme.tenantId], env)).toMatchObject({ balance: 12_000_000 })
   })
 
   test('a statement: latest, month, CSV', async () => {
     const month = new Date().toISOString().slice(0, 7)
-    const latest = await adminJson<{ entries: { amount: number }[] }>(['wallet', 'statement', acme.tenantId], env)
+    const latest = await jsonWith<{ entries: { amount: number }[] }>(['wallet', 'statement', acme.tenantId], env)
     const sum = latest.entries.reduce((total, entry) => total + entry.amount, 0)
     const monthly = ['wallet', 'statement', acme.tenantId, '--month', month]
-    expect(await adminJson(monthly, env)).toMatchObject({ month, opening: 0, closing: sum, complete: false })
+    expect(await jsonWith(monthly, env)).toMatchObject({ month, opening: 0, closing: sum, complete: false })
+    // It waits for whoever reads it, so somebody must.
     const csv = await admin([...monthly, '--csv'], env)
     const rows = parse(csv.stdout, { columns: true }) as Record<string, string>[]
     expect(rows[0]).toMatchObject({ kind: 'TOP_UP', amount: '1250.05', reference: 'INV-1' })
@@ -134,9 +133,9 @@ describe('on a database of its own', () => {
   })
 
   test('the ledger is verified', async () => {
-    const report = await adminJson(['ledger', 'verify'], env)
+    const report = await jsonWith(['ledger', 'verify'], env)
     expect(report).toMatchObject({ ok: true, tenants: 1, faults: 0, faultList: [] })
-    expect((await admin(['ledger', 'verify'], env)).stdout).toContain('The ledger is right.')
+    expect((await adminWith(['ledger', 'verify'], env)).stdout).toContain('The ledger is right.')
   })
 
   test.each<[string, string[], number, string]>([
@@ -156,13 +155,19 @@ describe('on a database of its own', () => {
     ['an unknown tenant', ['tenant', 'show', NOBODY], 1, 'no such tenant'],
     ['an unknown currency', ['tenant', 'create', '--name', 'X', '--currency', 'EURO'], 1, 'EURO'],
   ])('%s is told in a sentence, and in one JSON document', async (_, args, code, words) => {
-    const [human, json] = await Promise.all([admin(args, env), admin([...args, '--json'], env)])
+    const human = await adminWith(args, env)
+    const json = await adminWith([...args, '--json'], env)
     expect(human).toMatchObject({ code, stdout: '' })
     expect(human.stderr).toContain(words)
     expect(human.stderr).not.toMatch(/\n +at /)
     expect(json).toMatchObject({ code, stdout: '' })
     const { error } = JSON.parse(json.stderr) as { error: { code: string; message: string } }
     expect(error.message).toContain(words)
+  })
+
+  // The rest in processes of their own, as an operator has them: with exit codes, and streams that nobody watches over.
+  test('a usage error ends a process with 2', async () => {
+    expect(await admin(['tenant', 'drop'], env)).toMatchObject({ code: 2, stdout: '' })
   })
 
   test('a wrong configuration is told before anything is done', async () => {

@@ -1,48 +1,25 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { packageRoot } from '../src/lib/package-root.ts'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { admin, json } from './harness/admin-here.ts'
+import { admin as adminProcess } from './harness/admin-process.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { buildGateway } from './harness/gateway-process.ts'
 
 let database: TestDatabase
 let folder: string
 
 beforeAll(async () => {
-  buildGateway()
   database = await createTestDatabase()
   folder = mkdtempSync(join(tmpdir(), 'dealer-esim-catalogue-'))
+  vi.stubEnv('DATABASE_URL', database.url)
+  vi.stubEnv('DATA_DIR', folder)
 })
 afterAll(async () => {
+  vi.unstubAllEnvs()
   await database.drop()
   rmSync(folder, { recursive: true, force: true })
 })
-
-interface Outcome {
-  code: number
-  stdout: string
-  stderr: string
-}
-
-function run(args: readonly string[], nodeOptions: readonly string[] = []): Promise<Outcome> {
-  const { PATH = '', HOME = '' } = process.env
-  const env = { PATH, HOME, DATA_DIR: folder, DATABASE_URL: database.url, SUDO_USER: 'ada' }
-  const argv = [...nodeOptions, join(packageRoot(), 'dist/admin.js'), ...args]
-  return new Promise((resolve) => {
-    execFile(process.execPath, argv, { env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
-    })
-  })
-}
-
-/** The JSON document of a command that must succeed. */
-async function json(...args: string[]) {
-  const { code, stdout, stderr } = await run([...args, '--json'])
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  return JSON.parse(stdout)
-}
 
 test('packages and prices are set, shown and listed', async () => {
   const shown = await json(
@@ -90,10 +67,10 @@ test('what is exported is imported without a change; a dry run says so', async (
 test('errors are told by row and column, and the command fails', async () => {
   const file = join(folder, 'bad.csv')
   writeFileSync(file, 'packageCode,price:USD\n\nJP_1_7,one\n')
-  const human = await run(['package', 'import', file])
+  const human = await admin('package', 'import', file)
   expect(human.code).toBe(1)
   expect(human.stdout).toMatch(/^Nothing was changed: 1 of 1 rows have errors\.\n {2}row 3, JP_1_7, price:USD: .+\.\n$/)
-  const machine = await run(['package', 'import', file, '--json'])
+  const machine = await admin('package', 'import', file, '--json')
   expect(machine).toMatchObject({ code: 1, stderr: '' })
   expect(JSON.parse(machine.stdout)).toMatchObject({ imported: false, errors: [{ row: 3, column: 'price:USD' }] })
 })
@@ -112,7 +89,7 @@ test.each([
   ['package import /no/such/file.csv', 1, /no such file/i],
   ['package import -', 2, /--format/],
 ])('%s fails with a sentence', async (command, code, words) => {
-  const outcome = await run(command.split(' '))
+  const outcome = await admin(...command.split(' '))
   expect(outcome).toMatchObject({ code, stdout: '' })
   expect(outcome.stderr).toMatch(words)
   expect(outcome.stderr).not.toMatch(/ at .*:\d+:\d+/)
@@ -142,7 +119,8 @@ function bigFile(): string {
 test('packages are imported in a heap smaller than the file, and progress is shown', async () => {
   const file = bigFile()
   expect(readFileSync(file).length).toBeGreaterThan(70 * 2 ** 20)
-  const { code, stdout, stderr } = await run(['package', 'import', file], ['--max-old-space-size=64'])
+  const env = { DATABASE_URL: database.url, DATA_DIR: folder }
+  const { code, stdout, stderr } = await adminProcess(['package', 'import', file], env, ['--max-old-space-size=64'])
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: `Imported ${ROWS} packages: ${ROWS} added, 0 changed, 0 unchanged.\n`,

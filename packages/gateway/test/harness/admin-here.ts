@@ -19,6 +19,23 @@ export async function admin(...args: string[]) {
   }
 }
 
+/** The same, called as a process is (admin-process.ts): with an environment, which is taken back. */
+export async function adminWith(args: string[], env: Record<string, string>) {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  try {
+    return await admin(...args)
+  } finally {
+    vi.unstubAllEnvs()
+  }
+}
+
+/** A command with --json that must succeed. @returns its one document */
+export async function jsonWith<Document>(args: string[], env: Record<string, string>): Promise<Document> {
+  const { code, stdout, stderr } = await adminWith([...args, '--json'], env)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
 /** The JSON document of a command that must succeed. */
 export async function json(...args: string[]) {
   const { code, stdout, stderr } = await admin(...args, '--json')

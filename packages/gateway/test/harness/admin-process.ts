@@ -10,11 +10,15 @@ export interface AdminRun {
   stderr: string
 }
 
-/** Runs one admin command in a process of its own, as `npm run -s admin -- …` does. */
-export function admin(args: string[], env: Record<string, string>): Promise<AdminRun> {
+/**
+ * Runs one admin command in a process of its own, as `npm run -s admin -- …` does. To start it costs a hundred times what
+ * most commands do: admin-here.ts is for tests of what a command does.
+ */
+export function admin(args: string[], env: Record<string, string>, nodeOptions: string[] = []): Promise<AdminRun> {
   buildGateway()
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
-  const child = spawn(process.execPath, ['--enable-source-maps', join(packageRoot(), 'dist/admin.js'), ...args], {
+  const argv = ['--enable-source-maps', ...nodeOptions, join(packageRoot(), 'dist/admin.js'), ...args]
+  const child = spawn(process.execPath, argv, {
     env: { PATH, HOME, TMPDIR, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

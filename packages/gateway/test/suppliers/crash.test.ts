@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { packageRoot } from '../../src/lib/package-root.ts'
-import { bundleFulfilment, spawnFulfilment } from '../harness/fulfilment-process.ts'
+import { bundleForChildren, type ChildBundle } from '../harness/child-bundle.ts'
+import { spawnFulfilment } from '../harness/fulfilment-process.ts'
 import { addPackage, addTenant, payOrders, statuses, until, walletOf } from '../harness/shop.ts'
 import {
   CANCEL_POINTS,
@@ -90,9 +91,9 @@ const KINDS: Kind[] = [
 
 const ORDERS = 3
 
-let bundle: Awaited<ReturnType<typeof bundleFulfilment>>
+let bundle: ChildBundle
 beforeAll(async () => {
-  bundle = await bundleFulfilment()
+  bundle = await bundleForChildren(new URL('../harness/fulfilment-node.ts', import.meta.url))
 })
 afterAll(() => bundle.remove())
 const PATIENCE_MS = 40_000

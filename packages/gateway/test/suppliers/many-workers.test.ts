@@ -2,8 +2,9 @@ import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { importStock } from '../../src/suppliers/stock/import.ts'
+import { bundleForChildren } from '../harness/child-bundle.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { bundleFulfilment, spawnFulfilment } from '../harness/fulfilment-process.ts'
+import { spawnFulfilment } from '../harness/fulfilment-process.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
 
 /** Each of the four makes five claims and more. STOCK_CODES=10000 sells as many as a busy day. */
@@ -29,7 +30,7 @@ it(`sells ${CODES} codes by four worker processes to as many orders: each code e
   await importStock(shop, { supplier: 'shelf', productCode: 'P', file, actor: 'cli:test' })
   const tenants = await Promise.all(Array.from({ length: 5 }, () => addTenant(shop.db)))
   for (const tenantId of tenants) await payOrders(shop.db, tenantId, 'CODE', { orders: CODES / tenants.length })
-  const bundle = await bundleFulfilment()
+  const bundle = await bundleForChildren(new URL('../harness/fulfilment-node.ts', import.meta.url))
   const workers = Array.from({ length: 4 }, () => spawnFulfilment(bundle.path, database.url))
   try {
     await until(async () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { LEASE_MS } from '../../src/webhooks/limits.ts'
+import { bundleForChildren, type ChildBundle } from '../harness/child-bundle.ts'
 import { type Bed, MASTER_KEY, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -12,8 +13,10 @@ const ROUNDS = 10
 
 let bed: Bed
 let receiver: Receiver
+let bundle: ChildBundle
 let sender: ChildProcess | undefined
 beforeAll(async () => {
+  bundle = await bundleForChildren(new URL('sender-process.ts', import.meta.url))
   bed = await openBed()
   receiver = await startReceiver()
 })
@@ -21,13 +24,13 @@ afterAll(async () => {
   sender?.kill('SIGKILL')
   await bed.close()
   await receiver.close()
+  bundle.remove()
 })
 
 /** Each sender's clock is a lease ahead of the one before: what that one had claimed is free. */
 async function startSender(round: number): Promise<void> {
-  const file = new URL('sender-process.ts', import.meta.url)
   const args = [bed.url, MASTER_KEY.toString('hex'), String(round * (LEASE_MS + 1_000))]
-  sender = fork(file, args, { execArgv: ['--import', 'tsx'] })
+  sender = fork(bundle.path, args, { execArgv: [] })
   await once(sender, 'message')
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { jsonArray, plainArray, textArray, unnest } from '../src/lib/columns.ts'
+import { jsonArray, plainArray, textArray, timeArray, unnest, uuidArray } from '../src/lib/columns.ts'
 import { connect, type Db } from '../src/lib/db.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
@@ -97,21 +97,25 @@ describe('rows that are sent as one array a column', () => {
   )
   const row = fc.record({
     number: fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
+    id: fc.uuid(),
+    time: fc.date({ min: new Date('1970-01-01'), max: new Date('2255-01-01'), noInvalidDate: true }),
     text: fc.option(text),
     json: fc.jsonValue(),
   })
-  const columns = { number: 'bigint', text: 'text', json: 'json' }
+  const columns = { number: 'bigint', id: 'uuid', time: 'timestamptz', text: 'text', json: 'json' }
 
   it('arrive as they were, whatever texts are in them', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(row), async (rows) => {
         const values = [
           plainArray(rows.map((each) => each.number)),
+          uuidArray(rows.map((each) => each.id)),
+          timeArray(rows.map((each) => each.time.getTime())),
           textArray(rows.map((each) => each.text)),
           jsonArray(rows.map((each) => JSON.stringify(each.json))),
         ]
         const found = await db.query({
-          text: `select number, text, json::text from ${unnest(1, columns, 'row')}`,
+          text: `select number, id, time, text, json::text from ${unnest(1, columns, 'row')}`,
           values,
         })
         expect(found).toEqual(rows.map((each) => ({ ...each, json: JSON.stringify(each.json) })))

@@ -1,5 +1,4 @@
-import { formatTime } from '@dealer-esim/contract'
-import { bytesArray, type Columns, NULL, plainArray, textArray, unnest } from '../lib/columns.ts'
+import { bytesArray, type Columns, NULL, plainArray, textArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import type { Attempt, Signer } from './attempt.ts'
@@ -24,14 +23,14 @@ export function logAttempts(tx: Tx, attempts: readonly LoggedAttempt[]): void {
     name: 'webhooks-log',
     text: LOG,
     values: [
-      plainArray(attempts.map((logged) => logged.tenantId)),
-      plainArray(attempts.map((logged) => logged.attempt.attemptId)),
-      plainArray(attempts.map((logged) => logged.notifyId)),
+      uuidArray(attempts.map((logged) => logged.tenantId)),
+      uuidArray(attempts.map((logged) => logged.attempt.attemptId)),
+      uuidArray(attempts.map((logged) => logged.notifyId)),
       plainArray(attempts.map((logged) => logged.notifyType)),
       plainArray(attempts.map((logged) => logged.attemptNo)),
       textArray(attempts.map((logged) => maskedUrl(logged.url))),
       plainArray(attempts.map((logged) => logged.attempt.outcome.address ?? NULL)),
-      plainArray(attempts.map((logged) => formatTime(logged.attempt.startedAt))),
+      timeArray(attempts.map((logged) => logged.attempt.startedAt.getTime())),
       plainArray(attempts.map((logged) => logged.attempt.duration_ms)),
       plainArray(attempts.map((logged) => statusOf(logged.attempt.outcome))),
       textArray(attempts.map((logged) => wordsOf(logged.attempt.outcome))),

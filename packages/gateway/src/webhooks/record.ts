@@ -1,5 +1,5 @@
 import type { EventType } from '@dealer-esim/contract'
-import { type Columns, jsonArray, plainArray, unnest } from '../lib/columns.ts'
+import { type Columns, jsonArray, plainArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 
 export interface NewEvent {
@@ -25,12 +25,12 @@ export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
     name: 'webhooks-record',
     text: RECORD,
     values: [
-      plainArray(events.map((event) => event.tenantId)),
-      plainArray(events.map((event) => event.notifyId)),
+      uuidArray(events.map((event) => event.tenantId)),
+      uuidArray(events.map((event) => event.notifyId)),
       plainArray(events.map((event) => event.notifyType)),
-      plainArray(events.map((event) => event.orderId)),
+      uuidArray(events.map((event) => event.orderId)),
       jsonArray(events.map((event) => JSON.stringify(event.content))),
-      plainArray(events.map((event) => event.createdAt.toISOString())),
+      timeArray(events.map((event) => event.createdAt.getTime())),
     ],
   })
 }

@@ -1,6 +1,6 @@
 import { formatTime } from '@dealer-esim/contract'
 import { audit } from '../audit/audit.ts'
-import { type Columns, NULL, plainArray, unnest } from '../lib/columns.ts'
+import { type Columns, NULL, plainArray, unnest, uuidArray } from '../lib/columns.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { notify } from '../notices/notices.ts'
@@ -63,8 +63,8 @@ function writeAcknowledged(tx: Tx, tenantId: string, settlements: readonly Attem
     text: SETTLE_ACKNOWLEDGED,
     values: [
       tenantId,
-      plainArray(settlements.map(({ event }) => event.notifyId)),
-      plainArray([...new Set(settlements.map(({ event }) => event.leaseToken))]),
+      uuidArray(settlements.map(({ event }) => event.notifyId)),
+      uuidArray([...new Set(settlements.map(({ event }) => event.leaseToken))]),
       formatTime(Math.max(...settlements.map(({ endedAt_ms }) => endedAt_ms))),
     ],
   })
@@ -87,8 +87,8 @@ function writeOthers(tx: Tx, tenantId: string, settlements: readonly Settlement[
     text: SETTLE,
     values: [
       tenantId,
-      plainArray(settlements.map(({ event }) => event.notifyId)),
-      plainArray(settlements.map(({ event }) => event.leaseToken)),
+      uuidArray(settlements.map(({ event }) => event.notifyId)),
+      uuidArray(settlements.map(({ event }) => event.leaseToken)),
       plainArray(rows.map((row) => row.state)),
       plainArray(rows.map((row) => row.due)),
       plainArray(rows.map((row) => row.attempts)),

@@ -21,7 +21,8 @@ export type Merged = { readonly document: PackageDocument } | { readonly faults:
 export function mergePackage(existing: PackageDocument | undefined, input: PackageInput): Merged {
   const { price, retailPrice, currencyCode, prices, lastUpdateTime: _, ...members } = input
   const priceFaults: Fault[] = []
-  const draft: Record<string, unknown> = { ...(existing ?? defaultsOf(input)), ...cleared(members, input) }
+  const defaults = defaultsOf(input)
+  const draft: Record<string, unknown> = Object.assign({}, existing ?? defaults, cleared(members, defaults))
   draft.suppliers = withAbsentCosts(draft.suppliers)
   Object.assign(draft, locationsOf(existing, members))
   const entries = priceEntries({ price, retailPrice, currencyCode, prices }, priceFaults)
@@ -33,10 +34,13 @@ export function mergePackage(existing: PackageDocument | undefined, input: Packa
   return faults.length > 0 ? { faults } : { document: draft as PackageDocument }
 }
 
-/** Members that a new package need not name. */
+/**
+ * Members that a new package need not name. Written as one literal: with a spread in it, it took half of the time in which
+ * the rows of a file are judged.
+ */
 function defaultsOf(input: PackageInput): Record<string, unknown> {
   return {
-    ...(typeof input.packageCode === 'string' ? { slug: input.packageCode } : {}),
+    slug: typeof input.packageCode === 'string' ? input.packageCode : undefined,
     description: null,
     status: 'ON_SALE',
     volume: null,
@@ -54,8 +58,7 @@ function defaultsOf(input: PackageInput): Record<string, unknown> {
 }
 
 /** The members with null turned into the default, where there is one. */
-function cleared(members: PackageInput, input: PackageInput): Record<string, unknown> {
-  const defaults = defaultsOf(input)
+function cleared(members: PackageInput, defaults: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(members)
       .filter(([, value]) => value !== undefined)

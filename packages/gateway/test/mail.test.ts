@@ -25,8 +25,11 @@ beforeAll(async () => {
   smtp = await startSmtpReceiver()
   env = { SMTP_URL: smtp.url, MAIL_FROM: 'eSIM <esim@gateway.example>', OPERATOR_EMAIL: 'ops@operator.example' }
 })
-afterEach(stopGateways)
+afterEach(async () => {
+  if (!shared) await stopGateways()
+})
 afterAll(async () => {
+  await stopGateways()
   await smtp.close()
   await db.close()
   await database.drop()
@@ -42,8 +45,24 @@ beforeEach(async () => {
   await db.query({ text: 'update wallets set low_balance_threshold = null, low_balance_step = 0' })
 })
 
-const start = (more: Record<string, string> = {}) =>
-  startGateway({ databaseUrl: database.url, env: { ...env, ...more } })
+/** Kept from one test to the next, while they need nothing else. */
+let shared: GatewayProcess | undefined
+
+async function running(): Promise<GatewayProcess> {
+  shared ??= await startGateway({ databaseUrl: database.url, env })
+  return shared
+}
+
+async function nobodyRuns(): Promise<void> {
+  shared = undefined
+  await stopGateways()
+}
+
+/** A worker that ends with its test, and until then the only gateway. */
+async function start(more: Record<string, string> = {}): Promise<GatewayProcess> {
+  await nobodyRuns()
+  return startGateway({ databaseUrl: database.url, role: 'worker', env: { ...env, ...more } })
+}
 
 const dealerOf = (gateway: GatewayProcess): Dealer =>
   JSON.parse(readFileSync(join(gateway.dataDir, 'local.json'), 'utf8'))
@@ -80,7 +99,7 @@ const mails = () =>
 
 describe('who gets what', () => {
   it('a low balance is told once for each step, to the billing address', async () => {
-    const gateway = await start()
+    const gateway = await running()
     const dealer = dealerOf(gateway)
     await db.query({
       text: `update tenants set billing_email = 'billing@dealer.example' where app_key = $1`,
@@ -116,7 +135,7 @@ describe('who gets what', () => {
   })
 
   it('a disabled callback URL is told to the administrators of the dealer', async () => {
-    const gateway = await start()
+    const gateway = await running()
     const receiver = await startReceiver(410)
     onTestFinished(() => receiver.close())
     await db.query({
@@ -138,11 +157,10 @@ describe('who gets what', () => {
       text: `insert into people (person_id, email, name, role) values (gen_random_uuid(), 'staff@operator.example', 'S', 'OPERATOR_STAFF'),
                (gen_random_uuid(), 'reader@operator.example', 'R', 'OPERATOR_READ_ONLY')`,
     })
-    await start()
+    await running()
     await tell('Few codes are left.')
     await arrived(1)
     expect(smtp.mails[0]!.to).toBe('ops@operator.example')
-    await stopGateways()
     await start({ OPERATOR_EMAIL: '' })
     await tell('Fewer codes are left.')
     await expect.poll(() => smtp.mails.map((mail) => mail.to), { timeout: 20_000 }).toContain('staff@operator.example')
@@ -156,7 +174,7 @@ describe('who gets what', () => {
              values ($1, $2::uuid, 'LOW_STOCK', 'OPERATOR', 'Long ago.')`,
       values: [NIL_TENANT, '018f0000-0000-7000-8000-000000000000'],
     })
-    await start()
+    await running()
     await tell('Now.')
     await arrived(1)
     expect(smtp.mails[0]!.text).toContain('Now.')
@@ -191,6 +209,7 @@ describe('who gets what', () => {
   })
 
   it('an invitation carries the link that the operator saw, which lies nowhere in the clear', async () => {
+    await nobodyRuns()
     const cli = { DATABASE_URL: database.url, MASTER_KEY, DATA_DIR: '/nonexistent', ...env }
     const made = await adminJson<{ link: string; mailed: boolean }>(
       ['people', 'create', '--email', 'Ada@Operator.example', '--name', 'Ada'],
@@ -223,7 +242,7 @@ describe('a mail that does not get through', () => {
   const due = () => db.query({ text: 'update mails set due_at = now() where due_at is not null' })
 
   it('is tried again, and sent once', async () => {
-    await start()
+    await running()
     smtp.refuse.data = '451 greylisted'
     await tell('Again.')
     await expect
@@ -237,7 +256,7 @@ describe('a mail that does not get through', () => {
   })
 
   it('is given up at once where the recipient is refused for good, and after the last try otherwise', async () => {
-    await start()
+    await running()
     smtp.refuse.rcpt = '550 no such user'
     await tell('Nobody.')
     await expect.poll(mails, { timeout: 20_000 }).toMatchObject([{ attempts: 1, sent: false, over: true, empty: true }])

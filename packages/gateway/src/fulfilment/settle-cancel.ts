@@ -1,6 +1,9 @@
 import { type Actor, audit } from '../audit/audit.ts'
+import type { Tx } from '../lib/db.ts'
 import { orderNoOf } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
+import { lockOrders } from '../orders/lock.ts'
+import { lockWallet } from '../wallet/lock.ts'
 import { isUnused, readForCancel, writeCancel } from './cancel-esim.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { checkedEvidence } from './settle.ts'
@@ -27,11 +30,8 @@ export async function settleCancel(
   const profile = await readForCancel(deps, tenantId, profileId)
   if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')
   const { orderId, itemNo } = profile.esim
-  if (verdict === 'cancelled' && !isUnused(profile.esimStatus, profile.smdpStatus)) {
-    const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: it is not refunded.`
-    throw new Refusal(409, 'ESIM_IN_USE', words)
-  }
   await deps.db.tx(async (tx) => {
+    if (verdict === 'cancelled') await refuseUsed(tx, tenantId, orderId, profileId)
     const outcome =
       verdict === 'cancelled'
         ? ({ kind: 'cancelled' } as const)
@@ -45,4 +45,14 @@ export async function settleCancel(
     audit(tx, deps.ids, { tenantId, ...by, action: 'order.settle_cancel', subject: orderNoOf(orderId), after })
   })
   deps.wake.wake('webhooks')
+}
+
+/** Who hears of its first use takes the order's lock, too: what is seen here stays so until it is refunded. */
+async function refuseUsed(tx: Tx, tenantId: string, orderId: string, profileId: string): Promise<void> {
+  const wallet = lockWallet(tx, tenantId)
+  const [{ orders }] = await Promise.all([lockOrders(tx, tenantId, [orderId]), wallet])
+  const profile = orders.get(orderId)?.profiles.find((candidate) => candidate.profileId === profileId)
+  if (!profile || isUnused(profile.esimStatus, profile.smdpStatus)) return
+  const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: it is not refunded.`
+  throw new Refusal(409, 'ESIM_IN_USE', words)
 }

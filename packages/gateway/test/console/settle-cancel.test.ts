@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { finishCancel } from '../../src/fulfilment/cancel-esim.ts'
+import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { addPackage, PRICE, walletOf } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
 import { furnish } from './furnished.ts'
@@ -88,5 +89,20 @@ it('an eSIM that was kept stays, and is not refunded', async () => {
   expect((await staff.call('POST', settle, { verdict: 'cancelled', evidence: EVIDENCE })).body.code).toBe(
     'NOT_IN_QUESTION',
   )
+  expect(await walletOf(room.db, tenantId)).toMatchObject({ refunds: 0 })
+})
+
+it('an eSIM of whose first use is heard while its cancel is settled is not refunded', async () => {
+  const { tenantId, settle } = await inQuestion('Used meanwhile')
+  const staff = await signedInAs(room, 'OPERATOR_STAFF')
+  const settling = await room.db.tx(async (tx) => {
+    await tx.query({ text: 'select from orders where tenant_id = $1 for update', values: [tenantId] })
+    const answer = staff.call('POST', settle, { verdict: 'cancelled', evidence: EVIDENCE })
+    await untilLockIsWaitedFor(room.db)
+    await tx.query({ text: `update profiles set smdp_status = 'DOWNLOAD' where tenant_id = $1`, values: [tenantId] })
+    return { answer }
+  })
+  const { status, body } = await settling.answer
+  expect([status, body.code]).toEqual([409, 'ESIM_IN_USE'])
   expect(await walletOf(room.db, tenantId)).toMatchObject({ refunds: 0 })
 })

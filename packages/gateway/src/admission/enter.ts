@@ -2,6 +2,7 @@ import { CLOCK_WINDOW_MS, REQUEST_ID_KEPT_MS } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
 import { type Batcher, batcher } from '../lib/batch.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
+import { plainArray, uuidArray } from '../lib/columns.ts'
 import { type Db, sqlState } from '../lib/db.ts'
 import { ENTER_REQUESTS } from './enter.sql.ts'
 
@@ -76,11 +77,11 @@ async function runStatement(deps: EnterDeps, entries: Entry[]): Promise<Entered[
     name: 'enter-requests',
     text: ENTER_REQUESTS,
     values: [
-      arrayText(entries.map((entry) => entry.tenantId)),
-      arrayText(entries.map((entry) => entry.requestId)),
-      arrayText(slots),
-      arrayText(slots.map((slot) => otherSlot(slot, now) ?? 'null')),
-      arrayText(entries.map((entry) => entry.version)),
+      uuidArray(entries.map((entry) => entry.tenantId)),
+      uuidArray(entries.map((entry) => entry.requestId)),
+      plainArray(slots),
+      plainArray(slots.map((slot) => otherSlot(slot, now) ?? 'null')),
+      plainArray(entries.map((entry) => entry.version)),
       deps.defaultQpsLimit,
       Math.floor((now - CLOCK_WINDOW_MS - REQUEST_ID_KEPT_MS) / HOUR_MS),
       Math.floor((now - EDGE_MS) / HOUR_MS) - 1,
@@ -91,11 +92,6 @@ async function runStatement(deps: EnterDeps, entries: Entry[]): Promise<Entered[
     verdict: VERDICTS[answer!.verdicts[index] as keyof typeof VERDICTS],
     catalogueVersion: answer!.catalogue_version,
   }))
-}
-
-/** PostgreSQL's text of an array whose members need no quotes; the driver would look for what to escape in each. */
-function arrayText(members: readonly (string | number | bigint)[]): string {
-  return `{${members.join(',')}}`
 }
 
 const VERDICTS = { A: 'admitted', S: 'stale', U: 'used', Q: 'over-qps' } as const

@@ -1,5 +1,5 @@
 import type { Catalogue, Offer } from '../catalogue/catalogue.ts'
-import { plainArray, textArray } from '../lib/columns.ts'
+import { textArray, uuidArray } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { pause } from '../lib/pause.ts'
@@ -88,7 +88,7 @@ async function readAround(tx: Tx, wishes: OrderWish[]): Promise<Around> {
     name: 'orders-around',
     text: AROUND,
     values: [
-      plainArray(asked.map((wish) => wish.tenant.tenantId)),
+      uuidArray(asked.map((wish) => wish.tenant.tenantId)),
       textArray(asked.map((wish) => wish.request.transactionId)),
     ],
   })

@@ -1,5 +1,5 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
-import { type Columns, jsonArray, plainArray, textArray, unnest } from '../lib/columns.ts'
+import { type Columns, jsonArray, plainArray, textArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
 import { DEBITS_OF_PLACED, movedValues, moveWallets } from '../wallet/debit.ts'
@@ -70,10 +70,10 @@ with placed as materialized (
 ), told as (${recordEventsOf('placed')}
 )${moveWallets(WALLETS_FIRST)}`
 
-function placedValues(ids: Ids, placed: readonly PlacedOrder[]): string[] {
+function placedValues(ids: Ids, placed: readonly PlacedOrder[]): (string | Buffer)[] {
   return [
-    plainArray(placed.map((order) => order.tenantId)),
-    plainArray(placed.map((order) => order.orderId)),
+    uuidArray(placed.map((order) => order.tenantId)),
+    uuidArray(placed.map((order) => order.orderId)),
     textArray(placed.map((order) => order.transactionId)),
     plainArray(placed.map((order) => order.amount)),
     plainArray(placed.map((order) => order.currencyCode)),
@@ -81,13 +81,13 @@ function placedValues(ids: Ids, placed: readonly PlacedOrder[]): string[] {
     plainArray(placed.map((order) => order.walletVersion)),
     jsonArray(placed.map((order) => JSON.stringify(order.packageLines))),
     textArray(placed.map((order) => order.remark)),
-    plainArray(placed.map((order) => order.createdAt.toISOString())),
-    plainArray(placed.map(() => ids.uuid())),
+    timeArray(placed.map((order) => order.createdAt.getTime())),
+    uuidArray(placed.map(() => ids.uuid())),
     jsonArray(placed.map((order) => JSON.stringify(paidContent(order)))),
   ]
 }
 
-function lineValues(placed: readonly PlacedOrder[]): string[] {
+function lineValues(placed: readonly PlacedOrder[]): (string | Buffer)[] {
   const lines = placed.flatMap((order) => {
     let items = 0
     return order.packageLines.map(({ packageCode, count, price }, lineNo) => {
@@ -96,14 +96,14 @@ function lineValues(placed: readonly PlacedOrder[]): string[] {
     })
   })
   return [
-    plainArray(lines.map(({ order }) => order.tenantId)),
-    plainArray(lines.map(({ order }) => order.orderId)),
+    uuidArray(lines.map(({ order }) => order.tenantId)),
+    uuidArray(lines.map(({ order }) => order.orderId)),
     plainArray(lines.map((line) => line.first)),
     plainArray(lines.map((line) => line.last)),
     plainArray(lines.map((line) => line.lineNo)),
     textArray(lines.map((line) => line.packageCode)),
     plainArray(lines.map((line) => line.price)),
-    plainArray(lines.map(({ order }) => order.createdAt.toISOString())),
+    timeArray(lines.map(({ order }) => order.createdAt.getTime())),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { type Columns, plainArray, unnest } from '../lib/columns.ts'
+import { type Columns, plainArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
 import type { LockedWallet } from './lock.ts'
 
 /*
@@ -39,14 +39,14 @@ export function moveWallets(first: number): string {
   where w.tenant_id = moved.tenant_id`
 }
 
-export function movedValues(wallets: readonly LockedWallet[]): string[] {
+export function movedValues(wallets: readonly LockedWallet[]): (string | Buffer)[] {
   return [
-    plainArray(wallets.map((wallet) => wallet.tenantId)),
+    uuidArray(wallets.map((wallet) => wallet.tenantId)),
     plainArray(wallets.map((wallet) => wallet.balance)),
     plainArray(wallets.map((wallet) => wallet.version)),
     plainArray(wallets.map((wallet) => wallet.spentOn)),
     plainArray(wallets.map((wallet) => wallet.spent)),
     plainArray(wallets.map((wallet) => wallet.lowBalanceStep)),
-    plainArray(wallets.map((wallet) => wallet.updatedAt.toISOString())),
+    timeArray(wallets.map((wallet) => wallet.updatedAt.getTime())),
   ]
 }

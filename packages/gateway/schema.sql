@@ -199,7 +199,6 @@ create table order_items (
   retry_at timestamp with time zone,
   updated_at timestamp with time zone not null,
   constraint order_items_pkey PRIMARY KEY (tenant_id, order_id, item_no),
-  constraint order_items_tenant_id_order_id_fkey FOREIGN KEY (tenant_id, order_id) REFERENCES orders(tenant_id, order_id),
   constraint order_items_item_status_check CHECK ((item_status = ANY (ARRAY['WAITING'::text, 'ASKED'::text, 'UNKNOWN'::text, 'REVIEW'::text, 'DELIVERED'::text, 'REFUSED'::text, 'CANCELLED'::text])))
 ) with (fillfactor=70);
 

@@ -29,14 +29,32 @@ export interface AdmissionDeps {
 /** Versions may change while a request is judged; more often than this in a row is no coincidence. */
 const MOST_ROUNDS = 5
 
+/** Whose request it is, as far as this node knows: admission finds out whether that still holds. */
+export interface Authenticated {
+  tenant: Tenant
+  secretId: string
+}
+
 /**
- * The checks from "AppKey known" to "QPS" (contract §3), in their order. A refusal that follows from what this node
+ * The checks from "AppKey known" to "address" (contract §3), in their order. A refusal that follows from what this node
  * remembers is given only after reading again: it may be the memory that is wrong.
+ * @throws ApiError 101001 to 101005, 101007 for an address that failed too often.
+ */
+export async function authenticate(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
+  const readFirst = () => deps.failures.attempt(request.address, () => readAndJudge(deps, request))
+  return judgeFromMemory(deps, request) ?? (await readFirst())
+}
+
+/**
+ * What is left of the checks: RequestID and QPS, and all of them again where what was known turns out to be outdated.
  * @throws ApiError 101001 to 101007, or 000002 under overload.
  */
-export async function admit(deps: AdmissionDeps, request: SignedRequest): Promise<Admitted> {
-  const readFirst = () => deps.failures.attempt(request.address, () => readAndJudge(deps, request))
-  let judged = judgeFromMemory(deps, request) ?? (await readFirst())
+export async function admit(
+  deps: AdmissionDeps,
+  request: SignedRequest,
+  authenticated: Authenticated,
+): Promise<Admitted> {
+  let judged = authenticated
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const { tenant, secretId } = judged
     const entered = await deps.entrance.add({
@@ -61,13 +79,8 @@ export async function admit(deps: AdmissionDeps, request: SignedRequest): Promis
   throw new ApiError('000002', { headers: { 'Retry-After': '1' } })
 }
 
-interface Judged {
-  tenant: Tenant
-  secretId: string
-}
-
 /** @throws ApiError 101001, which is the clock's word and not the memory's. Undefined: read, and judge again. */
-function judgeFromMemory(deps: AdmissionDeps, request: SignedRequest): Judged | undefined {
+function judgeFromMemory(deps: AdmissionDeps, request: SignedRequest): Authenticated | undefined {
   const tenant = deps.known.get(request.headers.appKey)
   if (!tenant) return undefined
   const judgement = judge(request, tenant, deps.databaseClock.now())
@@ -77,7 +90,7 @@ function judgeFromMemory(deps: AdmissionDeps, request: SignedRequest): Judged | 
 }
 
 /** @throws ApiError 101001 to 101005 */
-async function readAndJudge(deps: AdmissionDeps, request: SignedRequest): Promise<Judged> {
+async function readAndJudge(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
   const tenant = await deps.known.reload(request.headers.appKey)
   if (!tenant) throw new ApiError('101004')
   const judgement = judge(request, tenant, deps.databaseClock.now())

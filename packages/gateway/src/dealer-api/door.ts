@@ -8,14 +8,14 @@ import {
   type RequestHeaders,
 } from '@dealer-esim/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { admit } from '../admission/admission.ts'
+import { admit, authenticate } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { type Answer, asApiError, failureAnswer, sendAnswer, successAnswer } from './answer.ts'
 import { checkHeaders, checkMediaType, checkRoute } from './before-body.ts'
 import { type BodyReader, bodyReader } from './body.ts'
 import { callerReader } from './caller.ts'
-import { type Answered, handlers } from './operations.ts'
+import { type Answered, earlyHandlers, handlers } from './operations.ts'
 import { type Places, places } from './places.ts'
 import { type Refusals, refusals } from './refusals.ts'
 import { requestSpan } from './request-span.ts'
@@ -114,7 +114,7 @@ async function serve(
   door.places.take()
   try {
     if (body instanceof ApiError) throw body
-    answer = await answerTo(door.deps, visit, operation, headers, body)
+    answer = await answerTo(door, visit, operation, headers, body)
   } catch (error) {
     failure = error
     answer = failureAnswer(headers.requestId, asApiError(error))
@@ -127,27 +127,36 @@ async function serve(
 const timed: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
 
 async function answerTo(
-  deps: Deps,
+  { deps, places }: Door,
   visit: Visit,
   operation: OperationName,
   headers: RequestHeaders,
   body: Buffer,
 ): Promise<Answer> {
   const { address } = visit
-  const admitted = await admit(deps.admission, { headers, body, address })
+  const signed = { headers, body, address }
+  const authenticated = await authenticate(deps.admission, signed)
+  const admission = admit(deps.admission, signed, authenticated)
+  const request = parametersOf(operation, body)
+  // What a lone request begins before it is admitted keeps nobody else waiting.
+  const begin = places.isLone() && !(request instanceof ApiError) ? earlyHandlers[operation] : undefined
+  const begun = (begin as Handle | undefined)?.(deps, { tenant: authenticated.tenant, request, admission })
+  begun?.catch(() => {}) // a refusal of admission is told first
+  const admitted = await admission
   visit.tenantId = admitted.tenant.tenantId
-  const request = parseParameters(operation, body)
-  const handle = handlers[operation] as (deps: Deps, call: unknown) => Promise<Answered<OperationName>>
-  const answered = await handle(deps, { ...admitted, request, address })
+  if (request instanceof ApiError) throw request
+  const answered = await (begun ?? (handlers[operation] as Handle)(deps, { ...admitted, request, address }))
   return successAnswer(headers.requestId, answered.data, answered.headers)
 }
 
-function parseParameters(operation: OperationName, body: Buffer): object {
+type Handle = (deps: Deps, call: unknown) => Promise<Answered<OperationName>>
+
+/** @returns what is wrong with them, which is told to who is admitted */
+function parametersOf(operation: OperationName, body: Buffer): object | ApiError {
   const json = parseStrictJson(body)
-  if (!json.ok) throw new ApiError('000104', { details: [{ field: '', reason: json.reason }] })
+  if (!json.ok) return new ApiError('000104', { details: [{ field: '', reason: json.reason }] })
   const parsed = parseRequest(operation, json.value)
-  if (!parsed.ok) throw new ApiError(parsed.code, { details: parsed.details })
-  return parsed.value
+  return parsed.ok ? parsed.value : new ApiError(parsed.code, { details: parsed.details })
 }
 
 type Surroundings = Pick<Door, 'app' | 'deps'>

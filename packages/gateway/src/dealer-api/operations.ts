@@ -2,6 +2,7 @@ import type { AnswerOf, OperationName, RequestOf } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
+import type { Verdict } from '../orders/decide.ts'
 import { queryOrder } from '../orders/query.ts'
 import { listProfiles } from '../profiles/list.ts'
 import { readBalance } from '../wallet/balance.ts'
@@ -15,6 +16,11 @@ export interface Call<Name extends OperationName> extends Admitted {
 export interface Answered<Name extends OperationName> {
   data: AnswerOf<Name>
   headers?: Record<string, string>
+}
+
+/** A request that is still being admitted. */
+export interface EarlyCall<Name extends OperationName> extends Pick<Call<Name>, 'tenant' | 'request'> {
+  admission: Promise<Admitted>
 }
 
 type Handlers = { [Name in OperationName]: (deps: Deps, call: Call<Name>) => Promise<Answered<Name>> }
@@ -32,17 +38,7 @@ export const handlers: Handlers = {
     return { data: catalogue.list(tenant, request) }
   },
   async 'esim/order'(deps, { tenant, request }) {
-    const verdict = await deps.orderDesk.place({ tenant, request, orderId: deps.ids.uuid() })
-    switch (verdict.kind) {
-      case 'placed':
-        return { data: verdict.answer }
-      case 'replayed':
-        return { data: verdict.answer, headers: { 'Idempotent-Replayed': 'true' } }
-      case 'refused':
-        throw new ApiError(verdict.code, verdict.parts)
-      default:
-        return verdict satisfies never
-    }
+    return answerOrder(await deps.orderDesk.place({ tenant, request, orderId: deps.ids.uuid() }))
   },
   async 'esim/query'(deps, { tenant, request }) {
     return { data: await queryOrder(deps, tenant.tenantId, request) }
@@ -53,4 +49,27 @@ export const handlers: Handlers = {
   async 'webhook/set'(deps, { tenant, request, address }) {
     return { data: await setWebhook(deps, { tenantId: tenant.tenantId, actor: 'tenant', address }, request) }
   },
+}
+
+type EarlyHandlers = { [Name in OperationName]?: (deps: Deps, call: EarlyCall<Name>) => Promise<Answered<Name>> }
+
+/** Those that may begin before their request is admitted. They read; what they change, they change once it is. */
+export const earlyHandlers: EarlyHandlers = {
+  async 'esim/order'(deps, { tenant, request, admission }) {
+    const wish = { tenant, request, orderId: deps.ids.uuid() }
+    return answerOrder(await deps.orderDesk.placeOnceAdmitted(wish, admission))
+  },
+}
+
+function answerOrder(verdict: Verdict): Answered<'esim/order'> {
+  switch (verdict.kind) {
+    case 'placed':
+      return { data: verdict.answer }
+    case 'replayed':
+      return { data: verdict.answer, headers: { 'Idempotent-Replayed': 'true' } }
+    case 'refused':
+      throw new ApiError(verdict.code, verdict.parts)
+    default:
+      return verdict satisfies never
+  }
 }

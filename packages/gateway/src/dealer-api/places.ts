@@ -3,6 +3,8 @@ import type { Clock } from '../lib/clock.ts'
 /** Places for requests under way: as many as can be served without keeping each other waiting. */
 export interface Places {
   isFull(): boolean
+  /** Whether one request is under way and no other. */
+  isLone(): boolean
   take(): void
   /** Every take has its leave. @param duration_ms of the request; undefined where it says nothing of our load */
   leave(duration_ms: number | undefined): void
@@ -59,6 +61,7 @@ export function places(clock: Clock): Places {
       judge(clock.monotonic())
       return taken >= most
     },
+    isLone: () => taken === 1,
     take: () => void taken++,
     leave(duration_ms) {
       taken--

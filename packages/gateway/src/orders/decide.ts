@@ -11,6 +11,8 @@ export interface OrderWish {
   tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
   orderId: string
   request: OrderRequest
+  /** Of one whose request is still being admitted: whether it was, told soon. */
+  isAdmitted?: Promise<boolean>
 }
 
 /** What an order asked for at the price it was debited: immutable, kept with the order. */

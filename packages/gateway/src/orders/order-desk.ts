@@ -4,11 +4,16 @@ import type { Clock } from '../lib/clock.ts'
 import { CommitUnknown, type Db, isConnectionLoss, sqlState } from '../lib/db.ts'
 import { pause } from '../lib/pause.ts'
 import type { OrderWish, Verdict } from './decide.ts'
-import { type PlaceDeps, placeOrders } from './place.ts'
+import { NOT_ADMITTED, type PlaceDeps, placeOrders } from './place.ts'
 
 export interface OrderDesk {
   /** Places one order, together with those of the same moment. Never rejects: failures are verdicts too. */
   place(wish: OrderWish): Promise<Verdict>
+  /**
+   * The same for an order whose request is still being admitted: its wallet is locked and read meanwhile, and nothing is
+   * decided before. @throws what `admission` rejects with
+   */
+  placeOnceAdmitted(wish: OrderWish, admission: Promise<unknown>): Promise<Verdict>
 }
 
 export interface DeskDeps extends PlaceDeps {
@@ -41,7 +46,32 @@ export function orderDesk(deps: DeskDeps): OrderDesk {
     sameKeyShares: true,
     run: (wishes) => placeSafely(deps, wishes),
   })
-  return { place: (wish) => batches.add(wish).catch(() => UNAVAILABLE) }
+  const place = (wish: OrderWish) => batches.add(wish).catch(() => UNAVAILABLE)
+  return {
+    place,
+    async placeOnceAdmitted(wish, admission) {
+      const verdict = await place({ ...wish, isAdmitted: isKeptSoon(admission) })
+      await admission
+      return verdict === NOT_ADMITTED ? place(wish) : verdict
+    },
+  }
+}
+
+/** A wallet is kept locked no longer for an admission that does not come. */
+const ADMISSION_PATIENCE_MS = 100
+
+function isKeptSoon(admission: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ADMISSION_PATIENCE_MS, false)
+    const tell = (isKept: boolean) => {
+      clearTimeout(timer)
+      resolve(isKept)
+    }
+    admission.then(
+      () => tell(true),
+      () => tell(false),
+    )
+  })
 }
 
 const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: { headers: { 'Retry-After': '1' } } }

@@ -30,19 +30,21 @@ export interface PlaceDeps {
  * waits for, and would not see the orders of the transaction that it waited for.
  *
  * Two round trips hold the locks, whatever the number of orders: locks and reads, then the writing statement and COMMIT.
+ * Between them is found out who was admitted; of the others nothing is decided.
  */
 export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]): Promise<Verdict[]> {
-  const byTenant = groupByTenant(wishes)
-  const [wallets, around] = await Promise.all([lockWallets(tx, [...byTenant.keys()]), readAround(tx, wishes)])
+  const tenantIds = [...new Set(wishes.map(({ tenant }) => tenant.tenantId))]
+  const [wallets, around] = await Promise.all([lockWallets(tx, tenantIds), readAround(tx, wishes)])
   const { now, catalogueVersion, existing } = around
   const catalogue = await deps.catalogue.current(catalogueVersion)
   await pause('orders.locked')
+  const byTenant = groupByTenant(await admittedOf(wishes))
 
   const verdicts = new Map<OrderWish, Verdict>()
   const touched: LockedWallet[] = []
   const placed: PlacedOrder[] = []
   for (const wallet of wallets) {
-    const ofTenant = byTenant.get(wallet.tenantId)!
+    const ofTenant = byTenant.get(wallet.tenantId) ?? []
     const stepBefore = wallet.lowBalanceStep
     const decided = decideOrders(wallet, ofTenant, {
       now: later(now, wallet.updatedAt), // created_at never goes back within a wallet
@@ -57,7 +59,16 @@ export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]):
   }
   writePlaced(tx, deps.ids, touched, placed)
   await pause('orders.before-commit')
-  return wishes.map((wish) => verdicts.get(wish)!)
+  return wishes.map((wish) => verdicts.get(wish) ?? NOT_ADMITTED)
+}
+
+/** Nothing was decided of it: the others would have to ask again. */
+export const NOT_ADMITTED: Verdict = { kind: 'refused', code: '000002', parts: { headers: { 'Retry-After': '1' } } }
+
+async function admittedOf(wishes: OrderWish[]): Promise<OrderWish[]> {
+  if (wishes.every(({ isAdmitted }) => isAdmitted === undefined)) return wishes
+  const admitted = await Promise.all(wishes.map(({ isAdmitted = true }) => isAdmitted))
+  return wishes.filter((_, position) => admitted[position])
 }
 
 function groupByTenant(wishes: OrderWish[]): Map<string, OrderWish[]> {

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
+import { ApiError } from '../../src/lib/api-error.ts'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+
+/*
+ * A lone order's wallet is locked and read while its request is still being admitted. What admission says comes first
+ * all the same, and until it does, nothing is decided.
+ */
+
+let database: TestDatabase
+let node: Node
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await openNode(database.url)
+  await seedDemoCatalogue(node.deps)
+})
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+const body = () =>
+  JSON.stringify({ transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+
+function undecided() {
+  let resolve!: () => void
+  let reject!: (error: Error) => void
+  const promise = new Promise<void>((...deciders) => ([resolve, reject] = deciders))
+  return { promise, resolve, reject }
+}
+
+function placeOnceAdmitted({ tenantId }: Dealer, admission: Promise<unknown>) {
+  const { orderDesk, ids } = node.deps
+  const request = JSON.parse(body())
+  return orderDesk.placeOnceAdmitted(
+    { tenant: { tenantId, currencyCode: 'USD' }, orderId: ids.uuid(), request },
+    admission,
+  )
+}
+
+async function ordersOf({ tenantId }: Dealer): Promise<number> {
+  const [row] = await node.deps.db.query<{ count: number }>({
+    text: 'select count(*)::int as count from orders where tenant_id = $1',
+    values: [tenantId],
+  })
+  return row!.count
+}
+
+/** Resolves once the wallet is locked, or once it is not. */
+async function untilWallet({ tenantId }: Dealer, state: 'locked' | 'free'): Promise<void> {
+  const look = { text: 'select from wallets where tenant_id = $1 for update skip locked', values: [tenantId] }
+  const most = state === 'locked' ? 0 : 1
+  while ((await node.deps.db.query(look)).length !== most);
+}
+
+it('has its wallet locked while it is admitted, and is placed then', async () => {
+  const dealer = await addDealer(node.deps)
+  const admission = undecided()
+  const verdict = placeOnceAdmitted(dealer, admission.promise)
+  await untilWallet(dealer, 'locked')
+  expect(await ordersOf(dealer)).toBe(0)
+  admission.resolve()
+  expect(await verdict).toMatchObject({ kind: 'placed' })
+  expect(await ordersOf(dealer)).toBe(1)
+})
+
+it('leaves no trace when its request is refused', async () => {
+  const dealer = await addDealer(node.deps)
+  const admission = undecided()
+  const verdict = placeOnceAdmitted(dealer, admission.promise)
+  await untilWallet(dealer, 'locked')
+  admission.reject(new ApiError('101006'))
+  await expect(verdict).rejects.toMatchObject({ code: '101006' })
+  await untilWallet(dealer, 'free')
+  expect(await ordersOf(dealer)).toBe(0)
+})
+
+it('keeps no wallet locked for an admission that takes long, and is placed after it, once', async () => {
+  const dealer = await addDealer(node.deps)
+  const admission = undecided()
+  const verdict = placeOnceAdmitted(dealer, admission.promise)
+  await untilWallet(dealer, 'locked')
+  await untilWallet(dealer, 'free')
+  expect(await ordersOf(dealer)).toBe(0)
+  admission.resolve()
+  expect(await verdict).toMatchObject({ kind: 'placed' })
+  expect(await ordersOf(dealer)).toBe(1)
+})
+
+it('is refused over HTTP for what admission finds, before what is wrong with its parameters', async () => {
+  const dealer = await addDealer(node.deps)
+  const requestId = randomUUID()
+  expect(await call(node, dealer, 'esim/order', { body: body(), requestId })).toMatchObject({ code: '000000' })
+  expect(await call(node, dealer, 'esim/order', { body: body(), requestId })).toMatchObject({ code: '101006' })
+  expect(await call(node, dealer, 'esim/order', { body: '{}', requestId })).toMatchObject({ code: '101006' })
+  expect(await call(node, dealer, 'esim/order', { body: '{}' })).toMatchObject({ code: '000105' })
+  expect(await ordersOf(dealer)).toBe(1)
+})

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { itemKey } from '../src/fulfilment/begin.ts'
 import { cancelOrphans, learnOutcome } from '../src/fulfilment/reconcile.ts'
 import { CsvRefused } from '../src/suppliers/stock/csv.ts'
@@ -16,6 +16,10 @@ beforeAll(async () => {
   database = await createTestDatabase()
   shop = await openShop(database.url)
   await addSupplier(shop, 'shelf', 'stock')
+})
+// Shelves are empty for each test, also for the second try of one.
+beforeEach(async () => {
+  for (const table of ['stock_codes', 'stock_levels', 'notices']) await shop.db.query({ text: `delete from ${table}` })
 })
 afterAll(async () => {
   await shop.close()

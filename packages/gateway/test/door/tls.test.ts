@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { randomUUID, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request as httpsRequest } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -147,7 +147,7 @@ describe('a gateway that ends TLS itself', () => {
       functionRequesterIdentifier: '1.2.3',
       notices: { certificates: [new X509Certificate(supplier.cert).fingerprint256] },
     }
-    await addSupplier(node.deps, { name: 'smdp', type: 'es2plus', config, ...OPERATOR })
+    await addSupplier(node.deps, { name: `smdp-${randomUUID()}`, type: 'es2plus', config, ...OPERATOR })
     await node.deps.suppliers.refresh()
     const known = trusting(supplier)
     expect((await notify(known)).status).toBe(204)

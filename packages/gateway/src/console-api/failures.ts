@@ -1,7 +1,7 @@
 import { codes } from '@dealer-esim/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../lib/api-error.ts'
-import { sqlState } from '../lib/db.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/db.ts'
 import type { Log } from '../lib/log.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { InvalidRequest } from './validate.ts'
@@ -32,6 +32,9 @@ export function failureOf(error: unknown): Failure {
   const state = sqlState(error)
   if (state !== undefined && TRANSIENT.has(state))
     return { status: 503, code: 'BUSY', message: 'Somebody else is changing the same thing. Try again.' }
+  // What had begun was undone, and reads change nothing; only what became of a COMMIT without an answer is not known.
+  if (isConnectionLoss(error) && !(error instanceof CommitUnknown))
+    return { status: 503, code: 'UNAVAILABLE', message: 'The database cannot be reached. Try again in a moment.' }
   const statusCode = (error as { statusCode?: number }).statusCode
   if (statusCode === 413)
     return { status: 413, code: 'TOO_LARGE', message: 'This is more than is taken at once. Send less.' }

@@ -69,3 +69,18 @@ it('says that a time zone is unknown', async () => {
     body: { code: 'TIME_ZONE_UNKNOWN' },
   })
 })
+
+it('whoever gets no connection to the database in time is told that nothing happened', async () => {
+  const { window } = await signedInAs(room, 'OPERATOR_STAFF')
+  const { pool } = room.db
+  const { connectionTimeoutMillis: patience_ms } = pool.options
+  const held = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
+  pool.options.connectionTimeoutMillis = 50
+  try {
+    const { status, body } = await window.call('GET', '/tenants')
+    expect([status, body.code]).toEqual([503, 'UNAVAILABLE'])
+  } finally {
+    pool.options.connectionTimeoutMillis = patience_ms
+    for (const client of held) client.release()
+  }
+})

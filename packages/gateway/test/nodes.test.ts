@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { putPackages } from '../src/catalogue/put.ts'
 import { addSupplier } from '../src/suppliers/manage.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from './door/node.ts'
@@ -26,7 +26,8 @@ let receiver: Receiver
 let dealer: Dealer
 const loads: OrderLoad[] = []
 
-beforeAll(async () => {
+// Anew for a second try, too: its books must not hold what the first one did.
+beforeEach(async () => {
   database = await createTestDatabase()
   receiver = await startReceiver()
   operator = await openNode(database.url)
@@ -39,8 +40,8 @@ beforeAll(async () => {
   const setting = await call(operator, dealer, 'webhook/set', { body: JSON.stringify({ callbackUrl: receiver.url }) })
   expect(setting.code).toBe('000000')
 })
-afterAll(async () => {
-  await Promise.all(loads.map((load) => load.stop()))
+afterEach(async () => {
+  await Promise.all(loads.splice(0).map((load) => load.stop()))
   await stopGateways()
   await operator.stop()
   await receiver.close()

@@ -1,18 +1,18 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { batcher } from './batch.ts'
+import { batcher, type Pace } from './batch.ts'
 import { systemClock } from './clock.ts'
 
 /** A batcher whose batches end when the test says so, and what it has begun. */
-function stage(patience_ms?: number) {
+function stage(pace?: Partial<Pace>) {
   const begun: { items: string[]; end(): void }[] = []
   const watchers: (() => void)[] = []
   const batches = batcher<string, string>({
     most: 10,
     lanes: 2,
-    mostWaiting: 10,
+    mostWaiting: 20,
     full: () => new Error('full'),
-    ...(patience_ms !== undefined && { patience: { ms: patience_ms, clock: systemClock } }),
+    ...(pace && { pace: { clock: systemClock, patience_ms: FOR_EVER_MS, gather_ms: 0, ...pace } }),
     run: (items) =>
       new Promise((resolve) => {
         begun.push({ items, end: () => resolve(items.map((item) => `${item} done`)) })
@@ -26,7 +26,7 @@ function stage(patience_ms?: number) {
 const FOR_EVER_MS = 600_000
 
 describe('what comes while a batch runs', () => {
-  it('goes in a second batch at once where there is no patience', async () => {
+  it('goes in a second batch at once where no pace is set', async () => {
     const { batches, begun } = stage()
     void batches.add('a')
     await turn()
@@ -36,7 +36,7 @@ describe('what comes while a batch runs', () => {
   })
 
   it('gathers until the first has ended', async () => {
-    const { batches, begun, another } = stage(FOR_EVER_MS)
+    const { batches, begun, another } = stage({})
     const first = batches.add('a')
     await turn()
     const second = batches.add('b')
@@ -53,7 +53,7 @@ describe('what comes while a batch runs', () => {
   })
 
   it('does not wait for a first batch that is stuck', async () => {
-    const { batches, begun, another } = stage(5)
+    const { batches, begun, another } = stage({ patience_ms: 5 })
     void batches.add('a')
     await turn()
     const begins = another()
@@ -62,5 +62,44 @@ describe('what comes while a batch runs', () => {
     expect(begun[1]!.items).toEqual(['b'])
     begun[1]!.end()
     expect(await answered).toBe('b done')
+  })
+})
+
+describe('what comes after a crowd', () => {
+  /** A batcher whose last batch held ten. */
+  async function afterCrowd(clock: Pace['clock'] = systemClock, gather_ms = FOR_EVER_MS) {
+    const at = stage({ clock, gather_ms })
+    const crowd = Array.from({ length: 10 }, (_, index) => at.batches.add(`crowd ${index}`))
+    await turn()
+    at.begun.shift()!.end()
+    await Promise.all(crowd)
+    return at
+  }
+
+  it('gathers until half as many are there', async () => {
+    const { batches, begun } = await afterCrowd()
+    for (const item of ['a', 'b', 'c', 'd']) void batches.add(item)
+    await turn()
+    expect(begun).toEqual([])
+    void batches.add('e')
+    await turn()
+    expect(begun[0]!.items).toEqual(['a', 'b', 'c', 'd', 'e'])
+  })
+
+  it('begins after a while, however few they are', async () => {
+    const { batches, begun, another } = await afterCrowd(systemClock, 5)
+    const begins = another()
+    void batches.add('a')
+    await begins
+    expect(begun[0]!.items).toEqual(['a'])
+  })
+
+  it('begins at once when the crowd is long gone', async () => {
+    let now_ms = 0
+    const { batches, begun } = await afterCrowd({ monotonic: () => now_ms })
+    now_ms = FOR_EVER_MS
+    void batches.add('a')
+    await turn()
+    expect(begun[0]!.items).toEqual(['a'])
   })
 })

@@ -14,11 +14,8 @@ export interface BatchOptions<Item, Result> {
   most: number
   /** Batches under way at once. */
   lanes: number
-  /**
-   * How long the batches under way may take before another one begins beside them: two halves cost more than a whole, and
-   * a lane that is stuck must not stop the others. Without it, another one begins at once.
-   */
-  patience?: { ms: number; clock: Pick<Clock, 'monotonic'> }
+  /** When a batch begins although more could come; without it, whenever a lane is free. */
+  pace?: Pace
   /** Items that may wait; one more is refused by `full()`. Bounds memory under overload. */
   mostWaiting: number
   full(): Error
@@ -27,6 +24,23 @@ export interface BatchOptions<Item, Result> {
   /** Whether they may share one. */
   sameKeyShares?: boolean
 }
+
+export interface Pace {
+  clock: Pick<Clock, 'monotonic'>
+  /**
+   * How long the batches under way may take before another one begins beside them: two halves cost more than a whole, and
+   * a lane that is stuck must not stop the others.
+   */
+  patience_ms: number
+  /**
+   * How long the next batch gathers after a crowd, unless half as many are there before: begun at once, it would take the
+   * first one or two and keep the crowd behind them waiting. What comes to a quiet batcher never waits.
+   */
+  gather_ms: number
+}
+
+/** So many in one batch are a crowd. */
+const CROWD = 8
 
 interface Waiting<Item, Result> {
   item: Item
@@ -40,8 +54,10 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
   let queue: Waiting<Item, Result>[] = []
   let running = 0
   let begun_at = 0
+  let ended_at = 0
+  let lastSize = 0
   let scheduled = false
-  let isPatient = false
+  let isComingBack = false
   const busyKeys = new Set<string>()
 
   function take(): Waiting<Item, Result>[] {
@@ -65,7 +81,7 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
   function startLanes(): void {
     scheduled = false
     while (running < options.lanes && queue.length > 0) {
-      const wait_ms = patienceLeft_ms()
+      const wait_ms = options.pace ? waitLeft_ms(options.pace) : 0
       if (wait_ms > 0) {
         comeBackIn(wait_ms)
         return
@@ -73,21 +89,25 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
       const batch = take()
       if (batch.length === 0) return // all that wait have their key in flight
       running++
-      begun_at = options.patience?.clock.monotonic() ?? 0
+      begun_at = now_ms()
       void runBatch(batch)
     }
   }
 
-  function patienceLeft_ms(): number {
-    if (running === 0 || options.patience === undefined) return 0
-    return begun_at + options.patience.ms - options.patience.clock.monotonic()
+  function waitLeft_ms({ patience_ms, gather_ms }: Pace): number {
+    if (running > 0) return begun_at + patience_ms - now_ms()
+    return lastSize >= CROWD && queue.length < lastSize / 2 ? ended_at + gather_ms - now_ms() : 0
+  }
+
+  function now_ms(): number {
+    return options.pace?.clock.monotonic() ?? 0
   }
 
   function comeBackIn(wait_ms: number): void {
-    if (isPatient) return
-    isPatient = true
+    if (isComingBack) return
+    isComingBack = true
     setTimeout(() => {
-      isPatient = false
+      isComingBack = false
       startLanes()
     }, wait_ms)
   }
@@ -100,6 +120,8 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
       for (const waiting of batch) waiting.reject(error)
     } finally {
       running--
+      ended_at = now_ms()
+      lastSize = batch.length
       for (const { key } of batch) if (key !== undefined) busyKeys.delete(key)
       startLanes()
     }

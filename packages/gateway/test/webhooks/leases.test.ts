@@ -87,9 +87,13 @@ test('a claimed event stays on its page, so that no index has to follow it', asy
   expect(await pages()).toEqual(recorded)
 })
 
-test.each<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', due_ms: Date.now(), gone: false }])(
+test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', due_ms: Date.now(), gone: false }])(
   'to write $step takes no look at the other events of the tenant, before any statistics either',
-  async (next) => {
+  async (next, { skip }) => {
+    const [server] = await bed.deps.db.query<{ version: number }>({
+      text: `select current_setting('server_version_num')::int as version`,
+    })
+    skip(server!.version < 170_000, 'older servers look for each id of an array by itself, and find that too dear')
     const tenant = await bed.tenant({ callbackUrl: receiver.url })
     const seen: Explained[] = []
     const deps = { ...bed.deps, db: explained(bed.deps.db, seen) }

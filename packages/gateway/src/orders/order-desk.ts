@@ -30,7 +30,7 @@ export interface DeskDeps extends PlaceDeps {
  * Orders in one transaction at most: its locks are held for some ten milliseconds then. Twice as many cost the server
  * hardly less for each, and move through gateway and server as one herd: the two take turns instead of working at once.
  */
-const MOST_IN_BATCH = 96
+const MOST_IN_BATCH = 128
 /** One transaction goes on while another waits for the disk, or for a wallet that somebody holds. */
 const LANES = 2
 /** What comes a moment later goes with the next one. */

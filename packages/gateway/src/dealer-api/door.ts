@@ -136,8 +136,8 @@ async function answerTo(
   const { address } = visit
   const signed = { headers, body, address }
   const authenticated = await authenticate(deps.admission, signed)
-  const admission = admit(deps.admission, signed, authenticated)
   const request = parametersOf(operation, body)
+  const admission = admit(deps.admission, signed, authenticated)
   // What a lone request begins before it is admitted keeps nobody else waiting.
   const begin = places.isLone() && !(request instanceof ApiError) ? earlyHandlers[operation] : undefined
   const begun = (begin as Handle | undefined)?.(deps, { tenant: authenticated.tenant, request, admission })

@@ -33,9 +33,9 @@ export async function outsideOfBrackets(page: Page): Promise<string[]> {
   return texts.map(withoutBrackets).filter((text) => /\p{L}{2}/u.test(text.replaceAll(DATA, '')))
 }
 
-// Of the demo: money, durations, people, dealers, and what the sandbox says.
+// Of the demo: money, durations, days as the browser spells them, people, dealers, and what the sandbox says.
 const DATA =
-  /\b(USD|EUR|ms)\b|\S+@\S+|Demo dealer|Northern Lights Travel|refused by the sandbox, as its product says|sandbox\w*/g
+  /\b(USD|EUR|ms)\b|\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d+|\S+@\S+|Demo dealer|Northern Lights Travel|refused by the sandbox, as its product says|sandbox\w*/g
 
 /** From within outwards: a text may be a part of another. One whose number stands out is cut in two by it. */
 function withoutBrackets(text: string): string {

@@ -76,7 +76,7 @@ it('an order costs no more buffers as a young database grows, of which no statis
   const young = await createTestDatabase()
   const { db, orderDb, call, close } = await openSide(young, 0)
   await seedDemoCatalogue({ db, ids: systemIds })
-  const place = async (index: number) => expect(await call('order', index)).toMatchObject([{ kind: 'placed' }])
+  const place = async (index: number) => expect(await call('order', index)).toMatchObject({ kind: 'placed' })
   const atFirst = await buffersTouched(orderDb, place)
   for (let index = 0; index < 200; index++) await place(index)
   // The plans were made without a single order: one that reads its way through all of a dealer's shows now. From 23 to

@@ -1,10 +1,11 @@
 import { loadedCatalogue } from '../../packages/gateway/src/catalogue/catalogue.ts'
 import { ensureDeployment } from '../../packages/gateway/src/deployment/ensure.ts'
+import { systemClock } from '../../packages/gateway/src/lib/clock.ts'
 import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
 import { sealCursor } from '../../packages/gateway/src/lib/cursor.ts'
 import { connect } from '../../packages/gateway/src/lib/db.ts'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
-import { placeOrders } from '../../packages/gateway/src/orders/place.ts'
+import { orderDesk } from '../../packages/gateway/src/orders/order-desk.ts'
 import { queryOrder } from '../../packages/gateway/src/orders/query.ts'
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
 import { readBalance } from '../../packages/gateway/src/wallet/balance.ts'
@@ -32,11 +33,19 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
   const db = connect({ url, poolSize: 1, applicationName: 'bench rooms' })
   const orderDb = connect({ url, poolSize: 1, applicationName: 'bench orders', fixedPlans: true })
   const { linkKey } = await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
-  const catalogue = loadedCatalogue({ db, linkKey, databaseClock: { now: () => Date.now() } })
+  const catalogue = loadedCatalogue({ db, linkKey, databaseClock: systemClock })
   const tenantId = past.tenantIds[0]!
   const tenant = { tenantId, currencyCode: 'USD' }
   const reading = { db, cipher, linkKey, links: { publicUrl: 'http://127.0.0.1' } }
-  const placing = { ids: systemIds, catalogue, stock: { available: () => undefined } }
+  const desk = orderDesk({
+    ...{ db: orderDb, ids: systemIds, clock: systemClock, databaseClock: systemClock, catalogue },
+    stock: { available: () => undefined },
+    maintainPartitions: async () => {},
+    onPlaced() {},
+    onFailure(failure) {
+      throw failure
+    },
+  })
   const count = ordersOf(past, 0)
   /** The dealer's orders are every second one; samples lie around the middle of them, evenly over half of the time. */
   const sampleAt = (index: number) => 2 * Math.floor(count / 4 + ((index % SAMPLES) * count) / (2 * SAMPLES))
@@ -54,7 +63,7 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
     const request = JSON.parse(body(path, index))
     switch (path) {
       case 'order':
-        return orderDb.tx((tx) => placeOrders(tx, placing, [{ tenant, orderId: systemIds.uuid(), request }]))
+        return desk.place({ tenant, orderId: systemIds.uuid(), request })
       case 'query':
         return queryOrder(reading, tenantId, request)
       case 'profile/list, first page':

@@ -83,10 +83,10 @@ export async function openDeps(
   const db = connect({ ...connection, poolSize: config.databasePoolSize, ...named('gateway') })
   const hot = { ...connection, fixedPlans: true, keepsConnections: true }
   const orderDb = connect({ ...hot, poolSize: HOT_CONNECTIONS, applicationName: 'dealer-esim orders' })
-
   const ids = systemIds
   const clock = systemClock
   const dbClock = databaseClock(clock)
+  const clocks = { clock, databaseClock: dbClock }
   const ensured = ensureDeployment({ db, cipher, ids }, config.deployment)
   const deployment = await ensured.catch((refused) => closeAndThrow([db, orderDb], refused))
   // Another node may hold them for longer than we wait. What is missing is made when it is needed.
@@ -102,12 +102,12 @@ export async function openDeps(
   const outbound = createOutbound({ clock })
   const traces = await openTraces({ config, nodeId, outbound, metrics, log, loops })
   const catalogue = loadedCatalogue({ db, linkKey: deployment.linkKey, databaseClock: dbClock })
-  const admission = openAdmission({ ...hot, config, clock, databaseClock: dbClock, db, cipher, wake, log })
+  const admission = openAdmission({ ...hot, ...clocks, config, db, cipher, wake, log })
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, log, loops, wake, outbound })
   const stock = await openStockLevels({ db, log, loops })
   const desk = orderDesk({
+    ...clocks,
     db: orderDb,
-    clock,
     ids,
     catalogue,
     stock,
@@ -123,8 +123,7 @@ export async function openDeps(
     config,
     log,
     traffic,
-    clock,
-    databaseClock: dbClock,
+    ...clocks,
     ids,
     db,
     pools: { general: db.pool, orders: orderDb.pool, admission: admission.pool },

@@ -110,19 +110,24 @@ async function transaction<Result>(pool: pg.Pool, work: (tx: Tx) => Promise<Resu
     answer.catch(() => {}) // its failure is read where it is awaited
     return answer
   }
+  const sendInside = (statement: Statement) => {
+    const answer = send(statement)
+    unanswered.push(answer)
+    return answer
+  }
   const tx: Tx = {
     brand: 'tx',
     query<Row>(statement: Statement) {
-      const rows = send(statement).then((answer) => answer.rows as Row[])
+      const rows = sendInside(statement).then((answer) => answer.rows as Row[])
       // Of two statements under way, the first failure leaves; nobody awaits the second, which must not end the process.
       rows.catch(() => {})
       return rows
     },
-    send: (statement) => void unanswered.push(send(statement)),
+    send: (statement) => void sendInside(statement),
   }
   let broken: Error | undefined
   try {
-    unanswered.push(send(BEGIN))
+    sendInside(BEGIN)
     const result = await work(tx)
     await commit(send(COMMIT), unanswered)
     return result

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { batcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
-import { CommitUnknown, type Db, isConnectionLoss, sqlState } from '../lib/db.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/db.ts'
 import { pause } from '../lib/pause.ts'
+import { walletMemory } from '../wallet/memory.ts'
 import type { OrderWish, Verdict } from './decide.ts'
-import { NOT_ADMITTED, type PlaceDeps, placeOrders } from './place.ts'
+import { NOT_ADMITTED, placeOrders } from './place.ts'
+import { placeRemembered, type RememberedDeps } from './place-remembered.ts'
 
 export interface OrderDesk {
   /** Places one order, together with those of the same moment. Never rejects: failures are verdicts too. */
@@ -16,8 +18,7 @@ export interface OrderDesk {
   placeOnceAdmitted(wish: OrderWish, admission: Promise<unknown>): Promise<Verdict>
 }
 
-export interface DeskDeps extends PlaceDeps {
-  db: Db
+export interface DeskDeps extends Omit<RememberedDeps, 'memory'> {
   clock: Clock
   maintainPartitions(): Promise<unknown>
   /** After a commit that placed so many orders: fulfilment and webhooks have work. */
@@ -40,7 +41,8 @@ const GATHER_MS = 2
 /** About a second's work: beyond it, saying so is kinder than waiting. */
 const MOST_WAITING = 5_000
 
-export function orderDesk(deps: DeskDeps): OrderDesk {
+export function orderDesk(given: DeskDeps): OrderDesk {
+  const deps = { ...given, memory: walletMemory(given.clock) }
   const batches = batcher<OrderWish, Verdict>({
     most: MOST_IN_BATCH,
     lanes: LANES,
@@ -79,6 +81,8 @@ function isKeptSoon(admission: Promise<unknown>): Promise<boolean> {
   })
 }
 
+type Deps = DeskDeps & RememberedDeps
+
 const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: { headers: { 'Retry-After': '1' } } }
 const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
 
@@ -94,16 +98,21 @@ const BETWEEN_ATTEMPTS_MS = 100
  * ids that it already made: the wallet's lock makes it wait for whatever is left of the first attempt, and an order
  * found under its own id is that attempt's. Unknown is answered only when the database does not come back in time.
  */
-async function placeSafely(deps: DeskDeps, wishes: OrderWish[], doubted = false): Promise<Verdict[]> {
+async function placeSafely(deps: Deps, wishes: OrderWish[], doubted = false): Promise<Verdict[]> {
   const start = deps.clock.monotonic()
   let inDoubt = doubted
+  if (!inDoubt) {
+    const remembered = await placeRemembered(deps, wishes).catch((failure) => {
+      deps.onFailure(failure, wishes.length)
+      inDoubt = failure instanceof CommitUnknown
+    })
+    if (remembered) return told(deps, remembered)
+  }
   for (let attempt = 1; ; attempt++) {
     try {
-      const verdicts = await deps.db.tx((tx) => placeOrders(tx, deps, wishes))
-      await pause('orders.committed')
-      const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
-      if (placed > 0) deps.onPlaced(placed)
-      return verdicts
+      const { verdicts, left } = await deps.db.tx((tx) => placeOrders(tx, deps, wishes))
+      deps.memory.keep(await left)
+      return told(deps, verdicts)
     } catch (failure) {
       deps.onFailure(failure, wishes.length)
       inDoubt ||= failure instanceof CommitUnknown
@@ -123,7 +132,14 @@ async function placeSafely(deps: DeskDeps, wishes: OrderWish[], doubted = false)
   }
 }
 
-async function placeHalves(deps: DeskDeps, wishes: OrderWish[], inDoubt: boolean): Promise<Verdict[]> {
+async function told(deps: Deps, verdicts: Verdict[]): Promise<Verdict[]> {
+  await pause('orders.committed')
+  const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
+  if (placed > 0) deps.onPlaced(placed)
+  return verdicts
+}
+
+async function placeHalves(deps: Deps, wishes: OrderWish[], inDoubt: boolean): Promise<Verdict[]> {
   const middle = Math.ceil(wishes.length / 2)
   const first = await placeSafely(deps, wishes.slice(0, middle), inDoubt)
   return [...first, ...(await placeSafely(deps, wishes.slice(middle), inDoubt))]

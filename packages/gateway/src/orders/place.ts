@@ -3,22 +3,24 @@ import { textArray, uuidArray } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { pause } from '../lib/pause.ts'
-import { type LockedWallet, lockWallets } from '../wallet/lock.ts'
+import { lockWallets } from '../wallet/lock.ts'
 import { tellLowBalance } from '../wallet/low-balance-notice.ts'
-import {
-  decideOrders,
-  type ExistingOrder,
-  type OrderWish,
-  type PackageLine,
-  type PlacedOrder,
-  type Verdict,
-} from './decide.ts'
+import type { RememberedWallet } from '../wallet/memory.ts'
+import type { ExistingOrder, OrderWish, PackageLine, Verdict } from './decide.ts'
+import { judgeOrders } from './judge.ts'
 import { writePlaced } from './write.ts'
 
 export interface PlaceDeps {
   ids: Ids
   catalogue: Catalogue
   stock: { available(offer: Offer): number | undefined }
+}
+
+export interface Placement {
+  /** Each in the place of its wish. */
+  verdicts: Verdict[]
+  /** The wallets that were debited, as they are left; known with the commit. */
+  left: Promise<RememberedWallet[]>
 }
 
 /**
@@ -32,57 +34,29 @@ export interface PlaceDeps {
  * Two round trips hold the locks, whatever the number of orders: locks and reads, then the writing statement and COMMIT.
  * Between them is found out who was admitted; of the others nothing is decided.
  */
-export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]): Promise<Verdict[]> {
+export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]): Promise<Placement> {
   const tenantIds = [...new Set(wishes.map(({ tenant }) => tenant.tenantId))]
   const [wallets, around] = await Promise.all([lockWallets(tx, tenantIds), readAround(tx, wishes)])
   const { now, catalogueVersion, existing } = around
   const catalogue = await deps.catalogue.current(catalogueVersion)
   await pause('orders.locked')
-  const byTenant = groupByTenant(await admittedOf(wishes))
-
-  const verdicts = new Map<OrderWish, Verdict>()
-  const touched: LockedWallet[] = []
-  const placed: PlacedOrder[] = []
-  for (const wallet of wallets) {
-    const ofTenant = byTenant.get(wallet.tenantId) ?? []
-    const stepBefore = wallet.lowBalanceStep
-    const decided = decideOrders(wallet, ofTenant, {
-      now: later(now, wallet.updatedAt), // created_at never goes back within a wallet
-      catalogue,
-      existing: existing.get(wallet.tenantId) ?? new Map(),
-      available: deps.stock.available,
-    })
-    for (const [position, wish] of ofTenant.entries()) verdicts.set(wish, decided.verdicts[position]!)
-    if (decided.placed.length > 0) touched.push(wallet)
-    tellLowBalance(tx, deps.ids, { ...wallet, step: wallet.lowBalanceStep, stepBefore })
-    placed.push(...decided.placed)
-  }
-  writePlaced(tx, deps.ids, touched, placed)
+  const admitted = await admittedOf(wishes)
+  const judged = judgeOrders(wallets, admitted, { now, catalogue, existing, available: deps.stock.available })
+  for (const fall of judged.falls) tellLowBalance(tx, deps.ids, fall)
+  const left = writePlaced(tx, deps.ids, judged)
+  left.catch(() => {}) // its failure is the transaction's
   await pause('orders.before-commit')
-  return wishes.map((wish) => verdicts.get(wish) ?? NOT_ADMITTED)
+  return { verdicts: wishes.map((wish) => judged.verdicts.get(wish) ?? NOT_ADMITTED), left }
 }
 
 /** Nothing was decided of it: the others would have to ask again. */
 export const NOT_ADMITTED: Verdict = { kind: 'refused', code: '000002', parts: { headers: { 'Retry-After': '1' } } }
 
-async function admittedOf(wishes: OrderWish[]): Promise<OrderWish[]> {
+/** Waits for what is still being admitted. */
+export async function admittedOf(wishes: OrderWish[]): Promise<OrderWish[]> {
   if (wishes.every(({ isAdmitted }) => isAdmitted === undefined)) return wishes
   const admitted = await Promise.all(wishes.map(({ isAdmitted = true }) => isAdmitted))
   return wishes.filter((_, position) => admitted[position])
-}
-
-function groupByTenant(wishes: OrderWish[]): Map<string, OrderWish[]> {
-  const byTenant = new Map<string, OrderWish[]>()
-  for (const wish of wishes) {
-    const ofTenant = byTenant.get(wish.tenant.tenantId)
-    if (ofTenant) ofTenant.push(wish)
-    else byTenant.set(wish.tenant.tenantId, [wish])
-  }
-  return byTenant
-}
-
-function later(left: Date, right: Date): Date {
-  return left > right ? left : right
 }
 
 interface Around {

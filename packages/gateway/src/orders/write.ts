@@ -1,11 +1,13 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
-import { type Columns, jsonArray, plainArray, textArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
+import { type Columns, jsonArray, plainArray, rowOf, textArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
-import { DEBITS_OF_PLACED, movedValues, moveWallets } from '../wallet/debit.ts'
-import type { LockedWallet } from '../wallet/lock.ts'
+import { DEBITS_OF_PLACED, MOVED_COLUMNS, movedValues, moveWallets } from '../wallet/debit.ts'
+import { LOCK_REMEMBERED } from '../wallet/lock.ts'
+import type { RememberedWallet } from '../wallet/memory.ts'
 import { recordEventsOf } from '../webhooks/record.ts'
 import type { PlacedOrder } from './decide.ts'
+import type { Judged } from './judge.ts'
 
 /**
  * Writes what a batch has placed: orders, items, debits, events and what is left of the wallets, by one statement
@@ -16,10 +18,54 @@ import type { PlacedOrder } from './decide.ts'
  * 145, 74 and 90; by a statement a table and JSON for orders and items 894, 157, 88 and 105; by this statement over
  * jsonb_to_recordset 829, 158, 91 and 107.
  */
-export function writePlaced(tx: Tx, ids: Ids, wallets: readonly LockedWallet[], placed: readonly PlacedOrder[]): void {
-  if (placed.length === 0) return
-  const values = [...placedValues(ids, placed), ...lineValues(placed), ...movedValues(wallets)]
-  tx.send({ name: 'orders-write', text: WRITE, values })
+export async function writePlaced(tx: Tx, ids: Ids, judged: Judged): Promise<RememberedWallet[]> {
+  if (judged.placed.length === 0) return []
+  const [row] = await tx.query<LeftRow>({ name: 'orders-write', text: WRITE, values: valuesOf(ids, judged) })
+  return leftOf(judged, row!)
+}
+
+/** What was judged upon without a look at the database. */
+export interface Remembered {
+  /** Of the rows of the wallets that were debited. */
+  contents: readonly string[]
+  catalogueVersion: bigint
+  /** The UTC day that was taken for today's. */
+  today: string
+}
+
+/**
+ * Locks the wallets and writes the same, provided that all that it was judged upon still holds; else nothing. Orders are
+ * dated after the locks, by the database's clock.
+ * @returns undefined where it does not hold
+ */
+export async function writeIfUnchanged(
+  tx: Tx,
+  ids: Ids,
+  judged: Judged,
+  remembered: Remembered,
+): Promise<{ now: Date; left: RememberedWallet[] } | undefined> {
+  const { contents, catalogueVersion, today } = remembered
+  const values = [...valuesOf(ids, judged), plainArray(contents), catalogueVersion, today]
+  const isOne = judged.placed.length === 1 && judged.placed[0]!.packageLines.length === 1
+  const statement = isOne ? WRITE_ONE_UNCHANGED : WRITE_MANY_UNCHANGED
+  const [row] = await tx.query<LeftRow & { now: Date }>({ ...statement, values })
+  if (!row) return undefined
+  for (const wallet of judged.touched) wallet.updatedAt = row.now
+  return { now: row.now, left: leftOf(judged, row) }
+}
+
+/** Of the wallets in ascending tenant order, between commas: a row for each took the gateway longer to read. */
+interface LeftRow {
+  contents: string
+}
+
+function leftOf({ touched }: Judged, { contents }: LeftRow): RememberedWallet[] {
+  const each = contents.split(',')
+  return touched.map((wallet, index) => Object.assign(wallet, { content: each[index]! }))
+}
+
+function valuesOf(ids: Ids, { placed, touched }: Judged): unknown[] {
+  return [...placedValues(ids, placed), ...lineValues(placed), ...movedValues(touched)]
 }
 
 const PLACED: Columns = {
@@ -32,7 +78,7 @@ const PLACED: Columns = {
   wallet_version: 'bigint',
   package_lines: 'jsonb',
   remark: 'text',
-  created_at: 'timestamptz',
+  judged_at: 'timestamptz',
   notify_id: 'uuid',
   content: 'json',
 }
@@ -46,16 +92,16 @@ const LINES: Columns = {
   line_no: 'smallint',
   package_code: 'text',
   price: 'bigint',
-  created_at: 'timestamptz',
+  judged_at: 'timestamptz',
 }
 
 const LINES_FIRST = Object.keys(PLACED).length + 1
 const WALLETS_FIRST = LINES_FIRST + Object.keys(LINES).length
+const REMEMBERED_FIRST = WALLETS_FIRST + MOVED_COLUMNS
 
-const WRITE = `
-with placed as materialized (
-  select placed.*, 'ORDER_PAID' as notify_type from ${unnest(1, PLACED, 'placed')}
-), ordered as (
+/** Everything but the wallets, out of `placed` and `line`. */
+const NEW_ROWS = `
+ordered as (
   insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
     wallet_version, package_lines, remark, status_history, event_sequence, due_at, created_at, updated_at)
   select tenant_id, order_id, transaction_id, 'PAID', amount, currency_code, balance_after, wallet_version,
@@ -65,10 +111,50 @@ with placed as materialized (
 ), itemised as (
   insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)
   select tenant_id, order_id, generate_series(first_item, last_item), line_no, package_code, price, created_at
-  from ${unnest(LINES_FIRST, LINES, 'line')}
+  from line
 ), debited as (${DEBITS_OF_PLACED}
 ), told as (${recordEventsOf('placed')}
-)${moveWallets(WALLETS_FIRST)}`
+)`
+
+const CONTENTS = `string_agg(content::text, ',' order by tenant_id) as contents`
+
+const WRITE = `
+with placed as materialized (
+  select placed.*, judged_at as created_at, 'ORDER_PAID' as notify_type from ${unnest(1, PLACED, 'placed')}
+), line as (
+  select line.*, judged_at as created_at from ${unnest(LINES_FIRST, LINES, 'line')}
+), ${NEW_ROWS}, moved as (${moveWallets(WALLETS_FIRST)}
+)
+select ${CONTENTS} from moved`
+
+// A wallet whose row is as it was left has had no order since, so the look for earlier ones sees all there are, though its
+// snapshot is older than the lock.
+const writeUnchanged = (rows: typeof unnest) => `
+with locked as materialized (${LOCK_REMEMBERED(WALLETS_FIRST)}
+), unchanged as materialized (
+  select moment.now
+  from (select date_trunc('milliseconds', clock_timestamp()) as now, array_agg(content) as contents,
+               max(updated_at) as latest
+        from locked) moment
+  join catalogue_version on version = $${REMEMBERED_FIRST + 1}::bigint
+  where contents = $${REMEMBERED_FIRST}::bigint[] and latest <= now
+    and (now at time zone 'UTC')::date = $${REMEMBERED_FIRST + 2}::date
+    and not exists (
+      select from unnest($1::uuid[], $3::text[]) as wish(tenant_id, transaction_id)
+      cross join lateral (
+        select from orders where tenant_id = wish.tenant_id and transaction_id = wish.transaction_id
+        limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
+      ) earlier)
+), placed as materialized (
+  select placed.*, now as created_at, 'ORDER_PAID' as notify_type from ${rows(1, PLACED, 'placed')}, unchanged
+), line as (
+  select line.*, now as created_at from ${rows(LINES_FIRST, LINES, 'line')}, unchanged
+), ${NEW_ROWS}, moved as (${moveWallets(WALLETS_FIRST, { at: 'unchanged.now', from: 'unchanged', rows })}
+)
+select now, ${CONTENTS} from moved, unchanged group by now`
+
+const WRITE_MANY_UNCHANGED = { name: 'orders-write-unchanged', text: writeUnchanged(unnest) }
+const WRITE_ONE_UNCHANGED = { name: 'orders-write-one-unchanged', text: writeUnchanged(rowOf) }
 
 function placedValues(ids: Ids, placed: readonly PlacedOrder[]): (string | Buffer)[] {
   return [

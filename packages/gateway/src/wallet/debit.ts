@@ -1,5 +1,5 @@
 import { type Columns, plainArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
-import type { LockedWallet } from './lock.ts'
+import { CONTENT_OF_WALLET, type LockedWallet } from './lock.ts'
 
 /*
  * The money's part of the statement that places orders (orders/write.ts). Its caller holds the wallets' row locks
@@ -24,19 +24,23 @@ const MOVED: Columns = {
   step: 'smallint',
   updated_at: 'timestamptz',
 }
+export const MOVED_COLUMNS = Object.keys(MOVED).length
 
 /**
- * Writes what a batch of orders left of its wallets; `movedValues` are its parameters, from `first` on. The update is
- * HOT: none of its columns is in an index. Measured for 32 wallets: 0.7 ms, where an update for each, pipelined, took
- * 2.8 ms.
+ * Writes what a batch of orders left of its wallets, and tells each row as it is then; `movedValues` are its parameters,
+ * from `first` on. The update is HOT: none of its columns is in an index. Measured for 32 wallets: 0.7 ms, where an
+ * update for each, pipelined, took 2.8 ms.
+ * @param given `at`: a moment of `from`, in place of each wallet's own; `rows`: `rowOf`, for one
  */
-export function moveWallets(first: number): string {
+export function moveWallets(first: number, given: { at?: string; from?: string; rows?: typeof unnest } = {}): string {
+  const { at = 'moved.updated_at', from = '', rows = unnest } = given
   return `
   update wallets as w
   set balance = moved.balance, version = moved.version, spent_on = moved.spent_on, spent = moved.spent,
-      low_balance_step = moved.step, updated_at = moved.updated_at
-  from ${unnest(first, MOVED, 'moved')}
-  where w.tenant_id = moved.tenant_id`
+      low_balance_step = moved.step, updated_at = ${at}
+  from ${rows(first, MOVED, 'moved')}${from && `, ${from}`}
+  where w.tenant_id = moved.tenant_id
+  returning w.tenant_id, ${CONTENT_OF_WALLET} as content`
 }
 
 export function movedValues(wallets: readonly LockedWallet[]): (string | Buffer)[] {

@@ -58,6 +58,17 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
   }))
 }
 
+/** All that stands in the row of `w`, in 64 bits: equal before and after means that nothing has changed. */
+export const CONTENT_OF_WALLET = 'hash_record_extended(w, 0)'
+
+/**
+ * The same lock as a part of a statement that writes what was judged on memory (wallet/memory.ts), in ascending tenant
+ * order. The parameter is an array of tenants.
+ */
+export const LOCK_REMEMBERED = (parameter: number) => `
+  select updated_at, ${CONTENT_OF_WALLET} as content from wallets w
+  where tenant_id = any($${parameter}::uuid[]) order by tenant_id for no key update`
+
 interface Row {
   tenant_id: string
   currency_code: string

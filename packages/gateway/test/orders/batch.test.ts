@@ -5,6 +5,7 @@ import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setOnSale } from '../../src/catalogue/put.ts'
 import type { Tx } from '../../src/lib/db.ts'
 import type { OrderWish, Verdict } from '../../src/orders/decide.ts'
+import { type OrderDesk, orderDesk } from '../../src/orders/order-desk.ts'
 import { placeOrders } from '../../src/orders/place.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { type Node, openNode } from '../door/node.ts'
@@ -196,6 +197,32 @@ describe('a batch of orders', () => {
     )
   })
 
+  it('is the same on nodes that remember their wallets, whichever of them the next one comes to', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(purse, { minLength: 3, maxLength: 3 }),
+        fc.array(fc.record({ node: fc.nat(1), wishes: fc.array(wish, { minLength: 1, maxLength: 4 }) }), {
+          minLength: 1,
+          maxLength: 8,
+        }),
+        async (purses, batches) => {
+          const tenantIds = await openPurses(purses)
+          const desks = [openDesk(), openDesk()]
+          const verdicts: Verdict[] = []
+          for (const { node: at, wishes } of batches) {
+            const orders = wishes.map((each) => desks[at]!.place(wishOf(each, tenantIds)))
+            verdicts.push(...(await Promise.all(orders)))
+          }
+          const wishes = batches.flatMap((batch) => batch.wishes)
+          const expected = reference(purses, wishes)
+          expect(verdicts.map(outcomeOf)).toEqual(expected)
+          await expectTables(tenantIds, purses, wishes, expected)
+        },
+      ),
+      { numRuns: 100, verbose: 1 },
+    )
+  })
+
   it('that had to wait for its wallet sees what was placed from it meanwhile', async () => {
     const tenantIds = await openPurses([{ balance: 100_000, credit: 0, dailyLimit: null }])
     const line = { code: 'JP_1_7', count: 1, guard: 'none' } as const
@@ -211,9 +238,24 @@ describe('a batch of orders', () => {
   })
 })
 
-function place(tx: Tx, wishes: OrderWish[]): Promise<Verdict[]> {
+/** On whose clock nothing is long ago: it trusts its memory again with the next order. */
+function openDesk(): OrderDesk {
+  const { db, databaseClock, ids, catalogue } = node.deps
+  let passed_ms = 0
+  return orderDesk({
+    ...{ db, databaseClock, ids, catalogue, stock: { available: () => undefined } },
+    clock: { now: Date.now, monotonic: () => (passed_ms += 10_000) },
+    maintainPartitions: async () => {},
+    onPlaced() {},
+    onFailure(failure) {
+      throw failure
+    },
+  })
+}
+
+async function place(tx: Tx, wishes: OrderWish[]): Promise<Verdict[]> {
   const { ids, catalogue } = node.deps
-  return placeOrders(tx, { ids, catalogue, stock: { available: () => undefined } }, wishes)
+  return (await placeOrders(tx, { ids, catalogue, stock: { available: () => undefined } }, wishes)).verdicts
 }
 
 async function expectTables(

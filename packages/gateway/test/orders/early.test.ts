@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { ApiError } from '../../src/lib/api-error.ts'
 import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 
 /*
- * A lone order's wallet is locked and read while its request is still being admitted. What admission says comes first
- * all the same, and until it does, nothing is decided.
+ * A lone order's wallet is locked while its request is still being admitted: to be read, or, where it is remembered, to be
+ * written. What admission says comes first all the same, and until it does, nothing is there.
  */
 
 let database: TestDatabase
@@ -57,38 +57,58 @@ async function untilWallet({ tenantId }: Dealer, state: 'locked' | 'free'): Prom
   while ((await node.deps.db.query(look)).length !== most);
 }
 
-it('has its wallet locked while it is admitted, and is placed then', async () => {
+async function openDealer(orders: number): Promise<Dealer> {
   const dealer = await addDealer(node.deps)
-  const admission = undecided()
-  const verdict = placeOnceAdmitted(dealer, admission.promise)
-  await untilWallet(dealer, 'locked')
-  expect(await ordersOf(dealer)).toBe(0)
-  admission.resolve()
-  expect(await verdict).toMatchObject({ kind: 'placed' })
-  expect(await ordersOf(dealer)).toBe(1)
-})
+  for (let placed = 0; placed < orders; placed++) await placeOnceAdmitted(dealer, Promise.resolve())
+  return dealer
+}
 
-it('leaves no trace when its request is refused', async () => {
-  const dealer = await addDealer(node.deps)
-  const admission = undecided()
-  const verdict = placeOnceAdmitted(dealer, admission.promise)
-  await untilWallet(dealer, 'locked')
-  admission.reject(new ApiError('101006'))
-  await expect(verdict).rejects.toMatchObject({ code: '101006' })
-  await untilWallet(dealer, 'free')
-  expect(await ordersOf(dealer)).toBe(0)
-})
+describe.each([
+  { wallet: 'that nobody knows', orders: 0 },
+  { wallet: 'that is remembered', orders: 2 },
+])('an order on a wallet $wallet', ({ orders }) => {
+  it('has its wallet locked while it is admitted, and is placed then', async () => {
+    const dealer = await openDealer(orders)
+    const admission = undecided()
+    const verdict = placeOnceAdmitted(dealer, admission.promise)
+    await untilWallet(dealer, 'locked')
+    expect(await ordersOf(dealer)).toBe(orders)
+    admission.resolve()
+    expect(await verdict).toMatchObject({ kind: 'placed' })
+    expect(await ordersOf(dealer)).toBe(orders + 1)
+  })
 
-it('keeps no wallet locked for an admission that takes long, and is placed after it, once', async () => {
-  const dealer = await addDealer(node.deps)
-  const admission = undecided()
-  const verdict = placeOnceAdmitted(dealer, admission.promise)
-  await untilWallet(dealer, 'locked')
-  await untilWallet(dealer, 'free')
-  expect(await ordersOf(dealer)).toBe(0)
-  admission.resolve()
-  expect(await verdict).toMatchObject({ kind: 'placed' })
-  expect(await ordersOf(dealer)).toBe(1)
+  it('leaves no trace when its request is refused', async () => {
+    const dealer = await openDealer(orders)
+    const admission = undecided()
+    const verdict = placeOnceAdmitted(dealer, admission.promise)
+    await untilWallet(dealer, 'locked')
+    admission.reject(new ApiError('101006'))
+    await expect(verdict).rejects.toMatchObject({ code: '101006' })
+    await untilWallet(dealer, 'free')
+    expect(await ordersOf(dealer)).toBe(orders)
+  })
+
+  it('keeps no wallet locked for an admission that takes long, and is placed after it, once', async () => {
+    const dealer = await openDealer(orders)
+    const admission = undecided()
+    const verdict = placeOnceAdmitted(dealer, admission.promise)
+    await untilWallet(dealer, 'locked')
+    await untilWallet(dealer, 'free')
+    expect(await ordersOf(dealer)).toBe(orders)
+    admission.resolve()
+    expect(await verdict).toMatchObject({ kind: 'placed' })
+    expect(await ordersOf(dealer)).toBe(orders + 1)
+  })
+
+  it('is placed after a refused one', async () => {
+    const dealer = await openDealer(orders)
+    await expect(placeOnceAdmitted(dealer, Promise.reject(new ApiError('101007')))).rejects.toMatchObject({
+      code: '101007',
+    })
+    expect(await placeOnceAdmitted(dealer, Promise.resolve())).toMatchObject({ kind: 'placed' })
+    expect(await ordersOf(dealer)).toBe(orders + 1)
+  })
 })
 
 it('is refused over HTTP for what admission finds, before what is wrong with its parameters', async () => {

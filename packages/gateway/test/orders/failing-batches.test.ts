@@ -18,6 +18,7 @@ let proxy: PostgresProxy
 let db: Db & { close(): Promise<void> }
 let dealer: Dealer
 let failures: unknown[]
+let placedBefore = 0
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -37,14 +38,17 @@ afterEach(async () => {
   proxy.shut(false)
 })
 
-async function openDesk(clock: DeskDeps['clock'] = node.deps.clock): Promise<OrderDesk> {
+/** @param isRemembered whether it has placed an order of the dealer before */
+async function openDesk(isRemembered: boolean, clock: DeskDeps['clock'] = node.deps.clock): Promise<OrderDesk> {
   dealer = await addDealer(node.deps, OPENING / 10_000)
+  placedBefore = isRemembered ? 1 : 0
   failures = []
   const { ids, catalogue } = node.deps
-  return orderDesk({
+  const desk = orderDesk({
     ...{
       db,
       clock,
+      databaseClock: node.deps.databaseClock,
       ids,
       catalogue,
       stock: { available: () => undefined },
@@ -53,6 +57,8 @@ async function openDesk(clock: DeskDeps['clock'] = node.deps.clock): Promise<Ord
     },
     onFailure: (failure) => failures.push(failure),
   })
+  for (let placed = 0; placed < placedBefore; placed++) await place(desk)
+  return desk
 }
 
 function place(desk: OrderDesk, transactionId: string = randomUUID(), remark?: string): Promise<Verdict> {
@@ -68,7 +74,7 @@ function place(desk: OrderDesk, transactionId: string = randomUUID(), remark?: s
   })
 }
 
-/** Orders there are, and that the wallet was debited once for each. */
+/** Orders there are of the test itself; and that the wallet was debited once for each. */
 async function orders(): Promise<number> {
   const [row] = await node.deps.db.query<{ orders: number; debits: number; balance: number }>({
     text: `select (select count(*)::int from orders where tenant_id = $1) as orders,
@@ -77,7 +83,7 @@ async function orders(): Promise<number> {
     values: [dealer.tenantId],
   })
   expect(row).toMatchObject({ debits: row!.orders, balance: OPENING - row!.orders * PRICE })
-  return row!.orders
+  return row!.orders - placedBefore
 }
 
 /** Every order row that is written meets this. */
@@ -93,89 +99,96 @@ async function misfortune(body: string): Promise<void> {
 const kinds = (verdicts: Verdict[]) =>
   verdicts.map((verdict) => (verdict.kind === 'refused' ? verdict.code : verdict.kind))
 
-describe('a batch whose COMMIT', () => {
-  it('never reached the database is placed by another attempt, once', async () => {
-    const desk = await openDesk()
-    proxy.doom(APPLICATION, 'lost')
-    const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(desk)))
-    expect(kinds(verdicts)).toEqual(Array(5).fill('placed'))
-    expect(failures).toHaveLength(1)
-    expect(await orders()).toBe(5)
-  })
-
-  it('happened without an answer is recognised by its own ids: placed, and not a replay', async () => {
-    const desk = await openDesk()
-    proxy.doom(APPLICATION, 'unanswered')
-    const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(desk)))
-    expect(kinds(verdicts)).toEqual(Array(5).fill('placed'))
-    expect(failures).toHaveLength(1)
-    expect(await orders()).toBe(5)
-  })
-
-  it('went unanswered again and again still debits once', async () => {
-    const desk = await openDesk()
-    proxy.doom(APPLICATION, 'lost', 'unanswered', 'lost', 'lost', 'unanswered')
-    const verdicts = await Promise.all(Array.from({ length: 20 }, () => place(desk)))
-    expect(kinds(verdicts)).toEqual(Array(20).fill('placed'))
-    expect(await orders()).toBe(20)
-    proxy.doom(APPLICATION) // whatever fate was not met does not matter: replays commit too
-  })
-
-  it('stays in doubt while the database is away is 000001, and a repeat tells the truth', async () => {
-    // A clock on which the fifteen seconds of doubt pass in one.
-    const fast = { now: () => node.deps.clock.now(), monotonic: () => performance.now() * 15 }
-    const desk = await openDesk(fast)
-    const before = proxy.met
-    proxy.doom(APPLICATION, 'unanswered')
-    const placing = place(desk, 'T-doubt')
-    while (proxy.met === before) await new Promise(setImmediate)
-    proxy.shut(true)
-    expect(kinds([await placing])).toEqual(['000001'])
-    proxy.shut(false)
-    expect(await orders()).toBe(1)
-    expect(kinds([await place(desk, 'T-doubt')])).toEqual(['replayed'])
-    expect(await orders()).toBe(1)
-  })
-})
-
-describe('a batch that certainly failed', () => {
-  it('is 000002 when the database is away before anything was sent, and nothing happened', async () => {
-    const desk = await openDesk()
-    proxy.shut(true)
-    expect(kinds([await place(desk, 'T-away')])).toEqual(['000002'])
-    proxy.shut(false)
-    expect(await orders()).toBe(0)
-    expect(kinds([await place(desk, 'T-away')])).toEqual(['placed'])
-  })
-
-  it('by a deadlock is tried again', async () => {
-    const desk = await openDesk()
-    await node.deps.db.query({ text: 'create sequence if not exists unlucky' })
-    await node.deps.db.query({ text: 'alter sequence unlucky restart' })
-    // A sequence does not go back with the transaction: the first attempt is unlucky, the second is not.
-    await misfortune(`if nextval('unlucky') = 1 then raise exception 'deadlock' using errcode = '40P01'; end if;`)
-    expect(kinds([await place(desk)])).toEqual(['placed'])
-    expect(failures).toHaveLength(1)
-    expect(await orders()).toBe(1)
-  })
-
-  it('by a lock that somebody holds too long is 000002, and goes through when the lock is gone', async () => {
-    const desk = await openDesk()
-    await node.deps.db.tx(async (tx) => {
-      await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
-      expect(kinds([await place(desk, 'T-locked')])).toEqual(['000002'])
+describe.each([
+  { wallet: 'that was read', isRemembered: false },
+  { wallet: 'that is remembered', isRemembered: true },
+])('on a wallet $wallet, a batch', ({ isRemembered }) => {
+  describe('whose COMMIT', () => {
+    it('never reached the database is placed by another attempt, once', async () => {
+      const desk = await openDesk(isRemembered)
+      proxy.doom(APPLICATION, 'lost')
+      const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(desk)))
+      expect(kinds(verdicts)).toEqual(Array(5).fill('placed'))
+      expect(failures).toHaveLength(1)
+      expect(await orders()).toBe(5)
     })
-    expect(await orders()).toBe(0)
-    expect(kinds([await place(desk, 'T-locked')])).toEqual(['placed'])
+
+    it('happened without an answer is recognised by its own ids: placed, and not a replay', async () => {
+      const desk = await openDesk(isRemembered)
+      proxy.doom(APPLICATION, 'unanswered')
+      const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(desk)))
+      expect(kinds(verdicts)).toEqual(Array(5).fill('placed'))
+      expect(failures).toHaveLength(1)
+      expect(await orders()).toBe(5)
+    })
+
+    it('went unanswered again and again still debits once', async () => {
+      const desk = await openDesk(isRemembered)
+      proxy.doom(APPLICATION, 'lost', 'unanswered', 'lost', 'lost', 'unanswered')
+      const verdicts = await Promise.all(Array.from({ length: 20 }, () => place(desk)))
+      expect(kinds(verdicts)).toEqual(Array(20).fill('placed'))
+      expect(await orders()).toBe(20)
+      proxy.doom(APPLICATION) // whatever fate was not met does not matter: replays commit too
+    })
+
+    it('stays in doubt while the database is away is 000001, and a repeat tells the truth', async () => {
+      // A clock on which the fifteen seconds of doubt pass in one.
+      const fast = { now: () => node.deps.clock.now(), monotonic: () => performance.now() * 15 }
+      const desk = await openDesk(isRemembered, fast)
+      const before = proxy.met
+      proxy.doom(APPLICATION, 'unanswered')
+      const placing = place(desk, 'T-doubt')
+      while (proxy.met === before) await new Promise(setImmediate)
+      proxy.shut(true)
+      expect(kinds([await placing])).toEqual(['000001'])
+      proxy.shut(false)
+      expect(await orders()).toBe(1)
+      expect(kinds([await place(desk, 'T-doubt')])).toEqual(['replayed'])
+      expect(await orders()).toBe(1)
+    })
   })
 
-  it('because of one poisoned order fails for that one alone', async () => {
-    const desk = await openDesk()
-    await misfortune(`if new.remark = 'poison' then raise exception 'poisoned'; end if;`)
-    const verdicts = await Promise.all(
-      Array.from({ length: 16 }, (_, index) => place(desk, `T-${index}`, index === 5 ? 'poison' : 'fine')),
-    )
-    expect(kinds(verdicts)).toEqual(Array.from({ length: 16 }, (_, index) => (index === 5 ? '000001' : 'placed')))
-    expect(await orders()).toBe(15)
+  describe('that certainly failed', () => {
+    it('is 000002 when the database is away before anything was sent, and nothing happened', async () => {
+      const desk = await openDesk(isRemembered)
+      proxy.shut(true)
+      // A COMMIT that was handed to a connection is in doubt, also when the other end was gone already.
+      while (db.pool.idleCount > 0) await new Promise(setImmediate)
+      expect(kinds([await place(desk, 'T-away')])).toEqual(['000002'])
+      proxy.shut(false)
+      expect(await orders()).toBe(0)
+      expect(kinds([await place(desk, 'T-away')])).toEqual(['placed'])
+    })
+
+    it('by a deadlock is tried again', async () => {
+      const desk = await openDesk(isRemembered)
+      await node.deps.db.query({ text: 'create sequence if not exists unlucky' })
+      await node.deps.db.query({ text: 'alter sequence unlucky restart' })
+      // A sequence does not go back with the transaction: the first attempt is unlucky, the second is not.
+      await misfortune(`if nextval('unlucky') = 1 then raise exception 'deadlock' using errcode = '40P01'; end if;`)
+      expect(kinds([await place(desk)])).toEqual(['placed'])
+      expect(failures).toHaveLength(1)
+      expect(await orders()).toBe(1)
+    })
+
+    it('by a lock that somebody holds too long is 000002, and goes through when the lock is gone', async () => {
+      const desk = await openDesk(isRemembered)
+      await node.deps.db.tx(async (tx) => {
+        await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
+        expect(kinds([await place(desk, 'T-locked')])).toEqual(['000002'])
+      })
+      expect(await orders()).toBe(0)
+      expect(kinds([await place(desk, 'T-locked')])).toEqual(['placed'])
+    })
+
+    it('because of one poisoned order fails for that one alone', async () => {
+      const desk = await openDesk(isRemembered)
+      await misfortune(`if new.remark = 'poison' then raise exception 'poisoned'; end if;`)
+      const verdicts = await Promise.all(
+        Array.from({ length: 16 }, (_, index) => place(desk, `T-${index}`, index === 5 ? 'poison' : 'fine')),
+      )
+      expect(kinds(verdicts)).toEqual(Array.from({ length: 16 }, (_, index) => (index === 5 ? '000001' : 'placed')))
+      expect(await orders()).toBe(15)
+    })
   })
 })

@@ -1,0 +1,61 @@
+import type { LockedWallet } from '../wallet/lock.ts'
+import type { BalanceFall } from '../wallet/low-balance-notice.ts'
+import {
+  type Circumstances,
+  decideOrders,
+  type ExistingOrder,
+  type OrderWish,
+  type PlacedOrder,
+  type Verdict,
+} from './decide.ts'
+
+/** What the orders of several wallets are judged upon. */
+export interface Around extends Pick<Circumstances, 'now' | 'catalogue' | 'available'> {
+  /** Earlier orders, by tenant and transactionId. */
+  existing: ReadonlyMap<string, Map<string, ExistingOrder>>
+}
+
+export interface Judged {
+  verdicts: Map<OrderWish, Verdict>
+  placed: PlacedOrder[]
+  /** Wallets that were debited, moved along. */
+  touched: LockedWallet[]
+  /** Those of them that came below, or above, another step of their threshold. */
+  falls: BalanceFall[]
+}
+
+/** Judges orders wallet by wallet, and moves the wallets along. */
+export function judgeOrders(wallets: readonly LockedWallet[], wishes: OrderWish[], around: Around): Judged {
+  const byTenant = groupByTenant(wishes)
+  const judged: Judged = { verdicts: new Map(), placed: [], touched: [], falls: [] }
+  for (const wallet of wallets) {
+    const ofTenant = byTenant.get(wallet.tenantId) ?? []
+    const stepBefore = wallet.lowBalanceStep
+    const { verdicts, placed } = decideOrders(wallet, ofTenant, {
+      ...around,
+      now: later(around.now, wallet.updatedAt), // created_at never goes back within a wallet
+      existing: around.existing.get(wallet.tenantId) ?? new Map(),
+    })
+    for (const [position, wish] of ofTenant.entries()) judged.verdicts.set(wish, verdicts[position]!)
+    if (placed.length === 0) continue
+    judged.touched.push(wallet)
+    const step = wallet.lowBalanceStep
+    if (step !== stepBefore) judged.falls.push({ ...wallet, step, stepBefore })
+    judged.placed.push(...placed)
+  }
+  return judged
+}
+
+function groupByTenant(wishes: OrderWish[]): Map<string, OrderWish[]> {
+  const byTenant = new Map<string, OrderWish[]>()
+  for (const wish of wishes) {
+    const ofTenant = byTenant.get(wish.tenant.tenantId)
+    if (ofTenant) ofTenant.push(wish)
+    else byTenant.set(wish.tenant.tenantId, [wish])
+  }
+  return byTenant
+}
+
+function later(left: Date, right: Date): Date {
+  return left > right ? left : right
+}

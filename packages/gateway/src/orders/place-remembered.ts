@@ -1,0 +1,71 @@
+import type { DatabaseClock } from '../lib/clock.ts'
+import type { Db } from '../lib/db.ts'
+import { pause } from '../lib/pause.ts'
+import type { WalletMemory } from '../wallet/memory.ts'
+import type { OrderWish, Verdict } from './decide.ts'
+import { type Judged, judgeOrders } from './judge.ts'
+import { admittedOf, type PlaceDeps } from './place.ts'
+import { type Remembered, writeIfUnchanged } from './write.ts'
+
+export interface RememberedDeps extends PlaceDeps {
+  db: Db
+  databaseClock: Pick<DatabaseClock, 'now'>
+  memory: WalletMemory
+}
+
+/**
+ * Places orders on wallets that this node remembers, in one round trip: they are judged on the memory of wallets and
+ * catalogue, and written only if, under the wallets' locks, both are still the same and no order is there yet. It is for
+ * the plain case: whatever else there is to say, a refusal or a replay, is said by who has looked (placeOrders).
+ *
+ * Locks: the wallets' rows, in ascending tenant order.
+ * @returns undefined where nothing was placed, and has to be looked at
+ */
+export async function placeRemembered(deps: RememberedDeps, wishes: OrderWish[]): Promise<Verdict[] | undefined> {
+  const wallets = deps.memory.take([...new Set(wishes.map(({ tenant }) => tenant.tenantId))].sort())
+  if (!wallets) return undefined
+  const contents = wallets.map((wallet) => wallet.content)
+  const catalogue = await deps.catalogue.current(0n)
+  const now = new Date(deps.databaseClock.now())
+  const judged = judgeOrders(wallets, wishes, { now, catalogue, existing: new Map(), available: deps.stock.available })
+  if (!isPlain(judged)) return undefined
+  const upon = { contents, catalogueVersion: catalogue.version, today: now.toISOString().slice(0, 10) }
+  const written = await write(deps, wishes, judged, upon)
+  if (written === 'not admitted') return undefined
+  if (written === undefined) {
+    deps.memory.wasOutdated()
+    return undefined
+  }
+  deps.memory.keep(written.left)
+  const createTime = written.now.toISOString()
+  return wishes.map((wish) => dated(judged.verdicts.get(wish)!, createTime))
+}
+
+/** Everything was placed, or repeats what was, and nobody has to be told of a low balance. */
+function isPlain({ verdicts, falls }: Judged): boolean {
+  return falls.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
+}
+
+class NotAdmitted extends Error {}
+
+async function write(deps: RememberedDeps, wishes: OrderWish[], judged: Judged, upon: Remembered) {
+  try {
+    const { writing } = await deps.db.tx(async (tx) => {
+      const writing = writeIfUnchanged(tx, deps.ids, judged, upon)
+      writing.catch(() => {}) // its failure is the transaction's
+      const admitted = await admittedOf(wishes)
+      if (admitted.length < wishes.length) throw new NotAdmitted()
+      await pause('orders.before-commit')
+      return { writing }
+    })
+    return await writing
+  } catch (failure) {
+    if (failure instanceof NotAdmitted) return 'not admitted'
+    throw failure
+  }
+}
+
+function dated(verdict: Verdict, createTime: string): Verdict {
+  if (verdict.kind !== 'refused') verdict.answer.createTime = createTime
+  return verdict
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { type RememberedWallet, walletMemory } from './memory.ts'
+
+const wallet = (tenantId: string) => ({ tenantId }) as RememberedWallet
+
+function openMemory() {
+  const clock = { at_ms: 0, monotonic: () => clock.at_ms }
+  return { memory: walletMemory(clock), clock }
+}
+
+test('all or none are told, in the order of the question, and once', () => {
+  const { memory } = openMemory()
+  memory.keep([wallet('a'), wallet('b')])
+  expect(memory.take(['a', 'c'])).toBeUndefined()
+  expect(memory.take(['b', 'a'])).toEqual([wallet('b'), wallet('a')])
+  expect(memory.take(['a'])).toBeUndefined()
+})
+
+test('after it was wrong nothing is told for a second', () => {
+  const { memory, clock } = openMemory()
+  memory.keep([wallet('a')])
+  memory.wasOutdated()
+  clock.at_ms = 999
+  expect(memory.take(['a'])).toBeUndefined()
+  clock.at_ms = 1_000
+  expect(memory.take(['a'])).toEqual([wallet('a')])
+})
+
+test('of more than ten thousand the least recently kept is forgotten', () => {
+  const { memory } = openMemory()
+  const ids = Array.from({ length: 10_000 }, (_, index) => `${index}`)
+  memory.keep(ids.map(wallet))
+  memory.keep([wallet('0'), wallet('new')])
+  expect(memory.take(['1'])).toBeUndefined()
+  expect(memory.take(['0', '2', 'new'])).toHaveLength(3)
+})

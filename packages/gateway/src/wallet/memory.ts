@@ -1,0 +1,49 @@
+import type { Clock } from '../lib/clock.ts'
+import type { LockedWallet } from './lock.ts'
+
+/** A wallet as this node's latest transaction left it. Nobody holds its lock: it may have moved since. */
+export interface RememberedWallet extends LockedWallet {
+  /** Of its whole row: whoever writes on this memory compares it under the lock. */
+  content: string
+}
+
+export interface WalletMemory {
+  /** What is remembered of these wallets, and forgotten with it; undefined unless all of them are. */
+  take(tenantIds: readonly string[]): RememberedWallet[] | undefined
+  /** After the commit that left them so. */
+  keep(wallets: readonly RememberedWallet[]): void
+  /** Something had moved, or was not as expected: to go on guessing would cost more than it saves. */
+  wasOutdated(): void
+}
+
+/** Some hundred bytes each. */
+const MOST_WALLETS = 10_000
+/** Where several nodes serve one dealer, each is wrong once in this time and asks first otherwise. */
+const PAUSE_MS = 1_000
+
+export function walletMemory(clock: Pick<Clock, 'monotonic'>): WalletMemory {
+  const wallets = new Map<string, RememberedWallet>()
+  let trustedFrom = Number.NEGATIVE_INFINITY
+  return {
+    take(tenantIds) {
+      if (clock.monotonic() < trustedFrom) return undefined
+      const found = tenantIds.flatMap((tenantId) => wallets.get(tenantId) ?? [])
+      if (found.length < tenantIds.length) return undefined
+      for (const tenantId of tenantIds) wallets.delete(tenantId)
+      return found
+    },
+    keep(left) {
+      for (const wallet of left) {
+        wallets.delete(wallet.tenantId)
+        wallets.set(wallet.tenantId, wallet)
+      }
+      for (const oldest of wallets.keys()) {
+        if (wallets.size <= MOST_WALLETS) break
+        wallets.delete(oldest)
+      }
+    },
+    wasOutdated() {
+      trustedFrom = clock.monotonic() + PAUSE_MS
+    },
+  }
+}

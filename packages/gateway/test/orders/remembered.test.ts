@@ -1,0 +1,265 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
+import { setListPrices } from '../../src/catalogue/prices.ts'
+import { setOnSale } from '../../src/catalogue/put.ts'
+import { connect, type Db } from '../../src/lib/db.ts'
+import type { Verdict } from '../../src/orders/decide.ts'
+import { type OrderDesk, orderDesk } from '../../src/orders/order-desk.ts'
+import { topUp } from '../../src/wallet/top-up.ts'
+import { verifyLedger } from '../../src/wallet/verify.ts'
+import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
+
+/*
+ * A node judges an order on the wallet as its latest order left it, without reading anything. Whatever has changed since
+ * must be noticed under the wallet's lock, and the order judged anew.
+ */
+
+const PRICE = 45_000
+const OPENING = 10_000_000
+const DAY_MS = 86_400_000
+const BY_OPERATOR = { actor: 'system' } as const
+const LOOKS = 'wallets-lock'
+
+let database: TestDatabase
+let node: Node
+let db: Db & { close(): Promise<void> }
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await openNode(database.url)
+  await seedDemoCatalogue(node.deps)
+  db = connect({ url: database.url, poolSize: 4, applicationName: 'orders under test', fixedPlans: true })
+})
+afterAll(async () => {
+  await db.close()
+  await node.stop()
+  await database.drop()
+})
+
+/** A desk of its own, as on another node, and the statements that it asks. */
+function openDesk(ahead_ms = () => 0) {
+  const { clock, databaseClock, ids, catalogue } = node.deps
+  const asked: string[] = []
+  const listening: Db = {
+    ...db,
+    tx: (work) =>
+      db.tx((tx) =>
+        work({
+          ...tx,
+          query(statement) {
+            asked.push(statement.name!)
+            return tx.query(statement)
+          },
+        }),
+      ),
+  }
+  const desk = orderDesk({
+    ...{ db: listening, clock, ids, catalogue, stock: { available: () => undefined } },
+    databaseClock: { now: () => databaseClock.now() + ahead_ms() },
+    maintainPartitions: async () => {},
+    onPlaced() {},
+    onFailure(failure) {
+      throw failure
+    },
+  })
+  return { desk, asked }
+}
+
+interface Wanted {
+  transactionId?: string
+  count?: number
+}
+
+function place(desk: OrderDesk, { tenantId }: Dealer, { transactionId = randomUUID(), count = 1 }: Wanted = {}) {
+  const request = { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count }] }
+  return desk.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: node.deps.ids.uuid(), request })
+}
+
+/** A dealer with an order whose wallet the desk remembers. */
+async function openDealer(desk: OrderDesk): Promise<Dealer> {
+  const dealer = await addDealer(node.deps, OPENING / 10_000)
+  expect(balanceAfter(await place(desk, dealer, { transactionId: 'T-first' }))).toBe(OPENING - PRICE)
+  return dealer
+}
+
+function balanceAfter(verdict: Verdict): number | string {
+  if (verdict.kind === 'refused') return verdict.code
+  return verdict.kind === 'placed' ? verdict.answer.balanceAfter : verdict.kind
+}
+
+/** That every row agrees with every other. @returns how many orders there are */
+async function ordersIn({ tenantId }: Dealer): Promise<bigint> {
+  const faults: string[] = []
+  const { orders } = await verifyLedger(node.deps.db, { tenantId, onFault: (fault) => faults.push(fault.sentence) })
+  expect(faults).toEqual([])
+  return orders
+}
+
+const change = (text: string, { tenantId }: Dealer) => node.deps.db.query({ text, values: [tenantId] })
+
+it('is one statement, for one order and for several of several wallets', async () => {
+  const { desk, asked } = openDesk()
+  const dealers = await Promise.all(Array.from({ length: 4 }, () => openDealer(desk)))
+  asked.length = 0
+  expect(balanceAfter(await place(desk, dealers[0]!))).toBe(OPENING - 2 * PRICE)
+  expect(asked).toEqual(['orders-write-one-unchanged'])
+
+  const verdicts = await Promise.all([...dealers, ...dealers].map((dealer) => place(desk, dealer, { count: 2 })))
+  expect(asked).toEqual(['orders-write-one-unchanged', 'orders-write-unchanged'])
+  expect(verdicts.map(balanceAfter)).toEqual([2, 1, 1, 1, 4, 3, 3, 3].map((bought) => OPENING - (bought + 2) * PRICE))
+  expect(await Promise.all(dealers.map(ordersIn))).toEqual([4n, 3n, 3n, 3n])
+})
+
+it('tells the time that stands in its rows, and never one before an earlier order', async () => {
+  const { desk } = openDesk(() => -5_000)
+  const dealer = await openDealer(desk)
+  const verdict = await place(desk, dealer, { transactionId: 'T-1' })
+  const rows = await node.deps.db.query<{ order: Date; debit: Date; wallet: Date }>({
+    text: `select o.created_at as order, t.created_at as debit, w.updated_at as wallet
+           from orders o join transfers t using (tenant_id, order_id) join wallets w using (tenant_id)
+           where tenant_id = $1 order by t.wallet_version`,
+    values: [dealer.tenantId],
+  })
+  const [first, second] = rows
+  expect(second!.debit).toEqual(second!.order)
+  expect(second!.wallet).toEqual(second!.order)
+  expect(second!.order.getTime()).toBeGreaterThanOrEqual(first!.order.getTime())
+  expect(verdict).toMatchObject({ answer: { createTime: second!.order.toISOString() } })
+})
+
+describe('what has changed since is noticed:', () => {
+  it.each<[string, (dealer: Dealer) => Promise<unknown>, number | string, Wanted?]>([
+    [
+      'a top-up',
+      ({ tenantId }) => topUp(node.deps, { tenantId, amount: 5n, reference: 'more' }, BY_OPERATOR),
+      OPENING - 2 * PRICE + 5,
+    ],
+    ['an order of another node', (dealer) => place(openDesk().desk, dealer), OPENING - 3 * PRICE],
+    [
+      'an order of another node that took the rest',
+      async (dealer) => {
+        for (let left = OPENING - PRICE; left >= PRICE; left -= 30 * PRICE) {
+          await place(openDesk().desk, dealer, { count: Math.min(30, Math.floor(left / PRICE)) })
+        }
+      },
+      '200007',
+    ],
+    [
+      'a credit limit that was lowered',
+      (dealer) => change('update wallets set credit_limit = 0 where tenant_id = $1', dealer),
+      '200007',
+      { count: 30 },
+    ],
+    [
+      'a daily spend limit',
+      (dealer) => change('update wallets set daily_spend_limit = 45000 where tenant_id = $1', dealer),
+      '200014',
+    ],
+    [
+      'its own transactionId on another node',
+      (dealer) => place(openDesk().desk, dealer, { transactionId: 'T-2' }),
+      'replayed',
+      { transactionId: 'T-2' },
+    ],
+    [
+      'its own transactionId on another node, with other content',
+      (dealer) => place(openDesk().desk, dealer, { transactionId: 'T-2' }),
+      '200012',
+      { transactionId: 'T-2', count: 2 },
+    ],
+  ])('%s', async (_, happens, expected, wanted) => {
+    const { desk, asked } = openDesk()
+    const dealer = await openDealer(desk)
+    if (wanted?.count === 30) await exhaust(desk, dealer)
+    await happens(dealer)
+    asked.length = 0
+    expect(balanceAfter(await place(desk, dealer, wanted))).toBe(expected)
+    expect(asked).toContain(LOOKS)
+    await ordersIn(dealer)
+  })
+
+  /** Leaves less than thirty eSIMs cost, and credit for them. */
+  async function exhaust(desk: OrderDesk, dealer: Dealer): Promise<void> {
+    await change('update wallets set credit_limit = 10000000 where tenant_id = $1', dealer)
+    for (let times = 0; times < 7; times++) await place(desk, dealer, { count: 30 })
+  }
+
+  it('nothing: an earlier order is replayed, though its wallet has not moved', async () => {
+    const { desk } = openDesk()
+    const dealer = await openDealer(desk)
+    expect(balanceAfter(await place(desk, dealer, { transactionId: 'T-first' }))).toBe('replayed')
+    expect(balanceAfter(await place(desk, dealer, { transactionId: 'T-first', count: 2 }))).toBe('200012')
+    expect(await ordersIn(dealer)).toBe(1n)
+  })
+
+  it('the catalogue: another price, and a package that is sold no more', async () => {
+    const { db: general, ids } = node.deps
+    const by = { db: general, ids, ...BY_OPERATOR }
+    const { desk } = openDesk()
+    const dealer = await openDealer(desk)
+    const priced = (price: bigint) => setListPrices(by, [{ packageCode: 'JP_1_7', currencyCode: 'USD', price }])
+    await priced(50_000n)
+    expect(balanceAfter(await place(desk, dealer))).toBe(OPENING - PRICE - 50_000)
+    await setOnSale(by, { packageCodes: ['JP_1_7'] }, false)
+    expect(balanceAfter(await place(desk, dealer))).toBe('310244')
+    await setOnSale(by, { packageCodes: ['JP_1_7'] }, true)
+    await priced(BigInt(PRICE))
+    expect(await ordersIn(dealer)).toBe(2n)
+  })
+
+  it('the day, by the database: what was spent yesterday does not count', async () => {
+    let ahead_ms = 0
+    const { desk, asked } = openDesk(() => ahead_ms)
+    const dealer = await openDealer(desk)
+    await change('update wallets set daily_spend_limit = 100000 where tenant_id = $1', dealer)
+    expect(balanceAfter(await place(desk, dealer))).toBe(OPENING - 2 * PRICE)
+    ahead_ms = DAY_MS
+    asked.length = 0
+    expect(balanceAfter(await place(desk, dealer))).toBe('200014')
+    expect(asked).toContain(LOOKS)
+  })
+})
+
+describe('an order that waits for its remembered wallet', () => {
+  async function placedWhile(desk: OrderDesk, dealer: Dealer, text: string): Promise<Verdict> {
+    let waiting: Promise<Verdict> | undefined
+    await node.deps.db.tx(async (tx) => {
+      await tx.query({ text, values: [dealer.tenantId] })
+      waiting = place(desk, dealer)
+      await untilLockIsWaitedFor(node.deps.db)
+    })
+    return waiting!
+  }
+
+  it('is judged anew when it has changed', async () => {
+    const { desk, asked } = openDesk()
+    const dealer = await openDealer(desk)
+    const text = 'update wallets set daily_spend_limit = 45000 where tenant_id = $1'
+    expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe('200014')
+    expect(asked).toContain(LOOKS)
+    expect(await ordersIn(dealer)).toBe(1n)
+  })
+
+  it('is placed when somebody only looked', async () => {
+    const { desk, asked } = openDesk()
+    const dealer = await openDealer(desk)
+    asked.length = 0
+    const text = 'select from wallets where tenant_id = $1 for share'
+    expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe(OPENING - 2 * PRICE)
+    expect(asked).toEqual(['orders-write-one-unchanged'])
+    expect(await ordersIn(dealer)).toBe(2n)
+  })
+
+  it('is placed whole when its row was written again as it was', async () => {
+    const { desk, asked } = openDesk()
+    const dealer = await openDealer(desk)
+    asked.length = 0
+    const text = 'update wallets set credit_limit = credit_limit where tenant_id = $1'
+    expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe(OPENING - 2 * PRICE)
+    expect(asked).toEqual(['orders-write-one-unchanged'])
+    expect(await ordersIn(dealer)).toBe(2n)
+  })
+})

@@ -22,6 +22,7 @@ const OPENING = 10_000_000
 const DAY_MS = 86_400_000
 const BY_OPERATOR = { actor: 'system' } as const
 const LOOKS = 'wallets-lock'
+const WRITES_ONE = 'orders-write-one-unchanged'
 
 let database: TestDatabase
 let node: Node
@@ -105,10 +106,10 @@ it('is one statement, for one order and for several of several wallets', async (
   const dealers = await Promise.all(Array.from({ length: 4 }, () => openDealer(desk)))
   asked.length = 0
   expect(balanceAfter(await place(desk, dealers[0]!))).toBe(OPENING - 2 * PRICE)
-  expect(asked).toEqual(['orders-write-one-unchanged'])
+  expect(asked).toEqual([WRITES_ONE])
 
   const verdicts = await Promise.all([...dealers, ...dealers].map((dealer) => place(desk, dealer, { count: 2 })))
-  expect(asked).toEqual(['orders-write-one-unchanged', 'orders-write-unchanged'])
+  expect(asked).toEqual([WRITES_ONE, 'orders-write-unchanged'])
   expect(verdicts.map(balanceAfter)).toEqual([2, 1, 1, 1, 4, 3, 3, 3].map((bought) => OPENING - (bought + 2) * PRICE))
   expect(await Promise.all(dealers.map(ordersIn))).toEqual([4n, 3n, 3n, 3n])
 })
@@ -177,7 +178,7 @@ describe('what has changed since is noticed:', () => {
     await happens(dealer)
     asked.length = 0
     expect(balanceAfter(await place(desk, dealer, wanted))).toBe(expected)
-    expect(asked).toContain(LOOKS)
+    expect(asked.slice(0, 2)).toEqual([WRITES_ONE, LOOKS])
     await ordersIn(dealer)
   })
 
@@ -213,13 +214,13 @@ describe('what has changed since is noticed:', () => {
   it('the day, by the database: what was spent yesterday does not count', async () => {
     let ahead_ms = 0
     const { desk, asked } = openDesk(() => ahead_ms)
-    const dealer = await openDealer(desk)
+    const dealer = await addDealer(node.deps, OPENING / 10_000)
     await change('update wallets set daily_spend_limit = 100000 where tenant_id = $1', dealer)
-    expect(balanceAfter(await place(desk, dealer))).toBe(OPENING - 2 * PRICE)
+    for (const bought of [1, 2]) expect(balanceAfter(await place(desk, dealer))).toBe(OPENING - bought * PRICE)
     ahead_ms = DAY_MS
     asked.length = 0
     expect(balanceAfter(await place(desk, dealer))).toBe('200014')
-    expect(asked).toContain(LOOKS)
+    expect(asked.slice(0, 2)).toEqual([WRITES_ONE, LOOKS])
   })
 })
 
@@ -238,8 +239,9 @@ describe('an order that waits for its remembered wallet', () => {
     const { desk, asked } = openDesk()
     const dealer = await openDealer(desk)
     const text = 'update wallets set daily_spend_limit = 45000 where tenant_id = $1'
+    asked.length = 0
     expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe('200014')
-    expect(asked).toContain(LOOKS)
+    expect(asked.slice(0, 2)).toEqual([WRITES_ONE, LOOKS])
     expect(await ordersIn(dealer)).toBe(1n)
   })
 
@@ -249,7 +251,7 @@ describe('an order that waits for its remembered wallet', () => {
     asked.length = 0
     const text = 'select from wallets where tenant_id = $1 for share'
     expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe(OPENING - 2 * PRICE)
-    expect(asked).toEqual(['orders-write-one-unchanged'])
+    expect(asked).toEqual([WRITES_ONE])
     expect(await ordersIn(dealer)).toBe(2n)
   })
 
@@ -259,7 +261,7 @@ describe('an order that waits for its remembered wallet', () => {
     asked.length = 0
     const text = 'update wallets set credit_limit = credit_limit where tenant_id = $1'
     expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe(OPENING - 2 * PRICE)
-    expect(asked).toEqual(['orders-write-one-unchanged'])
+    expect(asked).toEqual([WRITES_ONE])
     expect(await ordersIn(dealer)).toBe(2n)
   })
 })

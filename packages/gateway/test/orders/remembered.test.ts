@@ -80,8 +80,9 @@ function place(desk: OrderDesk, { tenantId }: Dealer, { transactionId = randomUU
 }
 
 /** A dealer with an order whose wallet the desk remembers. */
-async function openDealer(desk: OrderDesk): Promise<Dealer> {
+async function openDealer(desk: OrderDesk, creditLimit = 0): Promise<Dealer> {
   const dealer = await addDealer(node.deps, OPENING / 10_000)
+  await change(`update wallets set credit_limit = ${creditLimit} where tenant_id = $1`, dealer)
   expect(balanceAfter(await place(desk, dealer, { transactionId: 'T-first' }))).toBe(OPENING - PRICE)
   return dealer
 }
@@ -142,7 +143,7 @@ describe('what has changed since is noticed:', () => {
     [
       'an order of another node that took the rest',
       async (dealer) => {
-        for (let left = OPENING - PRICE; left >= PRICE; left -= 30 * PRICE) {
+        for (let left = 2 * OPENING - PRICE; left >= PRICE; left -= 30 * PRICE) {
           await place(openDesk().desk, dealer, { count: Math.min(30, Math.floor(left / PRICE)) })
         }
       },
@@ -173,20 +174,14 @@ describe('what has changed since is noticed:', () => {
     ],
   ])('%s', async (_, happens, expected, wanted) => {
     const { desk, asked } = openDesk()
-    const dealer = await openDealer(desk)
-    if (wanted?.count === 30) await exhaust(desk, dealer)
+    const dealer = await openDealer(desk, OPENING)
+    for (let times = 0; times < (wanted?.count === 30 ? 7 : 0); times++) await place(desk, dealer, { count: 30 })
     await happens(dealer)
     asked.length = 0
     expect(balanceAfter(await place(desk, dealer, wanted))).toBe(expected)
     expect(asked.slice(0, 2)).toEqual([WRITES_ONE, LOOKS])
     await ordersIn(dealer)
   })
-
-  /** Leaves less than thirty eSIMs cost, and credit for them. */
-  async function exhaust(desk: OrderDesk, dealer: Dealer): Promise<void> {
-    await change('update wallets set credit_limit = 10000000 where tenant_id = $1', dealer)
-    for (let times = 0; times < 7; times++) await place(desk, dealer, { count: 30 })
-  }
 
   it('nothing: an earlier order is replayed, though its wallet has not moved', async () => {
     const { desk } = openDesk()

@@ -53,7 +53,7 @@ export const handlers: Handlers = {
 
 type EarlyHandlers = { [Name in OperationName]?: (deps: Deps, call: EarlyCall<Name>) => Promise<Answered<Name>> }
 
-/** Those that may begin before their request is admitted. They read; what they change, they change once it is. */
+/** Those that may begin before their request is admitted. What they change, they commit once it is. */
 export const earlyHandlers: EarlyHandlers = {
   async 'esim/order'(deps, { tenant, request, admission }) {
     const wish = { tenant, request, orderId: deps.ids.uuid() }

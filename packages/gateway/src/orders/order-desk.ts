@@ -12,8 +12,8 @@ export interface OrderDesk {
   /** Places one order, together with those of the same moment. Never rejects: failures are verdicts too. */
   place(wish: OrderWish): Promise<Verdict>
   /**
-   * The same for an order whose request is still being admitted: its wallet is locked and read meanwhile, and nothing is
-   * decided before. @throws what `admission` rejects with
+   * The same for an order whose request is still being admitted: its transaction begins meanwhile, and is committed only
+   * once it is. @throws what `admission` rejects with
    */
   placeOnceAdmitted(wish: OrderWish, admission: Promise<unknown>): Promise<Verdict>
 }

@@ -32,7 +32,8 @@ export interface Placement {
  * waits for, and would not see the orders of the transaction that it waited for.
  *
  * Two round trips hold the locks, whatever the number of orders: locks and reads, then the writing statement and COMMIT.
- * Between them is found out who was admitted; of the others nothing is decided.
+ * Between them is found out who was admitted; of the others nothing is decided. Where the node remembers the wallets,
+ * placeRemembered does with one.
  */
 export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]): Promise<Placement> {
   const tenantIds = [...new Set(wishes.map(({ tenant }) => tenant.tenantId))]

@@ -13,14 +13,6 @@ export function unnest(first: number, columns: Columns, name: string): string {
   return `unnest(${arrays.join(', ')}) as ${name}(${Object.keys(columns).join(', ')})`
 }
 
-/** The same of arrays that hold one value: a row. Of a lone order's statement it takes a tenth less of the server. */
-export function rowOf(first: number, columns: Columns, name: string): string {
-  const values = Object.entries(columns).map(
-    ([column, type], index) => `($${first + index}::${type}[])[1] as ${column}`,
-  )
-  return `(select ${values.join(', ')}) as ${name}`
-}
-
 /** Of ids, numbers and times: values without a character that an array would read as its own. NULL stands for none. */
 export function plainArray(values: readonly (string | number | bigint)[]): string {
   return `{${values.join()}}`
@@ -97,4 +89,41 @@ export function bytesArray(values: readonly (Buffer | null)[]): string {
 /** Of JSON texts. They hold no control character, so that JSON's own quoting says what an array wants, and does so faster. */
 export function jsonArray(texts: readonly string[]): string {
   return `{${JSON.stringify(texts).slice(1, -1)}}`
+}
+
+/** What rows are to a statement and to its parameters. */
+export interface Shape {
+  table(first: number, columns: Columns, name: string): string
+  /** Of a column, as an array. */
+  list(parameter: number, type: string): string
+  ids(values: readonly string[]): unknown
+  plain(values: readonly (string | number | bigint)[]): unknown
+  texts(values: readonly (string | null)[]): unknown
+  jsons(values: readonly string[]): unknown
+  times(values_ms: readonly number[]): unknown
+}
+
+/** Any number of them, one array a column. */
+export const ROWS: Shape = {
+  table: unnest,
+  list: (parameter, type) => `$${parameter}::${type}[]`,
+  ids: uuidArray,
+  plain: plainArray,
+  texts: textArray,
+  jsons: jsonArray,
+  times: timeArray,
+}
+
+/** Exactly one, one value a column: a lone order's statement takes 0.85 of the server's time that arrays of one take. */
+export const ONE_ROW: Shape = {
+  table(first, columns, name) {
+    const values = Object.entries(columns).map(([column, type], index) => `$${first + index}::${type} as ${column}`)
+    return `(select ${values.join(', ')}) as ${name}`
+  },
+  list: (parameter, type) => `array[$${parameter}::${type}]`,
+  ids: ([id]) => id,
+  plain: ([value]) => String(value),
+  texts: ([text]) => text,
+  jsons: ([json]) => json,
+  times: ([time_ms]) => new Date(time_ms!).toISOString(),
 }

@@ -1,9 +1,9 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
-import { type Columns, jsonArray, plainArray, rowOf, textArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
+import { type Columns, ONE_ROW, plainArray, ROWS, type Shape } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
 import { DEBITS_OF_PLACED, MOVED_COLUMNS, movedValues, moveWallets } from '../wallet/debit.ts'
-import { LOCK_REMEMBERED } from '../wallet/lock.ts'
+import { lockRemembered } from '../wallet/lock.ts'
 import type { RememberedWallet } from '../wallet/memory.ts'
 import { recordEventsOf } from '../webhooks/record.ts'
 import type { PlacedOrder } from './decide.ts'
@@ -20,7 +20,7 @@ import type { Judged } from './judge.ts'
  */
 export async function writePlaced(tx: Tx, ids: Ids, judged: Judged): Promise<RememberedWallet[]> {
   if (judged.placed.length === 0) return []
-  const [row] = await tx.query<LeftRow>({ name: 'orders-write', text: WRITE, values: valuesOf(ids, judged) })
+  const [row] = await tx.query<LeftRow>({ name: 'orders-write', text: WRITE, values: valuesOf(ROWS, ids, judged) })
   return leftOf(judged, row!)
 }
 
@@ -45,9 +45,9 @@ export async function writeIfUnchanged(
   remembered: Remembered,
 ): Promise<{ now: Date; left: RememberedWallet[] } | undefined> {
   const { contents, catalogueVersion, today } = remembered
-  const values = [...valuesOf(ids, judged), plainArray(contents), catalogueVersion, today]
   const isOne = judged.placed.length === 1 && judged.placed[0]!.packageLines.length === 1
-  const statement = isOne ? WRITE_ONE_UNCHANGED : WRITE_MANY_UNCHANGED
+  const { shape, ...statement } = isOne ? WRITE_ONE_UNCHANGED : WRITE_UNCHANGED
+  const values = [...valuesOf(shape, ids, judged), plainArray(contents), catalogueVersion, today]
   const [row] = await tx.query<LeftRow & { now: Date }>({ ...statement, values })
   if (!row) return undefined
   for (const wallet of judged.touched) wallet.updatedAt = row.now
@@ -64,14 +64,13 @@ function leftOf({ touched }: Judged, { contents }: LeftRow): RememberedWallet[] 
   return touched.map((wallet, index) => Object.assign(wallet, { content: each[index]! }))
 }
 
-function valuesOf(ids: Ids, { placed, touched }: Judged): unknown[] {
-  return [...placedValues(ids, placed), ...lineValues(placed), ...movedValues(touched)]
+function valuesOf(shape: Shape, ids: Ids, { placed, touched }: Judged): unknown[] {
+  return [...placedValues(shape, ids, placed), ...lineValues(shape, placed), ...movedValues(shape, touched)]
 }
 
+const WISHED: Columns = { tenant_id: 'uuid', order_id: 'uuid', transaction_id: 'text' }
 const PLACED: Columns = {
-  tenant_id: 'uuid',
-  order_id: 'uuid',
-  transaction_id: 'text',
+  ...WISHED,
   amount: 'bigint',
   currency_code: 'text',
   balance_after: 'bigint',
@@ -120,17 +119,17 @@ const CONTENTS = `string_agg(content::text, ',' order by tenant_id) as contents`
 
 const WRITE = `
 with placed as materialized (
-  select placed.*, judged_at as created_at, 'ORDER_PAID' as notify_type from ${unnest(1, PLACED, 'placed')}
+  select placed.*, judged_at as created_at, 'ORDER_PAID' as notify_type from ${ROWS.table(1, PLACED, 'placed')}
 ), line as (
-  select line.*, judged_at as created_at from ${unnest(LINES_FIRST, LINES, 'line')}
-), ${NEW_ROWS}, moved as (${moveWallets(WALLETS_FIRST)}
+  select line.*, judged_at as created_at from ${ROWS.table(LINES_FIRST, LINES, 'line')}
+), ${NEW_ROWS}, moved as (${moveWallets(ROWS, WALLETS_FIRST)}
 )
 select ${CONTENTS} from moved`
 
 // A wallet whose row is as it was left has had no order since, so the look for earlier ones sees all there are, though its
 // snapshot is older than the lock.
-const writeUnchanged = (rows: typeof unnest) => `
-with locked as materialized (${LOCK_REMEMBERED(WALLETS_FIRST)}
+const writeUnchanged = (shape: Shape) => `
+with locked as materialized (${lockRemembered(shape.list(WALLETS_FIRST, 'uuid'))}
 ), unchanged as materialized (
   select moment.now
   from (select date_trunc('milliseconds', clock_timestamp()) as now, array_agg(content) as contents,
@@ -140,40 +139,40 @@ with locked as materialized (${LOCK_REMEMBERED(WALLETS_FIRST)}
   where contents = $${REMEMBERED_FIRST}::bigint[] and latest <= now
     and (now at time zone 'UTC')::date = $${REMEMBERED_FIRST + 2}::date
     and not exists (
-      select from unnest($1::uuid[], $3::text[]) as wish(tenant_id, transaction_id)
+      select from ${shape.table(1, WISHED, 'wish')}
       cross join lateral (
         select from orders where tenant_id = wish.tenant_id and transaction_id = wish.transaction_id
         limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
       ) earlier)
 ), placed as materialized (
-  select placed.*, now as created_at, 'ORDER_PAID' as notify_type from ${rows(1, PLACED, 'placed')}, unchanged
+  select placed.*, now as created_at, 'ORDER_PAID' as notify_type from ${shape.table(1, PLACED, 'placed')}, unchanged
 ), line as (
-  select line.*, now as created_at from ${rows(LINES_FIRST, LINES, 'line')}, unchanged
-), ${NEW_ROWS}, moved as (${moveWallets(WALLETS_FIRST, { at: 'unchanged.now', from: 'unchanged', rows })}
+  select line.*, now as created_at from ${shape.table(LINES_FIRST, LINES, 'line')}, unchanged
+), ${NEW_ROWS}, moved as (${moveWallets(shape, WALLETS_FIRST, 'unchanged.now', 'unchanged')}
 )
 select now, ${CONTENTS} from moved, unchanged group by now`
 
-const WRITE_MANY_UNCHANGED = { name: 'orders-write-unchanged', text: writeUnchanged(unnest) }
-const WRITE_ONE_UNCHANGED = { name: 'orders-write-one-unchanged', text: writeUnchanged(rowOf) }
+const WRITE_UNCHANGED = { name: 'orders-write-unchanged', text: writeUnchanged(ROWS), shape: ROWS }
+const WRITE_ONE_UNCHANGED = { name: 'orders-write-one-unchanged', text: writeUnchanged(ONE_ROW), shape: ONE_ROW }
 
-function placedValues(ids: Ids, placed: readonly PlacedOrder[]): (string | Buffer)[] {
+function placedValues(shape: Shape, ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
   return [
-    uuidArray(placed.map((order) => order.tenantId)),
-    uuidArray(placed.map((order) => order.orderId)),
-    textArray(placed.map((order) => order.transactionId)),
-    plainArray(placed.map((order) => order.amount)),
-    plainArray(placed.map((order) => order.currencyCode)),
-    plainArray(placed.map((order) => order.balanceAfter)),
-    plainArray(placed.map((order) => order.walletVersion)),
-    jsonArray(placed.map((order) => JSON.stringify(order.packageLines))),
-    textArray(placed.map((order) => order.remark)),
-    timeArray(placed.map((order) => order.createdAt.getTime())),
-    uuidArray(placed.map(() => ids.uuid())),
-    jsonArray(placed.map((order) => JSON.stringify(paidContent(order)))),
+    shape.ids(placed.map((order) => order.tenantId)),
+    shape.ids(placed.map((order) => order.orderId)),
+    shape.texts(placed.map((order) => order.transactionId)),
+    shape.plain(placed.map((order) => order.amount)),
+    shape.plain(placed.map((order) => order.currencyCode)),
+    shape.plain(placed.map((order) => order.balanceAfter)),
+    shape.plain(placed.map((order) => order.walletVersion)),
+    shape.jsons(placed.map((order) => JSON.stringify(order.packageLines))),
+    shape.texts(placed.map((order) => order.remark)),
+    shape.times(placed.map((order) => order.createdAt.getTime())),
+    shape.ids(placed.map(() => ids.uuid())),
+    shape.jsons(placed.map((order) => JSON.stringify(paidContent(order)))),
   ]
 }
 
-function lineValues(placed: readonly PlacedOrder[]): (string | Buffer)[] {
+function lineValues(shape: Shape, placed: readonly PlacedOrder[]): unknown[] {
   const lines = placed.flatMap((order) => {
     let items = 0
     return order.packageLines.map(({ packageCode, count, price }, lineNo) => {
@@ -182,14 +181,14 @@ function lineValues(placed: readonly PlacedOrder[]): (string | Buffer)[] {
     })
   })
   return [
-    uuidArray(lines.map(({ order }) => order.tenantId)),
-    uuidArray(lines.map(({ order }) => order.orderId)),
-    plainArray(lines.map((line) => line.first)),
-    plainArray(lines.map((line) => line.last)),
-    plainArray(lines.map((line) => line.lineNo)),
-    textArray(lines.map((line) => line.packageCode)),
-    plainArray(lines.map((line) => line.price)),
-    timeArray(lines.map(({ order }) => order.createdAt.getTime())),
+    shape.ids(lines.map(({ order }) => order.tenantId)),
+    shape.ids(lines.map(({ order }) => order.orderId)),
+    shape.plain(lines.map((line) => line.first)),
+    shape.plain(lines.map((line) => line.last)),
+    shape.plain(lines.map((line) => line.lineNo)),
+    shape.texts(lines.map((line) => line.packageCode)),
+    shape.plain(lines.map((line) => line.price)),
+    shape.times(lines.map(({ order }) => order.createdAt.getTime())),
   ]
 }
 

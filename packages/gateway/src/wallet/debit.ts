@@ -1,4 +1,4 @@
-import { type Columns, plainArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
+import type { Columns, Shape } from '../lib/columns.ts'
 import { CONTENT_OF_WALLET, type LockedWallet } from './lock.ts'
 
 /*
@@ -30,27 +30,26 @@ export const MOVED_COLUMNS = Object.keys(MOVED).length
  * Writes what a batch of orders left of its wallets, and tells each row as it is then; `movedValues` are its parameters,
  * from `first` on. The update is HOT: none of its columns is in an index. Measured for 32 wallets: 0.7 ms, where an
  * update for each, pipelined, took 2.8 ms.
- * @param given `at`: a moment of `from`, in place of each wallet's own; `rows`: `rowOf`, for one
+ * @param at the moment of all, out of the table `beside`; without it each wallet's own
  */
-export function moveWallets(first: number, given: { at?: string; from?: string; rows?: typeof unnest } = {}): string {
-  const { at = 'moved.updated_at', from = '', rows = unnest } = given
+export function moveWallets(shape: Shape, first: number, at = 'moved.updated_at', beside?: string): string {
   return `
   update wallets as w
   set balance = moved.balance, version = moved.version, spent_on = moved.spent_on, spent = moved.spent,
       low_balance_step = moved.step, updated_at = ${at}
-  from ${rows(first, MOVED, 'moved')}${from && `, ${from}`}
+  from ${shape.table(first, MOVED, 'moved')}${beside ? `, ${beside}` : ''}
   where w.tenant_id = moved.tenant_id
   returning w.tenant_id, ${CONTENT_OF_WALLET} as content`
 }
 
-export function movedValues(wallets: readonly LockedWallet[]): (string | Buffer)[] {
+export function movedValues(shape: Shape, wallets: readonly LockedWallet[]): unknown[] {
   return [
-    uuidArray(wallets.map((wallet) => wallet.tenantId)),
-    plainArray(wallets.map((wallet) => wallet.balance)),
-    plainArray(wallets.map((wallet) => wallet.version)),
-    plainArray(wallets.map((wallet) => wallet.spentOn)),
-    plainArray(wallets.map((wallet) => wallet.spent)),
-    plainArray(wallets.map((wallet) => wallet.lowBalanceStep)),
-    timeArray(wallets.map((wallet) => wallet.updatedAt.getTime())),
+    shape.ids(wallets.map((wallet) => wallet.tenantId)),
+    shape.plain(wallets.map((wallet) => wallet.balance)),
+    shape.plain(wallets.map((wallet) => wallet.version)),
+    shape.plain(wallets.map((wallet) => wallet.spentOn)),
+    shape.plain(wallets.map((wallet) => wallet.spent)),
+    shape.plain(wallets.map((wallet) => wallet.lowBalanceStep)),
+    shape.times(wallets.map((wallet) => wallet.updatedAt.getTime())),
   ]
 }

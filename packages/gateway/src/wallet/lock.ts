@@ -63,11 +63,11 @@ export const CONTENT_OF_WALLET = 'hash_record_extended(w, 0)'
 
 /**
  * The same lock as a part of a statement that writes what was judged on memory (wallet/memory.ts), in ascending tenant
- * order. The parameter is an array of tenants.
+ * order.
  */
-export const LOCK_REMEMBERED = (parameter: number) => `
+export const lockRemembered = (tenantIds: string) => `
   select updated_at, ${CONTENT_OF_WALLET} as content from wallets w
-  where tenant_id = any($${parameter}::uuid[]) order by tenant_id for no key update`
+  where tenant_id = any (${tenantIds}) order by tenant_id for no key update`
 
 interface Row {
   tenant_id: string

@@ -112,7 +112,9 @@ async function transaction<Result>(pool: pg.Pool, work: (tx: Tx) => Promise<Resu
   }
   const sendInside = (statement: Statement) => {
     const answer = send(statement)
-    unanswered.push(answer)
+    const settled = answer.then(() => {}) // its rows are let go
+    settled.catch(() => {})
+    unanswered.push(settled)
     return answer
   }
   const tx: Tx = {

@@ -10,7 +10,7 @@ import {
 } from './decide.ts'
 
 /** What the orders of several wallets are judged upon. */
-export interface Around extends Pick<Circumstances, 'now' | 'catalogue' | 'available'> {
+interface Upon extends Pick<Circumstances, 'now' | 'catalogue' | 'available'> {
   /** Earlier orders, by tenant and transactionId. */
   existing: ReadonlyMap<string, Map<string, ExistingOrder>>
 }
@@ -25,16 +25,16 @@ export interface Judged {
 }
 
 /** Judges orders wallet by wallet, and moves the wallets along. */
-export function judgeOrders(wallets: readonly LockedWallet[], wishes: OrderWish[], around: Around): Judged {
+export function judgeOrders(wallets: readonly LockedWallet[], wishes: OrderWish[], upon: Upon): Judged {
   const byTenant = groupByTenant(wishes)
   const judged: Judged = { verdicts: new Map(), placed: [], touched: [], falls: [] }
   for (const wallet of wallets) {
     const ofTenant = byTenant.get(wallet.tenantId) ?? []
     const stepBefore = wallet.lowBalanceStep
     const { verdicts, placed } = decideOrders(wallet, ofTenant, {
-      ...around,
-      now: later(around.now, wallet.updatedAt), // created_at never goes back within a wallet
-      existing: around.existing.get(wallet.tenantId) ?? new Map(),
+      ...upon,
+      now: later(upon.now, wallet.updatedAt), // created_at never goes back within a wallet
+      existing: upon.existing.get(wallet.tenantId) ?? new Map(),
     })
     for (const [position, wish] of ofTenant.entries()) judged.verdicts.set(wish, verdicts[position]!)
     if (placed.length === 0) continue

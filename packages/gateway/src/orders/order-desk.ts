@@ -96,21 +96,26 @@ const BETWEEN_ATTEMPTS_MS = 100
  * Bad luck of one order never fails its neighbours. A failure that may pass (deadlock, lock time-out, lost connection)
  * is tried again; one that will not is split until the poison fails alone. What died around COMMIT runs again with the
  * ids that it already made: the wallet's lock makes it wait for whatever is left of the first attempt, and an order
- * found under its own id is that attempt's. Unknown is answered only when the database does not come back in time.
+ * found under its own id is that attempt's. A first attempt upon a remembered wallet may not have its lock yet: should it
+ * come later, it finds the wallet moved, and writes nothing. Unknown is answered only when the database does not come back in time.
  */
 async function placeSafely(deps: Deps, wishes: OrderWish[], doubted = false): Promise<Verdict[]> {
   const start = deps.clock.monotonic()
   let inDoubt = doubted
+  let failures = 0
   if (!inDoubt) {
     const remembered = await placeRemembered(deps, wishes).catch((failure) => {
       deps.onFailure(failure, wishes.length)
       inDoubt = failure instanceof CommitUnknown
+      failures++
     })
     if (remembered) return told(deps, remembered)
   }
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1 + failures; ; attempt++) {
     try {
-      const { verdicts, left } = await deps.db.tx((tx) => placeOrders(tx, deps, wishes))
+      // Stock that ran out meanwhile must not refuse what may be placed already.
+      const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
+      const { verdicts, left } = await deps.db.tx((tx) => placeOrders(tx, placing, wishes))
       deps.memory.keep(await left)
       return told(deps, verdicts)
     } catch (failure) {
@@ -144,6 +149,8 @@ async function placeHalves(deps: Deps, wishes: OrderWish[], inDoubt: boolean): P
   const first = await placeSafely(deps, wishes.slice(0, middle), inDoubt)
   return [...first, ...(await placeSafely(deps, wishes.slice(middle), inDoubt))]
 }
+
+const UNCOUNTED: Deps['stock'] = { available: () => undefined }
 
 const NO_PARTITION = '23514'
 /** Serialization failure, deadlock, lock time-out, statement time-out, a partition that is late. */

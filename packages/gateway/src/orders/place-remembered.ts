@@ -4,7 +4,7 @@ import { pause } from '../lib/pause.ts'
 import type { WalletMemory } from '../wallet/memory.ts'
 import type { OrderWish, Verdict } from './decide.ts'
 import { type Judged, judgeOrders } from './judge.ts'
-import { admittedOf, type PlaceDeps } from './place.ts'
+import { admittedOf, NOT_ADMITTED, type PlaceDeps } from './place.ts'
 import { type Remembered, writeIfUnchanged } from './write.ts'
 
 export interface RememberedDeps extends PlaceDeps {
@@ -21,7 +21,7 @@ const MOST_WALLETS = 8
 
 /**
  * Places orders on wallets that this node remembers, in one round trip: they are judged on the memory of wallets and
- * catalogue, and written only if, under the wallets' locks, both are still the same and no order is there yet. It is for
+ * catalogue, and written only if both are still the same when the wallets are locked and no order is there yet. It is for
  * the plain case: whatever else there is to say, a refusal or a replay, is said by who has looked (placeOrders).
  *
  * Locks: the wallets' rows, in ascending tenant order.
@@ -38,9 +38,9 @@ export async function placeRemembered(deps: RememberedDeps, wishes: OrderWish[])
   if (!isPlain(judged)) return undefined
   const upon = { contents, catalogueVersion: catalogue.version, today: now.toISOString().slice(0, 10) }
   const written = await write(deps, wishes, judged, upon)
-  if (written === 'not admitted') return undefined
+  if (written === 'not admitted') return wishes.length === 1 ? [NOT_ADMITTED] : undefined
   if (written === undefined) {
-    deps.memory.wasOutdated()
+    deps.memory.wasOutdated(tenantIds)
     return undefined
   }
   deps.memory.keep(written.left)
@@ -48,7 +48,7 @@ export async function placeRemembered(deps: RememberedDeps, wishes: OrderWish[])
   return wishes.map((wish) => dated(judged.verdicts.get(wish)!, createTime))
 }
 
-/** Everything was placed, or repeats what was, and nobody has to be told of a low balance. */
+/** Everything was placed, or repeats another one of these, and nobody has to be told of a low balance. */
 function isPlain({ verdicts, falls }: Judged): boolean {
   return falls.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
 }

@@ -98,6 +98,9 @@ const LINES_FIRST = Object.keys(PLACED).length + 1
 const WALLETS_FIRST = LINES_FIRST + Object.keys(LINES).length
 const REMEMBERED_FIRST = WALLETS_FIRST + MOVED_COLUMNS
 
+/** More than an idle lock takes on a busy machine. */
+const LONGEST_WAIT_MS = 50
+
 /** Everything but the wallets, out of `placed` and `line`. */
 const NEW_ROWS = `
 ordered as (
@@ -127,7 +130,7 @@ with placed as materialized (
 select ${CONTENTS} from moved`
 
 // A wallet whose row is as it was left has had no order since, so the look for earlier ones sees all there are, though its
-// snapshot is older than the lock.
+// snapshot is older than the lock. The catalogue is that snapshot's: who had to wait for a lock does better to look.
 const writeUnchanged = (shape: Shape) => `
 with locked as materialized (${lockRemembered(shape.list(WALLETS_FIRST, 'uuid'))}
 ), unchanged as materialized (
@@ -138,6 +141,7 @@ with locked as materialized (${lockRemembered(shape.list(WALLETS_FIRST, 'uuid'))
   join catalogue_version on version = $${REMEMBERED_FIRST + 1}::bigint
   where contents = $${REMEMBERED_FIRST}::bigint[] and latest <= now
     and (now at time zone 'UTC')::date = $${REMEMBERED_FIRST + 2}::date
+    and now < statement_timestamp() + interval '${LONGEST_WAIT_MS} milliseconds'
     and not exists (
       select from ${shape.table(1, WISHED, 'wish')}
       cross join lateral (

@@ -2,8 +2,8 @@ import type { Columns, Shape } from '../lib/columns.ts'
 import { CONTENT_OF_WALLET, type LockedWallet } from './lock.ts'
 
 /*
- * The money's part of the statement that places orders (orders/write.ts). Its caller holds the wallets' row locks
- * (lockWallets) and has moved them along.
+ * The money's part of the statements that place orders (orders/write.ts). The wallets' row locks are held, by the caller
+ * (lockWallets) or by the statement (lockRemembered), and the caller has moved them along.
  */
 
 /**

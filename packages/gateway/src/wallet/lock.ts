@@ -1,6 +1,9 @@
 import type { Tx } from '../lib/db.ts'
 
-/** A wallet's row as it was read under its lock. Holding the value means holding the lock until the transaction ends. */
+/**
+ * A wallet's row as it was read under its lock. Holding the value means holding the lock until the transaction ends; only
+ * one that is remembered (memory.ts) has to be locked and compared anew.
+ */
 export interface LockedWallet {
   tenantId: string
   currencyCode: string

@@ -16,13 +16,15 @@ test('all or none are told, in the order of the question, and once', () => {
   expect(memory.take(['a'])).toBeUndefined()
 })
 
-test('after it was wrong nothing is told for a second', () => {
+test('after it was wrong of a wallet, that one is not kept for a second', () => {
   const { memory, clock } = openMemory()
-  memory.keep([wallet('a')])
-  memory.wasOutdated()
+  memory.wasOutdated(['a'])
   clock.at_ms = 999
+  memory.keep([wallet('a'), wallet('b')])
   expect(memory.take(['a'])).toBeUndefined()
+  expect(memory.take(['b'])).toEqual([wallet('b')])
   clock.at_ms = 1_000
+  memory.keep([wallet('a')])
   expect(memory.take(['a'])).toEqual([wallet('a')])
 })
 

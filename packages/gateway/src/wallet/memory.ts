@@ -12,8 +12,8 @@ export interface WalletMemory {
   take(tenantIds: readonly string[]): RememberedWallet[] | undefined
   /** After the commit that left them so. */
   keep(wallets: readonly RememberedWallet[]): void
-  /** Something had moved, or was not as expected: to go on guessing would cost more than it saves. */
-  wasOutdated(): void
+  /** One of them had moved, or was not as expected: to go on guessing would cost more than it saves. */
+  wasOutdated(tenantIds: readonly string[]): void
 }
 
 /** Some hundred bytes each. */
@@ -23,10 +23,9 @@ const PAUSE_MS = 1_000
 
 export function walletMemory(clock: Pick<Clock, 'monotonic'>): WalletMemory {
   const wallets = new Map<string, RememberedWallet>()
-  let trustedFrom = Number.NEGATIVE_INFINITY
+  const untrustedUntil = new Map<string, number>()
   return {
     take(tenantIds) {
-      if (clock.monotonic() < trustedFrom) return undefined
       const found = tenantIds.flatMap((tenantId) => wallets.get(tenantId) ?? [])
       if (found.length < tenantIds.length) return undefined
       for (const tenantId of tenantIds) wallets.delete(tenantId)
@@ -34,16 +33,26 @@ export function walletMemory(clock: Pick<Clock, 'monotonic'>): WalletMemory {
     },
     keep(left) {
       for (const wallet of left) {
+        if (clock.monotonic() < (untrustedUntil.get(wallet.tenantId) ?? Number.NEGATIVE_INFINITY)) continue
+        untrustedUntil.delete(wallet.tenantId)
         wallets.delete(wallet.tenantId)
         wallets.set(wallet.tenantId, wallet)
       }
-      for (const oldest of wallets.keys()) {
-        if (wallets.size <= MOST_WALLETS) break
-        wallets.delete(oldest)
+      forgetOldest(wallets)
+    },
+    wasOutdated(tenantIds) {
+      for (const tenantId of tenantIds) {
+        untrustedUntil.delete(tenantId)
+        untrustedUntil.set(tenantId, clock.monotonic() + PAUSE_MS)
       }
+      forgetOldest(untrustedUntil)
     },
-    wasOutdated() {
-      trustedFrom = clock.monotonic() + PAUSE_MS
-    },
+  }
+}
+
+function forgetOldest(map: Map<string, unknown>): void {
+  for (const oldest of map.keys()) {
+    if (map.size <= MOST_WALLETS) return
+    map.delete(oldest)
   }
 }

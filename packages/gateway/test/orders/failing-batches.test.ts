@@ -19,6 +19,7 @@ let db: Db & { close(): Promise<void> }
 let dealer: Dealer
 let failures: unknown[]
 let placedBefore = 0
+let leftAfterFailure: number | undefined
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -43,6 +44,7 @@ async function openDesk(isRemembered: boolean, clock: DeskDeps['clock'] = node.d
   dealer = await addDealer(node.deps, OPENING / 10_000)
   placedBefore = isRemembered ? 1 : 0
   failures = []
+  leftAfterFailure = undefined
   const { ids, catalogue } = node.deps
   const desk = orderDesk({
     ...{
@@ -51,7 +53,7 @@ async function openDesk(isRemembered: boolean, clock: DeskDeps['clock'] = node.d
       databaseClock: node.deps.databaseClock,
       ids,
       catalogue,
-      stock: { available: () => undefined },
+      stock: { available: () => (failures.length > 0 ? leftAfterFailure : undefined) },
       maintainPartitions: async () => {},
       onPlaced() {},
     },
@@ -129,6 +131,14 @@ describe.each([
       expect(kinds(verdicts)).toEqual(Array(20).fill('placed'))
       expect(await orders()).toBe(20)
       proxy.doom(APPLICATION) // whatever fate was not met does not matter: replays commit too
+    })
+
+    it('went unanswered is not refused for stock that has run out since: it may be placed already', async () => {
+      const desk = await openDesk(isRemembered)
+      leftAfterFailure = 0
+      proxy.doom(APPLICATION, 'lost')
+      expect(kinds([await place(desk)])).toEqual(['placed'])
+      expect(await orders()).toBe(1)
     })
 
     it('stays in doubt while the database is away is 000001, and a repeat tells the truth', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setListPrices } from '../../src/catalogue/prices.ts'
@@ -241,22 +242,39 @@ describe('an order that waits for its remembered wallet', () => {
   })
 
   it('is placed when somebody only looked', async () => {
-    const { desk, asked } = openDesk()
+    const { desk } = openDesk()
     const dealer = await openDealer(desk)
-    asked.length = 0
     const text = 'select from wallets where tenant_id = $1 for share'
     expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe(OPENING - 2 * PRICE)
-    expect(asked).toEqual([WRITES_ONE])
     expect(await ordersIn(dealer)).toBe(2n)
   })
 
   it('is placed whole when its row was written again as it was', async () => {
+    const { desk } = openDesk()
+    const dealer = await openDealer(desk)
+    const text = 'update wallets set credit_limit = credit_limit where tenant_id = $1'
+    expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe(OPENING - 2 * PRICE)
+    expect(await ordersIn(dealer)).toBe(2n)
+  })
+
+  it('is judged by a catalogue that changed while it waited', async () => {
+    const { db: general, ids } = node.deps
+    const priced = (price: bigint) =>
+      setListPrices({ db: general, ids, ...BY_OPERATOR }, [{ packageCode: 'JP_1_7', currencyCode: 'USD', price }])
     const { desk, asked } = openDesk()
     const dealer = await openDealer(desk)
     asked.length = 0
-    const text = 'update wallets set credit_limit = credit_limit where tenant_id = $1'
-    expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe(OPENING - 2 * PRICE)
-    expect(asked).toEqual([WRITES_ONE])
+    let waiting: Promise<Verdict> | undefined
+    await general.tx(async (tx) => {
+      await tx.query({ text: 'select from wallets where tenant_id = $1 for share', values: [dealer.tenantId] })
+      waiting = place(desk, dealer)
+      await untilLockIsWaitedFor(general)
+      await priced(50_000n)
+      await delay(60)
+    })
+    expect(balanceAfter(await waiting!)).toBe(OPENING - PRICE - 50_000)
+    expect(asked.slice(0, 2)).toEqual([WRITES_ONE, LOOKS])
+    await priced(BigInt(PRICE))
     expect(await ordersIn(dealer)).toBe(2n)
   })
 })

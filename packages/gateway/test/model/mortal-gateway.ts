@@ -34,7 +34,11 @@ export async function mortalGateway(databaseUrl: string, db: Db): Promise<Mortal
     raising ??= (async () => {
       const { signal, code } = await dead.exited
       if (signal !== 'SIGKILL') throw new Error(`the gateway ended by itself: ${signal ?? code} ${dead.stderr}`)
-      current = await start(pauseAt)
+      // It takes up what is due at once, and may come by the point where it dies before it is ready.
+      current = await start(pauseAt).catch((failure: Error) => {
+        if (!failure.message.includes(`paused at ${pauseAt?.split(':')[0]}`)) throw failure
+        return start()
+      })
       await aMinutePasses(db)
     })().finally(() => {
       raising = undefined

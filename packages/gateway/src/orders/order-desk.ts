@@ -138,9 +138,10 @@ async function placeSafely(deps: Deps, wishes: OrderWish[], doubted = false): Pr
 }
 
 async function told(deps: Deps, verdicts: Verdict[]): Promise<Verdict[]> {
-  await pause('orders.committed')
   const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
-  if (placed > 0) deps.onPlaced(placed)
+  if (placed === 0) return verdicts
+  await pause('orders.committed')
+  deps.onPlaced(placed)
   return verdicts
 }
 

@@ -27,6 +27,8 @@ export interface DeskDeps extends Omit<RememberedDeps, 'memory'> {
   onFailure(failure: unknown, orders: number): void
 }
 
+type Deps = DeskDeps & RememberedDeps
+
 /**
  * Orders in one transaction at most: its locks are held for some ten milliseconds then. Twice as many cost the server
  * hardly less for each, and move through gateway and server as one herd: the two take turns instead of working at once.
@@ -81,8 +83,6 @@ function isKeptSoon(admission: Promise<unknown>): Promise<boolean> {
   })
 }
 
-type Deps = DeskDeps & RememberedDeps
-
 const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: { headers: { 'Retry-After': '1' } } }
 const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
 
@@ -97,27 +97,20 @@ const BETWEEN_ATTEMPTS_MS = 100
  * is tried again; one that will not is split until the poison fails alone. What died around COMMIT runs again with the
  * ids that it already made: the wallet's lock makes it wait for whatever is left of the first attempt, and an order
  * found under its own id is that attempt's. A first attempt upon a remembered wallet may not have its lock yet: should it
- * come later, it finds the wallet moved, and writes nothing. Unknown is answered only when the database does not come back in time.
+ * come later, it finds the wallet moved, and writes nothing. Unknown is answered only when the database does not come back
+ * in time.
  */
 async function placeSafely(deps: Deps, wishes: OrderWish[], doubted = false): Promise<Verdict[]> {
   const start = deps.clock.monotonic()
   let inDoubt = doubted
-  let failures = 0
-  if (!inDoubt) {
-    const remembered = await placeRemembered(deps, wishes).catch((failure) => {
-      deps.onFailure(failure, wishes.length)
-      inDoubt = failure instanceof CommitUnknown
-      failures++
-    })
-    if (remembered) return told(deps, remembered)
-  }
-  for (let attempt = 1 + failures; ; attempt++) {
+  for (let attempt = 1; ; attempt++) {
     try {
-      // Stock that ran out meanwhile must not refuse what may be placed already.
-      const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
-      const { verdicts, left } = await deps.db.tx((tx) => placeOrders(tx, placing, wishes))
-      deps.memory.keep(await left)
-      return told(deps, verdicts)
+      const verdicts = await placeOnce(deps, wishes, inDoubt)
+      const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
+      if (placed === 0) return verdicts
+      await pause('orders.committed')
+      deps.onPlaced(placed)
+      return verdicts
     } catch (failure) {
       deps.onFailure(failure, wishes.length)
       inDoubt ||= failure instanceof CommitUnknown
@@ -137,21 +130,24 @@ async function placeSafely(deps: Deps, wishes: OrderWish[], doubted = false): Pr
   }
 }
 
-async function told(deps: Deps, verdicts: Verdict[]): Promise<Verdict[]> {
-  const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
-  if (placed === 0) return verdicts
-  await pause('orders.committed')
-  deps.onPlaced(placed)
+/** Upon the memory of the wallets where that will do, else upon what is read. */
+async function placeOnce(deps: Deps, wishes: OrderWish[], inDoubt: boolean): Promise<Verdict[]> {
+  const remembered = inDoubt ? undefined : await placeRemembered(deps, wishes)
+  if (remembered) return remembered
+  // Stock that ran out meanwhile must not refuse what may be placed already.
+  const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
+  const { verdicts, left } = await deps.db.tx((tx) => placeOrders(tx, placing, wishes))
+  deps.memory.keep(await left)
   return verdicts
 }
+
+const UNCOUNTED: Deps['stock'] = { available: () => undefined }
 
 async function placeHalves(deps: Deps, wishes: OrderWish[], inDoubt: boolean): Promise<Verdict[]> {
   const middle = Math.ceil(wishes.length / 2)
   const first = await placeSafely(deps, wishes.slice(0, middle), inDoubt)
   return [...first, ...(await placeSafely(deps, wishes.slice(middle), inDoubt))]
 }
-
-const UNCOUNTED: Deps['stock'] = { available: () => undefined }
 
 const NO_PARTITION = '23514'
 /** Serialization failure, deadlock, lock time-out, statement time-out, a partition that is late. */

@@ -77,11 +77,17 @@ it('an order costs no more buffers as a young database grows, of which no statis
   const { db, orderDb, call, close } = await openSide(young, 0)
   await seedDemoCatalogue({ db, ids: systemIds })
   const place = async (index: number) => expect(await call('order', index)).toMatchObject({ kind: 'placed' })
-  const atFirst = await buffersTouched(orderDb, place)
+  /** The least of some: on a busy machine an order waits for its lock too long now and then, and is placed by two statements. */
+  const perOrder = async () => {
+    const some: number[] = []
+    for (let times = 0; times < 4; times++) some.push(await buffersTouched(orderDb, place))
+    return Math.min(...some)
+  }
+  const atFirst = await perOrder()
   for (let index = 0; index < 200; index++) await place(index)
   // The plans were made without a single order: one that reads its way through all of a dealer's shows now. From 23 to
   // 32, as indexes get their second level; with a foreign key from items to orders, from 31 to 149.
-  expect(await buffersTouched(orderDb, place)).toBeLessThan(atFirst * 1.5)
+  expect(await perOrder()).toBeLessThan(atFirst * 1.5)
   await close()
   await young.drop()
 })

@@ -141,11 +141,14 @@ describe('two thousand callers that never wait', () => {
     expect(memory_mb(gateway.pid) - before_mb).toBeLessThan(200)
     expect(crowd.refused_ms.length).toBeGreaterThan(0)
     expect(crowd.others).toBe(0)
-    // Before, none was placed at all: the refusals took all of the time.
-    expect(crowd.placed_ms.length).toBeGreaterThan(quiet.placed_ms.length / 5)
-    expect(middle(crowd.placed_ms)).toBeLessThan(5 * middle(quiet.placed_ms))
     const after = await flooded(gateway.baseUrl, dealer, LEAST_PLACES, 1_000)
     expect([after.refused_ms.length, after.others]).toEqual([0, 0])
+    // The machine has other things to do in some of these seconds: the crowd is held against the slower of both times.
+    const placed = Math.min(quiet.placed_ms.length, after.placed_ms.length)
+    const usual_ms = Math.max(middle(quiet.placed_ms), middle(after.placed_ms))
+    // Before, none was placed at all: the refusals took all of the time.
+    expect(crowd.placed_ms.length).toBeGreaterThan(placed / 5)
+    expect(middle(crowd.placed_ms)).toBeLessThan(5 * usual_ms)
     await gateway.kill()
   })
 })

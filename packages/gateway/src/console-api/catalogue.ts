@@ -130,7 +130,7 @@ export const catalogueRoutes: Route[] = [
   }),
 ]
 
-/** The export writes; what it writes is read by the answer as it comes. */
+/** The export writes; the answer reads it at its caller's pace. A slow caller holds memory, not a transaction. */
 async function exportFile({ deps, reply }: Context, filter: PackageFilter): Promise<string> {
   const csv = new Readable({ read() {} })
   const writing = exportPackages(deps.db, 'csv', filter, async (text) => void csv.push(text))

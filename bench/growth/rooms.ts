@@ -32,7 +32,7 @@ const STATEMENT_PAGE = 100
 export async function openRooms({ url, cipher, past }: { url: string; cipher: Cipher; past: Past }) {
   const db = connect({ url, poolSize: 1, applicationName: 'bench rooms' })
   const orderDb = connect({ url, poolSize: 1, applicationName: 'bench orders', fixedPlans: true })
-  const { linkKey } = await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
+  const linkKey = await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
   const catalogue = loadedCatalogue({ db, linkKey, databaseClock: systemClock })
   const tenantId = past.tenantIds[0]!
   const tenant = { tenantId, currencyCode: 'USD' }

@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
 
 /*
- * Every environment variable that the gateway reads, and nothing else reads one. docs/configuration.md is written from
+ * Every environment variable that an operator may set. Besides, lib/pause.ts reads where tests stop a process, and the
+ * command line who called sudo. docs/configuration.md is written from
  * this table (`npm run configuration`) and a test fails when it is stale.
  *
  * A parser returns the value or throws an Error whose message completes the sentence "NAME …".
@@ -81,7 +82,8 @@ export const VARIABLES = {
   },
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
-    description: 'Database connections of this process.',
+    description:
+      'Connections that this process keeps for everything but orders, admission and wake-ups, which have up to eleven of their own.',
     parse: integer(2, 500),
     default: '20',
   },

@@ -54,11 +54,13 @@ export interface Deps {
   admission: AdmissionDeps
   orderDesk: OrderDesk
   /** Absolute links start here. A local gateway without PUBLIC_URL learns it when it listens. */
-  links: { publicUrl: string /** Without /console; the same where nothing else was said. */; consoleUrl?: string }
+  links: {
+    publicUrl: string
+    /** Without /console; absent: publicUrl. */
+    consoleUrl?: string
+  }
   /** undefined: nobody collects them. */
   traces: Traces | undefined
-  /** Nothing was ever here before: the first start on this database. */
-  isNewDatabase: boolean
 }
 
 /** Orders and look-ups of the dealers' door; the rest of the pool serves consoles and background loops. */
@@ -88,7 +90,7 @@ export async function openDeps(
   const dbClock = databaseClock(clock)
   const clocks = { clock, databaseClock: dbClock }
   const ensured = ensureDeployment({ db, cipher, ids }, config.deployment)
-  const deployment = await ensured.catch((refused) => closeAndThrow([db, orderDb], refused))
+  const linkKey = await ensured.catch((refused) => closeAndThrow([db, orderDb], refused))
   // Another node may hold them for longer than we wait. What is missing is made when it is needed.
   await maintainPartitions(db).catch((err) => log.warn({ err }, 'partitions could not be made at the start'))
   await sampleClock(db, clock, dbClock)
@@ -101,8 +103,8 @@ export async function openDeps(
   const { loops } = measured
   const outbound = createOutbound({ clock })
   const traces = await openTraces({ config, nodeId, outbound, metrics, log, loops })
-  const catalogue = loadedCatalogue({ db, linkKey: deployment.linkKey, databaseClock: dbClock })
-  const admission = openAdmission({ ...hot, ...clocks, config, db, cipher, wake, log })
+  const catalogue = loadedCatalogue({ db, linkKey, databaseClock: dbClock })
+  const admission = openAdmission({ ...clocks, hot, config, db, cipher, wake, log })
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, log, loops, wake, outbound })
   const stock = await openStockLevels({ db, log, loops })
   const desk = orderDesk({
@@ -128,7 +130,7 @@ export async function openDeps(
     db,
     pools: { general: db.pool, orders: orderDb.pool, admission: admission.pool },
     cipher,
-    linkKey: deployment.linkKey,
+    linkKey,
     wake,
     metrics,
     ...measured,
@@ -138,7 +140,6 @@ export async function openDeps(
     admission,
     orderDesk: desk,
     links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
-    isNewDatabase: deployment.isNew,
     traces,
     async stop(deadline_ms) {
       stopping = true

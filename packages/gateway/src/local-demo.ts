@@ -44,8 +44,8 @@ export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void
   const tenant = tenantId && (await loadTenant(deps.db, deps.cipher, { tenantId }))
   if (!tenant) return
   const file = join(deps.config.dataDir, 'local.json')
-  const operator = await ensureFirstOperator(deps)
-  const consolePassword = operator?.consolePassword ?? previous(file)?.consolePassword
+  const firstPassword = await ensureFirstOperator(deps)
+  const consolePassword = firstPassword ?? previous(file)?.consolePassword
   const access: LocalAccess = {
     baseUrl,
     appKey: tenant.appKey,
@@ -57,7 +57,7 @@ export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void
   mkdirSync(deps.config.dataDir, { recursive: true, mode: 0o700 })
   writeFileSync(`${file}.new`, `${JSON.stringify(access, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${file}.new`, file)
-  process.stdout.write(banner(access, operator?.consolePassword ?? '(printed at the first start, kept below)', file))
+  process.stdout.write(banner(access, firstPassword ?? '(printed at the first start, kept below)', file))
 }
 
 async function demoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | undefined> {

@@ -56,7 +56,7 @@ export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<vo
     if (ours) await prepare(db, url)
     else await requireMigrated(db)
     const ids = systemIds
-    const { linkKey } = await ensureDeployment({ db, cipher, ids }, config.deployment)
+    const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
     const clock = systemClock
     const deps = { config, log: quiet, clock, databaseClock: await clockOf(db, clock), ids, db, cipher, linkKey, wake }
     return { deps, close }

@@ -11,7 +11,9 @@ import { entrance } from './enter.ts'
 import { failureLimit } from './failures.ts'
 import { knownTenants } from './known-tenants.ts'
 
-export interface OpenAdmission extends Pick<DbOptions, 'url' | 'onIdleError' | 'fixedPlans' | 'keepsConnections'> {
+export interface OpenAdmission {
+  /** How connections of the dealers' door are made. */
+  hot: Omit<DbOptions, 'poolSize' | 'applicationName'>
   config: Pick<Config, 'deployment' | 'defaultQpsLimit'>
   clock: Clock
   databaseClock: DatabaseClock
@@ -25,10 +27,9 @@ export interface OpenAdmission extends Pick<DbOptions, 'url' | 'onIdleError' | '
 const CONNECTIONS = 3
 
 export function openAdmission(options: OpenAdmission): AdmissionDeps & { pool: Db['pool']; close(): Promise<void> } {
-  const { config, clock, databaseClock, db, cipher, wake, log } = options
-  const { url, onIdleError, fixedPlans = true, keepsConnections = false } = options
+  const { hot, config, clock, databaseClock, db, cipher, wake, log } = options
   const entranceDb = connect({
-    ...{ url, fixedPlans, keepsConnections, ...(onIdleError ? { onIdleError } : {}) },
+    ...hot,
     poolSize: CONNECTIONS,
     applicationName: 'dealer-esim admission',
     asynchronousCommit: true,

@@ -16,11 +16,11 @@ const LINK_KEY_BYTES = 32
 export async function ensureDeployment(
   deps: { db: Db; cipher: Cipher; ids: Ids },
   kind: Config['deployment'],
-): Promise<{ linkKey: Buffer; isNew: boolean }> {
+): Promise<Buffer> {
   const { db, cipher, ids } = deps
-  const created = await db.query({
+  await db.query({
     text: `insert into deployment (kind, master_key_fingerprint, link_key) values ($1, $2, $3)
-           on conflict do nothing returning kind`,
+           on conflict do nothing`,
     values: [kind, cipher.fingerprint, cipher.encrypt(ids.bytes(LINK_KEY_BYTES), NIL_TENANT)],
   })
   const row = (await readDeployment(db))!
@@ -28,7 +28,7 @@ export async function ensureDeployment(
   const linkKey = openLinkKey(cipher, row)
   refuseOutdatedKey(cipher, row)
   await refuseStrangers(db, cipher)
-  return { linkKey, isNew: created.length > 0 }
+  return linkKey
 }
 
 /** @returns undefined before the first start */

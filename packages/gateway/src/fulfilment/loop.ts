@@ -3,7 +3,7 @@ import { NIL_TENANT } from '../lib/ids.ts'
 import { type Loop, runLoop, within } from '../lib/lifecycle.ts'
 import { beginWork, CLAIM_ORDERS, type Claim } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { dueTenants, LEASE_MS, postponeFirst } from './due.ts'
+import { dueTenants, postponeFirst } from './due.ts'
 import { carryOut } from './work.ts'
 
 /** What nobody woke us for is found this late at most. */
@@ -116,6 +116,3 @@ async function claimWell(deps: FulfilmentDeps, tenantId: string): Promise<Claim 
     return undefined
   }
 }
-
-/** A crashed worker's orders are taken over this long after its last renewal: with the poll, well within a minute. */
-export const TAKEOVER_MS = LEASE_MS + POLL_MS

@@ -3,8 +3,6 @@ import type { Clock } from './clock.ts'
 /** What gathers concurrent calls into batches. A lone call never waits for company: batches form while one runs. */
 export interface Batcher<Item, Result> {
   add(item: Item): Promise<Result>
-  /** Items that wait for their turn. */
-  readonly waiting: number
 }
 
 export interface BatchOptions<Item, Result> {
@@ -128,9 +126,6 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
   }
 
   return {
-    get waiting() {
-      return queue.length
-    },
     add(item) {
       if (queue.length >= options.mostWaiting) return Promise.reject(options.full())
       return new Promise((resolve, reject) => {

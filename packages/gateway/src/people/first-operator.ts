@@ -6,13 +6,10 @@ import { createPerson } from './manage.ts'
 export const FIRST_OPERATOR = 'admin@localhost'
 
 /**
- * On a fresh local deployment: the first operator, with a password that works until the first sign-in changes it.
- * Undefined once there is anybody.
+ * On a fresh local deployment: makes the first operator.
+ * @returns the password, which works until the first sign-in changes it; undefined once there is anybody
  */
-export async function ensureFirstOperator(deps: {
-  db: Db
-  ids: Ids
-}): Promise<{ consoleUser: string; consolePassword: string } | undefined> {
+export async function ensureFirstOperator(deps: { db: Db; ids: Ids }): Promise<string | undefined> {
   const oneTimePassword = deps.ids.bytes(12).toString('base64url')
   return deps.db.tx(async (tx) => {
     // Several nodes may start at once: the lock lets one of them create the person.
@@ -21,6 +18,6 @@ export async function ensureFirstOperator(deps: {
     if (rows.length > 0) return undefined
     const person = { email: FIRST_OPERATOR, name: 'First operator', role: 'OPERATOR_ADMIN' as const, tenantId: null }
     await createPerson(tx, deps.ids, { actor: 'system' }, { ...person, oneTimePassword })
-    return { consoleUser: FIRST_OPERATOR, consolePassword: oneTimePassword }
+    return oneTimePassword
   })
 }

@@ -41,8 +41,8 @@ const NAVIGATION: [string, [string, string][]][] = [
   [
     'Run it',
     [
+      ['running', 'Running a gateway'],
       ['configuration', 'Configuration'],
-      ['operations', 'Operations'],
       ['suppliers', 'Suppliers'],
       ['console', 'Console'],
       ['performance', 'Performance'],

@@ -131,7 +131,7 @@ function iccidOf(row: Pick<IssuedRow, 'iccid_number'>): string {
 }
 
 function issueValues(name: string, requests: SupplierRequest[], ids: Ids): unknown[] {
-  // One draw of chance for all: 16 bytes each make a matching id of 26 characters.
+  // One draw of chance for all: 16 bytes each make a matching id of 32 hex digits.
   const chance = ids.bytes(16 * requests.length)
   return [
     name,

@@ -5,9 +5,8 @@ import type { LockedWallet } from './lock.ts'
 import { lowBalanceStep } from './low-balance.ts'
 
 export type TransferKind = 'ORDER' | 'REFUND' | 'TOP_UP' | 'ADJUSTMENT'
-export type Account = 'WALLET' | 'SALES' | 'TOP_UPS' | 'REFUNDS' | 'ADJUSTMENTS'
 
-/** One movement of the wallet. Orders are posted by their own batch (orders/place.ts), everything else here. */
+/** One movement of the wallet. Orders are posted by their own batch (orders/write.ts), everything else here. */
 export type Posting =
   | { kind: 'TOP_UP'; amount: bigint; reference: string; reason?: string; actor: Actor }
   /** Negative: taken from the wallet. */
@@ -21,7 +20,7 @@ export interface Posted {
 }
 
 /** The account on the other side of each kind of movement. */
-const COUNTER_ACCOUNTS = { ORDER: 'SALES', REFUND: 'REFUNDS', TOP_UP: 'TOP_UPS', ADJUSTMENT: 'ADJUSTMENTS' } as const
+const COUNTER_ACCOUNTS = { REFUND: 'REFUNDS', TOP_UP: 'TOP_UPS', ADJUSTMENT: 'ADJUSTMENTS' } as const
 
 /** Postings of one call: an order's items at most. */
 const POSTINGS_MOST = 100
@@ -70,7 +69,7 @@ function rowsOf(wallet: LockedWallet, postings: Posting[]) {
   let balance = wallet.balance
   let version = wallet.version
   return postings.map((posting) => {
-    const other: Account = COUNTER_ACCOUNTS[posting.kind]
+    const other = COUNTER_ACCOUNTS[posting.kind]
     const into = posting.amount >= 0n
     const refund = posting.kind === 'REFUND'
     balance += posting.amount

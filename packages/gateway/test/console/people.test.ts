@@ -1,6 +1,6 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ensureFirstOperator } from '../../src/people/first-operator.ts'
+import { ensureFirstOperator, FIRST_OPERATOR } from '../../src/people/first-operator.ts'
 import { addPerson, addTenant, browser, type ConsoleApp, PASSWORD, signedInAs, startConsole } from './console-app.ts'
 
 let room: ConsoleApp
@@ -16,19 +16,19 @@ const totp = (uri: string, at_ms: number) =>
 
 describe('the first operator', () => {
   it('is made once, and must choose a password before anything else', async () => {
-    const first = await ensureFirstOperator(room.deps)
+    const password = await ensureFirstOperator(room.deps)
     expect(await ensureFirstOperator(room.deps)).toBeUndefined()
     const window = browser(room.app)
-    const signedIn = await window.signIn(first!.consoleUser, first!.consolePassword)
+    const signedIn = await window.signIn(FIRST_OPERATOR, password!)
     expect(signedIn).toMatchObject({ status: 200, body: { passwordChangeRequired: true, role: 'OPERATOR_ADMIN' } })
     expect(await window.call('GET', '/people')).toMatchObject({
       status: 403,
       body: { code: 'PASSWORD_CHANGE_REQUIRED' },
     })
-    const body = { password: first!.consolePassword, newPassword: PASSWORD }
+    const body = { password, newPassword: PASSWORD }
     expect((await window.call('POST', '/account/password', body)).status).toBe(200)
     expect((await window.call('GET', '/people')).status).toBe(200)
-    expect((await browser(room.app).signIn(first!.consoleUser, first!.consolePassword)).status).toBe(401)
+    expect((await browser(room.app).signIn(FIRST_OPERATOR, password!)).status).toBe(401)
   })
 })
 

@@ -3,7 +3,7 @@ import { DialError } from './dial.ts'
 import type { OutboundAnswer, OutboundFailure, OutboundOutcome } from './outcome.ts'
 
 export interface Exchange {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  method: 'GET' | 'POST'
   path: string
   headers: Record<string, string>
   body: string | Buffer | undefined

@@ -10,7 +10,7 @@ import { type ParsedUrl, parsed, refused } from './url.ts'
 export interface OutboundRequest {
   /** http or https, without user name and password. */
   url: string
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  method: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: string | Buffer
   /** One limit over name resolution, connection, headers and body together. */

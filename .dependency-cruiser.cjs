@@ -1,6 +1,11 @@
 // The walls between the rooms. ARCHITECTURE.md draws them; this file keeps them.
 const gateway = '^packages/gateway/src'
 const doors = `${gateway}/(dealer-api|console-api|supplier-api|public|probes|admin)/`
+// From the bottom up: each room may use those before it.
+const ROOMS = [
+  ...['audit', 'notices', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants', 'admission'],
+  ...['catalogue', 'webhooks', 'suppliers', 'orders', 'profiles', 'fulfilment', 'doctor'],
+]
 module.exports = {
   forbidden: [
     {
@@ -10,6 +15,12 @@ module.exports = {
       from: { pathNot: '^packages/console/src/(session|parts/proof|pages/(login|new-password))' },
       to: { circular: true },
     },
+    ...ROOMS.map((room, place) => ({
+      name: `${room}-imports-no-room-above-it`,
+      severity: 'error',
+      from: { path: `${gateway}/${room}/` },
+      to: { path: `${gateway}/(${ROOMS.slice(place + 1).join('|') || '(?!)'})/` },
+    })),
     {
       name: 'contract-stands-alone',
       comment: 'contract imports nothing of ours',

@@ -9,7 +9,7 @@ export function esimCommands(esim: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const [{ cancelEsim }, { requireProfile }, { suppliersOf }, { Refusal }] = await Promise.all([
           import('../fulfilment/cancel-esim.ts'),
-          import('../orders/find.ts'),
+          import('../profiles/find.ts'),
           import('./suppliers.ts'),
           import('../lib/refusal.ts'),
         ])
@@ -46,7 +46,7 @@ export function esimCommands(esim: Command, context: AdminContext): void {
       await context.withDeps(async (deps) => {
         const [{ settleCancel }, { requireProfile }] = await Promise.all([
           import('../fulfilment/settle-cancel.ts'),
-          import('../orders/find.ts'),
+          import('../profiles/find.ts'),
         ])
         const found = await requireProfile(deps.db, profileId)
         await settleCancel(deps, { ...found, verdict, evidence: options.evidence, actor: context.actor })

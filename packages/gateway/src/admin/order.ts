@@ -11,7 +11,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .action((orderNo: string) =>
       context.withDeps(async (deps) => {
         const [{ showOrder }, { requireOrder }] = await Promise.all([
-          import('../orders/show.ts'),
+          import('../fulfilment/show.ts'),
           import('../orders/find.ts'),
         ])
         const shown = await showOrder(deps, await requireOrder(deps.db, orderNo))
@@ -23,7 +23,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .description('List the orders that wait for a supplier’s word.')
     .action(() =>
       context.withDeps(async (deps) => {
-        const { ordersUnderReview } = await import('../orders/show.ts')
+        const { ordersUnderReview } = await import('../fulfilment/show.ts')
         const rows = await ordersUnderReview(deps.db)
         const human = table(
           rows,
@@ -110,7 +110,7 @@ async function verdictOf(options: SettleOptions) {
   return { kind: 'delivered' as const, esims }
 }
 
-type Shown = Awaited<ReturnType<typeof import('../orders/show.ts').showOrder>>
+type Shown = Awaited<ReturnType<typeof import('../fulfilment/show.ts').showOrder>>
 
 function orderText(shown: Shown): string {
   const money = (amount: number) => `${formatMoney(amount)} ${shown.currencyCode}`

@@ -4,17 +4,21 @@ import { type Ids, NIL_TENANT } from '../lib/ids.ts'
 /** Who did it: `cli:<os user>`, `person:<id>`, `tenant` (its own API call) or `system`. */
 export type Actor = `cli:${string}` | `person:${string}` | 'tenant' | 'system'
 
-export interface AuditEntry {
+/** Who changes something. */
+export interface By {
+  actor: Actor
+  /** Where from, when it came over a network. */
+  address?: string
+}
+
+export interface AuditEntry extends By {
   /** null: concerns the deployment, not one tenant. */
   tenantId: string | null
-  actor: Actor
   /** noun.verb, such as `wallet.top_up`. */
   action: string
   subject?: string
   before?: unknown
   after?: unknown
-  /** Where from, when it came over a network. */
-  address?: string
 }
 
 /** Records a change in the transaction that makes it. Never hand it a secret: entries are shown and exported. */

@@ -11,6 +11,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { admit, authenticate } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
+import { isUuid } from '../lib/ids.ts'
 import { type Answer, asApiError, failureAnswer, sendAnswer, successAnswer } from './answer.ts'
 import { checkHeaders, checkMediaType, checkRoute } from './before-body.ts'
 import { type BodyReader, bodyReader } from './body.ts'
@@ -169,11 +170,10 @@ function refuse(at: Surroundings, visit: Visit, request: IncomingMessage, error:
 
 function givenRequestId(request: IncomingMessage): string | undefined {
   const given = request.headers[REQUEST_ID]
-  return typeof given === 'string' && UUID.test(given) ? given : undefined
+  return typeof given === 'string' && isUuid(given) ? given : undefined
 }
 
 const REQUEST_ID = REQUEST_HEADERS.requestId.toLowerCase()
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** For paths outside of every door. */
 export function refuseUnknownPath(deps: Deps, { raw }: FastifyRequest, reply: FastifyReply): void {

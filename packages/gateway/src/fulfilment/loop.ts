@@ -1,5 +1,5 @@
 import { isConnectionLoss } from '../lib/db.ts'
-import { NIL_TENANT } from '../lib/ids.ts'
+import { LOWEST_UUID } from '../lib/ids.ts'
 import { type Loop, runLoop, within } from '../lib/lifecycle.ts'
 import { beginWork, CLAIM_ORDERS, type Claim } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
@@ -25,7 +25,7 @@ const SHORTEST_NAP_MS = 5
 export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
   const working = new Set<Promise<void>>()
   let inHand = 0
-  let after = NIL_TENANT
+  let after = LOWEST_UUID
   let nap: { at: number; timer: NodeJS.Timeout } | undefined
 
   /** One claim of one tenant. @returns whether the tenant may have more. */
@@ -52,7 +52,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     let tenants = await dueTenants(deps.db, after, TENANTS_A_PASS)
     if (tenants.length < TENANTS_A_PASS) {
       // The end of the list: the turn goes on at its beginning.
-      const first = after === NIL_TENANT ? [] : await dueTenants(deps.db, NIL_TENANT, TENANTS_A_PASS - tenants.length)
+      const first = after === LOWEST_UUID ? [] : await dueTenants(deps.db, LOWEST_UUID, TENANTS_A_PASS - tenants.length)
       tenants = [...new Set([...tenants, ...first])]
     }
     let more = tenants.length === TENANTS_A_PASS
@@ -64,7 +64,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
       }
     }
     await Promise.all(Array.from({ length: LANES }, lane))
-    after = tenants.at(-1) ?? NIL_TENANT
+    after = tenants.at(-1) ?? LOWEST_UUID
     return more
   }
 

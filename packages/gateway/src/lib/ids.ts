@@ -34,6 +34,15 @@ function uuidSource(): () => string {
   }
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}
+
+/** Where a walk over ids in their order begins. */
+export const LOWEST_UUID = '00000000-0000-0000-0000-000000000000'
+
 /** Owns what concerns no tenant (audit entries and notices of the deployment). */
 export const NIL_TENANT = '00000000-0000-0000-0000-000000000000'
 

@@ -1,3 +1,5 @@
+import { isUuid } from './ids.ts'
+
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 503
 
 /**
@@ -22,4 +24,13 @@ export class Refusal extends Error {
 /** Absent, or none of the asker's business: both read the same. */
 export function absent(what: string): Refusal {
   return new Refusal(404, 'NOT_FOUND', `There is no such ${what}.`)
+}
+
+/**
+ * The id that somebody typed, as it is stored. PostgreSQL fails on a text that is no UUID; to the asker it names what is
+ * not there. @throws Refusal
+ */
+export function requireUuid(text: string, what: string): string {
+  if (!isUuid(text)) throw absent(what)
+  return text.toLowerCase()
 }

@@ -9,12 +9,11 @@ import {
 } from '@dealer-esim/contract'
 import { type CursorScope, openCursor, sealCursor } from '../lib/cursor.ts'
 import type { Db, Statement } from '../lib/db.ts'
-import { firstUuidAt, orderIdOf } from '../lib/ids.ts'
+import { firstUuidAt, isUuid, LOWEST_UUID, orderIdOf } from '../lib/ids.ts'
 import type { PackageLine } from '../orders/decide.ts'
 import { lineOfItem } from '../orders/item-line.ts'
 import { OWN_COLUMNS, type ProfileReadDeps, type ProfileRow, profileOf } from './read.ts'
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 const BEYOND_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
@@ -58,7 +57,7 @@ type Row = Omit<ProfileRow, 'line'> & { item_no: number; package_lines: PackageL
 function wantedOf(tenantId: string, request: ProfileListRequest, before: string, limit: number): Statement | undefined {
   const orderId = request.orderNo == null ? null : orderIdOf(request.orderNo)
   if (orderId === undefined) return undefined
-  if (request.esimTranNo != null && !UUID.test(request.esimTranNo)) return undefined
+  if (request.esimTranNo != null && !isUuid(request.esimTranNo)) return undefined
   const values = [
     tenantId,
     startOf(request),
@@ -84,10 +83,8 @@ function wantedOf(tenantId: string, request: ProfileListRequest, before: string,
   return { name: name!, text: `${from} ${TAIL}`, values }
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
 function startOf(request: ProfileListRequest): string {
-  return request.startTime == null ? FIRST_ID : firstUuidAt(parseTime(request.startTime).getTime())
+  return request.startTime == null ? LOWEST_UUID : firstUuidAt(parseTime(request.startTime).getTime())
 }
 
 function endOf(request: ProfileListRequest, before: string): string {

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import { NIL_TENANT, orderNoOf } from '../lib/ids.ts'
+import { LOWEST_UUID, orderNoOf } from '../lib/ids.ts'
 import { type Loop, runLoop } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
@@ -31,7 +31,7 @@ export function profilesLoop(deps: LifeDeps): Loop {
     loops: deps.loops,
     poll_ms: POLL_MS,
     async pass(signal) {
-      let after = NIL_TENANT
+      let after = LOWEST_UUID
       while (!signal.aborted) {
         const [next] = await deps.db.query<{ tenant_id: string }>({
           name: 'profiles-next-tenant',

@@ -1,17 +1,9 @@
 import sql from 'sql-template-tag'
-import { type Actor, audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import { absent } from '../lib/refusal.ts'
+import { absent, requireUuid } from '../lib/refusal.ts'
 import type { Wake } from '../lib/wake.ts'
-import { type LockedWallet, lockWallet } from '../wallet/lock.ts'
-
-/** Who changes something, for the audit log. */
-export interface By {
-  actor: Actor
-  /** Where from, when it came over a network. */
-  address?: string
-}
 
 export interface TenantDeps {
   db: Db
@@ -52,7 +44,7 @@ export async function changeTenant<Result>(
   by: By,
   work: (tx: Tx, tenantId: string) => Promise<Change<Result>>,
 ): Promise<Result> {
-  const tenantId = requireTenantId(typedId)
+  const tenantId = requireUuid(typedId, 'tenant')
   const change = await deps.db.tx(async (tx) => {
     const change = await work(tx, tenantId)
     if (!change.entry) return change
@@ -72,18 +64,4 @@ export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
     from tenants where tenant_id = ${tenantId} for no key update`)
   if (!row) throw absent('tenant')
   return row
-}
-
-/** The wallet's lock for a tenant id that somebody typed. @throws Refusal for a tenant that is not there */
-export async function lockTenantWallet(tx: Tx, tenantId: string): Promise<LockedWallet> {
-  const id = requireTenantId(tenantId)
-  const [found] = await tx.query(sql`select from tenants where tenant_id = ${id}`)
-  if (!found) throw absent('tenant')
-  return lockWallet(tx, id)
-}
-
-/** PostgreSQL fails on a text that is no UUID; to the asker it is a tenant that does not exist. */
-export function requireTenantId(text: string): string {
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) throw absent('tenant')
-  return text.toLowerCase()
 }

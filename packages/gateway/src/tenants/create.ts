@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag'
-import { audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import { Refusal } from '../lib/refusal.ts'
-import type { By } from './change.ts'
 import { insertSecret, type SecretDeps } from './secret.ts'
 import { textFault } from './settings.ts'
 

@@ -1,7 +1,6 @@
 import sql, { empty } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
-import { absent } from '../lib/refusal.ts'
-import { requireTenantId } from './change.ts'
+import { absent, requireUuid } from '../lib/refusal.ts'
 
 /** A line of the list of tenants. */
 export interface TenantSummary {
@@ -42,7 +41,7 @@ export async function listTenants(
     select t.tenant_id, t.app_key, t.client_name, t.currency_code, t.status, t.created_at, w.balance
     from tenants t join wallets w using (tenant_id)
     where true
-      ${after === undefined ? empty : sql`and t.tenant_id < ${requireTenantId(after)}`}
+      ${after === undefined ? empty : sql`and t.tenant_id < ${requireUuid(after, 'tenant')}`}
       ${status === undefined ? empty : sql`and t.status = ${status}`}
       ${keyword === undefined ? empty : sql`and strpos(lower(t.client_name), lower(${keyword})) > 0`}
     order by t.tenant_id desc
@@ -66,7 +65,7 @@ export async function allTenants(
 
 /** @throws Refusal for a tenant that does not exist */
 export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promise<TenantView> {
-  const id = requireTenantId(tenantId)
+  const id = requireUuid(tenantId, 'tenant')
   const [row] = await db.query<ViewRow>(sql`
     select t.tenant_id, t.app_key, t.client_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit,
            t.legal_name, t.tax_id, t.billing_address, t.billing_email, t.created_at, t.updated_at,
@@ -102,7 +101,7 @@ export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promi
 
 /** The id, in the form that is stored, of a tenant that exists. @throws Refusal */
 export async function requireTenant(db: Pick<Db, 'query'>, tenantId: string): Promise<string> {
-  const id = requireTenantId(tenantId)
+  const id = requireUuid(tenantId, 'tenant')
   const [found] = await db.query(sql`select from tenants where tenant_id = ${id}`)
   if (!found) throw absent('tenant')
   return id

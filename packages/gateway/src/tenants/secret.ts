@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag'
-import { audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
-import { type By, changeTenant, lockTenant, requireTenantId, type TenantDeps } from './change.ts'
+import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
+import { changeTenant, lockTenant, type TenantDeps } from './change.ts'
 
 const SECRET_BYTES = 32
 
@@ -79,7 +79,7 @@ export async function viewSecret(
   return deps.db.tx(async (tx) => {
     const [row] = await tx.query<{ tenant_id: string; secret_id: string; ciphertext: Buffer }>(sql`
       select tenant_id, secret_id, ciphertext from tenant_secrets
-      where tenant_id = ${requireTenantId(tenantId)} and valid_until is null`)
+      where tenant_id = ${requireUuid(tenantId, 'tenant')} and valid_until is null`)
     if (!row) throw absent('tenant')
     audit(tx, deps.ids, {
       tenantId: row.tenant_id,

@@ -1,12 +1,13 @@
 import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
+import type { By } from '../audit/audit.ts'
 import type { Tx } from '../lib/db.ts'
 import { Refusal } from '../lib/refusal.ts'
-import type { LockedWallet } from '../wallet/lock.ts'
+import { type LockedWallet, lockTenantWallet } from '../wallet/lock.ts'
 import { lowBalanceStep } from '../wallet/low-balance.ts'
 import { tellLowBalance } from '../wallet/low-balance-notice.ts'
 import { parseAllowlist } from './allowlist.ts'
-import { type By, changeTenant, lockTenant, lockTenantWallet, type TenantDeps, type TenantRow } from './change.ts'
+import { changeTenant, lockTenant, type TenantDeps, type TenantRow } from './change.ts'
 
 /** Settings as they are asked for. Absent: stays. null: cleared. */
 export interface SettingsWish {

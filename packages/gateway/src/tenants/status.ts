@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
-import { type By, changeTenant, lockTenant, type TenantDeps } from './change.ts'
+import type { By } from '../audit/audit.ts'
+import { changeTenant, lockTenant, type TenantDeps } from './change.ts'
 
 /**
  * Suspension closes the API only: paid orders are still delivered or refunded, and their events sent.

@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag'
-import { audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
-import { type By, lockTenantWallet } from '../tenants/change.ts'
+import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import { ADJUSTMENT_COLUMNS, type Adjustment, type AdjustmentRow, adjustmentOf } from './adjustments.ts'
+import { lockTenantWallet } from './lock.ts'
 import { lowBalanceStep } from './low-balance.ts'
 import { tellLowBalance } from './low-balance-notice.ts'
 import { post } from './post.ts'
@@ -148,10 +148,9 @@ async function findStanding(tx: Tx, tenantId: string, reference: string): Promis
 }
 
 async function find(tx: Tx, tenantId: string, adjustmentId: string): Promise<Adjustment> {
-  if (!/^[0-9a-f-]{36}$/i.test(adjustmentId)) throw absent('adjustment')
   const [row] = await tx.query<AdjustmentRow>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
-    where tenant_id = ${tenantId} and adjustment_id = ${adjustmentId} for update`)
+    where tenant_id = ${tenantId} and adjustment_id = ${requireUuid(adjustmentId, 'adjustment')} for update`)
   if (!row) throw absent('adjustment')
   return adjustmentOf(row)
 }

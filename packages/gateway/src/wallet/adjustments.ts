@@ -1,6 +1,6 @@
 import sql, { empty } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
-import { requireTenantId } from '../tenants/change.ts'
+import { requireUuid } from '../lib/refusal.ts'
 
 export type AdjustmentStatus = 'PROPOSED' | 'APPROVED' | 'REJECTED' | 'EXPIRED'
 
@@ -53,7 +53,7 @@ export async function listAdjustments(
   const rows = await db.query<AdjustmentRow>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
     where true
-      ${tenantId === undefined ? empty : sql`and tenant_id = ${requireTenantId(tenantId)}`}
+      ${tenantId === undefined ? empty : sql`and tenant_id = ${requireUuid(tenantId, 'tenant')}`}
       ${open ? sql`and adjustment_status = 'PROPOSED' and expires_at > clock_timestamp()` : empty}
       ${after === undefined ? empty : sql`and adjustment_id < ${after}`}
     order by adjustment_id desc

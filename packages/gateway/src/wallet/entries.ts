@@ -1,7 +1,7 @@
 import sql, { empty, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import { orderNoOf } from '../lib/ids.ts'
-import { requireTenantId } from '../tenants/change.ts'
+import { requireUuid } from '../lib/refusal.ts'
 import type { VersionRange } from './month.ts'
 import type { TransferKind } from './post.ts'
 
@@ -86,7 +86,7 @@ function ofKind(kind: TransferKind | undefined): Sql {
  * three to five pages, more as the orders grow.
  */
 function told(tenantId: string, wanted: Sql): Sql {
-  const id = requireTenantId(tenantId)
+  const id = requireUuid(tenantId, 'tenant')
   return sql`
     with entries as materialized (
       select * from transfers where tenant_id = ${id} ${wanted}

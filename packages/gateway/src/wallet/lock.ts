@@ -1,4 +1,5 @@
 import type { Tx } from '../lib/db.ts'
+import { absent, requireUuid } from '../lib/refusal.ts'
 
 /**
  * A wallet's row as it was read under its lock. Holding the value means holding the lock until the transaction ends; only
@@ -27,6 +28,14 @@ export interface LockedWallet {
  */
 export async function lockWallet(tx: Tx, tenantId: string): Promise<LockedWallet> {
   return (await lockWallets(tx, [tenantId]))[0]!
+}
+
+/** The same for a tenant id that somebody typed. @throws Refusal for a tenant that is not there */
+export async function lockTenantWallet(tx: Tx, typedId: string): Promise<LockedWallet> {
+  const tenantId = requireUuid(typedId, 'tenant')
+  const [found] = await tx.query({ text: 'select from wallets where tenant_id = $1', values: [tenantId] })
+  if (!found) throw absent('tenant')
+  return lockWallet(tx, tenantId)
 }
 
 /**

@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag'
 import type { Db, Tx } from '../lib/db.ts'
-import { Refusal } from '../lib/refusal.ts'
-import { requireTenantId } from '../tenants/change.ts'
+import { Refusal, requireUuid } from '../lib/refusal.ts'
 import type { TransferKind } from './post.ts'
 
 /** What a wallet did in one UTC month. Months adjoin: the opening of one is the closing of the one before. */
@@ -41,7 +40,7 @@ const KINDS: readonly TransferKind[] = ['TOP_UP', 'ORDER', 'REFUND', 'ADJUSTMENT
  */
 export async function monthStatement(db: Db, tenantId: string, month: string): Promise<MonthStatement> {
   const { from, to } = monthBounds(month)
-  const id = requireTenantId(tenantId)
+  const id = requireUuid(tenantId, 'tenant')
   return db.tx(async (tx) => {
     const [wallet] = await tx.query<WalletRow>(sql`
       select w.currency_code, w.version, t.client_name, clock_timestamp() >= ${to} as complete

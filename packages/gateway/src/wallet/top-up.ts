@@ -1,10 +1,9 @@
 import sql from 'sql-template-tag'
-import { audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { type By, lockTenantWallet } from '../tenants/change.ts'
-import type { LockedWallet } from './lock.ts'
+import { type LockedWallet, lockTenantWallet } from './lock.ts'
 import { type Posted, post } from './post.ts'
 import { checkAmount, checkFits, checkLine } from './wish.ts'
 

@@ -1,10 +1,8 @@
 import { formatMoney } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import type { Tx } from '../lib/db.ts'
-import { orderNoOf } from '../lib/ids.ts'
+import { LOWEST_UUID, orderNoOf } from '../lib/ids.ts'
 import type { Verification } from './verification.ts'
-
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Checks a tenant's orders against its transfers, a page at a time: the debit that each names is its own and of its
@@ -15,7 +13,7 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
  */
 export async function verifyOrders(tx: Tx, verification: Verification): Promise<bigint> {
   let count = 0n
-  let after = BEFORE_ALL
+  let after = LOWEST_UUID
   for (;;) {
     verification.goOn()
     const page = await readPage(tx, verification, after)

@@ -1,7 +1,8 @@
 import { formatMoney } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import type { Db, Tx } from '../lib/db.ts'
-import { requireTenant } from '../tenants/read.ts'
+import { LOWEST_UUID } from '../lib/ids.ts'
+import { absent, requireUuid } from '../lib/refusal.ts'
 import type { LedgerFault, Verification } from './verification.ts'
 import { verifyChain } from './verify-chain.ts'
 import { verifyOrders } from './verify-orders.ts'
@@ -78,7 +79,10 @@ const TENANTS_PAGE = 500
 
 async function* tenantIds(db: Db, only: string | undefined): AsyncGenerator<string> {
   if (only !== undefined) {
-    yield await requireTenant(db, only)
+    const tenantId = requireUuid(only, 'tenant')
+    const [found] = await db.query(sql`select from tenants where tenant_id = ${tenantId}`)
+    if (!found) throw absent('tenant')
+    yield tenantId
     return
   }
   yield* pagesOf(db, TENANTS)
@@ -87,7 +91,7 @@ async function* tenantIds(db: Db, only: string | undefined): AsyncGenerator<stri
 }
 
 async function* pagesOf(db: Db, query: (after: string) => { text: string; values: unknown[] }): AsyncGenerator<string> {
-  let after = BEFORE_ALL
+  let after = LOWEST_UUID
   for (;;) {
     const rows = await db.query<{ tenant_id: string }>(query(after))
     for (const row of rows) yield row.tenant_id
@@ -95,8 +99,6 @@ async function* pagesOf(db: Db, query: (after: string) => { text: string; values
     after = rows[rows.length - 1]!.tenant_id
   }
 }
-
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
 
 const TENANTS = (after: string) => sql`
   select tenant_id from tenants where tenant_id > ${after} order by tenant_id limit ${TENANTS_PAGE}`

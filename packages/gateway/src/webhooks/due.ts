@@ -1,6 +1,6 @@
 import type { DatabaseClock } from '../lib/clock.ts'
 import type { Db } from '../lib/db.ts'
-import { NIL_TENANT } from '../lib/ids.ts'
+import { LOWEST_UUID } from '../lib/ids.ts'
 import type { WebhookDeps } from './deps.ts'
 
 export interface DueTenant {
@@ -25,7 +25,7 @@ export async function findDueTenants(
   const rows = await db.query<{ tenant_id: string; due_at: Date; able: boolean; now: Date }>({
     name: 'webhooks-due',
     text: DUE,
-    values: [after ?? NIL_TENANT, most],
+    values: [after ?? LOWEST_UUID, most],
   })
   if (rows[0]) databaseClock.observe(rows[0].now.getTime(), sent_at, clock.monotonic())
   return rows.map((row) => ({ tenantId: row.tenant_id, due_ms: row.due_at.getTime(), able: row.able }))

@@ -8,9 +8,9 @@ import {
 import { ApiError } from '../lib/api-error.ts'
 import type { Db } from '../lib/db.ts'
 import { orderIdOf, orderNoOf } from '../lib/ids.ts'
-import { OWN_COLUMNS, type ProfileReadDeps, type ProfileRow, profileOf } from '../profiles/read.ts'
-import type { PackageLine } from './decide.ts'
-import type { ItemStatus } from './status.ts'
+import type { PackageLine } from '../orders/decide.ts'
+import type { ItemStatus } from '../orders/status.ts'
+import { OWN_COLUMNS, type ProfileReadDeps, type ProfileRow, profileOf } from './read.ts'
 
 /**
  * The answer of `esim/query`: one order with its lines, eSIMs and history, as one snapshot.

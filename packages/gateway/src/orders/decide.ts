@@ -11,7 +11,7 @@ export interface OrderWish {
   tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
   orderId: string
   request: OrderRequest
-  /** Of one whose request is still being admitted: whether it was, told soon. */
+  /** Set while its request is still being admitted: whether it was, told within 100 ms. */
   isAdmitted?: Promise<boolean>
 }
 
@@ -56,8 +56,8 @@ export interface Circumstances {
 }
 
 /**
- * Judges the orders of one wallet one after the other, each on what its predecessors left, and moves `wallet` along: the
- * same as placing them one by one. Replay and conflict come before price, sale, stock and balance; a refused order
+ * Judges the orders of one wallet one after the other, each on what its predecessors left, and applies the debits to
+ * `wallet`: the same as placing them one by one. Replay and conflict come before price, sale, stock and balance; a refused order
  * leaves no trace, so a later one with its transactionId is judged anew.
  */
 export function decideOrders(wallet: LockedWallet, wishes: OrderWish[], around: Circumstances) {

@@ -9,8 +9,8 @@ import {
   type Verdict,
 } from './decide.ts'
 
-/** What the orders of several wallets are judged upon. */
-interface Upon extends Pick<Circumstances, 'now' | 'catalogue' | 'available'> {
+/** What the orders of several wallets are judged on. */
+interface BatchCircumstances extends Pick<Circumstances, 'now' | 'catalogue' | 'available'> {
   /** Earlier orders, by tenant and transactionId. */
   existing: ReadonlyMap<string, Map<string, ExistingOrder>>
 }
@@ -18,23 +18,23 @@ interface Upon extends Pick<Circumstances, 'now' | 'catalogue' | 'available'> {
 export interface Judged {
   verdicts: Map<OrderWish, Verdict>
   placed: PlacedOrder[]
-  /** Wallets that were debited, moved along. */
+  /** Wallets that were debited, with the debits applied. */
   touched: LockedWallet[]
   /** Those of them that came below, or above, another step of their threshold. */
   falls: BalanceFall[]
 }
 
-/** Judges orders wallet by wallet, and moves the wallets along. */
-export function judgeOrders(wallets: readonly LockedWallet[], wishes: OrderWish[], upon: Upon): Judged {
+/** Judges orders wallet by wallet, and applies their debits to the wallets. */
+export function judgeOrders(wallets: readonly LockedWallet[], wishes: OrderWish[], around: BatchCircumstances): Judged {
   const byTenant = groupByTenant(wishes)
   const judged: Judged = { verdicts: new Map(), placed: [], touched: [], falls: [] }
   for (const wallet of wallets) {
     const ofTenant = byTenant.get(wallet.tenantId) ?? []
     const stepBefore = wallet.lowBalanceStep
     const { verdicts, placed } = decideOrders(wallet, ofTenant, {
-      ...upon,
-      now: later(upon.now, wallet.updatedAt), // created_at never goes back within a wallet
-      existing: upon.existing.get(wallet.tenantId) ?? new Map(),
+      ...around,
+      now: later(around.now, wallet.updatedAt), // created_at never goes back within a wallet
+      existing: around.existing.get(wallet.tenantId) ?? new Map(),
     })
     for (const [position, wish] of ofTenant.entries()) judged.verdicts.set(wish, verdicts[position]!)
     if (placed.length === 0) continue

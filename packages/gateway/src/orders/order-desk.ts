@@ -5,7 +5,7 @@ import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/db.ts'
 import { pause } from '../lib/pause.ts'
 import { walletMemory } from '../wallet/memory.ts'
 import type { OrderWish, Verdict } from './decide.ts'
-import { NOT_ADMITTED, placeOrders } from './place.ts'
+import { type DeskVerdict, placeOrders } from './place.ts'
 import { placeRemembered, type RememberedDeps } from './place-remembered.ts'
 
 export interface OrderDesk {
@@ -27,7 +27,7 @@ export interface DeskDeps extends Omit<RememberedDeps, 'memory'> {
   onFailure(failure: unknown, orders: number): void
 }
 
-type Deps = DeskDeps & RememberedDeps
+type Desk = DeskDeps & RememberedDeps
 
 /**
  * Orders in one transaction at most: its locks are held for some ten milliseconds then. Twice as many cost the server
@@ -43,9 +43,9 @@ const GATHER_MS = 2
 /** About a second's work: beyond it, saying so is kinder than waiting. */
 const MOST_WAITING = 5_000
 
-export function orderDesk(given: DeskDeps): OrderDesk {
-  const deps = { ...given, memory: walletMemory(given.clock) }
-  const batches = batcher<OrderWish, Verdict>({
+export function orderDesk(deps: DeskDeps): OrderDesk {
+  const desk: Desk = { ...deps, memory: walletMemory(deps.clock) }
+  const batches = batcher<OrderWish, DeskVerdict>({
     most: MOST_IN_BATCH,
     lanes: LANES,
     pace: { clock: deps.clock, patience_ms: PATIENCE_MS, gather_ms: GATHER_MS },
@@ -53,15 +53,19 @@ export function orderDesk(given: DeskDeps): OrderDesk {
     full: () => new Error('too many orders wait'),
     key: (wish) => wish.tenant.tenantId, // two batches of one wallet would only wait for its lock
     sameKeyShares: true,
-    run: (wishes) => placeSafely(deps, wishes),
+    run: (wishes) => placeSafely(desk, wishes),
   })
-  const place = (wish: OrderWish) => batches.add(wish).catch(() => UNAVAILABLE)
+  const ask = (wish: OrderWish) => batches.add(wish).catch(() => UNAVAILABLE)
+  const place = async (wish: OrderWish) => {
+    const verdict = await ask(wish)
+    return verdict.kind === 'not-admitted' ? UNAVAILABLE : verdict
+  }
   return {
     place,
     async placeOnceAdmitted(wish, admission) {
-      const verdict = await place({ ...wish, isAdmitted: isKeptSoon(admission) })
+      const verdict = await ask({ ...wish, isAdmitted: isKeptSoon(admission) })
       await admission
-      return verdict === NOT_ADMITTED ? place(wish) : verdict
+      return verdict.kind === 'not-admitted' ? place(wish) : verdict
     },
   }
 }
@@ -96,57 +100,63 @@ const BETWEEN_ATTEMPTS_MS = 100
  * Bad luck of one order never fails its neighbours. A failure that may pass (deadlock, lock time-out, lost connection)
  * is tried again; one that will not is split until the poison fails alone. What died around COMMIT runs again with the
  * ids that it already made: the wallet's lock makes it wait for whatever is left of the first attempt, and an order
- * found under its own id is that attempt's. A first attempt upon a remembered wallet may not have its lock yet: should it
+ * found under its own id is that attempt's. A first attempt on a remembered wallet may not have its lock yet: should it
  * come later, it finds the wallet moved, and writes nothing. Unknown is answered only when the database does not come back
  * in time.
  */
-async function placeSafely(deps: Deps, wishes: OrderWish[], doubted = false): Promise<Verdict[]> {
-  const start = deps.clock.monotonic()
+async function placeSafely(desk: Desk, wishes: OrderWish[], doubted = false): Promise<DeskVerdict[]> {
+  const start = desk.clock.monotonic()
   let inDoubt = doubted
   for (let attempt = 1; ; attempt++) {
     try {
-      const verdicts = await placeOnce(deps, wishes, inDoubt)
+      const verdicts = await placeOnce(desk, wishes, inDoubt)
       const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
       if (placed === 0) return verdicts
       await pause('orders.committed')
-      deps.onPlaced(placed)
+      desk.onPlaced(placed)
       return verdicts
     } catch (failure) {
-      deps.onFailure(failure, wishes.length)
+      desk.onFailure(failure, wishes.length)
       inDoubt ||= failure instanceof CommitUnknown
-      const lost = isConnectionLoss(failure)
-      const mayPass = lost || PASSING.has(sqlState(failure) ?? '')
-      const again = inDoubt ? deps.clock.monotonic() - start < DOUBT_MS : attempt < MOST_ATTEMPTS
-      if (mayPass && again) {
-        if (sqlState(failure) === NO_PARTITION) await deps.maintainPartitions().catch(() => {})
-        if (lost) await delay(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
-      } else if (wishes.length > 1 && !lost) {
-        return placeHalves(deps, wishes, inDoubt)
-      } else {
-        const verdict = inDoubt || !mayPass ? UNKNOWN : UNAVAILABLE
-        return wishes.map(() => verdict)
-      }
+      const elapsed_ms = desk.clock.monotonic() - start
+      const remedy = remedyFor(failure, { inDoubt, attempt, elapsed_ms, orders: wishes.length })
+      if (remedy === 'split') return placeHalves(desk, wishes, inDoubt)
+      if (remedy !== 'again') return wishes.map(() => remedy)
+      if (sqlState(failure) === NO_PARTITION) await desk.maintainPartitions().catch(() => {})
+      if (isConnectionLoss(failure)) await delay(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
     }
   }
 }
 
-/** Upon the memory of the wallets where that will do, else upon what is read. */
-async function placeOnce(deps: Deps, wishes: OrderWish[], inDoubt: boolean): Promise<Verdict[]> {
-  const remembered = inDoubt ? undefined : await placeRemembered(deps, wishes)
+/** What is done about a batch that failed; a verdict is the end of it for all of its orders. */
+function remedyFor(
+  failure: unknown,
+  so: { inDoubt: boolean; attempt: number; elapsed_ms: number; orders: number },
+): 'again' | 'split' | Verdict {
+  const lost = isConnectionLoss(failure)
+  const mayPass = lost || PASSING.has(sqlState(failure) ?? '')
+  if (mayPass && (so.inDoubt ? so.elapsed_ms < DOUBT_MS : so.attempt < MOST_ATTEMPTS)) return 'again'
+  if (so.orders > 1 && !lost) return 'split'
+  return so.inDoubt || !mayPass ? UNKNOWN : UNAVAILABLE
+}
+
+/** On the memory of the wallets where that will do, else on what is read. */
+async function placeOnce(desk: Desk, wishes: OrderWish[], inDoubt: boolean): Promise<DeskVerdict[]> {
+  const remembered = inDoubt ? undefined : await placeRemembered(desk, wishes)
   if (remembered) return remembered
   // Stock that ran out meanwhile must not refuse what may be placed already.
-  const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
-  const { verdicts, left } = await deps.db.tx((tx) => placeOrders(tx, placing, wishes))
-  deps.memory.keep(await left)
+  const placing = inDoubt ? { ...desk, stock: UNCOUNTED } : desk
+  const { verdicts, wallets } = await desk.db.tx((tx) => placeOrders(tx, placing, wishes))
+  desk.memory.keep(await wallets)
   return verdicts
 }
 
-const UNCOUNTED: Deps['stock'] = { available: () => undefined }
+const UNCOUNTED: Desk['stock'] = { available: () => undefined }
 
-async function placeHalves(deps: Deps, wishes: OrderWish[], inDoubt: boolean): Promise<Verdict[]> {
+async function placeHalves(desk: Desk, wishes: OrderWish[], inDoubt: boolean): Promise<DeskVerdict[]> {
   const middle = Math.ceil(wishes.length / 2)
-  const first = await placeSafely(deps, wishes.slice(0, middle), inDoubt)
-  return [...first, ...(await placeSafely(deps, wishes.slice(middle), inDoubt))]
+  const first = await placeSafely(desk, wishes.slice(0, middle), inDoubt)
+  return [...first, ...(await placeSafely(desk, wishes.slice(middle), inDoubt))]
 }
 
 const NO_PARTITION = '23514'

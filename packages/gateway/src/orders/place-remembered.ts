@@ -4,8 +4,8 @@ import { pause } from '../lib/pause.ts'
 import type { WalletMemory } from '../wallet/memory.ts'
 import type { OrderWish, Verdict } from './decide.ts'
 import { type Judged, judgeOrders } from './judge.ts'
-import { admittedOf, NOT_ADMITTED, type PlaceDeps } from './place.ts'
-import { type Remembered, writeIfUnchanged } from './write.ts'
+import { admittedOf, type DeskVerdict, NOT_ADMITTED, type PlaceDeps } from './place.ts'
+import { type Assumptions, writeIfUnchanged } from './write.ts'
 
 export interface RememberedDeps extends PlaceDeps {
   db: Db
@@ -27,23 +27,23 @@ const MOST_WALLETS = 8
  * Locks: the wallets' rows, in ascending tenant order.
  * @returns undefined where nothing was placed, and has to be looked at
  */
-export async function placeRemembered(deps: RememberedDeps, wishes: OrderWish[]): Promise<Verdict[] | undefined> {
+export async function placeRemembered(deps: RememberedDeps, wishes: OrderWish[]): Promise<DeskVerdict[] | undefined> {
   const tenantIds = [...new Set(wishes.map(({ tenant }) => tenant.tenantId))].sort()
   const wallets = tenantIds.length <= MOST_WALLETS ? deps.memory.take(tenantIds) : undefined
   if (!wallets) return undefined
-  const contents = wallets.map((wallet) => wallet.content)
+  const rowHashes = wallets.map((wallet) => wallet.rowHash)
   const catalogue = await deps.catalogue.current(0n)
   const now = new Date(deps.databaseClock.now())
   const judged = judgeOrders(wallets, wishes, { now, catalogue, existing: new Map(), available: deps.stock.available })
   if (!isPlain(judged)) return undefined
-  const upon = { contents, catalogueVersion: catalogue.version, today: now.toISOString().slice(0, 10) }
-  const written = await write(deps, wishes, judged, upon)
+  const assumed = { rowHashes, catalogueVersion: catalogue.version, today: now.toISOString().slice(0, 10) }
+  const written = await write(deps, wishes, judged, assumed)
   if (written === 'not admitted') return wishes.length === 1 ? [NOT_ADMITTED] : undefined
   if (written === undefined) {
     deps.memory.wasOutdated(tenantIds)
     return undefined
   }
-  deps.memory.keep(written.left)
+  deps.memory.keep(written.wallets)
   const createTime = written.now.toISOString()
   return wishes.map((wish) => dated(judged.verdicts.get(wish)!, createTime))
 }
@@ -55,10 +55,10 @@ function isPlain({ verdicts, falls }: Judged): boolean {
 
 class NotAdmitted extends Error {}
 
-async function write(deps: RememberedDeps, wishes: OrderWish[], judged: Judged, upon: Remembered) {
+async function write(deps: RememberedDeps, wishes: OrderWish[], judged: Judged, assumed: Assumptions) {
   try {
     const { writing } = await deps.db.tx(async (tx) => {
-      const writing = writeIfUnchanged(tx, deps.ids, judged, upon)
+      const writing = writeIfUnchanged(tx, deps.ids, judged, assumed)
       writing.catch(() => {}) // its failure is the transaction's
       const admitted = await admittedOf(wishes)
       if (admitted.length < wishes.length) throw new NotAdmitted()

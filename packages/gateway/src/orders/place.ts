@@ -16,11 +16,16 @@ export interface PlaceDeps {
   stock: { available(offer: Offer): number | undefined }
 }
 
+/** A verdict, or that the request was not admitted in time: then nothing was decided. */
+export type DeskVerdict = Verdict | { kind: 'not-admitted' }
+
+export const NOT_ADMITTED: DeskVerdict = { kind: 'not-admitted' }
+
 export interface Placement {
   /** Each in the place of its wish. */
-  verdicts: Verdict[]
-  /** The wallets that were debited, as they are left; known with the commit. */
-  left: Promise<RememberedWallet[]>
+  verdicts: DeskVerdict[]
+  /** Those that were debited, as they are now; known with the commit. */
+  wallets: Promise<RememberedWallet[]>
 }
 
 /**
@@ -32,8 +37,8 @@ export interface Placement {
  * waits for, and would not see the orders of the transaction that it waited for.
  *
  * Two round trips hold the locks, whatever the number of orders: locks and reads, then the writing statement and COMMIT.
- * Between them is found out who was admitted; of the others nothing is decided. Where the node remembers the wallets,
- * placeRemembered does with one.
+ * Between them it learns which requests were admitted, and decides nothing about the others. Where the node remembers the
+ * wallets, placeRemembered does with one.
  */
 export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]): Promise<Placement> {
   const tenantIds = [...new Set(wishes.map(({ tenant }) => tenant.tenantId))]
@@ -44,14 +49,11 @@ export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]):
   const admitted = await admittedOf(wishes)
   const judged = judgeOrders(wallets, admitted, { now, catalogue, existing, available: deps.stock.available })
   for (const fall of judged.falls) tellLowBalance(tx, deps.ids, fall)
-  const left = writePlaced(tx, deps.ids, judged)
-  left.catch(() => {}) // its failure is the transaction's
+  const written = writePlaced(tx, deps.ids, judged)
+  written.catch(() => {}) // its failure is the transaction's
   if (judged.placed.length > 0) await pause('orders.before-commit')
-  return { verdicts: wishes.map((wish) => judged.verdicts.get(wish) ?? NOT_ADMITTED), left }
+  return { verdicts: wishes.map((wish) => judged.verdicts.get(wish) ?? NOT_ADMITTED), wallets: written }
 }
-
-/** Nothing was decided of it: the others would have to ask again. */
-export const NOT_ADMITTED: Verdict = { kind: 'refused', code: '000002', parts: { headers: { 'Retry-After': '1' } } }
 
 /** Waits for what is still being admitted. */
 export async function admittedOf(wishes: OrderWish[]): Promise<OrderWish[]> {

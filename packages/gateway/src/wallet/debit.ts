@@ -1,9 +1,9 @@
 import type { Columns, Shape } from '../lib/columns.ts'
-import { CONTENT_OF_WALLET, type LockedWallet } from './lock.ts'
+import { type LockedWallet, WALLET_ROW_HASH } from './lock.ts'
 
 /*
- * The money's part of the statements that place orders (orders/write.ts). The wallets' row locks are held, by the caller
- * (lockWallets) or by the statement (lockRemembered), and the caller has moved them along.
+ * The money's part of the statements that place orders (orders/write.sql.ts). The wallets' row locks are held, by the caller
+ * (lockWallets) or by the statement (lockRemembered), and the caller has applied the debits to them.
  */
 
 /**
@@ -39,7 +39,7 @@ export function moveWallets(shape: Shape, first: number, at = 'moved.updated_at'
       low_balance_step = moved.step, updated_at = ${at}
   from ${shape.table(first, MOVED, 'moved')}${beside ? `, ${beside}` : ''}
   where w.tenant_id = moved.tenant_id
-  returning w.tenant_id, ${CONTENT_OF_WALLET} as content`
+  returning w.tenant_id, ${WALLET_ROW_HASH} as row_hash`
 }
 
 export function movedValues(shape: Shape, wallets: readonly LockedWallet[]): unknown[] {

@@ -70,15 +70,15 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
   }))
 }
 
-/** All that stands in the row of `w`, in 64 bits: equal before and after means that nothing has changed. */
-export const CONTENT_OF_WALLET = 'hash_record_extended(w, 0)'
+/** A 64-bit hash of the whole row of `w`: equal before and after means that nothing has changed. */
+export const WALLET_ROW_HASH = 'hash_record_extended(w, 0)'
 
 /**
  * The same lock as a part of a statement that writes what was judged on memory (wallet/memory.ts), in ascending tenant
  * order.
  */
 export const lockRemembered = (tenantIds: string) => `
-  select updated_at, ${CONTENT_OF_WALLET} as content from wallets w
+  select updated_at, ${WALLET_ROW_HASH} as row_hash from wallets w
   where tenant_id = any (${tenantIds}) order by tenant_id for no key update`
 
 interface Row {

@@ -3,12 +3,12 @@ import type { LockedWallet } from './lock.ts'
 
 /** A wallet as this node's latest transaction left it. Nobody holds its lock: it may have moved since. */
 export interface RememberedWallet extends LockedWallet {
-  /** Of its whole row: whoever writes on this memory compares it under the lock. */
-  content: string
+  /** WALLET_ROW_HASH of its row: whoever writes on this memory compares it under the lock. */
+  rowHash: string
 }
 
 export interface WalletMemory {
-  /** What is remembered of these wallets, and forgotten with it; undefined unless all of them are. */
+  /** Takes these wallets out of the memory; undefined, and nothing is taken, unless all of them are in it. */
   take(tenantIds: readonly string[]): RememberedWallet[] | undefined
   /** After the commit that left them so. */
   keep(wallets: readonly RememberedWallet[]): void
@@ -31,8 +31,8 @@ export function walletMemory(clock: Pick<Clock, 'monotonic'>): WalletMemory {
       for (const tenantId of tenantIds) wallets.delete(tenantId)
       return found
     },
-    keep(left) {
-      for (const wallet of left) {
+    keep(kept) {
+      for (const wallet of kept) {
         if (clock.monotonic() < (untrustedUntil.get(wallet.tenantId) ?? Number.NEGATIVE_INFINITY)) continue
         untrustedUntil.delete(wallet.tenantId)
         wallets.delete(wallet.tenantId)

@@ -255,7 +255,11 @@ function openDesk(): OrderDesk {
 
 async function place(tx: Tx, wishes: OrderWish[]): Promise<Verdict[]> {
   const { ids, catalogue } = node.deps
-  return (await placeOrders(tx, { ids, catalogue, stock: { available: () => undefined } }, wishes)).verdicts
+  const { verdicts } = await placeOrders(tx, { ids, catalogue, stock: { available: () => undefined } }, wishes)
+  return verdicts.map((verdict) => {
+    if (verdict.kind === 'not-admitted') throw new Error('a wish that was admitted was not')
+    return verdict
+  })
 }
 
 async function expectTables(

@@ -23,7 +23,7 @@ const OPENING = 10_000_000
 const DAY_MS = 86_400_000
 const BY_OPERATOR = { actor: 'system' } as const
 const LOOKS = 'wallets-lock'
-const WRITES_ONE = 'orders-write-one-unchanged'
+const WRITES_ONE = 'orders-write-one-if-unchanged'
 
 let database: TestDatabase
 let node: Node
@@ -111,7 +111,7 @@ it('is one statement, for one order and for several of several wallets', async (
   expect(asked).toEqual([WRITES_ONE])
 
   const verdicts = await Promise.all([...dealers, ...dealers].map((dealer) => place(desk, dealer, { count: 2 })))
-  expect(asked).toEqual([WRITES_ONE, 'orders-write-unchanged'])
+  expect(asked).toEqual([WRITES_ONE, 'orders-write-if-unchanged'])
   expect(verdicts.map(balanceAfter)).toEqual([2, 1, 1, 1, 4, 3, 3, 3].map((bought) => OPENING - (bought + 2) * PRICE))
   expect(await Promise.all(dealers.map(ordersIn))).toEqual([4n, 3n, 3n, 3n])
 })

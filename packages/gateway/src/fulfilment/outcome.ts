@@ -31,7 +31,7 @@ export interface Circumstances {
   jitter: number
 }
 
-/** A worker that has not sent its call this long after committing the attempt does not send it any more. */
+/** A worker that has not sent its call this long after its claim began does not send it any more. */
 export const SEND_WITHIN_MS = 3_000
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 60_000

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { itemKey } from '../src/fulfilment/begin.ts'
-import { cancelOrphans, learnOutcome } from '../src/fulfilment/reconcile.ts'
+import { cancelOrphans } from '../src/fulfilment/cancel-orphans.ts'
+import { learnOutcome } from '../src/fulfilment/learn.ts'
+import { itemKeyOf } from '../src/orders/item-key.ts'
 import { CsvRefused } from '../src/suppliers/stock/csv.ts'
 import { importStock } from '../src/suppliers/stock/import.ts'
 import { expireCodes, setLowStock } from '../src/suppliers/stock/levels.ts'
@@ -173,7 +174,7 @@ it('an orphan goes back into stock by one of two nodes that reconcile at once', 
     values: [orderId],
   })
   const shelf = shop.suppliers.get('shelf')!
-  const [outcome] = await shelf.supplier.order([{ ...item, key: itemKey(item.orderId, 1) }])
+  const [outcome] = await shelf.supplier.order([{ ...item, key: itemKeyOf(item.orderId, 1) }])
   await learnOutcome(shop, shelf, item, outcome!)
 
   const [first, second] = await Promise.all([cancelOrphans(shop), cancelOrphans(shop)])

@@ -1,7 +1,7 @@
 import type { Tx } from '../lib/db.ts'
-import { orderNoOf } from '../lib/ids.ts'
 import { pause } from '../lib/pause.ts'
 import { changeOrders, type OrderChange } from '../orders/change.ts'
+import { itemKeyOf } from '../orders/item-key.ts'
 import { type LockedItem, type LockedOrder, readProfiles } from '../orders/lock.ts'
 import type { Supplied } from '../suppliers/registry.ts'
 import type { FulfilmentDeps } from './deps.ts'
@@ -207,17 +207,12 @@ function attemptOf(
     attemptId: deps.ids.uuid(),
     orderId,
     itemNo: item.itemNo,
-    key: itemKey(orderId, item.itemNo),
+    key: itemKeyOf(orderId, item.itemNo),
     supplied,
     productCode: item.productCode!,
     operation: step === 'order' ? 'ORDER' : 'QUERY',
     startedAt: now,
   }
-}
-
-/** An item's name at its supplier. */
-export function itemKey(orderId: string, itemNo: number): string {
-  return `${orderNoOf(orderId)}-${itemNo}`
 }
 
 function handBack(claim: Claim, waits: Date[]): { dueAt: Date | null } {

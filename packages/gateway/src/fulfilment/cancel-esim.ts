@@ -5,12 +5,11 @@ import { orderNoOf } from '../lib/ids.ts'
 import { pause } from '../lib/pause.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { changeOrders } from '../orders/change.ts'
-import { lockOrders } from '../orders/lock.ts'
+import { itemKeyOf } from '../orders/item-key.ts'
+import { lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
 import { openSecrets } from '../profiles/read.ts'
 import type { CancelOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
-import { lockWallet } from '../wallet/lock.ts'
 import { refundItems } from '../wallet/refund.ts'
-import { itemKey } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { unwatch, watch } from './watch.ts'
 import { withPlainWords } from './words.ts'
@@ -107,10 +106,8 @@ export async function writeCancel(
   { orderId, itemNo, profileId, attemptId }: Cancelled,
   outcome: CancelOutcome,
 ): Promise<number> {
-  const wallet = outcome.kind === 'cancelled' ? lockWallet(tx, tenantId) : undefined
-  const locking = lockOrders(tx, tenantId, [orderId])
-  // Awaited together: where a connection is lost, both fail.
-  const [{ orders, now }] = await Promise.all([locking, wallet])
+  const lock = outcome.kind === 'cancelled' ? lockWalletAndOrders : lockOrders
+  const { orders, now } = await lock(tx, tenantId, [orderId])
   const attempts = await tx.query({
     text: `update supplier_attempts set finished_at = coalesce(finished_at, $5), outcome = $6, detail = $7
            where tenant_id = $1 and order_id = $2 and item_no = $3 and operation = 'CANCEL' and
@@ -188,7 +185,7 @@ export async function readForCancel(
       tenantId,
       orderId: row.order_id,
       itemNo: row.item_no,
-      key: itemKey(row.order_id, row.item_no),
+      key: itemKeyOf(row.order_id, row.item_no),
       productCode: row.product_code,
       iccid: row.iccid,
       matchingId: openSecrets(deps.cipher, tenantId, row.secrets).matchingId,

@@ -2,8 +2,7 @@ import { type Actor, audit } from '../audit/audit.ts'
 import { orderNoOf } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { changeOrders } from '../orders/change.ts'
-import { lockOrders } from '../orders/lock.ts'
-import { lockWallet } from '../wallet/lock.ts'
+import { lockWalletAndOrders } from '../orders/lock.ts'
 import { refundItems } from '../wallet/refund.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { writeItems } from './write-items.ts'
@@ -25,10 +24,7 @@ export async function cancelOrder(
   }: { tenantId: string; orderId: string; reason: string; actor: Actor; address?: string },
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
-    const wallet = lockWallet(tx, tenantId)
-    const locking = lockOrders(tx, tenantId, [orderId])
-    // Awaited together: where a connection is lost, both fail.
-    const [{ orders, now }] = await Promise.all([locking, wallet])
+    const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
     if (order === undefined) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')
     if (order.orderStatus !== 'PAID') {

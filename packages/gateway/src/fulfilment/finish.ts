@@ -2,12 +2,11 @@ import type { CataloguePackage } from '../catalogue/catalogue.ts'
 import type { Tx } from '../lib/db.ts'
 import { pause } from '../lib/pause.ts'
 import { changeOrders, type OrderChange } from '../orders/change.ts'
-import { type LockedItem, type LockedOrder, lockOrders } from '../orders/lock.ts'
+import { type LockedItem, type LockedOrder, lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
 import { isOpen } from '../orders/status.ts'
 import { insertProfiles, type NewProfile } from '../profiles/insert.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
 import type { Outcome } from '../suppliers/supplier.ts'
-import { lockWallet } from '../wallet/lock.ts'
 import { refundItems } from '../wallet/refund.ts'
 import type { Attempt } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
@@ -51,11 +50,9 @@ export async function finishWork(
   const catalogue = await (standing.leaseToken === undefined ? deps.catalogue.latest() : deps.catalogue.current(0n))
   const { lost, nextDue, eventsToSend } = await deps.db.tx(async (tx) => {
     const refunds = results.some((result) => result.outcome.kind === 'refused')
-    const wallet = refunds ? lockWallet(tx, tenantId) : undefined
     const orderIds = [...new Set(results.map((result) => result.orderId))].sort()
-    const locking = lockOrders(tx, tenantId, orderIds, standing.leaseToken)
-    // Awaited together: where a connection is lost, both fail.
-    const [{ orders, now }] = await Promise.all([locking, wallet])
+    const lock = refunds ? lockWalletAndOrders : lockOrders
+    const { orders, now } = await lock(tx, tenantId, orderIds, standing.leaseToken)
     const held = results.filter((result) => orders.has(result.orderId))
     const writing = new Writing(deps, tenantId, now, (code) => catalogue.find(code))
     for (const result of held) writing.apply(orders.get(result.orderId)!, result)

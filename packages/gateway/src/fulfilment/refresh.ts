@@ -1,10 +1,10 @@
-import { orderIdOf } from '../lib/ids.ts'
+import { parseItemKey } from '../orders/item-key.ts'
 import { openSecrets } from '../profiles/read.ts'
 import { applyReports } from '../profiles/report.ts'
 import type { Supplied } from '../suppliers/registry.ts'
 import type { SuppliedEsim } from '../suppliers/supplier.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { learnOutcome } from './reconcile.ts'
+import { learnOutcome } from './learn.ts'
 
 /** Keys of one event: an upstream order is one of our items. */
 const KEYS_MOST = 100
@@ -28,10 +28,9 @@ export async function refreshKeys(deps: FulfilmentDeps, supplied: Supplied, keys
 }
 
 async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): Promise<void> {
-  const [, orderNo = '', digits = ''] = /^([0-9A-Z]{26})-(\d{1,3})$/.exec(key) ?? []
-  const orderId = orderIdOf(orderNo)
-  if (orderId === undefined) return
-  const itemNo = Number(digits)
+  const named = parseItemKey(key)
+  if (named === undefined) return
+  const { orderId, itemNo } = named
   const [row] = await deps.db.query<ItemRow>({
     name: 'fulfilment-refresh',
     text: `select i.tenant_id, i.product_code, i.item_status, p.profile_id, p.iccid, p.secrets

@@ -2,8 +2,7 @@ import { type Actor, audit } from '../audit/audit.ts'
 import type { Tx } from '../lib/db.ts'
 import { orderNoOf } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { lockOrders } from '../orders/lock.ts'
-import { lockWallet } from '../wallet/lock.ts'
+import { lockWalletAndOrders } from '../orders/lock.ts'
 import { isUnused, readForCancel, writeCancel } from './cancel-esim.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { checkedEvidence } from './settle.ts'
@@ -49,8 +48,7 @@ export async function settleCancel(
 
 /** Who hears of its first use takes the order's lock, too: what is seen here stays so until it is refunded. */
 async function refuseUsed(tx: Tx, tenantId: string, orderId: string, profileId: string): Promise<void> {
-  const wallet = lockWallet(tx, tenantId)
-  const [{ orders }] = await Promise.all([lockOrders(tx, tenantId, [orderId]), wallet])
+  const { orders } = await lockWalletAndOrders(tx, tenantId, [orderId])
   const profile = orders.get(orderId)?.profiles.find((candidate) => candidate.profileId === profileId)
   if (!profile || isUnused(profile.esimStatus, profile.smdpStatus)) return
   const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: it is not refunded.`

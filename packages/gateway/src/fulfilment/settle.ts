@@ -1,9 +1,8 @@
 import { type Actor, audit } from '../audit/audit.ts'
 import { orderNoOf } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { type LockedItem, type LockedOrder, lockOrders } from '../orders/lock.ts'
+import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../orders/lock.ts'
 import type { CsvEsim } from '../suppliers/stock/csv.ts'
-import { lockWallet } from '../wallet/lock.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { Writing } from './finish.ts'
 import type { Transition } from './outcome.ts'
@@ -48,10 +47,7 @@ export async function settleOrder(
   const evidence = checkedEvidence(settlement.evidence)
   const catalogue = await deps.catalogue.latest()
   const itemNos = await deps.db.tx(async (tx) => {
-    const wallet = lockWallet(tx, tenantId)
-    const locking = lockOrders(tx, tenantId, [orderId])
-    // Awaited together: where a connection is lost, both fail.
-    const [{ orders, now }] = await Promise.all([locking, wallet])
+    const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
     if (order === undefined) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')
     const before = order.orderStatus

@@ -1,5 +1,6 @@
 import type { EsimStatus, OrderStatus, SmdpStatus } from '@dealer-esim/contract'
 import type { Tx } from '../lib/db.ts'
+import { lockWallet } from '../wallet/lock.ts'
 import type { PackageLine } from './decide.ts'
 import type { ItemStatus } from './status.ts'
 
@@ -49,7 +50,7 @@ export interface LockedProfile {
  * Locks orders of one tenant, in ascending order, and reads them whole. One round trip. With a lease token only those
  * are found that are still held under it: the others belong to somebody else now.
  *
- * Lock order: wallets, orders, items. Who may refund has locked the wallet before. Items and profiles of a locked order
+ * Lock order: wallets, orders, items. Items and profiles of a locked order
  * are changed by nobody else, so they need no lock of their own; they are read by statements of their own, because the
  * snapshot of the locking statement is older than the lock it waited for.
  */
@@ -72,6 +73,14 @@ export async function lockOrders(
   for (const row of await items) orders.get(row.order_id)?.items.push(itemOf(row))
   for (const row of await profiles) orders.get(row.order_id)?.profiles.push(profileOf(row))
   return { orders, now: (await clock)[0]!.now }
+}
+
+/** The same for who may refund: the wallet's lock comes first. One round trip. */
+export async function lockWalletAndOrders(...[tx, tenantId, ...which]: Parameters<typeof lockOrders>) {
+  const wallet = lockWallet(tx, tenantId)
+  // Awaited together: where a connection is lost, both fail.
+  const [locked] = await Promise.all([lockOrders(tx, tenantId, ...which), wallet])
+  return locked
 }
 
 /** What a claim leaves out because it is rarely needed: the profiles that came before. */

@@ -1,9 +1,10 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import { LOWEST_UUID, orderNoOf } from '../lib/ids.ts'
+import { LOWEST_UUID } from '../lib/ids.ts'
 import { type Loop, runLoop } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
+import { itemKeyOf } from '../orders/item-key.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
 import type { SuppliedEsim } from '../suppliers/supplier.ts'
 import { openSecrets } from './read.ts'
@@ -97,7 +98,7 @@ async function askSuppliers(deps: LifeDeps, tenantId: string): Promise<void> {
         tenantId,
         orderId: row.order_id,
         itemNo: row.item_no,
-        key: `${orderNoOf(row.order_id)}-${row.item_no}`,
+        key: itemKeyOf(row.order_id, row.item_no),
         productCode: row.product_code,
         iccid: row.iccid,
         matchingId: openSecrets(deps.cipher, tenantId, row.secrets).matchingId,

@@ -9,7 +9,7 @@ import { es2plusSupplier } from './es2plus/es2plus.ts'
 import { type GatewayConfig, gatewayConfig, gatewaySupplier } from './gateway/gateway.ts'
 import { type SandboxConfig, sandboxConfig, sandboxSupplier } from './sandbox.ts'
 import { type StockConfig, stockConfig, stockSupplier } from './stock/stock.ts'
-import type { Supplier, SupplierType } from './supplier.ts'
+import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
 
 export interface MakeDeps {
   db: Db
@@ -44,7 +44,7 @@ export function parseSupplierConfig(type: SupplierType, config: unknown): unknow
 
 /** A supplier from its row. @throws SupplierConfigError, DecryptionFailed */
 export function makeSupplier(deps: MakeDeps, type: SupplierType, name: string, sealed: Buffer): Supplier {
-  const config = parseSupplierConfig(type, JSON.parse(deps.cipher.decrypt(sealed, `supplier:${name}`).toString()))
+  const config = parseSupplierConfig(type, JSON.parse(deps.cipher.decrypt(sealed, supplierOwner(name)).toString()))
   switch (type) {
     case 'sandbox':
       return sandboxSupplier(name, config as SandboxConfig, deps)

@@ -5,7 +5,7 @@ import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import type { Wake } from '../lib/wake.ts'
 import { parseSupplierConfig, SupplierConfigError } from './make.ts'
-import { SUPPLIER_TYPES, type SupplierType } from './supplier.ts'
+import { SUPPLIER_TYPES, type SupplierType, supplierOwner } from './supplier.ts'
 
 export interface ManageDeps {
   db: Db
@@ -58,7 +58,10 @@ export async function setSupplier(
   await deps.db.tx(async (tx) => {
     const row = await lock(tx, name)
     const config = checked(row.type, wanted.config) as Record<string, unknown>
-    const before = JSON.parse(deps.cipher.decrypt(row.config, `supplier:${name}`).toString()) as Record<string, unknown>
+    const before = JSON.parse(deps.cipher.decrypt(row.config, supplierOwner(name)).toString()) as Record<
+      string,
+      unknown
+    >
     const members = [...new Set([...Object.keys(before), ...Object.keys(config)])]
     const changed = members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(config[member]))
     tx.send({
@@ -119,5 +122,5 @@ function invalid(message: string): Refusal {
 }
 
 function seal(deps: ManageDeps, name: string, config: unknown): Buffer {
-  return deps.cipher.encrypt(JSON.stringify(config), `supplier:${name}`)
+  return deps.cipher.encrypt(JSON.stringify(config), supplierOwner(name))
 }

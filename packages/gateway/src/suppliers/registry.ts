@@ -11,7 +11,7 @@ import type { Wake } from '../lib/wake.ts'
 import { type Gate, gate } from './gate.ts'
 import { type MakeDeps, makeSupplier } from './make.ts'
 import { SANDBOX_PRODUCTS } from './sandbox.ts'
-import type { Supplier, SupplierType } from './supplier.ts'
+import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
 
 /** A configured supplier, ready to be asked. */
 export interface Supplied {
@@ -138,16 +138,11 @@ async function ensureSandbox(deps: SuppliersDeps): Promise<void> {
   await deps.db.tx(async (tx) => {
     tx.send({
       text: `insert into suppliers (supplier, type, config) values ($1, 'sandbox', $2) on conflict do nothing`,
-      values: [SANDBOX, deps.cipher.encrypt('{}', configOwner(SANDBOX))],
+      values: [SANDBOX, deps.cipher.encrypt('{}', supplierOwner(SANDBOX))],
     })
     tx.send({
       text: `insert into stock_levels (supplier, product_code, available) values ($1, $2, 0) on conflict do nothing`,
       values: [SANDBOX, SANDBOX_PRODUCTS.outOfStock],
     })
   })
-}
-
-/** What a supplier's configuration is bound to when it is encrypted. */
-export function configOwner(name: string): string {
-  return `supplier:${name}`
 }

@@ -144,3 +144,8 @@ export interface SupplierRecord {
   cancelled: boolean
   time: Date
 }
+
+/** What a supplier's secrets are bound to when they are encrypted. */
+export function supplierOwner(name: string): string {
+  return `supplier:${name}`
+}

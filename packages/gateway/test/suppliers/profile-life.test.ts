@@ -1,6 +1,6 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { learnOutcome } from '../../src/fulfilment/reconcile.ts'
+import { learnOutcome } from '../../src/fulfilment/learn.ts'
 import type { Loop } from '../../src/lib/lifecycle.ts'
 import { profilesLoop } from '../../src/profiles/loop.ts'
 import { gate } from '../../src/suppliers/gate.ts'

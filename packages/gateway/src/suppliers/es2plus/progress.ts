@@ -3,6 +3,7 @@ import { makeIccid } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
 import { type Db, isConnectionLoss } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
+import { supplierOwner } from '../supplier.ts'
 import { type Es2plusConfig, ISSUER_DIGITS } from './config.ts'
 
 /*
@@ -46,7 +47,7 @@ type Secrets = Pick<Progress, 'matchingId' | 'smdpAddress' | 'confirmed'>
 type Deps = { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt' | 'decrypt'> }
 
 export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps): ProgressBook {
-  const owner = `supplier:${supplier}`
+  const owner = supplierOwner(supplier)
   const seal = ({ matchingId, smdpAddress, confirmed }: Secrets) =>
     deps.cipher.encrypt(JSON.stringify({ matchingId, smdpAddress, confirmed }), owner)
 

@@ -4,6 +4,7 @@ import { type Actor, audit } from '../../audit/audit.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
+import { supplierOwner } from '../supplier.ts'
 import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from './csv.ts'
 import { raiseLevel } from './levels.ts'
 import type { StockSecrets } from './stock.ts'
@@ -79,7 +80,7 @@ async function insert(
   { supplier, productCode }: StockImport,
   batch: CsvEsim[],
 ): Promise<CsvFault[]> {
-  const owner = `supplier:${supplier}`
+  const owner = supplierOwner(supplier)
   const rows = batch.map(({ esim }) => ({
     code_id: deps.ids.uuid(),
     fingerprint: `\\x${fingerprint(deps.linkKey, esim.smdpAddress, esim.matchingId)}`,

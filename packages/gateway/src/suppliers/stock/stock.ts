@@ -3,7 +3,14 @@ import type { Cipher } from '../../lib/crypto.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { pause } from '../../lib/pause.ts'
-import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
+import {
+  type CancelOutcome,
+  type Outcome,
+  type SuppliedEsim,
+  type Supplier,
+  type SupplierRequest,
+  supplierOwner,
+} from '../supplier.ts'
 import { lowerLevels, raiseLevel } from './levels.ts'
 
 export const stockConfig = Type.Object(
@@ -120,7 +127,7 @@ interface CodeRow {
 }
 
 function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
-  const secrets = JSON.parse(deps.cipher.decrypt(row.secrets, `supplier:${name}`).toString()) as StockSecrets
+  const secrets = JSON.parse(deps.cipher.decrypt(row.secrets, supplierOwner(name)).toString()) as StockSecrets
   return {
     kind: 'delivered',
     esim: {

@@ -1,0 +1,93 @@
+import { notify } from '../notices/notices.ts'
+import { itemKeyOf } from '../orders/item-key.ts'
+import type { CancelOutcome, Outcome } from '../suppliers/supplier.ts'
+import { callCancel, finishCancel, isUnused, readForCancel } from './cancel-esim.ts'
+import type { FulfilmentDeps } from './deps.ts'
+import { learnOutcome } from './learn.ts'
+import { unwatch, type Watched } from './watch.ts'
+
+/** Of one pass; the next begins at once. */
+const AT_ONCE = 50
+const ASK_AGAIN_MIN_MS = 60_000
+const ASK_AGAIN_MAX_MS = 6 * 3_600_000
+
+interface WatchedRow {
+  tenant_id: string
+  order_id: string
+  item_no: number
+  purpose: Watched['purpose']
+  supplier: string
+  product_code: string
+}
+
+/**
+ * Takes what is due (its next time is set in the same statement, so that no other node takes it) and asks.
+ * @returns how many were due
+ */
+export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
+  const rows = await deps.db.query<WatchedRow>({
+    name: 'reconcile-watched',
+    text: `with due as (
+        select tenant_id, order_id, item_no, purpose from watched_items where ask_at <= now() order by ask_at limit $1
+        for no key update skip locked
+      ), taken as (
+        update watched_items w set asked = asked + 1,
+          ask_at = now() + least($3, $2 * power(2, least(asked, 20))) * interval '1 millisecond'
+        from due d where w.tenant_id = d.tenant_id and w.order_id = d.order_id and w.item_no = d.item_no
+          and w.purpose = d.purpose
+        returning w.tenant_id, w.order_id, w.item_no, w.purpose
+      )
+      select t.*, i.supplier, i.product_code from taken t
+      join order_items i on i.tenant_id = t.tenant_id and i.order_id = t.order_id and i.item_no = t.item_no`,
+    values: [AT_ONCE, ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS],
+  })
+  for (const row of rows) {
+    if (row.purpose === 'CANCEL') await repeatCancel(deps, row)
+    else await askForLateEsim(deps, row)
+  }
+  await endWatches(deps)
+  return rows.length
+}
+
+async function repeatCancel(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
+  const { tenant_id: tenantId, order_id: orderId, item_no: itemNo } = row
+  const profile = await readForCancel(deps, tenantId, { orderId, itemNo })
+  if (profile === undefined) return
+  const subject = { orderId, itemNo, profileId: profile.profileId }
+  const outcome: CancelOutcome = isUnused(profile.esimStatus, profile.smdpStatus)
+    ? await callCancel(deps, profile.supplier, profile.esim)
+    : { kind: 'refused', words: 'it was downloaded meanwhile' }
+  await finishCancel(deps, tenantId, subject, outcome)
+}
+
+async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
+  const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, product_code: productCode } = row
+  const supplied = deps.suppliers.get(row.supplier)
+  if (supplied === undefined) return
+  const key = itemKeyOf(orderId, itemNo)
+  const asking = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }], 'LOOK')
+  const [outcome] = await asking.catch((): Outcome[] => [])
+  if (outcome?.kind !== 'delivered') return
+  await learnOutcome(deps, supplied, { tenantId, orderId, itemNo, productCode }, outcome)
+  await deps.db.tx(async (tx) => unwatch(tx, tenantId, { orderId, itemNo, purpose: row.purpose }))
+}
+
+/** A cancel that nobody answers for a week is an operator's to settle with the supplier. */
+async function endWatches(deps: FulfilmentDeps): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const ended = await tx.query<{ tenant_id: string; order_id: string; item_no: number; purpose: string }>({
+      name: 'reconcile-end',
+      text: 'delete from watched_items where until <= now() and ask_at > now() returning tenant_id, order_id, item_no, purpose',
+    })
+    for (const row of ended) {
+      if (row.purpose !== 'CANCEL') continue
+      notify(tx, deps.ids, {
+        tenantId: null,
+        kind: 'CANCEL_UNANSWERED',
+        audience: 'OPERATOR',
+        message: `The supplier never said whether it cancelled eSIM ${itemKeyOf(row.order_id, row.item_no)}. It is not refunded: ask the supplier, and record what it says on the order’s page or with esim settle.`,
+        data: { tenantId: row.tenant_id, orderId: row.order_id, itemNo: row.item_no },
+      })
+    }
+  })
+}

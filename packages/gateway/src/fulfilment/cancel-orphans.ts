@@ -1,0 +1,55 @@
+import { itemKeyOf } from '../orders/item-key.ts'
+import { openSecrets } from '../profiles/read.ts'
+import { callCancel } from './cancel-esim.ts'
+import type { FulfilmentDeps } from './deps.ts'
+
+/** Of one pass; the next begins at once. */
+const AT_ONCE = 50
+const CANCEL_AGAIN_MS = 10 * 60_000
+
+interface OrphanRow {
+  tenant_id: string
+  orphan_id: string
+  order_id: string
+  item_no: number
+  supplier: string
+  product_code: string
+  iccid: string
+  secrets: Buffer
+}
+
+/**
+ * Gives orphans back to their suppliers. What cannot be given back is kept, and stays in the report. Each is taken by one
+ * node (its next time is set in the same statement): to the second one a supplier would say that there is no such eSIM.
+ * @returns how many were due
+ */
+export async function cancelOrphans(deps: FulfilmentDeps): Promise<number> {
+  const rows = await deps.db.query<OrphanRow>({
+    name: 'reconcile-orphans',
+    text: `with due as (
+        select tenant_id, orphan_id from orphans where state = 'FOUND' and updated_at <= now() order by orphan_id limit $1
+        for no key update skip locked
+      ), taken as (
+        update orphans o set updated_at = now() + $2 * interval '1 millisecond'
+        from due d where o.tenant_id = d.tenant_id and o.orphan_id = d.orphan_id
+        returning o.tenant_id, o.orphan_id, o.order_id, o.item_no, o.supplier, o.iccid, o.secrets
+      )
+      select t.*, i.product_code from taken t
+      join order_items i on i.tenant_id = t.tenant_id and i.order_id = t.order_id and i.item_no = t.item_no`,
+    values: [AT_ONCE, CANCEL_AGAIN_MS],
+  })
+  for (const row of rows) {
+    const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, iccid } = row
+    const { matchingId } = openSecrets(deps.cipher, tenantId, row.secrets)
+    const key = itemKeyOf(orderId, itemNo)
+    const esim = { tenantId, orderId, itemNo, key, productCode: row.product_code, iccid, matchingId, shown: false }
+    const outcome = await callCancel(deps, row.supplier, esim)
+    const state = { cancelled: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
+    await deps.db.query({
+      text: `update orphans set state = $3, detail = $4, updated_at = case when $3 = 'FOUND' then updated_at else now() end
+             where tenant_id = $1 and orphan_id = $2`,
+      values: [tenantId, row.orphan_id, state, 'words' in outcome ? outcome.words : null],
+    })
+  }
+  return rows.length
+}

@@ -41,30 +41,26 @@ export interface Claimed {
 }
 
 /**
- * Takes the orders of one tenant that have been due longest, with all their items, under a lease. One statement, and
- * another beside it for the clock.
+ * Takes the orders of one tenant that have been due longest, with all their items, under a lease. One round trip.
  *
  * Locks: the orders it takes, skipping those that somebody else has locked; and, by its lease, for the minutes after.
+ * Items are read by a statement of their own, as in lockOrders: who settles one item of an order and commits after the
+ * claim has begun, but before it comes to that order, is not in the snapshot of the statement that locks.
  */
 export async function claimOrders(tx: Tx, tenantId: string, leaseToken: string, most: number): Promise<Claimed> {
-  const claiming = tx.query<ClaimedRow>({
+  const claiming = tx.query<OrderRow>({
     name: 'fulfilment-claim',
     text: CLAIM,
     values: [tenantId, leaseToken, LEASE_MS, most],
   })
+  const items = tx.query<ItemRow>({ name: 'fulfilment-claim-items', text: ITEMS, values: [tenantId, leaseToken] })
   const clock = tx.query<{ now: Date; version: bigint }>({ name: 'fulfilment-clock', text: CLOCK })
-  const orders = new Map<string, LockedOrder>()
-  for (const row of await claiming) {
-    const order = orders.get(row.order_id) ?? orderOf({ ...row, created_at: row.order_created_at })
-    orders.set(row.order_id, order)
-    order.items.push(itemOf(row))
-  }
+  const orders = new Map((await claiming).map((row) => [row.order_id, orderOf(row)]))
+  for (const row of await items) orders.get(row.order_id)!.items.push(itemOf(row))
   const [at] = await clock
   for (const order of orders.values()) order.items.sort((left, right) => left.itemNo - right.itemNo)
   return { orders: [...orders.values()], now: at!.now, catalogueVersion: at!.version }
 }
-
-type ClaimedRow = ItemRow & OrderRow & { order_created_at: Date }
 
 const CLAIM = `
   with due as (
@@ -72,17 +68,18 @@ const CLAIM = `
     where tenant_id = $1 and due_at <= now() and (lease_until is null or lease_until < now())
     order by due_at limit $4
     for no key update skip locked
-  ), claimed as (
-    update orders o set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
-    from due where o.tenant_id = $1 and o.order_id = due.order_id
-    returning o.order_id, o.transaction_id, o.order_status, o.refunded_amount, o.currency_code, o.event_sequence,
-      o.package_lines, o.created_at as order_created_at
   )
-  select c.*, i.* from claimed c
+  update orders o set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
+  from due where o.tenant_id = $1 and o.order_id = due.order_id
+  returning o.order_id, o.transaction_id, o.order_status, o.refunded_amount, o.currency_code, o.event_sequence,
+    o.package_lines, o.created_at`
+const ITEMS = `
+  select c.order_id, i.* from orders c
   cross join lateral (
     select ${ITEM_COLUMNS} from order_items where tenant_id = $1 and order_id = c.order_id
     offset 0 -- keeps the plan one index range for each order, whatever the statistics say
-  ) i`
+  ) i
+  where c.tenant_id = $1 and c.due_at <= now() and c.lease_token = $2`
 const CLOCK = `select date_trunc('milliseconds', clock_timestamp()) as now, version from catalogue_version`
 
 /** Keeps leases that are still ours. @returns the orders of them. */

@@ -1,0 +1,138 @@
+import { makeIccid } from '@dealer-esim/contract'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Attempt, beginWork } from '../src/fulfilment/begin.ts'
+import { learn } from '../src/fulfilment/call.ts'
+import { settleOrder } from '../src/fulfilment/settle.ts'
+import { carryOut } from '../src/fulfilment/work.ts'
+import { itemKeyOf } from '../src/orders/item-key.ts'
+import { gate } from '../src/suppliers/gate.ts'
+import type { Outcome, Supplier, SupplierRequest } from '../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { untilLockIsWaitedFor } from './harness/lock-waits.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, walletOf } from './harness/shop.ts'
+
+/*
+ * A claim takes a while where it takes many orders. What is written of an order in that time, by whoever needs no lease for
+ * it, must be what the claim goes on from.
+ */
+
+let database: TestDatabase
+let shop: Shop
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addPackage(shop.db, 'ODD', [{ supplier: 'odd', productCode: 'X' }])
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+const GATE = 4_711
+
+const esimOf = (number: number) => ({
+  iccid: makeIccid('8985777', number),
+  smdpAddress: 'a.example',
+  matchingId: `M-${number}`,
+})
+
+const deliver = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
+  requests.map(({ itemNo }) => ({ kind: 'delivered', esim: esimOf(itemNo) }))
+
+const supplier: Supplier = {
+  ...{ name: 'odd', type: 'gateway' },
+  traits: { batch: 10, concurrency: 10, perSecond: null, timeout_ms: 5_000, settles_ms: 0, giveUpAfter_ms: 3_600_000 },
+  order: deliver,
+  query: deliver,
+  cancel: async () => ({ kind: 'refused', words: 'it does not' }),
+  test: async () => undefined,
+}
+
+/** An order of two eSIMs, and one before it at which a claim stops; all of them due, and asked for long ago. */
+async function twoOrders(itemStatus: 'UNKNOWN' | 'REVIEW') {
+  const tenantId = await addTenant(shop.db)
+  const [first] = await payOrders(shop.db, tenantId, 'ODD')
+  const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count: 2 })
+  await shop.db.query({
+    text: `update order_items set item_status = $2, supplier = 'odd', product_code = 'X', attempts = 1,
+             asked_at = now() - interval '10 minutes', in_doubt_at = now() - interval '10 minutes',
+             retry_at = now() - interval '1 second'
+           where tenant_id = $1`,
+    values: [tenantId, itemStatus],
+  })
+  await shop.db.query({
+    text: `update orders set order_status = $3,
+             due_at = now() - case when order_id = $2 then interval '9 s' else interval '1 s' end
+           where tenant_id = $1`,
+    values: [tenantId, first, itemStatus === 'REVIEW' ? 'UNDER_REVIEW' : 'ALLOCATING'],
+  })
+  await shop.db.query({
+    text: `create or replace function stop_at_first() returns trigger language plpgsql as $$ begin
+             if new.order_id = '${first}' and old.lease_token is null then perform pg_advisory_xact_lock(${GATE}); end if;
+             return new; end $$`,
+  })
+  await shop.db.query({
+    text: 'create or replace trigger stopping before update on orders for each row execute function stop_at_first()',
+  })
+  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
+  return {
+    tenantId,
+    orderId: orderId!,
+    supplied,
+    deps: { ...shop, suppliers: { ...shop.suppliers, get: () => supplied } },
+  }
+}
+
+/** What `meanwhile` commits falls between the claim's beginning and its coming to the second order. */
+async function claimAround(
+  { tenantId, deps }: Awaited<ReturnType<typeof twoOrders>>,
+  meanwhile: () => Promise<unknown>,
+) {
+  return shop.db.tx(async (tx) => {
+    await tx.query({ text: 'select pg_advisory_lock($1)', values: [GATE] })
+    const claiming = beginWork(deps, tenantId, 200)
+    await untilLockIsWaitedFor(shop.db)
+    await meanwhile()
+    await tx.query({ text: 'select pg_advisory_unlock($1)', values: [GATE] })
+    return claiming
+  })
+}
+
+const items = (tenantId: string, orderId: string) =>
+  shop.db.query({
+    text: `select item_status, (select count(*)::int from profiles p
+             where p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no) as esims
+           from order_items i where tenant_id = $1 and order_id = $2 order by item_no`,
+    values: [tenantId, orderId],
+  })
+
+it('goes on from an eSIM that arrived after it had begun', async () => {
+  const scene = await twoOrders('UNKNOWN')
+  const { tenantId, orderId, supplied, deps } = scene
+  const attempt: Attempt = {
+    ...{ attemptId: shop.ids.uuid(), orderId, itemNo: 1, key: itemKeyOf(orderId, 1), supplied, productCode: 'X' },
+    ...{ operation: 'ORDER', startedAt: new Date(), doubtSince: null },
+  }
+  const arrived = { orderId, itemNo: 1, outcome: { kind: 'delivered', esim: esimOf(1) }, attempt } as const
+  const claim = await claimAround(scene, () => learn(deps, tenantId, [arrived]))
+  expect(claim.attempts.filter((one) => one.orderId === orderId).map(({ itemNo }) => itemNo)).toEqual([2])
+  await carryOut(deps, claim, shop.clock.monotonic())
+  const delivered = { item_status: 'DELIVERED', esims: 1 }
+  expect(await items(tenantId, orderId)).toEqual([delivered, delivered])
+})
+
+it('goes on from what an operator settled after it had begun', async () => {
+  const scene = await twoOrders('REVIEW')
+  const { tenantId, orderId, deps } = scene
+  const settlement = { tenantId, orderId, evidence: 'by telephone', actor: 'cli:ada' } as const
+  const claim = await claimAround(scene, () =>
+    settleOrder(deps, { ...settlement, itemNos: [1], verdict: { kind: 'refused' } }),
+  )
+  await carryOut(deps, claim, shop.clock.monotonic())
+  expect(await items(tenantId, orderId)).toEqual([
+    { item_status: 'REFUSED', esims: 0 },
+    { item_status: 'DELIVERED', esims: 1 },
+  ])
+  expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
+})

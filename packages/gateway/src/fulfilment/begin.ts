@@ -44,7 +44,8 @@ export const CLAIM_ORDERS = 200
 /** A supplier that is not there (paused, not configured) is looked for again after this long. */
 const ABSENT_MS = 10_000
 const REVIEWED_AGAIN_MS = 60_000
-const NEVER_ASKED_MS = 3_600_000
+/** What was not bought has lost nothing by waiting for its turn: this long at least. */
+const NOT_BOUGHT_MS = 3_600_000
 
 /**
  * Claims a tenant's due orders, decides each open item's next step, and commits the attempts: two round trips, however
@@ -116,13 +117,14 @@ async function decide(deps: FulfilmentDeps, claim: Claim, claimed: Claimed): Pro
             break
           }
           if ('late' in found) {
-            Object.assign(item, { itemStatus: 'REVIEW', failureReason: found.late, retryAt: found.askAgainAt })
-            if (found.askAgainAt !== null) waits.push(found.askAgainAt)
+            Object.assign(item, { itemStatus: 'REVIEW', failureReason: found.late, retryAt: found.again })
+            waits.push(found.again)
           } else {
             const terms = step.do === 'order' ? { ...step.route, routeNo: step.routeNo } : undefined
             const doubtSince = step.do === 'query' ? step.inDoubtAt : null
-            // Should we die in the middle, a question that may buy is what is in doubt then.
-            begin(item, terms, buysByAsking(step.do, found.supplied) ? claimed.now : doubtSince, claimed.now)
+            // Should we die in the middle, a question that may buy is what is in doubt then; so is what is under review.
+            const mayBuy = item.itemStatus === 'REVIEW' ? step.do === 'order' : buysByAsking(step.do, found.supplied)
+            begin(item, terms, mayBuy ? claimed.now : doubtSince, claimed.now)
             claim.attempts.push({
               ...attemptOf(deps, order.orderId, item, found.supplied, step.do, claimed.now),
               doubtSince,
@@ -152,24 +154,23 @@ function admit(
   order: LockedOrder,
   item: LockedItem,
   now: Date,
-): { supplied: Supplied } | { until: Date } | { late: string; askAgainAt: Date | null } {
+): { supplied: Supplied } | { until: Date } | { late: string; again: Date } {
   const supplied = deps.suppliers.get(name)
   // An operator who pauses a supplier knows that its orders wait: no deadline for those.
   if (supplied === undefined || supplied.paused) return { until: new Date(now.getTime() + ABSENT_MS) }
   if (supplied.gate.take(tenantId, 1) === 1) return { supplied }
   if (item.itemStatus !== 'REVIEW' && isTooLate(supplied, order, item, now)) {
-    // What may have been bought is asked about later all the same; what was not waits for an operator.
-    const askAgainAt = item.itemStatus === 'WAITING' ? null : new Date(now.getTime() + REVIEWED_AGAIN_MS)
-    return { late: `${name} could not be asked in time`, askAgainAt }
+    return { late: `${name} could not be asked in time`, again: new Date(now.getTime() + REVIEWED_AGAIN_MS) }
   }
   return { until: new Date(now.getTime() + supplied.gate.comeAgainIn(tenantId)) }
 }
 
-/** One that was never asked for has lost nothing by waiting for its turn: only a supplier that is down for long counts. */
+/** For what was not bought only a supplier counts that is down for long: a queue, or a pause that is over, ends by itself. */
 function isTooLate({ supplier, gate }: Supplied, order: LockedOrder, item: LockedItem, now: Date): boolean {
   const { giveUpAfter_ms } = supplier.traits
-  if (item.askedAt !== null) return isPast(item.askedAt, giveUpAfter_ms, now)
-  return gate.state !== 'closed' && isPast(order.createdAt, Math.max(giveUpAfter_ms, NEVER_ASKED_MS), now)
+  const since = item.askedAt ?? order.createdAt
+  if (item.itemStatus !== 'WAITING') return isPast(since, giveUpAfter_ms, now)
+  return gate.state !== 'closed' && isPast(since, Math.max(giveUpAfter_ms, NOT_BOUGHT_MS), now)
 }
 
 type Terms = {
@@ -183,8 +184,7 @@ type Terms = {
 /** A purchase fixes the supplier's terms on the item; a question leaves them as they are. */
 function begin(item: LockedItem, terms: Terms | undefined, inDoubtAt: Date | null, now: Date): void {
   if (terms !== undefined) Object.assign(item, terms)
-  if (terms !== undefined) item.itemStatus = 'ASKED'
-  else if (item.itemStatus !== 'REVIEW') item.itemStatus = 'UNKNOWN'
+  if (item.itemStatus !== 'REVIEW') item.itemStatus = terms === undefined ? 'UNKNOWN' : 'ASKED'
   item.inDoubtAt = inDoubtAt
   item.attempts += 1
   item.askedAt ??= now

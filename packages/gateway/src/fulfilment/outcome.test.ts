@@ -104,6 +104,14 @@ describe('the deadline', () => {
     }
   })
 
+  it('leaves what a supplier puts off again under review, and has it bought there', () => {
+    const again = transition(item('REVIEW', late), RETRY, around())
+    expect(again).toMatchObject({ to: 'REVIEW', inDoubtAt: null, retryAt: new Date(NOW.getTime() + TRAITS.giveUpAfter_ms) })
+    const doubtSince = ago(DOUBT_MS)
+    const told = transition(item('REVIEW', late), RETRY, around({ operation: 'QUERY', doubtSince }))
+    expect(told).toMatchObject({ to: 'REVIEW', inDoubtAt: null, retryAt: NOW })
+  })
+
   it('refunds nothing: what was refused or delivered is so however late', () => {
     expect(transition(item('ASKED', late), REFUSED, around()).to).toBe('REFUSED')
     expect(transition(item('REVIEW', late), DELIVERED, around()).to).toBe('DELIVERED')

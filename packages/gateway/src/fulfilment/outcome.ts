@@ -42,7 +42,7 @@ const LONGEST_RETRY_MS = 60_000
  *   delivered           → DELIVERED; an orphan where the item is settled otherwise or has another eSIM
  *   refused, retry      → believed only once no earlier purchase can still be at work; UNKNOWN until then
  *   refused             → the next supplier, or REFUSED
- *   retry               → WAITING, bought again later; REVIEW past the deadline
+ *   retry               → WAITING, bought again later; REVIEW past the deadline, bought again now and then
  *   unknown             → UNKNOWN, asked again later; REVIEW past the deadline, asked about now and then
  */
 export function transition(item: LockedItem, outcome: Outcome, around: Circumstances): Transition {
@@ -64,9 +64,13 @@ export function transition(item: LockedItem, outcome: Outcome, around: Circumsta
   }
   if (outcome.kind === 'refused') return { to: around.hasNextRoute ? 'NEXT_ROUTE' : 'REFUSED', words }
   // Waiting for the doubt to end does not use up the time to buy: a worker that crashed costs no review.
-  if (isLate(item, around, doubtSince ?? around.now) && !reviewed) return review(item, words, around, null)
-  const wait_ms =
-    around.operation === 'QUERY' ? 0 : Math.min(LONGEST_RETRY_MS, outcome.after_ms ?? backoff(item, around))
+  const late = reviewed || isLate(item, around, doubtSince ?? around.now)
+  if (around.operation === 'QUERY') {
+    const bought = { words, retryAt: around.now }
+    return late ? { to: 'REVIEW', ...bought, inDoubtAt: null } : { to: 'WAITING', ...bought }
+  }
+  if (late) return review(item, words, around, null)
+  const wait_ms = Math.min(LONGEST_RETRY_MS, outcome.after_ms ?? backoff(item, around))
   return { to: 'WAITING', words, retryAt: later(around.now, wait_ms) }
 }
 
@@ -95,7 +99,7 @@ function whenDelivered(item: LockedItem, esim: DeliveredEsim, around: Circumstan
 const REVIEW_WAIT_MIN_MS = 60_000
 const REVIEW_WAIT_MAX_MS = 3_600_000
 
-/** Asked about again after as long as it has been open: a minute at least, an hour at most. */
+/** Taken up again after as long as it has been open: a minute at least, an hour at most. */
 function review(item: LockedItem, words: string, around: Circumstances, inDoubtAt: Date | null): Transition {
   const open_ms = around.now.getTime() - (item.askedAt ?? around.startedAt).getTime()
   const wait_ms = Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, open_ms))

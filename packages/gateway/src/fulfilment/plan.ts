@@ -11,7 +11,7 @@ export type Step =
   | { do: 'refuse'; words: string }
   /** Nothing before this moment. */
   | { do: 'wait'; until: Date }
-  /** DELIVERED, REFUSED, CANCELLED; and REVIEW of what was never asked for, which only operators move. */
+  /** DELIVERED, REFUSED, CANCELLED; and REVIEW that only operators end. */
   | { do: 'nothing' }
 
 /** Pure. `item` belongs to an order that we hold the lease of, so whoever had it ASKED is gone. */
@@ -32,10 +32,11 @@ export function nextStep(
       if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
       return ask(item, item.inDoubtAt ?? item.updatedAt)
     case 'REVIEW':
-      // Asked about less and less often, until the supplier can tell or an operator does.
-      if (item.retryAt === null || item.supplier === null) return { do: 'nothing' }
-      if (item.retryAt > now) return { do: 'wait', until: item.retryAt }
-      return ask(item, item.inDoubtAt ?? item.updatedAt)
+      // What is in doubt is asked about, what is not is bought where it was left: less and less often, until the supplier
+      // can tell, or delivers, or an operator settles it. It stays under review meanwhile.
+      if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
+      if (item.inDoubtAt !== null) return ask(item, item.inDoubtAt)
+      return item.retryAt === null ? { do: 'nothing' } : nothingButOrder(firstRoute(item, order, bought))
     case 'DELIVERED':
     case 'REFUSED':
     case 'CANCELLED':
@@ -43,6 +44,11 @@ export function nextStep(
     default:
       return item.itemStatus satisfies never
   }
+}
+
+/** Nobody is refunded out of review but by an operator. */
+function nothingButOrder(step: Step): Step {
+  return step.do === 'order' ? step : { do: 'nothing' }
 }
 
 function ask(item: LockedItem, inDoubtAt: Date): Step {

@@ -9,7 +9,7 @@ export type ItemStatus = (typeof ITEM_STATUSES)[number]
  *   WAITING    no supplier is at work on it: none was asked yet, or the last one did definitely nothing
  *   ASKED      a purchase was committed and sent; only whoever committed it sends it
  *   UNKNOWN    it may have been bought: it is asked about, never bought again
- *   REVIEW     asking did not tell in time: reconciliation or an operator decides
+ *   REVIEW     not decided in time: taken up again now and then, or an operator settles it
  *   DELIVERED  it came (and stays so when it is cancelled unused later: that is the profile's state)
  *   REFUSED    definitely not delivered by anybody: refunded in the same transaction
  *   CANCELLED  by an operator, before any supplier was asked: refunded
@@ -17,7 +17,7 @@ export type ItemStatus = (typeof ITEM_STATUSES)[number]
  *   WAITING → ASKED | REFUSED (no supplier may be asked) | REVIEW (too late) | CANCELLED
  *   ASKED   → DELIVERED | REFUSED | WAITING (retry, next supplier) | UNKNOWN | REVIEW
  *   UNKNOWN → DELIVERED | REFUSED | WAITING | REVIEW
- *   REVIEW  → DELIVERED | REFUSED | WAITING
+ *   REVIEW  → DELIVERED | REFUSED | WAITING (next supplier, or an operator's word)
  *
  * The order's status is a function of its items:
  *

@@ -1,13 +1,17 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { askAboutWatched } from '../src/fulfilment/ask-watched.ts'
+import { cancelEsim } from '../src/fulfilment/cancel-esim.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
+import { settleCancel } from '../src/fulfilment/settle-cancel.ts'
 import type { Loop } from '../src/lib/lifecycle.ts'
+import { expireProfiles } from '../src/profiles/loop.ts'
 import { gate } from '../src/suppliers/gate.ts'
-import type { Outcome, Supplier, SupplierRequest } from '../src/suppliers/supplier.ts'
+import type { CancelOutcome, Outcome, Supplier, SupplierRequest } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from './harness/shop.ts'
 
-/* What was not bought in time, because its supplier could not or nobody came to ask it. */
+/* What was left open: not bought in time, or cancelled without an answer. */
 
 let database: TestDatabase
 let shop: Shop
@@ -43,9 +47,15 @@ async function putOff(orders: number): Promise<string> {
   return tenantId
 }
 
+interface Seen {
+  bought: number
+  cancels: number
+  deps: Shop
+}
+
 /** @param places how many it serves at once */
-function start(answer: () => Outcome, places: number): { bought: number } {
-  const seen = { bought: 0 }
+function start(answer: () => Outcome, places: number, cancel: () => CancelOutcome = keep): Seen {
+  const seen = { bought: 0, cancels: 0, deps: shop }
   const order = async (requests: SupplierRequest[]) => {
     seen.bought += requests.length
     return requests.map(answer)
@@ -60,19 +70,25 @@ function start(answer: () => Outcome, places: number): { bought: number } {
     query: async () => {
       throw new Error('nothing is in doubt')
     },
-    cancel: async () => ({ kind: 'refused', words: 'it does not' }),
+    cancel: async () => {
+      seen.cancels += 1
+      return cancel()
+    },
     test: async () => undefined,
   }
   const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
-  loop = fulfilmentLoop({ ...shop, suppliers: { ...shop.suppliers, get: () => supplied } })
+  seen.deps = { ...shop, suppliers: { ...shop.suppliers, get: () => supplied } }
+  loop = fulfilmentLoop(seen.deps)
   return seen
 }
+
+const keep = (): CancelOutcome => ({ kind: 'refused', words: 'it does not' })
 
 let delivered = 0
 const deliver = (): Outcome => {
   const number = ++delivered
   const esim = { iccid: makeIccid('8985777', number), smdpAddress: 'a.example', matchingId: `M-${number}` }
-  return { kind: 'delivered', esim }
+  return { kind: 'delivered', esim: { ...esim, smdpStatus: 'RELEASED' } }
 }
 
 it('what waits in a queue after a pause of hours is delivered, and not put under review', async () => {
@@ -106,4 +122,40 @@ it('what is put off again and again is told to be under review once, bought ther
   expect(row!.history.map(({ orderStatus }) => orderStatus)).toEqual(['PAID', 'UNDER_REVIEW', 'DELIVERED'])
   expect(row!.told).toBe(2)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
+})
+
+/** An eSIM that was returned on its last day: its supplier cancelled it, and the answer was lost. */
+async function returnedOnItsLastDay(answer: () => CancelOutcome) {
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, 'ODD')
+  const seen = start(deliver, 1, () => (seen.cancels === 1 ? { kind: 'unknown', words: 'lost' } : answer()))
+  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  const [profile] = await shop.db.query<{ profileId: string }>({
+    text: `update profiles set install_before = now() where tenant_id = $1 returning profile_id as "profileId"`,
+    values: [tenantId],
+  })
+  const { profileId } = profile!
+  await cancelEsim(seen.deps, { tenantId, profileId, actor: 'cli:ada' })
+  await expireProfiles(seen.deps, tenantId)
+  await shop.db.query({ text: 'update watched_items set ask_at = now() where tenant_id = $1', values: [tenantId] })
+  await askAboutWatched(seen.deps)
+  return { tenantId, profileId, seen }
+}
+
+const statusOf = async (tenantId: string) =>
+  (await shop.db.query({ text: 'select esim_status from profiles where tenant_id = $1', values: [tenantId] }))[0]
+
+it('a cancel without an answer is asked about after the eSIM has expired unused, and refunded', async () => {
+  const { tenantId, seen } = await returnedOnItsLastDay(() => ({ kind: 'cancelled' }))
+  expect(seen.cancels).toBe(2)
+  expect(await statusOf(tenantId)).toEqual({ esim_status: 'CANCEL' })
+  expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
+})
+
+it('a cancel without an answer is settled by an operator after the eSIM has expired unused', async () => {
+  const { tenantId, profileId, seen } = await returnedOnItsLastDay(() => ({ kind: 'unknown', words: 'lost again' }))
+  expect(await statusOf(tenantId)).toEqual({ esim_status: 'UNUSED_EXPIRED' })
+  const word = { verdict: 'cancelled', evidence: 'Ticket 4711', actor: 'cli:ada' } as const
+  await settleCancel(seen.deps, { tenantId, profileId, ...word })
+  expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })

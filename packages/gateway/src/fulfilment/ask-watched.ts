@@ -1,7 +1,7 @@
 import { notify } from '../notices/notices.ts'
 import { itemKeyOf } from '../orders/item-key.ts'
 import type { CancelOutcome, Outcome } from '../suppliers/supplier.ts'
-import { callCancel, finishCancel, isUnused, readForCancel } from './cancel-esim.ts'
+import { callCancel, finishCancel, readForCancel, wasNeverUsed } from './cancel-esim.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { learnOutcome } from './learn.ts'
 import { unwatch, type Watched } from './watch.ts'
@@ -54,7 +54,7 @@ async function repeatCancel(deps: FulfilmentDeps, row: WatchedRow): Promise<void
   const profile = await readForCancel(deps, tenantId, { orderId, itemNo })
   if (profile === undefined) return
   const subject = { orderId, itemNo, profileId: profile.profileId }
-  const outcome: CancelOutcome = isUnused(profile.esimStatus, profile.smdpStatus)
+  const outcome: CancelOutcome = wasNeverUsed(profile)
     ? await callCancel(deps, profile.supplier, profile.esim)
     : { kind: 'refused', words: 'it was downloaded meanwhile' }
   await finishCancel(deps, tenantId, subject, outcome)

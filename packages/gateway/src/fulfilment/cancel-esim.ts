@@ -32,7 +32,7 @@ export async function cancelEsim(
 ): Promise<CancelOutcome> {
   const profile = await readForCancel(deps, tenantId, profileId)
   if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')
-  if (!isUnused(profile.esimStatus, profile.smdpStatus)) {
+  if (!isUnused(profile)) {
     const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: only one that was never downloaded can be cancelled.`
     throw new Refusal(409, 'ESIM_IN_USE', words)
   }
@@ -57,9 +57,24 @@ export async function cancelEsim(
   return outcome
 }
 
-/** An eSIM that its SM-DP+ or a device has begun to use is not unused any more. */
-export function isUnused(esimStatus: EsimStatus, smdpStatus: SmdpStatus | null): boolean {
-  return esimStatus === 'GOT_RESOURCE' && (smdpStatus === null || smdpStatus === 'RELEASED')
+/** An eSIM that its SM-DP+ or a device has begun to use, or whose time is over, is not to be cancelled any more. */
+function isUnused({ esimStatus, smdpStatus }: ProfileStatus): boolean {
+  return esimStatus === 'GOT_RESOURCE' && wasNeverUsed({ esimStatus, smdpStatus })
+}
+
+/**
+ * Whether a cancel that is in question may still turn out to have been executed. That its time has passed meanwhile says
+ * nothing against it: eSIMs are returned on their last day, too.
+ */
+export function wasNeverUsed({ esimStatus, smdpStatus }: ProfileStatus): boolean {
+  return !USED.includes(esimStatus) && (smdpStatus === null || smdpStatus === 'RELEASED')
+}
+
+const USED: readonly EsimStatus[] = ['IN_USE', 'USED_UP', 'USED_EXPIRED']
+
+interface ProfileStatus {
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
 }
 
 export async function callCancel(

@@ -106,7 +106,11 @@ describe('the deadline', () => {
 
   it('leaves what a supplier puts off again under review, and has it bought there', () => {
     const again = transition(item('REVIEW', late), RETRY, around())
-    expect(again).toMatchObject({ to: 'REVIEW', inDoubtAt: null, retryAt: new Date(NOW.getTime() + TRAITS.giveUpAfter_ms) })
+    expect(again).toMatchObject({
+      to: 'REVIEW',
+      inDoubtAt: null,
+      retryAt: new Date(NOW.getTime() + TRAITS.giveUpAfter_ms),
+    })
     const doubtSince = ago(DOUBT_MS)
     const told = transition(item('REVIEW', late), RETRY, around({ operation: 'QUERY', doubtSince }))
     expect(told).toMatchObject({ to: 'REVIEW', inDoubtAt: null, retryAt: NOW })

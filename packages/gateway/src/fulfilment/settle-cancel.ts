@@ -3,7 +3,7 @@ import type { Tx } from '../lib/db.ts'
 import { orderNoOf } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { lockWalletAndOrders } from '../orders/lock.ts'
-import { isUnused, readForCancel, writeCancel } from './cancel-esim.ts'
+import { readForCancel, wasNeverUsed, writeCancel } from './cancel-esim.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { checkedEvidence } from './settle.ts'
 
@@ -50,7 +50,7 @@ export async function settleCancel(
 async function refuseUsed(tx: Tx, tenantId: string, orderId: string, profileId: string): Promise<void> {
   const { orders } = await lockWalletAndOrders(tx, tenantId, [orderId])
   const profile = orders.get(orderId)?.profiles.find((candidate) => candidate.profileId === profileId)
-  if (!profile || isUnused(profile.esimStatus, profile.smdpStatus)) return
+  if (!profile || wasNeverUsed(profile)) return
   const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: it is not refunded.`
   throw new Refusal(409, 'ESIM_IN_USE', words)
 }

@@ -1,5 +1,6 @@
 import { hash, verify } from '@node-rs/argon2'
 import { Refusal } from '../lib/refusal.ts'
+import { hashing } from './hashing.ts'
 
 export const PASSWORD_LENGTH_MIN = 12
 /** argon2 would take megabytes; nobody types them. */
@@ -8,14 +9,21 @@ export const PASSWORD_LENGTH_MAX = 200
 /** argon2id is the library's default; OWASP's first choice of costs: 19 MiB, two passes, about 25 ms on one core. */
 const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
+/** One for the process, as the threads are. */
+const inTurn = hashing()
+
+/** @throws Refusal PASSWORDS_BUSY */
 export function hashPassword(password: string): Promise<string> {
-  return hash(password, OPTIONS)
+  return inTurn(() => hash(password, OPTIONS))
 }
 
-/** Costs the same when nobody has the address, or has not set a password: then it compares with a hash of nothing. */
+/**
+ * Costs the same when nobody has the address, or has not set a password: then it compares with a hash of nothing.
+ * @throws Refusal PASSWORDS_BUSY, alike for everybody
+ */
 export async function passwordMatches(passwordHash: string | null, password: string): Promise<boolean> {
   if (password.length > PASSWORD_LENGTH_MAX) return false
-  const right = await verify(passwordHash ?? (await nobody()), password)
+  const right = await inTurn(async () => verify(passwordHash ?? (await nobody()), password))
   return right && passwordHash !== null
 }
 
@@ -34,6 +42,6 @@ export function checkPasswordRules(password: string, person: { email: string }):
 
 let hashOfNothing: Promise<string> | undefined
 function nobody(): Promise<string> {
-  hashOfNothing ??= hashPassword('nobody has this password')
+  hashOfNothing ??= hash('nobody has this password', OPTIONS)
   return hashOfNothing
 }

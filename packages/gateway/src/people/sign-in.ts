@@ -29,7 +29,8 @@ export interface SignIn {
 /**
  * Opens a session. Whoever fails learns nothing of who exists: unknown address, wrong password and disabled person get
  * one answer at one cost, and addresses lock alike.
- * @throws Refusal SIGN_IN_FAILED, TOO_MANY_ATTEMPTS; and, to whoever knows the password, CODE_REQUIRED, CODE_WRONG
+ * @throws Refusal SIGN_IN_FAILED, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY; and, to whoever knows the password, CODE_REQUIRED,
+ * CODE_WRONG
  */
 export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<{ token: string; person: Person }> {
   const { db, ids } = deps
@@ -48,7 +49,7 @@ export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<{ token
 
 /**
  * Asks a signed-in person again, before something that a stolen session must not reach. Counts failures like a sign-in.
- * @throws Refusal PASSWORD_WRONG, CODE_REQUIRED, CODE_WRONG, TOO_MANY_ATTEMPTS
+ * @throws Refusal PASSWORD_WRONG, CODE_REQUIRED, CODE_WRONG, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY
  */
 export async function signInAgain(
   deps: SignInDeps,

@@ -1,6 +1,7 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureFirstOperator, FIRST_OPERATOR } from '../../src/people/first-operator.ts'
+import { hashToken } from '../../src/people/token.ts'
 import { addPerson, addTenant, browser, type ConsoleApp, PASSWORD, signedInAs, startConsole } from './console-app.ts'
 
 let room: ConsoleApp
@@ -46,6 +47,30 @@ describe('signing in', () => {
     expect(wrong.status).toBe(401)
     expect(unknown).toMatchObject({ status: wrong.status, body: wrong.body })
     expect(shut).toMatchObject({ status: wrong.status, body: wrong.body })
+  })
+
+  it('is refused to a crowd before it costs a hash, alike for who is there and who is not, and counts as no failure', async () => {
+    const { email } = await addPerson(room, 'OPERATOR_STAFF')
+    const strangers = Array.from({ length: 100 }, (_, at) => `${at}-${email}`)
+    const attempts = strangers.flatMap((stranger) => [
+      browser(room.app).signIn(email),
+      browser(room.app).signIn(stranger),
+    ])
+    const answers = await Promise.all(attempts)
+    const told = (offset: number) => answers.filter((_, at) => at % 2 === offset)
+    for (const [theirs, served] of [
+      [told(0), 200],
+      [told(1), 401],
+    ] as const) {
+      const refused = theirs.filter((answer) => answer.body.code === 'PASSWORDS_BUSY')
+      expect(new Set(theirs.map((answer) => answer.status))).toEqual(new Set([served, 503]))
+      expect(theirs.filter((answer) => answer.status === served).length + refused.length).toBe(100)
+    }
+    const [counted] = await room.db.query<{ failures: number }>({
+      text: `select coalesce(sum(failures), 0)::int as failures from sign_in_failures where email_hash = any($1::bytea[])`,
+      values: [[email, ...strangers].map(hashToken)],
+    })
+    expect(counted!.failures).toBe(told(1).filter((answer) => answer.status === 401).length)
   })
 
   it('locks an address after ten failures, whether or not anybody has it, even for the right password', async () => {

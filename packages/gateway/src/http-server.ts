@@ -48,10 +48,11 @@ export function createServer(deps: Deps, certificate: CertificateWatch | undefin
   answerOddRequests(server.server)
   drainsGently(server)
   server.setNotFoundHandler((request, reply) => refuseUnknownPath(deps, request, reply))
-  // A path that is none is told before whatever else is wrong: its body is not looked at, its media type neither.
-  server.setErrorHandler((error, request, reply) => {
-    if (!request.is404) throw error
-    refuseUnknownPath(deps, request, reply)
+  // A path that is none is told by the head alone: Fastify would take in a body of up to 1 MiB first, anybody's, as many
+  // as there are connections, and complain of its media type. Doors with a prefix answer their own.
+  server.addHook('onRequest', (request, reply, done) => {
+    if (request.is404 && request.server === server) refuseUnknownPath(deps, request, reply)
+    else done()
   })
   return server
 }

@@ -22,6 +22,8 @@ export interface ConsoleOptions extends AllowedOrigins {
 
 export const CONSOLE_API = '/console/api'
 const BODY_LIMIT_BYTES = 256 * 1024
+/** From whoever is not known yet: an address, a password and a code are far less, and cost no more than a head does. */
+const OPEN_BODY_LIMIT_BYTES = 8 * 1024
 /** An answer is data: kept nowhere, and never a page, whatever a browser is made to believe. */
 const ANSWER_HEADERS = {
   'Cache-Control': 'no-store',
@@ -40,11 +42,12 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
       // Files come as text; each route that takes one says how large it may be.
       api.addContentTypeParser('text/csv', { parseAs: 'string' }, (_, body, done) => done(null, body))
       api.setErrorHandler((error, request, reply) => answerFailure(deps.log, error, request, reply))
-      api.setNotFoundHandler((request, reply) => answerFailure(deps.log, absent('address'), request, reply))
+      api.setNotFoundHandler(() => {}) // so that the hook sees whatever has the prefix
       api.addHook('onRequest', async (request, reply) => {
         reply.headers(ANSWER_HEADERS)
         options.addressOf(request)
         checkOrigin(options, request)
+        if (request.is404) throw absent('address') // by its head alone, whatever would follow
       })
       const limit = rateLimiter(deps.clock)
       for (const route of routes) add(api, deps, options, limit, route)
@@ -72,7 +75,7 @@ function add(
   api.route({
     method: route.method,
     url: route.path,
-    bodyLimit: route.bodyLimit ?? BODY_LIMIT_BYTES,
+    bodyLimit: route.bodyLimit ?? (route.who === 'anyone' ? OPEN_BODY_LIMIT_BYTES : BODY_LIMIT_BYTES),
     schema: schemaOf(route),
     // Before the body is read and checked: who may not call learns nothing of what would be right.
     async onRequest(request) {

@@ -1,52 +1,81 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import { BODY_SIZE_MAX_BYTES } from '@dealer-esim/contract'
+import { codes } from '@dealer-esim/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../config.ts'
+import { bodyReader } from '../dealer-api/body.ts'
 import { type Caller, callerReader } from '../dealer-api/caller.ts'
 import type { FulfilmentDeps } from '../fulfilment/deps.ts'
 import { refreshKeys } from '../fulfilment/refresh.ts'
+import { ApiError } from '../lib/api-error.ts'
 import { applyNotice } from '../profiles/notice.ts'
 import { readNotice } from '../suppliers/es2plus/notice.ts'
 
 export type SupplierApiDeps = FulfilmentDeps & { config: Pick<Config, 'trustedProxies' | 'deployment'> }
+
+/** Of bodies that have not arrived whole, of all callers: anybody may send to a supplier's address for events. */
+const MOST_ARRIVING_BYTES = 16 * 1024 * 1024
 
 const FUNCTIONS = ['handleDownloadProgressInfo', 'handleNotification'] as const
 
 /**
  * The suppliers' door: notices of SM-DP+ servers (SGP.22 ES2+) and events of upstream gateways. Who calls is known by
  * its client certificate, by its address, or by the signature of the event; a supplier speaks for its own eSIMs alone.
+ * What the head of a request tells is judged before its body is read.
  */
 export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
+  const bodies = bodyReader(MOST_ARRIVING_BYTES)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_SIZE_MAX_BYTES }, (_, body, done) =>
-    done(null, body),
+  app.addContentTypeParser('*', (request: FastifyRequest, _, done) =>
+    bodies.read(request.raw, (body) => (body instanceof ApiError ? done(body) : done(null, body))),
   )
   app.setErrorHandler((error, _, reply) => {
-    const status = (error as { statusCode?: number }).statusCode ?? 500
-    if (status >= 500) deps.log.error({ err: error }, 'a supplier’s notice failed')
+    const status = statusOf(error)
+    if (status >= 500 && !(error instanceof ApiError)) deps.log.error({ err: error }, 'a supplier’s notice failed')
     return plain(reply, status, status >= 500 ? 'not taken in: send it again' : 'the request is malformed')
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isSecure(deps, callerOf(request.raw))) return plain(reply, 403, 'HTTPS is required')
   })
 
   for (const name of FUNCTIONS) {
-    app.post(`/gsma/rsp2/es2plus/${name}`, async (request, reply) => {
-      const suppliers = speakers(deps, request.raw, callerOf(request.raw))
-      if (suppliers === 'insecure') return plain(reply, 403, 'HTTPS is required')
-      if (suppliers.length === 0) return plain(reply, 403, 'no supplier is known by this certificate or address')
-      const body = parse(request.body)
-      const notice = body && readNotice(name, body, new Date(deps.clock.now()))
-      if (notice === undefined) return plain(reply, 400, 'this is no notice of ES2+')
-      const matched = notice.report !== undefined && (await applyNotice(deps, suppliers, notice.iccid, notice.report))
-      deps.log.info({ name, suppliers, iccid: notice.iccid, status: notice.report?.smdpStatus, matched }, 'es2+ notice')
-      return reply.code(204).headers(protocolOf(request)).send()
+    app.post(`/gsma/rsp2/es2plus/${name}`, {
+      async onRequest(request, reply) {
+        request.suppliers = speakers(deps, request.raw, callerOf(request.raw))
+        if (request.suppliers.length > 0) return
+        return plain(reply, 403, 'no supplier is known by this certificate or address')
+      },
+      handler: (request, reply) => takeNotice(deps, name, request, reply),
     })
   }
 
   app.post<{ Params: { supplier: string } }>('/suppliers/:supplier/events', (request, reply) =>
-    isSecure(deps, callerOf(request.raw)) ? receiveEvent(deps, request, reply) : plain(reply, 403, 'HTTPS is required'),
+    receiveEvent(deps, request, reply),
   )
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Names of those in whose name the caller may speak. */
+    suppliers?: string[]
+  }
+}
+
+async function takeNotice(
+  deps: SupplierApiDeps,
+  name: (typeof FUNCTIONS)[number],
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const { suppliers = [] } = request
+  const body = parse(request.body)
+  const notice = body && readNotice(name, body, new Date(deps.clock.now()))
+  if (notice === undefined) return plain(reply, 400, 'this is no notice of ES2+')
+  const matched = notice.report !== undefined && (await applyNotice(deps, suppliers, notice.iccid, notice.report))
+  deps.log.info({ name, suppliers, iccid: notice.iccid, status: notice.report?.smdpStatus, matched }, 'es2+ notice')
+  return reply.code(204).headers(protocolOf(request)).send()
 }
 
 /** An event of an upstream gateway says that something changed; what it is, we ask. */
@@ -64,15 +93,13 @@ async function receiveEvent(
   return reply.code(204).send()
 }
 
-type Told = Exclude<Caller, { untold: true }>
-
-function isSecure({ config }: Pick<SupplierApiDeps, 'config'>, caller: Caller): caller is Told {
+function isSecure({ config }: Pick<SupplierApiDeps, 'config'>, caller: Caller): boolean {
   return !('untold' in caller) && (caller.isHttps || config.deployment === 'local')
 }
 
 /** Names of the suppliers in whose name this caller may speak. */
-function speakers(deps: SupplierApiDeps, request: IncomingMessage, caller: Caller): string[] | 'insecure' {
-  if (!isSecure(deps, caller)) return 'insecure'
+function speakers(deps: SupplierApiDeps, request: IncomingMessage, caller: Caller): string[] {
+  if ('untold' in caller) return []
   const print = fingerprintOf(request)
   return deps.suppliers
     .all()
@@ -116,6 +143,12 @@ function parse(body: unknown): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Of what the body reader refused, what Fastify refused, and whatever failed here. */
+function statusOf(error: unknown): number {
+  if (error instanceof ApiError) return codes[error.code].http
+  return (error as { statusCode?: number }).statusCode ?? 500
 }
 
 function plain(reply: FastifyReply, status: number, words: string) {

@@ -154,6 +154,8 @@ describe('a notice of an SM-DP+', () => {
     for (const body of ['', 'nonsense', '[]', '{}', '{"iccid":17}']) {
       expect((await post(PROGRESS, body)).statusCode).toBe(400)
     }
+    const headers = { 'content-type': '-none' }
+    expect((await post(PROGRESS, '{}', { headers })).statusCode).toBe(415)
   })
 })
 

@@ -84,11 +84,15 @@ async function receiveEvent(
   request: FastifyRequest<{ Params: { supplier: string } }>,
   reply: FastifyReply,
 ) {
-  const supplied = deps.suppliers.get(request.params.supplier)
-  if (supplied?.supplier.receive === undefined) return plain(reply, 404, 'there is no such supplier')
+  const name = request.params.supplier
+  const supplied = deps.suppliers.get(name)
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-  const notice = await supplied.supplier.receive({ headers: request.headers, body })
-  if (notice.kind === 'refused') return plain(reply, 401, notice.words)
+  const notice = await supplied?.supplier.receive?.({ headers: request.headers, body })
+  if (supplied === undefined || notice === undefined || notice.kind === 'refused') {
+    // Why is for our log: that a supplier exists is nobody's business who does not know its secret.
+    if (notice?.kind === 'refused') deps.log.warn({ supplier: name, words: notice.words }, 'an event was refused')
+    return plain(reply, 401, 'no supplier of this name has signed this event just now')
+  }
   await refreshKeys(deps, supplied, notice.keys)
   return reply.code(204).send()
 }

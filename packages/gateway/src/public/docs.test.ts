@@ -92,6 +92,14 @@ describe('the served pages', () => {
     expect((await get('/docs/a/b')).body).toContain('href="../docs.css"')
   })
 
+  test('an address of thousands of slashes costs a line, not a page of links back', async () => {
+    for (const url of [`/docs/${'a/'.repeat(5_000)}`, `/docs/${'/'.repeat(5_000)}`]) {
+      const answer = await get(url)
+      expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8'])
+      expect(answer.rawPayload.length).toBeLessThan(10_000)
+    }
+  })
+
   test('show raw HTML of a document as text', async () => {
     for (const [at, html] of await crawl()) expect(html, at).not.toMatch(/<(iframe|object|embed|form|input)\b/)
   })

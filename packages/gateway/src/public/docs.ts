@@ -82,8 +82,16 @@ function pageOf(address: string, { path, file }: Source, shelf: Shelf): string {
   return docsPage(address, renderMarkdown(readFileSync(file, 'utf8'), { path, address }, shelf), shelf)
 }
 
-/** Not kept: anybody can ask for any number of addresses. */
+/** Far more than any address of ours has. */
+const SEGMENTS_MOST = 8
+
+/**
+ * Not kept: anybody can ask for any number of addresses. Each link of a page leads back up through all segments of its
+ * address: of one with thousands, a megabyte of them.
+ */
 function notFound(address: string, shelf: Shelf): Item {
+  if (address.split('/', SEGMENTS_MOST + 1).length > SEGMENTS_MOST)
+    return { ...item(TEXT, 'There is no such page.\n'), status: 404 }
   const html = '<h1>There is no such page</h1>\n<p>The contents list every page that there is.</p>'
   return { ...item(HTML, docsPage(address, { title: 'Not found', html }, shelf)), status: 404 }
 }

@@ -2,7 +2,7 @@ import { type Rendered, relativeTo } from './docs-markdown.ts'
 import type { Shelf } from './docs-shelf.ts'
 
 /** The order in which the documentation is read. A page that is not in the checkout is left out. */
-const NAVIGATION: [string, [string, string][]][] = [
+export const NAVIGATION: [string, [string, string][]][] = [
   [
     'Start',
     [

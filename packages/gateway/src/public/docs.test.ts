@@ -6,7 +6,8 @@ import MarkdownIt from 'markdown-it'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { docsPages } from './docs.ts'
 import { headingId } from './docs-markdown.ts'
-import { checkout } from './docs-shelf.ts'
+import { NAVIGATION } from './docs-page.ts'
+import { checkout, fillShelf } from './docs-shelf.ts'
 
 const root = checkout()
 let app: FastifyInstance
@@ -98,6 +99,12 @@ describe('the served pages', () => {
       expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8'])
       expect(answer.rawPayload.length).toBeLessThan(10_000)
     }
+  })
+
+  test('are all that the navigation lists, but for the reference', () => {
+    const { pages } = fillShelf()
+    const listed = NAVIGATION.flatMap(([, entries]) => entries.map(([address]) => address))
+    expect(listed.filter((address) => !pages.has(address))).toEqual(['reference'])
   })
 
   test('show raw HTML of a document as text', async () => {

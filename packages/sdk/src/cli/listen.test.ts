@@ -1,11 +1,15 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { command } from '../../test/command.ts'
 import { APP_SECRET, EVENT, signedEvent } from '../../test/signed-event.ts'
 
 /** Starts the command on a free port, runs `work` against it and interrupts it. */
-async function listening(argv: string[], work: (post: (event?: object) => Promise<number>) => Promise<void>) {
+async function listening(
+  argv: string[],
+  work: (post: (event?: object) => Promise<number>, target: URL) => Promise<void>,
+) {
   const interrupt = new AbortController()
   let listen: (url: string) => void = () => undefined
   const url = new Promise<string>((resolve) => {
@@ -21,7 +25,7 @@ async function listening(argv: string[], work: (post: (event?: object) => Promis
   await work(async (event) => {
     const { headers, body } = event === undefined ? signedEvent() : signedEvent(event)
     return (await fetch(target, { method: 'POST', headers, body })).status
-  })
+  }, new URL(target))
   interrupt.abort()
   return running
 }
@@ -34,6 +38,19 @@ test('shows what is genuine, refuses what is not, and ends on Ctrl-C', async () 
   expect(code).toBe(0)
   expect(out).toMatch(/204 {2}✓ ORDER_PAID {2}O1 {2}#1 {2}PAID/)
   expect(out).toMatch(/401 {2}not verified: .*another secret/)
+})
+
+test('a request whose target is no address is told so, and the next event is received', async () => {
+  const { code, out } = await listening([], async (post, { port }) => {
+    const socket = connect(Number(port), '127.0.0.1')
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
+    socket.write('GET // HTTP/1.1\r\nHost: receiver\r\nConnection: close\r\n\r\n')
+    await once(socket, 'close')
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /)
+    expect(await post()).toBe(204)
+  })
+  expect([code, out]).toEqual([0, expect.stringContaining('ORDER_PAID')])
 })
 
 test('--fail refuses genuine events, so that they are sent again', async () => {

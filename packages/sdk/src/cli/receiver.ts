@@ -17,7 +17,7 @@ export async function startReceiver(
   handle: Handle,
 ): Promise<Receiver> {
   const server = createServer((request, response) => {
-    if (new URL(request.url ?? '/', 'http://receiver').pathname !== where.path) {
+    if (pathOf(request.url) !== where.path) {
       response.writeHead(404).end(`Events go to ${where.path}.`)
       return
     }
@@ -39,6 +39,12 @@ export async function startReceiver(
         server.closeAllConnections()
       }),
   }
+}
+
+/** undefined for a target that cannot be read as an address, such as `//`: whatever anybody asks for, we go on. */
+function pathOf(target = '/'): string | undefined {
+  const base = 'http://receiver'
+  return URL.canParse(target, base) ? new URL(target, base).pathname : undefined
 }
 
 function cannotListen(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {

@@ -102,6 +102,21 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     expect(await refused(load('C', 'iccid,ac\n'))).toEqual(['2: the file has no codes'])
   })
 
+  it('is refused by a sentence where there is no such supplier, or it is of another type', async () => {
+    await addSupplier(shop, 'elsewhere', 'sandbox')
+    const into = (supplier: string) => {
+      const file = Readable.from([`iccid,ac\n${rows(1)}`])
+      return importStock(shop, { supplier, productCode: 'A', file, actor: 'cli:test' })
+    }
+    await expect(into('nobody')).rejects.toMatchObject({
+      ...{ name: 'Refusal', status: 404, code: 'SUPPLIER_UNKNOWN', message: 'There is no supplier nobody.' },
+    })
+    await expect(into('elsewhere')).rejects.toMatchObject({
+      ...{ name: 'Refusal', status: 422, code: 'SUPPLIER_NOT_STOCK' },
+      message: 'elsewhere is a sandbox supplier. Codes go into a supplier of type stock.',
+    })
+  })
+
   it('refuses duplicates of the file and of what is in stock', async () => {
     const text = rows(2)
     await load('D', `iccid,ac\n${text}`)

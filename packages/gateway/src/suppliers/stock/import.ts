@@ -4,6 +4,7 @@ import { type Actor, audit } from '../../audit/audit.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
+import { Refusal } from '../../lib/refusal.ts'
 import { supplierOwner } from '../supplier.ts'
 import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from './csv.ts'
 import { raiseLevel } from './levels.ts'
@@ -27,7 +28,7 @@ const PROGRESS_EVERY = 2_000
  * Takes a file of activation codes into stock: streamed, in one transaction, all or nothing. Refused are codes that
  * are in stock or were ever sold from it, and ICCIDs that are in stock.
  * @returns how many there were.
- * @throws CsvRefused that names the lines at fault, the first fifty.
+ * @throws CsvRefused that names the lines at fault, the first fifty; Refusal SUPPLIER_UNKNOWN, SUPPLIER_NOT_STOCK
  */
 export async function importStock(
   deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt'>; linkKey: Buffer },
@@ -69,8 +70,10 @@ async function checkSupplier(tx: Tx, supplier: string): Promise<void> {
     text: 'select type from suppliers where supplier = $1',
     values: [supplier],
   })
-  if (row === undefined) throw new Error(`there is no supplier ${supplier}: add it with supplier add`)
-  if (row.type !== 'stock') throw new Error(`${supplier} is a ${row.type} supplier: codes go into a stock supplier`)
+  if (row === undefined) throw new Refusal(404, 'SUPPLIER_UNKNOWN', `There is no supplier ${supplier}.`)
+  if (row.type === 'stock') return
+  const words = `${supplier} is a ${row.type} supplier. Codes go into a supplier of type stock.`
+  throw new Refusal(422, 'SUPPLIER_NOT_STOCK', words)
 }
 
 /** @returns the rows that are duplicates: of this file or of what was imported before. */

@@ -9,6 +9,7 @@ import { closeWithin } from './lib/drain.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { listen } from './lib/listen.ts'
 import { docsPages } from './public/docs.ts'
+import { plainFailures } from './public/failures.ts'
 import { httpsOnly } from './public/https-only.ts'
 import { qrRoutes } from './public/qr.ts'
 import { supplierApi } from './supplier-api/door.ts'
@@ -20,6 +21,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   const server = createServer(deps, certificate)
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
   await server.register(async (app) => {
+    plainFailures(app, deps)
     httpsOnly(app, deps)
     qrRoutes(app, deps)
     docsPages(app, deps)

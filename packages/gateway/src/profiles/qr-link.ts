@@ -35,11 +35,6 @@ export function openQrToken(linkKey: Buffer, token: string): QrSubject | undefin
   return { tenantId: uuidOf(ids.subarray(0, ID_BYTES)), profileId: uuidOf(ids.subarray(ID_BYTES)) }
 }
 
-/** A path or URL for a log: whoever reads the log must not see the picture. */
-export function maskQrToken(path: string): string {
-  return path.replace(/\/qr\/[^/?.#]+/g, '/qr/[masked]')
-}
-
 function tagOf(linkKey: Buffer, ids: Buffer): Buffer {
   return createHmac('sha256', linkKey).update('qr\n').update(ids).digest().subarray(0, TAG_BYTES)
 }

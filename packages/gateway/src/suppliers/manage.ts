@@ -49,7 +49,10 @@ export async function addSupplier(
   deps.wake.wake('settings')
 }
 
-/** Replaces a supplier's configuration. Which members changed is audited, never their values. @throws Refusal */
+/**
+ * Replaces a supplier's configuration. Which members changed is audited, never their values.
+ * @throws Refusal, also where it may become another account while something of the old one is open
+ */
 export async function setSupplier(
   deps: ManageDeps,
   wanted: { name: string; config: unknown; actor: Actor },
@@ -64,6 +67,7 @@ export async function setSupplier(
     >
     const members = [...new Set([...Object.keys(before), ...Object.keys(config)])]
     const changed = members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(config[member]))
+    if (changed.some((member) => ACCOUNT_MEMBERS.includes(member))) await refuseOpenAccount(tx, name, row)
     tx.send({
       text: 'update suppliers set config = $2, version = version + 1, updated_at = now() where supplier = $1',
       values: [name, seal(deps, name, config)],
@@ -71,6 +75,38 @@ export async function setSupplier(
     audit(tx, deps.ids, { tenantId: null, actor, action: 'supplier.set', subject: name, after: { changed } })
   })
   deps.wake.wake('settings')
+}
+
+/** Who is asked, and as whom. */
+const ACCOUNT_MEMBERS: readonly string[] = ['url', 'appKey', 'functionRequesterIdentifier']
+/** Longer than it takes every node to hear that a supplier is paused, and to commit what it had begun. */
+const PAUSED_LEAST_S = 10
+
+/**
+ * Another account says, truly, that it never sold what the old one is asked about: that would be bought a second time. So
+ * nothing may be in doubt, and nothing may come to be while the change is on its way to the other nodes.
+ */
+async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: SupplierRow): Promise<void> {
+  const [is] = await tx.query<{ used: boolean; doubted: number; settled: boolean }>({
+    text: `select exists (select from order_items where supplier = $1) as used,
+             $2::timestamptz <= now() - $3 * interval '1 second' as settled,
+             (select count(*)::int from orders o join order_items i using (tenant_id, order_id)
+              where (o.due_at is not null or o.order_status = 'UNDER_REVIEW') and i.supplier = $1
+                and (i.item_status in ('ASKED', 'UNKNOWN') or i.item_status = 'REVIEW' and i.in_doubt_at is not null)
+             ) as doubted`,
+    values: [name, updatedAt, PAUSED_LEAST_S],
+  })
+  if (!is!.used) return
+  const why = `Another ${ACCOUNT_MEMBERS.join(' or ')} may be another account, of which nothing was bought yet.`
+  const instead = 'Or add that account as a supplier of its own, and let the packages name it.'
+  if (!paused || !is!.settled) {
+    const first = `Pause ${name}, wait ${PAUSED_LEAST_S} seconds, and set it then.`
+    throw new Refusal(409, 'SUPPLIER_IN_USE', `${why} ${first} ${instead}`)
+  }
+  if (is!.doubted > 0) {
+    const first = `${is!.doubted} eSIMs of ${name} are in doubt, and would be bought again there. Resume it until they are told, or settle them (order review).`
+    throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${first} ${instead}`)
+  }
 }
 
 /** A paused supplier is asked for nothing new; its orders wait. What was sent is still answered. @throws Refusal */
@@ -99,9 +135,17 @@ export async function listSuppliers(db: Pick<Db, 'query'>): Promise<SupplierSumm
   })
 }
 
-async function lock(tx: Tx, name: string): Promise<{ type: SupplierType; config: Buffer; paused: boolean }> {
-  const [row] = await tx.query<{ type: SupplierType; config: Buffer; paused: boolean }>({
-    text: 'select type, config, paused from suppliers where supplier = $1 for no key update',
+interface SupplierRow {
+  type: SupplierType
+  config: Buffer
+  paused: boolean
+  /** When it was paused, resumed or set last. */
+  updatedAt: Date
+}
+
+async function lock(tx: Tx, name: string): Promise<SupplierRow> {
+  const [row] = await tx.query<SupplierRow>({
+    text: `select type, config, paused, updated_at as "updatedAt" from suppliers where supplier = $1 for no key update`,
     values: [name],
   })
   if (row === undefined) throw new Refusal(404, 'SUPPLIER_UNKNOWN', `There is no supplier ${name}.`)

@@ -30,7 +30,7 @@ export async function makeDemo(world: ConsoleWorld): Promise<Demo> {
   const packageCode = await placeOrders(world)
   const dealer = await newcomer({ world, page: operator }, { email: 'ada@dealer.test', role: 'DEALER_ADMIN', tenantId })
   const guest = { email: 'grace@operator.test', name: 'Grace', role: 'OPERATOR_STAFF', tenantId: null }
-  const { link } = await ask<{ link: string }>('/people', guest)
+  const { link } = await ask<{ link: string }>('/people', { ...guest, password: PASSWORD })
   await ask('/tenants', { clientName: 'Northern Lights Travel', currencyCode: 'EUR' })
   await ask(`/tenants/${tenantId}/adjustments`, { amount: -5_000, reference: 'fee 1', reason: 'a fee of the bank' })
   await ask('/account/tokens', { name: 'Monthly statements', scope: 'READ', days: 90, password: PASSWORD })

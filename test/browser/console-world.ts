@@ -139,7 +139,7 @@ export async function newcomer(
   { world, page: by }: Pick<Stage, 'world' | 'page'>,
   person: { email: string; role: string; tenantId?: string },
 ): Promise<Page> {
-  const invitation = { name: 'New Comer', tenantId: null, ...person }
+  const invitation = { name: 'New Comer', tenantId: null, password: PASSWORD, ...person }
   const { link } = await api<{ link: string }>(world, by, '/people', invitation)
   const page = await world.open()
   await api(world, page, '/link/password', { token: new URL(link).hash.slice(1), password: PASSWORD })

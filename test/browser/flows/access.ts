@@ -34,6 +34,10 @@ export function accessFlows(stage: Stage): void {
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Invited Person')
     await dialog.getByRole('textbox', { name: 'E-mail address' }).fill(colleague.email)
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill('a guess')
+    await dialog.getByRole('button', { name: 'Invite' }).click()
+    await dialog.getByRole('alert').getByText('password is wrong').waitFor()
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
     await dialog.getByRole('button', { name: 'Invite' }).click()
     const link = await dialog.locator('[data-value="Hand this link over"]').innerText()
     await dialog.getByRole('button', { name: 'Close' }).last().click()
@@ -83,6 +87,31 @@ export function accessFlows(stage: Stage): void {
     await dialog.waitFor({ state: 'hidden' })
     expect(await back.locator('[data-value="AppSecret"]').innerText()).toBe(dealer.appSecret)
     await back.context().close()
+  })
+
+  it('takes the password for a link, a role, a status, and a second factor that goes', async () => {
+    const { world, page } = stage
+    const dialog = page.getByRole('dialog')
+    const row = page.getByRole('row', { name: colleague.email })
+    const change = async (item: string, submit = item) => {
+      await button(page, 'Actions: Invited Person').click()
+      await page.getByRole('menuitem', { name: item }).click()
+      await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+      await dialog.getByRole('button', { name: submit }).click()
+    }
+    await go(world, page, '/people')
+    await change('Link to set the password', 'Make link')
+    const link = await dialog.locator('[data-value="Hand this link over"]').innerText()
+    stage.secrets.push(new URL(link).hash.slice(1))
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await change('Remove second factor')
+    await row.getByRole('cell', { name: 'No', exact: true }).waitFor()
+    await change('Change role', 'Save')
+    await dialog.waitFor({ state: 'hidden' })
+    await change('Disable')
+    await row.getByText('Disabled').waitFor()
+    await change('Enable')
+    await row.getByText('Active').waitFor()
   })
 
   it('shows a dealer’s people their own tenant, and others’ addresses as absent', async () => {

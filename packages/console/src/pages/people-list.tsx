@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { Copyable } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { List } from '../parts/list.tsx'
+import { ProofFields } from '../parts/proof.tsx'
 import { Status } from '../parts/status.tsx'
 import { When } from '../parts/when.tsx'
 import { administers, isOperatorAdmin, useSession } from '../session.tsx'
@@ -13,8 +14,8 @@ import { useApi, useChange } from '../use-api.ts'
 
 type Open =
   | { kind: 'invite' }
-  | { kind: 'link'; email: string; link: string }
-  | { kind: 'role' | 'factor'; row: PersonRow }
+  | { kind: 'handOver'; email: string; link: string }
+  | { kind: 'link' | 'role' | 'status' | 'factor'; row: PersonRow }
 
 /** People of one house, and what an administrator may do with them. */
 export function PeopleList({ tenantId }: { tenantId: string | null }) {
@@ -67,17 +68,16 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
         ]}
       />
       {open?.kind === 'invite' && <Invite tenantId={tenantId} onOpen={setOpen} />}
-      {open?.kind === 'link' && <HandOver {...open} onClose={() => setOpen(undefined)} />}
+      {open?.kind === 'handOver' && <HandOver {...open} onClose={() => setOpen(undefined)} />}
+      {open?.kind === 'link' && <NewLink row={open.row} onOpen={setOpen} />}
       {open?.kind === 'role' && <ChangeRole row={open.row} onClose={() => setOpen(undefined)} />}
+      {open?.kind === 'status' && <ChangeStatus row={open.row} onClose={() => setOpen(undefined)} />}
       {open?.kind === 'factor' && <DropFactor row={open.row} onClose={() => setOpen(undefined)} />}
     </Stack>
   )
 }
 
 function PersonMenu({ row, onOpen }: { row: PersonRow; onOpen(open: Open): void }) {
-  const change = useChange({ done: t.common.saved })
-  const link = useChange<{ link: string }>()
-  const path = `/people/${row.personId}`
   const active = row.status === 'ACTIVE'
   return (
     <Menu position="bottom-end" withinPortal>
@@ -87,25 +87,14 @@ function PersonMenu({ row, onOpen }: { row: PersonRow; onOpen(open: Open): void 
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item
-          disabled={!active}
-          onClick={() =>
-            link.mutate(
-              { method: 'POST', path: `${path}/link` },
-              { onSuccess: (made) => onOpen({ kind: 'link', email: row.email, link: made.link }) },
-            )
-          }
-        >
+        <Menu.Item disabled={!active} onClick={() => onOpen({ kind: 'link', row })}>
           {t.people.newLink}
         </Menu.Item>
         <Menu.Item onClick={() => onOpen({ kind: 'role', row })}>{t.people.changeRole}</Menu.Item>
         <Menu.Item disabled={!row.secondFactor} onClick={() => onOpen({ kind: 'factor', row })}>
           {t.people.dropFactor}
         </Menu.Item>
-        <Menu.Item
-          {...(active && { color: 'red' })}
-          onClick={() => change.mutate({ method: 'PATCH', path, body: { status: active ? 'DISABLED' : 'ACTIVE' } })}
-        >
+        <Menu.Item {...(active && { color: 'red' })} onClick={() => onOpen({ kind: 'status', row })}>
           {active ? t.people.disable : t.people.enable}
         </Menu.Item>
       </Menu.Dropdown>
@@ -132,7 +121,7 @@ function Invite({ tenantId, onOpen }: { tenantId: string | null; onOpen(open: Op
       onSubmit={(fields) =>
         invite.mutate(
           { method: 'POST', path: '/people', body: { ...fields, tenantId } },
-          { onSuccess: ({ link }) => onOpen({ kind: 'link', email: fields.email ?? '', link }) },
+          { onSuccess: ({ link }) => onOpen({ kind: 'handOver', email: fields.email ?? '', link }) },
         )
       }
     >
@@ -145,6 +134,7 @@ function Invite({ tenantId, onOpen }: { tenantId: string | null; onOpen(open: Op
         defaultValue={tenantId === null ? 'OPERATOR_STAFF' : 'DEALER_ADMIN'}
         allowDeselect={false}
       />
+      <ProofFields />
     </Dialog>
   )
 }
@@ -154,6 +144,29 @@ function HandOver({ email, link, onClose }: { email: string; link: string; onClo
     <Dialog title={t.people.linkTitle} opened onClose={onClose} submit={t.common.close} onSubmit={onClose}>
       <Alert color="orange">{say(t.people.linkText, { email })}</Alert>
       <Copyable value={link} label={t.people.linkTitle} />
+    </Dialog>
+  )
+}
+
+function NewLink({ row, onOpen }: { row: PersonRow; onOpen(open: Open | undefined): void }) {
+  const make = useChange<{ link: string }>({ quiet: true })
+  return (
+    <Dialog
+      title={`${t.people.newLink}: ${row.name}`}
+      opened
+      onClose={() => onOpen(undefined)}
+      submit={t.people.makeLink}
+      busy={make.isPending}
+      error={make.error}
+      onSubmit={(body) =>
+        make.mutate(
+          { method: 'POST', path: `/people/${row.personId}/link`, body },
+          { onSuccess: ({ link }) => onOpen({ kind: 'handOver', email: row.email, link }) },
+        )
+      }
+    >
+      <Text size="sm">{t.people.newLinkText}</Text>
+      <ProofFields />
     </Dialog>
   )
 }
@@ -179,6 +192,37 @@ function ChangeRole({ row, onClose }: { row: PersonRow; onClose(): void }) {
         defaultValue={row.role}
         allowDeselect={false}
       />
+      <ProofFields />
+    </Dialog>
+  )
+}
+
+function ChangeStatus({ row, onClose }: { row: PersonRow; onClose(): void }) {
+  const change = useChange({ done: t.common.saved, quiet: true })
+  const active = row.status === 'ACTIVE'
+  const submit = active ? t.people.disable : t.people.enable
+  return (
+    <Dialog
+      title={`${submit}: ${row.name}`}
+      opened
+      onClose={onClose}
+      submit={submit}
+      danger={active}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={(fields) =>
+        change.mutate(
+          {
+            method: 'PATCH',
+            path: `/people/${row.personId}`,
+            body: { ...fields, status: active ? 'DISABLED' : 'ACTIVE' },
+          },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <Text size="sm">{active ? t.people.disableText : t.people.enableText}</Text>
+      <ProofFields />
     </Dialog>
   )
 }
@@ -194,11 +238,15 @@ function DropFactor({ row, onClose }: { row: PersonRow; onClose(): void }) {
       danger
       busy={drop.isPending}
       error={drop.error}
-      onSubmit={() =>
-        drop.mutate({ method: 'DELETE', path: `/people/${row.personId}/second-factor` }, { onSuccess: onClose })
+      onSubmit={(body) =>
+        drop.mutate(
+          { method: 'POST', path: `/people/${row.personId}/second-factor/remove`, body },
+          { onSuccess: onClose },
+        )
       }
     >
       <Text size="sm">{t.people.dropFactorText}</Text>
+      <ProofFields />
     </Dialog>
   )
 }

@@ -11,17 +11,11 @@ import { beginSecondFactor, confirmSecondFactor, removeSecondFactor } from '../p
 import { endSession, endSessions, sessionsOf } from '../people/session.ts'
 import { signInAgain } from '../people/sign-in.ts'
 import { signedOut } from './identify.ts'
+import { PROOFS_PER_MINUTE, proof } from './proof.ts'
 import { type Context, type Route, route } from './route.ts'
 import { CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
 import { sessionBy } from './sign-in.ts'
 
-/** What proves that it is still the same person: asked for again before secrets and accounts. */
-export const proof = {
-  password: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }),
-  code: Type.Optional(Type.String({ minLength: 6, maxLength: 30 })),
-}
-
-const PROOFS_PER_MINUTE = 20
 const TOKEN_DAYS_MAX = 366
 
 const passwordRoutes: Route[] = [

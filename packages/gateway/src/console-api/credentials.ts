@@ -1,11 +1,10 @@
 import Type from 'typebox'
 import { signInAgain } from '../people/sign-in.ts'
 import { GRACE_MOST_MS, resetSecret, viewSecret } from '../tenants/secret.ts'
-import { proof } from './account.ts'
+import { PROOFS_PER_MINUTE, proof } from './proof.ts'
 import { type Route, route, TENANT_ADMINS } from './route.ts'
 import { CLOSED, nullable, tenantParams, time } from './schemas.ts'
 
-const PROOFS_PER_MINUTE = 20
 const GRACE_MOST_S = GRACE_MOST_MS / 1000
 
 /** Whoever sees or replaces a secret proves first who they are: a stolen session must not be enough. */

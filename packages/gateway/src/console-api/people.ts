@@ -1,10 +1,14 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import type { Tx } from '../lib/db.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { mailPersonLink } from '../mail/person-link.ts'
 import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../people/manage.ts'
-import { type Person, peopleOf, personById } from '../people/person.ts'
+import { lockProven, type Person, peopleOf, personById } from '../people/person.ts'
 import { mayManage, ROLES, type Role } from '../people/role.ts'
+import { signInAgain } from '../people/sign-in.ts'
+import { signedOut } from './identify.ts'
+import { PROOFS_PER_MINUTE, proof } from './proof.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from './route.ts'
 import { CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
 
@@ -29,6 +33,7 @@ const link = Type.Object({
   mailed: Type.Boolean({ description: 'It is also sent to the person by e-mail' }),
 })
 
+/** Whoever may sign in outlives the session that let them in: one that was stolen must not become lasting. */
 export const peopleRoutes: Route[] = [
   route({
     method: 'GET',
@@ -47,9 +52,10 @@ export const peopleRoutes: Route[] = [
     path: '/people',
     who: TENANT_ADMINS,
     sessionOnly: true,
-    summary: 'Invite a person; answers the link to hand over',
+    summary: 'Invite a person, after the password; answers the link to hand over',
     body: Type.Object(
       {
+        ...proof,
         email: Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' }),
         name: line(100),
         role: Type.Enum(ROLES),
@@ -58,14 +64,16 @@ export const peopleRoutes: Route[] = [
       CLOSED,
     ),
     answer: Type.Object({ personId: Type.String(), ...link.properties }),
-    async handle({ deps, person, by, onlyTenant }, { body }) {
-      if (onlyTenant !== null && body.tenantId !== onlyTenant) throw absent('tenant')
-      if (!mayManage(person, body)) throw notTheirs()
-      if (body.tenantId !== null) await mustExist(deps, body.tenantId)
-      return deps.db.tx(async (tx) => {
-        const { personId, linkToken } = await invitePerson(tx, deps.ids, by, body)
+    ratePerMinute: PROOFS_PER_MINUTE,
+    async handle(context, { body: { password, code, ...asked } }) {
+      const { deps, person, by, onlyTenant } = context
+      if (onlyTenant !== null && asked.tenantId !== onlyTenant) throw absent('tenant')
+      if (!mayManage(person, asked)) throw notTheirs()
+      if (asked.tenantId !== null) await mustExist(deps, asked.tenantId)
+      return proven(context, { password, code }, async (tx) => {
+        const { personId, linkToken } = await invitePerson(tx, deps.ids, by, asked)
         const link = linkOf(deps, linkToken)
-        return { personId, link, mailed: mailPersonLink(tx, deps, body, { kind: 'INVITATION', link }) }
+        return { personId, link, mailed: mailPersonLink(tx, deps, asked, { kind: 'INVITATION', link }) }
       })
     },
   }),
@@ -74,10 +82,12 @@ export const peopleRoutes: Route[] = [
     path: '/people/:personId',
     who: TENANT_ADMINS,
     sessionOnly: true,
-    summary: "Change a person's name, role or status",
+    summary: "Change a person's name, role or status; the two last after the password",
     params,
     body: Type.Object(
       {
+        password: Type.Optional(proof.password),
+        code: proof.code,
         name: Type.Optional(line(100)),
         role: Type.Optional(Type.Enum(ROLES)),
         status: Type.Optional(Type.Enum(['ACTIVE', 'DISABLED'])),
@@ -85,12 +95,20 @@ export const peopleRoutes: Route[] = [
       CLOSED,
     ),
     answer: done,
-    async handle(context, { params, body }) {
+    ratePerMinute: PROOFS_PER_MINUTE,
+    async handle(context, { params, body: { password, code, ...asked } }) {
       const { deps, person, by } = context
       const other = await managed(context, params.personId)
-      if (other.personId === person.personId && (body.role || body.status))
+      const change = (tx: Tx) => changePerson(tx, deps.ids, by, other.personId, asked as Change)
+      if (asked.role === undefined && asked.status === undefined) {
+        await deps.db.tx(change)
+        return {}
+      }
+      if (other.personId === person.personId)
         throw new Refusal(422, 'OWN_ACCOUNT', 'You cannot change your own role or disable yourself.')
-      await deps.db.tx((tx) => changePerson(tx, deps.ids, by, other.personId, body as Change))
+      if (password === undefined)
+        throw new Refusal(422, 'PASSWORD_REQUIRED', 'A role or status changes after your password. Send it, too.')
+      await proven(context, { password, code }, change)
       return {}
     },
   }),
@@ -99,13 +117,15 @@ export const peopleRoutes: Route[] = [
     path: '/people/:personId/link',
     who: TENANT_ADMINS,
     sessionOnly: true,
-    summary: 'A new link by which the person chooses a password; older ones stop working',
+    summary: 'A new link by which the person chooses a password, after yours; older ones stop working',
     params,
+    body: Type.Object(proof, CLOSED),
     answer: link,
-    async handle(context, { params }) {
+    ratePerMinute: PROOFS_PER_MINUTE,
+    async handle(context, { params, body }) {
       const { deps, by } = context
       const other = notSelf(context, await managed(context, params.personId))
-      return deps.db.tx(async (tx) => {
+      return proven(context, body, async (tx) => {
         const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, by, other.personId)
         const link = linkOf(deps, linkToken)
         return { link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
@@ -113,17 +133,19 @@ export const peopleRoutes: Route[] = [
     },
   }),
   route({
-    method: 'DELETE',
-    path: '/people/:personId/second-factor',
+    method: 'POST',
+    path: '/people/:personId/second-factor/remove',
     who: TENANT_ADMINS,
     sessionOnly: true,
-    summary: 'Remove the second factor of a person who lost it',
+    summary: 'Remove the second factor of a person who lost it, after the password',
     params,
+    body: Type.Object(proof, CLOSED),
     answer: done,
-    async handle(context, { params }) {
+    ratePerMinute: PROOFS_PER_MINUTE,
+    async handle(context, { params, body }) {
       const { deps, by } = context
       const other = notSelf(context, await managed(context, params.personId))
-      await deps.db.tx((tx) => dropSecondFactor(tx, deps.ids, by, other.personId))
+      await proven(context, body, (tx) => dropSecondFactor(tx, deps.ids, by, other.personId))
       return {}
     },
   }),
@@ -133,6 +155,19 @@ interface Change {
   name?: string
   role?: Role
   status?: Person['status']
+}
+
+/** Makes a change once the caller has proved again who they are; nothing comes of a password that was replaced meanwhile. */
+async function proven<Result>(
+  { deps, person, address }: Context,
+  given: { password: string; code?: string | undefined },
+  change: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  await signInAgain(deps, person, { ...given, address })
+  return deps.db.tx(async (tx) => {
+    if (!(await lockProven(tx, person))) throw signedOut()
+    return change(tx)
+  })
 }
 
 /** The person, if the caller may manage them; to a dealer's people everybody else is absent. */

@@ -4,7 +4,17 @@ import { routes } from '../../src/console-api/routes.ts'
 import { notify } from '../../src/notices/notices.ts'
 import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { addPackage } from '../harness/shop.ts'
-import { addTenant, browser, type ConsoleApp, ORIGIN, PASSWORD, signedInAs, startConsole } from './console-app.ts'
+import {
+  addPerson,
+  addTenant,
+  browser,
+  type ConsoleApp,
+  ORIGIN,
+  PASSWORD,
+  PROOF,
+  signedInAs,
+  startConsole,
+} from './console-app.ts'
 
 let room: ConsoleApp
 beforeAll(async () => {
@@ -102,7 +112,7 @@ describe('access tokens', () => {
     await exec(`update access_tokens set expires_at = now() where person_id = $1`, person.personId)
     expect(await status(old)).toBe(401)
     const fresh = await make()
-    const { body } = await admin.call('POST', `/people/${person.personId}/link`)
+    const { body } = await admin.call('POST', `/people/${person.personId}/link`, PROOF)
     const token = new URL(body.link).hash.slice(1)
     await browser(room.app).call('POST', '/link/password', { token, password: `${PASSWORD} again` })
     expect(await status(fresh)).toBe(401)
@@ -114,7 +124,7 @@ describe('a link', () => {
     const admin = await signedInAs(room, 'OPERATOR_ADMIN')
     const person = await signedInAs(room, 'OPERATOR_STAFF')
     const link = async () =>
-      new URL((await admin.call('POST', `/people/${person.personId}/link`)).body.link).hash.slice(1)
+      new URL((await admin.call('POST', `/people/${person.personId}/link`, PROOF)).body.link).hash.slice(1)
     const tries = async (token: string) => {
       const window = browser(room.app)
       const read = await window.call('POST', '/link', { token })
@@ -128,21 +138,23 @@ describe('a link', () => {
     await exec(`update person_links set expires_at = now() where person_id = $1`, person.personId)
     expect(await tries(old)).toEqual(DEAD)
     const last = await link()
-    await admin.call('PATCH', `/people/${person.personId}`, { status: 'DISABLED' })
+    await admin.call('PATCH', `/people/${person.personId}`, { status: 'DISABLED', ...PROOF })
     expect(await tries(last)).toEqual(DEAD)
   })
 })
 
 describe('a password that is set by a link', () => {
-  it('overtakes whoever has just proved the old one: no session, no password and no token come of that', async () => {
+  it('overtakes whoever has just proved the old one: no session, password, token or person comes of that', async () => {
     const tenantId = await addTenant(room, 'Overtaken')
     const thief = await signedInAs(room, 'DEALER_ADMIN', tenantId)
     const token = { name: 'to stay', scope: 'WRITE', days: 365, password: PASSWORD }
     const change = { password: PASSWORD, newPassword: `${PASSWORD} of the thief` }
+    const friend = { email: 'friend@thief.test', name: 'Friend', role: 'DEALER_ADMIN', tenantId, ...PROOF }
     const calls = [
       () => browser(room.app).signIn(thief.email),
       () => thief.call('POST', '/account/password', change),
       () => thief.call('POST', '/account/tokens', token),
+      () => thief.call('POST', '/people', friend),
     ]
     const by = `update people set password_hash = 'by the link' where person_id = $1`
     const codes: string[] = []
@@ -158,7 +170,8 @@ describe('a password that is set by a link', () => {
         old,
       )
     }
-    expect(codes).toEqual(['SIGN_IN_FAILED', 'PASSWORD_WRONG', 'SIGNED_OUT'])
+    expect(codes).toEqual(['SIGN_IN_FAILED', 'PASSWORD_WRONG', 'SIGNED_OUT', 'SIGNED_OUT'])
+    expect(await exec('select 1 from people where tenant_id = $1', tenantId)).toHaveLength(1)
     const [held] = await exec(
       `select (select count(*) from sessions where person_id = $1)::int as sessions,
               (select count(*) from access_tokens where person_id = $1)::int as tokens`,
@@ -171,7 +184,7 @@ describe('a password that is set by a link', () => {
   it('is set once, however many use the link at the same time', async () => {
     const admin = await signedInAs(room, 'OPERATOR_ADMIN')
     const person = await signedInAs(room, 'OPERATOR_STAFF')
-    const { body } = await admin.call('POST', `/people/${person.personId}/link`)
+    const { body } = await admin.call('POST', `/people/${person.personId}/link`, PROOF)
     const token = new URL(body.link).hash.slice(1)
     const passwords = [1, 2, 3].map((n) => `${PASSWORD} ${n}`)
     const set = await Promise.all(
@@ -205,9 +218,44 @@ describe('a stolen session of an administrator', () => {
       await signedInAs(room, 'DEALER_ADMIN', await addTenant(room, 'Stolen')),
     ]) {
       const own = `/people/${admin.personId}`
-      expect(await admin.call('POST', `${own}/link`)).toMatchObject({ status: 422, body: { code: 'OWN_ACCOUNT' } })
-      expect((await admin.call('DELETE', `${own}/second-factor`)).body.code).toBe('OWN_ACCOUNT')
+      const link = await admin.call('POST', `${own}/link`, PROOF)
+      expect(link).toMatchObject({ status: 422, body: { code: 'OWN_ACCOUNT' } })
+      expect((await admin.call('POST', `${own}/second-factor/remove`, PROOF)).body.code).toBe('OWN_ACCOUNT')
     }
+  })
+
+  it('makes nobody who outlives it: whoever is let in, kept out or given a role is so by the password', async () => {
+    for (const [role, tenantId] of [
+      ['OPERATOR_ADMIN', null],
+      ['DEALER_ADMIN', await addTenant(room, 'Lasting')],
+    ] as const) {
+      const admin = await signedInAs(room, role, tenantId)
+      const { personId } = await addPerson(room, role, tenantId)
+      const theirs = `/people/${personId}`
+      const calls = [
+        ['POST', '/people', { email: `friend@${role}.test`, name: 'Friend', role, tenantId }],
+        ['POST', `${theirs}/link`, {}],
+        ['POST', `${theirs}/second-factor/remove`, {}],
+        ['PATCH', theirs, { role: role.replace('ADMIN', 'STAFF') }],
+        ['PATCH', theirs, { name: 'Renamed', status: 'DISABLED' }],
+      ] as const
+      const everybody = () =>
+        Promise.all([exec('select * from people order by person_id'), exec('select * from person_links order by 1')])
+      const before = await everybody()
+      for (const [method, path, body] of calls) {
+        const unproven = await admin.call(method, path, body)
+        const missing = method === 'PATCH' ? [422, 'PASSWORD_REQUIRED'] : [400, 'REQUEST_INVALID']
+        expect([path, unproven.status, unproven.body.code]).toEqual([path, ...missing])
+        const guess = await admin.call(method, path, { ...body, password: 'a guess' })
+        expect([path, guess.status, guess.body.code]).toEqual([path, 422, 'PASSWORD_WRONG'])
+      }
+      expect(await everybody()).toEqual(before)
+      expect((await admin.call('PATCH', theirs, { name: 'Renamed' })).status).toBe(200)
+      for (const [method, path, body] of calls)
+        expect([path, (await admin.call(method, path, { ...body, ...PROOF })).status]).toEqual([path, 200])
+    }
+    const written = await exec('select 1 from audit_log where strpos(audit_log::text, $1) > 0', PASSWORD)
+    expect(written).toEqual([])
   })
 })
 
@@ -217,8 +265,9 @@ describe('whoever was disabled', () => {
     const person = await signedInAs(room, 'OPERATOR_STAFF')
     const wish = { name: 'script', scope: 'READ', days: 1, password: PASSWORD }
     const { token } = (await person.call('POST', '/account/tokens', wish)).body
-    const { link } = (await admin.call('POST', `/people/${person.personId}/link`)).body
-    for (const status of ['DISABLED', 'ACTIVE']) await admin.call('PATCH', `/people/${person.personId}`, { status })
+    const { link } = (await admin.call('POST', `/people/${person.personId}/link`, PROOF)).body
+    for (const status of ['DISABLED', 'ACTIVE'])
+      await admin.call('PATCH', `/people/${person.personId}`, { status, ...PROOF })
     const headers = { authorization: `Bearer ${token}` }
     expect((await room.app.inject({ url: '/console/api/me', headers })).statusCode).toBe(401)
     const read = await browser(room.app).call('POST', '/link', { token: new URL(link).hash.slice(1) })
@@ -237,6 +286,9 @@ describe('a code', () => {
     const view = (given: string) =>
       person.call('POST', `/tenants/${tenantId}/secret/view`, { password: PASSWORD, code: given })
     expect((await view(code())).body.code).toBe('CODE_WRONG')
+    const friend = { email: 'friend@codes.test', name: 'Friend', role: 'DEALER_STAFF', tenantId, ...PROOF }
+    expect((await person.call('POST', '/people', friend)).body.code).toBe('CODE_REQUIRED')
+    expect((await person.call('POST', '/people', { ...friend, code: code() })).body.code).toBe('CODE_WRONG')
     const both = await Promise.all([1, 2].map(() => browser(room.app).signIn(person.email, PASSWORD, recoveryCodes[0])))
     expect(both.map((answer) => answer.status).sort()).toEqual([200, 422])
     // Ten wrong ones close the door, also for the right one.
@@ -252,23 +304,23 @@ describe('a role', () => {
     const staff = await signedInAs(room, 'DEALER_STAFF', tenantId)
     const admin = await signedInAs(room, 'DEALER_ADMIN', tenantId)
     const operator = await signedInAs(room, 'OPERATOR_STAFF')
-    const change = { role: 'OPERATOR_ADMIN' }
+    const change = { role: 'OPERATOR_ADMIN', ...PROOF }
     for (const by of [admin, operator])
       expect((await by.call('PATCH', `/people/${staff.personId}`, change)).body.code).toBe('ROLE_ELSEWHERE')
     for (const body of [{ role: 'DEALER_ADMIN' }, { status: 'DISABLED' }])
       expect((await staff.call('PATCH', `/people/${staff.personId}`, body)).status).toBe(403)
-    const invitation = { email: 'friend@climbers.test', name: 'F', tenantId: null, role: 'OPERATOR_ADMIN' }
+    const invitation = { email: 'friend@climbers.test', name: 'F', tenantId: null, role: 'OPERATOR_ADMIN', ...PROOF }
     expect((await operator.call('POST', '/people', invitation)).status).toBe(403)
     const wrongHouse = { ...invitation, tenantId, role: 'OPERATOR_STAFF' }
     expect((await admin.call('POST', '/people', wrongHouse)).body.code).toBe('ROLE_ELSEWHERE')
-    expect((await operator.call('POST', `/people/${operator.personId}/link`)).status).toBe(403)
+    expect((await operator.call('POST', `/people/${operator.personId}/link`, PROOF)).status).toBe(403)
   })
 
   it('that was taken holds for the next request of an open session', async () => {
     const tenantId = await addTenant(room, 'Demoted')
     const boss = await signedInAs(room, 'DEALER_ADMIN', tenantId)
     const other = await signedInAs(room, 'DEALER_ADMIN', tenantId)
-    await boss.call('PATCH', `/people/${other.personId}`, { role: 'DEALER_STAFF' })
+    await boss.call('PATCH', `/people/${other.personId}`, { role: 'DEALER_STAFF', ...PROOF })
     expect((await other.call('PATCH', `/tenants/${tenantId}/settings`, {})).status).toBe(401)
   })
 })

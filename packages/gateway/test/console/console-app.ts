@@ -15,6 +15,8 @@ import { createTestDatabase } from '../harness/database.ts'
 
 export const ORIGIN = 'https://gateway.test'
 export const PASSWORD = 'correct horse battery staple'
+/** What routes take that ask again who it is. */
+export const PROOF = { password: PASSWORD }
 const COOKIE = '__Host-console'
 
 /** A clock that a test moves: codes of authenticators depend on it. */

@@ -4,7 +4,7 @@ import { routes } from '../../src/console-api/routes.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import { makeAccessToken } from '../../src/people/access-token.ts'
 import { addPackage } from '../harness/shop.ts'
-import { addTenant, type ConsoleApp, ORIGIN, signedInAs, startConsole } from './console-app.ts'
+import { addTenant, type ConsoleApp, ORIGIN, PROOF, signedInAs, startConsole } from './console-app.ts'
 import { type Furniture, furnish } from './furnished.ts'
 
 let room: ConsoleApp
@@ -91,6 +91,8 @@ function nothing(): Furniture {
 /** Well formed, so that nothing but the id can be refused. */
 const BODIES: Record<string, object> = {
   'PATCH /people/:personId': { name: 'Renamed' },
+  'POST /people/:personId/link': PROOF,
+  'POST /people/:personId/second-factor/remove': PROOF,
   'POST /tenants/:tenantId/orders/:orderNo/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/orders/:orderNo/settle': { verdict: 'refused', evidence: 'they said so' },
   'POST /tenants/:tenantId/profiles/:profileId/cancel': { reason: 'a good one' },

@@ -2,7 +2,16 @@ import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureFirstOperator, FIRST_OPERATOR } from '../../src/people/first-operator.ts'
 import { hashToken } from '../../src/people/token.ts'
-import { addPerson, addTenant, browser, type ConsoleApp, PASSWORD, signedInAs, startConsole } from './console-app.ts'
+import {
+  addPerson,
+  addTenant,
+  browser,
+  type ConsoleApp,
+  PASSWORD,
+  PROOF,
+  signedInAs,
+  startConsole,
+} from './console-app.ts'
 
 let room: ConsoleApp
 beforeAll(async () => {
@@ -143,7 +152,7 @@ describe('links', () => {
   it('let the invited choose a password, once', async () => {
     const tenantId = await addTenant(room, 'Invited Ltd')
     const admin = await signedInAs(room, 'OPERATOR_ADMIN')
-    const asked = { email: 'New@People.test', name: 'New', role: 'DEALER_ADMIN', tenantId }
+    const asked = { email: 'New@People.test', name: 'New', role: 'DEALER_ADMIN', tenantId, ...PROOF }
     const invited = await admin.call('POST', '/people', asked)
     const token = new URL(invited.body.link).hash.slice(1)
     const window = browser(room.app)
@@ -158,7 +167,7 @@ describe('links', () => {
   it('to reset a password end every session', async () => {
     const admin = await signedInAs(room, 'OPERATOR_ADMIN')
     const other = await signedInAs(room, 'OPERATOR_STAFF')
-    const { body } = await admin.call('POST', `/people/${other.personId}/link`)
+    const { body } = await admin.call('POST', `/people/${other.personId}/link`, PROOF)
     const token = new URL(body.link).hash.slice(1)
     await browser(room.app).call('POST', '/link/password', { token, password: `${PASSWORD}!` })
     expect((await other.call('GET', '/session')).status).toBe(401)
@@ -170,7 +179,7 @@ describe('people of a house', () => {
   it('who are disabled are out at once', async () => {
     const admin = await signedInAs(room, 'OPERATOR_ADMIN')
     const other = await signedInAs(room, 'OPERATOR_STAFF')
-    expect((await admin.call('PATCH', `/people/${other.personId}`, { status: 'DISABLED' })).status).toBe(200)
+    expect((await admin.call('PATCH', `/people/${other.personId}`, { status: 'DISABLED', ...PROOF })).status).toBe(200)
     expect((await other.call('GET', '/session')).status).toBe(401)
   })
 
@@ -181,12 +190,12 @@ describe('people of a house', () => {
     const dealer = await signedInAs(room, 'DEALER_ADMIN', mine)
     const listed = await dealer.call('GET', `/people?tenantId=${theirs}`)
     expect(listed.body.people.map((person: { email: string }) => person.email)).toEqual([dealer.email])
-    expect((await dealer.call('PATCH', `/people/${other.personId}`, { status: 'DISABLED' })).status).toBe(404)
-    const absent = await dealer.call('PATCH', `/people/${room.deps.ids.uuid()}`, { status: 'DISABLED' })
-    expect((await dealer.call('POST', `/people/${other.personId}/link`)).body).toEqual(absent.body)
-    const invite = { email: 'x@people.test', name: 'X', role: 'OPERATOR_ADMIN', tenantId: null }
+    expect((await dealer.call('PATCH', `/people/${other.personId}`, { status: 'DISABLED', ...PROOF })).status).toBe(404)
+    const absent = await dealer.call('PATCH', `/people/${room.deps.ids.uuid()}`, { status: 'DISABLED', ...PROOF })
+    expect((await dealer.call('POST', `/people/${other.personId}/link`, PROOF)).body).toEqual(absent.body)
+    const invite = { email: 'x@people.test', name: 'X', role: 'OPERATOR_ADMIN', tenantId: null, ...PROOF }
     expect((await dealer.call('POST', '/people', invite)).status).toBe(404)
-    const promote = await dealer.call('PATCH', `/people/${dealer.personId}`, { role: 'OPERATOR_ADMIN' })
+    const promote = await dealer.call('PATCH', `/people/${dealer.personId}`, { role: 'OPERATOR_ADMIN', ...PROOF })
     expect(promote.status).toBe(422)
   })
 
@@ -194,8 +203,11 @@ describe('people of a house', () => {
     const admin = await signedInAs(room, 'OPERATOR_ADMIN')
     const people = (await admin.call('GET', '/people')).body.people as { personId: string; role: string }[]
     const others = people.filter((person) => person.role === 'OPERATOR_ADMIN' && person.personId !== admin.personId)
-    for (const { personId } of others) await admin.call('PATCH', `/people/${personId}`, { status: 'DISABLED' })
-    expect((await admin.call('PATCH', `/people/${admin.personId}`, { role: 'OPERATOR_STAFF' })).status).toBe(422)
+    for (const { personId } of others)
+      await admin.call('PATCH', `/people/${personId}`, { status: 'DISABLED', ...PROOF })
+    expect((await admin.call('PATCH', `/people/${admin.personId}`, { role: 'OPERATOR_STAFF', ...PROOF })).status).toBe(
+      422,
+    )
   })
 })
 

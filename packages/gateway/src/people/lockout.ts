@@ -5,21 +5,35 @@ import { hashToken } from './token.ts'
 
 // Ten failures within a quarter of an hour close an address for a quarter of an hour. A guesser gets forty tries an
 // hour; a person who forgot is never shut out for long. Counted for addresses that nobody has just the same, so that
-// what an outsider sees never depends on who exists.
+// what an outsider sees never depends on who exists. Somebody who is signed in is counted apart: a stranger's guesses
+// must not keep the owner from a reset of the secret that they may be after.
 const FAILURES_MAX = 10
 const WINDOW = '15 minutes'
 
-/** Whether sign-ins with this address are refused for now. Ask before the password costs anything. */
-export async function isLocked(db: Db, email: string): Promise<boolean> {
+/** What failures are counted under. */
+export type LockKey = Buffer
+
+/** For sign-ins: anybody can feed it. */
+export function addressKey(email: string): LockKey {
+  return hashToken(normalEmail(email))
+}
+
+/** For whoever has a session of this person. Its capitals keep it apart: a normal address has none. */
+export function personKey(personId: string): LockKey {
+  return hashToken(`PERSON ${personId}`)
+}
+
+/** Whether tries under this key are refused for now. Ask before the password costs anything. */
+export async function isLocked(db: Db, key: LockKey): Promise<boolean> {
   const rows = await db.query(sql`
-    select 1 from sign_in_failures where email_hash = ${emailHash(email)} and locked_until > now()`)
+    select 1 from sign_in_failures where email_hash = ${key} and locked_until > now()`)
   return rows.length > 0
 }
 
 /** Counts a failure in a statement of its own: it stands even though the sign-in is refused. */
-export async function countFailure(db: Db, email: string): Promise<{ lockedNow: boolean }> {
+export async function countFailure(db: Db, key: LockKey): Promise<{ lockedNow: boolean }> {
   const rows = await db.query<{ lockedNow: boolean }>(sql`
-    insert into sign_in_failures as f (email_hash, failures, first_at) values (${emailHash(email)}, 1, now())
+    insert into sign_in_failures as f (email_hash, failures, first_at) values (${key}, 1, now())
     on conflict (email_hash) do update set
       failures = case when f.first_at < now() - ${WINDOW}::interval then 1 else f.failures + 1 end,
       first_at = case when f.first_at < now() - ${WINDOW}::interval then now() else f.first_at end,
@@ -29,10 +43,6 @@ export async function countFailure(db: Db, email: string): Promise<{ lockedNow: 
   return rows[0] ?? { lockedNow: false }
 }
 
-export async function forgetFailures(db: Db, email: string): Promise<void> {
-  await db.query(sql`delete from sign_in_failures where email_hash = ${emailHash(email)}`)
-}
-
-function emailHash(email: string): Buffer {
-  return hashToken(normalEmail(email))
+export async function forgetFailures(db: Db, key: LockKey): Promise<void> {
+  await db.query(sql`delete from sign_in_failures where email_hash = ${key}`)
 }

@@ -4,7 +4,7 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { countFailure, forgetFailures, isLocked } from './lockout.ts'
+import { addressKey, countFailure, forgetFailures, isLocked, type LockKey, personKey } from './lockout.ts'
 import { passwordMatches } from './password.ts'
 import { lockPerson, lockProven, type Person, personByEmail } from './person.ts'
 import { codeWrong, spendCode } from './second-factor.ts'
@@ -34,8 +34,10 @@ export interface SignIn {
  */
 export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<{ token: string; person: Person }> {
   const { db, ids } = deps
-  const person = await provePassword(db, ids, attempt, await personByEmail(db, attempt.email))
-  if (person.totpConfirmed) await proveCode(deps, person, attempt)
+  const key = addressKey(attempt.email)
+  const asked = { ...attempt, key, signedIn: false }
+  const person = await provePassword(db, ids, asked, await personByEmail(db, attempt.email))
+  if (person.totpConfirmed) await proveCode(deps, person, asked)
   const token = await db.tx(async (tx) => {
     const locked = await lockProven(tx, person)
     if (locked?.totpConfirmed !== person.totpConfirmed) throw signInFailed()
@@ -43,12 +45,13 @@ export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<{ token
     audit(tx, ids, { tenantId: person.tenantId, actor, action: 'person.sign_in', address: attempt.address })
     return openSession(tx, ids, person.personId, attempt)
   })
-  await forgetFailures(db, attempt.email)
+  await forgetFailures(db, key)
   return { token, person }
 }
 
 /**
- * Asks a signed-in person again, before something that a stolen session must not reach. Counts failures like a sign-in.
+ * Asks a signed-in person again, before something that a stolen session must not reach. Counts failures like a sign-in,
+ * but apart from those.
  * @throws Refusal PASSWORD_WRONG, CODE_REQUIRED, CODE_WRONG, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY
  */
 export async function signInAgain(
@@ -57,7 +60,7 @@ export async function signInAgain(
   proof: { password: string; code?: string | undefined; address: string },
   asked: { codeToo: boolean } = { codeToo: true },
 ): Promise<void> {
-  const attempt = { ...proof, email: person.email }
+  const attempt = { ...proof, key: personKey(person.personId), signedIn: true }
   try {
     await provePassword(deps.db, deps.ids, attempt, person)
   } catch (error) {
@@ -67,26 +70,26 @@ export async function signInAgain(
   if (person.totpConfirmed && asked.codeToo) await proveCode(deps, person, attempt)
 }
 
-async function provePassword(
-  db: Db,
-  ids: Ids,
-  attempt: { email: string; password: string; address: string },
-  person: Person | undefined,
-): Promise<Person> {
-  if (await isLocked(db, attempt.email)) throw tooMany()
+/** A password to be proved, and what a wrong one counts under. */
+interface Attempt {
+  password: string
+  code?: string | undefined
+  address: string
+  key: LockKey
+  signedIn: boolean
+}
+
+async function provePassword(db: Db, ids: Ids, attempt: Attempt, person: Person | undefined): Promise<Person> {
+  if (await isLocked(db, attempt.key)) throw tooMany()
   const right = await passwordMatches(person?.passwordHash ?? null, attempt.password)
   // Once more: guesses that come all at once are past the first look before the first of them is counted.
-  if (await isLocked(db, attempt.email)) throw tooMany()
+  if (await isLocked(db, attempt.key)) throw tooMany()
   if (right && person?.status === 'ACTIVE') return person
   await failed(db, ids, attempt, person)
   throw signInFailed()
 }
 
-async function proveCode(
-  deps: SignInDeps,
-  person: Person,
-  attempt: { email: string; code?: string | undefined; address: string },
-): Promise<void> {
+async function proveCode(deps: SignInDeps, person: Person, attempt: Attempt): Promise<void> {
   const code = attempt.code
   if (!code)
     throw new Refusal(401, 'CODE_REQUIRED', 'Enter the code that your authenticator shows, or a recovery code.')
@@ -99,16 +102,13 @@ async function proveCode(
   throw codeWrong()
 }
 
-async function failed(
-  db: Db,
-  ids: Ids,
-  attempt: { email: string; address: string },
-  person: Person | undefined,
-): Promise<void> {
-  const { lockedNow } = await countFailure(db, attempt.email)
+async function failed(db: Db, ids: Ids, attempt: Attempt, person: Person | undefined): Promise<void> {
+  const { lockedNow } = await countFailure(db, attempt.key)
   if (!lockedNow || !person) return
-  const entry = { tenantId: person.tenantId, actor: 'system' as const, subject: person.email, address: attempt.address }
-  await db.tx(async (tx) => audit(tx, ids, { ...entry, action: 'person.lock' }))
+  const { tenantId, email: subject } = person
+  const entry = { tenantId, actor: 'system' as const, action: 'person.lock', subject, address: attempt.address }
+  // Who guesses past a sign-in has somebody's session: that is worth another look than a stranger's try.
+  await db.tx(async (tx) => audit(tx, ids, attempt.signedIn ? { ...entry, after: { signedIn: true } } : entry))
 }
 
 function signInFailed(): Refusal {

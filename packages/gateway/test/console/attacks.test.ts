@@ -298,6 +298,36 @@ describe('a code', () => {
   })
 })
 
+describe('a stranger who guesses', () => {
+  it('keeps nobody who is signed in from what takes the password; whoever guesses there keeps nobody out', async () => {
+    const tenantId = await addTenant(room, 'Guessed')
+    const owner = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    for (let i = 0; i < 10; i++) await browser(room.app).signIn(owner.email, 'not the password')
+    expect((await browser(room.app).signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    const reset = (password: string) =>
+      owner.call('POST', `/tenants/${tenantId}/secret/reset`, { password, grace_s: 0 })
+    expect((await reset(PASSWORD)).status).toBe(200)
+    // Nor under the name that is counted for them there.
+    for (let i = 0; i < 10; i++) await browser(room.app).signIn(`PERSON ${owner.personId}`, 'not the password')
+    expect((await reset(PASSWORD)).status).toBe(200)
+
+    const other = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const invite = (password: string) =>
+      other.call('POST', '/people', { email: 'x@guessed.test', name: 'X', role: 'DEALER_STAFF', tenantId, password })
+    for (let i = 0; i < 10; i++) expect((await invite('not the password')).body.code).toBe('PASSWORD_WRONG')
+    expect((await invite(PASSWORD)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    expect((await browser(room.app).signIn(other.email)).status).toBe(200)
+    const locks = await exec(
+      `select subject, after, address from audit_log where tenant_id = $1 and action = 'person.lock' order by audit_id`,
+      tenantId,
+    )
+    expect(locks).toEqual([
+      { subject: owner.email, after: null, address: expect.any(String) },
+      { subject: other.email, after: { signedIn: true }, address: other.address },
+    ])
+  })
+})
+
 describe('a role', () => {
   it('cannot be raised out of the house, whoever asks', async () => {
     const tenantId = await addTenant(room, 'Climbers')

@@ -4,6 +4,7 @@ import { sqlState, type Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
+import { roomForLink, roomForPerson } from './house.ts'
 import { deleteLinks, type LinkKind, makeLink } from './link.ts'
 import { hashPassword } from './password.ts'
 import { lockPerson, normalEmail, type Person } from './person.ts'
@@ -26,13 +27,17 @@ export interface NewPerson {
 
 const UNIQUE_VIOLATION = '23505'
 
-/** Invites a person: the token goes into a link by which they choose a password. */
+/**
+ * Invites a person: the token goes into a link by which they choose a password.
+ * @throws Refusal ROLE_ELSEWHERE, EMAIL_TAKEN, HOUSE_FULL, TOO_MANY_LINKS
+ */
 export async function invitePerson(
   tx: Tx,
   ids: Ids,
   by: By,
   asked: NewPerson,
 ): Promise<{ personId: string; linkToken: string }> {
+  await roomForLink(tx, ids, asked.tenantId, by.actor)
   const personId = await insertPerson(tx, ids, by, asked, null)
   return { personId, linkToken: makeLink(tx, ids, personId, 'INVITATION', by.actor) }
 }
@@ -76,7 +81,10 @@ export async function changePerson(
   record(tx, ids, by, person, 'person.change', pick(person), next)
 }
 
-/** A new invitation, or a link to reset the password: links made before stop working. */
+/**
+ * A new invitation, or a link to reset the password: links made before stop working.
+ * @throws Refusal NOT_FOUND for nobody and for the disabled, TOO_MANY_LINKS
+ */
 export async function makePersonLink(
   tx: Tx,
   ids: Ids,
@@ -85,6 +93,7 @@ export async function makePersonLink(
 ): Promise<{ linkToken: string; kind: LinkKind; person: Person }> {
   const person = await lockPerson(tx, personId)
   if (person?.status !== 'ACTIVE') throw absent('active person')
+  await roomForLink(tx, ids, person.tenantId, by.actor)
   const kind = person.passwordHash === null ? 'INVITATION' : 'PASSWORD_RESET'
   record(tx, ids, by, person, 'person.make_link', undefined, { kind })
   return { linkToken: makeLink(tx, ids, personId, kind, by.actor), kind, person }
@@ -101,6 +110,7 @@ export async function dropSecondFactor(tx: Tx, ids: Ids, by: By, personId: strin
 async function insertPerson(tx: Tx, ids: Ids, by: By, asked: NewPerson, hash: string | null): Promise<string> {
   if (isOperator(asked.role) !== (asked.tenantId === null))
     throw new Refusal(422, 'ROLE_ELSEWHERE', "Operators' roles are for the operator's people, dealers' for a tenant's.")
+  await roomForPerson(tx, asked.tenantId)
   const personId = ids.uuid()
   const email = normalEmail(asked.email)
   try {

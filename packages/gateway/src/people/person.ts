@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
 import type { Db, Tx } from '../lib/db.ts'
+import { PEOPLE_MAX } from './house.ts'
 import type { Role } from './role.ts'
 
 export interface Person {
@@ -43,20 +44,18 @@ export async function lockProven(tx: Tx, person: Person): Promise<Person | undef
   return locked?.status === 'ACTIVE' && locked.passwordHash === person.passwordHash ? locked : undefined
 }
 
-/** The operator's people, or one tenant's. */
+/** The operator's people, or one tenant's, whoever came first on top; of more than are let in today, those who came last. */
 export async function peopleOf(db: Db | Tx, tenantId: string | null): Promise<Person[]> {
-  return db.query<Person>(sql`
+  const rows = await db.query<Person>(sql`
     select ${columns} from people where tenant_id is not distinct from ${tenantId}::uuid
-    order by person_id limit ${PEOPLE_MAX}`)
+    order by person_id desc limit ${PEOPLE_MAX}`)
+  return rows.reverse()
 }
 
 /** Addresses are compared without regard to case or stray spaces. */
 export function normalEmail(email: string): string {
   return email.trim().toLowerCase()
 }
-
-/** People of one house: a bound for lists, far above any dealer's staff. */
-export const PEOPLE_MAX = 500
 
 const columns = sql`
   person_id as "personId", tenant_id as "tenantId", email, name, role, status, password_hash as "passwordHash",

@@ -1,7 +1,11 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Actor } from '../../src/audit/audit.ts'
+import { firstUuidAt } from '../../src/lib/ids.ts'
 import { ensureFirstOperator, FIRST_OPERATOR } from '../../src/people/first-operator.ts'
+import { makePersonLink } from '../../src/people/manage.ts'
 import { hashToken } from '../../src/people/token.ts'
+import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import {
   addPerson,
   addTenant,
@@ -208,6 +212,100 @@ describe('people of a house', () => {
     expect((await admin.call('PATCH', `/people/${admin.personId}`, { role: 'OPERATOR_STAFF', ...PROOF })).status).toBe(
       422,
     )
+  })
+})
+
+describe('a house', () => {
+  /** People as bare rows, as many as that. */
+  const crowd = (tenantId: string, count: number) =>
+    room.db.query({
+      text: `insert into people (person_id, tenant_id, email, name, role, status)
+             select id, $1, id || '@crowd.test', 'One of many', 'DEALER_STAFF', 'DISABLED' from unnest($2::uuid[]) as id`,
+      values: [tenantId, Array.from({ length: count }, () => room.deps.ids.uuid())],
+    })
+  type Caller = Pick<ReturnType<typeof browser>, 'call'>
+  const listed = async (person: Caller) =>
+    (await person.call('GET', '/people')).body.people.map((one: { email: string }) => one.email)
+
+  /** Lets all go on at once that come as far as to write: whoever counts without a lock has not seen the others. */
+  async function atOnce<Answer>(table: string, calls: (() => Promise<Answer>)[]): Promise<Answer[]> {
+    const { answers } = await room.db.tx(async (tx) => {
+      await tx.query({ text: `lock table ${table} in share row exclusive mode` })
+      const answers = Promise.all(calls.map((call) => call()))
+      await untilLockIsWaitedFor(room.db, calls.length)
+      return { answers }
+    })
+    return answers
+  }
+
+  it('has five hundred people at most, however many are invited at once, and lists whoever came last', async () => {
+    const tenantId = await addTenant(room, 'Crowded')
+    const admin = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const operators = await Promise.all([1, 2].map(() => signedInAs(room, 'OPERATOR_STAFF')))
+    await crowd(tenantId, 498)
+    const names = ['one', 'two', 'three']
+    const invite = (by: Caller, name: string) =>
+      by.call('POST', '/people', { email: `${name}@crowded.test`, name, role: 'DEALER_STAFF', tenantId, ...PROOF })
+    const answers = await atOnce(
+      'people',
+      [admin, ...operators].map((by, at) => () => invite(by, names[at]!)),
+    )
+    expect(answers.map(({ status, body }) => [status, body.code]).sort()).toEqual([
+      [200, undefined],
+      [409, 'HOUSE_FULL'],
+      [409, 'HOUSE_FULL'],
+    ])
+    const last = names[answers.findIndex((answer) => answer.status === 200)]
+    expect(await listed(admin)).toContain(`${last}@crowded.test`)
+    // Where there were more already, it is the first that are left out.
+    await crowd(tenantId, 2)
+    const [{ email } = { email: '' }] = await room.db.query<{ email: string }>({
+      text: 'select email from people where tenant_id = $1 order by person_id desc limit 1',
+      values: [tenantId],
+    })
+    expect(await listed(admin)).toContain(email)
+  })
+
+  it('gets fifty links a day from the console, since each may be an e-mail to any address', async () => {
+    const tenantId = await addTenant(room, 'Linked')
+    const admin = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const other = await addPerson(room, 'DEALER_STAFF', tenantId)
+    const makeLink = (actor: Actor) => room.db.tx((tx) => makePersonLink(tx, room.deps.ids, { actor }, other.personId))
+    for (let i = 0; i < 49; i++) await makeLink(`person:${admin.personId}`)
+    const operator = await signedInAs(room, 'OPERATOR_ADMIN')
+    const link = () => admin.call('POST', `/people/${other.personId}/link`, PROOF)
+    const { personId } = await addPerson(room, 'DEALER_STAFF', tenantId)
+    const another = () => operator.call('POST', `/people/${personId}/link`, PROOF)
+    const both = await atOnce('person_links', [link, another])
+    expect(both.map(({ status, body }) => [status, body.code]).sort()).toEqual([
+      [200, undefined],
+      [429, 'TOO_MANY_LINKS'],
+    ])
+    const friend = { email: 'friend@linked.test', name: 'Friend', role: 'DEALER_STAFF', tenantId, ...PROOF }
+    expect((await admin.call('POST', '/people', friend)).body.code).toBe('TOO_MANY_LINKS')
+    expect(await listed(admin)).not.toContain(friend.email)
+    // Whoever has the command line helps out, and other houses have days of their own.
+    expect(await makeLink('cli:root')).toMatchObject({ kind: 'PASSWORD_RESET' })
+    const elsewhere = { ...friend, tenantId: await addTenant(room, 'Elsewhere') }
+    expect((await operator.call('POST', '/people', elsewhere)).status).toBe(200)
+    // A day later it begins anew.
+    await room.db.query({
+      text: `update audit_log set audit_id = $2 where tenant_id = $1 and actor = $3 and audit_id = (
+               select min(audit_id::text)::uuid from audit_log
+               where tenant_id = $1 and actor = $3 and action = 'person.make_link')`,
+      values: [tenantId, firstUuidAt(Date.now() - 25 * 3_600_000), `person:${admin.personId}`],
+    })
+    expect((await link()).status).toBe(200)
+  })
+
+  it('is asked from one address a few times a minute', async () => {
+    const tenantId = await addTenant(room, 'Hurried')
+    const admin = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    for (const path of ['/people', `/people/${room.deps.ids.uuid()}/link`]) {
+      const codes: string[] = []
+      for (let i = 0; i < 21; i++) codes.push((await admin.call('POST', path, {})).body.code)
+      expect([path, codes.indexOf('TOO_MANY_CALLS')]).toEqual([path, 20])
+    }
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Db } from '../../src/lib/db.ts'
 
-/** Resolves as soon as a statement of the database waits for a lock that another transaction holds. */
-export async function untilLockIsWaitedFor(db: Db): Promise<void> {
+/** Resolves as soon as so many statements of the database wait for a lock that another transaction holds. */
+export async function untilLockIsWaitedFor(db: Db, statements = 1): Promise<void> {
   const text = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await db.query({ text })).length === 0);
+  while ((await db.query({ text })).length < statements);
 }

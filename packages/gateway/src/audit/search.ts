@@ -22,6 +22,8 @@ export interface AuditFilter {
   action?: string | undefined
   /** Exactly these. */
   actions?: readonly string[] | undefined
+  /** None of these. */
+  withoutActions?: readonly string[] | undefined
   subject?: string | undefined
   from?: Date | undefined
   to?: Date | undefined
@@ -31,7 +33,7 @@ export interface AuditFilter {
 
 /** Entries, newest first. Ids are made at their time, so a range of time is a range of ids. */
 export function searchAudit(db: Pick<Db, 'query'>, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
-  const { tenantId, actor, action, actions, subject, from, to, before } = filter
+  const { tenantId, actor, action, actions, withoutActions, subject, from, to, before } = filter
   return db.query<AuditRow>(sql`
     select audit_id as "auditId", tenant_id as "tenantId", actor, action, subject, before, after, address,
            created_at as "createdAt"
@@ -41,6 +43,7 @@ export function searchAudit(db: Pick<Db, 'query'>, filter: AuditFilter, limit: n
       ${actor === undefined ? empty : sql`and actor = ${actor}`}
       ${action === undefined ? empty : sql`and (action = ${action} or starts_with(action, ${`${action}.`}))`}
       ${actions === undefined ? empty : sql`and action = any (${actions})`}
+      ${withoutActions === undefined ? empty : sql`and action <> all (${withoutActions})`}
       ${subject === undefined ? empty : sql`and subject = ${subject}`}
       ${from === undefined ? empty : sql`and audit_id >= ${firstUuidAt(from.getTime())}`}
       ${to === undefined ? empty : sql`and audit_id < ${firstUuidAt(to.getTime())}`}

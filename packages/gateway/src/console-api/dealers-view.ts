@@ -1,7 +1,11 @@
+import type { AuditFilter } from '../audit/search.ts'
 import type { Context } from './route.ts'
 
-/** What a supplier said, and which plan or group of the operator's a dealer is in: not for the dealer's people. */
-const OPERATORS_MEMBERS = ['evidence', 'planName', 'groupName']
+/** What a supplier said, which of the operator's plans or groups a dealer is in, and who of them proposed an adjustment. */
+const OPERATORS_MEMBERS = ['evidence', 'planName', 'groupName', 'proposedBy']
+
+/** What the operator's people consider among themselves, with their reasons. A dealer sees what comes of it. */
+const OPERATORS_ACTIONS = ['wallet.propose_adjustment', 'wallet.reject_adjustment']
 
 /** A dealer knows of prices, not of the operator's plans and groups that make them. */
 const PRICES_CHANGED = 'prices.change'
@@ -12,12 +16,16 @@ export function shownAction({ onlyTenant }: Pick<Context, 'onlyTenant'>, action:
   return onlyTenant !== null && CHANGE_PRICES.includes(action) ? PRICES_CHANGED : action
 }
 
-/** The actions that a reader means by one of these terms, or by its noun. */
-export function soughtActions({ onlyTenant }: Pick<Context, 'onlyTenant'>, action: string | undefined) {
-  if (onlyTenant === null || action === undefined) return { action }
+/** The actions that a reader means by one of these terms, or by its noun; without what is none of theirs. */
+export function soughtActions(
+  { onlyTenant }: Pick<Context, 'onlyTenant'>,
+  action: string | undefined,
+): Pick<AuditFilter, 'action' | 'actions' | 'withoutActions'> {
+  if (onlyTenant === null) return { action }
+  if (action === undefined) return { withoutActions: OPERATORS_ACTIONS }
   const means = (term: string) => term === action || term.startsWith(`${action}.`)
   if (means(PRICES_CHANGED)) return { actions: CHANGE_PRICES }
-  return CHANGE_PRICES.some(means) ? { actions: [] } : { action }
+  return CHANGE_PRICES.some(means) ? { actions: [] } : { action, withoutActions: OPERATORS_ACTIONS }
 }
 
 /** What stands in an audit entry, as far as the reader may know it. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { audit } from '../../src/audit/audit.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/adjust.ts'
 import { topUp } from '../../src/wallet/top-up.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
@@ -65,5 +66,29 @@ describe('of the operator’s house a dealer is told', () => {
     expect(await actions(dealer, 'price_plan')).toEqual([])
     expect(await actions(operator, 'price_plan')).toEqual(['price_plan.assign'])
     expect(await actions(dealer, 'order')).toEqual(['order.settle'])
+  })
+
+  it('that a wallet was adjusted, and neither who proposed it nor what was turned down', async () => {
+    const subject = await addTenant(room, 'Adjusted Ltd')
+    const [first, second] = [await signedInAs(room, 'OPERATOR_STAFF'), await signedInAs(room, 'OPERATOR_STAFF')]
+    const proposal = async (reference: string) => {
+      const wish = { tenantId: subject, amount: 5_000n, reference, reason: 'Rumours of Tanaka' }
+      return (await proposeAdjustment(room.deps, wish, { actor: `person:${first.personId}` })).adjustmentId
+    }
+    const by = { actor: `person:${second.personId}` as const }
+    await approveAdjustment(room.deps, subject, await proposal('posted'), by)
+    await rejectAdjustment(room.deps, subject, await proposal('dropped'), by)
+    const dealer = await signedInAs(room, 'DEALER_ADMIN', subject)
+    for (const list of ['/audit', '/audit.csv']) {
+      for (const action of ['', '&action=wallet', '&action=wallet.propose_adjustment']) {
+        const query = `${list}?tenantId=${subject}${action}`
+        const told = JSON.stringify((await dealer.call('GET', query)).body)
+        expect([query, /proposedBy|Rumours|dropped|propose_|reject_/.test(told)]).toEqual([query, false])
+        expect([query, told.includes(first.personId)]).toEqual([query, false])
+        expect([query, told.includes('wallet.approve_adjustment')]).toEqual([query, !action.includes('.')])
+        const own = JSON.stringify((await first.call('GET', query)).body)
+        expect([query, own.includes('Rumours')]).toEqual([query, true])
+      }
+    }
   })
 })

@@ -76,7 +76,7 @@ export async function admit(
         judged = await readAndJudge(deps, request)
     }
   }
-  throw new ApiError('000002', { headers: { 'Retry-After': '1' } })
+  throw new ApiError('000002')
 }
 
 /** @throws ApiError 101001, which is the clock's word and not the memory's. Undefined: read, and judge again. */

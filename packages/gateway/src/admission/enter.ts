@@ -52,7 +52,7 @@ export function entrance(deps: EnterDeps): Batcher<Entry, Entered> {
     lanes: LANES,
     pace: { clock: deps.clock, patience_ms: PATIENCE_MS, gather_ms: GATHER_MS },
     mostWaiting: MOST_WAITING,
-    full: () => new ApiError('000002', { headers: { 'Retry-After': '1' } }),
+    full: () => new ApiError('000002'),
     // One id twice in one statement, in whatever case, could not be told apart: the second waits for the next one.
     key: (entry) => `${entry.tenantId}/${entry.requestId.toLowerCase()}`,
     run: (entries) => enterBatch(deps, entries),

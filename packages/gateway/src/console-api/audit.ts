@@ -7,7 +7,7 @@ import { actorNames, OPERATOR, personOf } from './actors.ts'
 import { shownAction, shownDetail, soughtActions } from './dealers-view.ts'
 import { type Context, type Route, route } from './route.ts'
 import { CLOSED, cursor, line, nextCursor, nullable, PAGE, pageOf, time, uuid } from './schemas.ts'
-import { sendCsv } from './wallet.ts'
+import { sendCsv } from './send-csv.ts'
 
 const entry = Type.Object({
   auditId: Type.String(),

@@ -18,7 +18,7 @@ import {
   PAGE,
   pageOf,
 } from './schemas.ts'
-import { sendCsv } from './wallet.ts'
+import { sendCsv } from './send-csv.ts'
 
 const packageRow = Type.Object({
   packageCode: Type.String(),

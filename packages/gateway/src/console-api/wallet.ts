@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { absent } from '../lib/refusal.ts'
@@ -10,6 +9,7 @@ import { topUp } from '../wallet/top-up.ts'
 import { actorNames } from './actors.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, line, money, nextCursor, nullable, PAGE, tenantParams, time } from './schemas.ts'
+import { sendCsv } from './send-csv.ts'
 
 const wallet = Type.Object({
   currencyCode: Type.String(),
@@ -157,10 +157,4 @@ async function named(context: Context, entries: StatementEntry[]): Promise<State
 
 async function* namedPages(context: Context, pages: AsyncIterable<StatementEntry[]>): AsyncGenerator<StatementEntry[]> {
   for await (const entries of pages) yield named(context, entries)
-}
-
-/** Answers a file to keep: a handler returns this, and the stream is sent as it is read. */
-export function sendCsv(reply: FastifyReply, name: string, csv: Readable): string {
-  reply.type('text/csv; charset=utf-8').header('Content-Disposition', `attachment; filename="${name}"`)
-  return csv as unknown as string // its text, to the document of the interface
 }

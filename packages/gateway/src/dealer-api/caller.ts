@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 
 /** Who called and how, seen past the proxies that the configuration trusts. */
 export type Caller = { isHttps: boolean; address: string } | { untold: true }
@@ -14,11 +15,6 @@ interface Peer {
 /** CIDR blocks or addresses of the proxies whose X-Forwarded-Proto and X-Forwarded-For are believed. */
 export function callerReader(trustedProxies: readonly string[]): (request: IncomingMessage) => Caller {
   const trusted = trustedProxies.map(parseBlock)
-  const isTrusted = (address: string) => {
-    const parsed = ipaddr.process(address)
-    return trusted.some(([block, bits]) => block.kind() === parsed.kind() && parsed.match([block, bits] as never))
-  }
-
   /** Seen once for all requests of a connection. */
   const peers = new WeakMap<Socket, Peer>()
   function peerOf(socket: Socket): Peer {
@@ -26,7 +22,7 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
     if (known) return known
     const address = canonical(socket.remoteAddress ?? '')
     const caller: Caller = address === undefined ? { untold: true } : { isHttps: 'encrypted' in socket, address }
-    const peer = { caller, isTrusted: address !== undefined && trusted.length > 0 && isTrusted(address) }
+    const peer = { caller, isTrusted: address !== undefined && trusted.length > 0 && isInBlocks(address, trusted) }
     peers.set(socket, peer)
     return peer
   }
@@ -41,7 +37,7 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
     const addresses = chain.split(',').map((part) => canonical(part.trim()))
     for (const address of addresses.reverse()) {
       if (address === undefined) return { untold: true }
-      if (!isTrusted(address)) return { isHttps: lastOf(proto) === 'https', address }
+      if (!isInBlocks(address, trusted)) return { isHttps: lastOf(proto) === 'https', address }
     }
     return { isHttps: lastOf(proto) === 'https', address: addresses.at(-1) as string }
   }
@@ -58,10 +54,4 @@ function lastOf(list: string): string {
 export function canonical(text: string): string | undefined {
   const bare = text.replace(/%.*$/, '')
   return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined
-}
-
-function parseBlock(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
-  if (text.includes('/')) return ipaddr.parseCIDR(text)
-  const address = ipaddr.process(text)
-  return [address, address.kind() === 'ipv4' ? 32 : 128]
 }

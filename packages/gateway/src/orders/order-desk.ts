@@ -87,7 +87,7 @@ function isKeptSoon(admission: Promise<unknown>): Promise<boolean> {
   })
 }
 
-const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: { headers: { 'Retry-After': '1' } } }
+const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: {} }
 const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
 
 /** Attempts while it is certain that nothing happened. */

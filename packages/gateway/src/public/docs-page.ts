@@ -1,5 +1,6 @@
 import { type Rendered, relativeTo } from './docs-markdown.ts'
 import type { Shelf } from './docs-shelf.ts'
+import { escapeHtml } from './escape-html.ts'
 
 /** The order in which the documentation is read. A page that is not in the checkout is left out. */
 export const NAVIGATION: [string, [string, string][]][] = [
@@ -86,9 +87,4 @@ ${html}
 </body>
 </html>
 `
-}
-
-export function escapeHtml(text: string): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }

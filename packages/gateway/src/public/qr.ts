@@ -3,6 +3,7 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { findQr } from '../profiles/qr.ts'
 import { qrPng, qrSvg } from '../profiles/qr-picture.ts'
+import { escapeHtml } from './escape-html.ts'
 
 const HEADERS = {
   'cache-control': 'no-store',
@@ -59,10 +60,4 @@ function page(token: string, { packageName, iccid }: { packageName: string; icci
 <p><small>ICCID ${escapeHtml(iccid)} · <a href="${token}.png" download="esim.png">save as picture</a></small></p>
 </html>
 `
-}
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign]!)
 }

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { codes } from '@dealer-esim/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import ipaddr from 'ipaddr.js'
 import type { Config } from '../config.ts'
 import { bodyReader } from '../dealer-api/body.ts'
 import { type Caller, callerReader } from '../dealer-api/caller.ts'
 import type { FulfilmentDeps } from '../fulfilment/deps.ts'
 import { refreshKeys } from '../fulfilment/refresh.ts'
+import { isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { applyNotice } from '../profiles/notice.ts'
 import { readNotice } from '../suppliers/es2plus/notice.ts'
@@ -109,7 +109,10 @@ function speakers(deps: SupplierApiDeps, request: IncomingMessage, caller: Calle
     .all()
     .filter(({ supplier: { noticesFrom: from } }) => {
       if (from === undefined) return false
-      return (print !== undefined && from.certificates.includes(print)) || isListed(caller.address, from.addresses)
+      return (
+        (print !== undefined && from.certificates.includes(print)) ||
+        isInBlocks(caller.address, from.addresses.map(parseBlock))
+      )
     })
     .map(({ supplier }) => supplier.name)
 }
@@ -127,15 +130,6 @@ function fingerprintOf(request: IncomingMessage): string | undefined {
   const socket = request.socket as Partial<TLSSocket>
   const certificate = socket.getPeerCertificate?.()
   return certificate?.fingerprint256?.replaceAll(':', '').toLowerCase()
-}
-
-function isListed(address: string, blocks: readonly string[]): boolean {
-  const parsed = ipaddr.process(address)
-  return blocks.some((block) => {
-    const [range, bits] = block.includes('/') ? ipaddr.parseCIDR(block) : [ipaddr.process(block), undefined]
-    if (range.kind() !== parsed.kind()) return false
-    return parsed.match([range, bits ?? (range.kind() === 'ipv4' ? 32 : 128)] as never)
-  })
 }
 
 function parse(body: unknown): Record<string, unknown> | undefined {

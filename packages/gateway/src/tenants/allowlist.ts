@@ -1,4 +1,5 @@
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
+import { type Block, isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 
 /** Entries that one tenant may list: offices and servers, not customers. */
 const ENTRIES_MOST = 200
@@ -29,13 +30,8 @@ export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
 
 /** Whether the allowlist (as stored) lets an address call. An empty one lets any. */
 export function allows(allowlist: readonly string[], address: string): boolean {
-  if (allowlist.length === 0) return true
-  if (!ipaddr.isValid(address)) return false
-  const caller = ipaddr.process(address)
-  return blocksOf(allowlist).some(([network, bits]) => network.kind() === caller.kind() && caller.match(network, bits))
+  return allowlist.length === 0 || isInBlocks(address, blocksOf(allowlist))
 }
-
-type Block = [IPv4 | IPv6, number]
 
 /** Parsed once for as long as the same array is asked about: admission keeps a tenant's settings in memory. */
 const parsed = new WeakMap<readonly string[], Block[]>()
@@ -43,15 +39,9 @@ const parsed = new WeakMap<readonly string[], Block[]>()
 function blocksOf(allowlist: readonly string[]): Block[] {
   const known = parsed.get(allowlist)
   if (known) return known
-  const blocks = allowlist.map((entry) => blockOf(entry))
+  const blocks = allowlist.map(parseBlock)
   parsed.set(allowlist, blocks)
   return blocks
-}
-
-function blockOf(entry: string): Block {
-  if (entry.includes('/')) return ipaddr.parseCIDR(entry)
-  const address = ipaddr.parse(entry)
-  return [address, address.kind() === 'ipv4' ? IPV4_BITS : IPV6_BITS]
 }
 
 const IPV4_BITS = 32

@@ -1,6 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
+import { settleOrder, type Verdict } from '../src/fulfilment/settle.ts'
 import { orderNoOf } from '../src/lib/ids.ts'
 import type { Loop } from '../src/lib/lifecycle.ts'
 import { listProfiles } from '../src/profiles/list.ts'
@@ -244,6 +245,34 @@ describe('an order of the sandbox', () => {
       values: [`${orderNoOf(orderId!)}-%`],
     })
     expect(asked).toEqual([{ requests: 1 }, { requests: 1 }])
+  })
+
+  it('says when one of its eSIMs was refunded or came, also where its status stays', async () => {
+    const tenantId = await addTenant(shop.db)
+    const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_UNKNOWN', { count: 3 })
+    loop = fulfilmentLoop(shop)
+    expect(await settled(tenantId)).toEqual({ UNDER_REVIEW: 1 })
+    const query = () => queryOrder(shop, tenantId, { orderNo: orderNoOf(orderId!) })
+    const setBack = () =>
+      shop.db.query({ text: `update orders set updated_at = created_at where tenant_id = $1`, values: [tenantId] })
+    const settle = (itemNo: number, verdict: Verdict) => {
+      const word = { evidence: 'their mail of today', actor: 'cli:test' } as const
+      return settleOrder(shop, { tenantId, orderId: orderId!, itemNos: [itemNo], verdict, ...word })
+    }
+    await setBack()
+    const reviewed = await query()
+    await settle(1, { kind: 'refused' })
+    const refunded = await query()
+    expect(refunded).toMatchObject({ orderStatus: 'UNDER_REVIEW', refundedAmount: Number(PRICE) })
+    expect(refunded.packageInfoList).toMatchObject([{ failedCount: 1, failureReason: 'refused by the supplier' }])
+    expect(refunded.lastUpdateTime > reviewed.lastUpdateTime).toBe(true)
+    await setBack()
+    const [smdpAddress, matchingId] = ['a.example', 'M-1']
+    const esim = { iccid: makeIccid('8985779', 1), smdpAddress, matchingId, ac: `LPA:1$${smdpAddress}$${matchingId}` }
+    await settle(2, { kind: 'delivered', esims: [{ line: 1, esim }] })
+    const delivered = await query()
+    expect(delivered).toMatchObject({ orderStatus: 'UNDER_REVIEW', packageInfoList: [{ deliveredCount: 1 }] })
+    expect(delivered.lastUpdateTime > reviewed.lastUpdateTime).toBe(true)
   })
 
   it('stays with the worker that has taken it over, whatever a late answer says', async () => {

@@ -105,6 +105,29 @@ test('an item is refunded once, however often and from wherever it is asked for'
   expect(order).toEqual({ refunded_amount: 50n })
 })
 
+test("a refund moves its order's last update, one that is repeated does not, and none moves it back", async () => {
+  const { tenantId } = await money.tenant()
+  const orderId = await plantOrder(money.db, tenantId, [30n, 20n])
+  const refund = (itemNo: number, amount: bigint) =>
+    money.db.tx((tx) => refundItems(tx, { tenantId, orderId, items: [{ itemNo, amount }], reason: 'x' }))
+  const setUpdated = (ago: string) =>
+    money.db.query(sql`update orders set updated_at = date_trunc('milliseconds', now()) - ${ago}::interval
+                       where order_id = ${orderId}`)
+  const updated_ms = async () =>
+    (await money.db.query<{ at: Date }>(sql`select updated_at as at from orders where order_id = ${orderId}`))[0]!.at.getTime()
+  await setUpdated('1 hour')
+  const before_ms = await updated_ms()
+  await refund(1, 30n)
+  const refunded_ms = await updated_ms()
+  expect(refunded_ms).toBeGreaterThan(before_ms)
+  await refund(1, 30n)
+  expect(await updated_ms()).toBe(refunded_ms)
+  await setUpdated('-1 hour') // as by a clock that was ahead
+  const ahead_ms = await updated_ms()
+  await refund(2, 20n)
+  expect(await updated_ms()).toBe(ahead_ms)
+})
+
 test("a refund gives back today's spending, and leaves another day's alone", async () => {
   const { tenantId } = await money.tenant()
   const spent = async () =>

@@ -38,7 +38,9 @@ export async function refundItems(tx: Tx, refund: Refund): Promise<void> {
   const sum = owed.reduce((total, item) => total + item.amount, 0n)
   const [order] = await tx.query(sql`
     with refunded as (
-      update orders set refunded_amount = refunded_amount + ${sum}
+      -- Also where the order's status stays: who polls sees by its last update that something came back.
+      update orders set refunded_amount = refunded_amount + ${sum},
+        updated_at = greatest(updated_at, date_trunc('milliseconds', clock_timestamp()))
       where tenant_id = ${tenantId} and order_id = ${orderId}
       returning created_at
     ), unspent as (

@@ -75,7 +75,9 @@ function show(webhook: Command, context: AdminContext): void {
 function resend(webhook: Command, context: AdminContext): void {
   webhook
     .command('resend <tenant-id> <notify-id>')
-    .description('Send one event again now, with the same notifyId, however its delivery ended.')
+    .description(
+      'Send one event again now, with the same notifyId, however its delivery ended, until 36 days after its recording.',
+    )
     .action((tenantId: string, notifyId: string) =>
       context.withDeps(async (deps) => {
         const [{ resendEvent }, { requireTenant }] = await Promise.all([
@@ -92,7 +94,10 @@ function resend(webhook: Command, context: AdminContext): void {
 function replay(webhook: Command, context: AdminContext): void {
   const command = webhook
     .command('replay <tenant-id>')
-    .description('Send a range of events again, oldest first, with the same notifyIds: a job that survives restarts.')
+    .description(
+      'Send a range of events again, oldest first, with the same notifyIds: a job that survives restarts. What is older ' +
+        'than 36 days is left out.',
+    )
     .option('--rate <n>', 'events a second', '50')
   filterOptions(command)
     .addHelpText(

@@ -1,7 +1,9 @@
+import { firstUuidAt } from '../lib/ids.ts'
 import { type Running, runLoop } from '../lib/lifecycle.ts'
 import type { WebhookDeps } from './deps.ts'
 import { STEP_MOST } from './limits.ts'
 import { usePlannedIndexes } from './planner.ts'
+import { sendableSince } from './retry.ts'
 
 type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log' | 'loops'>
 
@@ -59,7 +61,11 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
       tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // time that it could not use is not made up for
       return NOTHING
     }
-    const [moved] = await tx.query<Moved>({ text: MOVE, values: [tenantId, replayId, due, now, LOOKED_AT_MOST] })
+    const oldest = firstUuidAt(sendableSince(now.getTime()).getTime())
+    const [moved] = await tx.query<Moved>({
+      text: MOVE,
+      values: [tenantId, replayId, due, now, LOOKED_AT_MOST, oldest],
+    })
     const done = moved!.window_end === null && moved!.replayed < due
     tx.send({ text: ADVANCE, values: [tenantId, replayId, moved!.position, moved!.replayed, now, done] })
     return { replayed: moved!.replayed, more: !done && moved!.replayed < due }
@@ -93,10 +99,11 @@ interface Moved {
 }
 
 // Looks at a window of the range that starts behind the latest position. Events under way are left alone: they are not
-// among the outcomes. A full step stops at its last event, another one at the end of its window.
+// among the outcomes, and so is what has become too old while the replay waited. A full step stops at its last event,
+// another one at the end of its window.
 const MOVE = `
   with replay as (
-    select next_id, to_id, notify_types, delivery_states from webhook_replays where tenant_id = $1 and replay_id = $2),
+    select greatest(next_id, $6::uuid) as next_id, to_id, notify_types, delivery_states from webhook_replays where tenant_id = $1 and replay_id = $2),
   bound as (
     select (select e.notify_id from events e, replay r
             where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id

@@ -6,6 +6,7 @@ import { firstUuidAt, timeOfUuid } from '../lib/ids.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import type { WebhookDeps } from './deps.ts'
 import { requireEndpoint } from './resend.ts'
+import { SENDABLE_DAYS, sendableSince } from './retry.ts'
 import type { Requester } from './setting.ts'
 
 /** How the delivery of an event ended; what is still under way is not replayed. */
@@ -13,7 +14,7 @@ export const REPLAYABLE = ['DELIVERED', 'DEAD', 'UNSENT'] as const
 export type Replayable = (typeof REPLAYABLE)[number]
 
 export interface ReplayWish {
-  /** Of the events' recording. */
+  /** Of the events' recording. What is too old to be sent (retry.ts) is left out. */
   from: Date
   /** Absent: until now. */
   to?: Date | undefined
@@ -61,9 +62,15 @@ export async function startReplay(
   wish: ReplayWish,
 ): Promise<Replay> {
   const now = new Date(deps.databaseClock.now())
-  const { from, to = now, notifyTypes = EVENT_TYPES, outcomes = ['DEAD', 'UNSENT'] } = wish
+  const { to = now, notifyTypes = EVENT_TYPES, outcomes = ['DEAD', 'UNSENT'] } = wish
   const { rate_per_s = REPLAY_RATE_DEFAULT_PER_S } = wish
-  if (from >= to) throw new Refusal(422, 'EMPTY_RANGE', 'The replay ends before it begins: say an earlier start.')
+  if (wish.from >= to) throw new Refusal(422, 'EMPTY_RANGE', 'The replay ends before it begins: say an earlier start.')
+  const since = sendableSince(now.getTime())
+  if (to <= since) {
+    const words = `What is older than ${SENDABLE_DAYS} days is not sent any more: say a later end.`
+    throw new Refusal(422, 'EVENTS_TOO_OLD', words)
+  }
+  const from = new Date(Math.max(wish.from.getTime(), since.getTime()))
   if (!Number.isInteger(rate_per_s) || rate_per_s < 1 || rate_per_s > REPLAY_RATE_MOST_PER_S) {
     throw new Refusal(422, 'RATE', `The rate is 1 to ${REPLAY_RATE_MOST_PER_S} events a second.`)
   }

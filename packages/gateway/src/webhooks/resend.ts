@@ -1,15 +1,17 @@
 import sql from 'sql-template-tag'
 import { audit } from '../audit/audit.ts'
 import type { Tx } from '../lib/db.ts'
+import { timeOfUuid } from '../lib/ids.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import type { WebhookDeps } from './deps.ts'
 import { loadEndpoint } from './endpoint.ts'
+import { SENDABLE_DAYS, sendableSince } from './retry.ts'
 import type { Requester } from './setting.ts'
 
 /**
  * Sends one event again, with the same notifyId and the whole retry table before it; an event that waits for its next
  * attempt is sent now.
- * @throws Refusal when there is no such event, no endpoint that wants it, or an attempt is under way
+ * @throws Refusal when there is no such event, it is too old, no endpoint wants it, or an attempt is under way
  */
 export async function resendEvent(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock' | 'wake'>,
@@ -18,9 +20,13 @@ export async function resendEvent(
 ): Promise<void> {
   const now = new Date(deps.databaseClock.now())
   await deps.db.tx(async (tx) => {
-    const [event] = await tx.query<{ notify_type: string }>(sql`
-      select notify_type from events where tenant_id = ${tenantId} and notify_id = ${notifyId}`)
+    const [event] = await tx.query<{ notify_id: string; notify_type: string }>(sql`
+      select notify_id, notify_type from events where tenant_id = ${tenantId} and notify_id = ${notifyId}`)
     if (!event) throw absent('event')
+    if (timeOfUuid(event.notify_id) < sendableSince(now.getTime()).getTime()) {
+      const words = `The event is older than ${SENDABLE_DAYS} days: it is not sent any more. Its order can be asked for.`
+      throw new Refusal(409, 'EVENT_TOO_OLD', words)
+    }
     await requireEndpoint(tx, tenantId, [event.notify_type])
     const changed = await tx.query(sql`
       update events set delivery_state = 'PENDING', due_at = ${now}, attempts = 0, settled_at = null,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
-import { nextStep } from './retry.ts'
+import { PARTITIONED } from '../retention/table.ts'
+import { nextStep, RETRY_STEPS_MS, SENDABLE_DAYS } from './retry.ts'
 
 const NOW = Date.parse('2026-11-20T13:00:00Z')
 const S = 1_000
@@ -46,4 +47,11 @@ test('Retry-After makes a wait longer, up to twice the step, and never shorter',
 test('410 says that the endpoint is gone', () => {
   expect(nextStep(answer(410), 1, NOW, () => 0.5)).toMatchObject({ step: 'RETRY', gone: true })
   expect(nextStep(answer(404), 1, NOW, () => 0.5)).toMatchObject({ step: 'RETRY', gone: false })
+})
+
+test('what is dead after its first attempts can be sent again for 30 days, and is kept until its new ones have ended', () => {
+  const longest_ms = RETRY_STEPS_MS.reduce((sum, step_ms) => sum + 2 * step_ms, 0) // asked for by Retry-After
+  expect(SENDABLE_DAYS * 24 * H).toBeGreaterThanOrEqual(30 * 24 * H + longest_ms)
+  const kept = PARTITIONED.find(({ table }) => table === 'events')!.keep_hours!
+  expect(kept * H).toBeGreaterThan(SENDABLE_DAYS * 24 * H + longest_ms)
 })

@@ -21,6 +21,12 @@ export const RETRY_STEPS_MS: readonly number[] = [
 const JITTER = 0.2
 /** A receiver may ask for more time with Retry-After: up to this many times the step. */
 const RETRY_AFTER_MOST_STEPS = 2
+/**
+ * An event may be sent again until so long after its recording: DEAD it is resendable for 30 days (contract §7), and its
+ * first attempts take nearly 6 at the most. Later its partition could be dropped while it still has attempts before it
+ * (retention/table.ts keeps it for 6 days more).
+ */
+export const SENDABLE_DAYS = 36
 
 /**
  * What follows from an attempt:
@@ -52,6 +58,11 @@ export function nextStep(outcome: OutboundOutcome, attempts: number, now_ms: num
 
 export function isAcknowledged(outcome: OutboundOutcome): boolean {
   return outcome.kind === 'answer' && outcome.status >= 200 && outcome.status < 300
+}
+
+/** What was recorded before then is not sent again. */
+export function sendableSince(now_ms: number): Date {
+  return new Date(now_ms - SENDABLE_DAYS * 24 * HOUR)
 }
 
 /** What the answer's Retry-After asks for, in either of its forms. */

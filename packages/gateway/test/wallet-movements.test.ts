@@ -114,7 +114,9 @@ test("a refund moves its order's last update, one that is repeated does not, and
     money.db.query(sql`update orders set updated_at = date_trunc('milliseconds', now()) - ${ago}::interval
                        where order_id = ${orderId}`)
   const updated_ms = async () =>
-    (await money.db.query<{ at: Date }>(sql`select updated_at as at from orders where order_id = ${orderId}`))[0]!.at.getTime()
+    (
+      await money.db.query<{ at: Date }>(sql`select updated_at as at from orders where order_id = ${orderId}`)
+    )[0]!.at.getTime()
   await setUpdated('1 hour')
   const before_ms = await updated_ms()
   await refund(1, 30n)

@@ -1,6 +1,6 @@
-import type { Profile } from '@dealer-esim/contract'
+import { makeEid, type Profile } from '@dealer-esim/contract'
 import { describe, expect, it } from 'vitest'
-import { esimOf, reportOf } from './esim.ts'
+import { esimOf, iccidOf, reportOf } from './esim.ts'
 
 const PROFILE = {
   iccid: '8999900000000000017',
@@ -38,6 +38,35 @@ describe('an eSIM of an upstream', () => {
 
   it.each(['iccid', 'smdpAddress', 'matchingId', 'ac'])('without %s cannot be read', (member) => {
     expect(esimOf(foreign({ [member]: null }))).toBeUndefined()
+  })
+})
+
+describe('an identifier of an upstream that has not the form of one', () => {
+  const EID = makeEid('890490320000000000000000000001')
+  const ODD_EIDS = ['89049032', `${EID.slice(0, -1)}x`, EID.slice(0, -2) + String((Number(EID.slice(-2)) + 1) % 97), '']
+
+  it.each(ODD_EIDS)('is no EID (%j): the eSIM is read without it', (eid) => {
+    expect(esimOf(foreign({ eid }))).toMatchObject({ iccid: PROFILE.iccid })
+    expect(esimOf(foreign({ eid }))).not.toHaveProperty('eid')
+    expect(reportOf(foreign({ eid }))).not.toHaveProperty('eid')
+  })
+
+  it('a right EID is taken', () => {
+    expect(esimOf(foreign({ eid: EID }))).toMatchObject({ eid: EID })
+    expect(reportOf(foreign({ eid: EID }))).toMatchObject({ eid: EID })
+  })
+
+  it.each(['', '8999', '89999-00000000000017', "='1'", `${PROFILE.iccid}00`, `${PROFILE.iccid}A`])(
+    'is no ICCID (%j): the eSIM cannot be read',
+    (iccid) => {
+      expect(iccidOf(foreign({ iccid }))).toBeUndefined()
+      expect(esimOf(foreign({ iccid }))).toBeUndefined()
+    },
+  )
+
+  it('an ICCID is not refused for failing Luhn: suppliers have such', () => {
+    const iccid = '8999900000000000011'
+    expect(esimOf(foreign({ iccid }))).toMatchObject({ iccid })
   })
 })
 

@@ -1,6 +1,8 @@
 import {
   ESIM_STATUSES,
   type EsimStatus,
+  isEid,
+  isIccid,
   type Profile,
   SMDP_STATUSES,
   type SmdpStatus,
@@ -11,7 +13,7 @@ import type { DeliveredEsim, ProfileReport } from '../supplier.ts'
 /*
  * Pure: what an upstream's profile says. It may be newer than we are, or of another make: a status that we do not know,
  * or a text that is none, says nothing, because our tables could not hold it, and what came with it would never be
- * written.
+ * written. Neither does an identifier that has not its form: dealers are promised it (contract §5).
  */
 
 /** undefined: what installs it cannot be read. */
@@ -20,32 +22,40 @@ export function esimOf(profile: Profile): DeliveredEsim | undefined {
   const iccid = iccidOf(profile)
   if (iccid === undefined || ![smdpAddress, matchingId, ac].every(isText)) return undefined
   const esim: DeliveredEsim = { iccid, smdpAddress, matchingId, ac, ...statusesOf(profile) }
-  for (const member of ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'eid', 'apn'] as const) {
+  for (const member of ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'apn'] as const) {
     const value = profile[member]
     if (isText(value)) esim[member] = value
   }
+  const eid = eidOf(profile)
+  if (eid !== undefined) esim.eid = eid
   if (installBefore !== null) esim.installBefore = new Date(installBefore)
   return esim
 }
 
 /** CANCEL is left out: here it comes with a refund (cancel-esim.ts). */
 export function reportOf(profile: Profile): ProfileReport {
-  const { eid, orderUsage, activateTime, expiredTime, lastUpdateTime } = profile
+  const { orderUsage, activateTime, expiredTime, lastUpdateTime } = profile
   const { esimStatus, ...smdpStatus } = statusesOf(profile)
+  const eid = eidOf(profile)
   return {
     time: new Date(lastUpdateTime),
     ...(esimStatus === undefined || esimStatus === 'CANCEL' ? {} : { esimStatus }),
     ...smdpStatus,
-    ...(isText(eid) ? { eid } : {}),
+    ...(eid === undefined ? {} : { eid }),
     ...(Number.isSafeInteger(orderUsage) ? { usage: BigInt(orderUsage as number) } : {}),
     ...(activateTime === null ? {} : { activateTime: new Date(activateTime) }),
     ...(expiredTime === null ? {} : { expiredTime: new Date(expiredTime) }),
   }
 }
 
-/** As we keep it. */
+/** As we keep it: 18 to 20 digits, without padding. */
 export function iccidOf({ iccid }: { iccid: unknown }): string | undefined {
-  return isText(iccid) ? stripIccidPadding(iccid) : undefined
+  const stripped = isText(iccid) ? stripIccidPadding(iccid) : ''
+  return isIccid(stripped) ? stripped : undefined
+}
+
+function eidOf({ eid }: { eid: unknown }): string | undefined {
+  return isText(eid) && isEid(eid) ? eid : undefined
 }
 
 /** Without control characters and halves of characters. */

@@ -126,8 +126,10 @@ describe('an order of an upstream', () => {
   })
 
   it('whose eSIM cannot be read is in doubt: it exists, so that it is neither refunded nor bought again', () => {
-    const profileList = [{ ...PROFILE, ac: null } as unknown as Profile]
-    expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList })).kind).toBe('unknown')
+    for (const odd of [{ ac: null }, { iccid: 'pending' }]) {
+      const profileList = [{ ...PROFILE, ...odd } as unknown as Profile]
+      expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList })).kind).toBe('unknown')
+    }
   })
 
   it('whose eSIM was cancelled is refused', () => {

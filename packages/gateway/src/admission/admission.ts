@@ -2,7 +2,7 @@ import { stringToSign } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
 import type { Batcher } from '../lib/batch.ts'
 import type { DatabaseClock } from '../lib/clock.ts'
-import type { Tenant } from '../tenants/load.ts'
+import type { Tenant, TenantSecret } from '../tenants/load.ts'
 import type { Entered, Entry } from './enter.ts'
 import type { FailureLimit } from './failures.ts'
 import { type Judgement, judge, type SignedRequest } from './judge.ts'
@@ -23,7 +23,7 @@ export interface AdmissionDeps {
   tellStringToSign: boolean
   defaultQpsLimit: number
   /** Hears of the first request under a secret: events are signed with it from then on. */
-  onSecretProven(tenant: Tenant, secretId: string): void
+  onSecretProven(tenant: Tenant, secret: TenantSecret): void
 }
 
 /** Versions may change while a request is judged; more often than this in a row is no coincidence. */
@@ -132,5 +132,5 @@ function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string): vo
   const secret = tenant.secrets.find((candidate) => candidate.secretId === secretId)
   if (!secret || secret.provenAt_ms !== null) return
   secret.provenAt_ms = deps.databaseClock.now()
-  deps.onSecretProven(tenant, secretId)
+  deps.onSecretProven(tenant, secret)
 }

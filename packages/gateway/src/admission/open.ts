@@ -5,7 +5,7 @@ import { connect, type Db, type DbOptions } from '../lib/db.ts'
 import type { Log } from '../lib/log.ts'
 import type { Wake } from '../lib/wake.ts'
 import { maintainPartitions } from '../retention/partitions.ts'
-import { loadTenant, type Tenant } from '../tenants/load.ts'
+import { loadTenant, type Tenant, type TenantSecret } from '../tenants/load.ts'
 import type { AdmissionDeps } from './admission.ts'
 import { entrance } from './enter.ts'
 import { failureLimit } from './failures.ts'
@@ -50,8 +50,11 @@ export function openAdmission(options: OpenAdmission): AdmissionDeps & { pool: D
     databaseClock,
     tellStringToSign: config.deployment !== 'production',
     defaultQpsLimit: config.defaultQpsLimit,
-    onSecretProven(tenant, secretId) {
-      proveSecret(db, tenant, secretId).catch((err) => log.warn({ err }, 'the first use of a secret was not noted'))
+    onSecretProven(tenant, secret) {
+      proveSecret(db, tenant, secret).catch((err) => {
+        secret.provenAt_ms = null // or no later request would tell it: events would stay signed with the old secret
+        log.warn({ err }, 'the first use of a secret was not noted')
+      })
     },
     pool: entranceDb.pool,
     close: () => entranceDb.close(),
@@ -59,7 +62,7 @@ export function openAdmission(options: OpenAdmission): AdmissionDeps & { pool: D
 }
 
 /** Until then events are signed with the secret before it (contract §7). */
-async function proveSecret(db: Db, tenant: Tenant, secretId: string): Promise<void> {
+async function proveSecret(db: Db, tenant: Tenant, { secretId }: TenantSecret): Promise<void> {
   await db.query({
     text: `update tenant_secrets set proven_at = clock_timestamp()
            where tenant_id = $1 and secret_id = $2 and proven_at is null`,

@@ -457,7 +457,7 @@ create table sandbox_issued (
   requests integer not null default 1,
   answer text not null,
   iccid_number bigint not null default nextval('sandbox_iccids'::regclass),
-  matching_id text not null,
+  matching_id text,
   issued_at timestamp with time zone not null default now(),
   cancelled_at timestamp with time zone,
   constraint sandbox_issued_pkey PRIMARY KEY (supplier, key),

@@ -105,7 +105,7 @@ export async function openDeps(
   const traces = await openTraces({ config, nodeId, outbound, metrics, log, loops })
   const catalogue = loadedCatalogue({ db, linkKey, databaseClock: dbClock })
   const admission = openAdmission({ ...clocks, hot, config, db, cipher, wake, log })
-  const suppliers = await openSuppliers({ config, db, ids, clock, cipher, log, loops, wake, outbound })
+  const suppliers = await openSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
   const stock = await openStockLevels({ db, log, loops })
   const desk = orderDesk({
     ...clocks,

@@ -10,7 +10,7 @@ const LINK_KEY_BYTES = 32
 /**
  * A database remembers whose it is: the kind of deployment and the fingerprint of its master key are written at the first
  * start, and a gateway of another kind or with another key is refused before it can harm anything.
- * @returns the key that authenticates cursors and QR links, the same on every node.
+ * @returns the key that authenticates cursors and QR links, and that the sandbox derives from; the same on every node.
  * @throws StartRefused
  */
 export async function ensureDeployment(

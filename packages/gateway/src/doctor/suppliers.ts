@@ -15,7 +15,8 @@ export async function checkSuppliers(patient: OpenPatient, say: Findings): Promi
   const { db, cipher, outbound } = patient
   if (cipher === undefined) return [] // their configurations cannot be read, and why was told
   const rows = await listSuppliers(db)
-  const deps = { db, cipher, outbound, ids: systemIds, clock: systemClock, log: quiet }
+  const linkKey = Buffer.alloc(0) // nothing is issued under it
+  const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: quiet }
   const suppliers = await readSuppliers(deps)
   const found = await Promise.all(rows.map((row) => judge(row, suppliers, patient, say)))
   if (rows.length === 0 && patient.config.deployment === 'production') {

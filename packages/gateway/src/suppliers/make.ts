@@ -16,6 +16,7 @@ export interface MakeDeps {
   ids: Ids
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
   outbound: Outbound
+  linkKey: Buffer
 }
 
 /** The configuration is not one of this type; the message names each fault. */

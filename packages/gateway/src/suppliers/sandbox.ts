@@ -1,8 +1,8 @@
+import { createHmac } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeIccid } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import type { Db } from '../lib/db.ts'
-import type { Ids } from '../lib/ids.ts'
 import { pause } from '../lib/pause.ts'
 import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } from './supplier.ts'
 
@@ -40,17 +40,29 @@ const CONCURRENCY = 4_000
 const SMDP_ADDRESS = 'smdp.sandbox.invalid'
 /** 89, then a country code that nobody has. */
 const ISSUER_PREFIX = '89999'
+/** Hexadecimal digits: 128 bits. */
+const MATCHING_ID_LENGTH = 32
 
 /**
  * A supplier of test eSIMs: valid in every part, usable on no network. It keeps books of its own (sandbox_issued), as a
- * real one would, so that a repeated key gets the same eSIM and tests can count what was asked of it.
+ * real one would, so that a repeated key gets the same eSIM and tests can count what was asked of it. Matching ids are
+ * derived from the link key, which every node has: activation data lie nowhere in the clear.
  */
-export function sandboxSupplier(name: string, config: SandboxConfig, deps: { db: Db; ids: Ids }): Supplier {
-  const { db, ids } = deps
+export function sandboxSupplier(
+  name: string,
+  config: SandboxConfig,
+  { db, linkKey }: { db: Db; linkKey: Buffer },
+): Supplier {
+  const matchingIdOf = (key: string) =>
+    createHmac('sha256', linkKey)
+      .update(`sandbox\n${name}\n${key}`)
+      .digest('hex')
+      .slice(0, MATCHING_ID_LENGTH)
+      .toUpperCase()
 
   async function outcomesOf(requests: SupplierRequest[], rows: IssuedRow[]): Promise<Outcome[]> {
     const byKey = new Map(rows.map((row) => [row.key, row]))
-    return requests.map((request) => outcomeOf(byKey.get(request.key)))
+    return requests.map((request) => outcomeOf(byKey.get(request.key), matchingIdOf))
   }
 
   return {
@@ -71,7 +83,7 @@ export function sandboxSupplier(name: string, config: SandboxConfig, deps: { db:
       const rows = await db.query<IssuedRow>({
         name: 'sandbox-issue',
         text: ISSUE,
-        values: issueValues(name, requests, ids),
+        values: issueValues(name, requests),
       })
       await pause('sandbox.issued')
       return outcomesOf(requests, rows)
@@ -83,8 +95,10 @@ export function sandboxSupplier(name: string, config: SandboxConfig, deps: { db:
     cancel: (esim) => cancel(db, name, esim),
     test: async () => undefined,
     async *list(since) {
-      const rows = await db.query<IssuedRow & { issued_at: Date; cancelled_at: Date | null }>({
-        text: `select key, answer, iccid_number, matching_id, issued_at, cancelled_at from sandbox_issued
+      const rows = await db.query<
+        Pick<IssuedRow, 'key' | 'iccid_number'> & { issued_at: Date; cancelled_at: Date | null }
+      >({
+        text: `select key, iccid_number, issued_at, cancelled_at from sandbox_issued
                where supplier = $1 and answer <> 'REFUSED' and issued_at >= $2 order by issued_at`,
         values: [name, since],
       })
@@ -99,11 +113,12 @@ interface IssuedRow {
   key: string
   answer: 'ISSUED' | 'REFUSED' | 'LOST'
   iccid_number: bigint
-  matching_id: string
+  /** Of an earlier release, which drew it by chance; null: derived. */
+  matching_id: string | null
 }
 
 /** Pure: what our books say of a key. */
-function outcomeOf(row: IssuedRow | undefined): Outcome {
+function outcomeOf(row: IssuedRow | undefined, matchingIdOf: (key: string) => string): Outcome {
   if (row === undefined) return { kind: 'retry', words: 'the sandbox has no such order' }
   switch (row.answer) {
     case 'REFUSED':
@@ -116,7 +131,7 @@ function outcomeOf(row: IssuedRow | undefined): Outcome {
         esim: {
           iccid: iccidOf(row),
           smdpAddress: SMDP_ADDRESS,
-          matchingId: row.matching_id,
+          matchingId: row.matching_id ?? matchingIdOf(row.key),
           apn: 'sandbox',
           smdpStatus: 'RELEASED',
         },
@@ -130,14 +145,11 @@ function iccidOf(row: Pick<IssuedRow, 'iccid_number'>): string {
   return makeIccid(ISSUER_PREFIX, row.iccid_number)
 }
 
-function issueValues(name: string, requests: SupplierRequest[], ids: Ids): unknown[] {
-  // One draw of chance for all: 16 bytes each make a matching id of 32 hex digits.
-  const chance = ids.bytes(16 * requests.length)
+function issueValues(name: string, requests: SupplierRequest[]): unknown[] {
   return [
     name,
     requests.map((request) => request.key),
     requests.map((request) => request.productCode),
-    requests.map((_, index) => matchingIdOf(chance.subarray(index * 16, index * 16 + 16))),
     requests.map(answerOf),
   ]
 }
@@ -156,13 +168,9 @@ function answerOf({ productCode, itemNo }: SupplierRequest): IssuedRow['answer']
   }
 }
 
-function matchingIdOf(bytes: Buffer): string {
-  return bytes.toString('hex').toUpperCase()
-}
-
 const ISSUE = `
-  insert into sandbox_issued (supplier, key, product_code, matching_id, answer)
-  select $1, r.* from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as r
+  insert into sandbox_issued (supplier, key, product_code, answer)
+  select $1, r.* from unnest($2::text[], $3::text[], $4::text[]) as r
   on conflict (supplier, key) do update set requests = sandbox_issued.requests + 1
   returning key, answer, iccid_number, matching_id`
 const FIND = `

@@ -35,13 +35,12 @@ export async function startConsole() {
   const outbound = createOutbound()
   const cipher = masterCipher([randomBytes(32)])
   const wake = { wake() {}, on: () => () => {} }
-  const shared = { db, ids: systemIds, clock, cipher, log: silentLog, wake, config, outbound }
+  const shared = { db, ids: systemIds, clock, cipher, linkKey, log: silentLog, wake, config, outbound }
   const suppliers = await openSuppliers(shared)
   const deps = {
     ...shared,
     suppliers,
     catalogue: loadedCatalogue({ db, linkKey, databaseClock: clock }),
-    linkKey,
     databaseClock: clock,
     links: { publicUrl: ORIGIN },
     consoleUrl: () => `${ORIGIN}/console`,

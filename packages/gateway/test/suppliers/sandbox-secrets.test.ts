@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { listProfiles } from '../../src/profiles/list.ts'
+import type { Outcome } from '../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
+
+let database: TestDatabase
+let shop: Shop
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addPackage(shop.db, 'JP_1_7', [{ supplier: 'sandbox', productCode: 'JP_1_7' }])
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+/** Tables with a row that has the text in any column, in the clear or as the bytes of one. */
+async function tablesWith(text: string): Promise<string[]> {
+  const tables = await shop.db.query<{ name: string }>({
+    text: `select relname as name from pg_class
+           where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
+  })
+  const found: string[] = []
+  for (const { name } of tables) {
+    const [row] = await shop.db.query<{ has: boolean }>({
+      text: `select exists (select from ${name} t where strpos(t::text, $1) > 0 or strpos(t::text, $2) > 0) as has`,
+      values: [text, Buffer.from(text).toString('hex')],
+    })
+    if (row!.has) found.push(name)
+  }
+  return found
+}
+
+it('no column of any table holds what installs a delivered eSIM in the clear', async () => {
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, 'JP_1_7', { count: 3 })
+  const loop = fulfilmentLoop(shop)
+  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await loop.stop(5_000)
+  const { profileList } = await listProfiles(shop, tenantId, {})
+  expect(profileList).toHaveLength(3)
+  expect(await tablesWith(profileList[0]!.iccid)).toContain('profiles') // the search finds what is there
+  for (const { ac, matchingId } of profileList) {
+    expect(matchingId).toMatch(/^[0-9A-F]{32}$/)
+    expect([await tablesWith(matchingId), await tablesWith(ac)]).toEqual([[], []])
+  }
+  expect(new Set(profileList.map((profile) => profile.matchingId)).size).toBe(3)
+})
+
+const orderId = '01939ab2-7d6f-7c3e-9a51-8f2b6c1d0e4a'
+const request = (itemNo: number) => {
+  return { tenantId: orderId, orderId, itemNo, key: itemKeyOf(orderId, itemNo), productCode: 'JP_1_7' }
+}
+const matchingIdOf = ([outcome]: Outcome[]) => (outcome?.kind === 'delivered' ? outcome.esim.matchingId : undefined)
+
+it('a key is answered with one matching id, by every node, however often it is asked', async () => {
+  const other = await openShop(database.url)
+  const [here, there] = [shop, other].map((node) => node.suppliers.get('sandbox')!.supplier)
+  const first = matchingIdOf(await here!.order([request(1)]))
+  expect(first).toMatch(/^[0-9A-F]{32}$/)
+  expect(matchingIdOf(await there!.order([request(1)]))).toBe(first)
+  expect(matchingIdOf(await there!.query([request(1)], 'LOOK'))).toBe(first)
+  await other.close()
+})
+
+it('an eSIM that was issued with a matching id of its own keeps it', async () => {
+  const { supplier } = shop.suppliers.get('sandbox')!
+  await shop.db.query({
+    text: `insert into sandbox_issued (supplier, key, product_code, matching_id, answer)
+           values ('sandbox', $1, 'JP_1_7', 'OF-AN-EARLIER-RELEASE', 'ISSUED')`,
+    values: [request(2).key],
+  })
+  expect(matchingIdOf(await supplier.query([request(2)], 'LOOK'))).toBe('OF-AN-EARLIER-RELEASE')
+  expect(matchingIdOf(await supplier.order([request(2)]))).toBe('OF-AN-EARLIER-RELEASE')
+})

@@ -142,7 +142,7 @@ export const codes = {
     409,
     'REQUEST_ID_USED',
     'This RT-RequestID has been used: its first use was, or is being, processed. Repeat with a new RT-RequestID and the same transactionId.',
-    'A RequestID guards against replay and is accepted once. A retry takes a new RequestID; the transactionId is what makes an order idempotent. Make sure that no HTTP library or proxy repeats requests by itself.',
+    'An RT-RequestID guards against replay and is accepted once. A retry takes a new RT-RequestID and the same `transactionId`, which makes the order idempotent. Make sure that no HTTP library or proxy repeats requests by itself.',
   ),
   '101007': row(
     429,

@@ -31,6 +31,20 @@ test('the validator refuses a broken document', async () => {
   expect((await validate(broken)).valid).toBe(false)
 })
 
+const RETRY_RULE = 'A retry takes a new RT-RequestID and the same `transactionId`'
+
+test('wherever an RT-RequestID or a transactionId is asked for, it is said what a retry does with both', () => {
+  const order = document.components.schemas.EsimOrderRequest.properties.transactionId
+  const query = document.components.schemas.EsimQueryRequest.properties.transactionId
+  for (const { description } of [document.components.parameters.requestId, order, query]) {
+    expect(description).toContain(RETRY_RULE)
+  }
+  expect([document.info.description, document.paths['/open-api/v1/esim/order'].post.description]).toEqual(
+    [1, 2].map(() => expect.stringContaining(RETRY_RULE)),
+  )
+  expect(codes['101006'].cure).toContain(RETRY_RULE)
+})
+
 test.each(operationNames)(
   '%s answers every failure that it may have, under its HTTP status, with an example',
   (name) => {

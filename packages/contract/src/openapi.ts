@@ -58,11 +58,15 @@ const TIMESTAMP = { type: 'string', pattern: '^[0-9]{13}$' }
 const HEX_SIGNATURE = { type: 'string', pattern: '^[0-9A-Fa-f]{64}$' }
 
 const PARAMETERS: Json = {
-  requestId: parameter(REQUEST_HEADERS.requestId, 'A new UUID for each request, retries included.', {
-    type: 'string',
-    format: 'uuid',
-    examples: [EXAMPLE_REQUEST_ID],
-  }),
+  requestId: parameter(
+    REQUEST_HEADERS.requestId,
+    'A new UUID for each request, accepted once. A retry takes a new RT-RequestID and the same `transactionId`.',
+    {
+      type: 'string',
+      format: 'uuid',
+      examples: [EXAMPLE_REQUEST_ID],
+    },
+  ),
   timestamp: parameter(
     REQUEST_HEADERS.timestamp,
     "Milliseconds since 1970, within 300 s of the gateway's clock.",

@@ -29,7 +29,9 @@ export const transactionId = () =>
     minLength: 1,
     maxLength: TRANSACTION_ID_LENGTH_MAX,
     pattern: FORMS.transactionId.pattern,
-    description: "The dealer's own key of the order, case-sensitive.",
+    description:
+      "The dealer's own key of the order, case-sensitive. A retry takes a new RT-RequestID and the same `transactionId`: " +
+      'it makes the order idempotent.',
     examples: ['T-1'],
   })
 

@@ -56,7 +56,7 @@ export const peopleRoutes: Route[] = [
     body: Type.Object(
       {
         ...proof,
-        email: Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' }),
+        email: Type.String({ maxLength: 254, pattern: '^[^\\s@;,<>"()=]+@[^\\s@;,<>"()=]+$' }),
         name: line(100),
         role: Type.Enum(ROLES),
         tenantId: nullable(uuid()),

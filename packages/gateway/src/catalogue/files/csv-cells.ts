@@ -52,10 +52,10 @@ export const words: CellKind = {
 }
 
 export const json: CellKind = {
-  write: (value) => JSON.stringify(value),
+  write: (value) => escapeFormula(JSON.stringify(value)),
   read(cell) {
     try {
-      return JSON.parse(cell)
+      return JSON.parse(unescapeFormula(cell))
     } catch {
       throw new Error('It is no JSON: copy the cell of another package and change that.')
     }

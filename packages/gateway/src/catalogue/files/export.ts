@@ -1,4 +1,4 @@
-import { stringify } from 'csv-stringify/sync'
+import { csvLines } from '../../lib/csv.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { PackageDocument } from '../document.ts'
 import { documentBatches, type PackageFilter } from '../read.ts'
@@ -44,8 +44,8 @@ async function csv(tx: Tx): Promise<Form> {
   })
   const headers = columnsFor(has!.currencies, has!.suppliers)
   return {
-    head: `\uFEFF${stringify([headers])}`,
-    rows: (documents) => stringify(documents.map((document) => writeRow(document, headers))),
+    head: `\uFEFF${csvLines([headers])}`,
+    rows: (documents) => csvLines(documents.map((document) => writeRow(document, headers))),
     tail: () => '',
   }
 }

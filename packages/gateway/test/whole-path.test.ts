@@ -1,0 +1,110 @@
+import { operationNames } from '@dealer-esim/contract'
+import { verifyEvent } from '@dealer-esim/sdk'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { putPackages } from '../src/catalogue/put.ts'
+import type { Running } from '../src/lib/lifecycle.ts'
+import { suspendTenant } from '../src/tenants/status.ts'
+import { startWorker } from '../src/worker.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, openNode } from './door/node.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { packageInput } from './harness/shelf.ts'
+import { statuses, until, walletOf } from './harness/shop.ts'
+import { type Receiver, startReceiver } from './webhooks/receiver.ts'
+
+// Promises that are kept by all of a gateway together: its door, its worker, a receiver of events.
+
+const PRICE = 45_000n
+let database: TestDatabase
+let node: Node
+let worker: Running | undefined
+let receiver: Receiver
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await openNode(database.url)
+  receiver = await startReceiver()
+  const packages = ['SANDBOX_OK', 'SANDBOX_REFUSED'].map((productCode) =>
+    packageInput({
+      packageCode: productCode,
+      status: 'ON_SALE',
+      prices: [{ currencyCode: 'USD', price: Number(PRICE), retailPrice: null }],
+      suppliers: [{ supplier: 'sandbox', productCode }],
+    }),
+  )
+  await putPackages({ ...node.deps, ...OPERATOR }, packages)
+})
+afterAll(async () => {
+  await worker?.stop(5_000)
+  await node.stop()
+  await receiver.close()
+  await database.drop()
+})
+
+async function dealerWithReceiver(): Promise<Dealer> {
+  const dealer = await addDealer(node.deps)
+  const body = JSON.stringify({ callbackUrl: receiver.url })
+  expect((await call(node, dealer, 'webhook/set', { body })).code).toBe('000000')
+  return dealer
+}
+
+let orders = 0
+async function buy(dealer: Dealer, packageCode: string): Promise<void> {
+  const body = JSON.stringify({ transactionId: `T-${++orders}`, packageInfoList: [{ packageCode, count: 1 }] })
+  expect((await call(node, dealer, 'esim/order', { body })).code).toBe('000000')
+}
+
+const eventsOf = ({ appKey }: Dealer) => receiver.events.filter((event) => event.headers['rt-accesscode'] === appKey)
+
+test('suspension closes the API only: paid orders are delivered or refunded, and their events sent', async () => {
+  const dealer = await dealerWithReceiver()
+  const { tenantId, appSecret } = dealer
+  await buy(dealer, 'SANDBOX_OK')
+  await buy(dealer, 'SANDBOX_REFUSED')
+  await suspendTenant(node.deps, tenantId, OPERATOR)
+  expect((await call(node, dealer, 'health')).code).toBe('101005')
+  worker ??= await startWorker(node.deps) // nothing was worked on before
+  await until(async () => {
+    const now = await statuses(node.deps.db, tenantId)
+    return now.DELIVERED === 1 && now.FAILED === 1
+  })
+  expect(await walletOf(node.deps.db, tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
+  await expect.poll(() => eventsOf(dealer).length).toBe(6)
+  const told = await Promise.all(
+    eventsOf(dealer).map(async ({ headers, body }) => {
+      const event = await verifyEvent({ appSecret, headers, body })
+      return 'orderStatus' in event.content ? event.content.orderStatus : event.notifyType
+    }),
+  )
+  expect(told.sort()).toEqual(['ALLOCATING', 'ALLOCATING', 'DELIVERED', 'FAILED', 'PAID', 'PAID'])
+  expect((await call(node, dealer, 'health')).code).toBe('101005')
+})
+
+test('an event that somebody captured is refused by every operation for its members, and changes nothing', async () => {
+  worker ??= await startWorker(node.deps)
+  const dealer = await dealerWithReceiver()
+  // An RT-RequestID passes once, so each post needs an event of its own.
+  for (const _ of operationNames) await buy(dealer, 'SANDBOX_OK')
+  await expect.poll(() => eventsOf(dealer).length).toBe(3 * operationNames.length)
+  const captured = eventsOf(dealer)
+  const state = async () => {
+    const [balance, setting] = [await call(node, dealer, 'account/balance'), await call(node, dealer, 'webhook/set')]
+    return [balance.data, setting.data, await statuses(node.deps.db, dealer.tenantId)]
+  }
+  const before = await state()
+  for (const notifyType of ['ORDER_PAID', 'DELIVERY_UPDATED']) {
+    const events = captured.filter((event) => event.notifyType === notifyType)
+    for (const [index, operation] of operationNames.entries()) {
+      const { headers, body } = events[index]!
+      const posted = await call(node, dealer, operation, {
+        body,
+        requestId: String(headers['rt-requestid']),
+        timestamp: String(headers['rt-timestamp']),
+        signature: String(headers['x-signature']),
+      })
+      // Its signature is right and its RequestID fresh: what it says is all that refuses it.
+      expect([operation, posted.code]).toEqual([operation, expect.stringMatching(/^00010[58]$/)])
+      const fields = posted.data.details.map((detail: { field: string }) => detail.field)
+      expect([operation, fields]).toEqual([operation, expect.arrayContaining(['notifyId', 'notifyType', 'content'])])
+    }
+  }
+  expect(await state()).toEqual(before)
+})

@@ -23,7 +23,7 @@ export function filterOptions(command: Command): Command {
     .option('--outcome <states>', 'PENDING, DELIVERED, DEAD, UNSENT, separated by commas')
 }
 
-export function eventFilter({ from, to, type, outcome }: FilterOptions): EventFilter {
+export function eventFilter({ from, to, type, outcome }: FilterOptions): Omit<EventFilter, 'tenantId' | 'orderId'> {
   return {
     from: from === undefined ? undefined : timeOf(from, '--from'),
     to: to === undefined ? undefined : timeOf(to, '--to'),

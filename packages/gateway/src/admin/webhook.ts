@@ -43,8 +43,8 @@ function list(webhook: Command, context: AdminContext): void {
           import('../webhooks/read.ts'),
           import('../tenants/read.ts'),
         ])
-        const page = { most, before: options.before }
-        const events = await listEvents(db, await requireTenant(db, tenantId), filter, page)
+        const ofTenant = { ...filter, tenantId: await requireTenant(db, tenantId) }
+        const events = await listEvents(db, ofTenant, { most, before: options.before })
         context.print(eventTable(events), events)
       })
     })

@@ -1,10 +1,9 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { orderIdOf, orderNoOf } from '../lib/ids.ts'
-import { absent } from '../lib/refusal.ts'
+import { orderIdOf } from '../lib/ids.ts'
 import { loadEndpoint } from '../webhooks/endpoint.ts'
+import { type AttemptView, type EventView as Event, listEvents, showEvent } from '../webhooks/read.ts'
 import { resendEvent } from '../webhooks/resend.ts'
-import { readDeliveries, readEvent, searchEvents } from '../webhooks/search.ts'
 import { setWebhook } from '../webhooks/setting.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from './route.ts'
 import { CLOSED, cursor, done, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from './schemas.ts'
@@ -38,15 +37,7 @@ const delivery = Type.Object({
 })
 
 const eventDetail = Type.Object({
-  tenantId: Type.String(),
-  notifyId: Type.String(),
-  notifyType: Type.Enum(EVENT_TYPES),
-  orderNo: Type.String(),
-  deliveryState: Type.Enum(DELIVERY_STATES),
-  attempts: Type.Integer(),
-  dueAt: nullable(time()),
-  createdAt: time(),
-  settledAt: nullable(time()),
+  ...eventRow.properties,
   body: Type.Unknown({ description: 'As it is posted' }),
   deliveries: Type.Array(delivery),
 })
@@ -86,16 +77,16 @@ export const webhookRoutes: Route[] = [
       const orderId = orderNo === undefined ? undefined : orderIdOf(orderNo)
       if (orderNo !== undefined && orderId === undefined) return { events: [], nextCursor: null }
       const filter = {
-        tenantId: onlyTenant ?? query.tenantId ?? null,
-        state,
-        type,
+        tenantId: onlyTenant ?? query.tenantId,
+        deliveryStates: state && [state],
+        notifyTypes: type && [type],
         orderId,
         from: from === undefined ? undefined : new Date(from),
         to: to === undefined ? undefined : new Date(to),
-        before: cursor,
       }
-      const { page, nextCursor } = pageOf(await searchEvents(deps.db, filter, PAGE + 1), (row) => row.notifyId)
-      return { events: page.map(({ orderId, ...row }) => ({ ...row, orderNo: orderNoOf(orderId) })), nextCursor }
+      const events = await listEvents(deps.db, filter, { most: PAGE + 1, before: cursor })
+      const { page, nextCursor } = pageOf(events, (row) => row.notifyId)
+      return { events: page.map(rowOf), nextCursor }
     },
   }),
   route({
@@ -106,16 +97,12 @@ export const webhookRoutes: Route[] = [
     params: Type.Object({ ...tenantParams.properties, notifyId: uuid() }, CLOSED),
     answer: eventDetail,
     async handle({ deps }, { params }) {
-      const event = await readEvent(deps.db, params.tenantId, params.notifyId)
-      if (!event) throw absent('event')
-      const deliveries = await readDeliveries(deps.db, params.tenantId, params.notifyId)
-      const { orderId, content, ...row } = event
-      const { notifyId, notifyType, createdAt } = event
+      const { content, attemptList, ...event } = await showEvent(deps.db, params.tenantId, params.notifyId)
+      const { notifyId, notifyType, createTime } = event
       return {
-        ...row,
-        orderNo: orderNoOf(orderId),
-        body: { notifyId, notifyType, eventGenerateTime: createdAt, content },
-        deliveries: deliveries.map((one) => ({ ...one, answer: one.answer?.toString('utf8') ?? null })),
+        ...rowOf(event),
+        body: { notifyId, notifyType, eventGenerateTime: createTime, content },
+        deliveries: attemptList.toReversed().map(deliveryOf),
       }
     },
   }),
@@ -177,3 +164,11 @@ export const webhookRoutes: Route[] = [
     handle: ({ deps, by }, { params, body }) => setWebhook(deps, { tenantId: params.tenantId, ...by }, body),
   }),
 ]
+
+function rowOf({ createTime, nextAttemptTime, settledTime, ...row }: Event) {
+  return { ...row, createdAt: createTime, dueAt: nextAttemptTime, settledAt: settledTime }
+}
+
+function deliveryOf({ attemptId, url, address, startTime, duration_ms, httpStatus, outcome, answer }: AttemptView) {
+  return { attemptId, url, address, startedAt: startTime, duration_ms, httpStatus, outcome, answer }
+}

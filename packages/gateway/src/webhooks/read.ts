@@ -1,5 +1,5 @@
 import type { EventType } from '@dealer-esim/contract'
-import sql, { join, type Sql } from 'sql-template-tag'
+import sql, { empty, join, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import { firstUuidAt, orderNoOf } from '../lib/ids.ts'
 import { absent } from '../lib/refusal.ts'
@@ -9,6 +9,8 @@ export type DeliveryState = 'PENDING' | 'DELIVERED' | 'DEAD' | 'UNSENT'
 
 /** An event and where its delivery stands. */
 export interface EventView {
+  tenantId: string
+  clientName: string
   notifyId: string
   notifyType: EventType
   orderNo: string
@@ -20,6 +22,8 @@ export interface EventView {
   nextAttemptTime: Date | null
   /** When it became DELIVERED or DEAD. */
   settledTime: Date | null
+  /** Of the latest attempt, in plain words. */
+  lastOutcome: string | null
 }
 
 /** One attempt, as operators and the tenant see it. */
@@ -43,6 +47,8 @@ export interface AttemptView {
 }
 
 export interface EventFilter {
+  /** Absent: of all tenants. */
+  tenantId?: string | undefined
   notifyTypes?: readonly EventType[] | undefined
   deliveryStates?: readonly DeliveryState[] | undefined
   orderId?: string | undefined
@@ -56,26 +62,42 @@ export interface Page {
   before?: string | undefined
 }
 
-export async function listEvents(db: Db, tenantId: string, filter: EventFilter, page: Page): Promise<EventView[]> {
-  const where = [sql`tenant_id = ${tenantId}`, ...within('notify_id', filter, page)]
-  if (filter.notifyTypes) where.push(sql`notify_type = any (${filter.notifyTypes})`)
-  if (filter.deliveryStates) where.push(inStates(filter.deliveryStates))
-  if (filter.orderId) where.push(sql`order_id = ${filter.orderId}`)
+/** Events and how their delivery went: of each tenant its newest are read, by its own index. */
+export async function listEvents(
+  db: Pick<Db, 'query'>,
+  filter: EventFilter,
+  { most, before }: Page,
+): Promise<EventView[]> {
+  const { tenantId, notifyTypes, deliveryStates, orderId, from, to } = filter
+  const where = [
+    sql`e.tenant_id = t.tenant_id`,
+    ...(notifyTypes ? [sql`e.notify_type = any (${notifyTypes})`] : []),
+    ...(deliveryStates ? [inStates(deliveryStates)] : []),
+    ...(orderId ? [sql`e.order_id = ${orderId}`] : []),
+    // UUIDv7s carry their time: a range of time is a range of ids, and only its partitions are read.
+    ...(from ? [sql`e.notify_id >= ${firstUuidAt(from.getTime())}`] : []),
+    ...(to ? [sql`e.notify_id < ${firstUuidAt(to.getTime())}`] : []),
+    ...(before ? [sql`e.notify_id < ${before}`] : []),
+  ]
   const rows = await db.query<EventRow>(sql`
-    select notify_id, notify_type, order_id, created_at, delivery_state, attempts, due_at, settled_at
-    from events where ${join(where, ' and ')} order by notify_id desc limit ${page.most}`)
+    select ${COLUMNS} from tenants t
+    cross join lateral (
+      select * from events e where ${join(where, ' and ')} order by e.notify_id desc limit ${most}) e
+    ${LATEST_ATTEMPT}
+    ${tenantId === undefined ? empty : sql`where t.tenant_id = ${tenantId}`}
+    order by e.notify_id desc limit ${most}`)
   return rows.map(eventOf)
 }
 
 /** One event with its content and its attempts, latest first. @throws Refusal where there is none */
 export async function showEvent(
-  db: Db,
+  db: Pick<Db, 'query'>,
   tenantId: string,
   notifyId: string,
 ): Promise<EventView & { content: unknown; attemptList: AttemptView[] }> {
   const [row] = await db.query<EventRow & { content: unknown }>(sql`
-    select notify_id, notify_type, order_id, created_at, delivery_state, attempts, due_at, settled_at, content
-    from events where tenant_id = ${tenantId} and notify_id = ${notifyId}`)
+    select ${COLUMNS}, e.content from tenants t join events e on e.tenant_id = t.tenant_id ${LATEST_ATTEMPT}
+    where t.tenant_id = ${tenantId} and e.notify_id = ${notifyId}`)
   if (!row) throw absent('event')
   const attempts = await db.query<AttemptRow>(sql`
     select * from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${notifyId}
@@ -84,50 +106,27 @@ export async function showEvent(
 }
 
 /** More than the retry table has; only an event that was replayed again and again has more. */
-const ATTEMPTS_SHOWN_MOST = 100
-
-export interface AttemptFilter {
-  acknowledged?: boolean | undefined
-  from?: Date | undefined
-  to?: Date | undefined
-}
-
-/** The delivery log: every attempt of a tenant, health checks among them, latest first; kept for 30 days. */
-export async function listAttempts(
-  db: Db,
-  tenantId: string,
-  filter: AttemptFilter,
-  page: Page,
-): Promise<AttemptView[]> {
-  const where = [sql`tenant_id = ${tenantId}`, ...within('attempt_id', filter, page)]
-  if (filter.acknowledged !== undefined) where.push(sql`(outcome = ${ACKNOWLEDGED}) = ${filter.acknowledged}`)
-  const rows = await db.query<AttemptRow>(sql`
-    select * from delivery_attempts where ${join(where, ' and ')} order by attempt_id desc limit ${page.most}`)
-  return rows.map(attemptOf)
-}
-
-/** UUIDv7s carry their time: a range of time is a range of ids, and only its partitions are read. */
-function within(
-  column: 'notify_id' | 'attempt_id',
-  { from, to }: Pick<EventFilter, 'from' | 'to'>,
-  { before }: Page,
-): Sql[] {
-  const id = column === 'notify_id' ? sql`notify_id` : sql`attempt_id`
-  return [
-    ...(from ? [sql`${id} >= ${firstUuidAt(from.getTime())}`] : []),
-    ...(to ? [sql`${id} < ${firstUuidAt(to.getTime())}`] : []),
-    ...(before ? [sql`${id} < ${before}`] : []),
-  ]
-}
+const ATTEMPTS_SHOWN_MOST = 200
 
 /** DEAD by itself has an index of its own, which only a constant finds. */
 function inStates(states: readonly DeliveryState[]): Sql {
   return states.length === 1 && states[0] === 'DEAD'
-    ? sql`delivery_state = 'DEAD'`
-    : sql`delivery_state = any (${states})`
+    ? sql`e.delivery_state = 'DEAD'`
+    : sql`e.delivery_state = any (${states})`
 }
 
+const COLUMNS = sql`
+  e.tenant_id, t.client_name, e.notify_id, e.notify_type, e.order_id, e.created_at, e.delivery_state, e.attempts, e.due_at,
+  e.settled_at, a.outcome as last_outcome`
+
+const LATEST_ATTEMPT = sql`
+  left join lateral (
+    select outcome from delivery_attempts a where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
+    order by a.attempt_id desc limit 1) a on true`
+
 interface EventRow {
+  tenant_id: string
+  client_name: string
   notify_id: string
   notify_type: EventType
   order_id: string
@@ -136,10 +135,13 @@ interface EventRow {
   attempts: number
   due_at: Date | null
   settled_at: Date | null
+  last_outcome: string | null
 }
 
 function eventOf(row: EventRow): EventView {
   return {
+    tenantId: row.tenant_id,
+    clientName: row.client_name,
     notifyId: row.notify_id,
     notifyType: row.notify_type,
     orderNo: orderNoOf(row.order_id),
@@ -148,6 +150,7 @@ function eventOf(row: EventRow): EventView {
     attempts: row.attempts,
     nextAttemptTime: row.due_at,
     settledTime: row.settled_at,
+    lastOutcome: row.last_outcome,
   }
 }
 

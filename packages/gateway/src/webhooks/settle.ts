@@ -10,6 +10,7 @@ import { groupByTenant } from './by-tenant.ts'
 import type { ClaimedEvent } from './claim.ts'
 import type { HealthChange } from './endpoint-health.ts'
 import { usePlannedIndexes } from './planner.ts'
+import type { DeliveryState } from './read.ts'
 import type { NextStep } from './retry.ts'
 
 /** What became of a claimed event. UNSENT: its endpoint went away, or does not want its type, before an attempt. */
@@ -116,7 +117,7 @@ const SETTLE = `
     and e.notify_id = r.notify_id and e.lease_token = r.lease_token`
 
 interface Result {
-  state: 'PENDING' | 'DELIVERED' | 'DEAD' | 'UNSENT'
+  state: DeliveryState
   due: string
   attempts: number
   settled: string

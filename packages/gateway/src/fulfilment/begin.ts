@@ -7,7 +7,7 @@ import type { Supplied } from '../suppliers/registry.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { type Claimed, claimOrders } from './due.ts'
 import { isPast } from './outcome.ts'
-import { nextStep } from './plan.ts'
+import { nextStep, type Step } from './plan.ts'
 import { writeItems } from './write-items.ts'
 
 /** One committed attempt at one item, to be sent by us and nobody else. */
@@ -91,63 +91,68 @@ interface Changes {
 }
 
 async function decide(deps: FulfilmentDeps, claim: Claim, claimed: Claimed): Promise<Changes> {
+  const { now } = claimed
   const catalogue = await deps.catalogue.current(claimed.catalogueVersion)
   const changes: Changes = { orders: [], items: [] }
   for (const order of claimed.orders) {
-    const waits: Date[] = []
-    let busy = false
-    for (const item of order.items) {
-      const step = nextStep(item, order, catalogue.find(item.packageCode), claimed.now)
-      switch (step.do) {
-        case 'nothing':
-          break
-        case 'wait':
-          waits.push(step.until)
-          break
-        case 'refuse':
-          claim.refusals.push({ orderId: order.orderId, itemNo: item.itemNo, words: step.words })
-          busy = true
-          break
-        case 'order':
-        case 'query': {
-          const name = step.do === 'order' ? step.route.supplier : step.supplier
-          const found = admit(deps, claim.tenantId, name, order, item, claimed.now)
-          if ('until' in found) {
-            waits.push(found.until)
-            break
-          }
-          if ('late' in found) {
-            Object.assign(item, { itemStatus: 'REVIEW', failureReason: found.late, retryAt: found.again })
-            waits.push(found.again)
-          } else {
-            const terms = step.do === 'order' ? { ...step.route, routeNo: step.routeNo } : undefined
-            const doubtSince = step.do === 'query' ? step.inDoubtAt : null
-            // Should we die in the middle, a question that may buy is what is in doubt then; so is what is under review.
-            const mayBuy = item.itemStatus === 'REVIEW' ? step.do === 'order' : buysByAsking(step.do, found.supplied)
-            begin(item, terms, mayBuy ? claimed.now : doubtSince, claimed.now)
-            claim.attempts.push({
-              ...attemptOf(deps, order.orderId, item, found.supplied, step.do, claimed.now),
-              doubtSince,
-            })
-            busy = true
-          }
-          changes.items.push({ orderId: order.orderId, item })
-          break
-        }
-        default:
-          step satisfies never
-      }
-    }
+    const taken = order.items.map((item) => {
+      const step = nextStep(item, order, catalogue.find(item.packageCode), now)
+      return takeStep(deps, claim, changes, { order, item, step, now })
+    })
     const change: OrderChange = { order, profilesChanged: false }
-    if (busy) claim.kept += 1
-    else change.release = handBack(claim, waits)
+    if (taken.includes('busy')) claim.kept += 1
+    else
+      change.release = handBack(
+        claim,
+        taken.filter((until) => until instanceof Date),
+      )
     changes.orders.push(change)
   }
   return changes
 }
 
+interface ItemStep {
+  order: LockedOrder
+  item: LockedItem
+  step: Step
+  now: Date
+}
+
+/** @returns 'busy' where something is owed to the item now, else when to come again, if ever by itself */
+function takeStep(
+  deps: FulfilmentDeps,
+  claim: Claim,
+  changes: Changes,
+  { order, item, step, now }: ItemStep,
+): 'busy' | Date | undefined {
+  switch (step.do) {
+    case 'nothing':
+      return undefined
+    case 'wait':
+      return step.until
+    case 'refuse':
+      claim.refusals.push({ orderId: order.orderId, itemNo: item.itemNo, words: step.words })
+      return 'busy'
+    case 'order':
+    case 'query': {
+      const name = step.do === 'order' ? step.route.supplier : step.supplier
+      const found = findPlace(deps, claim.tenantId, name, order, item, now)
+      if ('until' in found) return found.until
+      changes.items.push({ orderId: order.orderId, item })
+      if ('late' in found) {
+        Object.assign(item, { itemStatus: 'REVIEW', failureReason: found.late, retryAt: found.again })
+        return found.again
+      }
+      claim.attempts.push(beginAttempt(deps, order.orderId, item, found.supplied, step, now))
+      return 'busy'
+    }
+    default:
+      return step satisfies never
+  }
+}
+
 /** A place at the supplier; or the moment to come again; or, past the deadline, why it goes to review. */
-function admit(
+function findPlace(
   deps: FulfilmentDeps,
   tenantId: string,
   name: string,
@@ -173,36 +178,25 @@ function isTooLate({ supplier, gate }: Supplied, order: LockedOrder, item: Locke
   return gate.state !== 'closed' && isPast(since, Math.max(giveUpAfter_ms, NOT_BOUGHT_MS), now)
 }
 
-type Terms = {
-  supplier: string
-  productCode: string
-  cost: bigint | null
-  costCurrency: string | null
-  routeNo: number
-}
-
-/** A purchase fixes the supplier's terms on the item; a question leaves them as they are. */
-function begin(item: LockedItem, terms: Terms | undefined, inDoubtAt: Date | null, now: Date): void {
-  if (terms !== undefined) Object.assign(item, terms)
-  if (item.itemStatus !== 'REVIEW') item.itemStatus = terms === undefined ? 'UNKNOWN' : 'ASKED'
-  item.inDoubtAt = inDoubtAt
-  item.attempts += 1
-  item.askedAt ??= now
-  item.retryAt = null
-}
-
-function buysByAsking(step: 'order' | 'query', { supplier }: Supplied): boolean {
-  return step === 'query' && supplier.traits.queryBuys === true
-}
-
-function attemptOf(
+/** Marks the item as asked for. A purchase fixes the supplier's terms on it; a question leaves them as they are. */
+function beginAttempt(
   deps: FulfilmentDeps,
   orderId: string,
   item: LockedItem,
   supplied: Supplied,
-  step: 'order' | 'query',
+  step: Step & { do: 'order' | 'query' },
   now: Date,
-): Omit<Attempt, 'doubtSince'> {
+): Attempt {
+  const doubtSince = step.do === 'query' ? step.inDoubtAt : null
+  const isReviewed = item.itemStatus === 'REVIEW'
+  // Should we die in the middle, a question that may buy is what is in doubt then; so is what is bought from review.
+  const mayBuy = step.do === 'order' ? isReviewed : supplied.supplier.traits.queryBuys === true
+  if (step.do === 'order') Object.assign(item, step.route, { routeNo: step.routeNo })
+  if (!isReviewed) item.itemStatus = step.do === 'order' ? 'ASKED' : 'UNKNOWN'
+  item.inDoubtAt = mayBuy ? now : doubtSince
+  item.attempts += 1
+  item.askedAt ??= now
+  item.retryAt = null
   return {
     attemptId: deps.ids.uuid(),
     orderId,
@@ -210,8 +204,9 @@ function attemptOf(
     key: itemKeyOf(orderId, item.itemNo),
     supplied,
     productCode: item.productCode!,
-    operation: step === 'order' ? 'ORDER' : 'QUERY',
+    operation: step.do === 'order' ? 'ORDER' : 'QUERY',
     startedAt: now,
+    doubtSince,
   }
 }
 

@@ -17,8 +17,8 @@ import { checkHeaders, checkMediaType, checkRoute } from './before-body.ts'
 import { type BodyReader, bodyReader } from './body.ts'
 import { callerReader } from './caller.ts'
 import { type Answered, earlyHandlers, handlers } from './operations.ts'
-import { type Places, places } from './places.ts'
-import { type Refusals, refusals } from './refusals.ts'
+import { openPlaces, type Places } from './places.ts'
+import { openRefusals, type Refusals } from './refusals.ts'
 import { requestSpan } from './request-span.ts'
 
 interface Door {
@@ -54,7 +54,7 @@ interface Visit {
 export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
   const tell = (refused: number) => deps.log.warn({ refused }, 'overloaded: requests were refused')
-  const shedding = { places: places(deps.clock), refusals: refusals(deps.clock, tell) }
+  const shedding = { places: openPlaces(deps.clock), refusals: openRefusals(deps.clock, tell) }
   const door: Door = { app, deps, callerOf, bodies: bodyReader(), ...shedding }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LEAST_PLACES, MOST_PLACES, places } from './places.ts'
+import { LEAST_PLACES, MOST_PLACES, openPlaces } from './places.ts'
 
 /** Seconds of load in which every place is always taken and each answer takes so long. */
 function crowded(seconds: number, duration_ms: number | undefined, state = fresh()) {
@@ -19,7 +19,7 @@ function crowded(seconds: number, duration_ms: number | undefined, state = fresh
 
 function fresh() {
   const time = { now: 0 }
-  return { time, taken: 0, places: places({ now: () => 0, monotonic: () => time.now }) }
+  return { time, taken: 0, places: openPlaces({ now: () => 0, monotonic: () => time.now }) }
 }
 
 it('has fewer places while answers are slow, and all of them again when they are quick', () => {

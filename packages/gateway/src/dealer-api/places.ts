@@ -34,7 +34,7 @@ const FORGOTTEN_MS = 2_000
  * others the places that they have. (Measured on two cores, 2 000 connections that never waited: with 512 places and a
  * refusal for whoever came, orders under way took seconds; docs/performance.md.)
  */
-export function places(clock: Clock): Places {
+export function openPlaces(clock: Clock): Places {
   let most = MOST_PLACES
   let taken = 0
   let since = clock.monotonic()

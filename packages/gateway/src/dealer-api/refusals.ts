@@ -31,7 +31,7 @@ interface Refusal {
  * never be answered. So refusals have a share of that time, and wait for their turn beyond it, in order: a caller who is
  * not answered yet sends nothing more. None waits long: a connection has one at a time, and thousands go out a second.
  */
-export function refusals(clock: Clock, tell: (refused: number) => void): Refusals {
+export function openRefusals(clock: Clock, tell: (refused: number) => void): Refusals {
   let waiting: Refusal[] = []
   let saved_ms = SAVED_MOST_MS
   let counted_at = clock.monotonic()

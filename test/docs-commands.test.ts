@@ -64,7 +64,7 @@ function shell(script: string, by: 'npx' | 'quick npx' = 'quick npx'): Promise<{
   const PATH = by === 'npx' ? process.env.PATH : `${cwd}${delimiter}${process.env.PATH}`
   const options = { cwd, env: { ...process.env, ...gateway.env, PATH, npm_config_offline: 'true' } }
   return new Promise((resolve) => {
-    execFile('bash', ['-euo', 'pipefail', '-c', script], options, (error, out, err) => {
+    execFile('bash', ['--norc', '-euo', 'pipefail', '-c', script], options, (error, out, err) => {
       resolve({ code: Number(error?.code ?? 0), output: out + (error ? err : '') })
     })
   })

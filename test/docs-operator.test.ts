@@ -64,7 +64,7 @@ function shell(script: string): Promise<{ code: number; stdout: string; stderr: 
   const metricsPort = String(logs.find((line) => line.msg === 'ready')!.metricsPort)
   const env = { ...process.env, ...gateway.env, DATA_DIR: dataDir, METRICS_PORT: metricsPort }
   return new Promise((resolve) => {
-    execFile('bash', ['-euo', 'pipefail', '-c', filled], { cwd: root, env }, (error, stdout, stderr) => {
+    execFile('bash', ['--norc', '-euo', 'pipefail', '-c', filled], { cwd: root, env }, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr: stderr.replace(/^npm .*\n/gm, '') })
     })
   })

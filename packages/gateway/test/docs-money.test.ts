@@ -23,7 +23,7 @@ afterAll(async () => {
 function run(script: string): Promise<{ code: number; stdout: string; stderr: string }> {
   const env = { ...process.env, DATABASE_URL: database.url, DATA_DIR: folder, MASTER_KEY: '00'.repeat(32) }
   return new Promise((resolve) => {
-    execFile('bash', ['-euo', 'pipefail', '-c', script], { cwd: root, env }, (error, stdout, stderr) => {
+    execFile('bash', ['--norc', '-euo', 'pipefail', '-c', script], { cwd: root, env }, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr })
     })
   })

@@ -135,29 +135,6 @@ describe('supplier', () => {
       [{ subject: 'shelf' }],
     ])
   })
-
-  it('set to another account is refused while eSIMs are open at the old one', async () => {
-    const tenantId = await addTenant(shop.db)
-    await addPackage(shop.db, 'ASTRAY', [{ supplier: 'astray', productCode: 'X' }])
-    const [orderId] = await payOrders(shop.db, tenantId, 'ASTRAY')
-    const itemIs = (status: string) =>
-      shop.db.query({
-        text: `update order_items set item_status = $2, supplier = 'astray', product_code = 'X' where order_id = $1`,
-        values: [orderId, status],
-      })
-    const set = (config: object) =>
-      ['supplier', 'set', 'astray', '--config', file('moved.json', JSON.stringify(config))] as const
-    const other = { url: server.url, functionRequesterIdentifier: 'Third-Requester' }
-    await itemIs('UNKNOWN')
-    await json(...set({ ...other, functionRequesterIdentifier: 'Other-Requester', timeoutMs: 4_000 })) // the same account
-    expect(await failure(...set(other))).toMatch(/Pause astray, wait 10 seconds/)
-    await json('supplier', 'pause', 'astray')
-    expect(await failure(...set(other))).toMatch(/Pause astray, wait 10 seconds/)
-    await shop.db.query({ text: `update suppliers set updated_at = now() - interval '11 s' where supplier = 'astray'` })
-    expect(await failure(...set(other))).toMatch(/1 eSIMs of astray are in doubt/)
-    await itemIs('DELIVERED')
-    await json(...set(other))
-  })
 })
 
 describe('stock', () => {

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { failure, json } from '../harness/admin-here.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, TEST_KEY } from '../harness/shop.ts'
+
+let database: TestDatabase
+let shop: Shop
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-account-'))
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  vi.stubEnv('DATABASE_URL', database.url)
+  vi.stubEnv('MASTER_KEY', TEST_KEY.toString('base64'))
+  vi.stubEnv('DATA_DIR', folder)
+  shop = await openShop(database.url)
+})
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  await shop.close()
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function set(account: string, more: object = {}): string[] {
+  const path = join(folder, 'supplier.json')
+  const config = { url: 'https://smdp.example', functionRequesterIdentifier: account, ...more }
+  writeFileSync(path, JSON.stringify(config))
+  return ['supplier', 'set', 'smdp', '--config', path]
+}
+
+it('another account is refused to a supplier of which eSIMs are open at the old one', async () => {
+  await json('supplier', 'add', 'smdp', '--type', 'es2plus', ...set('Mistyped').slice(3))
+  await json(...set('Old')) // nothing was bought there yet
+  const tenantId = await addTenant(shop.db)
+  await addPackage(shop.db, 'ANY', [{ supplier: 'smdp', productCode: 'X' }])
+  const [orderId] = await payOrders(shop.db, tenantId, 'ANY')
+  const itemIs = (status: string) =>
+    shop.db.query({
+      text: `update order_items set item_status = $2, supplier = 'smdp', product_code = 'X' where order_id = $1`,
+      values: [orderId, status],
+    })
+  await itemIs('UNKNOWN')
+  await json(...set('Old', { timeoutMs: 4_000 })) // the same account
+  expect(await failure(...set('New'))).toMatch(/Pause smdp, wait 10 seconds/)
+  await json('supplier', 'pause', 'smdp')
+  expect(await failure(...set('New'))).toMatch(/Pause smdp, wait 10 seconds/)
+  await shop.db.query({ text: `update suppliers set updated_at = now() - interval '11 s' where supplier = 'smdp'` })
+  expect(await failure(...set('New'))).toMatch(/1 eSIMs of smdp are in doubt/)
+  await itemIs('DELIVERED')
+  await json(...set('New'))
+})

@@ -8,7 +8,7 @@ import { sendableSince } from './retry.ts'
 type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log' | 'loops'>
 
 const POLL_MS = 1_000
-/** Replays stepped in one pass, of all tenants. */
+/** Replays stepped in one pass, of all tenants; the next pass takes others. */
 const REPLAYS_PER_PASS = 100
 /** Events that one step looks at, whether they match or not: it ends however rare matches are. */
 const LOOKED_AT_MOST = 20_000
@@ -23,14 +23,13 @@ export function replayLoop(deps: StepDeps): Running {
     loops: deps.loops,
     poll_ms: POLL_MS,
     async pass() {
-      const running = await deps.db.query<{ tenant_id: string; replay_id: string }>({
-        text: `select tenant_id, replay_id from webhook_replays where replay_state = 'RUNNING'
-               order by tenant_id, replay_id limit $1`,
-        values: [REPLAYS_PER_PASS],
-      })
+      const running = await deps.db.query<RunningReplay>({ text: NEXT, values: [REPLAYS_PER_PASS] })
       let more = false
-      for (const { tenant_id, replay_id } of running) {
-        const step = await stepReplay(deps, tenant_id, replay_id)
+      for (const { tenant_id: tenantId, replay_id: replayId } of running) {
+        const step = await stepReplay(deps, tenantId, replayId).catch((error): Step => {
+          deps.log.error({ err: error, tenantId, replayId }, 'a replay could not be stepped; the others go on')
+          return NOTHING
+        })
         if (step.replayed > 0) deps.wake.wake('webhooks')
         more ||= step.more
       }
@@ -38,6 +37,17 @@ export function replayLoop(deps: StepDeps): Running {
     },
   })
 }
+
+interface RunningReplay {
+  tenant_id: string
+  replay_id: string
+}
+
+// Those that were stepped longest ago. One that waits for its endpoint takes no place: it would stay the longest.
+const NEXT = `
+  select r.tenant_id, r.replay_id from webhook_replays r
+  join webhook_endpoints w on w.tenant_id = r.tenant_id and w.enabled and w.callback_url is not null
+  where r.replay_state = 'RUNNING' order by r.stepped_at limit $1`
 
 interface Step {
   replayed: number
@@ -52,7 +62,7 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
   const now = new Date(databaseClock.now())
   return db.tx(async (tx) => {
     usePlannedIndexes(tx)
-    const [replay] = await tx.query<RunningReplay>({ text: LOCK, values: [tenantId, replayId, now, BACKLOG_MOST] })
+    const [replay] = await tx.query<LockedReplay>({ text: LOCK, values: [tenantId, replayId, now, BACKLOG_MOST] })
     if (!replay?.able) return NOTHING
     const elapsed_ms = now.getTime() - replay.stepped_at.getTime()
     const due = Math.min(Math.floor((elapsed_ms * replay.rate_per_s) / 1000), STEP_MOST)
@@ -72,7 +82,7 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
   })
 }
 
-interface RunningReplay {
+interface LockedReplay {
   rate_per_s: number
   stepped_at: Date
   able: boolean

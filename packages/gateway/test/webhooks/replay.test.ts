@@ -119,6 +119,40 @@ test('a replay waits while the endpoint is disabled, and ends when it is cancell
   await expect(cancelReplay(bed.deps, by(tenant), replayId)).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
+test('replays that cannot move, by the hundred, and one that fails do not hold up another dealer’s', async () => {
+  const insert = `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, next_id,
+      rate_per_s, matched, stepped_at, actor, created_at)
+    select $1, $2, '{ORDER_PAID}', '{UNSENT}', $2, $2, $2, 1, 0, now() - interval '1 hour', 'cli:tester', now()`
+  const run = async (tenant: TestTenant) => {
+    const replayId = bed.deps.ids.uuid()
+    await bed.deps.db.query({ text: insert, values: [tenant.tenantId, replayId] })
+    return replayId
+  }
+  for (let waiting = 0; waiting < 100; waiting++) await run(await bed.tenant())
+  const failing = await run(await bed.tenant({ callbackUrl: receiver.url }))
+  await bed.deps.db.query({
+    text: `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused by the test'; end $$`,
+  })
+  await bed.deps.db.query({
+    text: `create trigger refused before update on webhook_replays for each row when (old.replay_id = '${failing}')
+           execute function refuse()`,
+  })
+  const tenant = await unsentThenEnabled(5)
+  const { replayId } = await replay(tenant)
+  bed.advance(1_000)
+  const loop = replayLoop(bed.deps)
+  try {
+    await vi.waitFor(async () => {
+      expect((await showReplay(bed.deps.db, tenant.tenantId, replayId)).replayState).toBe('DONE')
+    }, 15_000)
+    await inState(tenant, 'DELIVERED', 5)
+  } finally {
+    await loop.stop(1_000)
+    await bed.deps.db.query({ text: 'drop function refuse() cascade' })
+    await bed.deps.db.query({ text: 'delete from webhook_replays where rate_per_s = 1' })
+  }
+})
+
 test('a replay without an endpoint, of nothing, or too fast is refused', async () => {
   const without = await bed.tenant()
   await expect(replay(without)).rejects.toMatchObject({ code: 'NO_ENDPOINT' })

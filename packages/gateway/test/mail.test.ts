@@ -185,12 +185,18 @@ describe('who gets what', () => {
     onTestFinished(async () => {
       await db.query({ text: 'delete from orders where tenant_id = $1', values: [tenantId] })
     })
-    const review = (at: string) =>
+    const review = (at: string, orders = 1) =>
       db.query({
         text: `insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
                  wallet_version, package_lines, status_history, event_sequence, created_at, updated_at)
-               values ($1, $2, $2::uuid::text, 'UNDER_REVIEW', 1, 'USD', 1, 1, '[]', '[]', 1, now(), now() + $3::interval)`,
-        values: [tenantId, systemIds.uuid(), at],
+               select $1, gen_random_uuid(), gen_random_uuid()::text, 'UNDER_REVIEW', 1, 'USD', 1, 1, '[]', '[]', 1, now(),
+                 now() + $2::interval
+               from generate_series(1, $3)`,
+        values: [tenantId, at, orders],
+      })
+    const anHourLater = () =>
+      db.query({
+        text: `update notices set created_at = created_at - interval '61 minutes' where kind = 'UNDER_REVIEW'`,
       })
     const told = () => tellOfReviews({ db, ids: systemIds })
     expect(await told()).toBe(false)
@@ -198,14 +204,21 @@ describe('who gets what', () => {
     expect([await told(), await told()]).toEqual([true, false])
     await review('1 s')
     expect(await told()).toBe(false)
+    await anHourLater()
+    expect([await told(), await told()]).toEqual([true, false])
+    await review('-3 days', 2_000)
+    await anHourLater()
     await db.query({
-      text: `update notices set created_at = now() - interval '61 minutes' where kind = 'UNDER_REVIEW'`,
+      text: `update orders set updated_at = updated_at - interval '3 days' where tenant_id = $1`,
+      values: [tenantId],
     })
+    expect(await told()).toBe(false)
+    await review('0 s')
     expect([await told(), await told()]).toEqual([true, false])
     const rows = await db.query<{ message: string }>({
       text: `select message from notices where kind = 'UNDER_REVIEW' order by notice_id`,
     })
-    expect(rows.map((row) => row.message.slice(0, 23))).toEqual(['Orders under review: 1.', 'Orders under review: 2.'])
+    expect(rows.map((row) => row.message.slice(21, row.message.indexOf('.')))).toEqual(['1', '2', '1000 or more'])
   })
 
   it('an invitation carries the link that the operator saw, which lies nowhere in the clear', async () => {

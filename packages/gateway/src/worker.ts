@@ -4,6 +4,7 @@ import { reconcileLoop } from './fulfilment/reconcile.ts'
 import { reviewNoticeLoop } from './fulfilment/review-notice.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { mailLoop } from './mail/loop.ts'
+import { askSuppliersLoop } from './profiles/ask-suppliers.ts'
 import { profilesLoop } from './profiles/loop.ts'
 import { retentionLoop } from './retention/loop.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
@@ -19,6 +20,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     reconcileLoop(deps),
     reviewNoticeLoop(deps),
     profilesLoop(deps),
+    askSuppliersLoop(deps),
     stockLoop(deps),
     webhooksLoop(deps),
     replayLoop(deps),

@@ -50,8 +50,9 @@ async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): P
       if (row.profile_id === null || supplied.supplier.report === undefined) return
       const { matchingId } = openSecrets(deps.cipher, tenantId, row.secrets!)
       const esim: SuppliedEsim = { ...item, key, iccid: row.iccid!, matchingId, shown: true }
-      const [report] = await supplied.supplier.report([esim])
-      if (report) await applyReports(deps, tenantId, [{ orderId, profileId: row.profile_id, report }])
+      const [outcome] = await supplied.supplier.report([esim])
+      if (outcome?.kind !== 'told') return
+      await applyReports(deps, tenantId, [{ orderId, profileId: row.profile_id, report: outcome.report }])
       return
     }
     case 'REFUSED':

@@ -30,8 +30,8 @@ export interface Supplier {
   cancel(esim: SuppliedEsim): Promise<CancelOutcome>
   /** undefined: it works. Otherwise what is wrong, in a sentence for an operator. */
   test(): Promise<string | undefined>
-  /** Status and usage of eSIMs, in their order; undefined for one that the supplier says nothing of. */
-  report?(esims: SuppliedEsim[]): Promise<(ProfileReport | undefined)[]>
+  /** Status and usage of eSIMs, in their order; a request for each. */
+  report?(esims: SuppliedEsim[]): Promise<ReportOutcome[]>
   /** What the supplier has on its books for us, oldest first: reconciliation compares it with ours. */
   list?(since: Date): AsyncIterable<SupplierRecord>
   /** Who may deliver notices in its name: fingerprints of client certificates, addresses and blocks. */
@@ -125,6 +125,11 @@ export type CancelOutcome =
   /** Definite: it stays as it is. */
   | { kind: 'refused'; words: string }
   | { kind: 'unknown'; words: string }
+
+export type ReportOutcome =
+  | { kind: 'told'; report: ProfileReport }
+  /** It says nothing of this eSIM. `down`: the supplier as a whole seems away. */
+  | { kind: 'silent'; down?: true }
 
 export interface ProfileReport {
   /** When it became so, by the supplier's clock. */

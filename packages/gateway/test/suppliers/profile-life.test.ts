@@ -2,16 +2,17 @@ import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { learnOutcome } from '../../src/fulfilment/learn.ts'
 import type { Loop } from '../../src/lib/lifecycle.ts'
+import { askSuppliersLoop } from '../../src/profiles/ask-suppliers.ts'
 import { profilesLoop } from '../../src/profiles/loop.ts'
 import { gate } from '../../src/suppliers/gate.ts'
 import type { Supplied } from '../../src/suppliers/registry.ts'
-import type { ProfileReport, SuppliedEsim, Supplier } from '../../src/suppliers/supplier.ts'
+import type { ProfileReport, ReportOutcome, SuppliedEsim, Supplier } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
-let loop: Loop
+let loops: Loop[] = []
 let tenantId: string
 const asked: SuppliedEsim[] = []
 const reports = new Map<string, ProfileReport>()
@@ -27,7 +28,10 @@ const telling: Supplier = {
   test: async () => undefined,
   async report(esims) {
     asked.push(...esims)
-    return esims.map((esim) => reports.get(esim.iccid))
+    return esims.map(({ iccid }): ReportOutcome => {
+      const report = reports.get(iccid)
+      return report ? { kind: 'told', report } : { kind: 'silent' }
+    })
   },
 }
 let supplied: Supplied
@@ -40,7 +44,7 @@ beforeAll(async () => {
   tenantId = await addTenant(shop.db)
 })
 afterAll(async () => {
-  await loop?.stop(5_000)
+  await Promise.all(loops.map((loop) => loop.stop(5_000)))
   await shop.close()
   await database.drop()
 })
@@ -74,7 +78,8 @@ it('eSIMs expire, status and usage are asked for, and each change of a status is
   const time = new Date()
   reports.set(living.iccid, { time, esimStatus: 'IN_USE', smdpStatus: 'ENABLED', usage: 123_456n, activateTime: time })
   const before = await eventCounts()
-  loop = profilesLoop({ ...shop, suppliers: { ...shop.suppliers, all: () => [supplied] } })
+  const suppliers = { ...shop.suppliers, all: () => [supplied] }
+  loops = [profilesLoop(shop), askSuppliersLoop({ ...shop, suppliers })]
   const rows = await until(async () => {
     const all = await shop.db.query<{
       order_id: string
@@ -86,7 +91,8 @@ it('eSIMs expire, status and usage are asked for, and each change of a status is
       values: [tenantId],
     })
     const byOrder = new Map(all.map((row) => [row.order_id, row]))
-    return byOrder.get(living.orderId)?.order_usage != null && byOrder
+    const ended = [unused, used].every(({ orderId }) => byOrder.get(orderId)?.esim_status.endsWith('EXPIRED'))
+    return ended && byOrder.get(living.orderId)?.order_usage != null && byOrder
   })
   expect(rows.get(unused.orderId)).toMatchObject({ esim_status: 'UNUSED_EXPIRED' })
   expect(rows.get(used.orderId)).toMatchObject({ esim_status: 'USED_EXPIRED' })

@@ -7,8 +7,8 @@ import { pause } from '../../lib/pause.ts'
 import type {
   CancelOutcome,
   Outcome,
-  ProfileReport,
   ReceivedNotice,
+  ReportOutcome,
   SuppliedEsim,
   Supplier,
   SupplierRequest,
@@ -165,11 +165,11 @@ async function cancel(upstream: Upstream, { key }: SuppliedEsim): Promise<Cancel
   return { kind: 'refused', words }
 }
 
-async function report(upstream: Upstream, { key, iccid }: SuppliedEsim): Promise<ProfileReport | undefined> {
+async function report(upstream: Upstream, { key, iccid }: SuppliedEsim): Promise<ReportOutcome> {
   const found = await upstream((client) => client.profiles({ transactionId: key }))
-  if ('failure' in found) return undefined
+  if ('failure' in found) return { kind: 'silent', ...(found.network === undefined ? {} : { down: true }) }
   const profile = found.value.profileList.find((candidate) => iccidOf(candidate) === iccid)
-  return profile && reportOf(profile)
+  return profile ? { kind: 'told', report: reportOf(profile) } : { kind: 'silent' }
 }
 
 async function receive(

@@ -1,0 +1,154 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { makeIccid } from '@dealer-esim/contract'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { learnOutcome } from '../../src/fulfilment/learn.ts'
+import type { Loop } from '../../src/lib/lifecycle.ts'
+import { askSuppliersLoop } from '../../src/profiles/ask-suppliers.ts'
+import { profilesLoop } from '../../src/profiles/loop.ts'
+import { gate } from '../../src/suppliers/gate.ts'
+import type { Supplied } from '../../src/suppliers/registry.ts'
+import type { ReportOutcome, SuppliedEsim, Supplier } from '../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
+
+/* One dealer’s eSIMs, or one supplier, in trouble: those of the others expire and are asked about all the same. */
+
+let database: TestDatabase
+let shop: Shop
+const loops: Loop[] = []
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addPackage(shop.db, 'P', [{ supplier: 'any', productCode: 'X' }])
+})
+beforeEach(async () => {
+  await shop.db.query({ text: `update profiles set esim_status = 'REVOKED'` }) // of the tests before
+})
+afterEach(async () => {
+  await Promise.all(loops.splice(0).map((loop) => loop.stop(500)))
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+type Answer = (esims: SuppliedEsim[]) => Promise<ReportOutcome[]>
+function supplierThat(name: string, report: Answer, traits: Partial<Supplier['traits']> = {}): Supplied {
+  const supplier: Supplier = {
+    name,
+    type: 'gateway',
+    traits: {
+      ...{ batch: 1, concurrency: 8, perSecond: null, timeout_ms: 60_000, settles_ms: 0, giveUpAfter_ms: 1_000 },
+      ...traits,
+    },
+    order: async () => [],
+    query: async () => [],
+    cancel: async () => ({ kind: 'refused', words: 'it does not' }),
+    test: async () => undefined,
+    report,
+  }
+  return { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
+}
+
+const used: Answer = async (esims) =>
+  esims.map(() => ({ kind: 'told', report: { time: new Date(), esimStatus: 'IN_USE' } }))
+const hangs: Answer = () => new Promise(() => {})
+
+function start(...supplied: Supplied[]): void {
+  const suppliers = { ...shop.suppliers, all: () => supplied }
+  loops.push(profilesLoop(shop), askSuppliersLoop({ ...shop, suppliers }))
+}
+
+let serial = 0
+/** A dealer of its own with eSIMs of one supplier that are to be asked about now. Dealers take turns in this order. */
+async function dealerWith(supplied: Supplied, count = 1): Promise<string> {
+  const tenantId = await addTenant(shop.db)
+  const suppliers = { ...shop.suppliers, get: () => supplied }
+  for (const orderId of await payOrders(shop.db, tenantId, 'P', { orders: count })) {
+    const esim = { iccid: makeIccid('8985445', ++serial), smdpAddress: 'a.example', matchingId: `M-${serial}` }
+    const item = { tenantId, orderId, itemNo: 1, productCode: 'X' }
+    await shop.db.query({
+      text: `update order_items set product_code = 'X' where tenant_id = $1 and order_id = $2`,
+      values: [tenantId, orderId],
+    })
+    await learnOutcome({ ...shop, suppliers }, supplied, item, { kind: 'delivered', esim })
+  }
+  await set(tenantId, `asked_at = now() - interval '1 hour'`)
+  return tenantId
+}
+
+const set = (tenantId: string, columns: string) =>
+  shop.db.query({ text: `update profiles set ${columns} where tenant_id = $1`, values: [tenantId] })
+
+function becomes(tenantId: string, esimStatus: string) {
+  return until(async () => {
+    const rows = await shop.db.query<{ esim_status: string }>({
+      text: 'select esim_status from profiles where tenant_id = $1',
+      values: [tenantId],
+    })
+    return rows.every((row) => row.esim_status === esimStatus)
+  })
+}
+
+it('a supplier that hangs holds up neither the expiry of eSIMs nor another supplier', async () => {
+  const [hanging, telling] = [supplierThat('hanging', hangs), supplierThat('telling', used)]
+  await dealerWith(hanging)
+  const [told, expired] = [await dealerWith(telling), await dealerWith(hanging)]
+  await set(expired, `install_before = now() - interval '1 hour'`)
+  start(hanging, telling)
+  await becomes(expired, 'UNUSED_EXPIRED')
+  await becomes(told, 'IN_USE')
+})
+
+it('an eSIM that cannot be written, or not be opened, holds up no other dealer’s', async () => {
+  const telling = supplierThat('telling', used)
+  const [closed, unwritten] = [await dealerWith(telling), await dealerWith(telling)]
+  const [told, expired] = [await dealerWith(telling), await dealerWith(telling)]
+  await set(closed, `secrets = 'nonsense'`)
+  await set(unwritten, `install_before = now() - interval '1 hour'`)
+  // Not asked about: once its supplier has told that it is used, it has another end.
+  await set(expired, `install_before = now() - interval '1 hour', asked_at = now()`)
+  await shop.db.query({
+    text: `create or replace function refuse() returns trigger language plpgsql as $$
+           begin raise 'refused by the test'; end $$`,
+  })
+  await shop.db.query({
+    text: `create trigger refused before update of esim_status on profiles for each row
+           when (old.tenant_id = '${unwritten}') execute function refuse()`,
+  })
+  try {
+    start(telling)
+    await becomes(told, 'IN_USE')
+    await becomes(expired, 'UNUSED_EXPIRED')
+  } finally {
+    await shop.db.query({ text: 'drop function refuse() cascade' })
+  }
+})
+
+it('questions keep to the places at a supplier, a quarter of them, and all are asked', async () => {
+  let [asking, most] = [0, 0]
+  const busy = supplierThat('busy', async (esims) => {
+    asking += esims.length
+    most = Math.max(most, asking)
+    await delay(1)
+    asking -= esims.length
+    return used(esims)
+  })
+  const tenantId = await dealerWith(busy, 30)
+  start(busy)
+  await becomes(tenantId, 'IN_USE')
+  expect(most).toBe(2)
+})
+
+it('a supplier that is away is not asked about each eSIM: its breaker opens for questions, too', async () => {
+  let asked = 0
+  const away = supplierThat('away', async (esims) => {
+    asked += esims.length
+    return esims.map(() => ({ kind: 'silent', down: true }))
+  })
+  await dealerWith(away, 30)
+  start(away)
+  await until(async () => away.gate.state === 'open')
+  expect(asked).toBeLessThan(15)
+})

@@ -41,6 +41,18 @@ async function supplier(config: Partial<Es2plusConfig> = {}): Promise<Supplier> 
   return shop.suppliers.get(name)!.supplier
 }
 
+/** The same supplier with another configuration. */
+async function moved(smdp: Supplier, config: Partial<Es2plusConfig>): Promise<Supplier> {
+  const { url, identity } = server
+  const all = { url, functionRequesterIdentifier: '1.3.6.1.4.1.31746', ...identity, timeoutMs: 5_000, ...config }
+  await shop.db.query({
+    text: 'update suppliers set config = $2 where supplier = $1',
+    values: [smdp.name, shop.cipher.encrypt(JSON.stringify(all), `supplier:${smdp.name}`)],
+  })
+  await shop.suppliers.refresh()
+  return shop.suppliers.get(smdp.name)!.supplier
+}
+
 let items = 0
 function request(productCode = 'TYPE_1'): SupplierRequest {
   items += 1
@@ -151,6 +163,34 @@ describe('ICCIDs', () => {
         for (const iccid of sent) expect(iccid).toMatch(written)
       }
     }
+  })
+
+  it('of a range whose ends were moved go on behind what was drawn, through every block of it', async () => {
+    const [first, last] = [10_000, 10_049]
+    const between = (from: number) => ({
+      iccidRange: { first: makeIccid('8985223', from), last: makeIccid('8985223', last) },
+    })
+    const numbers: number[] = []
+    const buy = async (smdp: Supplier, count: number) => {
+      for (let n = 0; n < count; n++) numbers.push(Number((await delivered(smdp)).iccid.slice(7, -1)))
+    }
+    const smdp = await supplier(between(first))
+    await buy(smdp, 5)
+    await buy(await moved(smdp, between(first + 10)), 5)
+    await buy(await moved(smdp, between(first + 1)), 7)
+    expect(numbers.splice(0).map((number) => number - first)).toEqual([
+      ...[0, 1, 2, 3, 4],
+      ...[10, 11, 12, 13, 14],
+      ...[5, 6, 7, 8, 9, 15, 16],
+    ])
+    const both = [await moved(smdp, between(first + 2)), await moved(smdp, between(first + 3))]
+    await Promise.all(both.map((one) => buy(one, 5)))
+    await buy(smdp, 5)
+    expect(new Set(numbers).size).toBe(15)
+    expect(Math.min(...numbers)).toBe(first + 17)
+    const lastOne = await moved(smdp, between(last))
+    await buy(lastOne, 1)
+    expect(await lastOne.order([request()])).toEqual([{ kind: 'refused', words: 'the ICCID range is used up' }])
   })
 })
 

@@ -65,16 +65,23 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
   return {
     find,
     async start(key) {
-      const iccid = config.iccidRange === undefined ? null : await nextIccid(deps.db, supplier, config.iccidRange)
-      if (iccid === undefined) return undefined
-      const matchingId = matchingIdOf(deps.ids.bytes(MATCHING_ID_BYTES))
-      await deps.db.query({
-        name: 'es2plus-start',
-        text: `insert into es2plus_orders (supplier, key, iccid, iccid_chosen, secrets, step)
-               values ($1, $2, $3, $4, $5, 'NEW') on conflict do nothing`,
-        values: [supplier, key, iccid, iccid !== null, seal({ matchingId })],
-      })
-      return find(key) // another worker's, where it was first
+      const secrets = seal({ matchingId: matchingIdOf(deps.ids.bytes(MATCHING_ID_BYTES)) })
+      for (let draw = 0; draw < DRAWS_MOST; draw++) {
+        const { iccidRange } = config
+        const drawn = iccidRange === undefined ? null : await nextIccid(deps.db, supplier, iccidRange)
+        if (drawn === undefined) return undefined
+        await deps.db.query({
+          name: 'es2plus-start',
+          text: `insert into es2plus_orders (supplier, key, iccid, iccid_chosen, secrets, step)
+                 values ($1, $2, $3, $4, $5, 'NEW') on conflict do nothing`,
+          values: [supplier, key, drawn, drawn !== null, secrets],
+        })
+        const progress = await find(key) // another worker's, where it was first
+        if (progress !== undefined) return progress
+        // Not the key was taken but the ICCID, by an order from a range that began elsewhere.
+        if (iccidRange !== undefined && drawn !== null) await passBlock(deps.db, supplier, iccidRange, drawn)
+      }
+      throw new Error(`each of ${DRAWS_MOST} ICCIDs that were drawn had been drawn from another range`)
     },
     async adopt({ key, iccid, matchingId }) {
       await deps.db.query({
@@ -140,21 +147,44 @@ function matchingIdOf(bytes: Buffer): string {
   return text.match(/.{6}/g)!.join('-')
 }
 
+/** Blocks of used ICCIDs that one order passes; each is drawn from a range that began there once. */
+const DRAWS_MOST = 100
+
+interface Range {
+  first: string
+  last: string
+}
+
+/** Between the issuer's digits and the check digit. */
+const numberOf = (iccid: string) => BigInt(iccid.slice(ISSUER_DIGITS, -1))
+
 /** The next ICCID of a range, for ever; undefined past its end. A number that is drawn and not used is lost. */
-async function nextIccid(
-  db: Db,
-  supplier: string,
-  range: { first: string; last: string },
-): Promise<string | undefined> {
-  const prefix = range.first.slice(0, ISSUER_DIGITS)
-  const numberOf = (iccid: string) => BigInt(iccid.slice(ISSUER_DIGITS, -1))
+async function nextIccid(db: Db, supplier: string, { first, last }: Range): Promise<string | undefined> {
   const [row] = await db.query<{ number: bigint }>({
     name: 'es2plus-next-iccid',
     text: `insert into es2plus_ranges as r (supplier, first_number, next_number) values ($1, $2, $2::bigint + 1)
            on conflict (supplier, first_number) do update set next_number = r.next_number + 1
            returning next_number - 1 as number`,
-    values: [supplier, numberOf(range.first)],
+    values: [supplier, numberOf(first)],
   })
-  if (row!.number > numberOf(range.last)) return undefined
-  return makeIccid(prefix, row!.number)
+  if (row!.number > numberOf(last)) return undefined
+  return makeIccid(first.slice(0, ISSUER_DIGITS), row!.number)
+}
+
+/**
+ * A counter belongs to the number that its range begins with: after `first` was moved, it comes upon ICCIDs that
+ * another has drawn. It is set behind their block; one by one, an order would draw as many as were ever sold.
+ */
+async function passBlock(db: Db, supplier: string, { first, last }: Range, taken: string): Promise<void> {
+  await db.query({
+    text: `with used as (
+             select number, lead(number) over (order by number) as next
+             from (select substr(iccid, $5 + 1, length(iccid) - $5 - 1)::bigint as number from es2plus_orders
+                   where supplier = $1 and iccid_chosen and iccid between $3 and $4) u
+           )
+           update es2plus_ranges set next_number = greatest(next_number, (
+             select min(number) + 1 from used where next is distinct from number + 1))
+           where supplier = $1 and first_number = $2`,
+    values: [supplier, numberOf(first), taken, last, ISSUER_DIGITS],
+  })
 }

@@ -68,3 +68,18 @@ test('flights are counted right when an endpoint fails or recovers while they ar
   expect(flights.flying).toBe(0)
   expect(one.flying).toBe(0)
 })
+
+test('flights that end as they begin, however many lanes have them, are begun one after the other', () => {
+  let [depth, deepest] = [0, 0]
+  const flights = flightQueue((one) => {
+    deepest = Math.max(deepest, ++depth)
+    one.queue.shift()
+    flights.ended(one, one.standing)
+    depth--
+  })
+  const lanes = Array.from({ length: 500 }, (_, number) => lane(`lane ${number}`, 10))
+  for (const one of lanes) flights.offer(one)
+  expect(lanes.every((one) => one.queue.length === 0)).toBe(true)
+  expect(deepest).toBe(1)
+  expect(flights.flying).toBe(0)
+})

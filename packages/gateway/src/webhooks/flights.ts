@@ -16,11 +16,12 @@ export interface Flights {
 
 const STANDINGS = ['PROVEN', 'NEW', 'FAILING'] as const
 
-/** `fly` takes one event off the lane's queue and calls `ended` when it is done. */
+/** `fly` takes one event off the lane's queue, calls `ended` when it is done, and does not throw. */
 export function flightQueue(fly: (lane: Lane) => void): Flights {
   const waiting: Record<Lane['standing'], Lane[]> = { PROVEN: [], NEW: [], FAILING: [] }
   const flying: Record<Lane['standing'], number> = { PROVEN: 0, NEW: 0, FAILING: 0 }
   let turn = 0
+  let starting = false
 
   const total = () => flying.PROVEN + flying.NEW + flying.FAILING
   const unproven = () => flying.NEW + flying.FAILING
@@ -49,6 +50,9 @@ export function flightQueue(fly: (lane: Lane) => void): Flights {
   }
 
   function start(): void {
+    // A flight may end as it begins: whoever follows it is begun here, not from within it, or the stack would end first.
+    if (starting) return
+    starting = true
     for (let lane = next(); lane; lane = next()) {
       lane.waiting = false
       if (!mayFly(lane)) continue
@@ -57,6 +61,7 @@ export function flightQueue(fly: (lane: Lane) => void): Flights {
       fly(lane)
       enqueue(lane)
     }
+    starting = false
   }
 
   function enqueue(lane: Lane): void {

@@ -144,13 +144,12 @@ export class Sender {
 
   async #fly(lane: Lane): Promise<void> {
     const { standing } = lane
-    const { event, claimed_at } = lane.queue.shift()!
-    const late = this.#deps.clock.monotonic() - claimed_at > LEASE_MS - LEASE_MARGIN_MS
-    const result = late ? undefined : await this.#send(lane, event)
+    this.#giveBack(takeLate(lane, this.#deps.clock.monotonic()))
+    const next = lane.queue.shift()
+    const result = next && (await this.#send(lane, next.event))
     this.#flights.ended(lane, standing)
     if (wantsMore(lane)) void this.#claim(lane)
-    if (result === undefined) this.#giveBack([event])
-    else this.#results.add(result)
+    if (result) this.#results.add(result)
   }
 
   async #send(lane: Lane, event: ClaimedEvent): Promise<Result> {
@@ -249,6 +248,12 @@ export class Sender {
 const DRAIN_LOOK_MS = 10
 /** Lanes remember how their endpoint does; beyond this the idle ones are forgotten. */
 const LANES_KEPT = 5_000
+
+/** Events that could not be sent within their lease any more: they are at the head, as they were claimed. */
+function takeLate(lane: Lane, now: number): ClaimedEvent[] {
+  const inTime = lane.queue.findIndex(({ claimed_at }) => now - claimed_at <= LEASE_MS - LEASE_MARGIN_MS)
+  return lane.queue.splice(0, inTime === -1 ? lane.queue.length : inTime).map(({ event }) => event)
+}
 
 /** What an attempt changes in the endpoint's health: in the lane at once, in the database with the result. */
 function recover(lane: Lane) {

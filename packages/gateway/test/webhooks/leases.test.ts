@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { type Claim, claimEvents, releaseEvents } from '../../src/webhooks/claim.ts'
-import { LEASE_MS } from '../../src/webhooks/limits.ts'
+import { ENDPOINT_FLIGHTS_MOST, LEASE_MS } from '../../src/webhooks/limits.ts'
+import { webhooksLoop } from '../../src/webhooks/loop.ts'
 import type { NextStep } from '../../src/webhooks/retry.ts'
 import { settle } from '../../src/webhooks/settle.ts'
 import { type Explained, explained } from '../harness/explained.ts'
@@ -141,6 +143,51 @@ test('a node that stops finishes what is under way and gives back the rest', asy
   const left = states.length - delivered.length
   expect(left).toBeGreaterThan(0)
   expect((await claim(tenant, 500)).events).toHaveLength(left)
+})
+
+test('what waited until its lease was late is given back together, and sent under another', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  let ahead_ms = 0
+  let givenBack = 0
+  const db: typeof bed.deps.db = {
+    ...bed.deps.db,
+    tx: (work) =>
+      bed.deps.db.tx((tx) =>
+        work({
+          query: (statement) => tx.query(statement),
+          send(statement) {
+            const isRelease = /^update events set lease_token = null/.test(statement.text)
+            if (isRelease && statement.values?.[0] === tenant.tenantId) givenBack++
+            tx.send(statement)
+          },
+        } as typeof tx),
+      ),
+  }
+  const clock = { ...bed.deps.clock, monotonic: () => bed.deps.clock.monotonic() + ahead_ms }
+  const node = webhooksLoop({ ...bed.deps, db, clock, metrics: createMetrics() })
+  const inState = async (where: string) => {
+    const text = `select count(*)::int as count from events where tenant_id = $1 and ${where}`
+    return (await bed.deps.db.query<{ count: number }>({ text, values: [tenant.tenantId] }))[0]!.count
+  }
+  try {
+    await bed.record(tenant, 100) // an endpoint that answers has events claimed ahead
+    await expect.poll(() => inState(`delivery_state = 'DELIVERED'`), { timeout: 10_000 }).toBe(100)
+    const answers: (() => void)[] = []
+    receiver.script = (_, response, { headers }) => {
+      if (headers['rt-accesscode'] === tenant.appKey) answers.push(() => response.end())
+      else response.end()
+    }
+    await bed.record(tenant, 100)
+    await expect.poll(() => inState(`delivery_state = 'PENDING' and lease_until > now()`)).toBe(100)
+    await expect.poll(() => answers.length).toBe(ENDPOINT_FLIGHTS_MOST)
+    ahead_ms = LEASE_MS
+    receiver.script = 200
+    for (const answer of answers) answer()
+    await expect.poll(() => inState(`delivery_state = 'DELIVERED'`), { timeout: 10_000 }).toBe(200)
+    expect(givenBack).toBe(1)
+  } finally {
+    await node.stop(1_000)
+  }
 })
 
 test('a burst of events of one tenant does not hold up the claim of another', async () => {

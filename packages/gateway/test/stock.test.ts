@@ -6,7 +6,8 @@ import { learnOutcome } from '../src/fulfilment/learn.ts'
 import { itemKeyOf } from '../src/orders/item-key.ts'
 import { CsvRefused } from '../src/suppliers/stock/csv.ts'
 import { importStock } from '../src/suppliers/stock/import.ts'
-import { expireCodes, setLowStock } from '../src/suppliers/stock/levels.ts'
+import { setLowStock } from '../src/suppliers/stock/levels.ts'
+import { stockSupplier } from '../src/suppliers/stock/stock.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } from './harness/shop.ts'
 
@@ -145,8 +146,30 @@ describe('a reservation', () => {
       { kind: 'refused', words: 'out of stock' },
     ])
     expect(await level('E')).toBe(1)
-    await expireCodes(shop.db, shop.ids)
+    await shop.suppliers.get('shelf')!.supplier.tidy!()
     expect(await level('E')).toBe(0)
+  })
+
+  it('takes no code that its dealer could hardly install in time: a day is left by default, or as it is configured', async () => {
+    const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString()
+    const row = (hours: number) => `${makeIccid('8985', ++serial)},LPA:1$a.example$V-${serial},${inHours(hours)}`
+    await load('V', `iccid,ac,expiresAt\n${row(1 / 60)}\n${row(23)}\n${row(25)}\n`)
+    const [taken, ...others] = await order('V', ['V-1', 'V-2'])
+    expect(taken).toMatchObject({ kind: 'delivered', esim: { installBefore: expect.any(Date) } })
+    expect((taken as { esim: { installBefore: Date } }).esim.installBefore.getTime()).toBeGreaterThan(
+      Date.now() + 86_400_000,
+    )
+    expect(others).toEqual([{ kind: 'refused', words: 'out of stock' }])
+    const patient = stockSupplier('shelf', { leastValidityHours: 0 }, shop)
+    const wanted = { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, key: 'V-3', productCode: 'V' }
+    expect(await patient.order([wanted])).toMatchObject([{ kind: 'delivered' }])
+  })
+
+  it('counts a code that is too near its end out of stock', async () => {
+    const soon = new Date(Date.now() + 3_600_000).toISOString()
+    await load('W', `iccid,ac,expiresAt\n${rows(1, `,${soon}`)}\n${rows(1, ',2099-01-01')}`)
+    await shop.suppliers.get('shelf')!.supplier.tidy!()
+    expect(await level('W')).toBe(1)
   })
 
   it('tells once when a product runs low, and again after it was filled', async () => {

@@ -38,6 +38,8 @@ export interface Supplier {
   readonly noticesFrom?: { certificates: readonly string[]; addresses: readonly string[] }
   /** Verifies an event of this supplier and says what it tells. */
   receive?(event: { headers: Record<string, string | string[] | undefined>; body: Buffer }): Promise<ReceivedNotice>
+  /** Called every minute, where its books are ours and want looking after. true: there may be more to do. */
+  tidy?(): Promise<boolean>
   stop?(): Promise<void>
 }
 

@@ -47,27 +47,33 @@ export function raiseLevel(tx: Tx, supplier: string, productCode: string, by: nu
 /** Codes that one pass expires: bounds its transaction. */
 const EXPIRED_AT_ONCE = 1_000
 
-/** Takes codes out of stock whose time has passed, and off the counters with them. @returns whether there may be more. */
-export async function expireCodes(db: Db, ids: Ids): Promise<boolean> {
+/**
+ * Takes codes out of stock whose time has passed, or is too short to sell them, and off the counters with them. They stay
+ * out when the least validity is lowered later.
+ * @returns whether there may be more.
+ */
+export async function expireCodes(
+  db: Db,
+  ids: Ids,
+  { name, leastValidityHours }: { name: string; leastValidityHours: number },
+): Promise<boolean> {
   return db.tx(async (tx) => {
-    const rows = await tx.query<{ supplier: string; product_code: string }>({
+    const rows = await tx.query<{ product_code: string }>({
       name: 'stock-expire',
       text: `with expired as (
           select supplier, code_id from stock_codes
-          where state = 'FREE' and expires_at < 'infinity' and expires_at <= now()
-          order by expires_at limit $1 for no key update skip locked
+          where supplier = $1 and state = 'FREE' and expires_at < 'infinity'
+            and expires_at <= now() + $2 * interval '1 hour'
+          order by expires_at limit $3 for no key update skip locked
         )
         update stock_codes c set state = 'EXPIRED' from expired e
         where c.supplier = e.supplier and c.code_id = e.code_id
-        returning c.supplier, c.product_code`,
-      values: [EXPIRED_AT_ONCE],
+        returning c.product_code`,
+      values: [name, leastValidityHours, EXPIRED_AT_ONCE],
     })
-    const counts = new Map<string, Map<string, number>>()
-    for (const row of rows) {
-      const products = counts.get(row.supplier) ?? new Map<string, number>()
-      counts.set(row.supplier, products.set(row.product_code, (products.get(row.product_code) ?? 0) + 1))
-    }
-    for (const supplier of [...counts.keys()].sort()) await lowerLevels(tx, ids, supplier, counts.get(supplier)!)
+    const counts = new Map<string, number>()
+    for (const row of rows) counts.set(row.product_code, (counts.get(row.product_code) ?? 0) + 1)
+    await lowerLevels(tx, ids, name, counts)
     return rows.length === EXPIRED_AT_ONCE
   })
 }

@@ -1,14 +1,22 @@
-import type { Db } from '../../lib/db.ts'
-import type { Ids } from '../../lib/ids.ts'
 import { type Loop, runLoop } from '../../lib/lifecycle.ts'
 import type { Log } from '../../lib/log.ts'
 import type { LoopWatch } from '../../lib/loop-watch.ts'
-import { expireCodes } from './levels.ts'
+import type { Suppliers } from '../registry.ts'
 
 const POLL_MS = 60_000
 
 /** Takes expired codes off the counters. Being late costs an early answer; an expired code is never delivered. */
-export function stockLoop(deps: { db: Db; ids: Ids; log: Log; loops?: LoopWatch }): Loop {
-  const pass = () => expireCodes(deps.db, deps.ids)
+export function stockLoop(deps: { suppliers: Pick<Suppliers, 'all'>; log: Log; loops?: LoopWatch }): Loop {
+  async function pass(): Promise<boolean> {
+    let more = false
+    for (const { supplier } of deps.suppliers.all()) {
+      try {
+        more = (await supplier.tidy?.()) || more
+      } catch (error) {
+        deps.log.error({ err: error, supplier: supplier.name }, 'its expired codes could not be taken off')
+      }
+    }
+    return more
+  }
   return runLoop({ name: 'stock', log: deps.log, loops: deps.loops, poll_ms: POLL_MS, pass })
 }

@@ -11,10 +11,14 @@ import {
   type SupplierRequest,
   supplierOwner,
 } from '../supplier.ts'
-import { lowerLevels, raiseLevel } from './levels.ts'
+import { expireCodes, lowerLevels, raiseLevel } from './levels.ts'
 
 export const stockConfig = Type.Object(
-  { giveUpAfter_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 86_400_000 })) },
+  {
+    giveUpAfter_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 86_400_000 })),
+    /** A code that expires sooner is not sold any more: whoever buys it needs time to install it. */
+    leastValidityHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8_760 })),
+  },
   { additionalProperties: false },
 )
 export type StockConfig = Static<typeof stockConfig>
@@ -41,12 +45,14 @@ const TIMEOUT_MS = 15_000
 /** The database ends a statement within 30 s: no reservation is at work longer. */
 const SETTLES_MS = 30_000
 const GIVE_UP_AFTER_MS = 3_600_000
+const LEAST_VALIDITY_HOURS = 24
 
 /**
  * A supplier of codes that were imported. Its books are in our database, but it is asked like any other: a reservation
  * commits in a transaction of its own, under the item's key, so a repeat finds the same code.
  */
 export function stockSupplier(name: string, config: StockConfig, deps: StockDeps): Supplier {
+  const shelf: Shelf = { name, leastValidityHours: config.leastValidityHours ?? LEAST_VALIDITY_HOURS }
   const outcomesOf = (requests: SupplierRequest[], rows: CodeRow[], otherwise: Outcome) => {
     const byKey = new Map(rows.map((row) => [row.key, row]))
     return requests.map((request): Outcome => {
@@ -66,10 +72,10 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       giveUpAfter_ms: config.giveUpAfter_ms ?? GIVE_UP_AFTER_MS,
     },
     async order(requests) {
-      const rows = await reserve(deps, name, requests)
+      const rows = await reserve(deps, shelf, requests)
       await pause('stock.reserved')
       const short = requests.filter((request) => !rows.some((row) => row.key === request.key))
-      const held = await heldElsewhere(deps.db, name, short)
+      const held = await heldElsewhere(deps.db, shelf, short)
       const outcomes = outcomesOf(requests, rows, { kind: 'refused', words: 'out of stock' })
       return outcomes.map((outcome, index) =>
         outcome.kind === 'refused' && held.has(requests[index]!.productCode) ? HELD : outcome,
@@ -81,6 +87,7 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       return outcomesOf(requests, rows, { kind: 'retry', words: 'no code is reserved for it' })
     },
     cancel: (esim) => putBack(deps.db, name, esim),
+    tidy: () => expireCodes(deps.db, deps.ids, shelf),
     async test() {
       const [row] = await deps.db.query({
         text: `select from stock_codes where supplier = $1 and state = 'FREE' limit 1`,
@@ -102,16 +109,21 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
 const HELD: Outcome = { kind: 'retry', words: 'the last codes are being taken by others' }
 
 /** Products whose last codes others have locked: they may yet be let go, so that nothing is refused for good. */
-async function heldElsewhere(db: Db, name: string, short: readonly SupplierRequest[]): Promise<Set<string>> {
+async function heldElsewhere(db: Db, shelf: Shelf, short: readonly SupplierRequest[]): Promise<Set<string>> {
   if (short.length === 0) return new Set()
   const rows = await db.query<{ product_code: string }>({
     name: 'stock-held',
     text: `select p.product_code from unnest($2::text[]) as p(product_code)
            where exists (select from stock_codes c where c.supplier = $1 and c.product_code = p.product_code
-             and c.state = 'FREE' and c.expires_at > now())`,
-    values: [name, [...new Set(short.map((request) => request.productCode))]],
+             and c.state = 'FREE' and c.expires_at > now() + $3 * interval '1 hour')`,
+    values: [shelf.name, [...new Set(short.map((request) => request.productCode))], shelf.leastValidityHours],
   })
   return new Set(rows.map((row) => row.product_code))
+}
+
+interface Shelf {
+  name: string
+  leastValidityHours: number
 }
 
 interface CodeRow {
@@ -142,29 +154,26 @@ function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
 }
 
 /** Two round trips: the codes, then the counters with the commit. */
-async function reserve(deps: StockDeps, name: string, requests: SupplierRequest[]): Promise<CodeRow[]> {
+async function reserve(deps: StockDeps, shelf: Shelf, requests: SupplierRequest[]): Promise<CodeRow[]> {
   return deps.db.tx(async (tx) => {
-    const rows = await takeCodes(tx, name, requests)
+    const rows = await takeCodes(tx, shelf, requests)
     const taken = new Map<string, number>()
     for (const row of rows) {
       if (row.taken) taken.set(row.product_code, (taken.get(row.product_code) ?? 0) + 1)
     }
     await pause('stock.before-commit')
-    await lowerLevels(tx, deps.ids, name, taken)
+    await lowerLevels(tx, deps.ids, shelf.name, taken)
     return rows
   })
 }
 
 /**
- * Codes for keys: the one that a key holds already, else the free one that expires first. Locks the rows it takes and
+ * Codes for keys: the one that a key holds already, else the free one that expires first, but not too soon. Locks the rows it takes and
  * skips those that others are taking; the counters are locked after, in order of product, for the commit alone.
  */
-function takeCodes(tx: Tx, name: string, requests: SupplierRequest[]): Promise<CodeRow[]> {
-  return tx.query<CodeRow>({
-    name: 'stock-take',
-    text: TAKE,
-    values: [name, requests.map((request) => request.key), requests.map((request) => request.productCode)],
-  })
+function takeCodes(tx: Tx, { name, leastValidityHours }: Shelf, requests: SupplierRequest[]): Promise<CodeRow[]> {
+  const [keys, products] = [requests.map((request) => request.key), requests.map((request) => request.productCode)]
+  return tx.query<CodeRow>({ name: 'stock-take', text: TAKE, values: [name, keys, products, leastValidityHours] })
 }
 
 const COLUMNS = 'key, product_code, iccid, secrets, imsi, msisdn, apn, expires_at'
@@ -181,7 +190,8 @@ const TAKE = `
     from (select product_code, count(*) as many from wanted group by product_code) p
     cross join lateral (
       select code_id from stock_codes
-      where supplier = $1 and product_code = p.product_code and state = 'FREE' and expires_at > now()
+      where supplier = $1 and product_code = p.product_code and state = 'FREE'
+        and expires_at > now() + $4 * interval '1 hour'
       order by expires_at, code_id limit p.many
       for no key update skip locked
     ) f

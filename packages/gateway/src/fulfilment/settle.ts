@@ -6,6 +6,7 @@ import type { CsvEsim } from '../suppliers/stock/csv.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { Writing } from './finish.ts'
 import type { Transition } from './outcome.ts'
+import { refuseTakenEsims } from './taken-esims.ts'
 import { watch } from './watch.ts'
 
 /** What the supplier said of the eSIMs under review. */
@@ -35,18 +36,19 @@ const EVIDENCE_LENGTH_MAX = 2_000
  * evidence it is refused. An eSIM that arrives after all for an item that was settled as refused becomes an orphan, so
  * such items stay watched.
  *
- * Locks: the wallet, the order.
+ * Locks: settling with eSIMs, then the wallet, the order.
  * @returns the items that were settled.
  * @throws Refusal
  */
 export async function settleOrder(
-  deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'catalogue' | 'wake'>,
+  deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'catalogue' | 'wake'> & { linkKey: Buffer },
   settlement: Settlement,
 ): Promise<number[]> {
   const { tenantId, orderId, verdict, actor, address } = settlement
   const evidence = checkedEvidence(settlement.evidence)
   const catalogue = await deps.catalogue.latest()
   const itemNos = await deps.db.tx(async (tx) => {
+    if (verdict.kind === 'delivered') await refuseTakenEsims(tx, deps.linkKey, verdict.esims)
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
     if (order === undefined) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { type Actor, audit } from '../../audit/audit.ts'
 import type { Cipher } from '../../lib/crypto.ts'
@@ -7,6 +6,7 @@ import type { Ids } from '../../lib/ids.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { supplierOwner } from '../supplier.ts'
 import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from './csv.ts'
+import { fingerprint } from './fingerprint.ts'
 import { raiseLevel } from './levels.ts'
 import type { StockSecrets } from './stock.ts'
 
@@ -119,9 +119,4 @@ function secretsOf(esim: CsvEsim['esim']): StockSecrets {
     ...(pin === undefined ? {} : { pin }),
     ...(puk === undefined ? {} : { puk }),
   }
-}
-
-/** Keyed, so that a matching id that is short cannot be found by trying. */
-function fingerprint(linkKey: Buffer, smdpAddress: string, matchingId: string): string {
-  return createHmac('sha256', linkKey).update(`stock\n${smdpAddress.toLowerCase()}\n${matchingId}`).digest('hex')
 }

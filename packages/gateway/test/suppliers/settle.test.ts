@@ -1,0 +1,100 @@
+import { Readable } from 'node:stream'
+import { makeIccid } from '@dealer-esim/contract'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { learnOutcome } from '../../src/fulfilment/learn.ts'
+import { settleOrder } from '../../src/fulfilment/settle.ts'
+import { orderNoOf } from '../../src/lib/ids.ts'
+import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
+import { importStock } from '../../src/suppliers/stock/import.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses } from '../harness/shop.ts'
+
+/* Settling with eSIMs that an operator names: each belongs to one item, and to nobody else. */
+
+let database: TestDatabase
+let shop: Shop
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addSupplier(shop, 'shelf', 'stock')
+  await addPackage(shop.db, 'P', [{ supplier: 'sandbox', productCode: 'X' }])
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+/** An order whose eSIMs are all in question. */
+async function underReview(count: number) {
+  const tenantId = await addTenant(shop.db)
+  const [orderId] = await payOrders(shop.db, tenantId, 'P', { count })
+  await setItems(tenantId, `item_status = 'REVIEW', supplier = 'sandbox', product_code = 'X'`)
+  await shop.db.query({
+    text: `update orders set order_status = 'UNDER_REVIEW', due_at = null where tenant_id = $1`,
+    values: [tenantId],
+  })
+  return { tenantId, orderId: orderId! }
+}
+type Order = Awaited<ReturnType<typeof underReview>>
+
+const setItems = (tenantId: string, columns: string) =>
+  shop.db.query({ text: `update order_items set ${columns} where tenant_id = $1`, values: [tenantId] })
+
+const iccidOf = (n: number) => makeIccid('8985889', n)
+const esimOf = (n: number, matchingId: string): CsvEsim['esim'] => ({
+  ...{ iccid: iccidOf(n), smdpAddress: 'a.example', matchingId },
+  ac: `LPA:1$a.example$${matchingId}`,
+})
+const delivered = (order: Order, ...esims: CsvEsim['esim'][]) =>
+  settleOrder(shop, {
+    ...order,
+    verdict: { kind: 'delivered', esims: esims.map((esim, index) => ({ line: index + 2, esim })) },
+    evidence: 'Ticket 4711, Ms Sato',
+    actor: 'cli:test',
+  })
+
+it('an eSIM that is twice in the file is refused, by its ICCID and by its activation code', async () => {
+  const order = await underReview(2)
+  await expect(delivered(order, esimOf(1, 'ONE'), esimOf(1, 'TWO'))).rejects.toThrow(/^Line 3: the ICCID .* is twice/)
+  await expect(delivered(order, esimOf(1, 'ONE'), esimOf(2, 'ONE'))).rejects.toThrow(
+    /^Line 3: the activation code .* is twice/,
+  )
+  expect(await statuses(shop.db, order.tenantId)).toEqual({ UNDER_REVIEW: 1 })
+})
+
+it('an eSIM that another dealer has is refused until it has ended: suppliers use ICCIDs again', async () => {
+  const [order, other] = [await underReview(1), await underReview(1)]
+  await delivered(other, esimOf(3, 'THREE'))
+  const refusal = `Line 2: eSIM ${iccidOf(3)} is delivered already, with order ${orderNoOf(other.orderId)}.`
+  await expect(delivered(order, esimOf(3, 'NEW'))).rejects.toThrow(refusal)
+  await shop.db.query({
+    text: `update profiles set esim_status = 'USED_EXPIRED' where tenant_id = $1`,
+    values: [other.tenantId],
+  })
+  expect(await delivered(order, esimOf(3, 'NEW'))).toEqual([1])
+})
+
+it('one eSIM in two files at once is delivered by one of them', async () => {
+  const orders = [await underReview(1), await underReview(1)]
+  const settled = await Promise.allSettled(orders.map((order) => delivered(order, esimOf(4, 'FOUR'))))
+  expect(settled.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+})
+
+it('an orphan is refused', async () => {
+  const [order, late] = [await underReview(1), await underReview(1)]
+  await setItems(late.tenantId, `item_status = 'REFUSED'`)
+  const esim = esimOf(5, 'FIVE')
+  const item = { ...late, itemNo: 1, productCode: 'X' }
+  await learnOutcome(shop, shop.suppliers.get('sandbox')!, item, { kind: 'delivered', esim })
+  const refusal = `Line 2: eSIM ${esim.iccid} is kept as an orphan, of order ${orderNoOf(late.orderId)}.`
+  await expect(delivered(order, esim)).rejects.toThrow(refusal)
+})
+
+it('what is for sale in stock is refused, by its ICCID and by its activation code', async () => {
+  const order = await underReview(1)
+  const file = Readable.from([`iccid,ac\n${iccidOf(6)},LPA:1$a.example$SIX\n`])
+  await importStock(shop, { supplier: 'shelf', productCode: 'P', file, actor: 'cli:test' })
+  for (const esim of [esimOf(6, 'OTHER'), esimOf(7, 'SIX')]) {
+    await expect(delivered(order, esim)).rejects.toThrow(`Line 2: eSIM ${esim.iccid} is for sale in stock of shelf.`)
+  }
+})

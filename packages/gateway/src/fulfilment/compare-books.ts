@@ -1,3 +1,4 @@
+import { stripIccidPadding } from '@dealer-esim/contract'
 import type { Db } from '../lib/db.ts'
 import { parseItemKey } from '../orders/item-key.ts'
 import type { ItemStatus } from '../orders/status.ts'
@@ -71,7 +72,11 @@ async function takeIn(
     const request = { tenantId, orderId, itemNo, key: record.key, productCode }
     const purpose = item.itemStatus === 'REVIEW' ? 'RESUME' : 'LOOK'
     const [outcome] = await supplied.supplier.query([request], purpose)
-    if (outcome?.kind === 'delivered') return learnOutcome(deps, supplied, request, outcome)
+    if (outcome?.kind === 'delivered') {
+      await learnOutcome(deps, supplied, request, outcome)
+      // By its key a supplier tells of one eSIM. One that it lists beside it is nobody's.
+      if (stripIccidPadding(outcome.esim.iccid) === record.iccid) return
+    }
   }
   await deps.db.query({
     text: 'insert into unclaimed_esims (supplier, key, iccid) values ($1, $2, $3) on conflict do nothing',

@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { makeIccid } from '@dealer-esim/contract'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { compareBooks } from '../../src/fulfilment/compare-books.ts'
 import { learnOutcome } from '../../src/fulfilment/learn.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
+import type { SupplierRecord } from '../../src/suppliers/supplier.ts'
 import { admin, failure, json } from '../harness/admin-here.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import {
@@ -104,4 +106,23 @@ describe('supplier report', () => {
     )
     expect((await admin('supplier', 'report', '--discrepancies', '--csv', '-')).stdout).toContain(orderNoOf(stuck!))
   })
+})
+
+it('a second eSIM under a key that we know is reported: the supplier has sold it, and nobody has it', async () => {
+  const tenantId = await addTenant(shop.db)
+  await addPackage(shop.db, 'TWICE', [{ supplier: 'sandbox', productCode: 'TYPE' }])
+  const [orderId] = await payOrders(shop.db, tenantId, 'TWICE')
+  const loop = fulfilmentLoop(shop)
+  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await loop.stop(5_000)
+  const known = shop.suppliers.get('sandbox')!
+  const key = `${orderNoOf(orderId!)}-1`
+  const second = makeIccid('8985998', 1)
+  async function* list(since: Date): AsyncGenerator<SupplierRecord> {
+    for await (const record of known.supplier.list!(since)) if (record.key === key) yield record
+    yield { key, iccid: second, cancelled: false, time: new Date() }
+  }
+  await compareBooks(shop, { ...known, supplier: { ...known.supplier, list } }, 60_000)
+  const unclaimed = await shop.db.query({ text: 'select iccid from unclaimed_esims where key = $1', values: [key] })
+  expect(unclaimed).toEqual([{ iccid: second }])
 })

@@ -289,6 +289,16 @@ describe('a CancelOrder whose answer was lost', () => {
     expect((await smdp.query([wanted], 'RESUME'))[0]?.kind).toBe('refused')
   })
 
+  it('leaves a first one in question that was sent beside it, and came to nothing to cancel', async () => {
+    const smdp = await supplier()
+    const esim = await delivered(smdp)
+    server.orders.get(esim.iccid)!.state = 'UNAVAILABLE' // by the second, while the first was on its way
+    for (let n = 0; n < 2; n++) expect((await smdp.cancel(esim)).kind).toBe('unknown')
+    const unseen = { ...(await delivered(smdp)), shown: false }
+    server.orders.get(unseen.iccid)!.state = 'UNAVAILABLE'
+    expect([(await smdp.cancel(unseen)).kind, (await smdp.cancel(unseen)).kind]).toEqual(['unknown', 'cancelled'])
+  })
+
   it('that was refused leaves the eSIM as it was', async () => {
     const smdp = await supplier()
     const esim = await delivered(smdp)
@@ -297,6 +307,24 @@ describe('a CancelOrder whose answer was lost', () => {
       expect(await smdp.cancel(esim)).toMatchObject({ kind: 'refused', words: expect.stringContaining('8.2.1/3.3') })
     }
   })
+})
+
+it('an eSIM that is not the one of its key, because an operator told of it, is cancelled by itself', async () => {
+  const smdp = await supplier()
+  const wanted = request()
+  server.fault.confirmOrder = { subjectCode: '8.2.6', reasonCode: '2.1' }
+  expect((await smdp.order([wanted]))[0]?.kind).toBe('refused') // it was given back
+  delete server.fault.confirmOrder
+  const { iccid, matchingId } = await delivered(smdp)
+  const told = { ...wanted, iccid, matchingId, shown: true }
+  server.orders.get(iccid)!.state = 'INSTALLED'
+  expect(await smdp.cancel(told)).toMatchObject({ kind: 'refused' })
+  server.orders.get(iccid)!.state = 'RELEASED'
+  expect(await smdp.cancel(told)).toEqual({ kind: 'cancelled' })
+  expect(bodies().at(-1)).toMatchObject({ iccid, matchingId })
+  const asked = server.requests.length
+  expect(await smdp.cancel(told)).toEqual({ kind: 'cancelled' })
+  expect(server.requests).toHaveLength(asked)
 })
 
 describe('supplier test says what is wrong', () => {

@@ -10,7 +10,7 @@ import { type Desk, wordsOf } from './purchase.ts'
  * so it is believed only where nobody ever saw the matching id to install it with.
  */
 export async function cancel(desk: Desk, esim: SuppliedEsim): Promise<CancelOutcome> {
-  const progress = (await desk.book.find(esim.key)) ?? (await desk.book.adopt(esim))
+  const progress = await progressOf(desk, esim)
   if (progress.step === 'CANCELLED') return { kind: 'cancelled' }
   const repeated = progress.step === 'CANCELLING'
   const before: Progress = { ...progress }
@@ -22,11 +22,19 @@ export async function cancel(desk: Desk, esim: SuppliedEsim): Promise<CancelOutc
     await desk.book.advance(progress, { step: 'CANCELLED' })
     return { kind: 'cancelled' }
   }
-  // A first CancelOrder that was not executed changed nothing; a repeated one may fail because the first was.
-  if (repeated || !isNotExecuted(result)) return { kind: 'unknown', words: wordsOf(result) }
+  // A first CancelOrder that was not executed changed nothing; a repeated one may fail because the first was. One that
+  // leads nowhere may fail because another was sent beside it: whoever comes second finds us CANCELLING, and sends as well.
+  if (repeated || isGone(result) || !isNotExecuted(result)) return { kind: 'unknown', words: wordsOf(result) }
   await desk.book.advance(progress, { step: before.step })
   if (result.kind === 'retry') return { kind: 'unknown', words: result.words }
   return { kind: 'refused', words: wordsOf(result) }
+}
+
+/** Of this eSIM. An operator may have told of another than we ordered under its key: what became of ours says nothing of it. */
+async function progressOf(desk: Desk, esim: SuppliedEsim): Promise<Progress> {
+  const ordered = await desk.book.find(esim.key)
+  if (ordered === undefined) return desk.book.adopt(esim)
+  return ordered.iccid === esim.iccid ? ordered : desk.book.adopt({ ...esim, key: `${esim.key} ${esim.iccid}` })
 }
 
 const ELSEWHERE: CancelOutcome = { kind: 'unknown', words: 'another worker is at this order' }

@@ -3,8 +3,8 @@ import { orderNoOf } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../orders/lock.ts'
 import type { CsvEsim } from '../suppliers/stock/csv.ts'
+import { Consequences } from './consequences.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { Writing } from './finish.ts'
 import type { Transition } from './outcome.ts'
 import { refuseTakenEsims } from './taken-esims.ts'
 import { watch } from './watch.ts'
@@ -54,21 +54,21 @@ export async function settleOrder(
     if (order === undefined) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')
     const before = order.orderStatus
     const items = underReview(order, settlement.itemNos)
-    const writing = new Writing(deps, tenantId, now, (code) => catalogue.find(code))
+    const consequences = new Consequences(deps, tenantId, now, (code) => catalogue.find(code))
     for (const [index, item] of items.entries()) {
       const { supplier, inDoubtAt } = item
       if (supplier === null && verdict.kind === 'delivered') {
         const words = `Item ${item.itemNo} was never asked for at any supplier: settle it with --retry or --refused.`
         throw new Refusal(409, 'NEVER_ASKED', words)
       }
-      writing.move(order, item, transitionOf(verdict, items, index, now), supplier)
+      consequences.move(order, item, transitionOf(verdict, items, index, now), supplier)
       if (verdict.kind === 'refused' && inDoubtAt !== null) {
         watch(tx, tenantId, { orderId, itemNo: item.itemNo, purpose: 'REFUNDED_IN_DOUBT' }, now)
       }
       if (verdict.kind === 'retry') Object.assign(item, { askedAt: null, attempts: 1 })
     }
-    writing.handBack(orders, { leaseToken: undefined })
-    await writing.write(tx, orders)
+    consequences.handBack(orders, { leaseToken: undefined })
+    await consequences.write(tx, orders)
     audit(tx, deps.ids, {
       tenantId,
       actor,

@@ -2,9 +2,10 @@ import { isConnectionLoss } from '../lib/db.ts'
 import type { Outcome } from '../suppliers/supplier.ts'
 import type { Claim } from './begin.ts'
 import { learn, type Parcel, parcelsOf, send } from './call.ts'
+import type { Result } from './consequences.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { LEASE_MS, renewLeases } from './due.ts'
-import { finishWork, type Result } from './finish.ts'
+import { finishWork } from './finish.ts'
 
 const RENEW_MS = LEASE_MS / 3
 /** The database may be away while an answer is in hand: it is worth some patience, while the lease is renewed. */

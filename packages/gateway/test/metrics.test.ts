@@ -131,6 +131,7 @@ const LOOPS = [
   'figures',
   'fulfilment',
   'ledger',
+  'profile reports',
   'profiles',
   'reconcile',
   'retention',

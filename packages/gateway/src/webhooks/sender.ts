@@ -250,10 +250,13 @@ const DRAIN_LOOK_MS = 10
 const LANES_KEPT = 5_000
 
 /** Events that could not be sent within their lease any more: they are at the head, as they were claimed. */
-function takeLate(lane: Lane, now: number): ClaimedEvent[] {
-  const inTime = lane.queue.findIndex(({ claimed_at }) => now - claimed_at <= LEASE_MS - LEASE_MARGIN_MS)
-  return lane.queue.splice(0, inTime === -1 ? lane.queue.length : inTime).map(({ event }) => event)
+function takeLate({ queue }: Lane, now: number): ClaimedEvent[] {
+  let late = 0
+  while (late < queue.length && now - queue[late]!.claimed_at > LEASE_MS - LEASE_MARGIN_MS) late++
+  return late === 0 ? NONE : queue.splice(0, late).map(({ event }) => event)
 }
+
+const NONE: ClaimedEvent[] = []
 
 /** What an attempt changes in the endpoint's health: in the lane at once, in the database with the result. */
 function recover(lane: Lane) {

@@ -159,3 +159,35 @@ it('a cancel without an answer is settled by an operator after the eSIM has expi
   await settleCancel(seen.deps, { tenantId, profileId, ...word })
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
+
+it('what a worker may have bought before it died is asked about from review, however late, and never bought again', async () => {
+  const tenantId = await putOff(1)
+  await shop.db.query({
+    text: `update order_items set item_status = 'ASKED', updated_at = now() - interval '2 hours' where tenant_id = $1`,
+    values: [tenantId],
+  })
+  const asked: string[] = []
+  const answer = (operation: string) => async (requests: SupplierRequest[]) => {
+    asked.push(operation)
+    return requests.map(deliver)
+  }
+  const supplier: Supplier = {
+    ...{ name: 'odd', type: 'gateway', order: answer('ORDER'), query: answer('QUERY') },
+    traits: {
+      ...{ batch: 1, concurrency: 1, perSecond: null, timeout_ms: 5_000, settles_ms: 0 },
+      giveUpAfter_ms: 3_600_000,
+    },
+    cancel: async () => keep(),
+    test: async () => undefined,
+  }
+  const places = gate(supplier.traits, shop.clock)
+  expect(places.take('somebody else', 1)).toBe(1)
+  const supplied = { supplier, gate: places, paused: false }
+  loop = fulfilmentLoop({ ...shop, suppliers: { ...shop.suppliers, get: () => supplied } })
+  await until(async () => (await statuses(shop.db, tenantId)).UNDER_REVIEW === 1)
+  places.giveBack('somebody else', 1)
+  await shop.db.query({ text: 'update order_items set retry_at = now() where tenant_id = $1', values: [tenantId] })
+  await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
+  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  expect(asked).toEqual(['QUERY'])
+})

@@ -140,7 +140,9 @@ function takeStep(
       if ('until' in found) return found.until
       changes.items.push({ orderId: order.orderId, item })
       if ('late' in found) {
-        Object.assign(item, { itemStatus: 'REVIEW', failureReason: found.late, retryAt: found.again })
+        // One that a worker left in the middle says so only by its state, which it loses here.
+        const inDoubtAt = step.do === 'query' ? step.inDoubtAt : null
+        Object.assign(item, { itemStatus: 'REVIEW', failureReason: found.late, retryAt: found.again, inDoubtAt })
         return found.again
       }
       claim.attempts.push(beginAttempt(deps, order.orderId, item, found.supplied, step, now))

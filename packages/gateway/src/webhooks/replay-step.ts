@@ -113,7 +113,8 @@ interface Moved {
 // another one at the end of its window.
 const MOVE = `
   with replay as (
-    select greatest(next_id, $6::uuid) as next_id, to_id, notify_types, delivery_states from webhook_replays where tenant_id = $1 and replay_id = $2),
+    select greatest(next_id, $6::uuid) as next_id, to_id, notify_types, delivery_states
+    from webhook_replays where tenant_id = $1 and replay_id = $2),
   bound as (
     select (select e.notify_id from events e, replay r
             where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id

@@ -168,8 +168,8 @@ async function reserve(deps: StockDeps, shelf: Shelf, requests: SupplierRequest[
 }
 
 /**
- * Codes for keys: the one that a key holds already, else the free one that expires first, but not too soon. Locks the rows it takes and
- * skips those that others are taking; the counters are locked after, in order of product, for the commit alone.
+ * Codes for keys: the one that a key holds already, else the free one that expires first, but not too soon. Locks the rows
+ * it takes and skips those that others are taking; the counters are locked after, in order of product, for the commit alone.
  */
 function takeCodes(tx: Tx, { name, leastValidityHours }: Shelf, requests: SupplierRequest[]): Promise<CodeRow[]> {
   const [keys, products] = [requests.map((request) => request.key), requests.map((request) => request.productCode)]

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { askAboutWatched } from '../src/fulfilment/ask-watched.ts'
 import { cancelEsim } from '../src/fulfilment/cancel-esim.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
+import { settleOrder } from '../src/fulfilment/settle.ts'
 import { settleCancel } from '../src/fulfilment/settle-cancel.ts'
 import type { Loop } from '../src/lib/lifecycle.ts'
 import { expireProfiles } from '../src/profiles/loop.ts'
@@ -190,4 +191,44 @@ it('what a worker may have bought before it died is asked about from review, how
   await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   expect(asked).toEqual(['QUERY'])
+})
+
+it('what is being bought from review is not settled as not bought meanwhile', async () => {
+  const tenantId = await putOff(1)
+  await shop.db.query({
+    text: `update order_items set item_status = 'REVIEW', retry_at = now() where tenant_id = $1`,
+    values: [tenantId],
+  })
+  let answer: (outcomes: Outcome[]) => void = () => {}
+  let orders = 0
+  const order = () => {
+    orders += 1
+    return new Promise<Outcome[]>((resolve) => {
+      answer = resolve
+    })
+  }
+  const supplier: Supplier = {
+    ...{ name: 'odd', type: 'gateway', order, query: async () => [{ kind: 'unknown', words: 'lost' }] },
+    traits: {
+      ...{ batch: 1, concurrency: 1, perSecond: null, timeout_ms: 60_000, settles_ms: 0 },
+      giveUpAfter_ms: 3_600_000,
+    },
+    cancel: async () => keep(),
+    test: async () => undefined,
+  }
+  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
+  const deps = { ...shop, suppliers: { ...shop.suppliers, get: () => supplied } }
+  loop = fulfilmentLoop(deps)
+  await until(async () => orders === 1)
+  const [row] = await shop.db.query<{ orderId: string }>({
+    text: 'select order_id as "orderId" from orders where tenant_id = $1',
+    values: [tenantId],
+  })
+  const word = { verdict: { kind: 'retry' }, evidence: 'Ticket 4711', actor: 'cli:ada' } as const
+  const settling = () => settleOrder(deps, { tenantId, orderId: row!.orderId, ...word })
+  await expect(settling()).rejects.toThrow('being asked for item 1 just now')
+  answer([{ kind: 'unknown', words: 'lost' }])
+  const text = `select from order_items where tenant_id = $1 and item_status = 'REVIEW' and retry_at > now()`
+  await until(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)
+  expect(orders).toBe(1)
 })

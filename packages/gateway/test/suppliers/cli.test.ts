@@ -197,7 +197,7 @@ describe('order settle', () => {
     const [orderId] = await payOrders(shop.db, tenantId, 'REVIEWED', { count })
     await shop.db.query({
       text: `update order_items set item_status = 'REVIEW', supplier = 'smdp', product_code = 'X', asked_at = now(),
-               in_doubt_at = now() where tenant_id = $1`,
+               in_doubt_at = now(), retry_at = now() + interval '1 hour' where tenant_id = $1`,
       values: [tenantId],
     })
     await shop.db.query({

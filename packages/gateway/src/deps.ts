@@ -12,7 +12,7 @@ import { type Cipher, masterCipher } from './lib/crypto.ts'
 import { connect, type Db } from './lib/db.ts'
 import { type Ids, systemIds } from './lib/ids.ts'
 import type { Running } from './lib/lifecycle.ts'
-import { type Log, plainTraffic, type TrafficLog } from './lib/log.ts'
+import { type Log, plainRequestLog, type RequestLog } from './lib/log.ts'
 import { type LoopWatch, loopWatch } from './lib/loop-watch.ts'
 import { localMasterKey } from './lib/master-key.ts'
 import { createMetrics, type Metrics } from './lib/metrics.ts'
@@ -31,8 +31,7 @@ import { type SupplierMetrics, supplierMetrics } from './suppliers/supplier-metr
 export interface Deps {
   config: Config
   log: Log
-  /** For the one line of each request, and of each attempt to deliver an event. */
-  traffic: TrafficLog
+  logRequest: RequestLog
   clock: Clock
   databaseClock: DatabaseClock
   ids: Ids
@@ -72,7 +71,7 @@ export async function openDeps(
   config: Config,
   log: Log,
   databaseUrl: string,
-  traffic: TrafficLog = plainTraffic(log),
+  logRequest: RequestLog = plainRequestLog(log),
 ): Promise<Deps & Running> {
   let stopping = false
   const onIdleError = (error: Error) => {
@@ -124,7 +123,7 @@ export async function openDeps(
   return {
     config,
     log,
-    traffic,
+    logRequest,
     ...clocks,
     ids,
     db,

@@ -4,7 +4,7 @@ import { type Config, ConfigError, localUrl, readConfig } from './config.ts'
 import { openDeps } from './deps.ts'
 import { startEmbeddedPostgres } from './lib/embedded-postgres/index.ts'
 import { type RunningStack, runningStack } from './lib/lifecycle.ts'
-import { createLog, createTrafficLog, type Log } from './lib/log.ts'
+import { createLog, createRequestLog, type Log } from './lib/log.ts'
 import { migrate } from './lib/migrate.ts'
 import { StartRefused } from './lib/start-refused.ts'
 import { stopOnSignals } from './lib/stop-signals.ts'
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
 async function start(config: Config, log: Log, stack: RunningStack): Promise<{ port?: number; metricsPort: number }> {
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
   await migrate({ databaseUrl, log })
-  const deps = await openDeps(config, log, databaseUrl, createTrafficLog(config.logLevel))
+  const deps = await openDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
   stack.push('connections', deps)
   const probes = await startProbes(deps)
   const metricsPort = probes.port

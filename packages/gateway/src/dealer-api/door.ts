@@ -195,5 +195,5 @@ function conclude({ app, deps }: Surroundings, visit: Visit, answer: Answer, fai
   const line = { requestId, address, tenantId, operation, code: answer.code, duration_ms }
   const isUnexpected = failure !== undefined && !(failure instanceof ApiError)
   if (isUnexpected) deps.log.error({ ...line, err: failure }, 'request')
-  else deps.traffic.request(line)
+  else deps.logRequest(line)
 }

@@ -44,44 +44,25 @@ export interface RequestLine {
   duration_ms: number
 }
 
-/** What is told of each attempt to deliver an event. Of its members only `outcome` may need an escape. */
-export interface AttemptLine {
-  tenantId: string
-  notifyId: string
-  notifyType: string
-  attemptId: string
-  attempt: number
-  duration_ms: number
-  /** Absent where none was dialled. */
-  address: string | undefined
-  outcome: string
-}
-
-/** The two kinds of line that come by the thousand. */
-export interface TrafficLog {
-  request(line: RequestLine): void
-  attempt(line: AttemptLine): void
-}
+/** For the one kind of line that comes by the thousand. */
+export type RequestLog = (line: RequestLine) => void
 
 /** Where time does not matter: lines like all others. */
-export function plainTraffic(log: Log): TrafficLog {
-  return {
-    request: (line) => log.info(line, 'request'),
-    attempt: (line) => log.info(line, 'delivery attempt'),
-  }
+export function plainRequestLog(log: Log): RequestLog {
+  return (line) => log.info(line, 'request')
 }
 
 const GATHERED_MOST = 65_536
 const FLUSH_MS = 100
 
 /**
- * For the one line of each request and each delivery: assembling it from a general object, looking through it for
- * secrets and a system call for it were a fifth of the door's time and a quarter of an event's, so it is spelt out here
- * and written in gulps. A crash may lose the last tenth of a second of these lines.
+ * For the one line of each request: assembling it from a general object, looking through it for secrets and a system
+ * call for it were a fifth of the door's time, so it is spelt out here and written in gulps. A crash may lose the last
+ * tenth of a second of these lines.
  */
-export function createTrafficLog(level: string): TrafficLog {
+export function createRequestLog(level: string): RequestLog {
   const { info, [level]: least = Number.POSITIVE_INFINITY } = pino.levels.values
-  if (least > info!) return { request() {}, attempt() {} }
+  if (least > info!) return () => {}
   const destination = pino.destination({ sync: false })
   let gathered = ''
   const flush = () => {
@@ -94,11 +75,10 @@ export function createTrafficLog(level: string): TrafficLog {
     flush()
     destination.flushSync()
   })
-  const gather = (line: string) => {
-    gathered += line
+  return (line) => {
+    gathered += requestText(line)
     if (gathered.length >= GATHERED_MOST) flush()
   }
-  return { request: (line) => gather(requestText(line)), attempt: (line) => gather(attemptText(line)) }
 }
 
 function requestText({ requestId, address, tenantId, operation, code, duration_ms }: RequestLine): string {
@@ -109,14 +89,6 @@ function requestText({ requestId, address, tenantId, operation, code, duration_m
   const time = formatTime(Date.now())
   const what = `"operation":"${operation}","code":"${code}","duration_ms":${duration_ms.toFixed(3)},"msg":"request"`
   return `{"level":"info","time":"${time}",${who}${what}}\n`
-}
-
-function attemptText(line: AttemptLine): string {
-  const { tenantId, notifyId, notifyType, attemptId, attempt, duration_ms, address, outcome } = line
-  const which = `"tenantId":"${tenantId}","notifyId":"${notifyId}","notifyType":"${notifyType}","attemptId":"${attemptId}"`
-  const where = address === undefined ? '' : `"address":"${address}",`
-  const what = `"attempt":${attempt},"duration_ms":${duration_ms},${where}"outcome":${JSON.stringify(outcome)}`
-  return `{"level":"info","time":"${formatTime(Date.now())}",${which},${what},"msg":"delivery attempt"}\n`
 }
 
 /** What helps to find the fault. A driver's error also carries its connection and statement: pages, and secrets. */

@@ -4,7 +4,7 @@ import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import type { Log, TrafficLog } from '../lib/log.ts'
+import type { Log } from '../lib/log.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Traces } from '../lib/traces.ts'
@@ -14,7 +14,6 @@ import type { Wake } from '../lib/wake.ts'
 export interface WebhookDeps {
   config: Pick<Config, 'deployment'>
   log: Log
-  traffic: Pick<TrafficLog, 'attempt'>
   loops?: LoopWatch
   db: Db
   ids: Ids

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { startApi } from '../../src/api.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Deps, openDeps } from '../../src/deps.ts'
-import { type Log, silentLog, type TrafficLog } from '../../src/lib/log.ts'
+import { type Log, type RequestLog, silentLog } from '../../src/lib/log.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { topUp } from '../../src/wallet/top-up.ts'
 
@@ -28,10 +28,10 @@ export interface Node {
 export async function openNode(
   databaseUrl: string,
   env: Record<string, string> = {},
-  logs: { log?: Log; traffic?: TrafficLog } = {},
+  logs: { log?: Log; logRequest?: RequestLog } = {},
 ): Promise<Node> {
   const config = readConfig({ ...NODE_ENV, DATABASE_URL: databaseUrl, ...env }, ['--role', 'api'])
-  const deps = await openDeps(config, logs.log ?? silentLog, databaseUrl, logs.traffic)
+  const deps = await openDeps(config, logs.log ?? silentLog, databaseUrl, logs.logRequest)
   const api = await startApi(deps)
   let stopped: Promise<void> | undefined
   return {

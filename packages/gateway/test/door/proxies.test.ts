@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { RequestLine, TrafficLog } from '../../src/lib/log.ts'
+import type { RequestLine, RequestLog } from '../../src/lib/log.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { testAuthority } from '../harness/certificates.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -23,14 +23,14 @@ let direct: Node
 let proxied: Node
 let dealer: Dealer
 const logged: RequestLine[] = []
-const traffic: TrafficLog = { request: (line) => void logged.push(line), attempt() {} }
+const logRequest: RequestLog = (line) => void logged.push(line)
 
 beforeAll(async () => {
   const { cert, key } = testAuthority('Test authority').issue('localhost')
   writeFileSync(files.TLS_CERT_FILE, cert)
   writeFileSync(files.TLS_KEY_FILE, key)
   database = await createTestDatabase()
-  const logs = { traffic }
+  const logs = { logRequest }
   direct = await openNode(database.url, { ...DEPLOYMENT, ...files, TRUSTED_PROXIES: '10.0.0.0/8' }, logs)
   proxied = await openNode(database.url, { ...DEPLOYMENT, TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' }, logs)
   dealer = await addDealer(direct.deps)

@@ -5,7 +5,7 @@ import { type DatabaseClock, systemClock } from '../../src/lib/clock.ts'
 import { masterCipher } from '../../src/lib/crypto.ts'
 import { connect } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { plainTraffic, silentLog } from '../../src/lib/log.ts'
+import { silentLog } from '../../src/lib/log.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import type { Resolve } from '../../src/lib/outbound/resolve.ts'
@@ -90,7 +90,6 @@ export async function openBed(options: BedOptions = {}): Promise<Bed> {
   const deps: WebhookDeps = {
     config: { deployment: options.deployment ?? 'local' },
     log: silentLog,
-    traffic: plainTraffic(silentLog),
     db,
     ids: systemIds,
     cipher: masterCipher([MASTER_KEY]),

@@ -2,7 +2,7 @@ import { databaseClock, systemClock } from '../../src/lib/clock.ts'
 import { masterCipher } from '../../src/lib/crypto.ts'
 import { connect } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { plainTraffic, silentLog } from '../../src/lib/log.ts'
+import { silentLog } from '../../src/lib/log.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { wakeups } from '../../src/lib/wake.ts'
@@ -15,7 +15,6 @@ const read = databaseClock(systemClock)
 webhooksLoop({
   config: { deployment: 'local' },
   log: silentLog,
-  traffic: plainTraffic(silentLog),
   db,
   ids: systemIds,
   cipher: masterCipher([Buffer.from(key, 'hex')]),

@@ -93,3 +93,17 @@ test('what waits for an endpoint that was disabled becomes UNSENT', async () => 
   bed.deps.wake.wake('webhooks')
   await settled(tenant, 'UNSENT')
 })
+
+test('an attempt that failed is a line of the log, one that went well is not', async () => {
+  const info = vi.spyOn(bed.deps.log, 'info')
+  const lines = () => info.mock.calls.filter(([, text]) => text === 'delivery attempt').map(([line]) => line)
+  const well = await bed.tenant({ callbackUrl: receiver.url })
+  await bed.record(well)
+  await settled(well, 'DELIVERED')
+  expect(lines()).toEqual([])
+  receiver.script = 500
+  const badly = await bed.tenant({ callbackUrl: receiver.url })
+  const [notifyId] = await bed.record(badly)
+  await vi.waitFor(() => expect(lines()).toMatchObject([{ notifyId, attempt: 1, outcome: 'status 500' }]))
+  info.mockRestore()
+})

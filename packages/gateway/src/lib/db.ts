@@ -168,13 +168,19 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
-/** True when nothing is known to have been answered: no SQLSTATE, or the server said that it ends the connection. */
+/**
+ * True when nothing is known to have been answered: no SQLSTATE, or the server said that it ends the connection, or
+ * takes none.
+ */
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof CommitUnknown) return true
   const state = sqlState(error)
-  if (state !== undefined) return state.startsWith('57P') || state.startsWith('08')
+  if (state !== undefined) return CONNECTION_STATES.test(state)
   return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error)
 }
+
+// Ended by an administrator or a shutdown; connection exceptions; who it is, which database, too many.
+const CONNECTION_STATES = /^(57P|08|28|3D000|53300)/
 
 const CONNECTION_ERRORS =
   /connection (terminated|ended|error)|client (has encountered|was closed)|timeout exceeded when trying to connect|read timeout|not queryable/i

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { asApiError } from '../dealer-api/answer.ts'
 import type { Log } from '../lib/log.ts'
-import { isNoConnection } from '../lib/no-connection.ts'
 
 const RETRY_AFTER_S = 5
 
@@ -13,8 +12,8 @@ export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void
   app.setErrorHandler((error, request, reply) => {
     log.error({ err: error, path: request.routeOptions.url }, 'a page failed')
     reply.header('cache-control', 'no-store').type('text/plain; charset=utf-8')
-    const isForNow = isNoConnection(error) || asApiError(error).code === '000002'
-    if (!isForNow) return reply.code(500).send('Something went wrong here. Try again later.\n')
+    if (asApiError(error).code !== '000002')
+      return reply.code(500).send('Something went wrong here. Try again later.\n')
     return reply
       .code(503)
       .header('retry-after', RETRY_AFTER_S)

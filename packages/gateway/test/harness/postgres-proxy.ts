@@ -16,6 +16,8 @@ export interface PostgresProxy {
   readonly met: number
   /** While shut, new connections are refused by hanging up, and the open ones are cut. */
   shut(isShut: boolean): void
+  /** From now on new connections are answered with an error of this SQLSTATE; undefined: no more. */
+  refuse(sqlState: string | undefined): void
   /** Bytes stop flowing, both ways, on this application's connections; nobody is told. */
   freeze(applicationName: string): void
   close(): Promise<void>
@@ -28,9 +30,12 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
   const sockets = new Set<Socket>()
   let met = 0
   let isShut = false
+  let refusal: string | undefined
 
   const server = createServer((client) => {
     if (isShut) return void client.destroy()
+    const refused = refusal
+    if (refused !== undefined) return void client.once('data', () => client.end(errorResponse(refused)))
     const upstream = dial(Number(target.port), target.hostname)
     const both = [client, upstream]
     const cut = () => {
@@ -83,12 +88,22 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
       isShut = shut
       if (shut) for (const socket of sockets) socket.destroy()
     },
+    refuse(sqlState) {
+      refusal = sqlState
+    },
     freeze: (applicationName) => void frozen.add(applicationName),
     async close() {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+function errorResponse(sqlState: string): Buffer {
+  const fields = `SFATAL\0VFATAL\0C${sqlState}\0Mrefused by the test\0\0`
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(4 + fields.length)
+  return Buffer.concat([Buffer.from('E'), length, Buffer.from(fields)])
 }
 
 /** Cuts the client's bytes into messages: the first (start-up) has no type byte. */

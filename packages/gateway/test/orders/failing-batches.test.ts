@@ -170,6 +170,21 @@ describe.each([
       expect(kinds([await place(desk, 'T-away')])).toEqual(['placed'])
     })
 
+    it.each(['28P01', '28000', '3D000', '53300'])(
+      'is 000002 when the database takes no connection (%s), and nothing happened',
+      async (sqlState) => {
+        const desk = await openDesk(isRemembered)
+        proxy.shut(true)
+        while (db.pool.totalCount > 0) await new Promise(setImmediate)
+        proxy.shut(false)
+        proxy.refuse(sqlState)
+        expect(kinds([await place(desk, 'T-refused')])).toEqual(['000002'])
+        proxy.refuse(undefined)
+        expect(await orders()).toBe(0)
+        expect(kinds([await place(desk, 'T-refused')])).toEqual(['placed'])
+      },
+    )
+
     it('by a deadlock is tried again', async () => {
       const desk = await openDesk(isRemembered)
       await node.deps.db.query({ text: 'create sequence if not exists unlucky' })

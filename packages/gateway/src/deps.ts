@@ -5,8 +5,8 @@ import { openAdmission } from './admission/open.ts'
 import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config.ts'
 import { type RequestMetrics, requestMetrics } from './dealer-api/request-metrics.ts'
-import { nameWithKeys } from './deployment/company.ts'
 import { ensureDeployment } from './deployment/ensure.ts'
+import { nameWithKeys } from './deployment/peers.ts'
 import { type Clock, type DatabaseClock, databaseClock, systemClock } from './lib/clock.ts'
 import { type Cipher, masterCipher } from './lib/crypto.ts'
 import { connect, type Db } from './lib/db.ts'
@@ -23,8 +23,8 @@ import { openTraces } from './open-traces.ts'
 import { type OrderDesk, orderDesk } from './orders/order-desk.ts'
 import { type OrderMetrics, orderMetrics } from './orders/order-metrics.ts'
 import { maintainPartitions } from './retention/partitions.ts'
+import { openAvailability } from './suppliers/availability.ts'
 import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
-import { openStockLevels } from './suppliers/stock-levels.ts'
 import { type SupplierMetrics, supplierMetrics } from './suppliers/supplier-metrics.ts'
 
 /** What the rooms are given; a function asks for the slice that it needs. */
@@ -105,7 +105,7 @@ export async function openDeps(
   const catalogue = loadedCatalogue({ db, linkKey, databaseClock: dbClock })
   const admission = openAdmission({ ...clocks, hot, config, db, cipher, wake, log })
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
-  const stock = await openStockLevels({ db, log, loops })
+  const stock = await openAvailability({ db, log, loops })
   const desk = orderDesk({
     ...clocks,
     db: orderDb,

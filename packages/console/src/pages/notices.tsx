@@ -4,7 +4,7 @@ import { t } from '../strings/index.ts'
 import { useFilters } from '../use-filters.ts'
 import { NoticeList } from './notice-list.tsx'
 
-/** What the gateway has to say to this house. */
+/** What the gateway has to say to this organisation. */
 export function NoticesPage() {
   const [filters, setFilters] = useFilters()
   const unread = filters.unread === 'true'

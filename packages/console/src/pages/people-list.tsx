@@ -17,7 +17,7 @@ type Open =
   | { kind: 'handOver'; email: string; link: string }
   | { kind: 'link' | 'role' | 'status' | 'factor'; row: PersonRow }
 
-/** People of one house, and what an administrator may do with them. */
+/** People of one organisation, and what an administrator may do with them. */
 export function PeopleList({ tenantId }: { tenantId: string | null }) {
   const me = useSession()
   const manages = tenantId === null ? isOperatorAdmin(me) : administers(me)

@@ -4,14 +4,14 @@ import { t } from '../strings/index.ts'
 import { useApi } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 
-/** Narrows a list to what one person did: somebody of one's own house, or of the dealer that is filtered by. */
+/** Narrows a list to what one person did: somebody of one's own organisation, or of the dealer that is filtered by. */
 export function PersonFilter({ nameOfChosen }: { nameOfChosen: string | undefined }) {
   const [{ person, tenantId }, setFilters] = useFilters()
   const own = useApi<{ people: PersonRow[] }>('/people')
   const dealers = useApi<{ people: PersonRow[] }>('/people', { tenantId }, { enabled: tenantId !== undefined })
   const people = [...(own.data?.people ?? []), ...(tenantId ? (dealers.data?.people ?? []) : [])]
   const options = new Map(people.map(({ personId, email }) => [personId, email]))
-  // Somebody of another house, come to by a link.
+  // Somebody of another organisation, come to by a link.
   if (person && !options.has(person)) options.set(person, nameOfChosen ?? t.audit.somebody)
   return (
     <Select

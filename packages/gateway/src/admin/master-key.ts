@@ -25,7 +25,7 @@ function show(masterKey: Command, context: AdminContext): void {
           ['rotation', rotatingTo === null ? 'none' : `to ${rotatingTo}`],
           ['under another key than the first', String(outdated)],
         ])
-        const company = table(
+        const peers = table(
           connected,
           [
             { title: 'connected from', value: (peer) => peer.address ?? 'this machine' },
@@ -35,7 +35,7 @@ function show(masterKey: Command, context: AdminContext): void {
           ],
           'No gateway is connected.',
         )
-        context.print(`${summary}\n\n${company}`, state)
+        context.print(`${summary}\n\n${peers}`, state)
       }),
     )
 }

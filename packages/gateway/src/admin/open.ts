@@ -1,6 +1,6 @@
 import { type Config, readConfig } from '../config.ts'
-import { nameWithKeys } from '../deployment/company.ts'
 import { ensureDeployment } from '../deployment/ensure.ts'
+import { nameWithKeys } from '../deployment/peers.ts'
 import { type Clock, type DatabaseClock, databaseClock, systemClock } from '../lib/clock.ts'
 import { type Cipher, masterCipher } from '../lib/crypto.ts'
 import { connect, type Db } from '../lib/db.ts'

@@ -41,7 +41,7 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .description('Show how many codes are left.')
     .action(() =>
       context.withDeps(async (deps) => {
-        const { listStock } = await import('../suppliers/stock/list.ts')
+        const { listStock } = await import('../suppliers/stock/levels.ts')
         const rows = await listStock(deps.db)
         const human = table(
           rows,

@@ -6,7 +6,7 @@ export const OPERATOR = 'Operator'
 
 /**
  * Readable names of actors (`person:<id>`, `cli:<os user>`, `system`, `tenant`). A dealer's people are told the names
- * of their own house only.
+ * of their own organisation only.
  */
 export async function actorNames(
   { deps, onlyTenant }: Pick<Context, 'deps' | 'onlyTenant'>,

@@ -47,7 +47,7 @@ export const noticeRoutes: Route[] = [
     method: 'POST',
     path: '/notices/read',
     who: TENANT_STAFF,
-    summary: 'Mark notices as read, for everybody of the house',
+    summary: 'Mark notices as read, for everybody of the organisation',
     body: Type.Object({ noticeIds: Type.Array(uuid(), { minItems: 1, maxItems: 100 }) }, CLOSED),
     answer: done,
     async handle({ deps, onlyTenant }, { body }) {

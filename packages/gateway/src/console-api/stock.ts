@@ -3,7 +3,7 @@ import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { CsvRefused } from '../suppliers/stock/csv.ts'
 import { importStock } from '../suppliers/stock/import.ts'
-import { setLowStock } from '../suppliers/stock/levels.ts'
+import { listStock, setLowStock } from '../suppliers/stock/levels.ts'
 import { failureOf } from './failures.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, done, line, nullable } from './schemas.ts'
@@ -28,9 +28,7 @@ export const stockRoutes: Route[] = [
     summary: 'Counted products and how many eSIMs can be reserved now',
     answer: Type.Object({ levels: Type.Array(level), stockSuppliers: Type.Array(Type.String()) }),
     async handle({ deps }) {
-      const levels = await deps.db.query<StockLevel>(sql`
-        select supplier, product_code as "productCode", available, low_at as "lowAt"
-        from stock_levels order by supplier, product_code limit 2000`)
+      const levels = await listStock(deps.db)
       const suppliers = await deps.db.query<{ supplier: string }>(sql`
         select supplier from suppliers where type = 'stock' order by supplier`)
       return { levels, stockSuppliers: suppliers.map((row) => row.supplier) }

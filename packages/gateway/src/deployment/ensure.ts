@@ -3,7 +3,7 @@ import { type Cipher, DecryptionFailed } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
 import { StartRefused } from '../lib/start-refused.ts'
-import { named, readCompany, strangers } from './company.ts'
+import { incompatible, named, readPeers } from './peers.ts'
 
 const LINK_KEY_BYTES = 32
 
@@ -81,7 +81,7 @@ export function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
 
 /** @throws StartRefused while anybody is connected whose writing we could not read, or who could not read ours */
 export async function refuseStrangers(db: Pick<Db, 'query'>, cipher: Cipher): Promise<void> {
-  const unfitting = strangers(await readCompany(db), cipher)
+  const unfitting = incompatible(await readPeers(db), cipher)
   if (unfitting.length === 0) return
   throw new StartRefused(
     `Other gateways use this database with other master keys: ${named(unfitting)}. Everybody must know the first key of everybody else: add a new key to MASTER_KEY as the second one everywhere, before it becomes the first one anywhere.`,

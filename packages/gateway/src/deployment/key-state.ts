@@ -1,6 +1,6 @@
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
-import { type Companion, readCompany } from './company.ts'
+import { type Peer, readPeers } from './peers.ts'
 import { countOutdated } from './reseal.ts'
 import { SEALED } from './sealed.ts'
 
@@ -11,7 +11,7 @@ export interface KeyState {
   rotatingTo: string | null
   /** Ciphertexts that are not under the first configured key. */
   outdated: number
-  connected: Companion[]
+  connected: Peer[]
 }
 
 export async function readKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
@@ -20,7 +20,7 @@ export async function readKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
       text: 'select master_key_fingerprint as fingerprint, rotating_to as "rotatingTo" from deployment',
     }),
     Promise.all(SEALED.map((sealed) => countOutdated({ db, cipher }, sealed))),
-    readCompany(db),
+    readPeers(db),
   ])
   const outdated = counts.reduce((sum, count) => sum + count, 0)
   return { ...rows[0]!, configured: cipher.fingerprint, outdated, connected }

@@ -4,7 +4,7 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { type Companion, named, readCompany } from './company.ts'
+import { named, type Peer, readPeers } from './peers.ts'
 import { countOutdated, reseal } from './reseal.ts'
 import { SEALED } from './sealed.ts'
 
@@ -57,10 +57,10 @@ const LOOKS_MOST = 8
 const BETWEEN_LOOKS_MS = 250
 
 async function refuseOtherKeys({ db, cipher }: RotationDeps): Promise<void> {
-  let others: Companion[] = []
+  let others: Peer[] = []
   for (let look = 0; look < LOOKS_MOST; look++) {
     if (look > 0) await delay(BETWEEN_LOOKS_MS)
-    others = (await readCompany(db)).filter(({ keyIds }) => keyIds[0] !== cipher.keyIds[0])
+    others = (await readPeers(db)).filter(({ keyIds }) => keyIds[0] !== cipher.keyIds[0])
     if (others.length === 0) return
   }
   throw new Refusal(

@@ -1,4 +1,3 @@
-import { readCompany } from '../deployment/company.ts'
 import {
   openLinkKey,
   readDeployment,
@@ -6,6 +5,7 @@ import {
   refuseOutdatedKey,
   refuseStrangers,
 } from '../deployment/ensure.ts'
+import { readPeers } from '../deployment/peers.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { OpenPatient } from './patient.ts'
 
@@ -32,8 +32,8 @@ export async function checkDeployment({ db, cipher, config }: OpenPatient, say: 
     const words = `The first key of MASTER_KEY (${cipher.fingerprint}) is new to this database (${row.master_key_fingerprint}).`
     found.push(say.warning(`${words} Rotate to it: npm run -s admin -- master-key rotate`))
   } else found.push(say.ok(`The master key is the database's (fingerprint ${row.master_key_fingerprint}).`))
-  const company = await readCompany(db)
-  const machines = new Set(company.map(({ address }) => address ?? 'this machine'))
+  const peers = await readPeers(db)
+  const machines = new Set(peers.map(({ address }) => address ?? 'this machine'))
   if (machines.size > 0) found.push(say.ok(`Connected to the database: gateways at ${[...machines].join(', ')}.`))
   return found
 }

@@ -1,16 +1,9 @@
-import type { Code } from '@dealer-esim/contract'
-
-export interface ErrorDetail {
-  /** Path of the member at fault, such as `packageInfoList[0].count`. */
-  field: string
-  /** A sentence that says what to do. */
-  reason: string
-}
+import type { Code, FaultDetail } from '@dealer-esim/contract'
 
 export interface ErrorParts {
   /** Replaces the code's own message. */
   message?: string
-  details?: ErrorDetail[]
+  details?: FaultDetail[]
   /** The members of `data` that the code table names. */
   data?: Record<string, unknown>
   /** Extra headers of the answer, such as Retry-After. */

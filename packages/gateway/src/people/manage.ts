@@ -4,8 +4,8 @@ import { sqlState, type Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
-import { roomForLink, roomForPerson } from './house.ts'
 import { deleteLinks, type LinkKind, makeLink } from './link.ts'
+import { roomForLink, roomForPerson } from './organisation.ts'
 import { hashPassword } from './password.ts'
 import { lockPerson, normalEmail, type Person } from './person.ts'
 import { isOperator, type Role } from './role.ts'
@@ -29,7 +29,7 @@ const UNIQUE_VIOLATION = '23505'
 
 /**
  * Invites a person: the token goes into a link by which they choose a password.
- * @throws Refusal ROLE_ELSEWHERE, EMAIL_TAKEN, HOUSE_FULL, TOO_MANY_LINKS
+ * @throws Refusal ROLE_ELSEWHERE, EMAIL_TAKEN, ORGANISATION_FULL, TOO_MANY_LINKS
  */
 export async function invitePerson(
   tx: Tx,

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import type { Db, Tx } from '../lib/db.ts'
-import { PEOPLE_MAX } from './house.ts'
+import { PEOPLE_MAX } from './organisation.ts'
 import type { Role } from './role.ts'
 
 export interface Person {

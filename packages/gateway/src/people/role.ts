@@ -6,7 +6,7 @@ export function isOperator(role: Role): boolean {
   return role.startsWith('OPERATOR')
 }
 
-/** Whom a person may invite, change or disable: administrators, within their own house; operators dealers' too. */
+/** Whom a person may invite, change or disable: administrators, within their own organisation; operators dealers' too. */
 export function mayManage(manager: { role: Role; tenantId: string | null }, other: PersonPlace): boolean {
   if (manager.role === 'OPERATOR_ADMIN') return true
   if (manager.role === 'OPERATOR_STAFF') return other.tenantId !== null

@@ -276,7 +276,7 @@ describe('whoever was disabled', () => {
 })
 
 describe('a role', () => {
-  it('cannot be raised out of the house, whoever asks', async () => {
+  it('cannot be raised out of the organisation, whoever asks', async () => {
     const tenantId = await addTenant(room, 'Climbers')
     const staff = await signedInAs(room, 'DEALER_STAFF', tenantId)
     const admin = await signedInAs(room, 'DEALER_ADMIN', tenantId)
@@ -288,8 +288,8 @@ describe('a role', () => {
       expect((await staff.call('PATCH', `/people/${staff.personId}`, body)).status).toBe(403)
     const invitation = { email: 'friend@climbers.test', name: 'F', tenantId: null, role: 'OPERATOR_ADMIN', ...PROOF }
     expect((await operator.call('POST', '/people', invitation)).status).toBe(403)
-    const wrongHouse = { ...invitation, tenantId, role: 'OPERATOR_STAFF' }
-    expect((await admin.call('POST', '/people', wrongHouse)).body.code).toBe('ROLE_ELSEWHERE')
+    const wrongOrganisation = { ...invitation, tenantId, role: 'OPERATOR_STAFF' }
+    expect((await admin.call('POST', '/people', wrongOrganisation)).body.code).toBe('ROLE_ELSEWHERE')
     expect((await operator.call('POST', `/people/${operator.personId}/link`, PROOF)).status).toBe(403)
   })
 
@@ -349,7 +349,7 @@ describe('an address of a person', () => {
 })
 
 describe('ids of others', () => {
-  it('mark no notice of another house as read', async () => {
+  it('mark no notice of another organisation as read', async () => {
     const [mine, theirs] = [await addTenant(room, 'Mine'), await addTenant(room, 'Theirs')]
     const base = { kind: 'LOW_BALANCE', message: 'x', data: {} } as const
     await room.db.tx(async (tx) => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => room.stop())
 
-describe('of the operator’s house a dealer is told', () => {
+describe('of the operator’s organisation a dealer is told', () => {
   it('nobody’s name, neither on the statement nor in its file', async () => {
     const operator = await signedInAs(room, 'OPERATOR_STAFF')
     const dealer = await signedInAs(room, 'DEALER_ADMIN', tenantId)

@@ -179,7 +179,7 @@ describe('links', () => {
   })
 })
 
-describe('people of a house', () => {
+describe('people of an organisation', () => {
   it('who are disabled are out at once', async () => {
     const admin = await signedInAs(room, 'OPERATOR_ADMIN')
     const other = await signedInAs(room, 'OPERATOR_STAFF')
@@ -215,7 +215,7 @@ describe('people of a house', () => {
   })
 })
 
-describe('a house', () => {
+describe('an organisation', () => {
   /** People as bare rows, as many as that. */
   const crowd = (tenantId: string, count: number) =>
     room.db.query({
@@ -252,8 +252,8 @@ describe('a house', () => {
     )
     expect(answers.map(({ status, body }) => [status, body.code]).sort()).toEqual([
       [200, undefined],
-      [409, 'HOUSE_FULL'],
-      [409, 'HOUSE_FULL'],
+      [409, 'ORGANISATION_FULL'],
+      [409, 'ORGANISATION_FULL'],
     ])
     const last = names[answers.findIndex((answer) => answer.status === 200)]
     expect(await listed(admin)).toContain(`${last}@crowded.test`)
@@ -284,7 +284,7 @@ describe('a house', () => {
     const friend = { email: 'friend@linked.test', name: 'Friend', role: 'DEALER_STAFF', tenantId, ...PROOF }
     expect((await admin.call('POST', '/people', friend)).body.code).toBe('TOO_MANY_LINKS')
     expect(await listed(admin)).not.toContain(friend.email)
-    // Whoever has the command line helps out, and other houses have days of their own.
+    // Whoever has the command line helps out, and other organisations have days of their own.
     expect(await makeLink('cli:root')).toMatchObject({ kind: 'PASSWORD_RESET' })
     const elsewhere = { ...friend, tenantId: await addTenant(room, 'Elsewhere') }
     expect((await operator.call('POST', '/people', elsewhere)).status).toBe(200)

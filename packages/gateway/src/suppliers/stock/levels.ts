@@ -4,6 +4,26 @@ import type { Ids } from '../../lib/ids.ts'
 import { absent } from '../../lib/refusal.ts'
 import { notify } from '../../notices/notices.ts'
 
+export interface StockLevel {
+  supplier: string
+  productCode: string
+  available: number
+  lowAt: number | null
+}
+
+/** What is counted, of every supplier that counts. */
+export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
+  const rows = await db.query<{ supplier: string; product_code: string; available: bigint; low_at: bigint | null }>({
+    text: 'select supplier, product_code, available, low_at from stock_levels order by supplier, product_code',
+  })
+  return rows.map((row) => ({
+    supplier: row.supplier,
+    productCode: row.product_code,
+    available: Number(row.available),
+    lowAt: row.low_at === null ? null : Number(row.low_at),
+  }))
+}
+
 /**
  * Counts codes out, product by product in ascending order (so that two reservations cannot wait for each other), and
  * tells operators once when one runs low. Locks the counters until the commit: call it last.

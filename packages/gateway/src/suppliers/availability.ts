@@ -4,7 +4,7 @@ import type { Log } from '../lib/log.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
 
 /** How many eSIMs could be delivered now, by the counters that some suppliers keep. Advisory: a second old. */
-export interface StockLevels {
+export interface Availability {
   /** undefined where one of the suppliers does not count: then nothing can be said. */
   available(offer: { routes: readonly { supplier: string; productCode: string }[] }): number | undefined
   refresh(): Promise<void>
@@ -12,7 +12,7 @@ export interface StockLevels {
 
 const POLL_MS = 1_000
 
-export async function openStockLevels(deps: { db: Db; log: Log; loops?: LoopWatch }): Promise<StockLevels & Running> {
+export async function openAvailability(deps: { db: Db; log: Log; loops?: LoopWatch }): Promise<Availability & Running> {
   let levels = new Map<string, number>()
 
   async function refresh(): Promise<void> {

@@ -4,34 +4,34 @@ import type { Tx } from '../lib/db.ts'
 import { firstUuidAt, type Ids, NIL_TENANT, timeOfUuid } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 
-/** People of one house, the disabled among them: a bound for lists, far above any dealer's staff. */
+/** People of one organisation, the disabled among them: a bound for lists, far above any dealer's staff. */
 export const PEOPLE_MAX = 500
-/** Each may be an e-mail by the operator's server, to any address. A house that opens with more people takes two days. */
+/** Each may be an e-mail by the operator's server, to any address. An organisation that opens with more people takes two days. */
 const LINKS_PER_DAY_MAX = 50
 const DAY_MS = 86_400_000
 
 /**
- * Whether one more person fits into a house: the operator's (null), or a tenant's.
- * @throws Refusal HOUSE_FULL
+ * Whether one more person fits into an organisation: the operator's (null), or a tenant's.
+ * @throws Refusal ORGANISATION_FULL
  */
 export async function roomForPerson(tx: Tx, tenantId: string | null): Promise<void> {
-  await lockHouse(tx, tenantId)
-  const [house] = await tx.query<{ people: bigint }>(sql`
+  await lockOrganisation(tx, tenantId)
+  const [organisation] = await tx.query<{ people: bigint }>(sql`
     select count(*) as people from people where tenant_id is not distinct from ${tenantId}::uuid`)
-  if ((house?.people ?? 0n) >= PEOPLE_MAX) {
+  if ((organisation?.people ?? 0n) >= PEOPLE_MAX) {
     const text = `There are ${PEOPLE_MAX} people here, disabled ones included, and no more can be added. Enable somebody instead.`
-    throw new Refusal(409, 'HOUSE_FULL', text)
+    throw new Refusal(409, 'ORGANISATION_FULL', text)
   }
 }
 
 /**
- * Whether somebody on the console may make one more link today. The command line always may: it is how a house gets out
+ * Whether somebody on the console may make one more link today. The command line always may: it is how an organisation gets out
  * of this, and whoever has it could send mail anyway. Links replace one another, so they are counted in the audit log.
  * @throws Refusal TOO_MANY_LINKS
  */
 export async function roomForLink(tx: Tx, ids: Ids, tenantId: string | null, actor: Actor): Promise<void> {
   if (!actor.startsWith('person:')) return
-  await lockHouse(tx, tenantId)
+  await lockOrganisation(tx, tenantId)
   const made = await tx.query(sql`
     select 1 from audit_log
     where tenant_id = ${tenantId ?? NIL_TENANT} and audit_id >= ${firstUuidAt(timeOfUuid(ids.uuid()) - DAY_MS)}
@@ -43,7 +43,7 @@ export async function roomForLink(tx: Tx, ids: Ids, tenantId: string | null, act
 }
 
 /** Of several that are counted at once each sees the ones before. Taken after people's rows. */
-async function lockHouse(tx: Tx, tenantId: string | null): Promise<void> {
+async function lockOrganisation(tx: Tx, tenantId: string | null): Promise<void> {
   await tx.query(sql`
-    select pg_advisory_xact_lock(hashtext('people of a house'), hashtext((${tenantId ?? NIL_TENANT}::uuid)::text))`)
+    select pg_advisory_xact_lock(hashtext('people of an organisation'), hashtext((${tenantId ?? NIL_TENANT}::uuid)::text))`)
 }

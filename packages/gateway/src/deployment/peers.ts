@@ -7,7 +7,7 @@ import type { Db } from '../lib/db.ts'
  * under a key is connected, nothing more comes to be encrypted under it.
  */
 
-export interface Companion {
+export interface Peer {
   /** As PostgreSQL sees it; null: a unix socket. */
   address: string | null
   /** Of its server process, for `pg_terminate_backend`. */
@@ -22,7 +22,7 @@ export function nameWithKeys(name: string, { keyIds }: Pick<Cipher, 'keyIds'>): 
 }
 
 /** Processes of this database, this one included: one entry for each of their connections. */
-export async function readCompany(db: Pick<Db, 'query'>): Promise<Companion[]> {
+export async function readPeers(db: Pick<Db, 'query'>): Promise<Peer[]> {
   const rows = await db.query<{ address: string | null; pid: number; name: string }>({
     text: `select host(client_addr) as address, pid, application_name as name from pg_stat_activity
            where datname = current_database() and application_name like 'dealer-esim % keys=%' order by pid`,
@@ -34,11 +34,11 @@ export async function readCompany(db: Pick<Db, 'query'>): Promise<Companion[]> {
 }
 
 /** Those whose writing we could not read, or who could not read ours. */
-export function strangers(company: readonly Companion[], { keyIds: ours }: Pick<Cipher, 'keyIds'>): Companion[] {
-  return company.filter(({ keyIds }) => !ours.includes(keyIds[0]!) || !keyIds.includes(ours[0]!))
+export function incompatible(peers: readonly Peer[], { keyIds: ours }: Pick<Cipher, 'keyIds'>): Peer[] {
+  return peers.filter(({ keyIds }) => !ours.includes(keyIds[0]!) || !keyIds.includes(ours[0]!))
 }
 
 /** `10.0.0.5 (connection 4711)`, for a sentence. */
-export function named(company: readonly Companion[]): string {
-  return company.map(({ address, backendPid }) => `${address ?? 'this machine'} (connection ${backendPid})`).join(', ')
+export function named(peers: readonly Peer[]): string {
+  return peers.map(({ address, backendPid }) => `${address ?? 'this machine'} (connection ${backendPid})`).join(', ')
 }

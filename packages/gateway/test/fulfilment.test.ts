@@ -276,7 +276,7 @@ describe('an order of the sandbox', () => {
   })
 
   it('stays with the worker that has taken it over, whatever a late answer says', async () => {
-    await addSupplier(shop, 'late', 'sandbox', { slow_ms: 1_000 })
+    await addSupplier(shop, 'late', 'sandbox', { slowMs: 1_000 })
     await addPackage(shop.db, 'LATE', [{ supplier: 'late', productCode: 'SANDBOX_SLOW' }])
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, 'LATE')

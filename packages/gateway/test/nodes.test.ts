@@ -33,7 +33,7 @@ beforeEach(async () => {
   operator = await openNode(database.url)
   const { deps } = operator
   // Slow ones are under way for as long as it takes to kill somebody; patience is not what is tested.
-  const config = { slow_ms: 300, giveUpAfter_ms: 86_400_000 }
+  const config = { slowMs: 300, giveUpAfterMs: 86_400_000 }
   await addSupplier(deps, { name: 'shop', type: 'sandbox', config, ...OPERATOR })
   await putPackages({ ...deps, ...OPERATOR }, PRODUCTS.map(onSale))
   dealer = await addDealer(deps)

@@ -12,7 +12,7 @@ export const SANDBOX_PRODUCTS = {
   refused: 'SANDBOX_REFUSED',
   /** Every second eSIM of an order is refused. */
   partial: 'SANDBOX_PARTIAL',
-  /** Delivered after `slow_ms`. */
+  /** Delivered after `slowMs`. */
   slow: 'SANDBOX_SLOW',
   /** Done, but the answer is lost, and asking cannot tell: the order goes to review. */
   unknown: 'SANDBOX_UNKNOWN',
@@ -22,9 +22,9 @@ export const SANDBOX_PRODUCTS = {
 
 export const sandboxConfig = Type.Object(
   {
-    slow_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 600_000 })),
-    giveUpAfter_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
-    timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000 })),
+    slowMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 600_000 })),
+    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
+    timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000 })),
     concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
   },
   { additionalProperties: false },
@@ -72,14 +72,14 @@ export function sandboxSupplier(
       batch: BATCH,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: null,
-      timeout_ms: config.timeout_ms ?? TIMEOUT_MS,
+      timeout_ms: config.timeoutMs ?? TIMEOUT_MS,
       settles_ms: 0,
-      giveUpAfter_ms: config.giveUpAfter_ms ?? GIVE_UP_AFTER_MS,
+      giveUpAfter_ms: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       groupOf: (productCode) => (productCode === SANDBOX_PRODUCTS.slow ? 'slow' : ''),
     },
     async order(requests) {
       const slow = requests.some((request) => request.productCode === SANDBOX_PRODUCTS.slow)
-      if (slow) await delay(config.slow_ms ?? SLOW_MS)
+      if (slow) await delay(config.slowMs ?? SLOW_MS)
       const rows = await db.query<IssuedRow>({
         name: 'sandbox-issue',
         text: ISSUE,

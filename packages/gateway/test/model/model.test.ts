@@ -33,7 +33,7 @@ beforeAll(async () => {
   operator = await openNode(database.url)
   const { deps } = operator
   // Its patience is not what is tested: nothing is given up because a crowded machine was slow.
-  const config = { giveUpAfter_ms: 86_400_000 }
+  const config = { giveUpAfterMs: 86_400_000 }
   await addSupplier(deps, { name: 'model', type: 'sandbox', config, ...OPERATOR })
   const packages = Object.entries(PACKAGES).map(([code, { price }]) => onSale(code, price))
   await putPackages({ ...deps, ...OPERATOR }, [...packages, onSale(OFF_SALE, 1n)])

@@ -15,7 +15,7 @@ import { expireCodes, lowerLevels, raiseLevel } from './levels.ts'
 
 export const stockConfig = Type.Object(
   {
-    giveUpAfter_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 86_400_000 })),
+    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 86_400_000 })),
     /** A code that expires sooner is not sold any more: whoever buys it needs time to install it. */
     leastValidityHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8_760 })),
   },
@@ -69,7 +69,7 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       perSecond: null,
       timeout_ms: TIMEOUT_MS,
       settles_ms: SETTLES_MS,
-      giveUpAfter_ms: config.giveUpAfter_ms ?? GIVE_UP_AFTER_MS,
+      giveUpAfter_ms: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
     async order(requests) {
       const rows = await reserve(deps, shelf, requests)

@@ -33,12 +33,12 @@ export function eventTable(events: EventView[]): string {
     events,
     [
       { title: 'EVENT', value: (event) => event.notifyId },
-      { title: 'RECORDED (UTC)', value: (event) => timeText(event.createTime) },
+      { title: 'RECORDED (UTC)', value: (event) => timeText(event.createdAt) },
       { title: 'TYPE', value: (event) => event.notifyType },
       { title: 'ORDER', value: (event) => event.orderNo },
       { title: 'STATE', value: (event) => event.deliveryState },
       { title: 'ATTEMPTS', value: (event) => String(event.attempts), right: true },
-      { title: 'NEXT (UTC)', value: (event) => timeText(event.nextAttemptTime) },
+      { title: 'NEXT (UTC)', value: (event) => timeText(event.dueAt) },
     ],
     'There are no such events.',
   )
@@ -49,17 +49,17 @@ export function eventText(event: EventView & { content: unknown; attemptList: At
     ['Event', event.notifyId],
     ['Type', event.notifyType],
     ['Order', event.orderNo],
-    ['Recorded', timeText(event.createTime)],
+    ['Recorded', timeText(event.createdAt)],
     ['State', event.deliveryState],
-    ['Next attempt', timeText(event.nextAttemptTime)],
-    ['Settled', timeText(event.settledTime)],
+    ['Next attempt', timeText(event.dueAt)],
+    ['Settled', timeText(event.settledAt)],
     ['Content', JSON.stringify(event.content, null, 2)],
   ])
   const attempts = table(
     event.attemptList,
     [
       { title: 'ATTEMPT', value: (attempt) => attempt.attemptId },
-      { title: 'BEGUN (UTC)', value: (attempt) => timeText(attempt.startTime) },
+      { title: 'BEGUN (UTC)', value: (attempt) => timeText(attempt.startedAt) },
       { title: 'MS', value: (attempt) => String(attempt.duration_ms), right: true },
       { title: 'ADDRESS', value: (attempt) => attempt.address ?? '' },
       { title: 'OUTCOME', value: (attempt) => attempt.outcome },

@@ -17,8 +17,8 @@ const replay = Type.Object({
   matched: Type.Integer(),
   replayed: Type.Integer(),
   actor: Type.String(),
-  createTime: time(),
-  finishTime: nullable(time()),
+  createdAt: time(),
+  finishedAt: nullable(time()),
 })
 export type ReplayView = Static<typeof replay>
 

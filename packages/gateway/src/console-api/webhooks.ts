@@ -2,7 +2,7 @@ import { EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { orderIdOf } from '../lib/ids.ts'
 import { loadEndpoint } from '../webhooks/endpoint.ts'
-import { type AttemptView, type EventView as Event, listEvents, showEvent } from '../webhooks/read.ts'
+import { type AttemptView, listEvents, showEvent } from '../webhooks/read.ts'
 import { resendEvent } from '../webhooks/resend.ts'
 import { setWebhook } from '../webhooks/setting.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from './route.ts'
@@ -86,7 +86,7 @@ export const webhookRoutes: Route[] = [
       }
       const events = await listEvents(deps.db, filter, { most: PAGE + 1, before: cursor })
       const { page, nextCursor } = pageOf(events, (row) => row.notifyId)
-      return { events: page.map(rowOf), nextCursor }
+      return { events: page, nextCursor }
     },
   }),
   route({
@@ -98,10 +98,10 @@ export const webhookRoutes: Route[] = [
     answer: eventDetail,
     async handle({ deps }, { params }) {
       const { content, attemptList, ...event } = await showEvent(deps.db, params.tenantId, params.notifyId)
-      const { notifyId, notifyType, createTime } = event
+      const { notifyId, notifyType, createdAt } = event
       return {
-        ...rowOf(event),
-        body: { notifyId, notifyType, eventGenerateTime: createTime, content },
+        ...event,
+        body: { notifyId, notifyType, eventGenerateTime: createdAt, content },
         deliveries: attemptList.toReversed().map(deliveryOf),
       }
     },
@@ -165,10 +165,6 @@ export const webhookRoutes: Route[] = [
   }),
 ]
 
-function rowOf({ createTime, nextAttemptTime, settledTime, ...row }: Event) {
-  return { ...row, createdAt: createTime, dueAt: nextAttemptTime, settledAt: settledTime }
-}
-
-function deliveryOf({ attemptId, url, address, startTime, duration_ms, httpStatus, outcome, answer }: AttemptView) {
-  return { attemptId, url, address, startedAt: startTime, duration_ms, httpStatus, outcome, answer }
+function deliveryOf({ attemptId, url, address, startedAt, duration_ms, httpStatus, outcome, answer }: AttemptView) {
+  return { attemptId, url, address, startedAt, duration_ms, httpStatus, outcome, answer }
 }

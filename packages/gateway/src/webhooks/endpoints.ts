@@ -17,7 +17,7 @@ export interface EndpointView {
   failingSince: Date | null
   /** Events that wait for an attempt; counted up to WAITING_COUNTED. */
   waiting: number
-  lastUpdateTime: Date
+  updatedAt: Date
 }
 
 export const WAITING_COUNTED = 10_000
@@ -48,7 +48,7 @@ export async function listEndpoints(db: Db, filter: EndpointFilter, most: number
     disabledReason: row.disabled_reason,
     failingSince: row.failing_since,
     waiting: row.waiting,
-    lastUpdateTime: row.updated_at,
+    updatedAt: row.updated_at,
   }))
 }
 

@@ -14,14 +14,14 @@ export interface EventView {
   notifyId: string
   notifyType: EventType
   orderNo: string
-  createTime: Date
+  createdAt: Date
   deliveryState: DeliveryState
   /** Since it was recorded or last replayed. */
   attempts: number
   /** When it is tried next. */
-  nextAttemptTime: Date | null
+  dueAt: Date | null
   /** When it became DELIVERED or DEAD. */
-  settledTime: Date | null
+  settledAt: Date | null
   /** Of the latest attempt, in plain words. */
   lastOutcome: string | null
 }
@@ -36,7 +36,7 @@ export interface AttemptView {
   url: string
   /** The address that was dialled. */
   address: string | null
-  startTime: Date
+  startedAt: Date
   duration_ms: number
   httpStatus: number | null
   acknowledged: boolean
@@ -145,11 +145,11 @@ function eventOf(row: EventRow): EventView {
     notifyId: row.notify_id,
     notifyType: row.notify_type,
     orderNo: orderNoOf(row.order_id),
-    createTime: row.created_at,
+    createdAt: row.created_at,
     deliveryState: row.delivery_state,
     attempts: row.attempts,
-    nextAttemptTime: row.due_at,
-    settledTime: row.settled_at,
+    dueAt: row.due_at,
+    settledAt: row.settled_at,
     lastOutcome: row.last_outcome,
   }
 }
@@ -176,7 +176,7 @@ function attemptOf(row: AttemptRow): AttemptView {
     attemptNo: row.attempt_no,
     url: row.url,
     address: row.address,
-    startTime: row.started_at,
+    startedAt: row.started_at,
     duration_ms: row.duration_ms,
     httpStatus: row.http_status,
     acknowledged: row.outcome === ACKNOWLEDGED,

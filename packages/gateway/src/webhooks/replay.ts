@@ -40,8 +40,8 @@ export interface Replay {
   matched: number
   replayed: number
   actor: string
-  createTime: Date
-  finishTime: Date | null
+  createdAt: Date
+  finishedAt: Date | null
 }
 
 export const REPLAY_RATE_DEFAULT_PER_S = 50
@@ -165,7 +165,7 @@ function replayOf(row: ReplayRow): Replay {
     matched: row.matched,
     replayed: row.replayed,
     actor: row.actor,
-    createTime: row.created_at,
-    finishTime: row.finished_at,
+    createdAt: row.created_at,
+    finishedAt: row.finished_at,
   }
 }

@@ -13,20 +13,16 @@ import type { ItemStatus } from '../orders/status.ts'
 import { OWN_COLUMNS, type ProfileReadDeps, type ProfileRow, profileOf } from './read.ts'
 
 /**
- * The answer of `esim/query`: one order with its lines, eSIMs and history, as one snapshot.
- * @throws ApiError 000105 without orderNo and transactionId; 200013 where the tenant has no such order.
+ * The answer of `esim/query`: one order with its lines, eSIMs and history, as one snapshot. Where both are given, both
+ * must be the order's.
+ * @throws ApiError 200013 where the tenant has no such order.
  */
 export async function queryOrder(
   deps: ProfileReadDeps & { db: Db },
   tenantId: string,
-  request: QueryRequest,
+  { orderNo, transactionId }: QueryRequest,
 ): Promise<QueryAnswer> {
-  const { orderNo, transactionId } = request
-  if (orderNo == null && transactionId == null) {
-    const reason = 'is needed, or transactionId'
-    throw new ApiError('000105', { details: [{ field: 'orderNo', reason }] })
-  }
-  const orderId = orderNo == null ? null : orderIdOf(orderNo)
+  const orderId = orderNo === undefined ? null : orderIdOf(orderNo)
   if (orderId === undefined) throw new ApiError('200013')
   const values = [tenantId, orderId, transactionId ?? null]
   const rows = await deps.db.query<Row>(

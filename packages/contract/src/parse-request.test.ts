@@ -101,6 +101,7 @@ const faults: [OperationName, string, unknown, code: string, field: string][] = 
   ['webhook/set', 'event twice', { eventTypes: ['ORDER_PAID', 'ORDER_PAID'] }, '000108', 'eventTypes[1]'],
   ['webhook/set', 'text as boolean', { enabled: 'true' }, '000108', 'enabled'],
   ['webhook/set', 'relative URL', { callbackUrl: '/events' }, '000108', 'callbackUrl'],
+  ['webhook/set', 'URL among blanks', { callbackUrl: ' https://dealer.example.com/e ' }, '000108', 'callbackUrl'],
   // out of range
   ['esim/order', 'no line', order({ packageInfoList: [] }), '000108', 'packageInfoList'],
   ['esim/order', '21 lines', order({ packageInfoList: lines(21) }), '000108', 'packageInfoList'],

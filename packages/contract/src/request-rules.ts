@@ -28,7 +28,7 @@ const rules: Partial<Record<OperationName, Rule>> = {
 
   // Which URLs are allowed is for the gateway to say (400101): that depends on the deployment.
   'webhook/set': ({ callbackUrl }) => {
-    if (typeof callbackUrl !== 'string' || URL.canParse(callbackUrl)) return NONE
+    if (typeof callbackUrl !== 'string' || (URL.canParse(callbackUrl) && !/\s/.test(callbackUrl))) return NONE
     return [
       {
         code: '000108',

@@ -103,7 +103,7 @@ export async function openDeps(
   const outbound = createOutbound({ clock })
   const traces = await openTraces({ config, nodeId, outbound, metrics, log, loops })
   const catalogue = loadedCatalogue({ db, linkKey, databaseClock: dbClock })
-  const admission = openAdmission({ ...clocks, hot, config, db, cipher, wake, log })
+  const admission = openAdmission({ ...clocks, hot, config, db, cipher, log })
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
   const stock = await openAvailability({ db, log, loops })
   const desk = orderDesk({

@@ -11,7 +11,6 @@ export interface KnownTenants {
    * share the next one, so that a flood for one tenant costs two reads at most at any time. Undefined: no such AppKey.
    */
   reload(appKey: string): Promise<Tenant | undefined>
-  forgetAll(): void
 }
 
 const MOST_TENANTS = 50_000
@@ -43,7 +42,6 @@ export function knownTenants(load: (appKey: string) => Promise<Tenant | undefine
       next.set(appKey, reading) // it begins after this turn at the earliest
       return reading
     },
-    forgetAll: () => known.clear(),
   }
 }
 

@@ -3,7 +3,6 @@ import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { connect, type Db, type DbOptions } from '../lib/db.ts'
 import type { Log } from '../lib/log.ts'
-import type { Wake } from '../lib/wake.ts'
 import { maintainPartitions } from '../retention/partitions.ts'
 import { loadTenant, type Tenant, type TenantSecret } from '../tenants/load.ts'
 import type { AdmissionDeps } from './admission.ts'
@@ -19,7 +18,6 @@ export interface OpenAdmission {
   databaseClock: DatabaseClock
   db: Db
   cipher: Cipher
-  wake: Wake
   log: Log
 }
 
@@ -27,7 +25,7 @@ export interface OpenAdmission {
 const CONNECTIONS = 3
 
 export function openAdmission(options: OpenAdmission): AdmissionDeps & { pool: Db['pool']; close(): Promise<void> } {
-  const { hot, config, clock, databaseClock, db, cipher, wake, log } = options
+  const { hot, config, clock, databaseClock, db, cipher, log } = options
   const entranceDb = connect({
     ...hot,
     poolSize: CONNECTIONS,
@@ -35,8 +33,6 @@ export function openAdmission(options: OpenAdmission): AdmissionDeps & { pool: D
     asynchronousCommit: true,
   })
   const known = knownTenants((appKey) => loadTenant(db, cipher, { appKey }))
-  // Only a speed-up: what is outdated is refused by its version (enter.sql.ts).
-  wake.on('settings', known.forgetAll)
   return {
     known,
     entrance: entrance({

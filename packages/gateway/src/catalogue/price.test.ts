@@ -96,17 +96,31 @@ describe('the quote', () => {
         const candidates = [
           own && !own.removed ? own.price : undefined,
           ...[...live(tenantPlan), ...live(groupPlan)].map(({ value }) =>
-            'price' in value ? value.price : listed === undefined ? undefined : changeByPercent(listed, value.percent),
+            'price' in value ? value.price : listed === undefined ? undefined : changed(listed, value.percent),
           ),
           listed,
         ]
-        const expected = candidates.find((price) => price !== undefined)
+        const first = candidates.find((price) => price !== undefined)
+        const expected = first === 'beyond' ? undefined : first
         const tariff = tariffWith(own, tenantPlan, groupPlan)
         const prices = list ? [{ currencyCode: 'USD', updatedAt: 1, ...list }] : []
         expect(quote(tariff, { packageCode: 'A', prices }).price).toBe(expected)
       }),
       { numRuns: 500 },
     )
+  })
+
+  const changed = (price: bigint, percent: bigint) => changeByPercent(price, percent) ?? 'beyond'
+
+  test('is no price where a percentage leads beyond what can be told, and not the next rule’s', () => {
+    const rules = [
+      { packageCode: 'A', removed: false, value: { currencyCode: '', percent: 100_000n } },
+      { packageCode: '', removed: false, value: { currencyCode: '', percent: -500_000n } },
+    ]
+    const prices = [{ currencyCode: 'USD', updatedAt: 1, price: BigInt(MONEY_MAX), retailPrice: null, removed: false }]
+    const item = { packageCode: 'A', prices }
+    expect(quote(tariffWith(null, rules, null), item)).toMatchObject({ price: undefined, source: null })
+    expect(quote(tariffWith(null, rules.slice(1), null), item)).toMatchObject({ source: 'PLAN' })
   })
 
   type Rules = {

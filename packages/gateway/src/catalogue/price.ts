@@ -30,18 +30,19 @@ export function quote(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode'
   for (const { plan, by } of tariff.plans) {
     for (const rule of plan.rulesFor(item.packageCode, tariff.currencyCode)) {
       changedAt = Math.max(changedAt, rule.updatedAt)
-      const price = rule.removed ? undefined : priceByRule(rule, list)
-      if (price !== undefined) return { price, retailPrice, source: by, changedAt }
+      const given = rule.removed ? undefined : priceByRule(rule, list)
+      if (given) return { ...given, retailPrice, source: given.price === undefined ? null : by, changedAt }
     }
   }
   if (!list || list.removed) return { price: undefined, retailPrice, source: null, changedAt }
   return { price: list.price, retailPrice, source: 'LIST', changedAt }
 }
 
-function priceByRule(rule: PlanRule, list: ListPrice | undefined): bigint | undefined {
-  if (rule.price !== null) return rule.price
+/** undefined: the rule says nothing here. A price beyond what can be told is no price, and not the next rule's affair. */
+function priceByRule(rule: PlanRule, list: ListPrice | undefined): Pick<Quote, 'price'> | undefined {
+  if (rule.price !== null) return { price: rule.price }
   if (rule.percent === null || !list || list.removed) return undefined
-  return changeByPercent(list.price, rule.percent)
+  return { price: changeByPercent(list.price, rule.percent) }
 }
 
 const WHOLE = 1_000_000n // 100 %, in 1/10 000 of a percent

@@ -1,10 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import Format from 'typebox/format'
 import { Value } from 'typebox/value'
-
-Format.Set('date-time', (text) => !Number.isNaN(Date.parse(text)) && /^\d{4}-\d\d-\d\dT/.test(text))
 
 /**
  * Checks a part of a request against its schema. Nothing is changed in a body; what comes as text by its nature (query

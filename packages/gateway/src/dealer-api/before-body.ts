@@ -50,7 +50,7 @@ export function checkMediaType({ headers }: IncomingMessage): void {
 const MEDIA_TYPE = /^application\/json\s*(?:;|$)/i
 
 /**
- * Well formed, and none that matters is there twice: of Content-Type Node keeps the first and says nothing.
+ * Well formed, and none that matters is there twice: of Content-Type and Host Node keeps the first and says nothing.
  * @throws ApiError 000101 or 000102
  */
 export function checkHeaders({ headers, rawHeaders, httpVersion }: IncomingMessage): RequestHeaders {
@@ -59,13 +59,20 @@ export function checkHeaders({ headers, rawHeaders, httpVersion }: IncomingMessa
   }
   const checked = checkRequestHeaders(headers)
   if (!checked.ok) throw new ApiError(checked.code, { details: checked.details })
-  let mediaTypes = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string
-    if (name.length === CONTENT_TYPE.length && name.toLowerCase() === CONTENT_TYPE) mediaTypes++
-  }
-  if (mediaTypes === 1) return checked.headers
-  throw new ApiError('000102', { details: [{ field: 'Content-Type', reason: 'Malformed: send it only once.' }] })
+  if (times(rawHeaders, 'content-type') > 1) throw twice('Content-Type')
+  if (times(rawHeaders, 'host') > 1) throw twice('Host')
+  return checked.headers
 }
 
-const CONTENT_TYPE = 'content-type'
+function times(rawHeaders: readonly string[], header: string): number {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === header.length && name.toLowerCase() === header) count++
+  }
+  return count
+}
+
+function twice(field: string): ApiError {
+  return new ApiError('000102', { details: [{ field, reason: 'Malformed: send it only once.' }] })
+}

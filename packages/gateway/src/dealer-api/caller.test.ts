@@ -56,6 +56,9 @@ describe('the caller behind trusted proxies', () => {
     ['no protocol', { 'x-forwarded-for': '203.0.113.7' }],
     ['no address', { 'x-forwarded-proto': 'https' }],
     ['words for an address', { ...CLAIMS, 'x-forwarded-for': '203.0.113.7, unknown' }],
+    ['an address in a spelling that others read as another', { ...CLAIMS, 'x-forwarded-for': '203.0.113.07' }],
+    ['one number for an address', { ...CLAIMS, 'x-forwarded-for': '3405803783' }],
+    ['an IPv6 address that looks like an IPv4 one', { ...CLAIMS, 'x-forwarded-for': '::203.0.113.7' }],
     ['an address with a port', { ...CLAIMS, 'x-forwarded-for': '203.0.113.7:4711' }],
   ])('is untold when a trusted proxy says %s', (_, headers) => {
     expect(callerOf(request('10.0.0.1', headers))).toEqual({ untold: true })

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import ipaddr from 'ipaddr.js'
-import { isInBlocks, parseBlock } from '../lib/address-blocks.ts'
+import { exactAddress, fold, isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 
 /** Who called and how, seen past the proxies that the configuration trusts. */
 export type Caller = { isHttps: boolean; address: string } | { untold: true }
@@ -52,6 +51,6 @@ function lastOf(list: string): string {
 
 /** `::ffff:a.b.c.d` is `a.b.c.d`; undefined for what is no address. A zone (`%eth0`) is dropped. */
 export function canonical(text: string): string | undefined {
-  const bare = text.replace(/%.*$/, '')
-  return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined
+  const address = exactAddress(text.replace(/%.*$/, ''))
+  return address && fold(address).toString()
 }

@@ -2,6 +2,27 @@ import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 
 export type Block = [network: IPv4 | IPv6, bits: number]
 
+/**
+ * Four decimal parts without leading zeros, or IPv6 without a zone. Spellings that readers take differently are none:
+ * `010.0.0.1`, `127.1`, `0x7f.1`, and `::203.0.113.7`, which was once IPv4 and is not any more.
+ */
+export function exactAddress(text: string): IPv4 | IPv6 | undefined {
+  if (!text.includes(':'))
+    return ipaddr.IPv4.isValidFourPartDecimal(text) && !LEADING_ZERO.test(text) ? ipaddr.IPv4.parse(text) : undefined
+  const isOdd = text.includes('%') || COMPATIBLE.test(text)
+  return !isOdd && ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text) : undefined
+}
+
+const LEADING_ZERO = /(^|\.)0\d/
+const COMPATIBLE = /^::\d+\./
+
+/** `::ffff:a.b.c.d` is `a.b.c.d`. */
+export function fold(address: IPv4 | IPv6): IPv4 | IPv6 {
+  return address.kind() === 'ipv6' && (address as IPv6).isIPv4MappedAddress()
+    ? (address as IPv6).toIPv4Address()
+    : address
+}
+
 /** `10.0.0.0/8`, or one address, which is a block of its own. @throws for what is neither */
 export function parseBlock(text: string): Block {
   if (text.includes('/')) return ipaddr.parseCIDR(text)

@@ -53,6 +53,8 @@ describe('what could be read in two ways is refused in a sentence that quotes it
     '2001:db8::/129',
     '2001:db8:::1',
     '[::1]',
+    '::203.0.113.7',
+    '::203.0.113.7/120',
     '::ffff:0:0/95',
     '10.0.0.1:8080',
   ])('%s', (text) => {

@@ -1,5 +1,5 @@
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
-import { type Block, isInBlocks, parseBlock } from '../lib/address-blocks.ts'
+import { type Block, exactAddress, fold, isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 
 /** Entries that one tenant may list: offices and servers, not customers. */
 const ENTRIES_MOST = 200
@@ -9,7 +9,7 @@ export type ParsedAllowlist = { entries: string[] } | { fault: string }
 /**
  * Addresses and CIDR blocks, IPv4 and IPv6, in the one spelling that is stored: lower-case, shortened, blocks by their
  * first address, a block of one address as the address, IPv4-mapped ones as IPv4, each once.
- * Spellings that readers take differently (`010.0.0.1`, `127.1`, `0x7f.1`, a zone) are refused.
+ * Spellings that readers take differently (`010.0.0.1`, `127.1`, `0x7f.1`, a zone, `::203.0.113.7`) are refused.
  */
 export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
   const entries = new Set<string>()
@@ -62,21 +62,6 @@ function canonical(text: string): string | undefined {
   if (folded !== address && bits < MAPPED_BITS) return undefined
   const kept = folded === address ? bits : bits - MAPPED_BITS
   return blockText(folded, kept)
-}
-
-/** Four decimal parts without leading zeros, or IPv6 without a zone. */
-function exactAddress(text: string): IPv4 | IPv6 | undefined {
-  if (!text.includes(':'))
-    return ipaddr.IPv4.isValidFourPartDecimal(text) && !LEADING_ZERO.test(text) ? ipaddr.IPv4.parse(text) : undefined
-  return !text.includes('%') && ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text) : undefined
-}
-
-const LEADING_ZERO = /(^|\.)0\d/
-
-function fold(address: IPv4 | IPv6): IPv4 | IPv6 {
-  return address.kind() === 'ipv6' && (address as IPv6).isIPv4MappedAddress()
-    ? (address as IPv6).toIPv4Address()
-    : address
 }
 
 function blockText(address: IPv4 | IPv6, bits: number): string {

@@ -100,6 +100,12 @@ describe('successful requests', () => {
     // The node is not told of this change: it learns of it from the request itself.
     await changeSettings({ ...node.deps, wake: { wake() {} } }, dealer.tenantId, { qpsLimit: 90_000 }, OPERATOR)
     expect((await from(address)).code).toBe('000000')
+    // It is told of this one, which is another dealer's: what it knows of this one holds.
+    const other = await addDealer(node.deps, 0)
+    const told = new Promise<void>((resolve) => node.deps.wake.on('settings', resolve))
+    await changeSettings(node.deps, other.tenantId, { qpsLimit: 90_000 }, OPERATOR)
+    await told
+    expect((await from(address)).code).toBe('000000')
   })
 
   it('of a suspended tenant, or from an address off its list, do not queue up look-ups of the same thing', async () => {

@@ -121,7 +121,7 @@ describe('unusual but proper requests', () => {
   })
 
   it('are refused when a header that matters comes twice', async () => {
-    const twice = ['RT-AccessCode', 'RT-RequestID', 'RT-Timestamp', 'X-Signature', 'Content-Type']
+    const twice = ['RT-AccessCode', 'RT-RequestID', 'RT-Timestamp', 'X-Signature', 'Content-Type', 'Host']
     for (const name of twice) {
       const text = requestText(dealer, 'health')
       const [line] = new RegExp(`^${name}:.*$`, 'm').exec(text)!

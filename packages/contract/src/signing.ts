@@ -42,9 +42,9 @@ export async function verifyRequest(
   return found
 }
 
-/** A text and a body as one run of bytes. */
-export function concatenate(head: string, body: Body): Uint8Array<ArrayBuffer> {
-  const start = encoder.encode(head)
+/** Both as one run of bytes. */
+export function concatenate(head: Body, body: Body): Uint8Array<ArrayBuffer> {
+  const start = typeof head === 'string' ? encoder.encode(head) : head
   const end = typeof body === 'string' ? encoder.encode(body) : body
   const bytes = new Uint8Array(start.length + end.length)
   bytes.set(start)

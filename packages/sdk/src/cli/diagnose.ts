@@ -15,7 +15,7 @@ import {
 import { verifyRequest } from '@dealer-esim/contract/node'
 import { DealerEsimError } from '../error.ts'
 import { verifyEvent } from '../verify-event.ts'
-import { explainMismatch } from './mismatch.ts'
+import { explain, findMistakes } from './mismatch.ts'
 import type { GivenRequest } from './request-text.ts'
 
 /** One check of a request, in the gateway's order. `undefined`: it could not be made. */
@@ -114,11 +114,12 @@ function signature(headers: RequestHeaders, { body, path }: GivenRequest, { appS
   if (verifyRequest([appSecret], headers, body) !== undefined) {
     return { check: 'signature', passed: true, words: 'matches the AppSecret and the body byte for byte' }
   }
-  const explained = explainMismatch({ ...headers, secret: appSecret, body }, path)
+  const mistakes = findMistakes({ ...headers, secret: appSecret, body, path })
+  const told = mistakes && explain(mistakes)
   const words =
-    explained === undefined
+    told === undefined
       ? 'does not match, and no usual mistake explains it. Either the AppSecret is another one (reset meanwhile, or of another gateway), or the body here is not what was signed.'
-      : `does not match. It does when ${explained.mistakes.join(' and ')}. ${explained.cures.join(' ')}`
+      : `does not match. It does when ${told.done}. ${told.cure}`
   return { check: 'signature', passed: false, words, code: '101003' }
 }
 
@@ -129,8 +130,10 @@ function malformedAdvice({ headers, body, path }: GivenRequest, { appSecret }: K
   const appKey = headers[REQUEST_HEADERS.appKey.toLowerCase()]
   const given = headers[REQUEST_HEADERS.signature.toLowerCase()]
   if (!timestamp || !requestId || !appKey || !given) return ''
-  const explained = explainMismatch({ timestamp, requestId, appKey, signature: given, secret: appSecret, body }, path)
-  return explained?.mistakes.length ? ` Here ${explained.mistakes.join(' and ')}. ${explained.cures.join(' ')}` : ''
+  const mistakes = findMistakes({ timestamp, requestId, appKey, signature: given, secret: appSecret, body, path })
+  if (!mistakes?.length) return ''
+  const { done, cure } = explain(mistakes)
+  return ` Here ${done}. ${cure}`
 }
 
 function content({ body, path }: GivenRequest): Finding[] {

@@ -1,4 +1,5 @@
 import {
+  API_PATH,
   CLOCK_WINDOW_MS,
   checkRequestHeaders,
   type OperationName,
@@ -7,7 +8,7 @@ import {
   type RequestHeaders,
   verifyRequest,
 } from '@dealer-esim/contract'
-import { explainMismatch } from './explain-mismatch.ts'
+import { explain, findMistakes } from './explain-mismatch.ts'
 import { milliseconds } from './format.ts'
 import { say, t } from './strings/index.ts'
 
@@ -48,11 +49,13 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
     return undefined
   }
 
-  const checked = checkRequestHeaders(parseHeaders(request.headersText))
+  const given = parseHeaders(request.headersText)
+  const checked = checkRequestHeaders(given)
   const headers = checked.ok ? checked.headers : undefined
   await check('headers', async () => {
     if (checked.ok) return undefined
-    return [checked.code, checked.details.map((detail) => `${detail.field}: ${detail.reason}`).join(' ')]
+    const faults = checked.details.map((detail) => `${detail.field}: ${detail.reason}`)
+    return [checked.code, [...faults, ...(await malformedAdvice(given, request))].join(' ')]
   })
   await check('appKey', async () =>
     headers!.appKey === request.appKey
@@ -62,7 +65,8 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
   await check('clock', async () => clockFault(headers!, request.serverTime_ms))
   await check('signature', async () => {
     if (await verifyRequest([request.secret], headers!, request.body)) return undefined
-    return ['101003', await explainMismatch(headers!, request.secret, request.body)]
+    const mistakes = await findMistakes({ ...headers!, ...signedWith(request) })
+    return ['101003', mistakes ? explain(mistakes) : words.signatureUnknown]
   })
   await check('requestId', async () =>
     (await request.isRequestIdUsed(headers!.requestId)) ? ['101006', words.requestIdUsed] : undefined,
@@ -75,6 +79,19 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
     return [parsed.code, parsed.details.map((detail) => `${detail.field} ${detail.reason}`).join(' ')]
   })
   return results
+}
+
+/** A signature of a wrong form often still tells what was done: Base64 instead of hex, another hash. */
+async function malformedAdvice(headers: Record<string, string>, request: FailingRequest): Promise<string[]> {
+  const { 'rt-timestamp': timestamp, 'rt-requestid': requestId, 'rt-accesscode': appKey } = headers
+  const { 'x-signature': signature } = headers
+  if (!timestamp || !requestId || !appKey || !signature) return []
+  const mistakes = await findMistakes({ timestamp, requestId, appKey, signature, ...signedWith(request) })
+  return mistakes?.length ? [explain(mistakes)] : []
+}
+
+function signedWith({ secret, body, operation }: FailingRequest) {
+  return { secret, body, path: API_PATH + operation }
 }
 
 function clockFault(headers: RequestHeaders, now_ms: number): [string, string] | undefined {

@@ -143,6 +143,7 @@ const several = [
 ]
 
 export const mistakenRequests: MistakenRequest[] = [...single, ...several]
+export const mistakeIds = Object.keys(SINGLE) as MistakeId[]
 
 export const rightRequests: MistakenRequest[] = [
   sent('lower case', [], {}),

@@ -27,6 +27,10 @@ export function toolFlows(stage: Stage): void {
     await verdict(signed({ ...client, secret: 'another secret' }, '{}'), '{}', '101003', 'probably another one')
     const body = '{"transactionId":"T-1"}'
     await verdict(signed(client, body), '{ "transactionId": "T-1" }', '101003', 'without spaces')
+    const right = signed(client, body)
+    const base64 = Buffer.from(right['X-Signature'] ?? '', 'hex').toString('base64')
+    await verdict({ ...right, 'X-Signature': base64 }, body, '000102', 'sent in Base64')
+    await verdict(signed({ ...client, secret: `${client.secret} ` }, body), body, '101003', 'a space at its end')
     await verdict(signed(client, '{}', Date.now() - 600_000), '{}', '101001', 'behind the gateway’s clock')
     const used = signed(client, '{}')
     const answer = await fetch(`${world.access.baseUrl}/open-api/v1/health`, {

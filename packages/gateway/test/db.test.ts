@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { jsonArray, plainArray, textArray, timeArray, unnest, uuidArray } from '../src/lib/columns.ts'
-import { connect, type Db } from '../src/lib/db.ts'
+import { CommitUnknown, connect, type Db, isConnectionLoss } from '../src/lib/db.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { startTcpProxy } from './harness/tcp-proxy.ts'
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
@@ -35,6 +36,27 @@ describe('a transaction whose connection is lost under several statements', () =
     expect(unhandled).toEqual([])
   })
 })
+
+it('a server that died without a word is given up soon, and with it every connection of its time', async () => {
+  const proxy = await startTcpProxy(database.url)
+  const patient = connect({ url: proxy.url, poolSize: 4, applicationName: 'db test silence', statementTimeout_ms: 500 })
+  const one = () => patient.query({ text: 'select 1 as one', name: 'one' })
+  await Promise.all([one(), one(), one(), one()])
+  let asked: Promise<unknown> | undefined
+  const committing = patient.tx(async (tx) => {
+    await tx.query({ text: 'select 1' })
+    proxy.silence()
+    asked = one()
+    asked.catch(() => {})
+  })
+  await expect(committing).rejects.toBeInstanceOf(CommitUnknown)
+  await expect(asked).rejects.toSatisfy(isConnectionLoss)
+  const started = performance.now()
+  expect(await one()).toEqual([{ one: 1 }]) // though two connections of then are left
+  expect(performance.now() - started).toBeLessThan(3_000)
+  await patient.close()
+  await proxy.close()
+}, 20_000)
 
 it('a statement of its own whose commit fails has failed, though it was answered', async () => {
   // What is checked at the commit is refused after the answer. So is one whose connection is ended in between.

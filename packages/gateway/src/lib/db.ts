@@ -1,5 +1,6 @@
 import pg from 'pg'
-import { type Answer, asking, parserOf, type Statement } from './statements.ts'
+import { type Silence, silenceWatch } from './silence.ts'
+import { type Answer, asking, type Connection, parserOf, type Statement } from './statements.ts'
 
 export type { Statement }
 
@@ -53,15 +54,19 @@ export interface DbOptions {
 
 export const CONNECT_TIMEOUT_MS = 5_000
 const IDLE_MS = 10_000
+const STATEMENT_TIMEOUT_MS = 30_000
+/** What the server's own time limit should have ended by then, it will not end any more. */
+const SILENCE_MARGIN_MS = 5_000
 
 export function connect(options: DbOptions): Db & { close(): Promise<void> } {
+  const statementTimeout_ms = options.statementTimeout_ms ?? STATEMENT_TIMEOUT_MS
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
     application_name: options.applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     lock_timeout: options.lockTimeout_ms ?? 10_000,
-    statement_timeout: options.statementTimeout_ms ?? 30_000,
+    statement_timeout: statementTimeout_ms,
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
     idleTimeoutMillis: options.keepsConnections ? 0 : IDLE_MS,
@@ -73,11 +78,31 @@ export function connect(options: DbOptions): Db & { close(): Promise<void> } {
   pool.on('error', (error) => options.onIdleError?.(error))
   // So would one that dies in use; there its statements' own failures tell.
   pool.on('connect', (client) => client.on('error', () => {}))
+  const silence = silenceWatch<Connection>(statementTimeout_ms + SILENCE_MARGIN_MS, ({ stream }) =>
+    stream.destroy(new Error('the database does not answer: read timeout')),
+  )
+  const open = { pool, silence }
   return {
     pool,
-    query: <Row>(statement: Statement) => alone<Row>(pool, statement),
-    tx: (work) => transaction(pool, work),
+    query: <Row>(statement: Statement) => alone<Row>(open, statement),
+    tx: (work) => transaction(open, work),
     close: () => pool.end(),
+  }
+}
+
+interface Open {
+  pool: pg.Pool
+  silence: Silence<Connection>
+}
+
+/** A connection of the pool; those that may have died with another that did are closed on the way. */
+async function take({ pool, silence }: Open): Promise<pg.PoolClient> {
+  for (;;) {
+    const client = await pool.connect()
+    // The driver's declarations leave it out.
+    const { connection } = client as unknown as { connection: Connection }
+    if (!silence.isSuspect(connection)) return client
+    client.release(true)
   }
 }
 
@@ -88,11 +113,11 @@ function serverSettings(options: DbOptions): string {
   return settings.map((setting) => `-c ${setting}`).join(' ')
 }
 
-async function alone<Row>(pool: pg.Pool, statement: Statement): Promise<Row[]> {
-  const client = await pool.connect()
+async function alone<Row>(open: Open, statement: Statement): Promise<Row[]> {
+  const client = await take(open)
   let broken: Error | undefined
   try {
-    return (await asking(client)(statement)).rows as Row[]
+    return (await asking(client, open.silence)(statement)).rows as Row[]
   } catch (error) {
     if (isConnectionLoss(error)) broken = error as Error
     throw error
@@ -101,9 +126,9 @@ async function alone<Row>(pool: pg.Pool, statement: Statement): Promise<Row[]> {
   }
 }
 
-async function transaction<Result>(pool: pg.Pool, work: (tx: Tx) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect()
-  const ask = asking(client)
+async function transaction<Result>(open: Open, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  const client = await take(open)
+  const ask = asking(client, open.silence)
   const unanswered: Promise<unknown>[] = []
   const send = (statement: Statement) => {
     const answer = ask(statement)

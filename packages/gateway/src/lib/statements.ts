@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
+import type { Silence } from './silence.ts'
 
 /** One statement. With a `name` it is prepared once per connection (hot statements); sql-template-tag's Sql fits too. */
 export interface Statement {
@@ -22,7 +23,7 @@ export type Ask = (statement: Statement) => Promise<Answer>
  * ends in one Sync, so that the server answers it in one, too: by the driver's own way each statement wakes both sides.
  * Of statements that went together, those behind one that fails are not run and fail like it.
  */
-export function asking(client: pg.PoolClient): Ask {
+export function asking(client: pg.PoolClient, silence: Silence<Connection>): Ask {
   let gathering: Gathered | undefined
   const leave = () => {
     if (gathering) client.query(gathering)
@@ -34,7 +35,7 @@ export function asking(client: pg.PoolClient): Ask {
       return runScript(client, statement)
     }
     if (!gathering) {
-      gathering = new Gathered()
+      gathering = new Gathered(silence)
       process.nextTick(leave)
     }
     return gathering.add(statement)
@@ -67,7 +68,7 @@ interface Column {
 }
 
 /** What the driver's connection is for its queries; its declarations leave most of it out. */
-interface Connection {
+export interface Connection {
   readonly stream: Duplex
   /** Texts of prepared statements by name: those that the server has, and those that are on their way to it. */
   readonly parsedStatements: Record<string, string>
@@ -99,10 +100,13 @@ declare class DriverQuery extends EventEmitter {
  */
 class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
   readonly #asked: Asked[] = []
+  readonly #silence: Silence<Connection>
   #answering = 0
+  #isDue = false
 
-  constructor() {
+  constructor(silence: Silence<Connection>) {
     super('')
+    this.#silence = silence
   }
 
   add(statement: Statement): Promise<Answer> {
@@ -116,6 +120,8 @@ class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
   override readonly submit = (connection: unknown) => this.#send(connection as Connection)
 
   #send(connection: Connection): null {
+    this.#silence.asked(connection)
+    this.#isDue = true
     this.#turnTo(0)
     connection.stream.cork()
     for (const asked of this.#asked) {
@@ -161,12 +167,14 @@ class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
 
   handleCommandComplete({ text }: { text: string }, connection: Connection): void {
     const { statement, answer, columns = [] } = this.#asked[this.#answering]!
+    this.#silence.heard(connection)
     answer.command = text
     if (statement.name !== undefined) columnsOn(connection).set(statement.name, columns)
     this.#turnTo(this.#answering + 1)
   }
 
-  handleReadyForQuery(): void {
+  handleReadyForQuery(connection: Connection): void {
+    this.#silence.answered(connection)
     for (const { resolve, answer } of this.#asked) resolve(answer)
   }
 
@@ -175,6 +183,8 @@ class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
    * be the commit of a statement outside of a transaction that failed, which comes with the Sync: none counts as done.
    */
   handleError(failure: Error, connection: Connection): void {
+    if (this.#isDue) this.#silence.answered(connection)
+    this.#isDue = false
     const answered = this.#answering < this.#asked.length ? this.#answering : 0
     for (const [index, { statement, resolve, reject, answer }] of this.#asked.entries()) {
       if (index < answered) resolve(answer)

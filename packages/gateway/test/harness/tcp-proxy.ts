@@ -6,6 +6,8 @@ export interface TcpProxy {
   url: string
   /** Connections whose first bytes (the startup message holds the application's name) contain the text hear nothing more. */
   freeze(text: string): void
+  /** Connections of this moment hear nothing more, as when their server's machine has died; new ones are well. */
+  silence(): void
   /** How many connections are frozen. */
   readonly frozen: number
   thaw(): void
@@ -73,6 +75,9 @@ export async function startTcpProxy(
     freeze(text) {
       frozenText = text
       for (const pair of pairs) pair.isFrozen ||= pair.first.includes(text)
+    },
+    silence() {
+      for (const pair of pairs) pair.isFrozen = true
     },
     get frozen() {
       return [...pairs].filter((pair) => pair.isFrozen).length

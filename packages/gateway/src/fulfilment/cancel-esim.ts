@@ -7,9 +7,9 @@ import { Refusal } from '../lib/refusal.ts'
 import { changeOrders } from '../orders/change.ts'
 import { itemKeyOf } from '../orders/item-key.ts'
 import { lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
+import { refundItems } from '../orders/refund.ts'
 import { openSecrets } from '../profiles/read.ts'
 import type { CancelOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
-import { refundItems } from '../wallet/refund.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { unwatch, watch } from './watch.ts'
 import { withPlainWords } from './words.ts'
@@ -151,8 +151,7 @@ export async function writeCancel(
     values: [tenantId, profileId, now],
   })
   const items = [{ itemNo, amount: item.price }]
-  await refundItems(tx, { tenantId, orderId, items, reason: 'cancelled unused by the supplier' })
-  order.refundedAmount += item.price
+  await refundItems(tx, tenantId, order, items, 'cancelled unused by the supplier')
   changeOrders(tx, deps, tenantId, [{ order, profilesChanged: true }], now)
   return attempts.length
 }

@@ -3,7 +3,7 @@ import { orderNoOf } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { changeOrders } from '../orders/change.ts'
 import { lockWalletAndOrders } from '../orders/lock.ts'
-import { refundItems } from '../wallet/refund.ts'
+import { refundItems } from '../orders/refund.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { writeItems } from './write-items.ts'
 
@@ -35,8 +35,7 @@ export async function cancelOrder(
     const items = order.items.map((item) => ({ orderId, item }))
     writeItems(tx, tenantId, items, now)
     const refunds = order.items.map((item) => ({ itemNo: item.itemNo, amount: item.price }))
-    await refundItems(tx, { tenantId, orderId, items: refunds, reason })
-    order.refundedAmount += refunds.reduce((sum, item) => sum + item.amount, 0n)
+    await refundItems(tx, tenantId, order, refunds, reason)
     changeOrders(tx, deps, tenantId, [{ order, profilesChanged: false, release: { dueAt: null } }], now)
     const after = { orderStatus: 'CANCELLED', reason }
     audit(tx, deps.ids, { tenantId, ...by, action: 'order.cancel', subject: orderNoOf(orderId), after })

@@ -2,11 +2,11 @@ import type { CataloguePackage } from '../catalogue/catalogue.ts'
 import type { Tx } from '../lib/db.ts'
 import { changeOrders, type OrderChange } from '../orders/change.ts'
 import type { LockedItem, LockedOrder } from '../orders/lock.ts'
+import { refundItems } from '../orders/refund.ts'
 import { isOpen } from '../orders/status.ts'
 import { insertProfiles, type NewProfile } from '../profiles/insert.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
 import type { Outcome } from '../suppliers/supplier.ts'
-import { refundItems } from '../wallet/refund.ts'
 import type { Attempt } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { keepOrphan } from './orphans.ts'
@@ -149,8 +149,7 @@ export class Consequences {
     for (const orphan of this.orphans) await keepOrphan(tx, deps, tenantId, orphan, now)
     for (const [orderId, refused] of this.refused) {
       const reason = [...new Set(refused.map((item) => item.words))].join('; ')
-      await refundItems(tx, { tenantId, orderId, items: refused, reason })
-      orders.get(orderId)!.refundedAmount += refused.reduce((sum, item) => sum + item.amount, 0n)
+      await refundItems(tx, tenantId, orders.get(orderId)!, refused, reason)
     }
     const delivered = new Set(this.profiles.map((profile) => profile.orderId))
     const changes = [...orders.values()].map((order): OrderChange => {

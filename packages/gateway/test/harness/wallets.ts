@@ -1,12 +1,13 @@
 import sql from 'sql-template-tag'
 import type { Actor } from '../../src/audit/audit.ts'
 import { masterCipher } from '../../src/lib/crypto.ts'
-import { connect, type Db } from '../../src/lib/db.ts'
+import { connect, type Db, type Tx } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import type { Topic } from '../../src/lib/wake.ts'
+import { lockWalletAndOrders } from '../../src/orders/lock.ts'
+import { type RefundedItem, refundItems } from '../../src/orders/refund.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { lockWallet } from '../../src/wallet/lock.ts'
-import { refundItems } from '../../src/wallet/refund.ts'
 import { createTestDatabase } from './database.ts'
 
 export const ALICE = { actor: 'cli:alice' as Actor }
@@ -71,15 +72,18 @@ export async function plantOrder(db: Db, tenantId: string, prices: bigint[]): Pr
   return orderId
 }
 
+/** Refunds items as fulfilment does. @returns what the order has got back as it is told of. */
+export async function refund(tx: Tx, tenantId: string, orderId: string, items: RefundedItem[]): Promise<bigint> {
+  const { orders } = await lockWalletAndOrders(tx, tenantId, [orderId])
+  const order = orders.get(orderId)!
+  await refundItems(tx, tenantId, order, items, 'refused')
+  return order.refundedAmount
+}
+
 /** Items as refused by their supplier: their status and their refund go together. */
-export async function refuseItems(
-  db: Db,
-  tenantId: string,
-  orderId: string,
-  items: { itemNo: number; amount: bigint }[],
-): Promise<void> {
+export async function refuseItems(db: Db, tenantId: string, orderId: string, items: RefundedItem[]): Promise<void> {
   await db.tx(async (tx) => {
-    await refundItems(tx, { tenantId, orderId, items, reason: 'refused' })
+    await refund(tx, tenantId, orderId, items)
     tx.send(sql`
       update order_items set item_status = 'REFUSED'
       where tenant_id = ${tenantId} and order_id = ${orderId} and item_no = any(${items.map((item) => item.itemNo)})`)

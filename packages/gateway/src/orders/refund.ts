@@ -1,42 +1,46 @@
 import sql from 'sql-template-tag'
 import type { Tx } from '../lib/db.ts'
-import { lockWallet } from './lock.ts'
-import { post } from './post.ts'
+import { lockWallet } from '../wallet/lock.ts'
+import { post } from '../wallet/post.ts'
+import type { LockedOrder } from './lock.ts'
 
-export interface Refund {
-  tenantId: string
-  orderId: string
-  /** What each item cost. */
-  items: { itemNo: number; amount: bigint }[]
-  /** In plain words: why the item is not delivered. */
-  reason: string
+/** What an item cost. */
+export interface RefundedItem {
+  itemNo: number
+  amount: bigint
 }
 
 /**
  * Gives back what items of an order cost. Each item is refunded once, for ever: one that already was posts nothing, so
- * a caller may repeat. Refunds always post, whatever the limits.
+ * a caller may repeat. Refunds always post, whatever the limits. Moves `order` along by what was posted.
  *
- * Locks the wallet, then the order. The caller holds no lock of the order yet, or took the wallet's before it (lock
- * order: wallets, orders, items).
+ * Locks the wallet. The caller took that lock before the order's (lockWalletAndOrders; lock order: wallets, orders,
+ * items), so that nobody is waited for here.
+ * @param reason in plain words: why the item is not delivered.
  * @throws when the items cost more than the order did: nothing may be given back that was not debited.
  */
-export async function refundItems(tx: Tx, refund: Refund): Promise<void> {
-  const items = refund.items.toSorted((a, b) => a.itemNo - b.itemNo)
-  const locking = lockWallet(tx, refund.tenantId)
+export async function refundItems(
+  tx: Tx,
+  tenantId: string,
+  order: LockedOrder,
+  items: readonly RefundedItem[],
+  reason: string,
+): Promise<void> {
+  const { orderId } = order
+  const locking = lockWallet(tx, tenantId)
   // Sent with the lock but read after it: each statement has its own snapshot, so this one sees all that the lock
   // waited for.
   const reading = tx.query<{ item_no: number }>(sql`
     select item_no from transfers
-    where tenant_id = ${refund.tenantId} and order_id = ${refund.orderId} and kind = 'REFUND'`)
+    where tenant_id = ${tenantId} and order_id = ${orderId} and kind = 'REFUND'`)
   const [wallet, refunded] = await Promise.all([locking, reading])
   const done = new Set(refunded.map((row) => row.item_no))
-  const owed = items.filter((item) => !done.has(item.itemNo))
+  const owed = items.filter((item) => !done.has(item.itemNo)).sort((a, b) => a.itemNo - b.itemNo)
   if (owed.length === 0) return
-  const { tenantId, orderId, reason } = refund
-  const postings = owed.map((item) => ({ kind: 'REFUND' as const, ...item, orderId, reason }))
+  const postings = owed.map(({ itemNo, amount }) => ({ kind: 'REFUND' as const, itemNo, amount, orderId, reason }))
   await post(tx, wallet, postings)
   const sum = owed.reduce((total, item) => total + item.amount, 0n)
-  const [order] = await tx.query(sql`
+  const [found] = await tx.query(sql`
     with refunded as (
       -- Also where the order's status stays: who polls sees by its last update that something came back.
       update orders set refunded_amount = refunded_amount + ${sum},
@@ -49,5 +53,6 @@ export async function refundItems(tx: Tx, refund: Refund): Promise<void> {
       where tenant_id = ${tenantId} and spent_on = (refunded.created_at at time zone 'utc')::date
     )
     select from refunded`)
-  if (!order) throw new Error(`there is no order ${orderId} of tenant ${tenantId} to refund`)
+  if (!found) throw new Error(`there is no order ${orderId} of tenant ${tenantId} to refund`)
+  order.refundedAmount += sum
 }

@@ -1,10 +1,9 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Attempt, beginWork } from '../src/fulfilment/begin.ts'
-import { learn } from '../src/fulfilment/call.ts'
+import { beginWork } from '../src/fulfilment/begin.ts'
 import { settleOrder } from '../src/fulfilment/settle.ts'
+import { takeInEsim } from '../src/fulfilment/take-in.ts'
 import { carryOut } from '../src/fulfilment/work.ts'
-import { itemKeyOf } from '../src/orders/item-key.ts'
 import { gate } from '../src/suppliers/gate.ts'
 import type { Outcome, Supplier, SupplierRequest } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -110,12 +109,8 @@ const items = (tenantId: string, orderId: string) =>
 it('goes on from an eSIM that arrived after it had begun', async () => {
   const scene = await twoOrders('UNKNOWN')
   const { tenantId, orderId, supplied, deps } = scene
-  const attempt: Attempt = {
-    ...{ attemptId: shop.ids.uuid(), orderId, itemNo: 1, key: itemKeyOf(orderId, 1), supplied, productCode: 'X' },
-    ...{ operation: 'ORDER', startedAt: new Date(), doubtSince: null },
-  }
-  const arrived = { orderId, itemNo: 1, outcome: { kind: 'delivered', esim: esimOf(1) }, attempt } as const
-  const claim = await claimAround(scene, () => learn(deps, tenantId, [arrived]))
+  const arrived = { orderId, itemNo: 1, supplier: supplied.supplier.name }
+  const claim = await claimAround(scene, () => takeInEsim(deps, tenantId, arrived, esimOf(1)))
   expect(claim.attempts.filter((one) => one.orderId === orderId).map(({ itemNo }) => itemNo)).toEqual([2])
   await carryOut(deps, claim, shop.clock.monotonic())
   const delivered = { item_status: 'DELIVERED', esims: 1 }

@@ -3,7 +3,7 @@ import { itemKeyOf } from '../orders/item-key.ts'
 import type { CancelOutcome, Outcome } from '../suppliers/supplier.ts'
 import { callCancel, finishCancel, readForCancel, wasNeverUsed } from './cancel-esim.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { learnOutcome } from './learn.ts'
+import { takeInEsim } from './take-in.ts'
 import { unwatch, type Watched } from './watch.ts'
 
 /** Of one pass; the next begins at once. */
@@ -68,7 +68,7 @@ async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<vo
   const asking = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }], 'LOOK')
   const [outcome] = await asking.catch((): Outcome[] => [])
   if (outcome?.kind !== 'delivered') return
-  await learnOutcome(deps, supplied, { tenantId, orderId, itemNo, productCode }, outcome)
+  await takeInEsim(deps, tenantId, { orderId, itemNo, supplier: row.supplier }, outcome.esim)
   await deps.db.tx(async (tx) => unwatch(tx, tenantId, { orderId, itemNo, purpose: row.purpose }))
 }
 

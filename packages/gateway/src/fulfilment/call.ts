@@ -5,8 +5,8 @@ import type { Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.t
 import type { Attempt } from './begin.ts'
 import type { Result } from './consequences.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { finishWork } from './finish.ts'
 import { SEND_WITHIN_MS } from './outcome.ts'
+import { takeInLateEsims } from './take-in.ts'
 import { withPlainWords } from './words.ts'
 
 /** Attempts that go to a supplier in one call: one supplier, one operation, one group, no more than its batch. */
@@ -69,7 +69,7 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
   if (answered === undefined) {
     calling.then(
       (outcomes) =>
-        learn(deps, tenantId, resultsOf(parcel, outcomes, late)).catch((error) =>
+        takeInLateEsims(deps, tenantId, resultsOf(parcel, outcomes, late)).catch((error) =>
           deps.log.error({ err: error, tenantId }, 'a late answer could not be written: its supplier is asked again'),
         ),
       () => {}, // a failure this late says nothing
@@ -132,16 +132,4 @@ async function inTime(calling: Promise<Outcome[]>, timeout_ms: number): Promise<
   } finally {
     timer.abort()
   }
-}
-
-/**
- * Takes in eSIMs that arrived without a lease to write them under: after our time-out, or after somebody took the order
- * over. That an eSIM exists is a fact, whoever brings it: it is delivered, or kept as an orphan where the item is
- * settled. Refusals and retries that come this late say nothing.
- */
-export async function learn(deps: FulfilmentDeps, tenantId: string, results: readonly Result[]): Promise<void> {
-  const arrived = results.filter((result) => result.outcome.kind === 'delivered')
-  if (arrived.length === 0) return
-  for (const { orderId, itemNo } of arrived) deps.log.warn({ tenantId, orderId, itemNo }, 'an eSIM arrived late')
-  await finishWork(deps, tenantId, { leaseToken: undefined }, arrived)
 }

@@ -5,7 +5,7 @@ import type { ItemStatus } from '../orders/status.ts'
 import type { Supplied } from '../suppliers/registry.ts'
 import type { SupplierRecord } from '../suppliers/supplier.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { learnOutcome } from './learn.ts'
+import { takeInEsim } from './take-in.ts'
 
 /**
  * Compares a supplier's list with ours. What it delivered and we do not have is asked for by its key and taken in; what
@@ -73,7 +73,7 @@ async function takeIn(
     const purpose = item.itemStatus === 'REVIEW' ? 'RESUME' : 'LOOK'
     const [outcome] = await supplied.supplier.query([request], purpose)
     if (outcome?.kind === 'delivered') {
-      await learnOutcome(deps, supplied, request, outcome)
+      await takeInEsim(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome.esim)
       // By its key a supplier tells of one eSIM. One that it lists beside it is nobody's.
       if (stripIccidPadding(outcome.esim.iccid) === record.iccid) return
     }

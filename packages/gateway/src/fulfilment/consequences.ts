@@ -10,16 +10,18 @@ import type { Outcome } from '../suppliers/supplier.ts'
 import type { Attempt } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { keepOrphan } from './orphans.ts'
-import { type Transition, transition } from './outcome.ts'
+import { type Transition, transition, whenDelivered } from './outcome.ts'
 import { hasNextRoute } from './plan.ts'
 import { writeItems } from './write-items.ts'
 
-/** What came of one item; without an attempt where nobody could be asked. */
+/** What came of one item; without an attempt where nobody could be asked, or an eSIM turned up. */
 export interface Result {
   orderId: string
   itemNo: number
   outcome: Outcome
   attempt?: Attempt
+  /** Whose the eSIM is that turned up without an attempt. */
+  supplier?: string
 }
 
 /** Under which right outcomes are written. */
@@ -62,20 +64,21 @@ export class Consequences {
     const item = order.items.find((candidate) => candidate.itemNo === result.itemNo)
     if (item === undefined) throw new Error(`order ${order.orderId} has no item ${result.itemNo}`)
     const { attempt, outcome } = result
+    const deliveredIccid = order.profiles.find((profile) => profile.itemNo === item.itemNo)?.iccid
     const made =
       attempt === undefined
-        ? withoutAttempt(item, outcome)
+        ? withoutAttempt(item, outcome, deliveredIccid)
         : transition(item, outcome, {
             now: this.now,
             startedAt: attempt.startedAt,
             doubtSince: attempt.doubtSince,
             operation: attempt.operation,
             traits: attempt.supplied.supplier.traits,
-            deliveredIccid: order.profiles.find((profile) => profile.itemNo === item.itemNo)?.iccid,
+            deliveredIccid,
             hasNextRoute: hasNextRoute(item, this.find(item.packageCode)),
             jitter: this.deps.ids.bytes(1)[0]! / 255,
           })
-    this.move(order, item, made, attempt?.supplied.supplier.name ?? item.supplier)
+    this.move(order, item, made, attempt?.supplied.supplier.name ?? result.supplier ?? item.supplier)
     return made
   }
 
@@ -160,7 +163,8 @@ export class Consequences {
   }
 }
 
-function withoutAttempt(item: LockedItem, outcome: Outcome): Transition {
+function withoutAttempt(item: LockedItem, outcome: Outcome, deliveredIccid: string | undefined): Transition {
+  if (outcome.kind === 'delivered') return whenDelivered(item, outcome.esim, deliveredIccid)
   if (item.itemStatus !== 'WAITING' || outcome.kind !== 'refused') return { to: 'SAME' }
   return { to: 'REFUSED', words: outcome.words }
 }

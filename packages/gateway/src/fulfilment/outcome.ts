@@ -46,7 +46,7 @@ const LONGEST_RETRY_MS = 60_000
  *   unknown             → UNKNOWN, asked again later; REVIEW past the deadline, asked about now and then
  */
 export function transition(item: LockedItem, outcome: Outcome, around: Circumstances): Transition {
-  if (outcome.kind === 'delivered') return whenDelivered(item, outcome.esim, around)
+  if (outcome.kind === 'delivered') return whenDelivered(item, outcome.esim, around.deliveredIccid)
   const open = item.itemStatus === 'ASKED' || item.itemStatus === 'UNKNOWN' || item.itemStatus === 'REVIEW'
   if (!open) return { to: 'SAME' }
   const { words } = outcome
@@ -79,7 +79,8 @@ function doubtAfter({ operation, doubtSince, startedAt, traits }: Circumstances)
   return operation === 'ORDER' || traits.queryBuys ? startedAt : (doubtSince ?? startedAt)
 }
 
-function whenDelivered(item: LockedItem, esim: DeliveredEsim, around: Circumstances): Transition {
+/** It needs nothing of the attempt that brought it, if there was one. */
+export function whenDelivered(item: LockedItem, esim: DeliveredEsim, deliveredIccid: string | undefined): Transition {
   switch (item.itemStatus) {
     case 'WAITING':
     case 'ASKED':
@@ -87,7 +88,7 @@ function whenDelivered(item: LockedItem, esim: DeliveredEsim, around: Circumstan
     case 'REVIEW':
       return { to: 'DELIVERED', esim }
     case 'DELIVERED':
-      return around.deliveredIccid === esim.iccid ? { to: 'SAME' } : { to: 'ORPHAN', esim }
+      return deliveredIccid === esim.iccid ? { to: 'SAME' } : { to: 'ORPHAN', esim }
     case 'REFUSED':
     case 'CANCELLED':
       return { to: 'ORPHAN', esim }

@@ -4,7 +4,7 @@ import { applyReports } from '../profiles/report.ts'
 import type { Supplied } from '../suppliers/registry.ts'
 import type { SuppliedEsim } from '../suppliers/supplier.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { learnOutcome } from './learn.ts'
+import { takeInEsim } from './take-in.ts'
 
 /** Keys of one event: an upstream order is one of our items. */
 const KEYS_MOST = 100
@@ -58,8 +58,8 @@ async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): P
     case 'REFUSED':
     case 'CANCELLED': {
       const [outcome] = await supplied.supplier.query([{ ...item, key }], 'LOOK')
-      if (outcome?.kind === 'delivered') await learnOutcome(deps, supplied, item, outcome)
-      return
+      if (outcome?.kind !== 'delivered') return
+      return takeInEsim(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome.esim)
     }
     default: // WAITING, ASKED: fulfilment is at it
   }

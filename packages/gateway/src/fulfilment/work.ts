@@ -1,11 +1,12 @@
 import { isConnectionLoss } from '../lib/db.ts'
 import type { Outcome } from '../suppliers/supplier.ts'
 import type { Claim } from './begin.ts'
-import { learn, type Parcel, parcelsOf, send } from './call.ts'
+import { type Parcel, parcelsOf, send } from './call.ts'
 import type { Result } from './consequences.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { LEASE_MS, renewLeases } from './due.ts'
 import { finishWork } from './finish.ts'
+import { takeInLateEsims } from './take-in.ts'
 
 const RENEW_MS = LEASE_MS / 3
 /** The database may be away while an answer is in hand: it is worth some patience, while the lease is renewed. */
@@ -85,7 +86,7 @@ async function writeResults(
       const { lost, nextDue } = await finishWork(deps, tenantId, standing, results)
       if (lost.length > 0) {
         deps.log.warn({ tenantId, items: lost.length }, 'outcomes came after their lease was lost')
-        await learn(deps, tenantId, lost)
+        await takeInLateEsims(deps, tenantId, lost)
       }
       return nextDue
     } catch (error) {

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { learnOutcome } from '../../src/fulfilment/learn.ts'
+import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
@@ -30,9 +30,8 @@ beforeAll(async () => {
   dealer = await addDealer(node.deps)
   await addPackage(node.deps.db, 'P', [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }])
   for (const orderId of await payOrders(node.deps.db, dealer.tenantId, 'P', { orders: 2 })) {
-    const item = { tenantId: dealer.tenantId, orderId, itemNo: 1, productCode: 'SANDBOX_OK' }
     const esim = { iccid: makeIccid('8985', serial++), smdpAddress: 'smdp.example.com', matchingId: `M-${orderId}` }
-    await learnOutcome(node.deps, node.deps.suppliers.get('sandbox')!, item, { kind: 'delivered', esim })
+    await takeInEsim(node.deps, dealer.tenantId, { orderId, itemNo: 1, supplier: 'sandbox' }, esim)
   }
   ;[token, other] = (await links()).map((link) => link.slice(`${PUBLIC_URL}/qr/`.length)) as [string, string]
 })

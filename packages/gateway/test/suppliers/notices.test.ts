@@ -2,7 +2,7 @@ import { makeIccid, type SmdpStatus } from '@dealer-esim/contract'
 import { signEvent } from '@dealer-esim/contract/node'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { learnOutcome } from '../../src/fulfilment/learn.ts'
+import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import { supplierApi } from '../../src/supplier-api/door.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -48,9 +48,8 @@ const newIccid = () => makeIccid('8985666', ++serial)
 /** An eSIM that a supplier has delivered. */
 async function deliver(iccid: string, supplier = 'smdp') {
   const [orderId] = await payOrders(shop.db, tenantId, 'P')
-  const item = { tenantId, orderId: orderId!, itemNo: 1, productCode: 'TYPE' }
   const esim = { iccid, smdpAddress: 'smdp.example.com', matchingId: `M-${orderId}`, smdpStatus: 'RELEASED' as const }
-  await learnOutcome(shop, shop.suppliers.get(supplier)!, item, { kind: 'delivered', esim })
+  await takeInEsim(shop, tenantId, { orderId: orderId!, itemNo: 1, supplier }, esim)
   return orderId!
 }
 

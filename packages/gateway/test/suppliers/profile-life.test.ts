@@ -1,6 +1,6 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { learnOutcome } from '../../src/fulfilment/learn.ts'
+import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import type { Loop } from '../../src/lib/lifecycle.ts'
 import { askSuppliersLoop } from '../../src/profiles/ask-suppliers.ts'
 import { profilesLoop } from '../../src/profiles/loop.ts'
@@ -53,14 +53,14 @@ let serial = 0
 async function deliver(packageCode = 'P'): Promise<{ orderId: string; iccid: string }> {
   const iccid = makeIccid('8985444', ++serial)
   const [orderId] = await payOrders(shop.db, tenantId, packageCode)
-  const item = { tenantId, orderId: orderId!, itemNo: 1, productCode: 'X' }
   await shop.db.query({
     text: `update order_items set product_code = 'X' where tenant_id = $1 and order_id = $2`,
     values: [tenantId, orderId],
   })
   const suppliers = { ...shop.suppliers, get: () => supplied }
   const esim = { iccid, smdpAddress: 'a.example', matchingId: `M-${serial}`, smdpStatus: 'RELEASED' as const }
-  await learnOutcome({ ...shop, suppliers }, supplied, item, { kind: 'delivered', esim })
+  const item = { orderId: orderId!, itemNo: 1, supplier: telling.name }
+  await takeInEsim({ ...shop, suppliers }, tenantId, item, esim)
   return { orderId: orderId!, iccid }
 }
 

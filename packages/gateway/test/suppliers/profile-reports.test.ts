@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { learnOutcome } from '../../src/fulfilment/learn.ts'
+import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import type { Loop } from '../../src/lib/lifecycle.ts'
 import { askSuppliersLoop } from '../../src/profiles/ask-suppliers.ts'
 import { profilesLoop } from '../../src/profiles/loop.ts'
@@ -67,12 +67,12 @@ async function dealerWith(supplied: Supplied, count = 1): Promise<string> {
   const suppliers = { ...shop.suppliers, get: () => supplied }
   for (const orderId of await payOrders(shop.db, tenantId, 'P', { orders: count })) {
     const esim = { iccid: makeIccid('8985445', ++serial), smdpAddress: 'a.example', matchingId: `M-${serial}` }
-    const item = { tenantId, orderId, itemNo: 1, productCode: 'X' }
     await shop.db.query({
       text: `update order_items set product_code = 'X' where tenant_id = $1 and order_id = $2`,
       values: [tenantId, orderId],
     })
-    await learnOutcome({ ...shop, suppliers }, supplied, item, { kind: 'delivered', esim })
+    const item = { orderId, itemNo: 1, supplier: supplied.supplier.name }
+    await takeInEsim({ ...shop, suppliers }, tenantId, item, esim)
   }
   await set(tenantId, `asked_at = now() - interval '1 hour'`)
   return tenantId

@@ -5,8 +5,8 @@ import { makeIccid } from '@dealer-esim/contract'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { compareBooks } from '../../src/fulfilment/compare-books.ts'
-import { learnOutcome } from '../../src/fulfilment/learn.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { SupplierRecord } from '../../src/suppliers/supplier.ts'
 import { admin, failure, json } from '../harness/admin-here.ts'
@@ -79,8 +79,7 @@ describe('supplier report', () => {
       text: `select item_no from order_items where tenant_id = $1 and item_status = 'REFUSED'`,
       values: [tenantId],
     })
-    const item = { tenantId, orderId, itemNo: refused[0]!.item_no, productCode: 'P' }
-    await learnOutcome(shop, shop.suppliers.get('reported')!, item, { kind: 'delivered', esim })
+    await takeInEsim(shop, tenantId, { orderId, itemNo: refused[0]!.item_no, supplier: 'reported' }, esim)
     const [stuck] = await payOrders(shop.db, tenantId, 'REPORTED')
     await shop.db.query({
       text: `update orders set created_at = now() - interval '2 hours', due_at = null where order_id = $1`,

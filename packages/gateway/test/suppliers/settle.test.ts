@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { learnOutcome } from '../../src/fulfilment/learn.ts'
 import { settleOrder } from '../../src/fulfilment/settle.ts'
+import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
@@ -84,8 +84,7 @@ it('an orphan is refused', async () => {
   const [order, late] = [await underReview(1), await underReview(1)]
   await setItems(late.tenantId, `item_status = 'REFUSED'`)
   const esim = esimOf(5, 'FIVE')
-  const item = { ...late, itemNo: 1, productCode: 'X' }
-  await learnOutcome(shop, shop.suppliers.get('sandbox')!, item, { kind: 'delivered', esim })
+  await takeInEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
   const refusal = `Line 2: eSIM ${esim.iccid} is kept as an orphan, of order ${orderNoOf(late.orderId)}.`
   await expect(delivered(order, esim)).rejects.toThrow(refusal)
 })

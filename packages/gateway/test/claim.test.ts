@@ -1,7 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { beginWork } from '../src/fulfilment/begin.ts'
-import { settleOrder } from '../src/fulfilment/settle.ts'
+import { settleOrder } from '../src/fulfilment/review/settle.ts'
 import { takeInEsim } from '../src/fulfilment/take-in.ts'
 import { carryOut } from '../src/fulfilment/work.ts'
 import { gate } from '../src/suppliers/gate.ts'

@@ -1,7 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
-import { settleOrder, type Verdict } from '../src/fulfilment/settle.ts'
+import { settleOrder, type Verdict } from '../src/fulfilment/review/settle.ts'
 import { orderNoOf } from '../src/lib/ids.ts'
 import type { Loop } from '../src/lib/lifecycle.ts'
 import { listProfiles } from '../src/profiles/list.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { cancelOrphans } from '../src/fulfilment/cancel-orphans.ts'
+import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { takeInEsim } from '../src/fulfilment/take-in.ts'
 import { itemKeyOf } from '../src/orders/item-key.ts'
 import { CsvRefused } from '../src/suppliers/stock/csv.ts'

@@ -8,7 +8,7 @@ export function esimCommands(esim: Command, context: AdminContext): void {
     .action((profileId: string) =>
       context.withDeps(async (deps) => {
         const [{ cancelEsim }, { requireProfile }, { suppliersOf }, { Refusal }] = await Promise.all([
-          import('../fulfilment/cancel-esim.ts'),
+          import('../fulfilment/review/cancel-esim.ts'),
           import('../profiles/find.ts'),
           import('./suppliers.ts'),
           import('../lib/refusal.ts'),
@@ -45,7 +45,7 @@ export function esimCommands(esim: Command, context: AdminContext): void {
       const verdict = options.cancelled ? 'cancelled' : 'kept'
       await context.withDeps(async (deps) => {
         const [{ settleCancel }, { requireProfile }] = await Promise.all([
-          import('../fulfilment/settle-cancel.ts'),
+          import('../fulfilment/review/settle-cancel.ts'),
           import('../profiles/find.ts'),
         ])
         const found = await requireProfile(deps.db, profileId)

@@ -11,7 +11,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .action((orderNo: string) =>
       context.withDeps(async (deps) => {
         const [{ showOrder }, { requireOrder }] = await Promise.all([
-          import('../fulfilment/show.ts'),
+          import('../fulfilment/review/show.ts'),
           import('../orders/find.ts'),
         ])
         const shown = await showOrder(deps, await requireOrder(deps.db, orderNo))
@@ -23,7 +23,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .description('List the orders that wait for a supplier’s word.')
     .action(() =>
       context.withDeps(async (deps) => {
-        const { ordersUnderReview } = await import('../fulfilment/show.ts')
+        const { ordersUnderReview } = await import('../fulfilment/review/show.ts')
         const rows = await ordersUnderReview(deps.db)
         const human = table(
           rows,
@@ -46,7 +46,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .action(async (orderNo: string, options: { reason: string }) =>
       context.withDeps(async (deps) => {
         const [{ cancelOrder }, { requireOrder }] = await Promise.all([
-          import('../fulfilment/cancel-order.ts'),
+          import('../fulfilment/review/cancel-order.ts'),
           import('../orders/find.ts'),
         ])
         const found = await requireOrder(deps.db, orderNo)
@@ -84,7 +84,7 @@ function settleCommand(order: Command, context: AdminContext): void {
       const itemNos = options.items?.split(',').map((text) => Number(text.trim()))
       await context.withDeps(async (deps) => {
         const [{ settleOrder }, { requireOrder }, { loadedCatalogue }] = await Promise.all([
-          import('../fulfilment/settle.ts'),
+          import('../fulfilment/review/settle.ts'),
           import('../orders/find.ts'),
           import('../catalogue/catalogue.ts'),
         ])
@@ -110,7 +110,7 @@ async function verdictOf(options: SettleOptions) {
   return { kind: 'delivered' as const, esims }
 }
 
-type Shown = Awaited<ReturnType<typeof import('../fulfilment/show.ts').showOrder>>
+type Shown = Awaited<ReturnType<typeof import('../fulfilment/review/show.ts').showOrder>>
 
 function orderText(shown: Shown): string {
   const money = (amount: number) => `${formatMoney(amount)} ${shown.currencyCode}`

@@ -9,9 +9,9 @@ import type { Suppliers } from '../suppliers/registry.ts'
 import type { Outcome } from '../suppliers/supplier.ts'
 import type { Attempt } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { keepOrphan } from './orphans.ts'
 import { type Transition, transition, whenDelivered } from './outcome.ts'
 import { hasNextRoute } from './plan.ts'
+import { keepOrphan } from './reconciliation/orphans.ts'
 import { writeItems } from './write-items.ts'
 
 /** What came of one item; without an attempt where nobody could be asked, or an eSIM turned up. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { finishCancel } from '../../src/fulfilment/cancel-esim.ts'
+import { finishCancel } from '../../src/fulfilment/review/finish-cancel.ts'
 import { orderIdOf } from '../../src/lib/ids.ts'
 import { makeAccessToken } from '../../src/people/access-token.ts'
 import { addPackage, PRICE } from '../harness/shop.ts'

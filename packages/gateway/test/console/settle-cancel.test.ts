@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { finishCancel } from '../../src/fulfilment/cancel-esim.ts'
+import { finishCancel } from '../../src/fulfilment/review/finish-cancel.ts'
 import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { addPackage, PRICE, walletOf } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'

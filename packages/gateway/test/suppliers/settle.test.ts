@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { settleOrder } from '../../src/fulfilment/settle.ts'
+import { settleOrder } from '../../src/fulfilment/review/settle.ts'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'

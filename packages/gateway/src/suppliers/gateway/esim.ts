@@ -32,7 +32,7 @@ export function esimOf(profile: Profile): DeliveredEsim | undefined {
   return esim
 }
 
-/** CANCEL is left out: here it comes with a refund (cancel-esim.ts). */
+/** CANCEL is left out: here it comes with a refund (fulfilment/review). */
 export function reportOf(profile: Profile): ProfileReport {
   const { orderUsage, activateTime, expiredTime, lastUpdateTime } = profile
   const { esimStatus, ...smdpStatus } = statusesOf(profile)

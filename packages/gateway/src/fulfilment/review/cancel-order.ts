@@ -1,11 +1,11 @@
-import { type Actor, audit } from '../audit/audit.ts'
-import { orderNoOf } from '../lib/ids.ts'
-import { Refusal } from '../lib/refusal.ts'
-import { changeOrders } from '../orders/change.ts'
-import { lockWalletAndOrders } from '../orders/lock.ts'
-import { refundItems } from '../orders/refund.ts'
-import type { FulfilmentDeps } from './deps.ts'
-import { writeItems } from './write-items.ts'
+import { type Actor, audit } from '../../audit/audit.ts'
+import { orderNoOf } from '../../lib/ids.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { changeOrders } from '../../orders/change.ts'
+import { lockWalletAndOrders } from '../../orders/lock.ts'
+import { refundItems } from '../../orders/refund.ts'
+import type { FulfilmentDeps } from '../deps.ts'
+import { writeItems } from '../write-items.ts'
 
 /**
  * Cancels an order that no supplier was asked for yet, and refunds it. The attempt that would ask one is committed

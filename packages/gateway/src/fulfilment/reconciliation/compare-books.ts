@@ -1,11 +1,11 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
-import type { Db } from '../lib/db.ts'
-import { parseItemKey } from '../orders/item-key.ts'
-import type { ItemStatus } from '../orders/status.ts'
-import type { Supplied } from '../suppliers/registry.ts'
-import type { SupplierRecord } from '../suppliers/supplier.ts'
-import type { FulfilmentDeps } from './deps.ts'
-import { takeInEsim } from './take-in.ts'
+import type { Db } from '../../lib/db.ts'
+import { parseItemKey } from '../../orders/item-key.ts'
+import type { ItemStatus } from '../../orders/status.ts'
+import type { Supplied } from '../../suppliers/registry.ts'
+import type { SupplierRecord } from '../../suppliers/supplier.ts'
+import type { FulfilmentDeps } from '../deps.ts'
+import { takeInEsim } from '../take-in.ts'
 
 /**
  * Compares a supplier's list with ours. What it delivered and we do not have is asked for by its key and taken in; what

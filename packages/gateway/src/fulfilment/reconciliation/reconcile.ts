@@ -1,8 +1,8 @@
-import { type Loop, runLoop } from '../lib/lifecycle.ts'
+import { type Loop, runLoop } from '../../lib/lifecycle.ts'
+import type { FulfilmentDeps } from '../deps.ts'
 import { askAboutWatched } from './ask-watched.ts'
 import { cancelOrphans } from './cancel-orphans.ts'
 import { compareBooks } from './compare-books.ts'
-import type { FulfilmentDeps } from './deps.ts'
 
 const POLL_MS = 30_000
 /** Suppliers' books are compared this often, over a little more than that. */

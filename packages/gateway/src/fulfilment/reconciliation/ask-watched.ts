@@ -1,9 +1,11 @@
-import { notify } from '../notices/notices.ts'
-import { itemKeyOf } from '../orders/item-key.ts'
-import type { CancelOutcome, Outcome } from '../suppliers/supplier.ts'
-import { callCancel, finishCancel, readForCancel, wasNeverUsed } from './cancel-esim.ts'
-import type { FulfilmentDeps } from './deps.ts'
-import { takeInEsim } from './take-in.ts'
+import { notify } from '../../notices/notices.ts'
+import { itemKeyOf } from '../../orders/item-key.ts'
+import type { CancelOutcome, Outcome } from '../../suppliers/supplier.ts'
+import type { FulfilmentDeps } from '../deps.ts'
+import { callCancel } from '../review/cancel-esim.ts'
+import { readForCancel, wasNeverUsed } from '../review/cancel-subject.ts'
+import { finishCancel } from '../review/finish-cancel.ts'
+import { takeInEsim } from '../take-in.ts'
 import { unwatch, type Watched } from './watch.ts'
 
 /** Of one pass; the next begins at once. */

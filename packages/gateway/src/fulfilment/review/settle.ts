@@ -1,13 +1,14 @@
-import { type Actor, audit } from '../audit/audit.ts'
-import { orderNoOf } from '../lib/ids.ts'
-import { Refusal } from '../lib/refusal.ts'
-import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../orders/lock.ts'
-import type { CsvEsim } from '../suppliers/stock/csv.ts'
-import { Consequences } from './consequences.ts'
-import type { FulfilmentDeps } from './deps.ts'
-import type { Transition } from './outcome.ts'
+import { type Actor, audit } from '../../audit/audit.ts'
+import { orderNoOf } from '../../lib/ids.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'
+import type { CsvEsim } from '../../suppliers/stock/csv.ts'
+import { Consequences } from '../consequences.ts'
+import type { FulfilmentDeps } from '../deps.ts'
+import type { Transition } from '../outcome.ts'
+import { watch } from '../reconciliation/watch.ts'
+import { checkedEvidence } from './evidence.ts'
 import { refuseTakenEsims } from './taken-esims.ts'
-import { watch } from './watch.ts'
 
 /** What the supplier said of the eSIMs under review. */
 export type Verdict =
@@ -27,9 +28,6 @@ export interface Settlement {
   /** Only these; absent: every item under review. */
   itemNos?: readonly number[]
 }
-
-const EVIDENCE_LENGTH_MIN = 3
-const EVIDENCE_LENGTH_MAX = 2_000
 
 /**
  * Records what a supplier said of an order's eSIMs that are under review. Nothing is settled on a guess: without
@@ -88,15 +86,6 @@ export async function settleOrder(
   deps.wake.wake('webhooks')
   deps.wake.wake('fulfilment')
   return itemNos
-}
-
-/** @throws Refusal where it says nothing. */
-export function checkedEvidence(text: string): string {
-  const evidence = text.trim()
-  if (evidence.length < EVIDENCE_LENGTH_MIN || evidence.length > EVIDENCE_LENGTH_MAX) {
-    throw new Refusal(422, 'EVIDENCE_MISSING', 'Say in the evidence what the supplier said, and who can confirm it.')
-  }
-  return evidence
 }
 
 function underReview(order: LockedOrder, itemNos: readonly number[] | undefined): LockedItem[] {

@@ -1,7 +1,7 @@
-import { itemKeyOf } from '../orders/item-key.ts'
-import { openSecrets } from '../profiles/read.ts'
-import { callCancel } from './cancel-esim.ts'
-import type { FulfilmentDeps } from './deps.ts'
+import { itemKeyOf } from '../../orders/item-key.ts'
+import { openSecrets } from '../../profiles/read.ts'
+import type { FulfilmentDeps } from '../deps.ts'
+import { callCancel } from '../review/cancel-esim.ts'
 
 /** Of one pass; the next begins at once. */
 const AT_ONCE = 50

@@ -1,11 +1,12 @@
-import { type Actor, audit } from '../audit/audit.ts'
-import type { Tx } from '../lib/db.ts'
-import { orderNoOf } from '../lib/ids.ts'
-import { Refusal } from '../lib/refusal.ts'
-import { lockWalletAndOrders } from '../orders/lock.ts'
-import { readForCancel, wasNeverUsed, writeCancel } from './cancel-esim.ts'
-import type { FulfilmentDeps } from './deps.ts'
-import { checkedEvidence } from './settle.ts'
+import { type Actor, audit } from '../../audit/audit.ts'
+import type { Tx } from '../../lib/db.ts'
+import { orderNoOf } from '../../lib/ids.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { lockWalletAndOrders } from '../../orders/lock.ts'
+import type { FulfilmentDeps } from '../deps.ts'
+import { readForCancel, wasNeverUsed } from './cancel-subject.ts'
+import { checkedEvidence } from './evidence.ts'
+import { writeCancel } from './finish-cancel.ts'
 
 /**
  * Records what a supplier said of a cancel that it never answered: cancelled unused, and it is refunded, or kept.

@@ -1,14 +1,14 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
-import type { Cipher } from '../lib/crypto.ts'
-import type { Tx } from '../lib/db.ts'
-import type { Ids } from '../lib/ids.ts'
-import { notify } from '../notices/notices.ts'
-import { sealEsim } from '../profiles/insert.ts'
-import type { DeliveredEsim } from '../suppliers/supplier.ts'
+import type { Cipher } from '../../lib/crypto.ts'
+import type { Tx } from '../../lib/db.ts'
+import type { Ids } from '../../lib/ids.ts'
+import { notify } from '../../notices/notices.ts'
+import { sealEsim } from '../../profiles/insert.ts'
+import type { DeliveredEsim } from '../../suppliers/supplier.ts'
 
 /**
  * Keeps an eSIM aside that came for a settled item: never shown, never debited. The reconciliation job cancels it at
- * the supplier where it can (reconcile.ts). Found twice, it is kept once.
+ * the supplier where it can (cancel-orphans.ts). Found twice, it is kept once.
  */
 export async function keepOrphan(
   tx: Tx,

@@ -1,10 +1,10 @@
-import { parseItemKey } from '../orders/item-key.ts'
-import { openSecrets } from '../profiles/read.ts'
-import { applyReports } from '../profiles/report.ts'
-import type { Supplied } from '../suppliers/registry.ts'
-import type { SuppliedEsim } from '../suppliers/supplier.ts'
-import type { FulfilmentDeps } from './deps.ts'
-import { takeInEsim } from './take-in.ts'
+import { parseItemKey } from '../../orders/item-key.ts'
+import { openSecrets } from '../../profiles/read.ts'
+import { applyReports } from '../../profiles/report.ts'
+import type { Supplied } from '../../suppliers/registry.ts'
+import type { SuppliedEsim } from '../../suppliers/supplier.ts'
+import type { FulfilmentDeps } from '../deps.ts'
+import { takeInEsim } from '../take-in.ts'
 
 /** Keys of one event: an upstream order is one of our items. */
 const KEYS_MOST = 100

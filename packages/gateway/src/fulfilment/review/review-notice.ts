@@ -1,7 +1,7 @@
-import { NIL_TENANT } from '../lib/ids.ts'
-import { type Loop, runLoop } from '../lib/lifecycle.ts'
-import { notify } from '../notices/notices.ts'
-import type { FulfilmentDeps } from './deps.ts'
+import { NIL_TENANT } from '../../lib/ids.ts'
+import { type Loop, runLoop } from '../../lib/lifecycle.ts'
+import { notify } from '../../notices/notices.ts'
+import type { FulfilmentDeps } from '../deps.ts'
 
 const POLL_MS = 60_000
 /** While more come under review, operators are told again this often at most: a supplier's bad hour is one story. */

@@ -1,9 +1,9 @@
 import type { QueryAnswer } from '@dealer-esim/contract'
-import type { Cipher } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
-import { orderNoOf } from '../lib/ids.ts'
-import type { ItemStatus } from '../orders/status.ts'
-import { queryOrder } from '../profiles/query.ts'
+import type { Cipher } from '../../lib/crypto.ts'
+import type { Db } from '../../lib/db.ts'
+import { orderNoOf } from '../../lib/ids.ts'
+import type { ItemStatus } from '../../orders/status.ts'
+import { queryOrder } from '../../profiles/query.ts'
 
 /** An order as operators see it: what suppliers were asked included, activation codes not. */
 export interface ShownOrder extends Omit<QueryAnswer, 'profileList'> {

@@ -1,8 +1,8 @@
-import type { Tx } from '../lib/db.ts'
-import { orderNoOf } from '../lib/ids.ts'
-import { Refusal } from '../lib/refusal.ts'
-import type { CsvEsim } from '../suppliers/stock/csv.ts'
-import { fingerprint } from '../suppliers/stock/fingerprint.ts'
+import type { Tx } from '../../lib/db.ts'
+import { orderNoOf } from '../../lib/ids.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import type { CsvEsim } from '../../suppliers/stock/csv.ts'
+import { fingerprint } from '../../suppliers/stock/fingerprint.ts'
 
 /**
  * An operator's file is typed by people: an eSIM in it belongs to one item, and to nobody else. Whoever holds it may be

@@ -1,0 +1,73 @@
+import { type Actor, audit } from '../../audit/audit.ts'
+import { orderNoOf } from '../../lib/ids.ts'
+import { pause } from '../../lib/pause.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { lockOrders } from '../../orders/lock.ts'
+import type { CancelOutcome, SuppliedEsim } from '../../suppliers/supplier.ts'
+import type { FulfilmentDeps } from '../deps.ts'
+import { watch } from '../reconciliation/watch.ts'
+import { withPlainWords } from '../words.ts'
+import { type ProfileStatus, readForCancel, wasNeverUsed } from './cancel-subject.ts'
+import { finishCancel } from './finish-cancel.ts'
+
+type Deps = Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'suppliers' | 'wake' | 'clock'>
+
+/**
+ * Cancels an eSIM that was delivered and not used: first at the supplier, and only when that has cancelled it, here,
+ * with its refund. The intent is committed before the call; where the answer is lost, reconciliation asks again.
+ * @throws Refusal where it is used, or the supplier does not cancel it.
+ */
+export async function cancelEsim(
+  deps: Deps,
+  {
+    tenantId,
+    profileId,
+    reason,
+    ...by
+  }: { tenantId: string; profileId: string; reason?: string; actor: Actor; address?: string },
+): Promise<CancelOutcome> {
+  const profile = await readForCancel(deps, tenantId, profileId)
+  if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')
+  if (!isUnused(profile)) {
+    const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: only one that was never downloaded can be cancelled.`
+    throw new Refusal(409, 'ESIM_IN_USE', words)
+  }
+  const { orderId, itemNo } = profile.esim
+  const attemptId = deps.ids.uuid()
+  await deps.db.tx(async (tx) => {
+    const { orders, now } = await lockOrders(tx, tenantId, [orderId])
+    if (!orders.has(orderId)) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')
+    watch(tx, tenantId, { orderId, itemNo, purpose: 'CANCEL' }, now)
+    tx.send({
+      text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+               started_at) values ($1, $2, $3, $4, $5, 'CANCEL', $2, $6)`,
+      values: [tenantId, attemptId, orderId, itemNo, profile.supplier, now],
+    })
+    const after = { profileId, itemNo, ...(reason !== undefined && { reason }) }
+    audit(tx, deps.ids, { tenantId, ...by, action: 'order.cancel_esim', subject: orderNoOf(orderId), after })
+  })
+  await pause('cancel.after-attempt')
+  const outcome = await callCancel(deps, profile.supplier, profile.esim)
+  await pause('cancel.after-call')
+  await finishCancel(deps, tenantId, { ...profile.esim, profileId, attemptId }, outcome)
+  return outcome
+}
+
+/** An eSIM that its SM-DP+ or a device has begun to use, or whose time is over, is not to be cancelled any more. */
+function isUnused({ esimStatus, smdpStatus }: ProfileStatus): boolean {
+  return esimStatus === 'GOT_RESOURCE' && wasNeverUsed({ esimStatus, smdpStatus })
+}
+
+export async function callCancel(
+  deps: Pick<Deps, 'suppliers'>,
+  name: string,
+  esim: SuppliedEsim,
+): Promise<CancelOutcome> {
+  const supplied = deps.suppliers.get(name)
+  if (supplied === undefined) return { kind: 'unknown', words: `supplier ${name} is not configured` }
+  try {
+    return withPlainWords(await supplied.supplier.cancel(esim))
+  } catch (error) {
+    return withPlainWords({ kind: 'unknown', words: error instanceof Error ? error.message : String(error) })
+  }
+}

@@ -1,0 +1,72 @@
+import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
+import type { Cipher } from '../../lib/crypto.ts'
+import type { Db } from '../../lib/db.ts'
+import { itemKeyOf } from '../../orders/item-key.ts'
+import { openSecrets } from '../../profiles/read.ts'
+import type { SuppliedEsim } from '../../suppliers/supplier.ts'
+
+/** An eSIM that is to be cancelled, or of which a cancel is in question. */
+export interface CancelSubject extends ProfileStatus {
+  supplier: string
+  profileId: string
+  esim: SuppliedEsim
+}
+
+/** By profile, or by the item that it came for. */
+export async function readForCancel(
+  deps: { db: Db; cipher: Pick<Cipher, 'decrypt'> },
+  tenantId: string,
+  profile: string | { orderId: string; itemNo: number },
+): Promise<CancelSubject | undefined> {
+  const byId = typeof profile === 'string'
+  const [row] = await deps.db.query<{
+    profile_id: string
+    order_id: string
+    item_no: number
+    supplier: string
+    product_code: string
+    iccid: string
+    esim_status: EsimStatus
+    smdp_status: SmdpStatus | null
+    secrets: Buffer
+  }>({
+    text: `select p.profile_id, p.order_id, p.item_no, p.supplier, i.product_code, p.iccid, p.esim_status, p.smdp_status,
+             p.secrets
+           from profiles p join order_items i
+             on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
+           where p.tenant_id = $1 and ${byId ? 'p.profile_id = $2' : 'p.order_id = $2 and p.item_no = $3'}`,
+    values: byId ? [tenantId, profile] : [tenantId, profile.orderId, profile.itemNo],
+  })
+  if (!row) return undefined
+  return {
+    supplier: row.supplier,
+    esimStatus: row.esim_status,
+    smdpStatus: row.smdp_status,
+    profileId: row.profile_id,
+    esim: {
+      tenantId,
+      orderId: row.order_id,
+      itemNo: row.item_no,
+      key: itemKeyOf(row.order_id, row.item_no),
+      productCode: row.product_code,
+      iccid: row.iccid,
+      matchingId: openSecrets(deps.cipher, tenantId, row.secrets).matchingId,
+      shown: true,
+    },
+  }
+}
+
+/**
+ * Whether a cancel that is in question may still turn out to have been executed. That its time has passed meanwhile says
+ * nothing against it: eSIMs are returned on their last day, too.
+ */
+export function wasNeverUsed({ esimStatus, smdpStatus }: ProfileStatus): boolean {
+  return !USED.includes(esimStatus) && (smdpStatus === null || smdpStatus === 'RELEASED')
+}
+
+const USED: readonly EsimStatus[] = ['IN_USE', 'USED_UP', 'USED_EXPIRED']
+
+export interface ProfileStatus {
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+}

@@ -11,7 +11,7 @@ import type { Attempt } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { type Transition, transition, whenDelivered } from './outcome.ts'
 import { hasNextRoute } from './plan.ts'
-import { keepOrphan } from './reconciliation/orphans.ts'
+import { keepOrphan, type Orphan } from './reconciliation/orphans.ts'
 import { writeItems } from './write-items.ts'
 
 /** What came of one item; without an attempt where nobody could be asked, or an eSIM turned up. */
@@ -44,7 +44,7 @@ export class Consequences {
   private readonly items = new Map<LockedItem, string>()
   private readonly profiles: NewProfile[] = []
   private readonly refused = new Map<string, { itemNo: number; amount: bigint; words: string }[]>()
-  private readonly orphans: Parameters<typeof keepOrphan>[3][] = []
+  private readonly orphans: Orphan[] = []
   private readonly releases = new Map<string, NonNullable<OrderChange['release']>>()
 
   constructor(

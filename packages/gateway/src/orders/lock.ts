@@ -46,6 +46,12 @@ export interface LockedProfile {
   smdpStatus: SmdpStatus | null
 }
 
+/** Orders by their ids, and the time of the database at which they were locked. */
+interface Locked {
+  orders: Map<string, LockedOrder>
+  now: Date
+}
+
 /**
  * Locks orders of one tenant, in ascending order, and reads them whole. One round trip. With a lease token only those
  * are found that are still held under it: the others belong to somebody else now.
@@ -59,7 +65,7 @@ export async function lockOrders(
   tenantId: string,
   orderIds: readonly string[],
   leaseToken?: string,
-): Promise<{ orders: Map<string, LockedOrder>; now: Date }> {
+): Promise<Locked> {
   const values = [tenantId, orderIds]
   const locking = tx.query<OrderRow>(
     leaseToken === undefined
@@ -76,10 +82,15 @@ export async function lockOrders(
 }
 
 /** The same for who may refund: the wallet's lock comes first. One round trip. */
-export async function lockWalletAndOrders(...[tx, tenantId, ...which]: Parameters<typeof lockOrders>) {
+export async function lockWalletAndOrders(
+  tx: Tx,
+  tenantId: string,
+  orderIds: readonly string[],
+  leaseToken?: string,
+): Promise<Locked> {
   const wallet = lockWallet(tx, tenantId)
   // Awaited together: where a connection is lost, both fail.
-  const [locked] = await Promise.all([lockOrders(tx, tenantId, ...which), wallet])
+  const [locked] = await Promise.all([lockOrders(tx, tenantId, orderIds, leaseToken), wallet])
   return locked
 }
 

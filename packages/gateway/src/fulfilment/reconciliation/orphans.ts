@@ -6,6 +6,14 @@ import { notify } from '../../notices/notices.ts'
 import { sealEsim } from '../../profiles/insert.ts'
 import type { DeliveredEsim } from '../../suppliers/supplier.ts'
 
+/** An eSIM that came for an item that was settled without it, or has another. */
+export interface Orphan {
+  orderId: string
+  itemNo: number
+  supplier: string
+  esim: DeliveredEsim
+}
+
 /**
  * Keeps an eSIM aside that came for a settled item: never shown, never debited. The reconciliation job cancels it at
  * the supplier where it can (cancel-orphans.ts). Found twice, it is kept once.
@@ -14,7 +22,7 @@ export async function keepOrphan(
   tx: Tx,
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
   tenantId: string,
-  orphan: { orderId: string; itemNo: number; supplier: string; esim: DeliveredEsim },
+  orphan: Orphan,
   now: Date,
 ): Promise<void> {
   const { orderId, itemNo, supplier, esim } = orphan

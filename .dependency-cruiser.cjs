@@ -30,9 +30,24 @@ module.exports = {
     },
     {
       name: 'no-room-imports-a-door',
+      comment: 'nor what the doors share',
       severity: 'error',
-      from: { path: gateway, pathNot: `${doors}|${gateway}/[a-z-]+\\.ts$` },
-      to: { path: doors },
+      from: { path: gateway, pathNot: `${doors}|${gateway}/http/|${gateway}/[a-z-]+\\.ts$` },
+      to: { path: `${doors}|${gateway}/http/` },
+    },
+    {
+      name: 'no-door-imports-a-door',
+      comment: 'what several need stands in http',
+      severity: 'error',
+      from: { path: doors },
+      to: { path: doors, pathNot: `${gateway}/$1/` },
+    },
+    {
+      name: 'http-imports-lib-alone',
+      comment: 'and the types of what it is given',
+      severity: 'error',
+      from: { path: `${gateway}/http/` },
+      to: { path: `${gateway}/(?!http/|lib/)`, pathNot: `${gateway}/(config|deps)\\.ts$` },
     },
     {
       name: 'lib-imports-no-room',
@@ -45,7 +60,7 @@ module.exports = {
       comment: 'every outgoing connection passes the address check of lib/outbound',
       severity: 'error',
       // broken-http answers where there is no request object: it takes the words of status codes, and dials nobody.
-      from: { path: gateway, pathNot: `${gateway}/(lib/outbound|dealer-api/broken-http)` },
+      from: { path: gateway, pathNot: `${gateway}/(lib/outbound|http/broken-http)` },
       to: { path: '^(undici|node:https?|http|https|net|node:net|tls|node:tls)$', dependencyTypesNot: ['type-only'] },
     },
     {

@@ -2,9 +2,9 @@ import { API_PATH } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
 import { localUrl } from './config.ts'
 import { addConsole } from './console-api/open.ts'
-import { dealerApi } from './dealer-api/door.ts'
+import { dealerApi, refuseUnknownPath } from './dealer-api/door.ts'
 import type { Deps } from './deps.ts'
-import { createServer, openCertificate } from './http-server.ts'
+import { createServer, openCertificate, type ServerParts } from './http/server.ts'
 import { closeWithin } from './lib/drain.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { listen } from './lib/listen.ts'
@@ -18,7 +18,8 @@ import { supplierApi } from './supplier-api/door.ts'
 export async function startApi(deps: Deps): Promise<Running & { port: number }> {
   const { config } = deps
   const certificate = openCertificate(deps)
-  const server = createServer(deps, certificate)
+  const parts: ServerParts = { certificate, refuseUnknownPath: (...asked) => refuseUnknownPath(deps, ...asked) }
+  const server = createServer(deps, parts)
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
   await server.register(async (app) => {
     plainFailures(app, deps)
@@ -28,7 +29,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   })
   await server.register(async (app) => supplierApi(app, deps))
   const hasOwnConsole = config.console === 'on' && config.consolePort !== undefined
-  const ownConsole = hasOwnConsole ? createServer(deps, certificate) : undefined
+  const ownConsole = hasOwnConsole ? createServer(deps, parts) : undefined
   if (config.console === 'on') addConsole(ownConsole ?? server, deps)
   const port = await listen(server, { host: config.host, port: config.port, variable: 'PORT' })
   if (config.publicUrl === undefined) deps.links.publicUrl = localUrl(config, port)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { callerReader } from '../dealer-api/caller.ts'
 import type { Deps } from '../deps.ts'
+import { callerReader, isSecure } from '../http/caller.ts'
 import { packageRoot } from '../lib/package-root.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { consolePages } from './pages.ts'
@@ -16,7 +16,7 @@ export function addConsole(app: FastifyInstance, deps: Deps): void {
 
   function addressOf(request: FastifyRequest): string {
     const caller = callerOf(request.raw)
-    if ('untold' in caller || (!caller.isHttps && !isLocal))
+    if (!isSecure(caller, config))
       throw new Refusal(403, 'HTTPS_REQUIRED', 'HTTPS is required. Open the https address.')
     return caller.address
   }

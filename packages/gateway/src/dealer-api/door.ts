@@ -10,16 +10,20 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { admit, authenticate } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
+import { type Answer, failureAnswer, sendAnswer, successAnswer } from '../http/answer.ts'
+import { asApiError } from '../http/as-api-error.ts'
+import { type BodyReader, bodyReader } from '../http/body.ts'
+import { callerReader, isSecure } from '../http/caller.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { isUuid } from '../lib/ids.ts'
-import { type Answer, asApiError, failureAnswer, sendAnswer, successAnswer } from './answer.ts'
 import { checkHeaders, checkMediaType, checkRoute } from './before-body.ts'
-import { type BodyReader, bodyReader } from './body.ts'
-import { callerReader } from './caller.ts'
 import { type Answered, earlyHandlers, handlers } from './operations.ts'
 import { openPlaces, type Places } from './places.ts'
 import { openRefusals, type Refusals } from './refusals.ts'
 import { requestSpan } from './request-span.ts'
+
+/** Of bodies that have not arrived whole. Real ones are a thousandth of their limit: this is what floods may take. */
+const MOST_ARRIVING_BYTES = 64 * 1024 * 1024
 
 interface Door {
   /** Knows whether the server is closing. */
@@ -55,7 +59,7 @@ export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void>
   const callerOf = callerReader(deps.config.trustedProxies)
   const tell = (refused: number) => deps.log.warn({ refused }, 'overloaded: requests were refused')
   const shedding = { places: openPlaces(deps.clock), refusals: openRefusals(deps.clock, tell) }
-  const door: Door = { app, deps, callerOf, bodies: bodyReader(), ...shedding }
+  const door: Door = { app, deps, callerOf, bodies: bodyReader(MOST_ARRIVING_BYTES), ...shedding }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()
     knock(door, request.raw, reply.raw)
@@ -98,7 +102,7 @@ function turnAway({ app, deps, refusals }: Door, request: IncomingMessage, respo
 function checkBeforeBody({ callerOf, deps }: Door, visit: Visit, request: IncomingMessage): RequestHeaders {
   const caller = callerOf(request)
   if ('address' in caller) visit.address = caller.address
-  if ('untold' in caller || (!caller.isHttps && deps.config.deployment !== 'local')) throw new ApiError('101008')
+  if (!isSecure(caller, deps.config)) throw new ApiError('101008')
   checkMediaType(request)
   return checkHeaders(request)
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { failureAnswer } from '../http/answer.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Clock } from '../lib/clock.ts'
-import { failureAnswer } from './answer.ts'
 
 /** Answers 000002 to those for whom there is no place. */
 export interface Refusals {

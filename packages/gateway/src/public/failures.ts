@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { asApiError } from '../dealer-api/answer.ts'
+import { asApiError } from '../http/as-api-error.ts'
 import type { Log } from '../lib/log.ts'
 
 const RETRY_AFTER_S = 5

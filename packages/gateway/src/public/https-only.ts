@@ -1,17 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
-import { callerReader } from '../dealer-api/caller.ts'
+import { callerReader, isSecure } from '../http/caller.ts'
 
 /**
  * Refuses what comes by plain HTTP, but on a local deployment. No redirect: the link of a QR picture has been read by
  * everybody on the way by then, and whoever writes http:// should notice.
  */
 export function httpsOnly(app: FastifyInstance, { config }: { config: Config }): void {
-  if (config.deployment === 'local') return
+  if (config.deployment === 'local') return // whatever proxies say or leave out
   const callerOf = callerReader(config.trustedProxies)
   app.addHook('onRequest', async (request, reply) => {
-    const caller = callerOf(request.raw)
-    if (!('untold' in caller) && caller.isHttps) return
+    if (isSecure(callerOf(request.raw), config)) return
     reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
     return reply
       .code(403)

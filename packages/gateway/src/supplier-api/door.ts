@@ -3,10 +3,10 @@ import type { TLSSocket } from 'node:tls'
 import { codes } from '@dealer-esim/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
-import { bodyReader } from '../dealer-api/body.ts'
-import { type Caller, callerReader } from '../dealer-api/caller.ts'
 import type { FulfilmentDeps } from '../fulfilment/deps.ts'
 import { refreshKeys } from '../fulfilment/reconciliation/refresh.ts'
+import { bodyReader } from '../http/body.ts'
+import { type Caller, callerReader, isSecure } from '../http/caller.ts'
 import { isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { applyNotice } from '../profiles/notice.ts'
@@ -37,7 +37,7 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
     return plain(reply, status, status >= 500 ? 'not taken in: send it again' : 'the request is malformed')
   })
   app.addHook('onRequest', async (request, reply) => {
-    if (!isSecure(deps, callerOf(request.raw))) return plain(reply, 403, 'HTTPS is required')
+    if (!isSecure(callerOf(request.raw), deps.config)) return plain(reply, 403, 'HTTPS is required')
   })
 
   for (const name of FUNCTIONS) {
@@ -95,10 +95,6 @@ async function receiveEvent(
   }
   await refreshKeys(deps, supplied, notice.keys)
   return reply.code(204).send()
-}
-
-function isSecure({ config }: Pick<SupplierApiDeps, 'config'>, caller: Caller): boolean {
-  return !('untold' in caller) && (caller.isHttps || config.deployment === 'local')
 }
 
 /** Names of the suppliers in whose name this caller may speak. */

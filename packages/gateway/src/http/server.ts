@@ -1,12 +1,13 @@
 import type { Server as HttpsServer } from 'node:https'
 import { Gauge } from '@platformatic/prom-client'
-import fastify, { type FastifyInstance } from 'fastify'
-import { answerBrokenHttp, answerOddRequests } from './dealer-api/broken-http.ts'
-import { refuseUnknownPath } from './dealer-api/door.ts'
-import type { Deps } from './deps.ts'
-import type { Certificate } from './lib/certificate.ts'
-import { type CertificateWatch, watchCertificate } from './lib/certificate-watch.ts'
-import { drainsGently } from './lib/drain.ts'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Deps } from '../deps.ts'
+import type { Certificate } from '../lib/certificate.ts'
+import { type CertificateWatch, watchCertificate } from '../lib/certificate-watch.ts'
+import { drainsGently } from '../lib/drain.ts'
+import { answerBrokenHttp, answerOddRequests } from './broken-http.ts'
+
+type ServerDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'suppliers'>
 
 /** A request that has not arrived whole by then is given up: slow senders must not hold connections. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -15,7 +16,7 @@ const TIMEOUT_CHECK_MS = 5_000
 const KEEP_ALIVE_MS = 75_000
 
 /** The certificate of this process where it ends TLS itself, followed through its renewals. */
-export function openCertificate(deps: Deps): CertificateWatch | undefined {
+export function openCertificate(deps: ServerDeps): CertificateWatch | undefined {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = deps.config
   if (!certFile || !keyFile) return undefined
   const certificate = watchCertificate({ certFile, keyFile }, deps.log)
@@ -30,8 +31,14 @@ export function openCertificate(deps: Deps): CertificateWatch | undefined {
   return certificate
 }
 
+export interface ServerParts {
+  certificate: CertificateWatch | undefined
+  /** Answers for paths outside of every door. */
+  refuseUnknownPath(request: FastifyRequest, reply: FastifyReply): void
+}
+
 /** A server without doors yet: what is the same for all of them. */
-export function createServer(deps: Deps, certificate: CertificateWatch | undefined): FastifyInstance {
+export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath }: ServerParts): FastifyInstance {
   // A missing Host is ours to answer: Node would do it without an envelope.
   const http = { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS }
   const server = fastify({
@@ -41,23 +48,23 @@ export function createServer(deps: Deps, certificate: CertificateWatch | undefin
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     return503OnClosing: false, // what arrives while draining is still answered properly
-    frameworkErrors: (_, request, reply) => refuseUnknownPath(deps, request, reply),
+    frameworkErrors: (_, request, reply) => refuseUnknownPath(request, reply),
     clientErrorHandler: answerBrokenHttp,
   }) as unknown as FastifyInstance
   if (certificate) followCertificate(server.server as unknown as HttpsServer, deps, certificate)
   answerOddRequests(server.server)
   drainsGently(server)
-  server.setNotFoundHandler((request, reply) => refuseUnknownPath(deps, request, reply))
+  server.setNotFoundHandler((request, reply) => refuseUnknownPath(request, reply))
   // A path that is none is told by the head alone: Fastify would take in a body of up to 1 MiB first, anybody's, as many
   // as there are connections, and complain of its media type. Doors with a prefix answer their own.
   server.addHook('onRequest', (request, reply, done) => {
-    if (request.is404 && request.server === server) refuseUnknownPath(deps, request, reply)
+    if (request.is404 && request.server === server) refuseUnknownPath(request, reply)
     else done()
   })
   return server
 }
 
-function followCertificate(server: HttpsServer, deps: Deps, certificate: CertificateWatch): void {
+function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: CertificateWatch): void {
   // For the connections that come; those that are open stay as they are.
   certificate.onChange((next) => server.setSecureContext(pem(next)))
   // Asked for while a supplier is known by its certificate, and not otherwise: browsers would ask people for theirs.

@@ -11,9 +11,6 @@ export interface BodyReader {
   read(request: IncomingMessage, done: (body: Buffer | ApiError) => void): void
 }
 
-/** Of bodies that have not arrived whole. Real ones are a thousandth of their limit: this is what floods may take. */
-const MOST_ARRIVING_BYTES = 64 * 1024 * 1024
-
 interface Arrival {
   size_bytes: number
   end(outcome: Buffer | ApiError): void
@@ -22,8 +19,9 @@ interface Arrival {
 /**
  * What arrives slowly or is large must not crowd out the others: beyond the budget, it is the largest of the unfinished
  * bodies that is given up, whoever came last.
+ * @param most_bytes of bodies that have not arrived whole, of all callers
  */
-export function bodyReader(most_bytes = MOST_ARRIVING_BYTES): BodyReader {
+export function bodyReader(most_bytes: number): BodyReader {
   const arriving = new Set<Arrival>()
   let held_bytes = 0
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { callerReader } from './caller.ts'
+import { callerReader, isSecure } from './caller.ts'
 
 function request(remoteAddress: string, headers: IncomingMessage['headers'], isTls = false): IncomingMessage {
   const socket = isTls ? { remoteAddress, encrypted: true } : { remoteAddress }
@@ -69,4 +69,16 @@ describe('the caller behind trusted proxies', () => {
     expect(alone(request('::ffff:10.0.0.1', CLAIMS, true))).toEqual({ isHttps: true, address: '10.0.0.1' })
     expect(alone(request('fe80::1%eth0', CLAIMS))).toEqual({ isHttps: false, address: 'fe80::1' })
   })
+})
+
+it('may be served over HTTPS everywhere and in the clear on a local deployment, but never untold', () => {
+  const [encrypted, clear] = [true, false].map((isHttps) => ({ isHttps, address: '203.0.113.7' }))
+  const judged = (['local', 'test', 'production'] as const).map((deployment) =>
+    [encrypted!, clear!, { untold: true } as const].map((caller) => isSecure(caller, { deployment })),
+  )
+  expect(judged).toEqual([
+    [true, true, false],
+    [true, false, false],
+    [true, false, false],
+  ])
 })

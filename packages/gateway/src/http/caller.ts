@@ -1,9 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Config } from '../config.ts'
 import { exactAddress, fold, isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 
 /** Who called and how, seen past the proxies that the configuration trusts. */
-export type Caller = { isHttps: boolean; address: string } | { untold: true }
+export type Caller = SeenCaller | { untold: true }
+
+interface SeenCaller {
+  isHttps: boolean
+  address: string
+}
 
 interface Peer {
   /** As it is seen without looking past it. */
@@ -40,6 +46,11 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
     }
     return { isHttps: lastOf(proto) === 'https', address: addresses.at(-1) as string }
   }
+}
+
+/** Whether a door may serve the caller: they came by HTTPS, or the deployment is local. Of who is untold, nothing is known. */
+export function isSecure(caller: Caller, { deployment }: Pick<Config, 'deployment'>): caller is SeenCaller {
+  return !('untold' in caller) && (caller.isHttps || deployment === 'local')
 }
 
 function lastOf(list: string): string {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { codes, type FailureCode, failure } from '@dealer-esim/contract'
-import { ApiError } from '../lib/api-error.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/db.ts'
+import type { ApiError } from '../lib/api-error.ts'
 
+/** What is told in the contract's envelope: by the dealers' door, and wherever no door is reached. */
 export interface Answer {
   code: string
   http: number
@@ -46,16 +46,4 @@ export function sendAnswer(response: ServerResponse, { http, headers, body }: An
   headers['content-length'] = String(Buffer.byteLength(body))
   if (isLast) headers.connection = 'close'
   response.writeHead(http, headers).end(body)
-}
-
-/** What a caller is told of a failure that nobody expected. 000002 promises that nothing happened. */
-export function asApiError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error
-  if (error instanceof CommitUnknown) return new ApiError('000001')
-  const state = sqlState(error)
-  // 53: out of resources; 57014 and 55P03: out of time. What had begun was undone, and reads change nothing.
-  if (isConnectionLoss(error) || state?.startsWith('53') || state === '57014' || state === '55P03') {
-    return new ApiError('000002')
-  }
-  return new ApiError('000001')
 }

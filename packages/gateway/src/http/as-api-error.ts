@@ -1,0 +1,14 @@
+import { ApiError } from '../lib/api-error.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/db.ts'
+
+/** What a caller is told of a failure that nobody expected. 000002 promises that nothing happened. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  if (error instanceof CommitUnknown) return new ApiError('000001')
+  const state = sqlState(error)
+  // 53: out of resources; 57014 and 55P03: out of time. What had begun was undone, and reads change nothing.
+  if (isConnectionLoss(error) || state?.startsWith('53') || state === '57014' || state === '55P03') {
+    return new ApiError('000002')
+  }
+  return new ApiError('000001')
+}

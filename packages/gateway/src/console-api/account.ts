@@ -1,18 +1,21 @@
 import encodeQR from 'qr'
-import sql from 'sql-template-tag'
 import Type from 'typebox'
-import { audit } from '../audit/audit.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
-import { accessTokensOf, deleteAccessToken, makeAccessToken } from '../people/access-token.ts'
+import { accessTokensOf } from '../people/access-token.ts'
 import { changePassword } from '../people/change-password.ts'
+import {
+  beginOwnSecondFactor,
+  confirmOwnSecondFactor,
+  deleteOwnToken,
+  endOtherSessions,
+  endOwnSession,
+  makeOwnToken,
+  removeOwnSecondFactor,
+  renameOneself,
+} from '../people/own-account.ts'
 import { PASSWORD_LENGTH_MAX } from '../people/password.ts'
-import { lockProven } from '../people/person.ts'
-import { beginSecondFactor, confirmSecondFactor, removeSecondFactor } from '../people/second-factor.ts'
-import { endSession, endSessions, sessionsOf } from '../people/session.ts'
-import { signInAgain } from '../people/sign-in.ts'
-import { signedOut } from './identify.ts'
+import { sessionsOf } from '../people/session.ts'
 import { PROOFS_PER_MINUTE, proof } from './proof.ts'
-import { type Context, type Route, route } from './route.ts'
+import { type Route, route } from './route.ts'
 import { CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
 import { sessionBy } from './sign-in.ts'
 
@@ -39,10 +42,8 @@ const passwordRoutes: Route[] = [
     summary: 'Change the own name',
     body: Type.Object({ name: line(100) }, CLOSED),
     answer: done,
-    async handle(context, { body }) {
-      await change(context, 'person.rename', { after: { name: body.name } }, (tx, personId) =>
-        tx.send(sql`update people set name = ${body.name}, updated_at = now() where person_id = ${personId}`),
-      )
+    async handle({ deps, person, by }, { body }) {
+      await renameOneself(deps, person, body.name, by)
       return {}
     },
   }),
@@ -57,9 +58,8 @@ const secondFactorRoutes: Route[] = [
     body: Type.Object({ password: proof.password }, CLOSED),
     answer: Type.Object({ secret: Type.String(), uri: Type.String(), qr: Type.String({ description: 'SVG' }) }),
     ratePerMinute: PROOFS_PER_MINUTE,
-    async handle({ deps, person, address }, { body }) {
-      await signInAgain(deps, person, { ...body, address }, { codeToo: false })
-      const begun = await deps.db.tx((tx) => beginSecondFactor(tx, deps, person.personId))
+    async handle({ deps, person, by }, { body }) {
+      const begun = await beginOwnSecondFactor(deps, person, body, by)
       return { ...begun, qr: encodeQR(begun.uri, 'svg') }
     },
   }),
@@ -71,10 +71,7 @@ const secondFactorRoutes: Route[] = [
     body: Type.Object({ code: Type.String({ minLength: 6, maxLength: 10 }) }, CLOSED),
     answer: Type.Object({ recoveryCodes: Type.Array(Type.String()) }),
     ratePerMinute: PROOFS_PER_MINUTE,
-    handle: (context, { body }) =>
-      change(context, 'person.set_second_factor', {}, (tx, personId) =>
-        confirmSecondFactor(tx, context.deps, personId, body.code),
-      ),
+    handle: ({ deps, person, by }, { body }) => confirmOwnSecondFactor(deps, person, body.code, by),
   }),
   route({
     method: 'POST',
@@ -84,9 +81,8 @@ const secondFactorRoutes: Route[] = [
     body: Type.Object(proof, CLOSED),
     answer: done,
     ratePerMinute: PROOFS_PER_MINUTE,
-    async handle(context, { body }) {
-      await signInAgain(context.deps, context.person, { ...body, address: context.address })
-      await change(context, 'person.remove_second_factor', {}, removeSecondFactor)
+    async handle({ deps, person, by }, { body }) {
+      await removeOwnSecondFactor(deps, person, body, by)
       return {}
     },
   }),
@@ -125,10 +121,8 @@ const sessionRoutes: Route[] = [
     summary: 'End one of the own sessions',
     params: Type.Object({ sessionId: uuid() }, CLOSED),
     answer: done,
-    async handle(context, { params }) {
-      await change(context, 'person.end_session', {}, async (tx, personId) => {
-        if (!(await endSession(tx, personId, params.sessionId))) throw absent('session')
-      })
+    async handle({ deps, person, by }, { params }) {
+      await endOwnSession(deps, person, params.sessionId, by)
       return {}
     },
   }),
@@ -138,9 +132,8 @@ const sessionRoutes: Route[] = [
     who: 'session',
     summary: 'End all of the own sessions but this one',
     answer: done,
-    async handle(context) {
-      const { sessionId } = sessionBy(context.signedIn)
-      await change(context, 'person.end_sessions', {}, (tx, personId) => endSessions(tx, personId, sessionId))
+    async handle({ deps, person, signedIn, by }) {
+      await endOtherSessions(deps, person, sessionBy(signedIn).sessionId, by)
       return {}
     },
   }),
@@ -184,14 +177,7 @@ const tokenRoutes: Route[] = [
     ),
     answer: Type.Object({ tokenId: Type.String(), token: Type.String() }),
     ratePerMinute: PROOFS_PER_MINUTE,
-    async handle(context, { body: { password, code, ...asked } }) {
-      const { deps, person, address } = context
-      // A token outlives the session: one that was stolen must not become lasting.
-      await signInAgain(deps, person, { password, code, address })
-      return change(context, 'person.make_token', { after: asked }, (tx, personId) =>
-        makeAccessToken(tx, deps.ids, personId, asked),
-      )
-    },
+    handle: ({ deps, person, by }, { body }) => makeOwnToken(deps, person, body, by),
   }),
   route({
     method: 'DELETE',
@@ -200,33 +186,11 @@ const tokenRoutes: Route[] = [
     summary: 'Delete an access token; it stops working at once',
     params: Type.Object({ tokenId: uuid() }, CLOSED),
     answer: done,
-    async handle(context, { params }) {
-      await change(context, 'person.delete_token', { before: { tokenId: params.tokenId } }, async (tx, personId) => {
-        if ((await deleteAccessToken(tx, personId, params.tokenId)) === undefined) throw absent('token')
-      })
+    async handle({ deps, person, by }, { params }) {
+      await deleteOwnToken(deps, person, params.tokenId, by)
       return {}
     },
   }),
 ]
 
 export const accountRoutes: Route[] = [...passwordRoutes, ...secondFactorRoutes, ...sessionRoutes, ...tokenRoutes]
-
-type Tx = import('../lib/db.ts').Tx
-
-/** A change of the own account, audited with it. */
-function change<Result>(
-  context: Context,
-  action: string,
-  said: { before?: unknown; after?: unknown },
-  work: (tx: Tx, personId: string) => Result | Promise<Result>,
-): Promise<Result> {
-  const { deps, person, by } = context
-  if (person.passwordChangeRequired)
-    throw new Refusal(403, 'PASSWORD_CHANGE_REQUIRED', 'Choose a password of your own first.')
-  return deps.db.tx(async (tx) => {
-    if (!(await lockProven(tx, person))) throw signedOut()
-    const result = await work(tx, person.personId)
-    audit(tx, deps.ids, { tenantId: person.tenantId, ...by, action, subject: person.email, ...said })
-    return result
-  })
-}

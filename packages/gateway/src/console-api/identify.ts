@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { ACCESS_TOKEN_PREFIX, accessTokenOf } from '../people/access-token.ts'
-import { personById } from '../people/person.ts'
+import { personById, requireOwnPassword } from '../people/person.ts'
 import { isOperator } from '../people/role.ts'
-import { sessionOf } from '../people/session.ts'
+import { sessionOf, signedOut } from '../people/session.ts'
 import type { ConsoleDeps } from './deps.ts'
 import type { Route, SignedIn } from './route.ts'
 
@@ -35,8 +35,7 @@ export function bearerOf(request: FastifyRequest): string | undefined {
 export function authorize(route: Route, signedIn: SignedIn | undefined, params: unknown): SignedIn {
   if (!signedIn) throw signedOut()
   const { person, by } = signedIn
-  if (person.passwordChangeRequired && route.who !== 'session')
-    throw new Refusal(403, 'PASSWORD_CHANGE_REQUIRED', 'Choose a password of your own first.')
+  if (route.who !== 'session') requireOwnPassword(person)
   const sessionOnly = route.who === 'session' || route.sessionOnly === true
   if (sessionOnly && by.kind !== 'session')
     throw new Refusal(403, 'SESSION_NEEDED', 'Access tokens cannot do this. Sign in to the console.')
@@ -47,10 +46,6 @@ export function authorize(route: Route, signedIn: SignedIn | undefined, params: 
   const { tenantId } = (params ?? {}) as { tenantId?: string }
   if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw absent('tenant')
   return signedIn
-}
-
-export function signedOut(): Refusal {
-  return new Refusal(401, 'SIGNED_OUT', 'You are not signed in. Sign in and try again.')
 }
 
 async function byToken(deps: Pick<ConsoleDeps, 'db'>, bearer: string): Promise<SignedIn | undefined> {

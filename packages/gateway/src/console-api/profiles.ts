@@ -1,11 +1,9 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
-import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { audit } from '../audit/audit.ts'
 import { orderIdOf, orderNoOf } from '../lib/ids.ts'
 import { absent } from '../lib/refusal.ts'
 import { qrSvg } from '../profiles/qr-picture.ts'
-import { openSecrets } from '../profiles/read.ts'
+import { revealCodes } from '../profiles/reveal-codes.ts'
 import { type FoundProfile, searchProfiles } from '../profiles/search.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from './route.ts'
 import { CLOSED, cursor, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from './schemas.ts'
@@ -111,31 +109,15 @@ export const profileRoutes: Route[] = [
     summary: 'Show activation code, QR picture, PIN and PUK; audited',
     params: profileParams,
     answer: codes,
-    handle: (context, { params }) => revealCodes(context, params.tenantId, params.profileId),
+    async handle({ deps, by }, { params }) {
+      const { ac, matchingId, confirmationCode, pin, puk } = await revealCodes(deps, params, by)
+      const rest = { confirmationCode: confirmationCode ?? null, pin: pin ?? null, puk: puk ?? null }
+      return { ac, matchingId, ...rest, qr: qrSvg(ac) }
+    },
   }),
 ]
 
 export function rowOfProfile({ onlyTenant }: Pick<Context, 'onlyTenant'>, profile: FoundProfile) {
   const { orderId, supplier, ...row } = profile
   return { ...row, orderNo: orderNoOf(orderId), supplier: onlyTenant === null ? supplier : null }
-}
-
-/** Whoever holds the code takes the line over, so the look is recorded in the transaction that allows it. */
-async function revealCodes({ deps, by }: Context, tenantId: string, profileId: string) {
-  const sealed = await deps.db.tx(async (tx) => {
-    const [row] = await tx.query<{ secrets: Buffer }>(sql`
-      select secrets from profiles where tenant_id = ${tenantId} and profile_id = ${profileId}`)
-    if (!row) throw absent('eSIM')
-    audit(tx, deps.ids, { tenantId, ...by, action: 'profile.view_codes', subject: profileId })
-    return row.secrets
-  })
-  const { ac, matchingId, confirmationCode, pin, puk } = openSecrets(deps.cipher, tenantId, sealed)
-  return {
-    ac,
-    matchingId,
-    confirmationCode: confirmationCode ?? null,
-    pin: pin ?? null,
-    puk: puk ?? null,
-    qr: qrSvg(ac),
-  }
 }

@@ -1,12 +1,11 @@
 import Type from 'typebox'
-import { audit } from '../audit/audit.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { readLink, setPasswordByLink } from '../people/link.ts'
 import { PASSWORD_LENGTH_MAX } from '../people/password.ts'
-import { endSession } from '../people/session.ts'
+import { signOut } from '../people/session.ts'
 import { signIn } from '../people/sign-in.ts'
 import { describeMe, me } from './me.ts'
-import { openRoute, type PublicContext, type Route, route } from './route.ts'
+import { openRoute, type PublicContext, type Route, route, type SignedIn } from './route.ts'
 import { CLOSED, done, line } from './schemas.ts'
 
 const SIGN_INS_PER_MINUTE = 20
@@ -39,11 +38,7 @@ export const signInRoutes: Route[] = [
     answer: done,
     async handle(context) {
       const { deps, person, signedIn, by } = context
-      const { sessionId } = sessionBy(signedIn)
-      await deps.db.tx(async (tx) => {
-        await endSession(tx, person.personId, sessionId)
-        audit(tx, deps.ids, { tenantId: person.tenantId, ...by, action: 'person.sign_out' })
-      })
+      await signOut(deps, person, sessionBy(signedIn).sessionId, by)
       context.reply.clearCookie(context.cookieName, cookieOptions)
       return {}
     },
@@ -81,7 +76,7 @@ function setCookie(context: PublicContext, token: string): void {
   context.reply.setCookie(context.cookieName, token, cookieOptions)
 }
 
-export function sessionBy(signedIn: import('./route.ts').SignedIn): { sessionId: string } {
+export function sessionBy(signedIn: SignedIn): { sessionId: string } {
   if (signedIn.by.kind !== 'session') throw new Refusal(403, 'SESSION_NEEDED', 'Sign in to the console for this.')
   return signedIn.by
 }

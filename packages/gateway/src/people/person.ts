@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
 import type { Db, Tx } from '../lib/db.ts'
+import { Refusal } from '../lib/refusal.ts'
 import { PEOPLE_MAX } from './organisation.ts'
 import type { Role } from './role.ts'
 
@@ -42,6 +43,12 @@ export async function lockPerson(tx: Tx, personId: string): Promise<Person | und
 export async function lockProven(tx: Tx, person: Person): Promise<Person | undefined> {
   const locked = await lockPerson(tx, person.personId)
   return locked?.status === 'ACTIVE' && locked.passwordHash === person.passwordHash ? locked : undefined
+}
+
+/** @throws Refusal PASSWORD_CHANGE_REQUIRED for whoever was given a password and has not chosen one yet */
+export function requireOwnPassword(person: Person): void {
+  if (!person.passwordChangeRequired) return
+  throw new Refusal(403, 'PASSWORD_CHANGE_REQUIRED', 'Choose a password of your own first.')
 }
 
 /** The operator's people, or one tenant's, whoever came first on top; of more than are let in today, those who came last. */

@@ -1,6 +1,9 @@
 import sql from 'sql-template-tag'
+import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import { Refusal } from '../lib/refusal.ts'
+import type { Person } from './person.ts'
 import { hashToken, newToken } from './token.ts'
 
 // A session ends after twelve idle hours, so that a forgotten tab does not stay open over night, and after two weeks
@@ -63,6 +66,18 @@ export async function endSession(tx: Tx, personId: string, sessionId: string): P
 export function endSessions(tx: Tx, personId: string, keep: string | null): void {
   tx.send(sql`
     delete from sessions where person_id = ${personId} and session_id is distinct from ${keep}::uuid`)
+}
+
+/** Ends the session that the person is signed in by. */
+export async function signOut(deps: { db: Db; ids: Ids }, person: Person, sessionId: string, by: By): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    await endSession(tx, person.personId, sessionId)
+    audit(tx, deps.ids, { tenantId: person.tenantId, ...by, action: 'person.sign_out' })
+  })
+}
+
+export function signedOut(): Refusal {
+  return new Refusal(401, 'SIGNED_OUT', 'You are not signed in. Sign in and try again.')
 }
 
 const ended = sql`(expires_at < now() or seen_at < now() - ${IDLE}::interval)`

@@ -1,0 +1,105 @@
+import sql from 'sql-template-tag'
+import { audit, type By } from '../audit/audit.ts'
+import type { Tx } from '../lib/db.ts'
+import { absent } from '../lib/refusal.ts'
+import { type AccessScope, deleteAccessToken, makeAccessToken } from './access-token.ts'
+import { lockProven, type Person, requireOwnPassword } from './person.ts'
+import { beginSecondFactor, confirmSecondFactor, removeSecondFactor } from './second-factor.ts'
+import { endSession, endSessions, signedOut } from './session.ts'
+import { type SignInDeps, signInAgain } from './sign-in.ts'
+
+/*
+ * What people change of their own account. A change is refused to whoever has not chosen a password of their own yet, and
+ * to who got another one, or was disabled, since they were identified.
+ */
+
+/** The person, from where they ask. */
+export type OwnBy = By & { address: string }
+
+/** Asked for again before what a stolen session must not reach. */
+export interface Proof {
+  password: string
+  code?: string | undefined
+}
+
+export function renameOneself(deps: SignInDeps, person: Person, name: string, by: OwnBy): Promise<void> {
+  return change(deps, person, by, { action: 'person.rename', after: { name } }, (tx) => {
+    tx.send(sql`update people set name = ${name}, updated_at = now() where person_id = ${person.personId}`)
+  })
+}
+
+/** Nothing holds yet, so nothing is recorded: that is for `confirmOwnSecondFactor`. */
+export async function beginOwnSecondFactor(
+  deps: SignInDeps,
+  person: Person,
+  { password }: Pick<Proof, 'password'>,
+  { address }: OwnBy,
+): Promise<{ secret: string; uri: string }> {
+  await signInAgain(deps, person, { password, address }, { codeToo: false })
+  return deps.db.tx((tx) => beginSecondFactor(tx, deps, person.personId))
+}
+
+/** Turns it on with its first code. */
+export function confirmOwnSecondFactor(
+  deps: SignInDeps,
+  person: Person,
+  code: string,
+  by: OwnBy,
+): Promise<{ recoveryCodes: string[] }> {
+  return change(deps, person, by, { action: 'person.set_second_factor' }, (tx) =>
+    confirmSecondFactor(tx, deps, person.personId, code),
+  )
+}
+
+export async function removeOwnSecondFactor(deps: SignInDeps, person: Person, proof: Proof, by: OwnBy): Promise<void> {
+  await signInAgain(deps, person, { ...proof, address: by.address })
+  await change(deps, person, by, { action: 'person.remove_second_factor' }, (tx) =>
+    removeSecondFactor(tx, person.personId),
+  )
+}
+
+export function endOwnSession(deps: SignInDeps, person: Person, sessionId: string, by: OwnBy): Promise<void> {
+  return change(deps, person, by, { action: 'person.end_session' }, async (tx) => {
+    if (!(await endSession(tx, person.personId, sessionId))) throw absent('session')
+  })
+}
+
+export function endOtherSessions(deps: SignInDeps, person: Person, keep: string, by: OwnBy): Promise<void> {
+  return change(deps, person, by, { action: 'person.end_sessions' }, (tx) => endSessions(tx, person.personId, keep))
+}
+
+/** A token outlives the session: one that was stolen must not become lasting, so the password is asked for. */
+export async function makeOwnToken(
+  deps: SignInDeps,
+  person: Person,
+  { password, code, ...asked }: Proof & { name: string; scope: AccessScope; days: number | null },
+  by: OwnBy,
+): Promise<{ tokenId: string; token: string }> {
+  await signInAgain(deps, person, { password, code, address: by.address })
+  return change(deps, person, by, { action: 'person.make_token', after: asked }, (tx) =>
+    makeAccessToken(tx, deps.ids, person.personId, asked),
+  )
+}
+
+export function deleteOwnToken(deps: SignInDeps, person: Person, tokenId: string, by: OwnBy): Promise<void> {
+  return change(deps, person, by, { action: 'person.delete_token', before: { tokenId } }, async (tx) => {
+    if ((await deleteAccessToken(tx, person.personId, tokenId)) === undefined) throw absent('token')
+  })
+}
+
+/** Locks the person, makes the change and records it, in one transaction. */
+async function change<Result>(
+  deps: SignInDeps,
+  person: Person,
+  by: By,
+  said: { action: string; before?: unknown; after?: unknown },
+  work: (tx: Tx) => Result | Promise<Result>,
+): Promise<Result> {
+  requireOwnPassword(person)
+  return deps.db.tx(async (tx) => {
+    if (!(await lockProven(tx, person))) throw signedOut()
+    const result = await work(tx)
+    audit(tx, deps.ids, { tenantId: person.tenantId, ...by, subject: person.email, ...said })
+    return result
+  })
+}

@@ -1,0 +1,27 @@
+import sql from 'sql-template-tag'
+import { audit, type By } from '../audit/audit.ts'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import type { Ids } from '../lib/ids.ts'
+import { absent } from '../lib/refusal.ts'
+import type { ProfileSecrets } from './insert.ts'
+import { openSecrets } from './read.ts'
+
+/**
+ * What installs an eSIM, for a person to see. Whoever holds it takes the line over, so the look is recorded in the
+ * transaction that allows it.
+ */
+export async function revealCodes(
+  deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'decrypt'> },
+  { tenantId, profileId }: { tenantId: string; profileId: string },
+  by: By,
+): Promise<ProfileSecrets> {
+  const sealed = await deps.db.tx(async (tx) => {
+    const [row] = await tx.query<{ secrets: Buffer }>(sql`
+      select secrets from profiles where tenant_id = ${tenantId} and profile_id = ${profileId}`)
+    if (!row) throw absent('eSIM')
+    audit(tx, deps.ids, { tenantId, ...by, action: 'profile.view_codes', subject: profileId })
+    return row.secrets
+  })
+  return openSecrets(deps.cipher, tenantId, sealed)
+}

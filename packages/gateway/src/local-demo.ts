@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { seedDemoCatalogue } from './catalogue/demo/seed.ts'
 import type { Deps } from './deps.ts'
+import { consoleUrlOf } from './people/console-links.ts'
 import { ensureFirstOperator, FIRST_OPERATOR } from './people/first-operator.ts'
 import { createTenant } from './tenants/create.ts'
 import { loadTenant } from './tenants/load.ts'
@@ -50,7 +51,7 @@ export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void
     baseUrl,
     appKey: tenant.appKey,
     appSecret: tenant.secrets[0]!.secret,
-    ...(deps.config.console === 'on' && { consoleUrl: `${deps.links.consoleUrl ?? baseUrl}/console` }),
+    ...(deps.config.console === 'on' && { consoleUrl: consoleUrlOf({ ...deps.links, publicUrl: baseUrl }) }),
     consoleUser: FIRST_OPERATOR,
     ...(consolePassword ? { consolePassword } : {}),
   }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type Config, localUrl } from '../config.ts'
 import { absent } from '../lib/refusal.ts'
+import { consoleUrlOf, welcomeLink } from '../people/console-links.ts'
 import type { Person } from '../people/person.ts'
 import { ROLES, type Role } from '../people/role.ts'
 import type { AdminContext } from './context.ts'
@@ -106,8 +107,8 @@ function told(email: string, { link, mailed }: { link: string; mailed: boolean }
 }
 
 function linkOf(config: Config, token: string): string {
-  const base = config.consoleUrl ?? config.publicUrl ?? localUrl(config, config.consolePort ?? config.port)
-  return `${base}/console/welcome#${token}`
+  const publicUrl = config.publicUrl ?? localUrl(config, config.consolePort ?? config.port)
+  return welcomeLink(consoleUrlOf({ consoleUrl: config.consoleUrl, publicUrl }), token)
 }
 
 function shown({ personId, email, name, role, status, tenantId, totpConfirmed, lastSignInAt }: Person) {

@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
 import { packageRoot } from '../lib/package-root.ts'
 import { Refusal } from '../lib/refusal.ts'
+import { consoleUrlOf } from '../people/console-links.ts'
 import { consolePages } from './pages.ts'
 import { consoleApi } from './server.ts'
 
@@ -12,7 +13,6 @@ export function addConsole(app: FastifyInstance, deps: Deps): void {
   const { config, links } = deps
   const callerOf = callerReader(config.trustedProxies)
   const isLocal = config.deployment === 'local'
-  const base = () => links.consoleUrl ?? links.publicUrl
 
   function addressOf(request: FastifyRequest): string {
     const caller = callerOf(request.raw)
@@ -24,7 +24,7 @@ export function addConsole(app: FastifyInstance, deps: Deps): void {
   const given = [config.publicUrl, config.consoleUrl].flatMap((url) => (url ? [new URL(url)] : []))
   consoleApi(
     app,
-    { ...deps, consoleUrl: () => `${base()}/console` },
+    { ...deps, consoleUrl: () => consoleUrlOf(links) },
     {
       origins: given.map((url) => url.origin),
       loopback: isLocal,

@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox'
 import type { Tx } from '../lib/db.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { mailPersonLink } from '../mail/person-link.ts'
+import { welcomeLink } from '../people/console-links.ts'
 import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../people/manage.ts'
 import { lockProven, type Person, peopleOf, personById } from '../people/person.ts'
 import { mayManage, ROLES, type Role } from '../people/role.ts'
@@ -72,7 +73,7 @@ export const peopleRoutes: Route[] = [
       if (asked.tenantId !== null) await mustExist(deps, asked.tenantId)
       return proven(context, { password, code }, async (tx) => {
         const { personId, linkToken } = await invitePerson(tx, deps.ids, by, asked)
-        const link = linkOf(deps, linkToken)
+        const link = welcomeLink(deps.consoleUrl(), linkToken)
         return { personId, link, mailed: mailPersonLink(tx, deps, asked, { kind: 'INVITATION', link }) }
       })
     },
@@ -127,7 +128,7 @@ export const peopleRoutes: Route[] = [
       const other = notSelf(context, await managed(context, params.personId))
       return proven(context, body, async (tx) => {
         const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, by, other.personId)
-        const link = linkOf(deps, linkToken)
+        const link = welcomeLink(deps.consoleUrl(), linkToken)
         return { link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
       })
     },
@@ -191,11 +192,6 @@ async function mustExist(deps: Context['deps'], tenantId: string): Promise<void>
 
 function notTheirs(): Refusal {
   return new Refusal(403, 'NOT_ALLOWED', "Only an operator administrator manages the operator's own people.")
-}
-
-/** The token stands after `#`: browsers do not send that part, so it never reaches a server's log. */
-function linkOf(deps: Context['deps'], token: string): string {
-  return `${deps.consoleUrl()}/welcome#${token}`
 }
 
 function asRow(person: Person) {

@@ -2,6 +2,7 @@ import { Counter } from '@platformatic/prom-client'
 import type { Deps } from '../deps.ts'
 import { type Running, runLoop } from '../lib/lifecycle.ts'
 import { mailServer } from '../lib/outbound/smtp.ts'
+import { consoleUrlOf } from '../people/console-links.ts'
 import { sendDueMails } from './send.ts'
 import { takeOverNotices } from './take-over.ts'
 
@@ -22,7 +23,7 @@ export function mailLoop(deps: LoopDeps): Running | undefined {
   })
   for (const outcome of ['sent', 'failed', 'given_up']) mails.inc({ outcome }, 0)
   const server = mailServer(config.smtpUrl)
-  const consoleUrl = () => `${links.consoleUrl ?? links.publicUrl}/console`
+  const consoleUrl = () => consoleUrlOf(links)
   const loop = runLoop({
     name: 'mail',
     log,

@@ -2,6 +2,7 @@ import { stringToSign } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
 import type { Batcher } from '../lib/batch.ts'
 import type { DatabaseClock } from '../lib/clock.ts'
+import { tooManyRequests } from '../lib/too-many-requests.ts'
 import type { Tenant, TenantSecret } from '../tenants/load.ts'
 import type { Entered, Entry } from './enter.ts'
 import type { FailureLimit } from './failures.ts'
@@ -70,7 +71,7 @@ export async function admit(
       case 'used':
         throw new ApiError('101006')
       case 'over-qps':
-        throw overQps(tenant.qpsLimit ?? deps.defaultQpsLimit)
+        throw tooManyRequests({ limit: tenant.qpsLimit ?? deps.defaultQpsLimit, wait_s: 1 })
       case 'stale':
         // Its signature was good a moment ago: whatever else its address has done, it is no guess.
         judged = await readAndJudge(deps, request)
@@ -116,16 +117,6 @@ function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode)
     default:
       return code satisfies never
   }
-}
-
-function overQps(limit: number): ApiError {
-  const headers = {
-    'Retry-After': '1',
-    'RateLimit-Limit': String(limit),
-    'RateLimit-Remaining': '0',
-    'RateLimit-Reset': '1',
-  }
-  return new ApiError('101007', { headers })
 }
 
 function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../lib/api-error.ts'
-import { failureLimit, networkOf } from './failures.ts'
+import { failureLimit } from './failures.ts'
 
 const clock = { time: 0, now: () => 0, monotonic: () => clock.time }
 const BURST = 30
@@ -102,19 +102,6 @@ describe('attempts at the same time', () => {
       expect(await codeOf(limit.attempt('203.0.113.1', refused))).toBe(refusals[i % 3])
     }
   })
-})
-
-describe('the network of an address', () => {
-  it.each([
-    ['203.0.113.7', '203.0.113.7'],
-    ['::1', '0:0:0:0'],
-    ['::', '0:0:0:0'],
-    ['2001:db8::1', '2001:db8:0:0'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
-    ['2001:db8:1:2::', '2001:db8:1:2'],
-    ['2001:db8:0:2::6', '2001:db8:0:2'],
-    ['1::2:3:4:5:6:7', '1:0:2:3'],
-  ])('%s is %s', (address, network) => expect(networkOf(address)).toBe(network))
 })
 
 async function settle(): Promise<void> {

@@ -1,5 +1,7 @@
+import { networkOf } from '../lib/address-blocks.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Clock } from '../lib/clock.ts'
+import { tooManyRequests } from '../lib/too-many-requests.ts'
 
 /**
  * Failed authentications per IPv4 address or IPv6 /64, limited before they cost a database call (contract §3).
@@ -87,27 +89,9 @@ export function failureLimit(clock: Clock): FailureLimit {
 }
 
 function refused(tokens: number): ApiError {
-  const wait_s = String(Math.max(1, Math.ceil((1 - tokens) / REGAINED_PER_S)))
-  return new ApiError('101007', {
+  return tooManyRequests({
+    limit: BURST,
+    wait_s: Math.max(1, Math.ceil((1 - tokens) / REGAINED_PER_S)),
     message: 'Too many failed authentications from this address: mend the credentials, then wait.',
-    headers: {
-      'Retry-After': wait_s,
-      'RateLimit-Limit': String(BURST),
-      'RateLimit-Remaining': '0',
-      'RateLimit-Reset': wait_s,
-    },
   })
-}
-
-/** An IPv4 address counts alone; of an IPv6 address the /64 counts, which one caller owns whole. */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const [head = '', tail = ''] = address.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const behind = tail === '' ? [] : tail.split(':')
-  while (groups.length + behind.length < 8) groups.push('0') // what :: stands for
-  return [...groups, ...behind]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')
 }

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { networkOf } from '../lib/address-blocks.ts'
 import { Refusal } from '../lib/refusal.ts'
 
 const MINUTE_MS = 60_000
@@ -22,11 +22,4 @@ export function rateLimiter(clock: { now(): number }) {
     if (entry.calls > perMinute)
       throw new Refusal(429, 'TOO_MANY_CALLS', 'Too many calls from your address. Wait a minute and try again.')
   }
-}
-
-function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address
-  const parsed = ipaddr.process(address)
-  if (parsed.kind() === 'ipv4') return parsed.toString()
-  return parsed.toNormalizedString().split(':').slice(0, 4).join(':')
 }

@@ -1,5 +1,6 @@
 import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
+import { tooManyRequests } from '../lib/too-many-requests.ts'
 import { loadTenant } from '../tenants/load.ts'
 import { attemptDelivery } from './attempt.ts'
 import { logAttempts, wordsOf } from './attempt-log.ts'
@@ -101,16 +102,12 @@ async function tooMany(deps: CheckDeps, tenantId: string, now_ms: number): Promi
   const recent = (row?.started_at ?? []).map(Number).filter((started_ms) => started_ms > now_ms - MINUTE_MS)
   const full = recent.length >= CHECK_HEALTH_PER_MINUTE_MAX
   const free_ms = full ? Math.min(...recent) + MINUTE_MS : (row?.running_until.getTime() ?? now_ms)
-  const wait_s = String(Math.max(1, Math.ceil((free_ms - now_ms) / 1000)))
-  return new ApiError('101007', {
+  return tooManyRequests({
+    limit: CHECK_HEALTH_PER_MINUTE_MAX,
+    remaining: Math.max(0, CHECK_HEALTH_PER_MINUTE_MAX - recent.length),
+    wait_s: Math.max(1, Math.ceil((free_ms - now_ms) / 1000)),
     message: full
       ? 'The callback URL was checked ten times within a minute. Wait as long as Retry-After says.'
       : 'A check of the callback URL is under way. Wait until it has ended.',
-    headers: {
-      'Retry-After': wait_s,
-      'RateLimit-Limit': String(CHECK_HEALTH_PER_MINUTE_MAX),
-      'RateLimit-Remaining': String(Math.max(0, CHECK_HEALTH_PER_MINUTE_MAX - recent.length)),
-      'RateLimit-Reset': wait_s,
-    },
   })
 }

@@ -5,7 +5,7 @@ import { type Cipher, masterCipher } from '../packages/gateway/src/lib/crypto.ts
 import { connect, type Db } from '../packages/gateway/src/lib/db.ts'
 import { startEmbeddedPostgres } from '../packages/gateway/src/lib/embedded-postgres/index.ts'
 import { type Ids, systemIds } from '../packages/gateway/src/lib/ids.ts'
-import { silentLog } from '../packages/gateway/src/lib/log.ts'
+import { silentLog } from '../packages/gateway/src/lib/silent-log.ts'
 import { createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/top-up.ts'
 import { percentile } from './compare.ts'

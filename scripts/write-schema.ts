@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '../packages/gateway/src/lib/db.ts'
 import { startEmbeddedPostgres } from '../packages/gateway/src/lib/embedded-postgres/index.ts'
-import { silentLog } from '../packages/gateway/src/lib/log.ts'
 import { migrate } from '../packages/gateway/src/lib/migrate.ts'
 import { packageRoot } from '../packages/gateway/src/lib/package-root.ts'
+import { silentLog } from '../packages/gateway/src/lib/silent-log.ts'
 import { schemaText } from '../packages/gateway/test/harness/schema-text.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-schema-'))

@@ -9,6 +9,7 @@ import { nameWithKeys } from './deployment/peers.ts'
 import { type RequestMetrics, requestMetrics } from './http/request-metrics.ts'
 import { type Clock, type DatabaseClock, databaseClock, systemClock } from './lib/clock.ts'
 import { type Cipher, masterCipher } from './lib/crypto.ts'
+import { sampleDatabaseClock } from './lib/database-time.ts'
 import { connect, type Db } from './lib/db.ts'
 import { type Ids, systemIds } from './lib/ids.ts'
 import type { Running } from './lib/lifecycle.ts'
@@ -64,6 +65,7 @@ export interface Deps {
 
 /** Orders and look-ups of the dealers' door; the rest of the pool serves consoles and background loops. */
 const HOT_CONNECTIONS = 6
+/** Admission brings the database's time with every batch; this is for nodes that are idle. */
 const CLOCK_SAMPLE_MS = 10_000
 
 /** Builds the one Deps of this process. Stopping it closes the connections. @throws StartRefused */
@@ -92,8 +94,9 @@ export async function openDeps(
   const linkKey = await ensured.catch((refused) => closeAndThrow([db, orderDb], refused))
   // Another node may hold them for longer than we wait. What is missing is made when it is needed.
   await maintainPartitions(db).catch((err) => log.warn({ err }, 'partitions could not be made at the start'))
-  await sampleClock(db, clock, dbClock)
-  const sampling = setInterval(() => void sampleClock(db, clock, dbClock).catch(() => {}), CLOCK_SAMPLE_MS).unref()
+  const sample = () => sampleDatabaseClock(db, clock, dbClock)
+  await sample()
+  const sampling = setInterval(() => void sample().catch(() => {}), CLOCK_SAMPLE_MS).unref()
 
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const wake = wakeups({ url: databaseUrl, nodeId, ...named('wake'), onError: onIdleError })
@@ -165,12 +168,4 @@ function measuresOf(metrics: Metrics) {
 async function closeAndThrow(pools: { close(): Promise<void> }[], refused: unknown): Promise<never> {
   await Promise.all(pools.map((pool) => pool.close()))
   throw refused
-}
-
-/** Admission brings the database's time with every batch; this is for nodes that are idle. */
-async function sampleClock(db: Db, clock: Clock, dbClock: DatabaseClock): Promise<void> {
-  const sent_at = clock.monotonic()
-  const text = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms'
-  const [row] = await db.query<{ now_ms: number }>({ text, name: 'clock' })
-  dbClock.observe(row!.now_ms, sent_at, clock.monotonic())
 }

@@ -20,8 +20,8 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vites
 import { canEnter, serverAccount } from '../src/lib/embedded-postgres/account.ts'
 import { borrowPostgres, readRunningPostgres, startEmbeddedPostgres } from '../src/lib/embedded-postgres/index.ts'
 import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
-import { silentLog } from '../src/lib/log.ts'
 import { packageRoot } from '../src/lib/package-root.ts'
+import { silentLog } from '../src/lib/silent-log.ts'
 import { buildGateway, type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
 
 const log = silentLog

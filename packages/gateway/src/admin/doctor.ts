@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
 import type { Finding } from '../doctor/finding.ts'
+import { silentLog } from '../lib/silent-log.ts'
 import type { AdminContext } from './context.ts'
 
 const MARKS = { OK: 'ok', WARNING: 'look', FAULT: 'WRONG' } as const
@@ -46,12 +47,9 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
   if (!existsSync(join(dataDir, 'postgres'))) {
     return say('OK', `There is no database in ${dataDir} yet; the first npm start makes it.`)
   }
-  const [{ borrowPostgres }, { quiet }] = await Promise.all([
-    import('../lib/embedded-postgres/index.ts'),
-    import('./open.ts'),
-  ])
+  const { borrowPostgres } = await import('../lib/embedded-postgres/index.ts')
   try {
-    const borrowed = await borrowPostgres({ dataDir, log: quiet })
+    const borrowed = await borrowPostgres({ dataDir, log: silentLog })
     return { url: borrowed.url, findings: [], stop: () => borrowed.stop() }
   } catch (error) {
     return say('FAULT', `The embedded PostgreSQL cannot be used: ${(error as Error).message}`)

@@ -3,12 +3,14 @@ import { ensureDeployment } from '../deployment/ensure.ts'
 import { nameWithKeys } from '../deployment/peers.ts'
 import { type Clock, type DatabaseClock, databaseClock, systemClock } from '../lib/clock.ts'
 import { type Cipher, masterCipher } from '../lib/crypto.ts'
+import { sampleDatabaseClock } from '../lib/database-time.ts'
 import { connect, type Db } from '../lib/db.ts'
 import { borrowPostgres, readRunningPostgres } from '../lib/embedded-postgres/index.ts'
 import { type Ids, systemIds } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { localMasterKey } from '../lib/master-key.ts'
 import { migrate, requireMigrated } from '../lib/migrate.ts'
+import { silentLog } from '../lib/silent-log.ts'
 import { type Topic, type Wake, wakeStatement } from '../lib/wake.ts'
 import { maintainPartitions } from '../retention/partitions.ts'
 
@@ -32,7 +34,7 @@ export async function openDatabase(): Promise<{ config: Config; url: string; sto
   if (config.databaseUrl) return { config, url: config.databaseUrl, stop: async () => {} }
   const running = readRunningPostgres(config.dataDir)
   if (running) return { config, url: running.url, stop: async () => {} }
-  const borrowed = await borrowPostgres({ dataDir: config.dataDir, log: quiet })
+  const borrowed = await borrowPostgres({ dataDir: config.dataDir, log: silentLog })
   return { config, url: borrowed.url, stop: () => borrowed.stop() }
 }
 
@@ -58,7 +60,8 @@ export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<vo
     const ids = systemIds
     const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
     const clock = systemClock
-    const deps = { config, log: quiet, clock, databaseClock: await clockOf(db, clock), ids, db, cipher, linkKey, wake }
+    const clocks = { clock, databaseClock: await clockOf(db, clock) }
+    const deps = { config, log: silentLog, ...clocks, ids, db, cipher, linkKey, wake }
     return { deps, close }
   } catch (error) {
     await close()
@@ -68,21 +71,15 @@ export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<vo
 
 /** Brings a database to this release, with the partitions that today's rows need. @returns the migrations that ran */
 export async function prepare(db: Db, url: string): Promise<string[]> {
-  const ran = await migrate({ databaseUrl: url, log: quiet })
+  const ran = await migrate({ databaseUrl: url, log: silentLog })
   await maintainPartitions(db)
   return ran
 }
 
-/** A command says what it has to say itself. */
-export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, fatal() {} }
-
 async function clockOf(db: Db, clock: Clock): Promise<DatabaseClock> {
-  const read = databaseClock(clock)
-  const sent_at = clock.monotonic()
-  const text = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms'
-  const [row] = await db.query<{ now_ms: number }>({ text })
-  read.observe(row!.now_ms, sent_at, clock.monotonic())
-  return read
+  const known = databaseClock(clock)
+  await sampleDatabaseClock(db, clock, known)
+  return known
 }
 
 function tellOnly(db: Db) {

@@ -1,3 +1,4 @@
+import { readDatabaseTime } from '../lib/database-time.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { OpenPatient } from './patient.ts'
 
@@ -5,11 +6,8 @@ const TOLD_FROM_MS = 1_000
 
 /** The database's clock decides which timestamps pass; this machine's stands in logs and signs what goes out. */
 export async function checkClock({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
-  const sent_at = Date.now()
-  const text = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms'
-  const [row] = await db.query<{ now_ms: number }>({ text })
-  const received_at = Date.now()
-  const difference_ms = row!.now_ms - (sent_at + received_at) / 2
+  const { database_ms, sent_at, received_at } = await readDatabaseTime(db, Date.now)
+  const difference_ms = database_ms - (sent_at + received_at) / 2
   // Half the round trip is what the reading may err by.
   const certain_ms = Math.abs(difference_ms) - (received_at - sent_at) / 2
   if (certain_ms < TOLD_FROM_MS) return [say.ok("This machine's clock and the database's agree.")]

@@ -1,14 +1,13 @@
 import { systemClock } from '../lib/clock.ts'
 import { systemIds } from '../lib/ids.ts'
 import { within } from '../lib/lifecycle.ts'
-import type { Log } from '../lib/log.ts'
+import { silentLog } from '../lib/silent-log.ts'
 import { listSuppliers, type SupplierSummary } from '../suppliers/manage.ts'
 import { readSuppliers, type Suppliers } from '../suppliers/registry.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { OpenPatient } from './patient.ts'
 
 const TESTED_WITHIN_MS = 10_000
-const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, fatal() {} }
 
 /** Calls every supplier without buying, and looks for packages that nobody can deliver. */
 export async function checkSuppliers(patient: OpenPatient, say: Findings): Promise<Finding[]> {
@@ -16,7 +15,7 @@ export async function checkSuppliers(patient: OpenPatient, say: Findings): Promi
   if (cipher === undefined) return [] // their configurations cannot be read, and why was told
   const rows = await listSuppliers(db)
   const linkKey = Buffer.alloc(0) // nothing is issued under it
-  const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: quiet }
+  const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog }
   const suppliers = await readSuppliers(deps)
   const found = await Promise.all(rows.map((row) => judge(row, suppliers, patient, say)))
   if (rows.length === 0 && patient.config.deployment === 'production') {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type Running, runLoop, runningStack } from './lifecycle.ts'
-import { silentLog } from './log.ts'
+import { silentLog } from './silent-log.ts'
 
 const log = silentLog
 const NEVER_MS = 3_600_000

@@ -1,7 +1,7 @@
 import { formatTime } from '@dealer-esim/contract'
 import { type DestinationStream, type Logger, pino } from 'pino'
 
-/** What a part of the gateway may write to. Tests pass `silentLog`. */
+/** What a part of the gateway may write to. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal'>
 
 /** Members that never reach a log, at any of the depths that our lines have. */
@@ -98,5 +98,3 @@ function errorText(error: unknown): Record<string, unknown> {
   const { code } = error as { code?: unknown }
   return { type: name, message, ...(code ? { code } : {}), stack, ...(cause ? { cause: errorText(cause) } : {}) }
 }
-
-export const silentLog: Log = pino({ level: 'silent' })

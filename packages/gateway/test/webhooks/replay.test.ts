@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { silentLog } from '../../src/lib/log.ts'
+import { silentLog } from '../../src/lib/silent-log.ts'
 import { listEvents, showEvent } from '../../src/webhooks/read.ts'
 import { cancelReplay, type ReplayWish, showReplay, startReplay } from '../../src/webhooks/replay.ts'
 import { replayLoop, stepReplay } from '../../src/webhooks/replay-step.ts'

@@ -46,6 +46,8 @@ const ABSENT_MS = 10_000
 const REVIEWED_AGAIN_MS = 60_000
 /** What was not bought has lost nothing by waiting for its turn: this long at least. */
 const NOT_BOUGHT_MS = 3_600_000
+/** What the column holds. */
+const ATTEMPTS_COUNTED = 32_767
 
 /**
  * Claims a tenant's due orders, decides each open item's next step, and commits the attempts: two round trips, however
@@ -196,7 +198,7 @@ function beginAttempt(
   if (step.do === 'order') Object.assign(item, step.route, { routeNo: step.routeNo })
   if (!isReviewed) item.itemStatus = step.do === 'order' ? 'ASKED' : 'UNKNOWN'
   item.inDoubtAt = mayBuy ? now : doubtSince
-  item.attempts += 1
+  item.attempts = Math.min(item.attempts + 1, ATTEMPTS_COUNTED)
   item.askedAt ??= now
   item.retryAt = null
   return {

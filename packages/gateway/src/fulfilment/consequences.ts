@@ -173,7 +173,9 @@ function withoutAttempt(item: LockedItem, outcome: Outcome, deliveredIccid: stri
 function dueAgain(order: LockedOrder, now: Date): Date | null {
   let next: Date | null = null
   for (const item of order.items) {
-    if (!isOpen(item.itemStatus) && !(item.itemStatus === 'REVIEW' && item.retryAt !== null)) continue
+    // One in doubt without a time is being asked about: should that worker die, somebody else is to ask.
+    const isReviewed = item.itemStatus === 'REVIEW' && (item.retryAt !== null || item.inDoubtAt !== null)
+    if (!isOpen(item.itemStatus) && !isReviewed) continue
     const due = item.retryAt ?? now
     if (next === null || due < next) next = due
   }

@@ -33,6 +33,8 @@ export interface Circumstances {
 
 /** A worker that has not sent its call this long after its claim began does not send it any more. */
 export const SEND_WITHIN_MS = 3_000
+/** Also for a supplier that says "again at once". */
+const SOONEST_RETRY_MS = 500
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 60_000
 
@@ -70,7 +72,8 @@ export function transition(item: LockedItem, outcome: Outcome, around: Circumsta
     return late ? { to: 'REVIEW', ...bought, inDoubtAt: null } : { to: 'WAITING', ...bought }
   }
   if (late) return review(item, words, around, null)
-  const wait_ms = Math.min(LONGEST_RETRY_MS, outcome.after_ms ?? backoff(item, around))
+  const asked_ms = outcome.after_ms ?? backoff(item, around)
+  const wait_ms = Math.min(LONGEST_RETRY_MS, Math.max(SOONEST_RETRY_MS, asked_ms))
   return { to: 'WAITING', words, retryAt: later(around.now, wait_ms) }
 }
 

@@ -41,14 +41,17 @@ const ASSUMED_FIRST = WALLETS_FIRST + MOVED_COLUMNS
 /** More than an idle lock takes on a busy machine. */
 const LONGEST_WAIT_MS = 50
 
-/** Everything but the wallets, out of `placed` and `line`. */
+/**
+ * Everything but the wallets, out of `placed` and `line`. An order is due at once also where its wallet's latest movement,
+ * which it follows, is of a clock that has gone back since.
+ */
 const NEW_ROWS = `
 ordered as (
   insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
     wallet_version, package_lines, remark, status_history, event_sequence, due_at, created_at, updated_at)
   select tenant_id, order_id, transaction_id, 'PAID', amount, currency_code, balance_after, wallet_version,
     package_lines, remark, jsonb_build_array(jsonb_build_object('orderStatus', 'PAID', 'time', created_at)), 1,
-    created_at, created_at, created_at
+    least(created_at, clock_timestamp()), created_at, created_at
   from placed
 ), itemised as (
   insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)

@@ -65,7 +65,10 @@ async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): P
   }
 }
 
-/** Makes fulfilment ask about the item now. Whoever holds the order's lease is not disturbed: it sees the time after. */
+/**
+ * Makes fulfilment ask about the item now, where nobody does already. Whoever holds the order's lease is not disturbed: it
+ * sees the time after.
+ */
 async function lookNow(deps: FulfilmentDeps, tenantId: string, orderId: string, itemNo: number): Promise<void> {
   await deps.db.tx(async (tx) => {
     tx.send({
@@ -74,7 +77,8 @@ async function lookNow(deps: FulfilmentDeps, tenantId: string, orderId: string, 
     })
     tx.send({
       text: `update order_items set retry_at = now()
-             where tenant_id = $1 and order_id = $2 and item_no = $3 and item_status in ('UNKNOWN', 'REVIEW')`,
+             where tenant_id = $1 and order_id = $2 and item_no = $3 and item_status in ('UNKNOWN', 'REVIEW')
+               and retry_at is not null`,
       values: [tenantId, orderId, itemNo],
     })
   })

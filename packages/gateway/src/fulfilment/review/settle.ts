@@ -59,8 +59,9 @@ export async function settleOrder(
         const words = `Item ${item.itemNo} was never asked for at any supplier: settle it with --retry or --refused.`
         throw new Refusal(409, 'NEVER_ASKED', words)
       }
-      // Taken up from review at this moment, perhaps by a purchase: its answer is not to fall upon an item that may be bought.
-      if (verdict.kind === 'retry' && item.retryAt === null && inDoubtAt !== null) {
+      // Taken up from review at this moment, perhaps by a purchase: its answer is not to fall upon an item that may be
+      // bought, nor upon one that has another eSIM, where nobody would look for what it bought. A refund is watched.
+      if (verdict.kind !== 'refused' && item.retryAt === null && inDoubtAt !== null) {
         const words = `The supplier is being asked for item ${item.itemNo} just now. Try again in a minute.`
         throw new Refusal(409, 'BEING_ASKED', words)
       }

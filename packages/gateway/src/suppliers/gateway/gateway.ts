@@ -157,10 +157,11 @@ async function query(upstream: Upstream, key: string): Promise<Outcome> {
 }
 
 /** The interface has no cancel: its operator cancels, and we see that it was done. */
-async function cancel(upstream: Upstream, { key }: SuppliedEsim): Promise<CancelOutcome> {
+async function cancel(upstream: Upstream, { key, iccid }: SuppliedEsim): Promise<CancelOutcome> {
   const found = await upstream((client) => client.profiles({ transactionId: key }))
   if ('failure' in found) return { kind: 'unknown', words: found.failure.message }
-  if (found.value.profileList[0]?.esimStatus === 'CANCEL') return { kind: 'cancelled' }
+  const profile = found.value.profileList.find((candidate) => iccidOf(candidate) === iccid)
+  if (profile?.esimStatus === 'CANCEL') return { kind: 'cancelled' }
   const words = 'an upstream gateway is asked to cancel by its operator: cancel again when it says that it has'
   return { kind: 'refused', words }
 }

@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
+import { connect, type Db } from '../../src/lib/db.ts'
+import { orderDesk } from '../../src/orders/order-desk.ts'
+import { addDealer, type Node, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+
+let database: TestDatabase
+let node: Node
+let db: Db & { close(): Promise<void> }
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await openNode(database.url)
+  await seedDemoCatalogue(node.deps)
+  db = connect({ url: database.url, poolSize: 4, applicationName: 'orders under test', fixedPlans: true })
+})
+afterAll(async () => {
+  await db.close()
+  await node.stop()
+  await database.drop()
+})
+
+it('an order is due at once, also after the database’s clock went back: its wallet moved at a later time', async () => {
+  const { clock, databaseClock, ids, catalogue } = node.deps
+  const desk = orderDesk({
+    ...{ db, clock, ids, catalogue, stock: { available: () => undefined }, databaseClock },
+    maintainPartitions: async () => {},
+    onPlaced() {},
+    onFailure(failure) {
+      throw failure
+    },
+  })
+  const { tenantId } = await addDealer(node.deps, 1_000)
+  // The primary that failed was an hour ahead.
+  await db.query({
+    text: `update wallets set updated_at = now() + interval '1 hour' where tenant_id = $1`,
+    values: [tenantId],
+  })
+  const request = { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
+  const verdict = await desk.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: ids.uuid(), request })
+  expect(verdict.kind).toBe('placed')
+  const [order] = await db.query<{ due: boolean }>({
+    text: 'select due_at <= clock_timestamp() as due from orders where tenant_id = $1',
+    values: [tenantId],
+  })
+  expect(order!.due).toBe(true)
+})

@@ -1,0 +1,201 @@
+import { makeIccid } from '@dealer-esim/contract'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { beginWork } from '../src/fulfilment/begin.ts'
+import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
+import { refreshKeys } from '../src/fulfilment/reconciliation/refresh.ts'
+import { cancelEsim } from '../src/fulfilment/review/cancel-esim.ts'
+import { settleOrder } from '../src/fulfilment/review/settle.ts'
+import type { Loop } from '../src/lib/lifecycle.ts'
+import type { Outbound } from '../src/lib/outbound/outbound.ts'
+import { itemKeyOf } from '../src/orders/item-key.ts'
+import { gate } from '../src/suppliers/gate.ts'
+import { gatewaySupplier } from '../src/suppliers/gateway/gateway.ts'
+import type { Outcome, Supplier, SupplierRequest } from '../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from './harness/shop.ts'
+
+/* What an operator, an upstream and a worker do to one order under review at the same moment. */
+
+let database: TestDatabase
+let shop: Shop
+let loop: Loop | undefined
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addPackage(shop.db, 'ODD', [{ supplier: 'odd', productCode: 'X' }])
+})
+afterEach(async () => {
+  await loop?.stop(1_000)
+  loop = undefined
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+const word = { evidence: 'Ticket 4711, Ms Sato', actor: 'cli:ada' } as const
+
+/** An order under review whose items were asked for two hours ago. @param columns of its items, besides */
+async function reviewed(count: number, columns = '') {
+  const tenantId = await addTenant(shop.db)
+  const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count })
+  await shop.db.query({
+    text: `update order_items set item_status = 'REVIEW', supplier = 'odd', product_code = 'X', attempts = 1,
+             asked_at = now() - interval '2 hours', retry_at = now() ${columns} where tenant_id = $1`,
+    values: [tenantId],
+  })
+  await shop.db.query({
+    text: `update orders set order_status = 'UNDER_REVIEW', due_at = now() where tenant_id = $1`,
+    values: [tenantId],
+  })
+  return { tenantId, orderId: orderId! }
+}
+
+let number = 0
+const esim = () => {
+  number += 1
+  return { iccid: makeIccid('8985777', number), smdpAddress: 'a.example', matchingId: `M-${number}` }
+}
+const deliver = (): Outcome => ({ kind: 'delivered', esim: { ...esim(), smdpStatus: 'RELEASED' } })
+
+function depsWith(answers: Partial<Supplier>, traits: Partial<Supplier['traits']> = {}) {
+  const supplier: Supplier = {
+    ...{ name: 'odd', type: 'gateway' },
+    traits: {
+      ...{ batch: 1, concurrency: 10, perSecond: null, timeout_ms: 60_000, settles_ms: 0 },
+      giveUpAfter_ms: 3_600_000,
+      ...traits,
+    },
+    order: async (requests) => requests.map(deliver),
+    query: async (requests) => requests.map(deliver),
+    cancel: async () => ({ kind: 'refused', words: 'it does not' }),
+    test: async () => undefined,
+    ...answers,
+  }
+  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
+  return { supplied, deps: { ...shop, suppliers: { ...shop.suppliers, get: () => supplied, all: () => [supplied] } } }
+}
+
+it('an item asked about from review is taken up again after a crash, though another of its order was settled', async () => {
+  const { tenantId, orderId } = await reviewed(2, `, in_doubt_at = now() - interval '2 hours'`)
+  // Item 2 waits for an hour; item 1 is taken up by a worker ...
+  await shop.db.query({
+    text: `update order_items set retry_at = now() + interval '1 hour' where tenant_id = $1 and item_no = 2`,
+    values: [tenantId],
+  })
+  const { deps } = depsWith({})
+  const claim = await beginWork(deps, tenantId, 10)
+  expect(claim.attempts.map(({ itemNo, operation }) => [itemNo, operation])).toEqual([[1, 'QUERY']])
+  // ... meanwhile an operator settles item 2 ...
+  await settleOrder(deps, { tenantId, orderId, itemNos: [2], verdict: { kind: 'refused' }, ...word })
+  // ... and the worker dies here: its lease runs out.
+  await shop.db.query({
+    text: `update orders set lease_until = now() - interval '1 second' where tenant_id = $1`,
+    values: [tenantId],
+  })
+  loop = fulfilmentLoop(deps)
+  await until(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1, 5_000)
+})
+
+it('a cancel at an upstream gateway is of this eSIM, not of another under the same key', async () => {
+  const { tenantId, orderId } = await reviewed(1, `, in_doubt_at = now() - interval '2 hours'`)
+  const { deps } = depsWith({})
+  // Our upstream's support names an eSIM (X) for the order that is stuck there.
+  const x = esim()
+  const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
+  await settleOrder(deps, { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, ...word })
+  // Later its own order is delivered after all (A), which it takes back: an orphan of ours. X is alive.
+  const a = esim()
+  const key = itemKeyOf(orderId, 1)
+  const profile = {
+    ...{ esimTranNo: shop.ids.uuid(), orderNo: 'O', transactionId: key, packageCode: 'X', packageName: 'X' },
+    ...{ iccid: a.iccid, imsi: null, msisdn: null, eid: null, ac: `LPA:1$a.example$${a.matchingId}` },
+    ...{ smdpAddress: 'a.example', matchingId: a.matchingId, confirmationCode: null, pin: null, puk: null },
+    ...{
+      qrCodeUrl: 'https://a.example/q',
+      appleInstallUrl: 'https://a.example/a',
+      androidInstallUrl: 'https://a.example/b',
+    },
+    ...{ apn: null, esimStatus: 'CANCEL', smdpStatus: 'RELEASED', totalVolume: null, orderUsage: null },
+    ...{ usageUpdateTime: null, totalDuration: 7, durationUnit: 'DAY', installBefore: null, activateTime: null },
+    ...{ expiredTime: null, createTime: new Date().toISOString(), lastUpdateTime: new Date().toISOString() },
+  }
+  const answer = { code: '000000', message: 'success', data: { profileList: [profile], nextCursor: null } }
+  const outbound = {
+    request: async () => ({
+      kind: 'answer',
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(JSON.stringify(answer)),
+    }),
+  } as unknown as Outbound
+  const config = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
+  const upstream = gatewaySupplier('odd', config, { outbound })
+  const { deps: withUpstream } = depsWith(upstream)
+  const [shown] = await shop.db.query<{ id: string; iccid: string }>({
+    text: 'select profile_id as id, iccid from profiles where tenant_id = $1',
+    values: [tenantId],
+  })
+  expect(shown!.iccid).toBe(x.iccid)
+  await cancelEsim(withUpstream, { tenantId, profileId: shown!.id, actor: 'cli:ada' })
+  expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
+})
+
+it('an item whose supplier says "again at once" is asked for twice a second at most, and whatever their number is delivered', async () => {
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, 'ODD')
+  await shop.db.query({ text: 'update order_items set attempts = 32766 where tenant_id = $1', values: [tenantId] })
+  let calls = 0
+  const order = async (requests: SupplierRequest[]) => {
+    calls += 1
+    return requests.map(() => (calls < 4 ? ({ kind: 'retry', words: '101007: QPS', after_ms: 0 } as const) : deliver()))
+  }
+  const started = performance.now()
+  loop = fulfilmentLoop(depsWith({ order }).deps)
+  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  expect(performance.now() - started).toBeGreaterThan(1_500)
+})
+
+it('an event of the upstream does not open what is being bought from review to a settlement as not bought', async () => {
+  const { tenantId, orderId } = await reviewed(1)
+  let answer: (outcomes: Outcome[]) => void = () => {}
+  let orders = 0
+  const order = () => {
+    orders += 1
+    return new Promise<Outcome[]>((resolve) => {
+      answer = resolve
+    })
+  }
+  const { deps, supplied } = depsWith({ order })
+  loop = fulfilmentLoop(deps)
+  await until(async () => orders === 1)
+  const settling = () => settleOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, ...word })
+  await expect(settling()).rejects.toThrow('being asked for item 1 just now')
+  await refreshKeys(deps, supplied, [itemKeyOf(orderId, 1)]) // ORDER_PAID of the upstream
+  await expect(settling()).rejects.toThrow('being asked for item 1 just now')
+  answer([deliver()])
+  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  expect(orders).toBe(1)
+})
+
+it('while it is being bought from review another eSIM is not settled for it: what was bought would be forgotten', async () => {
+  const { tenantId, orderId } = await reviewed(1)
+  let answer: (outcomes: Outcome[]) => void = () => {}
+  let orders = 0
+  const order = () => {
+    orders += 1
+    return new Promise<Outcome[]>((resolve) => {
+      answer = resolve
+    })
+  }
+  const { deps } = depsWith({ order })
+  loop = fulfilmentLoop(deps)
+  await until(async () => orders === 1)
+  const x = esim()
+  const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
+  const settling = settleOrder(deps, { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, ...word })
+  await expect(settling).rejects.toThrow('being asked for item 1 just now')
+  answer([deliver()])
+  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+})

@@ -1,5 +1,6 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beginWork } from '../src/fulfilment/begin.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
 import { settleOrder, type Verdict } from '../src/fulfilment/review/settle.ts'
 import { orderNoOf } from '../src/lib/ids.ts'
@@ -160,6 +161,34 @@ describe('an order that more than one supplier could deliver', () => {
     await shop.db.query({ text: `update package_suppliers set cost_price = 9999 where package_code = 'FALLS_BACK'` })
     expect(await bought(tenantId)).toMatchObject([{ cost: 2_000n }])
     expect((await walletOf(shop.db, dear)).refunds).toBe(1)
+  })
+
+  it('passes over one that does not exist, and is refunded where no other is named', async () => {
+    const second = await played('MISSPELT', [
+      { supplier: 'frist', productCode: 'ANY' },
+      { supplier: 'second', productCode: 'ANY' },
+    ])
+    const nowhere = await played('NOWHERE', [{ supplier: 'frist', productCode: 'ANY' }])
+    loop = fulfilmentLoop(shop)
+    expect([await settled(second), await settled(nowhere)]).toEqual([{ DELIVERED: 1 }, { FAILED: 1 }])
+    expect(await bought(second)).toMatchObject([{ supplier: 'second', asked: ['second'] }])
+    expect((await walletOf(shop.db, nowhere)).refunds).toBe(1)
+  })
+
+  it('waits for one that this node has not heard of yet', async () => {
+    const tenantId = await played('NEWS', [
+      { supplier: 'news', productCode: 'ANY' },
+      { supplier: 'second', productCode: 'ANY' },
+    ])
+    const get = (name: string) => (name === 'news' ? undefined : shop.suppliers.get(name))
+    await addSupplier(shop, 'news', 'sandbox')
+    const deaf = { ...shop, suppliers: { ...shop.suppliers, get } }
+    const { attempts, refusals } = await beginWork(deaf, tenantId, 10)
+    expect([attempts, refusals]).toEqual([[], []])
+    await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
+    loop = fulfilmentLoop(shop)
+    expect(await settled(tenantId)).toEqual({ DELIVERED: 1 })
+    expect(await bought(tenantId)).toMatchObject([{ supplier: 'news' }])
   })
 
   it('stays with one that does not answer, and waits for one that is paused', async () => {

@@ -1,3 +1,4 @@
+import type { Snapshot } from '../catalogue/catalogue.ts'
 import type { Tx } from '../lib/db.ts'
 import { pause } from '../lib/pause.ts'
 import { changeOrders, type OrderChange } from '../orders/change.ts'
@@ -72,7 +73,7 @@ export async function beginWork(deps: FulfilmentDeps, tenantId: string, most: nu
       if (claim.taken === 0) return
       const begunBefore = claimed.orders.filter((order) => order.items.some((item) => item.itemStatus === 'DELIVERED'))
       await readProfiles(tx, tenantId, begunBefore)
-      const changes = await decide(deps, claim, claimed)
+      const changes = await decide(tx, deps, claim, claimed)
       insertAttempts(tx, claim)
       writeItems(tx, tenantId, changes.items, claimed.now)
       eventsToSend = changeOrders(tx, deps, tenantId, changes.orders, claimed.now)
@@ -92,13 +93,14 @@ interface Changes {
   items: { orderId: string; item: LockedItem }[]
 }
 
-async function decide(deps: FulfilmentDeps, claim: Claim, claimed: Claimed): Promise<Changes> {
+async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, claimed: Claimed): Promise<Changes> {
   const { now } = claimed
   const catalogue = await deps.catalogue.current(claimed.catalogueVersion)
   const changes: Changes = { orders: [], items: [] }
+  const missing = await missingSuppliers(tx, deps, catalogue, claimed.orders)
   for (const order of claimed.orders) {
     const taken = order.items.map((item) => {
-      const step = nextStep(item, order, catalogue.find(item.packageCode), now)
+      const step = nextStep(item, order, catalogue.find(item.packageCode), missing, now)
       return takeStep(deps, claim, changes, { order, item, step, now })
     })
     const change: OrderChange = { order, profilesChanged: false }
@@ -111,6 +113,35 @@ async function decide(deps: FulfilmentDeps, claim: Claim, claimed: Claimed): Pro
     changes.orders.push(change)
   }
   return changes
+}
+
+/**
+ * Suppliers that packages name and nobody has set up: nothing was ever bought there. One that this node does not know yet,
+ * or cannot use, is not missing.
+ */
+async function missingSuppliers(
+  tx: Tx,
+  deps: FulfilmentDeps,
+  catalogue: Snapshot,
+  orders: readonly LockedOrder[],
+): Promise<ReadonlySet<string>> {
+  const unknown = new Set<string>()
+  for (const { items } of orders) {
+    for (const { itemStatus, supplier, packageCode } of items) {
+      if (itemStatus !== 'WAITING' || supplier !== null) continue
+      for (const route of catalogue.find(packageCode)?.routes ?? []) {
+        if (deps.suppliers.get(route.supplier) === undefined) unknown.add(route.supplier)
+      }
+    }
+  }
+  if (unknown.size === 0) return unknown
+  const existing = await tx.query<{ supplier: string }>({
+    name: 'fulfilment-suppliers',
+    text: 'select supplier from suppliers where supplier = any ($1::text[])',
+    values: [[...unknown]],
+  })
+  for (const { supplier } of existing) unknown.delete(supplier)
+  return unknown
 }
 
 interface ItemStep {

@@ -7,6 +7,7 @@ const NOW = new Date('2026-11-20T12:00:00Z')
 const LATER = new Date('2026-11-20T12:00:01Z')
 const USD = { currencyCode: 'USD' }
 const PRICE = 45_000n
+const NONE = new Set<string>()
 
 const route = (supplier: string, cost: bigint | null = null, costCurrency: string | null = 'USD'): Route => ({
   supplier,
@@ -36,7 +37,7 @@ function item(parts: Partial<LockedItem> = {}): LockedItem {
 
 /** Which supplier is asked, or why none is. */
 function chosen(routes: Route[], parts: Partial<LockedItem> = {}, allowLoss = false): string {
-  const step = nextStep(item(parts), USD, bought(routes, allowLoss), NOW)
+  const step = nextStep(item(parts), USD, bought(routes, allowLoss), NONE, NOW)
   return step.do === 'order' ? `${step.route.supplier} at ${step.routeNo}` : step.do === 'refuse' ? step.words : step.do
 }
 
@@ -66,19 +67,20 @@ describe('the route of an eSIM', () => {
 
   it('keeps the terms at which it was asked for, whatever the catalogue says by now', () => {
     const asked = { supplier: 'a', productCode: 'OLD', cost: 1n, costCurrency: 'USD' }
-    const step = nextStep(item(asked), USD, bought([route('b')]), NOW)
+    const step = nextStep(item(asked), USD, bought([route('b')]), NONE, NOW)
     expect(step).toEqual({ do: 'order', route: asked, routeNo: 0 })
   })
 
   it('is none where the package has none, or is gone', () => {
     expect(chosen([])).toBe('no supplier has it')
-    expect(nextStep(item(), USD, undefined, NOW)).toEqual({ do: 'refuse', words: 'no supplier has it' })
+    expect(nextStep(item(), USD, undefined, NONE, NOW)).toEqual({ do: 'refuse', words: 'no supplier has it' })
   })
 })
 
 describe('an item that is', () => {
   const asked = { supplier: 'a', productCode: 'A' }
-  const step = (parts: Partial<LockedItem>) => nextStep(item({ ...asked, ...parts }), USD, bought([route('a')]), NOW).do
+  const step = (parts: Partial<LockedItem>) =>
+    nextStep(item({ ...asked, ...parts }), USD, bought([route('a')]), NONE, NOW).do
 
   it.each([
     ['WAITING, for later', { itemStatus: 'WAITING', retryAt: LATER }, 'wait'],

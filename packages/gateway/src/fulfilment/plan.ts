@@ -14,17 +14,21 @@ export type Step =
   /** DELIVERED, REFUSED, CANCELLED; and REVIEW that only operators end. */
   | { do: 'nothing' }
 
-/** Pure. `item` belongs to an order that we hold the lease of, so whoever had it ASKED is gone. */
+/**
+ * Pure. `item` belongs to an order that we hold the lease of, so whoever had it ASKED is gone.
+ * @param missing names of suppliers that do not exist: routes to them are passed over
+ */
 export function nextStep(
   item: LockedItem,
   order: { currencyCode: string },
   bought: CataloguePackage | undefined,
+  missing: ReadonlySet<string>,
   now: Date,
 ): Step {
   switch (item.itemStatus) {
     case 'WAITING':
       if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
-      return firstRoute(item, order, bought)
+      return firstRoute(item, order, bought, missing)
     case 'ASKED':
       // The attempt was committed and its outcome was not: it may have been sent until the moment its worker died.
       return ask(item, item.inDoubtAt ?? item.updatedAt)
@@ -36,7 +40,7 @@ export function nextStep(
       // can tell, or delivers, or an operator settles it. It stays under review meanwhile.
       if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
       if (item.inDoubtAt !== null) return ask(item, item.inDoubtAt)
-      return item.retryAt === null ? { do: 'nothing' } : nothingButOrder(firstRoute(item, order, bought))
+      return item.retryAt === null ? { do: 'nothing' } : nothingButOrder(firstRoute(item, order, bought, missing))
     case 'DELIVERED':
     case 'REFUSED':
     case 'CANCELLED':
@@ -56,7 +60,12 @@ function ask(item: LockedItem, inDoubtAt: Date): Step {
 }
 
 /** From the item's present route on, the first one that may be asked; one that was asked already keeps its terms. */
-function firstRoute(item: LockedItem, order: { currencyCode: string }, bought: CataloguePackage | undefined): Step {
+function firstRoute(
+  item: LockedItem,
+  order: { currencyCode: string },
+  bought: CataloguePackage | undefined,
+  missing: ReadonlySet<string>,
+): Step {
   const { supplier, productCode, cost, costCurrency, routeNo } = item
   if (supplier !== null && productCode !== null) {
     return { do: 'order', route: { supplier, productCode, cost, costCurrency }, routeNo }
@@ -64,12 +73,14 @@ function firstRoute(item: LockedItem, order: { currencyCode: string }, bought: C
   const routes = bought?.routes ?? []
   for (let index = routeNo; index < routes.length; index++) {
     const route = routes[index]!
+    if (missing.has(route.supplier)) continue
     if (!isLoss(route, item.price, order.currencyCode, bought?.allowLoss)) {
       return { do: 'order', route, routeNo: index }
     }
   }
   if (routeNo > 0 && item.failureReason !== null) return { do: 'refuse', words: item.failureReason }
-  return { do: 'refuse', words: routes.length === 0 ? 'no supplier has it' : 'no supplier has it at this price' }
+  const isNowhere = routes.every((route) => missing.has(route.supplier))
+  return { do: 'refuse', words: isNowhere ? 'no supplier has it' : 'no supplier has it at this price' }
 }
 
 /** Whether the package names a supplier after this one. */

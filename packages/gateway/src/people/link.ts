@@ -4,6 +4,7 @@ import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
+import { addressKey, forgetFailures } from './lockout.ts'
 import { checkPasswordRules, hashPassword } from './password.ts'
 import { lockPerson, type Person, personById } from './person.ts'
 import { endSessions } from './session.ts'
@@ -42,7 +43,8 @@ export async function readLink(db: Db, token: string): Promise<{ person: Person;
 
 /**
  * Sets the password by a link, once, and ends every session and access token that the person had: whoever needs a link
- * may have lost more than the memory of a password. A second factor stays.
+ * may have lost more than the memory of a password. A second factor stays. An address that a stranger's guesses have
+ * closed is open again.
  */
 export async function setPasswordByLink(
   deps: { db: Db; ids: Ids },
@@ -64,6 +66,7 @@ export async function setPasswordByLink(
       where person_id = ${person.personId}`)
     endSessions(tx, person.personId, null)
     deleteAccessTokens(tx, person.personId)
+    await forgetFailures(tx, addressKey(person.email))
     audit(tx, deps.ids, {
       tenantId: person.tenantId,
       actor: `person:${person.personId}`,

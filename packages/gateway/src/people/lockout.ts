@@ -43,6 +43,6 @@ export async function countFailure(db: Db, key: LockKey): Promise<{ lockedNow: b
   return rows[0] ?? { lockedNow: false }
 }
 
-export async function forgetFailures(db: Db, key: LockKey): Promise<void> {
+export async function forgetFailures(db: Pick<Db, 'query'>, key: LockKey): Promise<void> {
   await db.query(sql`delete from sign_in_failures where email_hash = ${key}`)
 }

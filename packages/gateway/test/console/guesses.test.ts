@@ -63,6 +63,18 @@ describe('a stranger who guesses', () => {
       { subject: other.email, after: { signedIn: true }, address: other.address },
     ])
   })
+
+  it('keeps nobody out who gets a link from an administrator', async () => {
+    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
+    const { email, personId } = await signedInAs(room, 'OPERATOR_STAFF')
+    for (let i = 0; i < 10; i++) await browser(room.app).signIn(email, 'not the password')
+    expect((await browser(room.app).signIn(email)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    const { link } = (await admin.call('POST', `/people/${personId}/link`, PROOF)).body
+    const password = `${PASSWORD} anew`
+    const window = browser(room.app)
+    expect((await window.call('POST', '/link/password', { token: link.split('#')[1], password })).status).toBe(200)
+    expect((await browser(room.app).signIn(email, password)).status).toBe(200)
+  })
 })
 
 describe('the cost of a sign-in', () => {

@@ -1,47 +1,40 @@
-// npm run pack -- [FOLDER]: makes the packages that are published, as tarballs in FOLDER (default: pack/). Inside the
+// npm run pack -- [FOLDER]: makes what is published, the SDK, as a tarball in FOLDER (default: pack/). Inside the
 // workspace a package's exports are its TypeScript sources; what publishConfig says instead holds in the tarball. npm by
 // itself would not apply that, so it is done here.
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'tsdown'
+import { withPlainTypes } from './plain-types.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const source = join(root, 'packages/sdk')
 const target = resolve(process.argv[2] ?? join(root, 'pack'))
-const PACKAGES = ['contract', 'sdk']
 
 mkdirSync(target, { recursive: true })
-const work = mkdtempSync(join(tmpdir(), 'dealer-esim-pack-'))
+const staged = mkdtempSync(join(tmpdir(), 'dealer-esim-pack-'))
 try {
-  for (const name of PACKAGES) {
-    const source = join(root, 'packages', name)
-    const staged = join(work, name)
-    mkdirSync(staged)
-    await build({
-      cwd: source,
-      config: join(source, 'tsdown.config.ts'),
-      outDir: join(staged, 'dist'),
-      logLevel: 'error',
-    })
-    const {
-      publishConfig,
-      devDependencies: _,
-      ...manifest
-    } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'))
-    const { exports, bin, ...publishing } = publishConfig
-    const published = { ...manifest, exports, ...(bin ? { bin } : {}), publishConfig: publishing }
-    writeFileSync(join(staged, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
-    for (const file of ['README.md', '../../LICENSE']) {
-      if (existsSync(join(source, file))) cpSync(join(source, file), join(staged, file.split('/').at(-1)))
-    }
-    execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', target], {
-      cwd: staged,
-      stdio: ['ignore', 'inherit', 'inherit'],
-    })
-  }
+  const dist = join(staged, 'dist')
+  await build({ cwd: source, config: join(source, 'tsdown.config.ts'), outDir: dist, logLevel: 'error' })
+  const declarations = withPlainTypes(readFileSync(join(dist, 'index.d.ts'), 'utf8'))
+  for (const name of ['index.d.ts', 'index.d.cts']) writeFileSync(join(dist, name), declarations)
+  const {
+    publishConfig,
+    devDependencies: _,
+    ...manifest
+  } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'))
+  const { access, ...published } = publishConfig
+  const packed = { ...manifest, ...published, publishConfig: { access } }
+  writeFileSync(join(staged, 'package.json'), `${JSON.stringify(packed, null, 2)}\n`)
+  cpSync(join(source, 'README.md'), join(staged, 'README.md'))
+  cpSync(join(root, 'LICENSE'), join(staged, 'LICENSE'))
+  execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', target], {
+    cwd: staged,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
 } finally {
-  rmSync(work, { recursive: true, force: true })
+  rmSync(staged, { recursive: true, force: true })
 }

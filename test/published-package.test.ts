@@ -5,37 +5,47 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from './local-gateway.ts'
 
-/** A dealer's project that has installed the tarballs of `npm run pack`. */
+/** A dealer's project that has installed the tarball of `npm run pack`, and what the README's samples use beside it. */
 let project: string
+let installed: string
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'dealer-esim-published-'))
   const tarballs = join(project, 'tarballs')
   execFileSync(process.execPath, [join(root, 'scripts/pack.mjs'), tarballs], { stdio: 'pipe' })
-  for (const tarball of readdirSync(tarballs)) {
-    const name = /dealer-esim-(\w+)-/.exec(tarball)?.[1] ?? ''
-    const folder = join(project, 'node_modules/@dealer-esim', name)
-    mkdirSync(folder, { recursive: true })
-    execFileSync('tar', ['xzf', join(tarballs, tarball), '-C', folder, '--strip-components=1'])
-  }
-  for (const name of Object.keys(dependencies())) {
-    if (!name.startsWith('@dealer-esim/'))
-      symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name))
+  const [tarball = '', ...others] = readdirSync(tarballs)
+  expect(others, 'one file installs alone').toEqual([])
+  installed = join(project, 'node_modules/@dealer-esim/sdk')
+  mkdirSync(installed, { recursive: true })
+  execFileSync('tar', ['xzf', join(tarballs, tarball), '-C', installed, '--strip-components=1'])
+  for (const name of ['commander', 'express', 'fastify', '@types']) {
+    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name))
   }
   writeFileSync(join(project, 'package.json'), '{"type":"module"}')
 })
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
-function dependencies(): Record<string, string> {
-  const manifest = (name: string) =>
-    JSON.parse(readFileSync(join(project, 'node_modules/@dealer-esim', name, 'package.json'), 'utf8'))
-  return { ...manifest('sdk').dependencies, ...manifest('contract').dependencies }
-}
+const manifest = () => JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
 
 const inProject = (file: string, args: string[]) =>
   execFileSync(file, args, { cwd: project, encoding: 'utf8', stdio: 'pipe' })
 
-test('the SDK needs nothing beyond the contract, and commander for the command line', () => {
-  expect(Object.keys(dependencies()).sort()).toEqual(['@dealer-esim/contract', 'commander', 'typebox'])
+test('the SDK needs nothing but commander, for the command line', () => {
+  expect(Object.keys(manifest().dependencies)).toEqual(['commander'])
+  expect(readFileSync(join(installed, 'dist/index.d.ts'), 'utf8')).not.toMatch(/from ["']/)
+})
+
+test('a module and CommonJS have the values that the types promise', () => {
+  const [, list = ''] = /export \{([^}]*)\};?\s*$/.exec(readFileSync(join(installed, 'dist/index.d.ts'), 'utf8')) ?? []
+  const promised = list.split(',').map((name) => name.trim())
+  const values = promised.filter((name) => !name.startsWith('type ')).sort()
+  expect(values).toContain('formatMoney')
+  const keys = (load: string) => `console.log(JSON.stringify(Object.keys(${load}).sort()))`
+  for (const [kind, load] of [
+    ['module', `await import('@dealer-esim/sdk')`],
+    ['commonjs', `require('@dealer-esim/sdk')`],
+  ] as const) {
+    expect(JSON.parse(inProject(process.execPath, [`--input-type=${kind}`, '-e', keys(load)])), kind).toEqual(values)
+  }
 })
 
 test('plain Node imports the library and runs the command line', () => {
@@ -45,9 +55,7 @@ test('plain Node imports the library and runs the command line', () => {
     const error = await esim.health().catch((error) => error)
     console.log(error instanceof DealerEsimError, error.code, newTransactionId().length)`
   expect(inProject(process.execPath, ['--input-type=module', '-e', script])).toBe('true NETWORK_FAULT 36\n')
-  const { bin } = JSON.parse(readFileSync(join(project, 'node_modules/@dealer-esim/sdk/package.json'), 'utf8'))
-  const cli = join('node_modules/@dealer-esim/sdk', bin['dealer-esim'])
-  expect(inProject(join(project, cli), ['--help'])).toMatch(/^Usage: dealer-esim/)
+  expect(inProject(join(installed, manifest().bin['dealer-esim']), ['--help'])).toMatch(/^Usage: dealer-esim/)
 })
 
 test('a strict TypeScript program sees the types of requests, answers and codes', () => {
@@ -76,6 +84,51 @@ export const without = (esim: DealerEsim) => esim.order({ packageInfoList: [] })
 export const generated = (esim: DealerEsim) => esim.order({ packageInfoList: [] }, { generateTransactionId: true })
 `,
   )
+  expect(compile(['program.ts'])).toEqual([0, ''])
+})
+
+test("the README's TypeScript compiles strictly", () => {
+  const readme = readFileSync(join(installed, 'README.md'), 'utf8')
+  const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code)
+  expect(blocks.length).toBeGreaterThan(2)
+  const surroundings = `import type { DealerEsim, Order, Notification } from '@dealer-esim/sdk'
+declare global {
+  const esim: DealerEsim
+  const order: Order
+  function store(event: Notification): Promise<void>
+}
+`
+  const files = blocks.map((code, at) => [`readme-${at}.ts`, `${code}\nexport {}\n`] as const)
+  for (const [name, code] of [['surroundings.ts', surroundings] as const, ...files])
+    writeFileSync(join(project, name), code)
+  expect(compile(['surroundings.ts', ...files.map(([name]) => name)], { types: ['node'], skipLibCheck: true })).toEqual(
+    [0, ''],
+  )
+})
+
+test.each([
+  ['node10', { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' }],
+  ['node16', { module: 'node16', moduleResolution: 'node16' }],
+])('TypeScript that compiles to CommonJS uses it, with moduleResolution %s', (name, options) => {
+  const folder = join(project, name)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}')
+  writeFileSync(
+    join(folder, 'program.ts'),
+    `import { formatMoney, type Profile } from '@dealer-esim/sdk'
+export const iccid = (profile: Profile): string => profile.iccid
+console.log(formatMoney(45_000))
+declare const console: { log(text: string): void }
+`,
+  )
+  expect(compile([`${name}/program.ts`], { ...options, noEmit: false, outDir: folder, rootDir: folder })).toEqual([
+    0,
+    '',
+  ])
+  expect(inProject(process.execPath, [join(name, 'program.js')])).toBe('4.50\n')
+})
+
+function compile(files: string[], options: object = {}): [number | null, string] {
   const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
@@ -84,11 +137,14 @@ export const generated = (esim: DealerEsim) => esim.order({ packageInfoList: [] 
     target: 'es2023',
     lib: ['es2023', 'dom', 'dom.asynciterable'],
     types: [],
+    ...options,
   }
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
-  const { status, stdout } = spawnSync(process.execPath, [join(root, 'node_modules/typescript7/bin/tsc')], {
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
+  // The older compiler is the slower one, and knows the older way to resolve modules.
+  const compiler = 'ignoreDeprecations' in options ? 'typescript' : 'typescript7'
+  const { status, stdout } = spawnSync(process.execPath, [join(root, 'node_modules', compiler, 'bin/tsc')], {
     cwd: project,
     encoding: 'utf8',
   })
-  expect([status, stdout]).toEqual([0, ''])
-})
+  return [status, stdout]
+}

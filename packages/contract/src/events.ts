@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { ORDER_STATUSES } from './orders.ts'
+import { ORDER_STATUSES } from './order-statuses.ts'
 import { ESIM_STATUSES, SMDP_STATUSES } from './profiles.ts'
 import { currencyCode, money, nullable, price, quantity, time } from './scalars.ts'
 

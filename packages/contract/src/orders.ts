@@ -7,22 +7,9 @@ import {
   REMARK_LENGTH_MAX,
   TRANSACTION_ID_LENGTH_MAX,
 } from './limits.ts'
+import { ORDER_STATUSES } from './order-statuses.ts'
 import { profile } from './profiles.ts'
 import { CLOSED, currencyCode, money, name, nullable, price, quantity, time } from './scalars.ts'
-
-export const ORDER_STATUSES = [
-  'PAID',
-  'ALLOCATING',
-  'UNDER_REVIEW',
-  'DELIVERED',
-  'PARTIALLY_DELIVERED',
-  'FAILED',
-  'CANCELLED',
-] as const
-export type OrderStatus = (typeof ORDER_STATUSES)[number]
-
-/** In these nothing more happens to the order by itself. */
-export const FINAL_ORDER_STATUSES = ['DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED', 'CANCELLED'] as const
 
 export const transactionId = () =>
   Type.String({

@@ -77,6 +77,13 @@ export const receiver = nodeWebhook({
   appSecret: 's',
   onEvent: (event) => event.notifyType === 'ORDER_PAID' ? event.content.balanceAfter + 1 : event.content.profiles.length,
 })
+export async function prices(esim: DealerEsim): Promise<number[]> {
+  const found: number[] = []
+  for await (const each of esim.eachPackage({ locationCode: 'JP' })) found.push(each.price)
+  // @ts-expect-error what left sale has no price
+  for await (const each of esim.eachPackage({ updatedSince: '2026-11-20T13:28:09.000Z' })) found.push(each.price)
+  return found
+}
 // @ts-expect-error a mistyped member
 export const wrong = (esim: DealerEsim) => esim.order({ transactionId: 'T', packageInfoList: [], ammount: 1 })
 // @ts-expect-error a transactionId is needed, unless the SDK is asked to make one

@@ -90,6 +90,16 @@ describe('operations', () => {
     ])
   })
 
+  test('an order is waited for until its status is final, the time over or the signal aborted', async () => {
+    const esim = await client((_operation, _body, arrival) =>
+      ok({ ...ORDER, orderStatus: arrival === 2 ? 'DELIVERED' : 'ALLOCATING' }),
+    )
+    expect(await esim.waitForOrder({ orderNo: 'O1' })).toMatchObject({ orderStatus: 'DELIVERED' })
+    expect(await esim.waitForOrder({ orderNo: 'O1' }, { wait_ms: 0 })).toMatchObject({ orderStatus: 'ALLOCATING' })
+    const signal = AbortSignal.timeout(50)
+    expect(await failure(esim.waitForOrder({ orderNo: 'O1' }, { signal }))).toMatchObject({ code: 'ABORTED' })
+  })
+
   test('a cursor that repeats ends the iteration with an error instead of never', async () => {
     const esim = await client(() => ok({ packageList: [{ packageCode: 'P' }], nextCursor: 'same' }))
     const error = await failure(

@@ -8,6 +8,7 @@ import type {
   Package,
   PackageListAnswer,
   PackageListRequest,
+  PackageOnSale,
   Profile,
   ProfileListAnswer,
   ProfileListRequest,
@@ -20,6 +21,7 @@ import type {
 import type { Exchange } from './attempt.ts'
 import { type Caller, type CallOptions, type CallResult, call } from './call.ts'
 import { eachRow } from './pages.ts'
+import { type WaitOptions, waitForOrder } from './wait-for-order.ts'
 
 export interface DealerEsimOptions {
   /** Where the gateway is, without `/open-api/v1`. */
@@ -89,7 +91,12 @@ export class DealerEsim {
     return this.call('package/list', request, options)
   }
 
-  /** Every package that matches, page by page. */
+  /** Every package that matches, page by page. With `updatedSince` also those that left sale, as `OFF_SALE`. */
+  eachPackage(
+    request?: Omit<PackageListRequest, 'cursor' | 'updatedSince'> & { updatedSince?: never },
+    options?: CallOptions,
+  ): AsyncGenerator<PackageOnSale>
+  eachPackage(request: Omit<PackageListRequest, 'cursor'>, options?: CallOptions): AsyncGenerator<Package>
   eachPackage(request: Omit<PackageListRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<Package> {
     return eachRow(async (cursor) => {
       const page = await this.packages({ ...request, ...cursor }, options)
@@ -120,6 +127,14 @@ export class DealerEsim {
   /** What became of an order, by orderNo or transactionId. */
   query(request: QueryRequest, options?: CallOptions): Promise<QueryAnswer> {
     return this.call('esim/query', request, options)
+  }
+
+  /**
+   * The order once nothing more happens to it by itself, asked for at growing intervals; or as it is when `wait_ms`,
+   * a minute by default, is over: look at its `orderStatus`. `signal` ends the waiting with `ABORTED`.
+   */
+  waitForOrder(which: QueryRequest, options: WaitOptions = {}): Promise<QueryAnswer> {
+    return waitForOrder((request, each) => this.query(request, each), which, options)
   }
 
   /** One page of eSIMs, newest first; `eachProfile` follows the pages. */

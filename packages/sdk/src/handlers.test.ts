@@ -104,6 +104,37 @@ test('Express with the raw body gone says where to mount the handler', async () 
   expect(answer).toMatchObject({ status: 500, text: expect.stringContaining('before express.json()') })
 })
 
+test('node:http with the raw body gone says so, and not that the secret is another', async () => {
+  const failed: unknown[] = []
+  const handle = nodeWebhook({
+    appSecret: APP_SECRET,
+    onEvent: () => undefined,
+    onError: (error) => failed.push(error),
+  })
+  const post = await serve(
+    createServer(async (request, response) => {
+      for await (const _ of request);
+      await handle(request, response)
+    }),
+  )
+  const { body, headers } = signedEvent()
+  expect((await post(body, headers)).status).toBe(500)
+  expect(String(failed[0])).toMatch(/TypeError: .* needs the raw body.*before any JSON parser/)
+})
+
+test('a Request that was read is said to be', async () => {
+  const failed: unknown[] = []
+  const handle = fetchWebhook({
+    appSecret: APP_SECRET,
+    onEvent: () => undefined,
+    onError: (error) => failed.push(error),
+  })
+  const request = new Request('https://dealer.example/', { method: 'POST', ...signedEvent() })
+  await request.json()
+  expect((await handle(request)).status).toBe(500)
+  expect(String(failed[0])).toMatch(/TypeError: fetchWebhook needs the raw body/)
+})
+
 test('a call larger than any event is cut off', async () => {
   const post = await serve(createServer(nodeWebhook({ appSecret: APP_SECRET, onEvent: () => undefined })))
   const { headers } = signedEvent()

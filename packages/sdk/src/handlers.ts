@@ -8,6 +8,10 @@ import { readEventBody, receive, type WebhookAnswer, type WebhookOptions } from 
 interface IncomingCall extends AsyncIterable<Uint8Array> {
   method?: string | undefined
   headers: Record<string, string | string[] | undefined>
+  /** What a framework made of the body. */
+  body?: unknown
+  /** Somebody read the body already. */
+  readableEnded?: boolean
 }
 
 interface OutgoingAnswer {
@@ -31,18 +35,12 @@ export function nodeWebhook(options: WebhookOptions & { onError?: (error: unknow
  * to `next`.
  */
 export function expressWebhook(options: WebhookOptions) {
-  return async (
-    request: IncomingCall & { body?: unknown },
-    response: OutgoingAnswer,
-    next: (error?: unknown) => void,
-  ): Promise<void> => {
+  return async (request: IncomingCall, response: OutgoingAnswer, next: (error?: unknown) => void): Promise<void> => {
     const { body } = request
     if (body !== undefined && !(body instanceof Uint8Array) && typeof body !== 'string') {
       return next(new TypeError('expressWebhook needs the raw body: mount it before express.json()'))
     }
-    const answer = await (body === undefined
-      ? receiveFrom(options, request)
-      : receive(options, { method: request.method, headers: request.headers, body }))
+    const answer = await receiveFrom(options, request)
     if (answer.status === 500) return next(answer.failed)
     send(response, answer)
   }
@@ -79,9 +77,15 @@ export function fastifyWebhook(options: WebhookOptions & { path: string }) {
   }
 }
 
-/** For edge workers, Bun and Deno: a function from Request to Response. */
+/** For edge workers, Bun, Deno and Next.js: a function from Request to Response. */
 export function fetchWebhook(options: WebhookOptions & { onError?: (error: unknown) => void }) {
   return async (request: Request): Promise<Response> => {
+    if (request.method === 'POST' && (request.bodyUsed || request.body?.locked)) {
+      ;(options.onError ?? console.error)(
+        bodyGone('fetchWebhook', 'hand it the Request before anything reads its body'),
+      )
+      return new Response(null, { status: 500 })
+    }
     const body = request.method === 'POST' ? await readEventBody(request.body) : undefined
     const answer = await receive(options, { method: request.method, headers: request.headers, body })
     if (answer.status === 500) (options.onError ?? console.error)(answer.failed)
@@ -93,12 +97,23 @@ const PLAIN = { 'Content-Type': 'text/plain; charset=utf-8' }
 
 async function receiveFrom(options: WebhookOptions, request: IncomingCall): Promise<WebhookAnswer> {
   try {
-    const body = request.method === 'POST' ? await readEventBody(request) : undefined
+    const body = request.method === 'POST' ? await rawBody(request) : undefined
     return await receive(options, { method: request.method, headers: request.headers, body })
   } catch (error) {
     // The sender went away in the middle of its body.
     return { status: 500, text: '', failed: error }
   }
+}
+
+function rawBody(request: IncomingCall) {
+  const { body } = request
+  if (body instanceof Uint8Array || typeof body === 'string') return body
+  if (request.readableEnded) throw bodyGone('The handler', 'call it before any JSON parser, or switch that off')
+  return readEventBody(request)
+}
+
+function bodyGone(what: string, cure: string): TypeError {
+  return new TypeError(`${what} needs the raw body, which was read already: ${cure}`)
 }
 
 function send(response: OutgoingAnswer, answer: WebhookAnswer): void {

@@ -58,7 +58,7 @@ export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void
   mkdirSync(deps.config.dataDir, { recursive: true, mode: 0o700 })
   writeFileSync(`${file}.new`, `${JSON.stringify(access, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${file}.new`, file)
-  process.stdout.write(banner(access, firstPassword ?? '(printed at the first start, kept below)', file))
+  process.stdout.write(banner(access, firstPassword ?? '(printed at the first start, kept below)', deps.config.dataDir))
 }
 
 async function demoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | undefined> {
@@ -74,7 +74,13 @@ function previous(file: string): LocalAccess | undefined {
   }
 }
 
-function banner(access: LocalAccess, password: string, file: string): string {
+/** The command line finds local.json in .data of the directory that it runs in; elsewhere it has to be told. */
+export function tourLine(dataDir: string, cwd = process.cwd()): string {
+  const quoted = /^[\w./-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", "'\\''")}'`
+  return `${dataDir === join(cwd, '.data') ? '' : `DATA_DIR=${quoted} `}npx dealer-esim tour`
+}
+
+function banner(access: LocalAccess, password: string, dataDir: string): string {
   return `
   Dealer eSIM Gateway, local deployment
 
@@ -87,9 +93,9 @@ function banner(access: LocalAccess, password: string, file: string): string {
     password    ${password}
 
     docs        ${access.baseUrl}/docs
-    kept in     ${file}
+    kept in     ${join(dataDir, 'local.json')}
 
-  Try it:  npx dealer-esim tour
+  Try it:  ${tourLine(dataDir)}
 
 `
 }

@@ -83,6 +83,18 @@ test('listen --set gets the events of an order, verified', async () => {
   )
 })
 
+test('listen --set puts the callback URL back where it was', async () => {
+  const esim = new DealerEsim(gateway.credentials)
+  const interrupt = new AbortController()
+  const { code, err } = await command(['listen', '--port', '0', '--set'], {
+    cwd: gateway.cwd,
+    interrupted: interrupt.signal,
+    onErr: (text) => text.includes('posts its events here') && interrupt.abort(),
+  })
+  expect([code, err]).toEqual([0, expect.stringContaining('The webhook setting is as before: no callback URL.')])
+  expect(await esim.setWebhook()).toMatchObject({ callbackUrl: null })
+})
+
 test('a failing request is explained with what the gateway saw', async () => {
   const seen: { headers: Record<string, string>; body: string }[] = []
   const esim = new DealerEsim({

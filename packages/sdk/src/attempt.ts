@@ -152,7 +152,7 @@ function fault(
 const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 /** `fetch` hides the system's error in `cause`; several addresses tried give an AggregateError. */
-function reasonOf(error: unknown): { code: string; words: string } {
+export function reasonOf(error: unknown): { code: string; words: string } {
   const chain: Error[] = []
   for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each)
   const deepest = chain.at(-1)

@@ -53,6 +53,14 @@ interface OrderLine {
   count: number
 }
 
+/** Where an HTTP server listens, scheme included. */
+export function webAddress(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
+  throw new InvalidArgumentError(
+    `Write the whole address, such as http://${text.replace(/^\/+/, '') || '127.0.0.1:3000/'}`,
+  )
+}
+
 /** A comma-separated list. */
 export function list(text: string): string[] {
   return text

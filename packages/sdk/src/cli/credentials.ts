@@ -51,7 +51,7 @@ function localCredentials(io: Io): Credentials {
     text = readFileSync(path, 'utf8')
   } catch {
     throw new CommandFailed(
-      `No credentials. Set ${Object.values(VARIABLES).join(', ')}, or run this beside a local gateway (there is no ${shown} here).`,
+      `No credentials. Set ${Object.values(VARIABLES).join(', ')}, or run this beside a local gateway (there is no ${shown} here; if it was started with DATA_DIR, set DATA_DIR here, too).`,
       EXIT.USAGE,
     )
   }

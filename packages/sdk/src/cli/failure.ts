@@ -21,7 +21,8 @@ export function tellFailure(context: Context, error: unknown): ExitCode {
           outcomeUnknown: told.outcomeUnknown,
         }
       : { code: 'COMMAND_FAILED', message }
-    context.io.out(`${JSON.stringify(body, null, 2)}\n`)
+    // One line, also where each line is a document of its own.
+    context.io.out(`${JSON.stringify(body)}\n`)
   }
   if (told !== undefined) {
     if (!context.json) context.io.err(describe(context, told))

@@ -57,6 +57,32 @@ test('--fail refuses genuine events, so that they are sent again', async () => {
   await listening(['--fail', '100%'], async (post) => expect(await post()).toBe(500))
 })
 
+test('--forward hands on also what --fail answers 500, so that the handler sees it again', async () => {
+  let handed = 0
+  const upstream = createServer((_request, response) => {
+    handed++
+    response.writeHead(204).end()
+  })
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/events`
+  const { out } = await listening(['--fail', '100%', '--json', '--forward', url], async (post) =>
+    expect(await post()).toBe(500),
+  )
+  upstream.closeAllConnections()
+  upstream.close()
+  expect(handed).toBe(1)
+  expect(JSON.parse(out).note).toBe(`→ ${url} answered 204, then failed on purpose`)
+})
+
+test('--forward says why nobody was reached', async () => {
+  const closed = createServer()
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(closed.address() as AddressInfo).port}/`
+  await new Promise((resolve) => closed.close(resolve))
+  const { out } = await listening(['--forward', url], async (post) => expect(await post()).toBe(502))
+  expect(out).toMatch(/ECONNREFUSED/)
+})
+
 test('--delay answers later', async () => {
   await listening(['--delay', '100ms'], async (post) => {
     const started = performance.now()

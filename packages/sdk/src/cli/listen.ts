@@ -1,15 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Notification } from '@dealer-esim/contract'
 import type { Command } from 'commander'
+import { reasonOf } from '../attempt.ts'
 import { DealerEsimError } from '../error.ts'
 import { readEventBody } from '../receive.ts'
 import { pause } from '../retry.ts'
 import { verifyEvent } from '../verify-event.ts'
-import { duration_ms, integer, percentage } from './arguments.ts'
+import { duration_ms, integer, percentage, webAddress } from './arguments.ts'
 import type { Context } from './context.ts'
 import { readSecret } from './credentials.ts'
 import { money, printable } from './output.ts'
 import { interrupted, startReceiver } from './receiver.ts'
+import { putBack } from './webhook-setting.ts'
 
 interface Options {
   port: number
@@ -29,29 +31,42 @@ export function listenCommand(program: Command, context: () => Context): void {
     .option('--port <port>', 'where to listen; 0 takes a free port', integer(0, 65535), 4545)
     .option('--host <address>', 'which address to listen on', '127.0.0.1')
     .option('--path <path>', 'which path to answer', '/')
-    .option('--fail <percent>', 'answer so many genuine events with 500, to see them repeated', percentage, 0)
+    .option(
+      '--fail <percent>',
+      'answer so many genuine events with 500, forwarded all the same, to see them repeated',
+      percentage,
+      0,
+    )
     .option('--delay <time>', 'answer only after this time', duration_ms, 0)
-    .option('--forward <url>', 'hand genuine events on, unchanged, and answer what comes back')
-    .option('--set', 'set this receiver as the callback URL first (local gateways)')
+    .option('--forward <url>', 'hand genuine events on, unchanged, and answer what comes back', webAddress)
+    .option('--set', 'set this receiver as the callback URL until the end (local gateways)')
     .addHelpText('after', LISTEN_HELP)
     .action(async (options: Options) => {
       const current = context()
-      const { io, client } = current
+      const { io } = current
       const { appSecret } = readSecret(io)
       const receiver = await startReceiver(options, (request, response) =>
         answer(current, appSecret, options, request, response),
       )
       try {
         io.err(`Listening on ${receiver.url}. Ctrl-C ends.\n`)
-        if (options.set) {
-          await client().setWebhook({ callbackUrl: receiver.url, enabled: true })
-          io.err('The gateway posts its events here now.\n')
-        }
-        await interrupted(io)
+        const end = interrupted(io)
+        if (options.set) await whileSet(current, receiver.url, end)
+        else await end
       } finally {
         await receiver.close()
       }
     })
+}
+
+/** Has events sent here until the end, and then where they went before. */
+async function whileSet({ client, io }: Context, callbackUrl: string, end: Promise<void>): Promise<void> {
+  const esim = client()
+  const before = await esim.setWebhook()
+  await esim.setWebhook({ callbackUrl, enabled: true })
+  io.err('The gateway posts its events here now.\n')
+  await end
+  io.err(`${await putBack(esim, before, callbackUrl)}\n`)
 }
 
 /** One line for each call; with --json one document a line, as there is no end to wait for. */
@@ -73,12 +88,14 @@ async function answer(
   response.writeHead(status).end()
   if (json) {
     const seen = typeof outcome === 'string' ? { verified: false, reason: outcome } : { verified: true, event: outcome }
-    io.out(`${JSON.stringify({ receivedTime: received_at.toISOString(), status, ...seen })}\n`)
+    io.out(
+      `${JSON.stringify({ receivedTime: received_at.toISOString(), status, ...seen, ...(note === '' ? {} : { note }) })}\n`,
+    )
     return
   }
   const told =
     typeof outcome === 'string' ? paint.red(`not verified: ${outcome}`) : `${paint.green('✓')} ${describe(outcome)}`
-  io.out(`${paint.dim(received_at.toISOString().slice(11, 19))}  ${status}  ${told}${note}\n`)
+  io.out(`${paint.dim(received_at.toISOString().slice(11, 19))}  ${status}  ${told}${note === '' ? '' : `  ${note}`}\n`)
 }
 
 async function verified(
@@ -100,8 +117,14 @@ async function statusFor(
   body: Uint8Array<ArrayBuffer>,
   signal: AbortSignal,
 ): Promise<{ status: number; note: string }> {
-  if (Math.random() < fail) return { status: 500, note: '  (failed on purpose)' }
-  if (forward === undefined) return { status: 204, note: '' }
+  const failing = Math.random() < fail
+  if (forward === undefined) return failing ? { status: 500, note: '(failed on purpose)' } : { status: 204, note: '' }
+  const handed = await handOn(forward, request, body, signal)
+  // Handed on all the same: when the event is sent again, the handler behind us gets it a second time.
+  return failing ? { status: 500, note: `${handed.note}, then failed on purpose` } : handed
+}
+
+async function handOn(forward: string, request: IncomingMessage, body: Uint8Array<ArrayBuffer>, signal: AbortSignal) {
   try {
     const handed = await fetch(forward, {
       method: 'POST',
@@ -111,9 +134,9 @@ async function statusFor(
       signal,
     })
     await handed.body?.cancel()
-    return { status: handed.status, note: `  → ${forward}` }
+    return { status: handed.status, note: `→ ${forward} answered ${handed.status}` }
   } catch (error) {
-    return { status: 502, note: `  → ${forward}: ${(error as Error).message}` }
+    return { status: 502, note: `→ ${forward}: ${printable(reasonOf(error).words)}` }
   }
 }
 
@@ -140,5 +163,5 @@ export function describe(event: Notification): string {
 const LISTEN_HELP = `
 Examples:
   $ dealer-esim listen --set
-  $ dealer-esim listen --fail 30% --delay 5s
-  $ dealer-esim listen --forward http://127.0.0.1:3000/esim-events --json`
+  $ dealer-esim listen --set --fail 30% --delay 5s --forward http://127.0.0.1:3000/esim-events
+  $ dealer-esim listen --json`

@@ -1,25 +1,28 @@
-import { FINAL_ORDER_STATUSES, type OrderLineRequest, type OrderStatus, type QueryAnswer } from '@dealer-esim/contract'
+import type { OrderLineRequest, QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { type DealerEsim, newTransactionId } from '../client.ts'
-import { pause } from '../retry.ts'
+import { newTransactionId } from '../client.ts'
 import { amount, duration_ms, orderLine } from './arguments.ts'
 import type { Context } from './context.ts'
 import { CommandFailed, EXIT } from './exit-codes.ts'
+import type { Io } from './io.ts'
 import { money, type Paint, pairs, printable, table, time } from './output.ts'
+import { codeRows, rows } from './profiles.ts'
 
 interface OrderOptions {
   transactionId?: string
   amount?: number
   remark?: string
   wait?: number | true
+  codes?: boolean
 }
 
 interface QueryOptions {
   transactionId?: string
   wait?: number | true
+  codes?: boolean
 }
 
-const WAIT_DEFAULT_MS = 60_000
+const CODES = 'show activation codes and QR links; whoever sees one can take the line over'
 
 /** `order` buys, `query` tells what became of it. */
 export function orderCommands(program: Command, context: () => Context): void {
@@ -31,16 +34,17 @@ export function orderCommands(program: Command, context: () => Context): void {
     .option('--amount <amount>', 'buy only if the total is exactly this, such as 9.00', amount)
     .option('--remark <text>', 'a note of your own')
     .option('--wait [time]', 'wait until the order is complete, 60s by default', duration_ms)
+    .option('--codes', `with --wait: ${CODES}`)
     .addHelpText('after', ORDER_HELP)
-    .action(async (packageInfoList: OrderLineRequest[], { wait, ...options }: OrderOptions) => {
+    .action(async (packageInfoList: OrderLineRequest[], { wait, codes, ...options }: OrderOptions) => {
       const { client, print, io, paint } = context()
       const esim = client()
       const transactionId = options.transactionId ?? newTransactionId()
       if (options.transactionId === undefined) io.err(`transactionId ${transactionId}\n`)
       const order = await esim.order({ ...options, transactionId, packageInfoList })
       if (wait !== undefined) {
-        const answer = await waitForEnd(esim, { orderNo: order.orderNo }, wait, io.interrupted)
-        return print(describe(answer, paint), answer)
+        const answer = await esim.waitForOrder({ orderNo: order.orderNo }, waiting(wait, io))
+        return print(describe(answer, paint, codes), answer)
       }
       const { replayed, ...answer } = order
       const rows = pairs([
@@ -60,8 +64,9 @@ export function orderCommands(program: Command, context: () => Context): void {
     .argument('[orderNo]', 'the order, unless you give its transactionId')
     .option('--transaction-id <id>', 'the order, by your own key')
     .option('--wait [time]', 'wait until the order is complete, 60s by default', duration_ms)
+    .option('--codes', CODES)
     .addHelpText('after', '\nExamples:\n  $ dealer-esim query --transaction-id T-1 --wait')
-    .action(async (orderNo: string | undefined, { transactionId, wait }: QueryOptions) => {
+    .action(async (orderNo: string | undefined, { transactionId, wait, codes }: QueryOptions) => {
       if (orderNo === undefined && transactionId === undefined) {
         throw new CommandFailed('Which order? Give its number or --transaction-id.', EXIT.USAGE)
       }
@@ -69,31 +74,16 @@ export function orderCommands(program: Command, context: () => Context): void {
       const which = { ...(orderNo === undefined ? {} : { orderNo }), ...(transactionId ? { transactionId } : {}) }
       const answer = await (wait === undefined
         ? client().query(which)
-        : waitForEnd(client(), which, wait, io.interrupted))
-      print(describe(answer, paint), answer)
+        : client().waitForOrder(which, waiting(wait, io)))
+      print(describe(answer, paint, codes), answer)
     })
 }
 
-/** The order once nothing more happens to it by itself, or as it is when the time is over. */
-export async function waitForEnd(
-  esim: DealerEsim,
-  which: { orderNo?: string; transactionId?: string },
-  wait: number | true,
-  signal: AbortSignal,
-): Promise<QueryAnswer> {
-  const end = performance.now() + (wait === true ? WAIT_DEFAULT_MS : wait)
-  for (let pause_ms = 100; ; pause_ms = Math.min(pause_ms * 1.5, 2_000)) {
-    const answer = await esim.query(which, { signal })
-    if (isFinal(answer.orderStatus) || performance.now() + pause_ms > end) return answer
-    await pause(pause_ms, signal)
-  }
+function waiting(wait: number | true, { interrupted }: Io) {
+  return { signal: interrupted, ...(wait === true ? {} : { wait_ms: wait }) }
 }
 
-function isFinal(status: OrderStatus): boolean {
-  return (FINAL_ORDER_STATUSES as readonly string[]).includes(status)
-}
-
-function describe(order: QueryAnswer, paint: Paint): string {
+function describe(order: QueryAnswer, paint: Paint, codes = false): string {
   const head = pairs([
     ['Order', order.orderNo],
     ['transactionId', order.transactionId],
@@ -111,11 +101,12 @@ function describe(order: QueryAnswer, paint: Paint): string {
     money(line.price, order.currencyCode),
     line.failureReason ?? '',
   ])
-  const esims = order.profileList.map((each) => [each.esimTranNo, each.iccid, each.packageCode, each.ac])
+  const hidden =
+    order.profileList.length === 0 || codes ? '' : paint.dim('Activation codes and QR links: add --codes.\n')
   return [
     head,
     table(['PACKAGE', '>ORDERED', '>DELIVERED', '>FAILED', '>PRICE', 'REASON'], lines, paint),
-    table(['ESIM', 'ICCID', 'PACKAGE', 'ACTIVATION CODE'], esims, paint),
+    (codes ? codeRows : rows)(order.profileList, paint) + hidden,
   ].join('\n')
 }
 
@@ -125,4 +116,4 @@ transactionId that it showed.
 
 Examples:
   $ dealer-esim order JP_1_7
-  $ dealer-esim order JP_1_7:2 EU_5_30 --transaction-id T-1 --amount 21.50 --wait`
+  $ dealer-esim order JP_1_7:2 EUROPE_5_30 --transaction-id T-1 --wait`

@@ -1,5 +1,6 @@
 import type { Package, PackageListRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
+import { eachRow } from '../pages.ts'
 import { integer } from './arguments.ts'
 import type { Context } from './context.ts'
 import { money, table, time, volume } from './output.ts'
@@ -28,8 +29,16 @@ export function packageCommands(program: Command, context: () => Context): void 
       const { client, print, paint } = context()
       if (all) {
         const packageList: Package[] = []
-        for await (const each of client().eachPackage({ pageSize: 500, ...request })) packageList.push(each)
-        return print(rows(packageList, paint), { packageList, nextCursor: null })
+        const esim = client()
+        let asOf: string | undefined
+        const pages = eachRow(async (cursor) => {
+          const page = await esim.packages({ pageSize: 500, ...request, ...cursor })
+          // The first page's: what changes while we turn the pages is told from there on.
+          asOf ??= page.asOf
+          return { rows: page.packageList, nextCursor: page.nextCursor }
+        })
+        for await (const each of pages) packageList.push(each)
+        return print(rows(packageList, paint), { packageList, nextCursor: null, asOf })
       }
       const page = await client().packages(request)
       const more = page.nextCursor === null ? '' : paint.dim(`More: --all, or --cursor ${page.nextCursor}\n`)

@@ -41,7 +41,8 @@ export function profileCommands(program: Command, context: () => Context): void 
     })
 }
 
-function rows(profiles: readonly Profile[], paint: Paint): string {
+/** eSIMs without what would let a reader take the line over. */
+export function rows(profiles: readonly Profile[], paint: Paint): string {
   const cells = profiles.map((each) => [
     each.esimTranNo,
     each.iccid,
@@ -54,7 +55,7 @@ function rows(profiles: readonly Profile[], paint: Paint): string {
   return table(['ESIM', 'ICCID', 'PACKAGE', 'STATUS', 'SM-DP+', 'USED', 'CREATED'], cells, paint)
 }
 
-function codeRows(profiles: readonly Profile[], paint: Paint): string {
+export function codeRows(profiles: readonly Profile[], paint: Paint): string {
   const cells = profiles.map((each) => [each.iccid, each.ac, each.confirmationCode ?? '', each.qrCodeUrl])
   return table(['ICCID', 'ACTIVATION CODE', 'CONFIRMATION', 'QR PICTURE'], cells, paint)
 }

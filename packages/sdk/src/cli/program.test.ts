@@ -50,7 +50,7 @@ describe('credentials', () => {
   test('that are nowhere are asked for', async () => {
     const { code, err } = await command(['health'])
     expect(code).toBe(2)
-    expect(err).toMatch(/No credentials\. Set DEALER_ESIM_BASE_URL, .* beside a local gateway/)
+    expect(err).toMatch(/No credentials\. Set DEALER_ESIM_BASE_URL, .* beside a local gateway .*DATA_DIR/)
   })
 
   test('that are half in the environment are not mixed with another source', async () => {
@@ -90,6 +90,7 @@ describe('output', () => {
     const around = await start(() => refusal(404, '200013'))
     const { code, out, err } = await command(['query', 'O9', '--json'], around)
     expect([code, err]).toEqual([1, ''])
+    expect(out.trim()).not.toContain('\n')
     expect(JSON.parse(out)).toMatchObject({ code: '200013', httpStatus: 404, outcomeUnknown: false })
   })
 
@@ -155,11 +156,43 @@ describe('commands', () => {
       ok({
         packageList: [{ packageCode: body.cursor ? 'B' : 'A', status: 'OFF_SALE', lastUpdateTime: '' }],
         nextCursor: body.cursor ? null : 'c',
+        asOf: body.cursor ? 'later' : 'first',
       }),
     )
     const { out } = await command(['packages', '--all', '--location', 'JP', '--json'], around)
     expect(gateway?.seen.map((each) => each.body.locationCode)).toEqual(['JP', 'JP'])
     expect(JSON.parse(out).packageList.map((each: { packageCode: string }) => each.packageCode)).toEqual(['A', 'B'])
+    expect(JSON.parse(out).asOf).toBe('first')
+  })
+
+  test('query hides activation codes unless --codes asks for them', async () => {
+    const { balanceAfter: _, ...order } = ORDER
+    const profile = {
+      esimTranNo: 'E1',
+      iccid: '8985200012345678901',
+      ac: 'LPA:1$smdp.example$SECRET',
+      orderUsage: null,
+      packageCode: 'JP_1_7',
+      esimStatus: 'GOT_RESOURCE',
+    }
+    const more = { refundedAmount: 0, remark: null, packageInfoList: [], statusHistory: [] }
+    const around = await start(() =>
+      ok({
+        ...order,
+        ...more,
+        orderStatus: 'DELIVERED',
+        profileList: [{ ...profile, createTime: '', qrCodeUrl: 'q' }],
+      }),
+    )
+    for (const argv of [
+      ['query', 'O1'],
+      ['order', 'JP_1_7', '--wait'],
+    ]) {
+      const hidden = await command(argv, around)
+      expect(hidden.out).toContain('add --codes')
+      expect(hidden.out).not.toContain('SECRET')
+      expect((await command([...argv, '--codes'], around)).out).toContain('SECRET')
+    }
   })
 
   test.each([
@@ -168,6 +201,7 @@ describe('commands', () => {
     [['query'], /Give its number or --transaction-id/],
     [['sign', 'esim/delete'], /There is no operation esim\/delete/],
     [['listen', '--fail', '130%'], /such as 30%/],
+    [['listen', '--forward', 'localhost:18791'], /such as http:\/\/localhost:18791/],
     [['bogus'], /unknown command/],
   ])('%j is refused with a sentence and exit code 2', async (argv, words) => {
     const { code, err } = await command(argv, await start(() => ok({})))

@@ -6,6 +6,8 @@ export interface GivenRequest {
   /** By lower-case name; a header that came twice is joined, as servers do. */
   headers: Record<string, string>
   body: Buffer
+  /** The text says that there was a body, and does not show it: curl -v does so. */
+  bodyMissing?: boolean
 }
 
 /**
@@ -13,7 +15,17 @@ export interface GivenRequest {
  * as they are; where Content-Length says that fewer belong to it, the rest came with the file.
  */
 export function readRequest(bytes: Buffer): GivenRequest | undefined {
-  return fromJson(bytes) ?? fromText(bytes)
+  return fromJson(bytes) ?? fromText(sentByCurl(bytes) ?? bytes)
+}
+
+/** Of the output of `curl -v`, what was sent: without the answer, and what curl tells of itself. */
+function sentByCurl(bytes: Buffer): Buffer | undefined {
+  const lines = bytes.toString('utf8').split(/\r?\n/)
+  const sent = lines.filter((line) => /^>( |$)/.test(line))
+  if (sent.length === 0 || !lines.some((line) => /^[*<{}] /.test(line))) return undefined
+  // An empty line ends a request; curl may have sent another one after it.
+  const end = sent.findIndex((line) => line.trim() === '>')
+  return Buffer.from(`${sent.slice(0, end === -1 ? undefined : end).join('\n')}\n\n`)
 }
 
 function fromJson(bytes: Buffer): GivenRequest | undefined {
@@ -50,6 +62,7 @@ function fromText(bytes: Buffer): GivenRequest | undefined {
   request.headers = lowerCased(found)
   const length = Number(request.headers['content-length'] ?? Number.NaN)
   if (length < body.length) request.body = body.subarray(0, length)
+  if (length > 0 && body.length === 0 && /^> /m.test(head)) request.bodyMissing = true
   return request
 }
 

@@ -1,23 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import {
-  FINAL_ORDER_STATUSES,
-  type Notification,
-  type PackageOnSale,
-  type WebhookSetAnswer,
-} from '@dealer-esim/contract'
+import { FINAL_ORDER_STATUSES, type Notification, type PackageOnSale } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { type DealerEsim, newTransactionId } from '../client.ts'
-import { DealerEsimError } from '../error.ts'
 import { nodeWebhook } from '../handlers.ts'
 import { pause } from '../retry.ts'
 import { integer } from './arguments.ts'
 import type { Context } from './context.ts'
 import { CommandFailed, EXIT } from './exit-codes.ts'
 import { describe } from './listen.ts'
-import { waitForEnd } from './orders.ts'
 import { money } from './output.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type TourLog, tourLog } from './tour-log.ts'
+import { putBack } from './webhook-setting.ts'
 
 interface Options {
   packageCode?: string
@@ -62,8 +56,15 @@ async function firstOrder(esim: DealerEsim, log: TourLog, { io }: Context, optio
 
   log.step('package/list', 'What can I buy, and at which price?')
   const filter = options.packageCode === undefined ? { pageSize: 20 } : { packageCode: options.packageCode }
-  const { packageList } = await esim.packages(filter)
-  const chosen = cheapest(packageList.filter((each) => each.status === 'ON_SALE'))
+  const { packageList, nextCursor } = await esim.packages(filter)
+  const onSale = packageList.filter((each) => each.status === 'ON_SALE')
+  // One short page is shown; the cheapest may stand on any.
+  if (nextCursor !== null) {
+    await log.quietly(async () => {
+      for await (const each of esim.eachPackage({ pageSize: 500 })) onSale.push(each)
+    })
+  }
+  const chosen = cheapest(onSale)
   const price = money(chosen.price, chosen.currencyCode)
   log.note(`We take ${chosen.packageCode}, ${chosen.name}, for ${price}.`)
   if (chosen.price > account.availableBalance) {
@@ -77,7 +78,7 @@ async function firstOrder(esim: DealerEsim, log: TourLog, { io }: Context, optio
   })
 
   log.step('esim/query', 'What became of it? Asked again until the order is complete.')
-  const { orderStatus } = await waitForEnd(esim, { orderNo: order.orderNo }, true, io.interrupted)
+  const { orderStatus } = await esim.waitForOrder({ orderNo: order.orderNo }, { signal: io.interrupted })
   log.note(`The order is ${orderStatus}.`)
 
   log.step('esim/profile/list', 'The eSIMs of the order, with all that a traveller needs to install them.')
@@ -96,13 +97,14 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
   }
   const inbox = eventInbox()
   const receiver = await receive(current, log, inbox, options.port)
+  const callbackUrl = options.callbackUrl ?? receiver.url
   const before = await log.quietly(() => esim.setWebhook())
   const transactionId = newTransactionId()
   try {
     log.step('webhook/set', 'Have events sent to a receiver that just started here. It must answer a test event first.')
     const eventTypes = ['ORDER_PAID', 'DELIVERY_UPDATED'] as const
     await esim.setWebhook({
-      callbackUrl: options.callbackUrl ?? receiver.url,
+      callbackUrl,
       enabled: true,
       eventTypes: [...eventTypes],
     })
@@ -110,20 +112,8 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
     await esim.order({ transactionId, packageInfoList: [{ packageCode: bought.packageCode, count: 1 }] })
     await inbox.complete(transactionId, current.io.interrupted)
   } finally {
-    await putBack(esim, log, before, receiver)
-  }
-}
-
-/** The tour leaves no trace but its orders: its receiver is gone in a moment. */
-async function putBack(esim: DealerEsim, log: TourLog, before: WebhookSetAnswer, receiver: Receiver): Promise<void> {
-  const { callbackUrl, eventTypes, enabled } = before
-  try {
-    await log.quietly(() => esim.setWebhook({ callbackUrl, eventTypes, ...(callbackUrl === null ? {} : { enabled }) }))
-    log.note(`The webhook setting is as before: ${callbackUrl ?? 'no callback URL'}.`)
-  } catch (error) {
-    if (!(error instanceof DealerEsimError)) throw error
-    log.note(`The webhook setting could not be put back (${error.message}): dealer-esim webhook set ${callbackUrl}`)
-  } finally {
+    // The tour leaves no trace but its orders: its receiver is gone in a moment.
+    log.note(await log.quietly(() => putBack(esim, before, callbackUrl)))
     await receiver.close()
   }
 }

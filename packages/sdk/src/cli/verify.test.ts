@@ -1,5 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { command } from '../../test/command.ts'
 import { APP_SECRET, EVENT, signedEvent } from '../../test/signed-event.ts'
 
@@ -74,6 +77,27 @@ test('it is read from curl -v, from header lines alone, and from JSON', async ()
     (await verdict(JSON.stringify({ headers: { ...headers, 'x-signature': signature }, body: BODY }))).passed,
   ).toBe(true)
   expect((await command(['verify'], { env, stdin: 'hello' })).code).toBe(2)
+})
+
+test('of the whole output of curl -v the request is taken, and its body from --body', async () => {
+  const [head = ''] = requestText({ headers: { 'Content-Length': String(BODY.length) } }).split('\r\n\r\n')
+  const sent = head.split('\r\n').map((line) => `> ${line}`)
+  const output = [
+    '* Connected to localhost',
+    ...sent,
+    '> ',
+    '} [79 bytes data]',
+    '< HTTP/1.1 401',
+    '< Date: now',
+    '',
+    '{}',
+  ]
+  const file = join(mkdtempSync(join(tmpdir(), 'dealer-esim-curl-')), 'body.json')
+  onTestFinished(() => rmSync(dirname(file), { recursive: true }))
+  writeFileSync(file, BODY)
+  expect((await verdict(output.join('\n'), '--body', file)).passed).toBe(true)
+  const without = await command(['verify', '--at', AT], { env, stdin: output.join('\n') })
+  expect([without.code, without.err]).toEqual([2, expect.stringContaining('add --body FILE')])
 })
 
 describe('the first check that fails is named', () => {

@@ -13,7 +13,10 @@ export function verifyCommand(program: Command, context: () => Context): void {
   program
     .command('verify')
     .description('take a failing request, or an event, and tell which check fails and why')
-    .argument('[file]', 'header lines, an empty line and the body; - or nothing reads standard input')
+    .argument(
+      '[file]',
+      'header lines, an empty line and the body, or what curl -v prints; - or nothing reads standard input',
+    )
     .option('--body <file>', 'take the body from this file, byte for byte')
     .option('--at <milliseconds>', 'judge the clock at this moment instead of now', integer(0, 9_999_999_999_999))
     .addHelpText('after', VERIFY_HELP)
@@ -28,6 +31,9 @@ export function verifyCommand(program: Command, context: () => Context): void {
         )
       }
       if (options.body !== undefined) request.body = readOrFail(options.body)
+      else if (request.bodyMissing) {
+        throw new CommandFailed('curl -v does not show the body that it sent: add --body FILE.', EXIT.USAGE)
+      }
       const findings = await diagnose(request, { ...readSecret(io), now_ms: options.at ?? Date.now() })
       const passed = findings.every((finding) => finding.passed !== false)
       const answer = answerTo(findings)
@@ -68,5 +74,5 @@ The AppSecret comes from DEALER_ESIM_APP_SECRET or the local gateway. Nothing is
 
 Examples:
   $ dealer-esim verify request.txt
-  $ curl -v … 2>&1 | grep '^>' | dealer-esim verify - --body body.json
+  $ curl -v … --data-binary @body.json 2>&1 | dealer-esim verify - --body body.json
   $ dealer-esim verify event.txt --at 1700000000000`

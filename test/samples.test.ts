@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
+import { fakeGateway, ok, refusal } from '../packages/sdk/test/fake-gateway.ts'
 import { type LocalGateway, localGateway, root } from './local-gateway.ts'
 
 /** docs/samples, run as their readers run them. A language whose tools are missing is skipped, loudly. */
@@ -102,6 +103,29 @@ for (const language of LANGUAGES) {
       expect([code, JSON.parse(out).code]).toEqual([1, '310241'])
     })
 
+    test('wait as they are told, repeat a used RequestID with the same transactionId, and take no page for an answer', async () => {
+      const arrived: number[] = []
+      const fake = await fakeGateway((_operation, _body, arrival) => {
+        arrived.push(performance.now())
+        if (arrival === 1) return refusal(429, '101007', {}, { 'Retry-After': '3' })
+        if (arrival === 2) return refusal(409, '101006')
+        return arrival === 3 ? ok({ orderNo: 'O1' }) : { body: '<h1>Welcome</h1>' }
+      })
+      onTestFinished(() => fake.close())
+      const env = {
+        DEALER_ESIM_BASE_URL: fake.baseUrl,
+        DEALER_ESIM_APP_KEY: fake.appKey,
+        DEALER_ESIM_APP_SECRET: fake.appSecret,
+      }
+      expect(await run(language, 'order', ['JP_1_7', 'REPEATED'], env)).toMatchObject({ code: 0 })
+      expect(fake.seen.map(({ body }) => body.transactionId)).toEqual(['REPEATED', 'REPEATED', 'REPEATED'])
+      expect(new Set(fake.seen.map(({ requestId }) => requestId)).size).toBe(3)
+      expect((arrived[1] ?? 0) - (arrived[0] ?? 0)).toBeGreaterThanOrEqual(2_990)
+      const page = await run(language, 'order', ['JP_1_7', 'PAGE'], env)
+      expect(page.code).toBe(1)
+      expect(page.out).not.toContain('Welcome')
+    })
+
     test('know a genuine event from a forged, a changed and an old one', async () => {
       const appSecret = 'demo_app_secret'
       const [grace] = vectors.events.filter((each: { appSecrets: string[] }) => each.appSecrets.length === 2)
@@ -121,6 +145,12 @@ for (const language of LANGUAGES) {
       expect(await verify(['another_secret']), 'signed with another secret').toBe(false)
       expect(await verify([appSecret], 0, `${body}\n`), 'changed by one line break').toBe(false)
       expect(await verify([appSecret], 400), 'an old one').toBe(false)
+      const env = { DEALER_ESIM_APP_SECRET: appSecret }
+      const noTime = await run(language, 'verify-event', [id, 'abc', 'v1,x'], env, body)
+      expect([noTime.code, noTime.err], 'a timestamp that is none').toEqual([
+        1,
+        expect.not.stringMatching(/Error|Exception/),
+      ])
     })
   })
 }
@@ -143,6 +173,7 @@ test.skipIf(!isThere('python3'))(
 interface Outcome {
   code: number
   out: string
+  err: string
 }
 
 /** How each program is run from its second time on. */
@@ -167,7 +198,7 @@ async function run(
   return new Promise((resolve, reject) => {
     const child = execFile(file, [...rest, ...args], options, (error, out, err) => {
       if (error && typeof error.code !== 'number') reject(new Error(`${file}: ${error.message}\n${err}`))
-      else resolve({ code: Number(error?.code ?? 0), out })
+      else resolve({ code: Number(error?.code ?? 0), out, err })
     })
     // A program that refuses by the headers alone need not read the body.
     child.stdin?.on('error', () => undefined).end(stdin)

@@ -5,13 +5,17 @@ set -euo pipefail
 package_code=$1 transaction_id=$2
 body=$(printf '{"transactionId":"%s","packageInfoList":[{"packageCode":"%s","count":1}]}' "$transaction_id" "$package_code")
 
+headers=$(mktemp)
+trap 'rm -f "$headers"' EXIT
+
 call() { # OPERATION BODY: prints the answer's body, then its HTTP status on a line of its own
   local timestamp request_id signature
+  : >"$headers"
   timestamp=$(date +%s)000
   request_id=$(uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid)
   signature=$(printf '%s' "$timestamp$request_id$DEALER_ESIM_APP_KEY$2" |
     openssl dgst -sha256 -hmac "$DEALER_ESIM_APP_SECRET" | sed 's/^.* //')
-  curl -sS --max-time 30 -w '\n%{http_code}' "$DEALER_ESIM_BASE_URL/open-api/v1/$1" \
+  curl -sS --max-time 30 -D "$headers" -w '\n%{http_code}' "$DEALER_ESIM_BASE_URL/open-api/v1/$1" \
     -H 'Content-Type: application/json' -H "RT-AccessCode: $DEALER_ESIM_APP_KEY" -H "RT-RequestID: $request_id" \
     -H "RT-Timestamp: $timestamp" -H "X-Signature: $signature" --data-binary "$2"
 }
@@ -19,11 +23,18 @@ call() { # OPERATION BODY: prints the answer's body, then its HTTP status on a l
 # Each attempt is signed anew with a fresh RequestID; the transactionId stays, so that nothing is bought twice.
 for attempt in 1 2 3 4; do
   answer=$(call esim/order "$body") || answer=$'\n000'
-  status=${answer##*$'\n'}
-  case $status in
-    000 | 429 | 5??) [ "$attempt" = 4 ] || sleep "$attempt" ;;
+  status=${answer##*$'\n'} answer=${answer%$'\n'*}
+  code=$(sed -nE 's/^\{"code": ?"([0-9]{6})".*/\1/p' <<<"$answer" | head -1)
+  case $status:$code in
+    000:* | 429:* | 5??:* | *:101006) ;; # 101006: something between us repeated the request
     *) break ;;
   esac
+  wait_s=$(sed -nE 's/^[Rr]etry-[Aa]fter: *([0-9]+).*/\1/p' "$headers" | tail -1)
+  [ "$attempt" = 4 ] || sleep "$((${wait_s:-0} > attempt ? wait_s : attempt))"
 done
-printf '%s\n' "${answer%$'\n'*}"
-[ "$status" = 200 ]
+if [ -z "$code" ]; then
+  echo "HTTP $status and no answer of a gateway. Repeat with the same transactionId." >&2
+  exit 1
+fi
+printf '%s\n' "$answer"
+[ "$code" = 000000 ]

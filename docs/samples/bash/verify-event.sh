@@ -4,6 +4,10 @@
 set -euo pipefail
 id=$1 timestamp=$2 signatures=$3
 
+if ! [[ $timestamp =~ ^[1-9][0-9]{0,10}$ ]]; then
+  echo 'the timestamp is no number of seconds' >&2
+  exit 1
+fi
 age=$(($(date +%s) - timestamp))
 if [ "${age#-}" -gt 300 ]; then
   echo 'too old, or from the future' >&2

@@ -3,6 +3,7 @@
 using System.Net.Http.Headers;
 using System.Security.Cryptography;
 using System.Text;
+using System.Text.Json;
 
 var (packageCode, transactionId) = (args[0], args[1]);
 var appKey = Environment.GetEnvironmentVariable("DEALER_ESIM_APP_KEY")!;
@@ -17,21 +18,50 @@ var body = Encoding.UTF8.GetBytes(
 // The body stays over all attempts, and with it the transactionId: nothing is bought twice.
 for (var number = 1; ; number++)
 {
+    var wait = TimeSpan.FromSeconds(number);
     try
     {
         using var answer = await client.SendAsync(Request());
-        var again = (int)answer.StatusCode is 429 or >= 500;
+        var text = await answer.Content.ReadAsStringAsync();
+        var code = CodeOf(text);
+        // 101006: something between us repeated the request.
+        var again = (int)answer.StatusCode is 429 or >= 500 || code == "101006";
         if (!again || number == 4)
         {
-            Console.WriteLine(await answer.Content.ReadAsStringAsync());
-            return answer.IsSuccessStatusCode ? 0 : 1;
+            if (code == "")
+            {
+                Console.Error.WriteLine($"HTTP {(int)answer.StatusCode} and no answer of a gateway. Repeat with the same transactionId.");
+                return 1;
+            }
+            Console.WriteLine(text);
+            return code == "000000" ? 0 : 1;
+        }
+        if (answer.Headers.RetryAfter?.Delta is { } asked && asked > wait)
+        {
+            wait = asked;
         }
     }
     catch (Exception fault) when (fault is HttpRequestException or TaskCanceledException && number < 4)
     {
         Console.Error.WriteLine(fault.Message);
     }
-    await Task.Delay(TimeSpan.FromSeconds(number));
+    await Task.Delay(wait);
+}
+
+// Empty where it is no answer of a gateway: a proxy's page, say.
+static string CodeOf(string text)
+{
+    try
+    {
+        using var envelope = JsonDocument.Parse(text);
+        return envelope.RootElement.ValueKind == JsonValueKind.Object
+            && envelope.RootElement.TryGetProperty("code", out var code)
+            && code.ValueKind == JsonValueKind.String ? code.GetString()! : "";
+    }
+    catch (JsonException)
+    {
+        return "";
+    }
 }
 
 // A fresh RequestID and timestamp each time: a RequestID is accepted once.

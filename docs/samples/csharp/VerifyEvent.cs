@@ -11,7 +11,8 @@ return genuine ? 0 : 1;
 
 static bool Verify(string appSecret, string id, string timestamp, string signatures, byte[] body)
 {
-    if (Math.Abs(DateTimeOffset.UtcNow.ToUnixTimeSeconds() - long.Parse(timestamp)) > 300)
+    if (timestamp.Length > 11 || !ulong.TryParse(timestamp, out var seconds)
+        || Math.Abs(DateTimeOffset.UtcNow.ToUnixTimeSeconds() - (long)seconds) > 300)
     {
         return false;
     }

@@ -8,6 +8,8 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -24,25 +26,43 @@ public class Order {
         String body = "{\"transactionId\":\"" + args[1] + "\",\"packageInfoList\":[{\"packageCode\":\"" + args[0]
                 + "\",\"count\":1}]}";
         HttpResponse<String> answer = call("esim/order", body);
+        String code = codeOf(answer);
+        if (code.isEmpty()) {
+            System.err.println("HTTP " + answer.statusCode() + " and no answer of a gateway. Repeat with the same transactionId.");
+            System.exit(1);
+        }
         System.out.println(answer.body());
-        System.exit(answer.statusCode() == 200 ? 0 : 1);
+        System.exit(code.equals("000000") ? 0 : 1);
+    }
+
+    /** Your JSON library reads this. Empty where it is no answer of a gateway: a proxy's page, say. */
+    static String codeOf(HttpResponse<String> answer) {
+        Matcher code = Pattern.compile("^\\{\"code\": ?\"([0-9]{6})\"").matcher(answer.body());
+        return code.find() ? code.group(1) : "";
     }
 
     /** Repeats what may be repeated. The body stays, and with it the transactionId: nothing is bought twice. */
     static HttpResponse<String> call(String operation, String body) throws Exception {
         for (int number = 1;; number++) {
+            long wait_s = number;
             try {
                 HttpResponse<String> answer = CLIENT.send(request(operation, body), HttpResponse.BodyHandlers.ofString());
-                boolean again = answer.statusCode() == 429 || answer.statusCode() >= 500;
+                // 101006: something between us repeated the request.
+                boolean again = answer.statusCode() == 429 || answer.statusCode() >= 500
+                        || codeOf(answer).equals("101006");
                 if (!again || number == 4) {
                     return answer;
+                }
+                String retryAfter = answer.headers().firstValue("Retry-After").orElse("");
+                if (retryAfter.matches("[0-9]{1,6}")) {
+                    wait_s = Math.max(wait_s, Long.parseLong(retryAfter));
                 }
             } catch (IOException fault) {
                 if (number == 4) {
                     throw fault;
                 }
             }
-            Thread.sleep(number * 1000L);
+            Thread.sleep(wait_s * 1000);
         }
     }
 

@@ -20,7 +20,8 @@ public class VerifyEvent {
 
     static boolean verify(String appSecret, String id, String timestamp, String signatures, byte[] body)
             throws Exception {
-        if (Math.abs(Instant.now().getEpochSecond() - Long.parseLong(timestamp)) > 300) {
+        if (!timestamp.matches("[0-9]{1,11}")
+                || Math.abs(Instant.now().getEpochSecond() - Long.parseLong(timestamp)) > 300) {
             return false;
         }
         Mac mac = Mac.getInstance("HmacSHA256");

@@ -12,7 +12,7 @@ function newRequestId(): string
     return vsprintf('%s%s-%s-%s-%s-%s%s%s', str_split(bin2hex($bytes), 4));
 }
 
-/** One signed request: the HTTP status (0 without an answer) and the body. */
+/** One signed request: the HTTP status (0 without an answer), the body and Retry-After in seconds. */
 function attempt(string $operation, string $body): array
 {
     $appKey = getenv('DEALER_ESIM_APP_KEY');
@@ -35,7 +35,15 @@ function attempt(string $operation, string $body): array
     ]]);
     $answer = @file_get_contents(getenv('DEALER_ESIM_BASE_URL') . "/open-api/v1/$operation", false, $context);
     $status = preg_match('/^HTTP\/\S+ (\d+)/', $http_response_header[0] ?? '', $match) ? (int) $match[1] : 0;
-    return [$answer === false ? 0 : $status, (string) $answer];
+    $retryAfter = preg_match('/^Retry-After: *(\d+)\s*$/mi', implode("\n", $http_response_header ?? []), $match) ? (int) $match[1] : 0;
+    return [$answer === false ? 0 : $status, (string) $answer, $retryAfter];
+}
+
+/** Empty where it is no answer of a gateway: a proxy's page, say. */
+function codeOf(string $answer): string
+{
+    $envelope = json_decode($answer, true);
+    return is_array($envelope) && is_string($envelope['code'] ?? null) ? $envelope['code'] : '';
 }
 
 [, $packageCode, $transactionId] = $argv;
@@ -46,11 +54,18 @@ $body = json_encode([
 ]);
 // The transactionId stays over all attempts, so that nothing is bought twice.
 for ($number = 1; $number <= 4; $number++) {
-    [$status, $answer] = attempt('esim/order', $body);
-    if ($status !== 0 && $status !== 429 && $status < 500) {
+    [$status, $answer, $retryAfter] = attempt('esim/order', $body);
+    $code = codeOf($answer);
+    // 101006: something between us repeated the request.
+    $again = $status === 0 || $status === 429 || $status >= 500 || $code === '101006';
+    if (!$again || $number === 4) {
         break;
     }
-    sleep($number);
+    sleep(max($number, $retryAfter));
+}
+if ($code === '') {
+    fwrite(STDERR, "HTTP $status and no answer of a gateway. Repeat with the same transactionId.\n");
+    exit(1);
 }
 echo $answer, "\n";
-exit($status === 200 ? 0 : 1);
+exit($code === '000000' ? 0 : 1);

@@ -3,6 +3,7 @@
 Needs DEALER_ESIM_BASE_URL, DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET. Standard library only.
 """
 
+import http.client
 import json
 import os
 import sys
@@ -18,8 +19,8 @@ APP_KEY = os.environ["DEALER_ESIM_APP_KEY"]
 APP_SECRET = os.environ["DEALER_ESIM_APP_SECRET"]
 
 
-def attempt(operation: str, body: bytes) -> tuple[int, bytes]:
-    """One signed request. A fresh RequestID and timestamp each time: a RequestID is accepted once."""
+def attempt(operation: str, body: bytes) -> tuple[int, str, bytes]:
+    """One signed request: status, Retry-After, body. A RequestID is accepted once, so it is fresh, like the timestamp."""
     timestamp = str(int(time.time() * 1000))
     request_id = str(uuid.uuid4())
     headers = {
@@ -32,23 +33,38 @@ def attempt(operation: str, body: bytes) -> tuple[int, bytes]:
     request = urllib.request.Request(f"{BASE_URL}/open-api/v1/{operation}", data=body, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=30) as response:
-            return response.status, response.read()
+            return response.status, "", response.read()
     except urllib.error.HTTPError as refusal:
-        return refusal.code, refusal.read()
+        return refusal.code, refusal.headers.get("Retry-After", ""), refusal.read()
+
+
+def envelope(body: bytes) -> dict | None:
+    """None for anything but an answer of a gateway: a proxy's page, say."""
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return None
+    return answer if isinstance(answer, dict) and isinstance(answer.get("code"), str) else None
 
 
 def call(operation: str, request: dict) -> dict:
     """Repeats what may be repeated. The body stays, and with it the transactionId: nothing is bought twice."""
     body = json.dumps(request).encode()  # once: the bytes that are signed are the bytes that are sent
-    for number in range(4):
+    for number in range(1, 5):
+        status, retry_after, answer = 0, "", None
         try:
-            status, answer = attempt(operation, body)
-            if status != 429 and status < 500:
-                return json.loads(answer)
-        except OSError as fault:
-            status, answer = 0, str(fault).encode()
-        time.sleep(2**number / 2)
-    raise RuntimeError(f"no answer, repeat with the same transactionId: {status} {answer!r}")
+            status, retry_after, raw = attempt(operation, body)
+            answer = envelope(raw)
+        except (OSError, http.client.HTTPException) as fault:
+            print(fault, file=sys.stderr)
+        # 101006: something between us repeated the request.
+        again = status == 0 or status == 429 or status >= 500 or (answer or {}).get("code") == "101006"
+        if not again or number == 4:
+            break
+        time.sleep(max(number, int(retry_after) if retry_after.isdecimal() else 0))
+    if answer is None:
+        sys.exit(f"HTTP {status} and no answer of a gateway. Repeat with the same transactionId.")
+    return answer
 
 
 if __name__ == "__main__":

@@ -30,7 +30,15 @@ func newRequestID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-func attempt(operation string, body []byte) (int, []byte, error) {
+// answer is what came back; code is empty where it is no answer of a gateway: a proxy's page, say.
+type answer struct {
+	status     int
+	retryAfter time.Duration
+	body       []byte
+	code       string
+}
+
+func attempt(operation string, body []byte) (answer, error) {
 	appKey := os.Getenv("DEALER_ESIM_APP_KEY")
 	timestamp := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	requestID := newRequestID()
@@ -41,7 +49,7 @@ func attempt(operation string, body []byte) (int, []byte, error) {
 	url := os.Getenv("DEALER_ESIM_BASE_URL") + "/open-api/v1/" + operation
 	request, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, err
+		return answer{}, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("RT-AccessCode", appKey)
@@ -50,38 +58,57 @@ func attempt(operation string, body []byte) (int, []byte, error) {
 	request.Header.Set("X-Signature", hex.EncodeToString(mac.Sum(nil)))
 	response, err := client.Do(request)
 	if err != nil {
-		return 0, nil, err
+		return answer{}, err
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	return response.StatusCode, answer, err
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return answer{}, err
+	}
+	var envelope struct {
+		Code string `json:"code"`
+	}
+	if json.Unmarshal(text, &envelope) != nil {
+		envelope.Code = ""
+	}
+	// Without the header, or with a date in it, zero.
+	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+	return answer{response.StatusCode, time.Duration(seconds) * time.Second, text, envelope.Code}, nil
 }
 
 // call repeats what may be repeated. The body stays, and with it the transactionId: nothing is bought twice.
-func call(operation string, request any) (int, []byte, error) {
+func call(operation string, request any) (answer, error) {
 	// Once: the bytes that are signed are the bytes that are sent.
 	body, err := json.Marshal(request)
 	if err != nil {
-		return 0, nil, err
+		return answer{}, err
 	}
 	for number := 1; ; number++ {
-		status, answer, err := attempt(operation, body)
-		again := err != nil || status == http.StatusTooManyRequests || status >= 500
+		got, err := attempt(operation, body)
+		// 101006: something between us repeated the request.
+		again := err != nil || got.status == http.StatusTooManyRequests || got.status >= 500 || got.code == "101006"
 		if !again || number == 4 {
-			return status, answer, err
+			return got, err
 		}
-		time.Sleep(time.Duration(number) * time.Second)
+		wait := time.Duration(number) * time.Second
+		if got.retryAfter > wait {
+			wait = got.retryAfter
+		}
+		time.Sleep(wait)
 	}
 }
 
 func main() {
 	lines := []map[string]any{{"packageCode": os.Args[1], "count": 1}}
-	status, answer, err := call("esim/order", map[string]any{"transactionId": os.Args[2], "packageInfoList": lines})
+	got, err := call("esim/order", map[string]any{"transactionId": os.Args[2], "packageInfoList": lines})
 	if err != nil {
 		log.Fatalf("no answer, repeat with the same transactionId: %v", err)
 	}
-	fmt.Println(string(answer))
-	if status != http.StatusOK {
+	if got.code == "" {
+		log.Fatalf("HTTP %d and no answer of a gateway, repeat with the same transactionId", got.status)
+	}
+	fmt.Println(string(got.body))
+	if got.code != "000000" {
 		os.Exit(1)
 	}
 }

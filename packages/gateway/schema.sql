@@ -246,6 +246,7 @@ create table orphans (
   constraint orphans_state_check CHECK ((state = ANY (ARRAY['FOUND'::text, 'CANCELLED'::text, 'KEPT'::text])))
 );
 CREATE INDEX orphans_found ON orphans USING btree (tenant_id, orphan_id) WHERE (state = 'FOUND'::text);
+CREATE INDEX orphans_iccid ON orphans USING btree (iccid) WHERE (state <> 'CANCELLED'::text);
 
 create table package_suppliers (
   package_code text not null,
@@ -487,6 +488,15 @@ create table sessions (
   constraint sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
 );
 CREATE INDEX sessions_person ON sessions USING btree (person_id);
+
+create table settled_codes (
+  fingerprint bytea not null,
+  tenant_id uuid not null,
+  order_id uuid not null,
+  iccid text not null,
+  settled_at timestamp with time zone not null default now(),
+  constraint settled_codes_pkey PRIMARY KEY (fingerprint)
+);
 
 create table sign_in_failures (
   email_hash bytea not null,

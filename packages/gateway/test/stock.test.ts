@@ -1,15 +1,16 @@
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { takeInEsim } from '../src/fulfilment/take-in.ts'
+import { connect } from '../src/lib/db.ts'
 import { itemKeyOf } from '../src/orders/item-key.ts'
 import { CsvRefused } from '../src/suppliers/stock/csv.ts'
 import { importStock } from '../src/suppliers/stock/import.ts'
 import { setLowStock } from '../src/suppliers/stock/levels.ts'
 import { stockSupplier } from '../src/suppliers/stock/stock.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } from './harness/shop.ts'
+import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, until } from './harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
@@ -36,9 +37,9 @@ function rows(count: number, more = ''): string {
   }).join('\n')
 }
 
-function load(productCode: string, text: string) {
+function load(productCode: string, text: string, supplier = 'shelf') {
   const file = Readable.from([text])
-  return importStock(shop, { supplier: 'shelf', productCode, file, actor: 'cli:test' })
+  return importStock(shop, { supplier, productCode, file, actor: 'cli:test' })
 }
 
 async function level(productCode: string): Promise<number | undefined> {
@@ -127,6 +128,40 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
       expect.stringMatching(/^2003: /),
     ])
     expect(await level('D')).toBe(2)
+  })
+
+  it('refuses what another supplier has in stock: a code in any state, an ICCID that is for sale', async () => {
+    await addSupplier(shop, 'other', 'stock')
+    const [sold, free] = [rows(1), rows(1)]
+    await load('I', `iccid,ac\n${sold}`)
+    expect(await order('I', ['I-1'])).toMatchObject([{ kind: 'delivered' }])
+    await load('I', `iccid,ac\n${free}`)
+    const sameIccid = `${free.slice(0, free.indexOf(','))},LPA:1$smdp.example.com$ANOTHER-CODE`
+    const file = ['iccid,ac', rows(1), sold, free, sameIccid].join('\n')
+    const words = (line: number) => `${line}: this code or ICCID is in the stock of shelf already`
+    expect(await refused(load('I', file, 'other'))).toEqual([words(3), words(4), words(5)])
+    const soldIccid = `${sold.slice(0, sold.indexOf(','))},LPA:1$smdp.example.com$USED-AGAIN`
+    expect(await load('I', `iccid,ac\n${soldIccid}`, 'other')).toBe(1)
+  })
+
+  it('waits for the one before it, so that a code in two files at once is taken once', async () => {
+    await addSupplier(shop, 'other', 'stock')
+    const text = `iccid,ac\n${rows(1)}`
+    const files = ['shelf', 'other'].map((supplier) => load('J', text, supplier))
+    expect((await Promise.allSettled(files)).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  })
+
+  it('is refused by a sentence while another takes long', async () => {
+    const shortly = connect({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeout_ms: 50 })
+    const first = new PassThrough()
+    const taking = importStock(shop, { supplier: 'shelf', productCode: 'K', file: first, actor: 'cli:test' })
+    await until(async () => (await shop.db.query({ text: `select from pg_locks where locktype = 'advisory'` })).length)
+    const wanted = { supplier: 'shelf', productCode: 'K', actor: 'cli:test' } as const
+    const second = importStock({ ...shop, db: shortly }, { ...wanted, file: Readable.from([`iccid,ac\n${rows(1)}`]) })
+    await expect(second).rejects.toMatchObject({ status: 409, code: 'IMPORT_RUNNING' })
+    first.end(`iccid,ac\n${rows(1)}`)
+    expect(await taking).toBe(1)
+    await shortly.close()
   })
 })
 

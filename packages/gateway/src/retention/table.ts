@@ -80,6 +80,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   unclaimed_esims: 'eSIMs that only the supplier’s books have',
   watched_items: 'open questions; each goes when it is answered or given up',
   stock_codes: 'a code is never delivered twice',
+  settled_codes: 'a code is never delivered twice',
   es2plus_orders: 'how far each order at an SM-DP+ came',
   es2plus_ranges: 'one row a range of ICCIDs',
   sandbox_issued: 'the sandbox’s own books',

@@ -1,13 +1,14 @@
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { settleOrder } from '../../src/fulfilment/review/settle.ts'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
+import { itemKeyOf } from '../../src/orders/item-key.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses } from '../harness/shop.ts'
+import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
 
 /* Settling with eSIMs that an operator names: each belongs to one item, and to nobody else. */
 
@@ -16,7 +17,7 @@ let shop: Shop
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await openShop(database.url)
-  await addSupplier(shop, 'shelf', 'stock')
+  for (const name of ['shelf', 'drawer']) await addSupplier(shop, name, 'stock')
   await addPackage(shop.db, 'P', [{ supplier: 'sandbox', productCode: 'X' }])
 })
 afterAll(async () => {
@@ -52,6 +53,12 @@ const delivered = (order: Order, ...esims: CsvEsim['esim'][]) =>
     evidence: 'Ticket 4711, Ms Sato',
     actor: 'cli:test',
   })
+
+/** One file with one code for each. */
+function imported(supplier: string, ...esims: CsvEsim['esim'][]) {
+  const file = Readable.from(['iccid,ac', ...esims.map(({ iccid, ac }) => `\n${iccid},${ac}`)])
+  return importStock(shop, { supplier, productCode: 'P', file, actor: 'cli:test' })
+}
 
 it('an eSIM that is twice in the file is refused, by its ICCID and by its activation code', async () => {
   const order = await underReview(2)
@@ -89,11 +96,77 @@ it('an orphan is refused', async () => {
   await expect(delivered(order, esim)).rejects.toThrow(refusal)
 })
 
+it('a code that is delivered under another ICCID is refused, until the supplier has cancelled its eSIM', async () => {
+  const [order, other] = [await underReview(1), await underReview(1)]
+  await delivered(other, esimOf(8, 'EIGHT'))
+  const again = () => delivered(order, esimOf(9, 'EIGHT'))
+  await expect(again()).rejects.toThrow(
+    `Line 2: eSIM ${iccidOf(9)} is delivered already, with order ${orderNoOf(other.orderId)}.`,
+  )
+  await shop.db.query({
+    text: `update profiles set esim_status = 'CANCEL' where tenant_id = $1`,
+    values: [other.tenantId],
+  })
+  expect(await again()).toEqual([1])
+})
+
 it('what is for sale in stock is refused, by its ICCID and by its activation code', async () => {
   const order = await underReview(1)
-  const file = Readable.from([`iccid,ac\n${iccidOf(6)},LPA:1$a.example$SIX\n`])
-  await importStock(shop, { supplier: 'shelf', productCode: 'P', file, actor: 'cli:test' })
+  await imported('shelf', esimOf(6, 'SIX'))
   for (const esim of [esimOf(6, 'OTHER'), esimOf(7, 'SIX')]) {
     await expect(delivered(order, esim)).rejects.toThrow(`Line 2: eSIM ${esim.iccid} is for sale in stock of shelf.`)
   }
+})
+
+it('what stock has reserved for another order is refused, and what it has reserved for this one is not', async () => {
+  await imported('drawer', esimOf(10, 'TEN'))
+  const [order, other] = [await underReview(1), await underReview(1)]
+  const request = { ...order, itemNo: 1, key: itemKeyOf(order.orderId, 1), productCode: 'P' }
+  expect(await shop.suppliers.get('drawer')!.supplier.order([request])).toMatchObject([{ kind: 'delivered' }])
+  await expect(delivered(other, esimOf(10, 'TEN'))).rejects.toThrow(
+    `Line 2: eSIM ${iccidOf(10)} is reserved in stock of drawer for another order.`,
+  )
+  expect(await delivered(order, esimOf(10, 'TEN'))).toEqual([1])
+})
+
+it('a file of stock that has the code of a settled eSIM is refused; its ICCID with another code is not', async () => {
+  const order = await underReview(1)
+  await delivered(order, esimOf(11, 'ELEVEN'))
+  await expect(imported('shelf', esimOf(12, 'TWELVE'), esimOf(13, 'ELEVEN'))).rejects.toThrow(
+    `line 3: this code was delivered already, with order ${orderNoOf(order.orderId)}`,
+  )
+  expect(await imported('shelf', esimOf(11, 'ELEVEN-AGAIN'))).toBe(1)
+})
+
+it('a file of stock that is being read while its code is settled is refused at its end', async () => {
+  const order = await underReview(1)
+  const file = new PassThrough()
+  const importing = importStock(shop, { supplier: 'shelf', productCode: 'P', file, actor: 'cli:test' })
+  const settled = expect(importing).rejects.toThrow(
+    `eSIM ${iccidOf(14)} was delivered meanwhile, with order ${orderNoOf(order.orderId)}. Take it out of the file.`,
+  )
+  const first = Array.from({ length: 1_000 }, (_, n) => `${iccidOf(10_000 + n)},LPA:1$a.example$LONG-${n}\n`)
+  file.write(`iccid,ac\n${iccidOf(14)},LPA:1$a.example$FOURTEEN\n${first.join('')}`)
+  await until(async () => {
+    const written = await shop.db.query({
+      text: `select from pg_locks where relation = 'stock_codes'::regclass and mode = 'RowExclusiveLock'`,
+    })
+    return written.length > 0
+  })
+  await delivered(order, esimOf(14, 'FOURTEEN'))
+  file.end()
+  await settled
+})
+
+it('a file of stock with an eSIM that is kept as an orphan is refused until that is given back', async () => {
+  const late = await underReview(1)
+  await setItems(late.tenantId, `item_status = 'REFUSED'`)
+  const esim = esimOf(15, 'FIFTEEN')
+  const item = { ...late, itemNo: 1, productCode: 'X' }
+  await learnOutcome(shop, shop.suppliers.get('sandbox')!, item, { kind: 'delivered', esim })
+  await expect(imported('shelf', esim)).rejects.toThrow(
+    `line 2: eSIM ${esim.iccid} is kept as an orphan, of order ${orderNoOf(late.orderId)}`,
+  )
+  await shop.db.query({ text: `update orphans set state = 'CANCELLED' where tenant_id = $1`, values: [late.tenantId] })
+  expect(await imported('shelf', esim)).toBe(1)
 })

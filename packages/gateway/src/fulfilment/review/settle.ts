@@ -8,7 +8,7 @@ import type { FulfilmentDeps } from '../deps.ts'
 import type { Transition } from '../outcome.ts'
 import { watch } from '../reconciliation/watch.ts'
 import { checkedEvidence } from './evidence.ts'
-import { refuseTakenEsims } from './taken-esims.ts'
+import { keepSettledCodes, refuseTakenEsims } from './taken-esims.ts'
 
 /** What the supplier said of the eSIMs under review. */
 export type Verdict =
@@ -46,7 +46,7 @@ export async function settleOrder(
   const evidence = checkedEvidence(settlement.evidence)
   const catalogue = await deps.catalogue.latest()
   const itemNos = await deps.db.tx(async (tx) => {
-    if (verdict.kind === 'delivered') await refuseTakenEsims(tx, deps.linkKey, verdict.esims)
+    if (verdict.kind === 'delivered') await refuseTakenEsims(tx, deps.linkKey, orderId, verdict.esims)
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
     if (order === undefined) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')
@@ -73,6 +73,7 @@ export async function settleOrder(
     }
     consequences.handBack(orders, { leaseToken: undefined })
     await consequences.write(tx, orders)
+    if (verdict.kind === 'delivered') keepSettledCodes(tx, deps.linkKey, { tenantId, orderId }, verdict.esims)
     audit(tx, deps.ids, {
       tenantId,
       actor,

@@ -3,6 +3,7 @@ import { orderNoOf } from '../../lib/ids.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
 import { fingerprint } from '../../suppliers/stock/fingerprint.ts'
+import { lockSettling } from '../../suppliers/stock/taken-codes.ts'
 
 /**
  * An operator's file is typed by people: an eSIM in it belongs to one item, and to nobody else. Whoever holds it may be
@@ -11,17 +12,40 @@ import { fingerprint } from '../../suppliers/stock/fingerprint.ts'
  * Locks: an advisory one, until the commit: of two files with one eSIM, the second sees the first.
  * @throws Refusal that names the line
  */
-export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, rows: readonly CsvEsim[]): Promise<void> {
+export async function refuseTakenEsims(
+  tx: Tx,
+  linkKey: Buffer,
+  orderId: string,
+  rows: readonly CsvEsim[],
+): Promise<void> {
   refuseTwice(rows, 'ICCID', ({ esim }) => esim.iccid)
   refuseTwice(rows, 'activation code', ({ esim }) => printOf(linkKey, esim))
-  tx.send({ text: `select pg_advisory_xact_lock(hashtext('settled esims'))` })
-  const values = [rows.map(({ esim }) => esim.iccid), rows.map(({ esim }) => `\\x${printOf(linkKey, esim)}`)]
+  lockSettling(tx)
+  const prints = rows.map(({ esim }) => `\\x${printOf(linkKey, esim)}`)
+  const values = [rows.map(({ esim }) => esim.iccid), prints, orderNoOf(orderId)]
   const [taken] = await tx.query<{ line: bigint; holder: string; order_id: string | null }>({ text: TAKEN, values })
   if (taken === undefined) return
   const { line, esim } = rows[Number(taken.line) - 1]!
   const whose = taken.order_id === null ? '' : ` ${orderNoOf(taken.order_id)}`
   const words = `Line ${line}: eSIM ${esim.iccid} is ${taken.holder}${whose}. Ask the supplier which one it delivered.`
   throw new Refusal(409, 'ESIM_TAKEN', words)
+}
+
+/** Keeps the codes' fingerprints: no file of stock may bring them, whatever ICCID it says. */
+export function keepSettledCodes(
+  tx: Tx,
+  linkKey: Buffer,
+  { tenantId, orderId }: { tenantId: string; orderId: string },
+  rows: readonly CsvEsim[],
+): void {
+  const prints = rows.map(({ esim }) => `\\x${printOf(linkKey, esim)}`)
+  tx.send({
+    text: `insert into settled_codes (fingerprint, iccid, tenant_id, order_id)
+           select g.*, $3, $4 from unnest($1::bytea[], $2::text[]) g
+           on conflict (fingerprint) do update set iccid = excluded.iccid, tenant_id = excluded.tenant_id,
+             order_id = excluded.order_id, settled_at = excluded.settled_at`,
+    values: [prints, rows.map(({ esim }) => esim.iccid), tenantId, orderId],
+  })
 }
 
 function refuseTwice(rows: readonly CsvEsim[], what: string, keyOf: (row: CsvEsim) => string): void {
@@ -48,6 +72,11 @@ const TAKEN = `
   select g.line, 'delivered already, with order' as holder, p.order_id
   from given g join profiles p on p.iccid = g.iccid and p.esim_status in ('GOT_RESOURCE', 'IN_USE')
   union all
+  select g.line, 'delivered already, with order', p.order_id
+  from given g join settled_codes s on s.fingerprint = g.fingerprint
+  join profiles p on p.tenant_id = s.tenant_id and p.order_id = s.order_id and p.iccid = s.iccid
+    and p.esim_status <> 'CANCEL'
+  union all
   select g.line, 'kept as an orphan, of order', o.order_id
   from given g join orphans o on o.iccid = g.iccid and o.state <> 'CANCELLED'
   union all
@@ -56,4 +85,9 @@ const TAKEN = `
   where exists (select from stock_codes c where c.supplier = s.supplier and c.state = 'FREE' and c.iccid = g.iccid)
     or exists (select from stock_codes c
                where c.supplier = s.supplier and c.state = 'FREE' and c.fingerprint = g.fingerprint)
+  union all
+  select g.line, 'reserved in stock of ' || c.supplier || ' for another order', null
+  from given g cross join suppliers s
+  join stock_codes c on c.supplier = s.supplier and c.fingerprint = g.fingerprint and c.state = 'RESERVED'
+  where not starts_with(c.key, $3 || '-')
   order by line limit 1`

@@ -9,6 +9,7 @@ import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from 
 import { fingerprint } from './fingerprint.ts'
 import { raiseLevel } from './levels.ts'
 import type { StockSecrets } from './stock.ts'
+import { findTakenCodes, lockImports, refuseSettledMeanwhile } from './taken-codes.ts'
 
 export interface StockImport {
   supplier: string
@@ -26,9 +27,13 @@ const PROGRESS_EVERY = 2_000
 
 /**
  * Takes a file of activation codes into stock: streamed, in one transaction, all or nothing. Refused are codes that
- * are in stock or were ever sold from it, and ICCIDs that are in stock.
+ * are in any supplier's stock or were ever sold from it, or were delivered by settling; ICCIDs that are in stock, or of
+ * orphans.
+ *
+ * Locks: an advisory one of imports; at the end that of settling with eSIMs, then the counter.
  * @returns how many there were.
- * @throws CsvRefused that names the lines at fault, the first fifty; Refusal SUPPLIER_UNKNOWN, SUPPLIER_NOT_STOCK
+ * @throws CsvRefused that names the lines at fault, the first fifty; Refusal SUPPLIER_UNKNOWN, SUPPLIER_NOT_STOCK,
+ *   IMPORT_RUNNING, ESIM_TAKEN
  */
 export async function importStock(
   deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt'>; linkKey: Buffer },
@@ -37,6 +42,7 @@ export async function importStock(
   const { supplier, productCode } = wanted
   return deps.db.tx(async (tx) => {
     await checkSupplier(tx, supplier)
+    await lockImports(tx)
     const faults: CsvFault[] = []
     let batch: CsvEsim[] = []
     let rows = 0
@@ -56,6 +62,7 @@ export async function importStock(
     await flush()
     if (faults.length > 0) throw new CsvRefused(faults.sort((a, b) => a.line - b.line))
     if (rows === 0) throw new CsvRefused([{ line: 2, reason: 'the file has no codes' }])
+    await refuseSettledMeanwhile(tx, supplier)
     raiseLevel(tx, supplier, productCode, rows)
     const { actor, address } = wanted
     const by = address === undefined ? { actor } : { actor, address }
@@ -76,7 +83,7 @@ async function checkSupplier(tx: Tx, supplier: string): Promise<void> {
   throw new Refusal(422, 'SUPPLIER_NOT_STOCK', words)
 }
 
-/** @returns the rows that are duplicates: of this file or of what was imported before. */
+/** @returns the rows that are duplicates: of this file, of what was imported before, or of what is sold. */
 async function insert(
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'>; linkKey: Buffer },
   tx: Tx,
@@ -94,6 +101,7 @@ async function insert(
     apn: esim.apn ?? null,
     expires_at: esim.installBefore ?? 'infinity',
   }))
+  const taking = findTakenCodes(tx, supplier, rows)
   const inserted = await tx.query<{ code_id: string }>({
     name: 'stock-insert',
     text: `insert into stock_codes (supplier, product_code, imported_at, code_id, fingerprint, iccid, secrets, imsi,
@@ -103,10 +111,14 @@ async function insert(
            on conflict do nothing returning code_id`,
     values: [supplier, productCode, JSON.stringify(rows)],
   })
-  if (inserted.length === rows.length) return []
+  const taken = await taking
+  if (inserted.length === rows.length && taken.size === 0) return []
   const kept = new Set(inserted.map((row) => row.code_id))
-  const reason = 'this code or ICCID is in stock already, or twice in the file'
-  return batch.flatMap(({ line }, index) => (kept.has(rows[index]!.code_id) ? [] : [{ line, reason }]))
+  const twice = 'this code or ICCID is in stock already, or twice in the file'
+  return batch.flatMap(({ line }, index) => {
+    const reason = taken.get(index) ?? (kept.has(rows[index]!.code_id) ? undefined : twice)
+    return reason === undefined ? [] : [{ line, reason }]
+  })
 }
 
 function secretsOf(esim: CsvEsim['esim']): StockSecrets {

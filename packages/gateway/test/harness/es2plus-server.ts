@@ -32,6 +32,8 @@ export interface Es2plusServer {
   /** For the supplier's configuration. */
   identity: TestCertificate & { ca: string }
   fault: Partial<Record<string, Es2plusFault>>
+  /** Whether a repeated DownloadOrder meets the fault, too. */
+  faultsRepeats: boolean
   late_ms: number
   /** Whether it writes ICCIDs with a padding F. */
   pads: boolean
@@ -52,6 +54,7 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
   const state: Omit<Es2plusServer, 'url' | 'close'> = {
     identity: { ...client, ca: authority.cert },
     fault: {},
+    faultsRepeats: false,
     late_ms: 1_500,
     pads: true,
     requests: [],
@@ -71,7 +74,7 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
       // A repeat goes through: what is shown is what becomes of the first.
       const isRepeat = name === 'downloadOrder' && body.iccid !== undefined && chosen.has(String(body.iccid))
       if (name === 'downloadOrder') chosen.add(String(body.iccid))
-      const fault = isRepeat ? 'none' : (state.fault[name] ?? 'none')
+      const fault = isRepeat && !state.faultsRepeats ? 'none' : (state.fault[name] ?? 'none')
       const turn = name === 'downloadOrder' ? sides.turn++ : sides.turn
       const answer = (status: number, content: unknown) =>
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))

@@ -22,7 +22,7 @@ afterAll(async () => {
   await database.drop()
 })
 beforeEach(() => {
-  Object.assign(server, { fault: {}, pads: true })
+  Object.assign(server, { fault: {}, faultsRepeats: false, pads: true })
   server.requests.length = 0
 })
 
@@ -226,6 +226,57 @@ describe('a failure in an answer of HTTP 200', () => {
     const [outcome] = await smdp.query([wanted], 'RESUME')
     expect(outcome).toMatchObject({ kind: 'delivered', esim: { iccid: bodies()[0]!.iccid } })
     expect(server.taken().filter((iccid) => iccid === bodies()[0]!.iccid)).toHaveLength(1)
+  })
+
+  describe.each([
+    ['8.2.5', '3.7', 'no profile is left: ours was the last'],
+    ['1.2', '1.2', 'our account was closed meanwhile'],
+  ])('%s/%s of a repeated DownloadOrder says nothing of the first: %s', (subjectCode, reasonCode) => {
+    async function repeated(first: 'lost' | 'http-500') {
+      const smdp = await supplier(range())
+      const wanted = request()
+      server.fault.downloadOrder = first
+      expect((await smdp.order([wanted]))[0]?.kind).toBe('unknown')
+      server.fault.downloadOrder = { subjectCode, reasonCode }
+      server.faultsRepeats = true
+      return { smdp, wanted, iccid: String(bodies()[0]!.iccid) }
+    }
+    const last = async ({ smdp, wanted }: Awaited<ReturnType<typeof repeated>>) =>
+      (await smdp.query([wanted], 'RESUME'))[0]
+
+    it('what it allocated is given back before it counts as refused', async () => {
+      const order = await repeated('lost')
+      expect(server.taken()).toContain(order.iccid)
+      expect(await last(order)).toMatchObject({
+        kind: 'refused',
+        words: expect.stringContaining(`${subjectCode}/${reasonCode}`),
+      })
+      expect(names()).toEqual(['downloadOrder', 'downloadOrder', 'cancelOrder'])
+      expect(server.taken()).not.toContain(order.iccid)
+      expect((await last(order))?.kind).toBe('refused')
+    })
+
+    it('that the SM-DP+ knows no such ICCID says that nothing was allocated; it is asked again while that may change', async () => {
+      const order = await repeated('http-500')
+      for (let n = 0; n < 2; n++) expect((await last(order))?.kind).toBe('refused')
+      expect(names()).toEqual([
+        'downloadOrder',
+        ...['downloadOrder', 'cancelOrder'],
+        ...['downloadOrder', 'cancelOrder'],
+      ])
+      expect(await order.smdp.query([order.wanted], 'LOOK')).not.toMatchObject([{ kind: 'delivered' }])
+    })
+
+    it('it stays in question where it cannot be given back', async () => {
+      const order = await repeated('lost')
+      for (const fault of [{ subjectCode, reasonCode: '1.2' }, 'http-500'] as const) {
+        server.fault.cancelOrder = fault
+        expect((await last(order))?.kind).toBe('unknown')
+      }
+      delete server.fault.cancelOrder
+      expect((await last(order))?.kind).toBe('refused')
+      expect(server.taken()).not.toContain(order.iccid)
+    })
   })
 
   it('of ConfirmOrder gives the allocated profile back before it counts as refused', async () => {

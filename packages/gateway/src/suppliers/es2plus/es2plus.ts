@@ -9,7 +9,7 @@ import { testEs2plus } from './test.ts'
 const CONCURRENCY = 16
 const SETTLES_MS = 60_000
 const GIVE_UP_AFTER_MS = 30 * 60_000
-/** DownloadOrder, ConfirmOrder, ReleaseProfile; and CancelOrder where the second is refused. */
+/** DownloadOrder, ConfirmOrder, ReleaseProfile; and CancelOrder where one of the first two is refused. */
 const CALLS_MOST = 3
 const OWN_TIME_MS = 2_000
 

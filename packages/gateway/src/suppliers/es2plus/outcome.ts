@@ -74,6 +74,8 @@ const REFUSED_REASONS = new Set(['1.1', '1.2', '2.1', '2.2', '2.3'])
 const RETRY_REASONS = new Set(['4.2', '5.1'])
 /** The ICCID of a DownloadOrder is in use. */
 export const ICCID_IN_USE = '8.2.1/3.3'
+/** The SM-DP+ knows no such ICCID. */
+export const NO_SUCH_ICCID = '8.2.1/3.9'
 /** The matching id of a ConfirmOrder is in use. */
 export const MATCHING_ID_IN_USE = '8.2.6/3.3'
 /** The profile of a ReleaseProfile is in no state to be released. */
@@ -82,7 +84,7 @@ export const NOT_TO_BE_RELEASED = '8.2.1/3.5'
  * What a repeated CancelOrder is answered when the earlier one was executed, or when there is no such order at all: no
  * such ICCID, no such matching id, another matching id with it.
  */
-const GONE_CODES = new Set(['8.2.1/3.9', '8.2.6/3.9', '8.2.6/3.10'])
+const GONE_CODES = new Set([NO_SUCH_ICCID, '8.2.6/3.9', '8.2.6/3.10'])
 
 /** Whether the SM-DP+ says that our matching id leads to no profile. */
 export function isGone(result: Es2plusResult): boolean {

@@ -13,9 +13,10 @@ import {
   isGone,
   isNotExecuted,
   MATCHING_ID_IN_USE,
+  NO_SUCH_ICCID,
   NOT_TO_BE_RELEASED,
 } from './outcome.ts'
-import type { Progress, ProgressBook } from './progress.ts'
+import type { Progress, ProgressBook, Step } from './progress.ts'
 
 export interface Es2plusDeps {
   db: Db
@@ -55,7 +56,8 @@ export async function look(desk: Desk, request: SupplierRequest): Promise<Outcom
   if (progress.step === 'CONFIRMED') return delivered(desk.config, progress)
   if (progress.step === 'CANCELLED') return GIVEN_BACK
   const outcome = await giveBack(desk, progress, 'nobody wants it any more')
-  return outcome.kind === 'refused' ? delivered(desk.config, progress) : outcome
+  // What giveBack has changed in it, the compiler does not see.
+  return (progress.step as Step) === 'CANCELLED' ? delivered(desk.config, progress) : outcome
 }
 
 const NEVER_SENT: Outcome = { kind: 'retry', words: 'DownloadOrder was never sent' }
@@ -108,7 +110,10 @@ async function download(desk: Desk, progress: Progress, profileType: string): Pr
   // A repeat that was not executed says nothing of the first; one that may have been is still in doubt.
   if (result.kind === 'retry' && repeated) return { kind: 'unknown', words: result.words, ...downOf(result) }
   const words = `DownloadOrder: ${result.words}`
-  return result.kind === 'refused' ? { kind: 'refused', words } : { kind: result.kind, words, ...downOf(result) }
+  if (result.kind !== 'refused') return { kind: result.kind, words, ...downOf(result) }
+  if (!repeated) return { kind: 'refused', words }
+  // The first may have been executed: ours was the last one that was left, or our account was closed after it.
+  return progress.iccid === null ? NOT_TOLD : giveBack(desk, progress, words)
 }
 
 async function confirm(desk: Desk, progress: Progress): Promise<Outcome> {
@@ -152,12 +157,17 @@ async function confirm(desk: Desk, progress: Progress): Promise<Outcome> {
 /**
  * The profile was allocated to us and is not used: only when it is given back is nothing bought. A CancelOrder whose
  * answer was lost is repeated; nobody knows our matching id, so that one which leads nowhere any more was given back.
+ * Where nobody knows whether anything was allocated, the SM-DP+ may know no such ICCID: then nothing was, so far. A
+ * DownloadOrder may yet be at work, so that this is not written down: whoever asks when the doubt is over asks again.
  */
 async function giveBack(desk: Desk, progress: Progress, why: string): Promise<Outcome> {
   const repeated = progress.step === 'CANCELLING'
   const { step } = progress
   if (!repeated && !(await desk.book.advance(progress, { step: 'CANCELLING' }))) return ELSEWHERE
   const result = await desk.client.cancelOrder({ iccid: progress.iccid!, matchingId: progress.matchingId })
+  if (step === 'ORDERING' && result.kind === 'unknown' && result.code === NO_SUCH_ICCID) {
+    return (await desk.book.advance(progress, { step })) ? { kind: 'refused', words: why } : ELSEWHERE
+  }
   if (result.kind !== 'done' && !(repeated && isGone(result))) {
     if (!repeated && isNotExecuted(result)) await desk.book.advance(progress, { step })
     return { kind: 'unknown', words: `${why}; CancelOrder: ${wordsOf(result)}`, ...downOf(result) }

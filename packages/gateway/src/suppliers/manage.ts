@@ -84,16 +84,20 @@ const PAUSED_LEAST_S = 10
 
 /**
  * Another account says, truly, that it never sold what the old one is asked about: that would be bought a second time. So
- * nothing may be in doubt, and nothing may come to be while the change is on its way to the other nodes.
+ * nothing may be in doubt, and nothing may come to be while the change is on its way to the other nodes. Nor would the new
+ * one tell of an eSIM that comes after its refund, or take back one that the old one has sold.
  */
 async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: SupplierRow): Promise<void> {
-  const [is] = await tx.query<{ used: boolean; doubted: number; settled: boolean }>({
+  const [is] = await tx.query<{ used: boolean; doubted: number; watched: number; settled: boolean }>({
     text: `select exists (select from order_items where supplier = $1) as used,
              $2::timestamptz <= now() - $3 * interval '1 second' as settled,
              (select count(*)::int from orders o join order_items i using (tenant_id, order_id)
               where (o.due_at is not null or o.order_status = 'UNDER_REVIEW') and i.supplier = $1
                 and (i.item_status in ('ASKED', 'UNKNOWN') or i.item_status = 'REVIEW' and i.in_doubt_at is not null)
-             ) as doubted`,
+             ) as doubted,
+             (select count(*)::int from watched_items w join order_items i using (tenant_id, order_id, item_no)
+              where i.supplier = $1)
+             + (select count(*)::int from orphans where supplier = $1 and state = 'FOUND') as watched`,
     values: [name, updatedAt, PAUSED_LEAST_S],
   })
   if (!is!.used) return
@@ -106,6 +110,10 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
   if (is!.doubted > 0) {
     const first = `${is!.doubted} eSIMs of ${name} are in doubt, and would be bought again there. Resume it until they are told, or settle them (order review).`
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${first} ${instead}`)
+  }
+  if (is!.watched > 0) {
+    const what = `${is!.watched} eSIMs of ${name} are still asked about or given back there: refunded in doubt (for a month), cancels without an answer (esim settle ends them), orphans. Wait until none is left.`
+    throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${what} ${instead}`)
   }
 }
 

@@ -1,7 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { keepOrphan } from '../../src/fulfilment/orphans.ts'
+import { watch } from '../../src/fulfilment/watch.ts'
 import { failure, json } from '../harness/admin-here.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, TEST_KEY } from '../harness/shop.ts'
@@ -51,4 +54,34 @@ it('another account is refused to a supplier of which eSIMs are open at the old 
   expect(await failure(...set('New'))).toMatch(/1 eSIMs of smdp are in doubt/)
   await itemIs('DELIVERED')
   await json(...set('New'))
+})
+
+it('another account is refused while anything is still asked about, or to be given back, at the old one', async () => {
+  await json('supplier', 'add', 'watched', '--type', 'es2plus', ...set('Old').slice(3))
+  const [, , , ...config] = set('New')
+  const another = ['supplier', 'set', 'watched', ...config]
+  const tenantId = await addTenant(shop.db)
+  await addPackage(shop.db, 'WATCHED', [{ supplier: 'watched', productCode: 'X' }])
+  const [orderId] = await payOrders(shop.db, tenantId, 'WATCHED', { count: 3 })
+  await shop.db.query({
+    text: `update order_items set item_status = 'REFUSED', supplier = 'watched', product_code = 'X' where order_id = $1`,
+    values: [orderId],
+  })
+  await json('supplier', 'pause', 'watched')
+  await shop.db.query({ text: `update suppliers set updated_at = now() - interval '11 s' where supplier = 'watched'` })
+  await shop.db.tx(async (tx) => {
+    const now = new Date()
+    watch(tx, tenantId, { orderId: orderId!, itemNo: 1, purpose: 'REFUNDED_IN_DOUBT' }, now)
+    watch(tx, tenantId, { orderId: orderId!, itemNo: 2, purpose: 'CANCEL' }, now)
+    const esim = { iccid: makeIccid('8985777', 1), smdpAddress: 'a.example', matchingId: 'LATE' }
+    await keepOrphan(tx, shop, tenantId, { orderId: orderId!, itemNo: 3, supplier: 'watched', esim }, now)
+  })
+  const open = async () => (await failure(...another)).match(/(\d) eSIMs of watched are still asked about/)?.[1]
+  expect(await open()).toBe('3')
+  await shop.db.query({ text: `delete from watched_items where purpose = 'CANCEL'` })
+  expect(await open()).toBe('2')
+  await shop.db.query({ text: `update orphans set state = 'KEPT'` })
+  expect(await open()).toBe('1')
+  await shop.db.query({ text: 'delete from watched_items' })
+  await json(...another)
 })

@@ -44,8 +44,14 @@ export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
     values: [AT_ONCE, ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS],
   })
   for (const row of rows) {
-    if (row.purpose === 'CANCEL') await repeatCancel(deps, row)
-    else await askForLateEsim(deps, row)
+    const asking = row.purpose === 'CANCEL' ? repeatCancel(deps, row) : askForLateEsim(deps, row)
+    const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, purpose } = row
+    await asking.catch((error) =>
+      deps.log.error(
+        { err: error, tenantId, orderId, itemNo, purpose },
+        'it could not be asked about; the others go on',
+      ),
+    )
   }
   await endWatches(deps)
   return rows.length

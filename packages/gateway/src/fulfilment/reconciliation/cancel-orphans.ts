@@ -39,17 +39,24 @@ export async function cancelOrphans(deps: FulfilmentDeps): Promise<number> {
     values: [AT_ONCE, CANCEL_AGAIN_MS],
   })
   for (const row of rows) {
-    const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, iccid } = row
-    const { matchingId } = openSecrets(deps.cipher, tenantId, row.secrets)
-    const key = itemKeyOf(orderId, itemNo)
-    const esim = { tenantId, orderId, itemNo, key, productCode: row.product_code, iccid, matchingId, shown: false }
-    const outcome = await callCancel(deps, row.supplier, esim)
-    const state = { cancelled: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
-    await deps.db.query({
-      text: `update orphans set state = $3, detail = $4, updated_at = case when $3 = 'FOUND' then updated_at else now() end
-             where tenant_id = $1 and orphan_id = $2`,
-      values: [tenantId, row.orphan_id, state, 'words' in outcome ? outcome.words : null],
-    })
+    const { tenant_id: tenantId, order_id: orderId, item_no: itemNo } = row
+    await cancelOrphan(deps, row).catch((error) =>
+      deps.log.error({ err: error, tenantId, orderId, itemNo }, 'an orphan could not be given back; the others go on'),
+    )
   }
   return rows.length
+}
+
+async function cancelOrphan(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {
+  const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, iccid } = row
+  const { matchingId } = openSecrets(deps.cipher, tenantId, row.secrets)
+  const key = itemKeyOf(orderId, itemNo)
+  const esim = { tenantId, orderId, itemNo, key, productCode: row.product_code, iccid, matchingId, shown: false }
+  const outcome = await callCancel(deps, row.supplier, esim)
+  const state = { cancelled: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
+  await deps.db.query({
+    text: `update orphans set state = $3, detail = $4, updated_at = case when $3 = 'FOUND' then updated_at else now() end
+             where tenant_id = $1 and orphan_id = $2`,
+    values: [tenantId, row.orphan_id, state, 'words' in outcome ? outcome.words : null],
+  })
 }

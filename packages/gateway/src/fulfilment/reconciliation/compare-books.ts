@@ -21,7 +21,13 @@ export async function compareBooks(deps: FulfilmentDeps, supplied: Supplied, ove
       const item = await ownItem(deps.db, supplied, record)
       if (item !== undefined && isOnOurBooks(item)) continue
       found += 1
-      await takeIn(deps, supplied, record, item)
+      const { key, iccid } = record
+      await takeIn(deps, supplied, record, item).catch((error) =>
+        deps.log.error(
+          { err: error, supplier: supplier.name, key, iccid },
+          'it could not be taken in; the others go on',
+        ),
+      )
     }
   } catch (error) {
     deps.log.warn({ err: error, supplier: supplier.name }, 'its list could not be read to the end')

@@ -1,0 +1,121 @@
+import { makeIccid } from '@dealer-esim/contract'
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { askAboutWatched } from '../../src/fulfilment/ask-watched.ts'
+import { cancelOrphans } from '../../src/fulfilment/cancel-orphans.ts'
+import { compareBooks } from '../../src/fulfilment/compare-books.ts'
+import { learnOutcome } from '../../src/fulfilment/learn.ts'
+import { watch } from '../../src/fulfilment/watch.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { gate } from '../../src/suppliers/gate.ts'
+import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
+
+/* Reconciliation: whatever is wrong with one row, those behind it are looked after, and the log names the one. */
+
+let database: TestDatabase
+let shop: Shop
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addPackage(shop.db, 'P', [{ supplier: 'odd', productCode: 'X' }])
+})
+beforeEach(async () => {
+  for (const table of ['orphans', 'watched_items']) await shop.db.query({ text: `delete from ${table}` })
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+let number = 0
+function esim() {
+  number += 1
+  return { iccid: makeIccid('8985776', number), smdpAddress: 'a.example', matchingId: `M-${number}` }
+}
+
+const error = vi.fn()
+function depsWith(answers: Partial<Supplier>) {
+  error.mockClear()
+  const supplier: Supplier = {
+    ...{ name: 'odd', type: 'gateway' },
+    traits: {
+      ...{ batch: 1, concurrency: 10, perSecond: null, timeout_ms: 60_000, settles_ms: 0 },
+      giveUpAfter_ms: 3_600_000,
+    },
+    order: async () => [],
+    query: async () => [],
+    cancel: async () => ({ kind: 'cancelled' }),
+    test: async () => undefined,
+    ...answers,
+  }
+  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
+  const suppliers = { ...shop.suppliers, get: () => supplied, all: () => [supplied] }
+  return { supplied, deps: { ...shop, suppliers, log: Object.assign(Object.create(silentLog), { error }) } }
+}
+
+async function item(status: 'REFUSED' | 'ASKED') {
+  const tenantId = await addTenant(shop.db)
+  const [orderId] = await payOrders(shop.db, tenantId, 'P')
+  await shop.db.query({
+    text: `update order_items set item_status = $2, supplier = 'odd', product_code = 'X' where tenant_id = $1`,
+    values: [tenantId, status],
+  })
+  return { tenantId, orderId: orderId!, itemNo: 1, productCode: 'X' }
+}
+
+const orphanStates = (tenantIds: string[]) =>
+  shop.db.query({ text: 'select tenant_id, state from orphans where tenant_id = any ($1)', values: [tenantIds] })
+
+it('an orphan that cannot be opened does not keep the others from being given back', async () => {
+  const { deps, supplied } = depsWith({})
+  const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
+  for (const one of [bad, good]) await learnOutcome(deps, supplied, one, { kind: 'delivered', esim: esim() })
+  await shop.db.query({ text: `update orphans set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
+  expect(await cancelOrphans(deps)).toBe(2)
+  expect(await orphanStates([good.tenantId])).toEqual([{ tenant_id: good.tenantId, state: 'CANCELLED' }])
+  expect(error).toHaveBeenCalledOnce()
+  expect(error.mock.calls[0]![0]).toMatchObject({ tenantId: bad.tenantId, orderId: bad.orderId })
+})
+
+it('a record of a supplier that cannot be taken in does not hide those behind it', async () => {
+  const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
+  const found = { [itemKeyOf(bad.orderId, 1)]: esim(), [itemKeyOf(good.orderId, 1)]: esim() }
+  const { deps, supplied } = depsWith({
+    query: async ([request]): Promise<Outcome[]> => {
+      if (request!.key === itemKeyOf(bad.orderId, 1)) throw new TypeError('profileList is not iterable')
+      return [{ kind: 'delivered', esim: found[request!.key]! }]
+    },
+    async *list() {
+      for (const [key, { iccid }] of Object.entries(found)) yield { key, iccid, cancelled: false, time: new Date() }
+    },
+  })
+  expect(await compareBooks(deps, supplied, 86_400_000)).toBe(2)
+  expect(await orphanStates([bad.tenantId, good.tenantId])).toEqual([{ tenant_id: good.tenantId, state: 'FOUND' }])
+  expect(error.mock.calls).toMatchObject([[{ supplier: 'odd', key: itemKeyOf(bad.orderId, 1) }, expect.any(String)]])
+})
+
+it('a cancel in question whose eSIM cannot be opened does not keep the others from being asked about', async () => {
+  const cancelled: string[] = []
+  const { deps, supplied } = depsWith({
+    cancel: async ({ orderId }) => {
+      cancelled.push(orderId)
+      return { kind: 'cancelled' }
+    },
+  })
+  const [bad, good] = [await item('ASKED'), await item('ASKED')]
+  for (const one of [bad, good]) {
+    await learnOutcome(deps, supplied, one, { kind: 'delivered', esim: esim() })
+    await shop.db.tx(async (tx) => watch(tx, one.tenantId, { ...one, purpose: 'CANCEL' }, new Date(0)))
+  }
+  await shop.db.query({ text: `update profiles set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
+  await shop.db.query({
+    text: `update watched_items set ask_at = now() - case when tenant_id = $1 then 2 else 1 end * interval '1 s',
+             until = now() + interval '1 day'`,
+    values: [bad.tenantId],
+  })
+  expect(await askAboutWatched(deps)).toBe(2)
+  expect(cancelled).toEqual([good.orderId])
+  expect(error.mock.calls).toMatchObject([[{ tenantId: bad.tenantId, orderId: bad.orderId }, expect.any(String)]])
+})

@@ -177,10 +177,14 @@ const FIND = `
   select key, answer, iccid_number, matching_id from sandbox_issued where supplier = $1 and key = any ($2::text[])`
 
 async function cancel(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
-  const rows = await db.query({
-    text: `update sandbox_issued set cancelled_at = coalesce(cancelled_at, now())
-           where supplier = $1 and key = $2 and answer = 'ISSUED' returning key`,
+  const [issued] = await db.query<IssuedRow>({ name: 'sandbox-find', text: FIND, values: [name, [esim.key]] })
+  // An operator may have told of another eSIM than was issued under its key.
+  if (issued?.answer !== 'ISSUED' || iccidOf(issued) !== esim.iccid) {
+    return { kind: 'refused', words: 'the sandbox issued no such eSIM' }
+  }
+  await db.query({
+    text: 'update sandbox_issued set cancelled_at = coalesce(cancelled_at, now()) where supplier = $1 and key = $2',
     values: [name, esim.key],
   })
-  return rows.length === 1 ? { kind: 'cancelled' } : { kind: 'refused', words: 'the sandbox issued no such eSIM' }
+  return { kind: 'cancelled' }
 }

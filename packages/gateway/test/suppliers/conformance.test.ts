@@ -1,3 +1,4 @@
+import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
@@ -6,6 +7,7 @@ import { settleOrder } from '../../src/fulfilment/review/settle.ts'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/lifecycle.ts'
+import { itemKeyOf } from '../../src/orders/item-key.ts'
 import { gate } from '../../src/suppliers/gate.ts'
 import type { Supplied, Suppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -250,6 +252,20 @@ describe.each(KINDS.map(([name], index) => ({ name, index })))('$name', ({ index
     const { seen, delivered, orphans, taken } = await outcome('twice')
     expect(seen).toEqual({ DELIVERED: 1 })
     expect([delivered.length, orphans.length, taken.length]).toEqual([1, 0, 1])
+  })
+
+  it('cancels the eSIM that is named, and not another that was sold under its key', async () => {
+    const { stage, tenantId, delivered, taken } = await outcome('twice')
+    const [order] = await shop.db.query<{ order_id: string }>({
+      text: 'select order_id from orders where tenant_id = $1',
+      values: [tenantId],
+    })
+    const item = { tenantId, orderId: order!.order_id, itemNo: 1, productCode: stage.product }
+    const named = { iccid: makeIccid('8985444', index), matchingId: 'ANOTHER', shown: false }
+    expect(delivered).not.toContain(named.iccid)
+    const { kind } = await stage.supplier.cancel({ ...item, key: itemKeyOf(item.orderId, 1), ...named })
+    expect(kind).not.toBe('cancelled')
+    expect(await stage.taken()).toEqual(taken)
   })
 
   it('delivers after we refunded: an orphan, never shown, given back where it can be', async () => {

@@ -1,11 +1,11 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
-import { askAboutWatched } from '../../src/fulfilment/ask-watched.ts'
-import { cancelOrphans } from '../../src/fulfilment/cancel-orphans.ts'
-import { compareBooks } from '../../src/fulfilment/compare-books.ts'
-import { learnOutcome } from '../../src/fulfilment/learn.ts'
-import { watch } from '../../src/fulfilment/watch.ts'
-import { silentLog } from '../../src/lib/log.ts'
+import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
+import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
+import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.ts'
+import { watch } from '../../src/fulfilment/reconciliation/watch.ts'
+import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { silentLog } from '../../src/lib/silent-log.ts'
 import { itemKeyOf } from '../../src/orders/item-key.ts'
 import { gate } from '../../src/suppliers/gate.ts'
 import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
@@ -65,13 +65,17 @@ async function item(status: 'REFUSED' | 'ASKED') {
   return { tenantId, orderId: orderId!, itemNo: 1, productCode: 'X' }
 }
 
+/** An eSIM that its supplier turns out to have sold for it. */
+const takeIn = ({ tenantId, orderId, itemNo }: { tenantId: string; orderId: string; itemNo: number }) =>
+  takeInEsim(shop, tenantId, { orderId, itemNo, supplier: 'odd' }, esim())
+
 const orphanStates = (tenantIds: string[]) =>
   shop.db.query({ text: 'select tenant_id, state from orphans where tenant_id = any ($1)', values: [tenantIds] })
 
 it('an orphan that cannot be opened does not keep the others from being given back', async () => {
-  const { deps, supplied } = depsWith({})
+  const { deps } = depsWith({})
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
-  for (const one of [bad, good]) await learnOutcome(deps, supplied, one, { kind: 'delivered', esim: esim() })
+  for (const one of [bad, good]) await takeIn(one)
   await shop.db.query({ text: `update orphans set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
   expect(await cancelOrphans(deps)).toBe(2)
   expect(await orphanStates([good.tenantId])).toEqual([{ tenant_id: good.tenantId, state: 'CANCELLED' }])
@@ -82,7 +86,7 @@ it('an orphan that cannot be opened does not keep the others from being given ba
 it('a record of a supplier that cannot be taken in does not hide those behind it', async () => {
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
   const found = { [itemKeyOf(bad.orderId, 1)]: esim(), [itemKeyOf(good.orderId, 1)]: esim() }
-  const { deps, supplied } = depsWith({
+  const { deps } = depsWith({
     query: async ([request]): Promise<Outcome[]> => {
       if (request!.key === itemKeyOf(bad.orderId, 1)) throw new TypeError('profileList is not iterable')
       return [{ kind: 'delivered', esim: found[request!.key]! }]
@@ -98,7 +102,7 @@ it('a record of a supplier that cannot be taken in does not hide those behind it
 
 it('a cancel in question whose eSIM cannot be opened does not keep the others from being asked about', async () => {
   const cancelled: string[] = []
-  const { deps, supplied } = depsWith({
+  const { deps } = depsWith({
     cancel: async ({ orderId }) => {
       cancelled.push(orderId)
       return { kind: 'cancelled' }
@@ -106,7 +110,7 @@ it('a cancel in question whose eSIM cannot be opened does not keep the others fr
   })
   const [bad, good] = [await item('ASKED'), await item('ASKED')]
   for (const one of [bad, good]) {
-    await learnOutcome(deps, supplied, one, { kind: 'delivered', esim: esim() })
+    await takeIn(one)
     await shop.db.tx(async (tx) => watch(tx, one.tenantId, { ...one, purpose: 'CANCEL' }, new Date(0)))
   }
   await shop.db.query({ text: `update profiles set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })

@@ -162,8 +162,7 @@ it('a file of stock with an eSIM that is kept as an orphan is refused until that
   const late = await underReview(1)
   await setItems(late.tenantId, `item_status = 'REFUSED'`)
   const esim = esimOf(15, 'FIFTEEN')
-  const item = { ...late, itemNo: 1, productCode: 'X' }
-  await learnOutcome(shop, shop.suppliers.get('sandbox')!, item, { kind: 'delivered', esim })
+  await takeInEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
   await expect(imported('shelf', esim)).rejects.toThrow(
     `line 2: eSIM ${esim.iccid} is kept as an orphan, of order ${orderNoOf(late.orderId)}`,
   )

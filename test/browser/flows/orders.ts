@@ -1,3 +1,4 @@
+import { makeIccid } from '@dealer-esim/contract'
 import { expect, it } from 'vitest'
 import { button, copyable, field, go, heading, type Stage } from '../console-world.ts'
 
@@ -75,7 +76,7 @@ export function orderFlows(stage: Stage): void {
 
 /** Later than the rest: by now the sandbox has given the order up. */
 export function settlingFlow(stage: Stage): void {
-  it('settles an order under review by recording what the supplier said, and refunds it', async () => {
+  it('settles one eSIM of an order under review by recording what the supplier said, and refunds it', async () => {
     const { world, page, dealer } = stage
     await go(world, page, '/')
     await page.locator('[data-attention=underReview]').click()
@@ -89,5 +90,20 @@ export function settlingFlow(stage: Stage): void {
     expect(await page.locator('[data-step="REFUND"]').count()).toBe(2)
     await page.locator('[data-step="DECISION"]').getByText('Ticket 77').waitFor()
     expect((await world.client(dealer).balance()).balance).toBeGreaterThan(balance)
+  })
+
+  it('delivers the eSIM that is left from a file that the supplier sent', async () => {
+    const { page } = stage
+    await button(page, 'Settle').click()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.getByRole('checkbox', { name: /^1:/ }).isChecked()).toBe(true)
+    await dialog.getByRole('radio', { name: /these are the eSIMs/ }).click()
+    const csv = `iccid,ac\n${makeIccid('89999', 777_777n)},LPA:1$smdp.example.com$LATE-1\n`
+    const file = { name: 'esims.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) }
+    await page.locator('input[type=file]').setInputFiles(file)
+    await expect.poll(() => dialog.getByRole('textbox', { name: 'eSIMs as CSV' }).inputValue()).toBe(csv)
+    await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 78: the file of it')
+    await dialog.getByRole('button', { name: 'Deliver 1 eSIM' }).click()
+    await page.locator('[data-step="STATUS"]').getByText('Order is partially delivered').waitFor()
   })
 }

@@ -1,12 +1,12 @@
 import type { OrderDetail } from '@dealer-esim/gateway/console-api/orders.ts'
-import { Button, Select, Text, Textarea } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
-import { EvidenceField } from '../parts/evidence-field.tsx'
 import { ReasonField } from '../parts/reason-field.tsx'
 import { t } from '../strings/index.ts'
 import { useChange } from '../use-api.ts'
 import { cancelsInQuestion, SettleCancel } from './settle-cancel.tsx'
+import { SettleOrder, underReview } from './settle-order.tsx'
 
 /** What an operator may do with an order in its present state; nothing where nothing is possible. */
 export function OrderActions({ order }: { order: OrderDetail }) {
@@ -19,9 +19,7 @@ export function OrderActions({ order }: { order: OrderDetail }) {
           {t.orders.cancel}
         </Button>
       )}
-      {order.items.some((item) => item.itemStatus === 'REVIEW') && (
-        <Button onClick={() => setOpen('settle')}>{t.orders.settle}</Button>
-      )}
+      {underReview(order).length > 0 && <Button onClick={() => setOpen('settle')}>{t.orders.settle}</Button>}
       {cancelsInQuestion(order).length > 0 && (
         <Button onClick={() => setOpen('settle-cancel')}>{t.orders.settleCancel}</Button>
       )}
@@ -52,44 +50,6 @@ function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }
     >
       <Text size="sm">{t.orders.cancelText}</Text>
       <ReasonField />
-    </Dialog>
-  )
-}
-
-function SettleOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
-  const settle = useChange({ done: t.orders.settled, quiet: true })
-  const [verdict, setVerdict] = useState('refused')
-  return (
-    <Dialog
-      title={`${t.orders.settle}: ${order.transactionId}`}
-      opened
-      onClose={onClose}
-      submit={t.orders.settle}
-      busy={settle.isPending}
-      error={settle.error}
-      onSubmit={({ evidence, csv }) =>
-        settle.mutate(
-          {
-            method: 'POST',
-            path: `/tenants/${order.tenantId}/orders/${order.orderNo}/settle`,
-            body: { verdict, evidence, ...(csv && { csv }) },
-          },
-          { onSuccess: onClose },
-        )
-      }
-    >
-      <Text size="sm">{t.orders.settleText}</Text>
-      <Select
-        label={t.orders.verdict}
-        value={verdict}
-        onChange={(value) => setVerdict(value ?? 'refused')}
-        allowDeselect={false}
-        data={Object.entries(t.orders.verdicts).map(([value, label]) => ({ value, label }))}
-      />
-      {verdict === 'delivered' && (
-        <Textarea name="csv" label={t.orders.csv} description={t.orders.csvHint} autosize minRows={4} required />
-      )}
-      <EvidenceField />
     </Dialog>
   )
 }

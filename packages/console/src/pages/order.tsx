@@ -103,6 +103,12 @@ function Items({ order }: { order: OrderDetail }) {
         },
         { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me) },
         {
+          accessor: 'supplierKey',
+          title: t.orders.supplierKey,
+          hidden: !isOperator(me),
+          render: ({ supplierKey }) => supplierKey && <Copyable value={supplierKey} label={t.orders.supplierKey} />,
+        },
+        {
           accessor: 'cost',
           title: t.orders.cost,
           textAlign: 'right',

@@ -3,6 +3,7 @@ import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { orderIdOf, orderNoOf } from '../lib/ids.ts'
 import { absent } from '../lib/refusal.ts'
+import { itemKeyOf } from '../orders/item-key.ts'
 import { searchOrders } from '../orders/search.ts'
 import { readTimeline, type Step } from '../orders/timeline.ts'
 import { searchProfiles } from '../profiles/search.ts'
@@ -36,6 +37,7 @@ const item = Type.Object({
   failureReason: nullable(Type.String()),
   /** To operators only. */
   supplier: nullable(Type.String()),
+  supplierKey: nullable(Type.String({ description: 'By which suppliers know it; to operators only' })),
   productCode: nullable(Type.String()),
   cost: nullable(money()),
   costCurrency: nullable(Type.String()),
@@ -142,7 +144,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     deps.db.query<MoreColumns>(sql`
       select balance_after as "balanceAfter", remark, status_history as history
       from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
-    deps.db.query<OrderItem>(sql`
+    deps.db.query<Omit<OrderItem, 'supplierKey'>>(sql`
       select item_no as "itemNo", package_code as "packageCode", price, item_status as "itemStatus",
              failure_reason as "failureReason", supplier, product_code as "productCode", cost,
              cost_currency as "costCurrency", attempts,
@@ -161,7 +163,9 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     orderNo,
     balanceAfter,
     remark,
-    items: onlyTenant === null ? items : items.map(withoutSupplier),
+    items: items
+      .map((row) => ({ ...row, supplierKey: itemKeyOf(orderId, row.itemNo) }))
+      .map((row) => (onlyTenant === null ? row : withoutSupplier(row))),
     profiles: profiles.map((profile) => rowOfProfile(context, profile)).reverse(),
     timeline: await shownSteps(context, timeline),
   }
@@ -175,8 +179,8 @@ interface MoreColumns {
 
 /** Where an eSIM comes from and what it cost is the operator's own business. */
 function withoutSupplier(row: OrderItem): OrderItem {
-  const hidden = { supplier: null, productCode: null, cost: null, costCurrency: null, attempts: null }
-  return { ...row, ...hidden, cancelInQuestion: false }
+  const costs = { productCode: null, cost: null, costCurrency: null, attempts: null }
+  return { ...row, ...costs, supplier: null, supplierKey: null, cancelInQuestion: false }
 }
 
 async function shownSteps(context: Context, steps: Step[]) {

@@ -89,7 +89,7 @@ export interface Stage {
 
 export const field = (page: Page, name: string) => page.getByRole('textbox', { name })
 export const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
-export const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 })
+export const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name, level: 1 })
 
 export async function enter(page: Page, email: string, password: string): Promise<void> {
   await field(page, 'E-mail address').fill(email)

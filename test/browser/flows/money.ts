@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { api, button, go, newcomer, type Stage } from '../console-world.ts'
+import { api, button, go, heading, newcomer, type Stage } from '../console-world.ts'
 
 export function moneyFlows(stage: Stage): void {
   it('tops a wallet up, which account/balance says at once', async () => {
@@ -31,6 +31,12 @@ export function moneyFlows(stage: Stage): void {
     const second = await newcomer(stage, { email: 'second@operator.test', role: 'OPERATOR_STAFF' })
     await second.locator('[data-attention=adjustments]').click()
     await button(second, 'Approve').click()
+    const asked = second.getByRole('dialog')
+    const dealerName = await heading(page, /./).innerText()
+    for (const words of [dealerName, '-USD 0.50', 'fee 1', 'a fee that the bank kept'])
+      await asked.getByText(words, { exact: true }).waitFor()
+    expect((await world.client(dealer).balance()).balance).toBe(12_505_000)
+    await asked.getByRole('button', { name: 'Approve -USD 0.50' }).click()
     await second.getByText('Approved and posted.').waitFor()
     expect((await world.client(dealer).balance()).balance).toBe(12_500_000)
     await go(world, second, `/tenants/${dealer.tenantId}/wallet`)

@@ -57,6 +57,9 @@ export function orderFlows(stage: Stage): void {
     const { world, page, dealer } = stage
     await go(world, page, '/suppliers')
     await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Pause' }).click()
+    await page.getByRole('dialog').getByText('paid orders for it wait').waitFor()
+    expect(await page.locator('[data-state=paused]').count()).toBe(0)
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
     await page.locator('[data-state=paused]').waitFor()
     const { balance } = await world.client(dealer).balance()
     await place('no-longer-wanted', 'SANDBOX_OK')
@@ -72,6 +75,23 @@ export function orderFlows(stage: Stage): void {
     await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Resume' }).click()
     await page.locator('[data-state=closed]').first().waitFor()
   })
+
+  it('keeps what a supplier that fails its test said, beside it and above until it is closed', async () => {
+    const { page } = stage
+    const words = 'answered 401: the certificate has expired'
+    await page.route('**/api/suppliers/sandbox/test', (route) => route.fulfill({ json: { works: false, words } }))
+    const row = page.locator('[data-row=sandbox]')
+    await row.getByRole('button', { name: 'Test' }).click()
+    await row.locator('[data-state=failed]').waitFor()
+    await row.getByText(words).waitFor()
+    const alert = page.getByRole('alert').filter({ hasText: 'That did not work' })
+    await alert.getByText(`sandbox does not work: ${words}`).waitFor()
+    await page.unroute('**/api/suppliers/sandbox/test')
+    await row.getByRole('button', { name: 'Test' }).click()
+    await row.locator('[data-state=closed]').waitFor()
+    await alert.getByRole('button').click()
+    await alert.waitFor({ state: 'hidden' })
+  })
 }
 
 /** Later than the rest: by now the sandbox has given the order up. */
@@ -84,11 +104,17 @@ export function settlingFlow(stage: Stage): void {
     const { balance } = await world.client(dealer).balance()
     await button(page, 'Settle').click()
     const dialog = page.getByRole('dialog')
+    const key = await page.locator('[data-row="2"]').locator('[data-value="Key at the supplier"]').innerText()
+    expect(new URL(page.url()).pathname).toContain(key.replace(/-2$/, ''))
+    expect(await dialog.getByRole('radio', { checked: true }).count()).toBe(0)
+    await dialog.getByRole('radio', { name: /Not delivered/ }).click()
     await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 77: nothing was issued')
     await dialog.getByRole('button', { name: 'Settle' }).click()
-    await page.locator('[data-step="STATUS"]').getByText('Order has failed').waitFor()
-    expect(await page.locator('[data-step="REFUND"]').count()).toBe(2)
+    await dialog.getByText('Choose the eSIMs that the supplier spoke of.').waitFor()
+    await dialog.getByRole('checkbox', { name: /^2:/ }).click()
+    await dialog.getByRole('button', { name: /^Refund 1 eSIM: USD \d/ }).click()
     await page.locator('[data-step="DECISION"]').getByText('Ticket 77').waitFor()
+    expect(await page.locator('[data-step="REFUND"]').count()).toBe(1)
     expect((await world.client(dealer).balance()).balance).toBeGreaterThan(balance)
   })
 

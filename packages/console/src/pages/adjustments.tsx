@@ -1,12 +1,16 @@
 import type { AdjustmentRow } from '@dealer-esim/gateway/console-api/adjustments.ts'
-import { Button, Group } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
+import { useState } from 'react'
+import { money } from '../format.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Card } from '../parts/card.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Facts } from '../parts/facts.tsx'
 import { List } from '../parts/list.tsx'
 import { Status } from '../parts/status.tsx'
 import { When } from '../parts/when.tsx'
 import { operates, useSession } from '../session.tsx'
-import { t } from '../strings/index.ts'
+import { say, t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
 
 /** Adjustments of a dealer, newest first. Nothing is shown where there were none. */
@@ -62,18 +66,13 @@ export function AdjustmentList(props: {
 
 function Decide({ row }: { row: AdjustmentRow }) {
   const me = useSession()
-  const approve = useChange({ done: t.wallet.approved })
+  const [asking, setAsking] = useState(false)
   const reject = useChange({ done: t.wallet.rejected })
-  const path = `/tenants/${row.tenantId}/adjustments/${row.adjustmentId}`
   if (!operates(me)) return null
   return (
     <Group gap={4} justify="flex-end">
       {!row.ownProposal && (
-        <Button
-          size="compact-xs"
-          loading={approve.isPending}
-          onClick={() => approve.mutate({ method: 'POST', path: `${path}/approve` })}
-        >
+        <Button size="compact-xs" onClick={() => setAsking(true)}>
           {t.wallet.approve}
         </Button>
       )}
@@ -81,10 +80,43 @@ function Decide({ row }: { row: AdjustmentRow }) {
         size="compact-xs"
         variant="default"
         loading={reject.isPending}
-        onClick={() => reject.mutate({ method: 'POST', path: `${path}/reject` })}
+        onClick={() => reject.mutate({ method: 'POST', path: `${pathOf(row)}/reject` })}
       >
         {row.ownProposal ? t.wallet.withdraw : t.wallet.reject}
       </Button>
+      {asking && <Approve row={row} onClose={() => setAsking(false)} />}
     </Group>
   )
+}
+
+/** Repeats what is about to be posted: the second person is there to read it. */
+function Approve({ row, onClose }: { row: AdjustmentRow; onClose(): void }) {
+  const approve = useChange({ done: t.wallet.approved, quiet: true })
+  return (
+    <Dialog
+      title={t.wallet.approveTitle}
+      opened
+      onClose={onClose}
+      submit={say(t.wallet.approveAmount, { amount: money(row.amount, row.currencyCode) })}
+      busy={approve.isPending}
+      error={approve.error}
+      onSubmit={() => approve.mutate({ method: 'POST', path: `${pathOf(row)}/approve` }, { onSuccess: onClose })}
+    >
+      <Text size="sm">{row.amount < 0 ? t.wallet.approveTakes : t.wallet.approveGives}</Text>
+      <Facts
+        cols={2}
+        of={[
+          [t.common.dealer, row.clientName],
+          [t.wallet.amount, <Amount key="a" of={row.amount} currency={row.currencyCode} signed />],
+          [t.wallet.adjustReference, row.reference],
+          [t.wallet.by, row.proposedBy],
+        ]}
+      />
+      <Facts cols={1} of={[[t.wallet.reason, row.reason]]} />
+    </Dialog>
+  )
+}
+
+function pathOf({ tenantId, adjustmentId }: AdjustmentRow): string {
+  return `/tenants/${tenantId}/adjustments/${adjustmentId}`
 }

@@ -1,12 +1,14 @@
 import type { SupplierRow } from '@dealer-esim/gateway/console-api/suppliers.ts'
-import { Badge, Button, Group } from '@mantine/core'
-import { count } from '../format.ts'
+import { Badge, Button, Group, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { count, exactTime } from '../format.ts'
+import { Dialog } from '../parts/dialog.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
-import { told } from '../parts/tell.ts'
+import { failed, told } from '../parts/tell.ts'
 import { When } from '../parts/when.tsx'
 import { operates, useSession } from '../session.tsx'
-import { say, t } from '../strings/index.ts'
+import { counted, say, t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
 
 const REFRESH_MS = 10_000
@@ -14,6 +16,7 @@ const REFRESH_MS = 10_000
 export function SuppliersPage() {
   const me = useSession()
   const list = useApi<{ suppliers: SupplierRow[] }>('/suppliers', {}, { refresh_ms: REFRESH_MS })
+  const [tested, setTested] = useState<Record<string, Tested>>({})
   return (
     <Page title={t.suppliers.title} description={t.suppliers.text}>
       <List<SupplierRow>
@@ -27,7 +30,11 @@ export function SuppliersPage() {
         columns={[
           { accessor: 'supplier', title: t.suppliers.name },
           { accessor: 'type', title: t.suppliers.type },
-          { accessor: 'state', title: t.suppliers.state, render: (row) => <State row={row} /> },
+          {
+            accessor: 'state',
+            title: t.suppliers.state,
+            render: (row) => <State row={row} tested={tested[row.supplier]} />,
+          },
           {
             accessor: 'waiting',
             title: t.suppliers.waiting,
@@ -46,7 +53,9 @@ export function SuppliersPage() {
             title: t.common.actions,
             textAlign: 'right',
             hidden: !operates(me),
-            render: (row) => <Actions row={row} />,
+            render: (row) => (
+              <Actions row={row} onTested={(one) => setTested((all) => ({ ...all, [row.supplier]: one }))} />
+            ),
           },
         ]}
       />
@@ -54,40 +63,93 @@ export function SuppliersPage() {
   )
 }
 
-function State({ row }: { row: SupplierRow }) {
-  const state = row.paused ? 'paused' : (row.breaker ?? 'broken')
-  const color = { closed: 'teal', open: 'red', 'half-open': 'yellow', paused: 'orange', broken: 'red' }[state]
+/** What a supplier answered to the last test, for as long as the page is open. */
+interface Tested {
+  works: boolean
+  words: string | null
+  at: string
+}
+
+function State({ row, tested }: { row: SupplierRow; tested: Tested | undefined }) {
+  const known = row.paused ? 'paused' : (row.breaker ?? 'broken')
+  // The breaker hears of orders only: a supplier that fails a test is not working, whatever it says.
+  const state = known === 'closed' && tested?.works === false ? 'failed' : known
+  const colors = { closed: 'teal', open: 'red', 'half-open': 'yellow', paused: 'orange', broken: 'red', failed: 'red' }
   return (
-    <Badge variant="light" color={color} tt="none" radius="sm" data-state={state}>
-      {t.suppliers.states[state]}
-    </Badge>
+    <Stack gap={4} align="flex-start" className="list-words">
+      <Badge variant="light" color={colors[state]} tt="none" radius="sm" data-state={state}>
+        {t.suppliers.states[state]}
+      </Badge>
+      {tested && (
+        <Text size="xs" {...(tested.works && { c: 'dimmed' })} className="break" data-tested={tested.works}>
+          {say(tested.works ? t.suppliers.passed : t.suppliers.failed, {
+            time: exactTime(tested.at),
+            words: tested.words ?? '',
+          })}
+        </Text>
+      )}
+    </Stack>
   )
 }
 
-function Actions({ row }: { row: SupplierRow }) {
+function Actions({ row, onTested }: { row: SupplierRow; onTested(tested: Tested): void }) {
   const test = useChange<{ works: boolean; words: string | null }>()
-  const pause = useChange({ done: row.paused ? t.suppliers.resumed : t.suppliers.paused })
-  const path = `/suppliers/${encodeURIComponent(row.supplier)}`
-  const tell = ({ works, words }: { works: boolean; words: string | null }) =>
-    told(say(works ? t.suppliers.works : t.suppliers.fails, { supplier: row.supplier, words: words ?? '' }))
+  const resume = useChange({ done: t.suppliers.resumed })
+  const [pausing, setPausing] = useState(false)
+  const tell = ({ works, words }: { works: boolean; words: string | null }) => {
+    const parts = { supplier: row.supplier, words: words ?? '' }
+    if (works) told(say(t.suppliers.works, parts))
+    else failed(new Error(say(t.suppliers.fails, parts)))
+    onTested({ works, words, at: new Date().toISOString() })
+  }
   return (
     <Group gap={4} justify="flex-end">
       <Button
         size="compact-xs"
         variant="default"
         loading={test.isPending}
-        onClick={() => test.mutate({ method: 'POST', path: `${path}/test` }, { onSuccess: tell })}
+        onClick={() => test.mutate({ method: 'POST', path: `${pathOf(row)}/test` }, { onSuccess: tell })}
       >
         {t.suppliers.test}
       </Button>
-      <Button
-        size="compact-xs"
-        variant="default"
-        loading={pause.isPending}
-        onClick={() => pause.mutate({ method: 'POST', path: `${path}/${row.paused ? 'resume' : 'pause'}` })}
-      >
-        {row.paused ? t.suppliers.resume : t.suppliers.pause}
-      </Button>
+      {row.paused ? (
+        <Button
+          size="compact-xs"
+          variant="default"
+          loading={resume.isPending}
+          onClick={() => resume.mutate({ method: 'POST', path: `${pathOf(row)}/resume` })}
+        >
+          {t.suppliers.resume}
+        </Button>
+      ) : (
+        <Button size="compact-xs" variant="default" onClick={() => setPausing(true)}>
+          {t.suppliers.pause}
+        </Button>
+      )}
+      {pausing && <Pause row={row} onClose={() => setPausing(false)} />}
     </Group>
   )
+}
+
+function Pause({ row, onClose }: { row: SupplierRow; onClose(): void }) {
+  const pause = useChange({ done: t.suppliers.paused, quiet: true })
+  return (
+    <Dialog
+      title={say(t.suppliers.pauseTitle, { supplier: row.supplier })}
+      opened
+      onClose={onClose}
+      submit={t.suppliers.pause}
+      danger
+      busy={pause.isPending}
+      error={pause.error}
+      onSubmit={() => pause.mutate({ method: 'POST', path: `${pathOf(row)}/pause` }, { onSuccess: onClose })}
+    >
+      <Text size="sm">{t.suppliers.pauseText}</Text>
+      <Text size="sm">{counted(t.suppliers.pauseWaiting, row.waiting)}</Text>
+    </Dialog>
+  )
+}
+
+function pathOf({ supplier }: SupplierRow): string {
+  return `/suppliers/${encodeURIComponent(supplier)}`
 }

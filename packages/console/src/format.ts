@@ -110,9 +110,18 @@ export function bytes(count: number): string {
 
 const percents = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
 
+const changes = new Intl.NumberFormat(locale, {
+  ...{ style: 'percent', maximumFractionDigits: 1, signDisplay: 'exceptZero' },
+})
+
 /** A share of one. */
 export function percent(share: number): string {
   return percents.format(share)
+}
+
+/** A change by a share of one, signed. What is almost all is not told as all. */
+export function percentOfChange(share: number): string {
+  return changes.format(Math.trunc(share * 1_000) / 1_000)
 }
 
 export function count(value: number): string {

@@ -1,3 +1,4 @@
+import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import.ts'
 import { Alert, Button, FileInput, Group, SimpleGrid, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { ApiFailure } from '../api.ts'
@@ -6,32 +7,15 @@ import { Card } from '../parts/card.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { told } from '../parts/tell.ts'
-import { say, t } from '../strings/index.ts'
+import { counted, say, t } from '../strings/index.ts'
 import { upload } from '../upload.ts'
 import { queryClient } from '../use-api.ts'
-
-interface Change {
-  packageCode: string
-  change: 'ADDED' | 'CHANGED'
-  before?: Record<string, unknown>
-  after: Record<string, unknown>
-}
-
-interface Report {
-  imported: boolean
-  rows: number
-  added: number
-  changed: number
-  unchanged: number
-  errorRows: number
-  errors: { row: number; column: string; reason: string }[]
-  changes: Change[]
-}
+import { ImportedChange } from './import-change.tsx'
 
 /** First what would change and which rows are wrong; importing is a second step, and all or nothing. */
 export function CatalogueImportPage() {
   const [file, setFile] = useState<File | null>(null)
-  const [report, setReport] = useState<Report>()
+  const [report, setReport] = useState<ImportReport>()
   const [error, setError] = useState<ApiFailure>()
   const [busy, setBusy] = useState(false)
 
@@ -40,7 +24,7 @@ export function CatalogueImportPage() {
     setBusy(true)
     setError(undefined)
     try {
-      const next = JSON.parse(await upload('/packages/import', { dryRun }, file)) as Report
+      const next = JSON.parse(await upload('/packages/import', { dryRun }, file)) as ImportReport
       setReport(next)
       if (next.imported) {
         told(say(t.catalogue.applied, { added: next.added, changed: next.changed }))
@@ -90,7 +74,7 @@ export function CatalogueImportPage() {
   )
 }
 
-function Preview({ report }: { report: Report }) {
+function Preview({ report }: { report: ImportReport }) {
   const sums = [
     [t.catalogue.rows, report.rows],
     [t.catalogue.added, report.added],
@@ -117,7 +101,7 @@ function Preview({ report }: { report: Report }) {
           <Alert color="red">{t.catalogue.withErrors}</Alert>
           <List
             label={t.catalogue.errors}
-            rows={report.errors}
+            rows={[...report.errors]}
             loading={false}
             idOf={(row) => `${row.row} ${row.column} ${row.reason}`}
             empty={{ title: t.catalogue.errors }}
@@ -129,25 +113,29 @@ function Preview({ report }: { report: Report }) {
           />
         </>
       ) : (
-        <List
-          label={t.catalogue.change}
-          rows={report.changes}
-          loading={false}
-          idOf={(row) => row.packageCode}
-          empty={{ title: t.catalogue.nothingToDo }}
-          columns={[
-            { accessor: 'packageCode', title: t.catalogue.package, cellsClassName: 'mono' },
-            { accessor: 'change', title: t.catalogue.change, render: changeOf },
-          ]}
-        />
+        <>
+          {report.doubtful > 0 && (
+            <Alert color="red" role="alert">
+              {counted(t.catalogue.doubtful, report.doubtful)}
+            </Alert>
+          )}
+          <List
+            label={t.catalogue.change}
+            rows={[...report.changes].sort((left, right) => Number(isDoubtful(right)) - Number(isDoubtful(left)))}
+            loading={false}
+            idOf={(row) => row.packageCode}
+            empty={{ title: t.catalogue.nothingToDo }}
+            columns={[
+              { accessor: 'packageCode', title: t.catalogue.package, cellsClassName: 'mono' },
+              { accessor: 'change', title: t.catalogue.change, render: (row) => <ImportedChange of={row} /> },
+            ]}
+          />
+        </>
       )}
     </Card>
   )
 }
 
-function changeOf({ change, before = {}, after }: Change): string {
-  if (change === 'ADDED') return t.catalogue.added
-  return Object.entries(after)
-    .map(([member, value]) => `${member}: ${JSON.stringify(before[member])} → ${JSON.stringify(value)}`)
-    .join('; ')
+function isDoubtful({ lines }: ImportReport['changes'][number]): boolean {
+  return lines.some((line) => 'warnings' in line && line.warnings.length > 0)
 }

@@ -54,6 +54,7 @@ const importReport = Type.Object({
   added: Type.Integer(),
   changed: Type.Integer(),
   unchanged: Type.Integer(),
+  doubtful: Type.Integer({ description: 'Packages of which a price falls by half, is removed, or comes below cost' }),
   errorRows: Type.Integer(),
   errors: Type.Array(Type.Unknown()),
   changes: Type.Array(Type.Unknown()),

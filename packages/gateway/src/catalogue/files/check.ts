@@ -1,6 +1,7 @@
 import type { Fault } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/db.ts'
 import { differences, differingMembers, type PackageChange } from '../difference.ts'
+import { type DifferenceLine, differenceLines, warningsOf } from '../difference-lines.ts'
 import type { PackageDocument } from '../document.ts'
 import { mergePackage } from '../merge.ts'
 import { slugOwners } from '../put.ts'
@@ -23,6 +24,8 @@ export interface ImportChange {
   readonly change: 'ADDED' | 'CHANGED'
   readonly before?: Partial<PackageDocument>
   readonly after: Partial<PackageDocument>
+  /** The same for people, with what to look at twice. */
+  readonly lines: readonly DifferenceLine[]
 }
 
 /** What is known of a file while it is checked. */
@@ -31,10 +34,12 @@ export interface Findings {
   added: number
   changed: number
   unchanged: number
+  /** Packages whose change somebody should look at twice. */
+  doubtful: number
   /** Rows with errors; of the errors themselves the first ones. */
   errorRows: number
   readonly errors: ImportError[]
-  /** The first ones. */
+  /** The first ones, and the first of the doubtful ones. */
   readonly changes: ImportChange[]
   /** Every supplier that the packages name. */
   readonly suppliers: Set<string>
@@ -47,7 +52,7 @@ const CHANGES_SHOWN = 1_000
 
 export function noFindings(): Findings {
   return {
-    ...{ rows: 0, added: 0, changed: 0, unchanged: 0, errorRows: 0, errors: [], changes: [] },
+    ...{ rows: 0, added: 0, changed: 0, unchanged: 0, doubtful: 0, errorRows: 0, errors: [], changes: [] },
     ...{ suppliers: new Set(), rowOfCode: new Map(), rowOfSlug: new Map() },
   }
 }
@@ -133,9 +138,12 @@ function count(findings: Findings, change: PackageChange): boolean {
   }
   if (change.before) findings.changed++
   else findings.added++
-  if (findings.changes.length < CHANGES_SHOWN) {
+  const lines = differenceLines(change)
+  const isDoubtful = warningsOf(lines).length > 0
+  if (isDoubtful) findings.doubtful++
+  if (findings.changes.length < CHANGES_SHOWN || (isDoubtful && findings.doubtful <= CHANGES_SHOWN)) {
     const kind = change.before ? 'CHANGED' : 'ADDED'
-    findings.changes.push({ packageCode: change.after.packageCode, change: kind, ...differences(change) })
+    findings.changes.push({ packageCode: change.after.packageCode, change: kind, ...differences(change), lines })
   }
   return true
 }

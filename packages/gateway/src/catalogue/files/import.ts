@@ -33,10 +33,12 @@ export interface ImportReport {
   readonly added: number
   readonly changed: number
   readonly unchanged: number
+  /** Packages of which a price falls by more than half, is removed, or comes below cost. */
+  readonly doubtful: number
   readonly errorRows: number
   /** The first thousand. */
   readonly errors: readonly ImportError[]
-  /** The first thousand. */
+  /** The first thousand, and the first thousand of the doubtful ones. */
   readonly changes: readonly ImportChange[]
   /** Every supplier that the packages name. */
   readonly suppliers: readonly string[]

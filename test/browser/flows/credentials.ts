@@ -4,6 +4,8 @@ import { button, copyable, field, go, heading, OPERATOR, PASSWORD, type Stage } 
 /** A name that would be a script where somebody forgot that names are text. */
 const DEALER_NAME = 'Flow <img src=x onerror=alert(1)> Travel'
 
+const ENDS_NOW = 'No longer: it ends now'
+
 export function credentialFlows(stage: Stage): void {
   it('creates a dealer whose secret is shown once, works, and is reset with and without grace', async () => {
     const { world, page, dealer } = stage
@@ -28,7 +30,7 @@ export function credentialFlows(stage: Stage): void {
     expect(await health(first)).toBe('UP')
     const second = await resetSecret('1 hour')
     expect([await health(first), await health(second)]).toEqual(['UP', 'UP'])
-    const third = await resetSecret('no longer: it ends now')
+    const third = await resetSecret(ENDS_NOW)
     expect([await health(first), await health(second), await health(third)]).toEqual(['101003', '101003', 'UP'])
     dealer.appSecret = third
     stage.secrets.push(first, second, third)
@@ -41,6 +43,7 @@ export function credentialFlows(stage: Stage): void {
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('combobox', { name: 'The old one works for' }).click()
     await page.getByRole('option', { name: grace }).click()
+    expect(await dialog.getByText('is refused from now on').count()).toBe(grace === ENDS_NOW ? 1 : 0)
     await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
     await dialog.getByRole('button', { name: 'Reset' }).click()
     await dialog.getByText('Copy the AppSecret now').waitFor()

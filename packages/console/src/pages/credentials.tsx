@@ -1,4 +1,4 @@
-import { Button, Group, Select, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { fullTime } from '../format.ts'
 import { Card } from '../parts/card.tsx'
@@ -132,9 +132,14 @@ function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(secret:
   )
 }
 
+/** In seconds, the kindest first: whoever needs the old one to end at once, as after a leak, says so. */
+const GRACES = ['86400', '21600', '3600', '0'] as const
+const [USUAL_GRACE] = GRACES
+const NO_GRACE = '0'
+
 function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: Reset): void }) {
   const reset = useChange<Reset>({ quiet: true })
-  const [grace, setGrace] = useState('0')
+  const [grace, setGrace] = useState<string>(USUAL_GRACE)
   const path = `/tenants/${props.tenantId}/secret/reset`
   return (
     <Dialog
@@ -156,10 +161,15 @@ function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: 
       <Select
         label={t.credentials.grace}
         value={grace}
-        onChange={(value) => setGrace(value ?? '0')}
+        onChange={(value) => setGrace(value ?? USUAL_GRACE)}
         allowDeselect={false}
-        data={Object.entries(t.credentials.graces).map(([value, label]) => ({ value, label }))}
+        data={GRACES.map((value) => ({ value, label: t.credentials.graces[value] }))}
       />
+      {grace === NO_GRACE && (
+        <Alert color="red" role="alert">
+          {t.credentials.noGrace}
+        </Alert>
+      )}
       <ProofFields />
     </Dialog>
   )

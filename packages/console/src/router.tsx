@@ -4,6 +4,7 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  notFound,
   Outlet,
 } from '@tanstack/react-router'
 import { consoleBase } from './api.ts'
@@ -11,6 +12,7 @@ import { Layout } from './layout.tsx'
 import { dealerPage, dealerSections, type ListedPage, pages, welcomePage } from './page-list.ts'
 import { Failure } from './parts/failure.tsx'
 import { Loading } from './parts/loading.tsx'
+import { NotFound } from './parts/not-found.tsx'
 import { SessionGate } from './session-gate.tsx'
 
 const root = createRootRoute({ component: Outlet })
@@ -32,9 +34,20 @@ function routeOf({ path, load, name }: ListedPage, parent: AnyRoute) {
     path,
     // Filters are texts in the address; each page says which it knows.
     validateSearch: (search: Record<string, unknown>) => textsOf(search),
+    beforeLoad({ params }) {
+      if (!areIds(params)) throw notFound()
+    },
     component: lazyRouteComponent(load as () => Promise<Record<string, never>>, name as never),
   })
 }
+
+/** Whether ids in an address can be some: behind one that is mistyped there is nothing to ask the gateway for. */
+function areIds(params: Record<string, string>): boolean {
+  return Object.entries(params).every(([name, text]) => FORMS[name]?.test(text) ?? true)
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const FORMS: Record<string, RegExp> = { tenantId: UUID, profileId: UUID, notifyId: UUID, orderNo: /^[0-9a-z]{26}$/i }
 
 function textsOf(search: Record<string, unknown>): Record<string, string> {
   const texts: Record<string, string> = {}
@@ -55,6 +68,7 @@ export const router = createRouter({
   basepath: consoleBase.pathname.replace(/\/$/, ''),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
+  defaultNotFoundComponent: NotFound,
   defaultErrorComponent: ({ error, reset }) => <Failure error={error as Error} retry={reset} />,
   scrollRestoration: true,
   // Texts stay texts: a transactionId of digits is not a number, and nothing is quoted in the address.

@@ -269,6 +269,12 @@ test.each([NOBODY, 'acme', ''])('the tenant “%s”, who does not exist, is tol
   for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ status: 404 })
 })
 
+test('a dealer is found by the AppKey that it quotes, whole', async () => {
+  const { tenantId, appKey } = await createTenant(money.deps, { clientName: 'Quoting Ltd', currencyCode: 'USD' }, ALICE)
+  expect((await listTenants(money.db, { keyword: appKey })).map((tenant) => tenant.tenantId)).toEqual([tenantId])
+  expect(await listTenants(money.db, { keyword: appKey.slice(0, -1) })).toEqual([])
+})
+
 test('the list is newest first, filtered, and the same page by page as whole', async () => {
   const names = ['Zebra One', 'Zebra Two', 'Zebra Three']
   const made: string[] = []

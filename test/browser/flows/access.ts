@@ -132,6 +132,9 @@ export function accessFlows(stage: Stage): void {
       }
       expect([path, seen[0]]).toEqual([path, seen[1]])
     }
+    await go(world, theirs, `/tenants/${dealer.tenantId}/settings`)
+    await button(theirs, 'Add my address (127.0.0.1)').click()
+    expect(await field(theirs, 'IP allowlist').inputValue()).toContain('127.0.0.1')
     for (const path of ['/tenants', '/catalogue', '/stock', '/suppliers', '/adjustments']) {
       await go(world, theirs, path)
       await theirs.getByText('Your role does not allow this').waitFor()

@@ -1,8 +1,21 @@
+import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { button, go, heading, type Stage } from '../console-world.ts'
+import { button, go, heading, load, type Stage } from '../console-world.ts'
 
 export function keyboardFlows(stage: Stage): void {
+  it('says of an address with a mistyped id that nothing is there', async () => {
+    const { world, page, dealer } = stage
+    for (const path of ['/tenants/abc/wallet', '/tenants/abc', `/tenants/${dealer.tenantId}/orders/1`]) {
+      await load(world, page, path)
+      await heading(page, 'There is nothing here').waitFor()
+      expect(await page.getByRole('alert').count()).toBe(0)
+    }
+    await load(world, page, `/tenants/${randomUUID()}`)
+    await page.getByRole('alert').getByText('There is no such tenant').waitFor()
+    expect(await button(page, 'Try again').count()).toBe(0)
+  })
+
   it('skips to the content, and shows where the focus is', async () => {
     const { world, page } = stage
     await go(world, page, '/tenants')

@@ -17,6 +17,7 @@ import { useApi } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 
 const ACTIONS = Object.keys(t.audit.actions)
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const ACTION = /^[a-z_]+(\.[a-z_]+)?$/
 
 export function AuditPage() {
@@ -66,7 +67,7 @@ export function AuditPage() {
           { accessor: 'action', title: t.audit.action, render: (row) => nameOf(row.action) },
           { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
           { accessor: 'actor', title: t.audit.actor, cellsClassName: 'break' },
-          { accessor: 'subject', title: t.audit.subject, cellsClassName: 'break' },
+          { accessor: 'subject', title: t.audit.subject, cellsClassName: 'break', render: subjectOf },
           { accessor: 'address', title: t.audit.address },
         ]}
       />
@@ -91,6 +92,11 @@ export function AuditPage() {
   )
 }
 
+/** Of ids that nobody reads, whose they are; the entry itself has them. */
+function subjectOf({ subject, clientName }: AuditEntry): string {
+  return (subject !== null && UUID.test(subject) ? clientName : null) ?? subject ?? '–'
+}
+
 function nameOf(action: string): string {
   return (t.audit.actions as Record<string, string>)[action] ?? action
 }
@@ -113,6 +119,7 @@ function Entry({ of, onPerson }: { of: AuditEntry; onPerson(personId: string): v
             ),
           ],
           [t.audit.address, of.address],
+          [t.common.dealer, of.clientName],
           [t.audit.subject, of.subject],
         ]}
       />

@@ -46,7 +46,7 @@ export function OrdersPage() {
         }
         columns={[
           { accessor: 'transactionId', title: t.orders.transactionId, cellsClassName: 'break' },
-          { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
+          { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me), cellsClassName: 'name' },
           { accessor: 'orderStatus', title: t.orders.status, render: (row) => <Status of={row.orderStatus} /> },
           { accessor: 'packages', title: t.orders.packages, render: (row) => row.packages.join(', ') },
           { accessor: 'esims', title: t.orders.esims, textAlign: 'right' },

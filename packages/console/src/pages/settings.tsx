@@ -58,7 +58,9 @@ function SettingsCard(props: {
 
 function ApiAccess({ tenant }: { tenant: TenantDetail }) {
   const me = useSession()
-  const mine = useApi<{ address: string }>('/my-address')
+  // An operator sits elsewhere than the dealer's programs: their address would let the wrong ones in.
+  const isOwn = administers(me) && !isOperator(me)
+  const mine = useApi<{ address: string }>('/my-address', {}, { enabled: isOwn })
   const allowlist = useRef<HTMLTextAreaElement>(null)
   function addMine(address: string) {
     const field = allowlist.current
@@ -89,7 +91,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
             autosize
             minRows={3}
           />
-          {administers(me) && mine.data && (
+          {isOwn && mine.data && (
             <Group>
               <Button size="xs" variant="default" onClick={() => addMine(mine.data.address)}>
                 {say(t.settings.addMine, { address: mine.data.address })}

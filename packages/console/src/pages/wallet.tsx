@@ -55,7 +55,7 @@ export function WalletPage() {
         />
       </Card>
       {isOperator(me) && <Adjustments tenantId={tenantId} />}
-      <Statement tenantId={tenantId} currency={currency} />
+      <Statement tenantId={tenantId} currency={currency} createdAt={tenant.createdAt} />
       {open === 'top-up' && <TopUp tenantId={tenantId} currency={currency} onClose={() => setOpen(undefined)} />}
       {open === 'adjust' && <Adjust tenantId={tenantId} currency={currency} onClose={() => setOpen(undefined)} />}
     </TenantSection>
@@ -64,14 +64,16 @@ export function WalletPage() {
 
 const MONTHS_SHOWN = 24
 
-function months(): string[] {
+/** Newest first, back to the one in which the wallet was made. */
+function monthsSince(createdAt: string): string[] {
   const now = new Date()
   return Array.from({ length: MONTHS_SHOWN }, (_, back) =>
     new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back)).toISOString().slice(0, 7),
-  )
+  ).filter((month, back) => back === 0 || month >= createdAt.slice(0, 7))
 }
 
-function Statement({ tenantId, currency }: { tenantId: string; currency: string }) {
+function Statement(props: { tenantId: string; currency: string; createdAt: string }) {
+  const { tenantId, currency, createdAt } = props
   const [{ month, kind, cursor }, setFilters] = useFilters()
   const path = `/tenants/${tenantId}/wallet/entries`
   const list = useApi<{ entries: WalletEntry[]; month: MonthSummary | null; nextCursor: string | null }>(path, {
@@ -100,7 +102,7 @@ function Statement({ tenantId, currency }: { tenantId: string; currency: string 
             size="xs"
             value={month ?? ''}
             onChange={(event) => setFilters({ month: event.currentTarget.value })}
-            data={[{ value: '', label: t.wallet.allMonths }, ...months()]}
+            data={[{ value: '', label: t.wallet.allMonths }, ...monthsSince(createdAt)]}
           />
           {month && (
             <Button

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
+import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type AuditFilter, type AuditRow, searchAudit } from '../audit/search.ts'
 import { csvText } from '../lib/csv.ts'
-import { NIL_TENANT } from '../lib/ids.ts'
+import { isUuid, NIL_TENANT } from '../lib/ids.ts'
 import { actorNames, OPERATOR, personOf } from './actors.ts'
 import { shownAction, shownDetail, soughtActions } from './dealers-view.ts'
 import { type Context, type Route, route } from './route.ts'
@@ -18,6 +19,8 @@ const entry = Type.Object({
   personId: nullable(Type.String()),
   action: Type.String(),
   subject: nullable(Type.String()),
+  /** Whom the subject is or belongs to; null where that is no dealer. */
+  clientName: nullable(Type.String()),
   before: Type.Unknown(),
   after: Type.Unknown(),
   address: nullable(Type.String()),
@@ -87,6 +90,7 @@ async function describe(context: Context, rows: AuditRow[]) {
     context,
     rows.map((row) => row.actor),
   )
+  const clientNames = await clientNamesOf(context, rows)
   return rows.map((row) => {
     const actor = nameOf(row.actor) ?? row.actor
     // Where an operator's people sit is none of a dealer's business.
@@ -95,6 +99,7 @@ async function describe(context: Context, rows: AuditRow[]) {
       ...row,
       tenantId: row.tenantId === NIL_TENANT ? null : row.tenantId,
       actor,
+      clientName: clientNames.get(row.subject ?? '') ?? clientNames.get(row.tenantId) ?? null,
       action: shownAction(context, row.action),
       personId: hidden ? null : personOf(row.actor),
       before: shownDetail(context, row.before),
@@ -102,6 +107,15 @@ async function describe(context: Context, rows: AuditRow[]) {
       address: hidden ? null : row.address,
     }
   })
+}
+
+/** By id, of the dealers that entries are of or name. A dealer's people have entries of their own tenant only. */
+async function clientNamesOf({ deps, onlyTenant }: Context, rows: AuditRow[]): Promise<Map<string, string>> {
+  const ids = new Set(rows.flatMap(({ tenantId, subject }) => [tenantId, subject ?? '']).filter(isUuid))
+  const tenants = await deps.db.query<{ tenant_id: string; client_name: string }>(sql`
+    select tenant_id, client_name from tenants
+    where tenant_id = any(${[...ids]}::uuid[]) and (${onlyTenant}::uuid is null or tenant_id = ${onlyTenant}::uuid)`)
+  return new Map(tenants.map((tenant) => [tenant.tenant_id, tenant.client_name]))
 }
 
 async function* csvOf(context: Context, filter: AuditFilter): AsyncGenerator<string> {

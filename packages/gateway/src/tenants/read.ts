@@ -1,4 +1,4 @@
-import sql, { empty } from 'sql-template-tag'
+import sql, { empty, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 
@@ -31,7 +31,7 @@ export interface TenantView extends TenantSummary {
 
 const PAGE_MOST = 500
 
-/** Tenants, newest first; the next page starts `after` the last one of this. */
+/** Tenants, newest first; a keyword is part of a name, or a whole AppKey. The next page starts `after` the last one of this. */
 export async function listTenants(
   db: Pick<Db, 'query'>,
   page: { pageSize?: number; after?: string; keyword?: string; status?: 'ACTIVE' | 'SUSPENDED' } = {},
@@ -43,10 +43,14 @@ export async function listTenants(
     where true
       ${after === undefined ? empty : sql`and t.tenant_id < ${requireUuid(after, 'tenant')}`}
       ${status === undefined ? empty : sql`and t.status = ${status}`}
-      ${keyword === undefined ? empty : sql`and strpos(lower(t.client_name), lower(${keyword})) > 0`}
+      ${keyword === undefined ? empty : named(keyword)}
     order by t.tenant_id desc
     limit ${Math.min(pageSize, PAGE_MOST)}`)
   return rows.map(summaryOf)
+}
+
+function named(keyword: string): Sql {
+  return sql`and (strpos(lower(t.client_name), lower(${keyword})) > 0 or t.app_key = ${keyword})`
 }
 
 /** Every tenant that the filter lets through, newest first. */

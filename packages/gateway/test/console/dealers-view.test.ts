@@ -68,6 +68,17 @@ describe('of the operator’s organisation a dealer is told', () => {
     expect(await actions(dealer, 'order')).toEqual(['order.settle'])
   })
 
+  it('nothing of the key by which a supplier knows an eSIM, which operators are told', async () => {
+    await addPackage(room.db, 'KEYED', [])
+    const [orderId = ''] = await payOrders(room.db, tenantId, 'KEYED')
+    const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`
+    const operator = await signedInAs(room, 'OPERATOR_READ_ONLY')
+    const dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)
+    const keyOf = async (who: typeof dealer) => (await who.call('GET', path)).body.items[0].supplierKey
+    expect(await keyOf(operator)).toBe(`${orderNoOf(orderId)}-1`)
+    expect(await keyOf(dealer)).toBeNull()
+  })
+
   it('that a wallet was adjusted, and neither who proposed it nor what was turned down', async () => {
     const subject = await addTenant(room, 'Adjusted Ltd')
     const [first, second] = [await signedInAs(room, 'OPERATOR_STAFF'), await signedInAs(room, 'OPERATOR_STAFF')]
@@ -88,6 +99,7 @@ describe('of the operator’s organisation a dealer is told', () => {
         expect([query, told.includes('wallet.approve_adjustment')]).toEqual([query, !action.includes('.')])
         const own = JSON.stringify((await first.call('GET', query)).body)
         expect([query, own.includes('Rumours')]).toEqual([query, true])
+        if (!list.endsWith('csv')) expect([query, own.includes('"clientName":"Adjusted Ltd"')]).toEqual([query, true])
       }
     }
   })

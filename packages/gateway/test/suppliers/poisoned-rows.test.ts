@@ -86,7 +86,7 @@ it('an orphan that cannot be opened does not keep the others from being given ba
 it('a record of a supplier that cannot be taken in does not hide those behind it', async () => {
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
   const found = { [itemKeyOf(bad.orderId, 1)]: esim(), [itemKeyOf(good.orderId, 1)]: esim() }
-  const { deps } = depsWith({
+  const { deps, supplied } = depsWith({
     query: async ([request]): Promise<Outcome[]> => {
       if (request!.key === itemKeyOf(bad.orderId, 1)) throw new TypeError('profileList is not iterable')
       return [{ kind: 'delivered', esim: found[request!.key]! }]

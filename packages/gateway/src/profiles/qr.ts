@@ -1,10 +1,16 @@
+import { parseActivationCode } from '@dealer-esim/contract'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { openQrToken } from './qr-link.ts'
 import { openSecrets } from './read.ts'
 
+/** Never log it: whoever has it can install the eSIM. */
 export interface QrContent {
   ac: string
+  smdpAddress: string
+  /** Empty where the SM-DP+ finds the eSIM by the device. */
+  matchingId: string
+  isConfirmationCodeRequired: boolean
   iccid: string
   packageName: string
 }
@@ -17,18 +23,34 @@ export async function findQr(
   const subject = openQrToken(deps.linkKey, token)
   if (subject === undefined) return undefined
   const { tenantId, profileId } = subject
-  const [row] = await deps.db.query<{ secrets: Buffer; iccid: string; package_name: string }>({
+  const [row] = await deps.db.query<Row>({
     name: 'profiles-qr',
     text: FIND,
     values: [tenantId, profileId],
   })
   if (!row) return undefined
-  return { ac: openSecrets(deps.cipher, tenantId, row.secrets).ac, iccid: row.iccid, packageName: row.package_name }
+  const { ac, matchingId } = openSecrets(deps.cipher, tenantId, row.secrets)
+  const parsed = parseActivationCode(ac)
+  return {
+    ac,
+    smdpAddress: row.smdp_address,
+    matchingId,
+    isConfirmationCodeRequired: parsed.ok && parsed.value.confirmationCodeRequired,
+    iccid: row.iccid,
+    packageName: row.package_name,
+  }
+}
+
+interface Row {
+  secrets: Buffer
+  smdp_address: string
+  iccid: string
+  package_name: string
 }
 
 // Waiting to be installed: an eSIM that is in use was installed, unless its SM-DP+ says that it is still there.
 const FIND = `
-  select p.secrets, p.iccid, o.package_lines -> i.line_no ->> 'packageName' as package_name
+  select p.secrets, p.smdp_address, p.iccid, o.package_lines -> i.line_no ->> 'packageName' as package_name
   from profiles p
   join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
   join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { makeIccid } from '@dealer-esim/contract'
+import { makeIccid, type Profile } from '@dealer-esim/contract'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
@@ -13,6 +13,8 @@ import { addDealer, call, type Dealer, type Node, openNode } from './node.ts'
 const PUBLIC_URL = 'https://esim.example.com/a/prefix'
 const FORWARDED = { 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https' }
 const FORMS = ['', '.svg', '.png']
+/** Of the second eSIM; the first has none. */
+const CONFIRMATION_CODE = '47114711'
 
 let database: TestDatabase
 let node: Node
@@ -29,8 +31,11 @@ beforeAll(async () => {
   node = await openNode(database.url, env, { log: createLog('info', lines) })
   dealer = await addDealer(node.deps)
   await addPackage(node.deps.db, 'P', [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }])
-  for (const orderId of await payOrders(node.deps.db, dealer.tenantId, 'P', { orders: 2 })) {
-    const esim = { iccid: makeIccid('8985', serial++), smdpAddress: 'smdp.example.com', matchingId: `M-${orderId}` }
+  const orderIds = await payOrders(node.deps.db, dealer.tenantId, 'P', { orders: 2 })
+  for (const [at, orderId] of orderIds.entries()) {
+    const confirmation = at === 0 ? {} : { confirmationCode: CONFIRMATION_CODE }
+    const iccid = makeIccid('8985', at + 1)
+    const esim = { iccid, smdpAddress: 'smdp.example.com', matchingId: `M-${orderId}`, ...confirmation }
     await takeInEsim(node.deps, dealer.tenantId, { orderId, itemNo: 1, supplier: 'sandbox' }, esim)
   }
   ;[token, other] = (await links()).map((link) => link.slice(`${PUBLIC_URL}/qr/`.length)) as [string, string]
@@ -40,11 +45,13 @@ afterAll(async () => {
   await database.drop()
 })
 
-let serial = 1
+async function profiles(headers: Record<string, string> = {}): Promise<Profile[]> {
+  const { data } = await call(node, dealer, 'esim/profile/list', { headers: { ...FORWARDED, ...headers } })
+  return data.profileList
+}
 
 async function links(headers: Record<string, string> = {}): Promise<string[]> {
-  const { data } = await call(node, dealer, 'esim/profile/list', { headers: { ...FORWARDED, ...headers } })
-  return data.profileList.map((profile: { qrCodeUrl: string }) => profile.qrCodeUrl)
+  return (await profiles(headers)).map((profile) => profile.qrCodeUrl)
 }
 
 async function open(path: string) {
@@ -76,6 +83,29 @@ describe('qrCodeUrl', () => {
       const { status, headers } = await open(`/qr/${token}${form}`)
       expect([status, headers['content-type']]).toEqual([200, types[at]])
       expect(headers).toMatchObject(PRIVATE)
+    }
+  })
+
+  it('installs on the phone on which it is opened, by a link or by hand, without a script', async () => {
+    await move('GOT_RESOURCE', 'RELEASED')
+    for (const profile of await profiles()) {
+      const { text, headers } = await open(`/qr/${profile.qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
+      for (const link of [profile.appleInstallUrl, profile.androidInstallUrl]) expect(text).toContain(`href="${link}"`)
+      for (const code of [profile.smdpAddress, profile.matchingId, profile.ac])
+        expect(text).toContain(`>${code}</code>`)
+      expect(text).not.toMatch(/<script|\son\w+=|\sstyle=/)
+      expect(headers['content-security-policy']).toMatch(
+        /^default-src 'none'; img-src 'self'; style-src 'sha256-[^']+';/,
+      )
+    }
+  })
+
+  it('says that a confirmation code will be asked for, and never which', async () => {
+    await move('GOT_RESOURCE', 'RELEASED')
+    for (const { confirmationCode, qrCodeUrl } of await profiles()) {
+      const { text } = await open(`/qr/${qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
+      expect(text.includes('confirmation code; your seller has it')).toBe(confirmationCode !== null)
+      expect(text).not.toContain(CONFIRMATION_CODE)
     }
   })
 

@@ -10,7 +10,7 @@ export interface Rendered {
 /**
  * Markdown as HTML. Links are written for readers of the files (`signing.md`, `../CHANGELOG.md`); here they become
  * relative addresses of what is served, so that a path prefix of a proxy does not matter. A link to a file that is not
- * served keeps its text only. Raw HTML is shown as text.
+ * served keeps its text only, and so does a picture. Raw HTML is shown as text.
  */
 export function renderMarkdown(markdown: string, page: { path: string; address: string }, shelf: Shelf): Rendered {
   const engine = new MarkdownIt({ html: false, linkify: false, typographer: false })
@@ -97,7 +97,15 @@ function withServedLinks(children: Token[], page: { path: string; address: strin
       dropped = false
       continue
     }
-    kept.push(child)
+    kept.push(...(child.type === 'image' ? withServedSource(child, page, shelf) : [child]))
   }
   return kept
+}
+
+/** @returns what the picture says, where it is not served: pages load nothing from elsewhere */
+function withServedSource(image: Token, page: { path: string; address: string }, shelf: Shelf): Token[] {
+  const address = servedAddress(String(image.attrGet('src')), page.path, shelf)
+  if (address === undefined) return image.children ?? []
+  image.attrSet('src', relativeTo(page.address, address))
+  return [image]
 }

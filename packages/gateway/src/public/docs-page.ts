@@ -51,7 +51,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
   ],
 ]
 
-/** A whole page around a rendered document. No script, no picture, no font: one style sheet of our own. */
+/** A whole page around a rendered document. No script, no font: one style sheet of our own. */
 export function docsPage(address: string, { title, html }: Rendered, shelf: Shelf): string {
   const link = (to: string) => escapeHtml(relativeTo(address, to))
   const sections = NAVIGATION.map(([heading, entries]) => {

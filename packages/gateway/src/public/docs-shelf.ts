@@ -9,7 +9,7 @@ import { packageRoot } from '../lib/package-root.ts'
 export interface Shelf {
   /** Markdown, by address. */
   pages: ReadonlyMap<string, Source>
-  /** Served as they are: samples and vectors. */
+  /** Served as they are: samples, vectors and pictures. */
   files: ReadonlyMap<string, Source>
   /** The address of a file, by its path in the checkout. */
   addressOf(path: string): string | undefined
@@ -39,7 +39,7 @@ export function fillShelf(root = checkout()): Shelf {
     const source = { path, file: join(root, path) }
     const address = path.slice('docs/'.length)
     if (path.endsWith('.md')) pages.set(address.replace(/(?:^|(?<=\/))(?:index|README)\.md$|\.md$/, ''), source)
-    else if (path.startsWith('docs/samples/')) files.set(address, source)
+    else if (/^docs\/(samples\/|images\/.*\.png$)/.test(path)) files.set(address, source)
   }
   for (const [kind, shelf] of [
     ['pages', pages],

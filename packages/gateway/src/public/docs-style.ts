@@ -32,6 +32,7 @@ h2 { font-size: 1.3rem; line-height: 1.3; margin: 2.2rem 0 .6rem }
 h3 { font-size: 1.05rem; margin: 1.6rem 0 .4rem }
 p, ul, ol, .wide, pre { margin: 0 0 1rem }
 li { margin: .2rem 0 }
+img { display: block; max-width: 100%; max-height: 40rem; height: auto; border: 1px solid var(--line); border-radius: .4rem }
 code { font: .88em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; background: var(--panel); border-radius: .25rem; padding: .1em .3em; overflow-wrap: anywhere }
 pre { background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; padding: .8rem 1rem; overflow-x: auto; line-height: 1.45 }
 pre code { background: none; padding: 0; overflow-wrap: normal }

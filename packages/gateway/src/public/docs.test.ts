@@ -20,8 +20,11 @@ afterAll(() => app.close())
 
 const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: 'GET', url, headers })
 
+/** What a page leads to and what it shows. */
 const links = (html: string) =>
-  [...html.matchAll(/<a [^>]*?href="([^"]*)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'))
+  [...html.matchAll(/<(?:a|link) [^>]*?href="([^"]*)"|<[a-z]+ [^>]*?src="([^"]*)"/g)].map(([, href, src]) =>
+    (href ?? src ?? '').replaceAll('&amp;', '&'),
+  )
 
 /** Every page that can be reached from the first, with its HTML. */
 async function crawl(): Promise<Map<string, string>> {
@@ -78,6 +81,19 @@ describe('the served pages', () => {
       /script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'/,
     )
     expect(await policy('/docs/reference')).not.toMatch(/unsafe-eval|https?:|\*/)
+  })
+
+  test('show their pictures, which are what they say and are not compressed twice', async () => {
+    const answer = await get('/docs/images/order-light-desktop.png', { 'accept-encoding': 'gzip' })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'image/png',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache',
+      etag: expect.any(String),
+    })
+    expect(answer.headers).not.toHaveProperty('content-encoding')
+    expect(answer.rawPayload.subarray(1, 4).toString()).toBe('PNG')
   })
 
   test('/docs leads to the first page, also behind a path prefix', async () => {

@@ -20,6 +20,7 @@ const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const TEXT = 'text/plain; charset=utf-8'
+const PNG = 'image/png'
 const HTML = 'text/html; charset=utf-8'
 
 interface Item {
@@ -33,7 +34,7 @@ interface Item {
 }
 
 /**
- * Serves docs/*.md as pages under /docs, the samples, and the API reference. Everything is made at its first request
+ * Serves docs/*.md as pages under /docs, their pictures, the samples, and the API reference. Everything is made at its first request
  * and kept: the documents belong to the version that runs. Every link is relative, so a path prefix does not matter.
  */
 export function docsPages(app: FastifyInstance, deps: { links: { publicUrl: string } }): void {
@@ -57,7 +58,7 @@ function make(address: string, shelf: Shelf, publicUrl: string): Item | undefine
   const page = shelf.pages.get(address)
   if (page !== undefined) return item(HTML, pageOf(address, page, shelf))
   const file = shelf.files.get(address)
-  if (file !== undefined) return item(TEXT, readFileSync(file.file))
+  if (file !== undefined) return item(address.endsWith('.png') ? PNG : TEXT, readFileSync(file.file))
   switch (address) {
     case 'docs.css':
       return item('text/css; charset=utf-8', DOCS_STYLE)
@@ -114,7 +115,8 @@ async function send(item: Item, request: FastifyRequest, reply: FastifyReply) {
   })
   if (item.status === 200 && request.headers['if-none-match'] === item.etag) return reply.code(304).send()
   reply.code(item.status)
-  if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) return reply.send(item.body)
+  const takesGzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+  if (!takesGzip || item.type === PNG) return reply.send(item.body) // pictures are compressed already
   item.gzipped ??= promisify(gzip)(item.body)
   return reply.header('content-encoding', 'gzip').send(await item.gzipped)
 }

@@ -46,7 +46,7 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true, // what watches a link asks so; the doors with operations have no GET
     return503OnClosing: false, // what arrives while draining is still answered properly
     frameworkErrors: (_, request, reply) => refuseUnknownPath(request, reply),
     clientErrorHandler: answerBrokenHttp,

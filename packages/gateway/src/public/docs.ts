@@ -49,6 +49,8 @@ export function docsPages(app: FastifyInstance, deps: { links: { publicUrl: stri
     }
     return send(item, request, reply)
   }
+  // Who opens the gateway's own address is told what it is.
+  app.get('/', (_request, reply) => reply.code(302).header('location', 'docs/').send())
   // Without the slash relative links would leave /docs. The target is relative for the same reason.
   app.get('/docs', (_request, reply) => reply.code(308).header('location', 'docs/').send())
   app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => answer(request.params['*'], request, reply))

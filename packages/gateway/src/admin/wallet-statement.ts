@@ -83,7 +83,7 @@ async function month(
   const pages = entriesWithin(deps.db, statement.tenantId, statement.versions, kind)
   if (csv) {
     const { entriesCsv } = await import('../wallet/entries-csv.ts')
-    for await (const text of entriesCsv(pages)) await written(text)
+    for await (const text of entriesCsv(pages, statement.currencyCode)) await written(text)
     return
   }
   if (!wantsEntries) return context.print(monthText(statement), statement)

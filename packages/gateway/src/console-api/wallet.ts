@@ -3,7 +3,7 @@ import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { absent } from '../lib/refusal.ts'
 import { entriesWithin, type StatementEntry, statementPage } from '../wallet/entries.ts'
-import { entriesCsv } from '../wallet/entries-csv.ts'
+import { entriesCsv, statementFileName } from '../wallet/entries-csv.ts'
 import { type MonthStatement, monthStatement } from '../wallet/month.ts'
 import { topUp } from '../wallet/top-up.ts'
 import { actorNames } from './actors.ts'
@@ -108,11 +108,9 @@ export const walletRoutes: Route[] = [
     async handle(context, { params, query }) {
       const { deps, reply } = context
       const statement = await monthStatement(deps.db, params.tenantId, query.month)
-      const { month, kind } = query
-      const entries = entriesWithin(deps.db, params.tenantId, statement.versions, kind)
-      const name = ['statement', month, ...(kind ? [kind.toLowerCase()] : [])].join('-')
-      const pages = namedPages(context, entries)
-      return sendCsv(reply, `${name}.csv`, Readable.from(entriesCsv(pages)))
+      const entries = entriesWithin(deps.db, params.tenantId, statement.versions, query.kind)
+      const csv = entriesCsv(namedPages(context, entries), statement.currencyCode)
+      return sendCsv(reply, statementFileName(statement, query.kind), Readable.from(csv))
     },
   }),
   route({

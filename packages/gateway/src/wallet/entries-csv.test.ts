@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
 import type { StatementEntry } from './entries.ts'
-import { entriesCsv } from './entries-csv.ts'
+import { entriesCsv, statementFileName } from './entries-csv.ts'
 
 const entry: StatementEntry = {
   walletVersion: 7n,
@@ -23,6 +23,7 @@ async function csvOf(...pages: StatementEntry[][]): Promise<string> {
     (async function* () {
       yield* pages
     })(),
+    'EUR',
   ))
     text += part
   return text
@@ -42,6 +43,7 @@ test('amounts are decimals that stay numbers, also below zero', async () => {
     'R-1',
     'plain',
     'cli:root',
+    'EUR',
   ])
 })
 
@@ -57,4 +59,20 @@ test('the header stands once, whatever the number of pages', async () => {
   const text = await csvOf([entry, entry], [], [entry])
   expect(text.split('\n').filter((line) => line.startsWith('version,'))).toHaveLength(1)
   expect(parse(text, { columns: true })).toHaveLength(3)
+})
+
+test('the currency stands last, so that the columns before it are where they were', async () => {
+  const [header = []] = parse(await csvOf([entry])) as string[][]
+  expect(header.slice(0, 3)).toEqual(['version', 'time', 'kind'])
+  expect(header.slice(-2)).toEqual(['actor', 'currency_code'])
+})
+
+test.each([
+  ['Acme Travel', undefined, 'statement-acme-travel-2026-11.csv'],
+  ['Müller & Söhne "GmbH"', 'TOP_UP', 'statement-muller-sohne-gmbh-2026-11-top_up.csv'],
+  ['株式会社', undefined, 'statement-01a1fd8b-dc30-7373-b571-a5a73161e676-2026-11.csv'],
+  ['../\r\n; filename=x', undefined, 'statement-filename-x-2026-11.csv'],
+] as const)('a file of %s says whose and of which month it is', (clientName, kind, name) => {
+  const statement = { tenantId: '01a1fd8b-dc30-7373-b571-a5a73161e676', clientName, month: '2026-11' }
+  expect(statementFileName(statement, kind)).toBe(name)
 })

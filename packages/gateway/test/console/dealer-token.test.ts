@@ -33,8 +33,10 @@ it('a dealer’s script reads its orders, refunds, eSIMs, events and statements 
   const { entries } = (await call(`${home}/wallet/entries?kind=REFUND`)).json()
   expect(entries).toMatchObject([{ kind: 'REFUND', orderNo, itemNo: 1, amount: Number(PRICE), balanceAfter: 0 }])
   const month = new Date().toISOString().slice(0, 7)
-  const file = (await call(`${home}/wallet/entries.csv?month=${month}`)).body
-  expect(file.trim().split('\n')).toHaveLength(3)
+  const file = await call(`${home}/wallet/entries.csv?month=${month}`)
+  expect(file.headers['content-disposition']).toBe(`attachment; filename="statement-scripted-${month}.csv"`)
+  const lines = file.body.trim().split('\n')
+  expect(lines.map((line) => line.split(',').at(-1))).toEqual(['currency_code', 'USD', 'USD'])
   const refunds = (await call(`${home}/wallet/entries.csv?month=${month}&kind=REFUND`)).body.trim().split('\n')
   expect(refunds).toEqual([expect.stringMatching(/^version,/), expect.stringContaining(',REFUND,1.00,0.00,')])
   expect((await call(`/profiles?orderNo=${orderNo}`)).json().profiles).toMatchObject([{ profileId, supplier: null }])

@@ -1,24 +1,12 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { seedDemoCatalogue } from './catalogue/demo/seed.ts'
 import type { Deps } from './deps.ts'
+import { type LocalAccess, localAccessFile, readLocalAccess, writeLocalAccess } from './local-access.ts'
 import { consoleUrlOf } from './people/console-links.ts'
 import { ensureFirstOperator, FIRST_OPERATOR } from './people/first-operator.ts'
 import { createTenant } from './tenants/create.ts'
 import { loadTenant } from './tenants/load.ts'
 import { topUp } from './wallet/top-up.ts'
-
-/** What a local deployment keeps in DATA_DIR/local.json (mode 600) for tools on the same machine. */
-export interface LocalAccess {
-  baseUrl: string
-  appKey: string
-  appSecret: string
-  /** Absent where the console is switched off. */
-  consoleUrl?: string
-  consoleUser: string
-  /** Works until the first sign-in changes it; absent once nobody knows it any more. */
-  consolePassword?: string
-}
 
 const CLIENT_NAME = 'Demo dealer'
 const OPENING_BALANCE = 10_000_000n // 1 000.00
@@ -44,9 +32,9 @@ export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void
   const tenantId = await demoTenantId(deps)
   const tenant = tenantId && (await loadTenant(deps.db, deps.cipher, { tenantId }))
   if (!tenant) return
-  const file = join(deps.config.dataDir, 'local.json')
+  const { dataDir } = deps.config
   const firstPassword = await ensureFirstOperator(deps)
-  const consolePassword = firstPassword ?? previous(file)?.consolePassword
+  const consolePassword = firstPassword ?? readLocalAccess(dataDir).consolePassword
   const access: LocalAccess = {
     baseUrl,
     appKey: tenant.appKey,
@@ -55,23 +43,13 @@ export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void
     consoleUser: FIRST_OPERATOR,
     ...(consolePassword ? { consolePassword } : {}),
   }
-  mkdirSync(deps.config.dataDir, { recursive: true, mode: 0o700 })
-  writeFileSync(`${file}.new`, `${JSON.stringify(access, null, 2)}\n`, { mode: 0o600 })
-  renameSync(`${file}.new`, file)
-  process.stdout.write(banner(access, firstPassword ?? '(printed at the first start, kept below)', deps.config.dataDir))
+  writeLocalAccess(dataDir, access)
+  process.stdout.write(banner(access, firstPassword ?? '(printed at the first start, kept below)', dataDir))
 }
 
 async function demoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | undefined> {
   const [row] = await db.query<{ demo_tenant_id: string | null }>({ text: 'select demo_tenant_id from deployment' })
   return row?.demo_tenant_id ?? undefined
-}
-
-function previous(file: string): LocalAccess | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as LocalAccess
-  } catch {
-    return undefined
-  }
 }
 
 /** The command line finds local.json in .data of the directory that it runs in; elsewhere it has to be told. */
@@ -93,7 +71,7 @@ function banner(access: LocalAccess, password: string, dataDir: string): string 
     password    ${password}
 
     docs        ${access.baseUrl}/docs
-    kept in     ${join(dataDir, 'local.json')}
+    kept in     ${localAccessFile(dataDir)}
 
   Try it:  ${tourLine(dataDir)}
 

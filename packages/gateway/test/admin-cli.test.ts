@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { signRequest } from '@dealer-esim/contract/node'
@@ -103,6 +103,40 @@ describe('on a database of its own', () => {
     expect(await jsonWith(topUp, env)).toMatchObject({ balanceAfter: 12_500_500, replayed: true })
     const { stdout } = await adminWith(['wallet', 'balance', acme.tenantId], env)
     expect(stdout).toMatch(/^Balance +1250\.05 EUR\n/)
+  })
+
+  test('a person of a dealer is its administrator unless a role is said, and which roles there are is told', async () => {
+    const create = ['people', 'create', '--name', 'Ada', '--email']
+    const ofAcme = ['--tenant', acme.tenantId]
+    await jsonWith([...create, 'a@acme.example', ...ofAcme], env)
+    await jsonWith([...create, 'b@operator.example'], env)
+    expect(await jsonWith(['people', 'list', ...ofAcme], env)).toMatchObject([{ role: 'DEALER_ADMIN' }])
+    expect(await jsonWith(['people', 'list'], env)).toMatchObject([{ role: 'OPERATOR_ADMIN' }])
+    for (const [args, roles] of [
+      [[...ofAcme, '--role', 'OPERATOR_STAFF'], 'DEALER_ADMIN or DEALER_STAFF'],
+      [['--role', 'DEALER_STAFF'], 'OPERATOR_ADMIN, OPERATOR_STAFF or OPERATOR_READ_ONLY'],
+    ] as const) {
+      const refused = await adminWith([...create, 'c@acme.example', ...args], env)
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(roles)])
+    }
+  })
+
+  test('a link leads to where the local gateway says that it listens, unless an address is configured', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-link-'))
+    try {
+      const made = async (over: Record<string, string>) =>
+        (await jsonWith<{ link: string }>(['people', 'link', 'a@acme.example'], { ...env, DATA_DIR: folder, ...over }))
+          .link
+      expect(await made({})).toMatch(/^http:\/\/127\.0\.0\.1:8080\/console\/welcome#/)
+      const access = { baseUrl: 'http://127.0.0.1:4711', consoleUrl: 'http://127.0.0.1:4712/console' }
+      writeFileSync(join(folder, 'local.json'), JSON.stringify(access))
+      expect(await made({})).toMatch(/^http:\/\/127\.0\.0\.1:4712\/console\/welcome#/)
+      expect(await made({ PUBLIC_URL: 'http://gateway.test' })).toMatch(/^http:\/\/gateway\.test\/console\/welcome#/)
+      writeFileSync(join(folder, 'local.json'), 'not JSON')
+      expect(await made({})).toMatch(/^http:\/\/127\.0\.0\.1:8080\//)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 
   test('an adjustment takes a second OS user', async () => {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type Config, localUrl } from '../config.ts'
 import { absent } from '../lib/refusal.ts'
+import { readLocalAccess } from '../local-access.ts'
 import { consoleUrlOf, welcomeLink } from '../people/console-links.ts'
 import type { Person } from '../people/person.ts'
 import { ROLES, type Role } from '../people/role.ts'
@@ -11,7 +12,7 @@ import type { AdminDeps } from './open.ts'
 interface Created {
   email: string
   name: string
-  role: string
+  role?: string
   tenant?: string
 }
 
@@ -23,13 +24,17 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     .description('Invite a person. Prints the link by which they choose a password; it works once, for seven days.')
     .requiredOption('--email <address>', 'whom')
     .requiredOption('--name <name>', 'how they are called')
-    .option('--role <role>', `one of ${ROLES.join(', ')}`, 'OPERATOR_ADMIN')
+    .option('--role <role>', `one of ${ROLES.join(', ')}; without it an administrator`)
     .option('--tenant <id>', "the dealer, for dealers' roles")
-    .addHelpText('after', '\nExample:\n  npm run -s admin -- people create --email ada@example.com --name Ada')
+    .addHelpText(
+      'after',
+      '\nExample:\n  npm run -s admin -- people create --email ada@example.com --name Ada\n  npm run -s admin -- people create --email bo@acme.example --name Bo --tenant ID',
+    )
     .action((options: Created) =>
       context.withDeps(async (deps) => {
         const { invitePerson } = await import('../people/manage.ts')
-        const asked = { ...options, role: roleOf(options.role), tenantId: options.tenant ?? null }
+        const role = roleOf(options.role ?? (options.tenant ? 'DEALER_ADMIN' : 'OPERATOR_ADMIN'))
+        const asked = { ...options, role, tenantId: options.tenant ?? null }
         const { mailPersonLink } = await import('../mail/person-link.ts')
         const made = await deps.db.tx(async (tx) => {
           const { personId, linkToken } = await invitePerson(tx, deps.ids, by, asked)
@@ -107,8 +112,15 @@ function told(email: string, { link, mailed }: { link: string; mailed: boolean }
 }
 
 function linkOf(config: Config, token: string): string {
-  const publicUrl = config.publicUrl ?? localUrl(config, config.consolePort ?? config.port)
-  return welcomeLink(consoleUrlOf({ consoleUrl: config.consoleUrl, publicUrl }), token)
+  const { consoleUrl, publicUrl } = config
+  const base = consoleUrl ?? publicUrl
+  return welcomeLink(base === undefined ? localConsole(config) : consoleUrlOf({ publicUrl: base }), token)
+}
+
+/** Where the gateway of this DATA_DIR says that it listens: a free port is known to it only. */
+function localConsole(config: Config): string {
+  const { consoleUrl } = config.deployment === 'local' ? readLocalAccess(config.dataDir) : {}
+  return consoleUrl ?? consoleUrlOf({ publicUrl: localUrl(config, config.consolePort ?? config.port) })
 }
 
 function shown({ personId, email, name, role, status, tenantId, totpConfirmed, lastSignInAt }: Person) {

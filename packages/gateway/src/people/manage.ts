@@ -107,9 +107,16 @@ export async function dropSecondFactor(tx: Tx, ids: Ids, by: By, personId: strin
   record(tx, ids, by, person, 'person.remove_second_factor', { secondFactor: person.totpConfirmed })
 }
 
+function roleElsewhere({ role, tenantId }: Pick<NewPerson, 'role' | 'tenantId'>): Refusal {
+  const [whose, fitting] =
+    tenantId === null
+      ? ["the operator's", 'OPERATOR_ADMIN, OPERATOR_STAFF or OPERATOR_READ_ONLY']
+      : ["a dealer's", 'DEALER_ADMIN or DEALER_STAFF']
+  return new Refusal(422, 'ROLE_ELSEWHERE', `${role} is no role of ${whose} people. Take ${fitting}.`)
+}
+
 async function insertPerson(tx: Tx, ids: Ids, by: By, asked: NewPerson, hash: string | null): Promise<string> {
-  if (isOperator(asked.role) !== (asked.tenantId === null))
-    throw new Refusal(422, 'ROLE_ELSEWHERE', "Operators' roles are for the operator's people, dealers' for a tenant's.")
+  if (isOperator(asked.role) !== (asked.tenantId === null)) throw roleElsewhere(asked)
   await roomForPerson(tx, asked.tenantId)
   const personId = ids.uuid()
   const email = normalEmail(asked.email)

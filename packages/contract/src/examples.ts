@@ -215,5 +215,7 @@ export const failureExamples: { [C in FailureCode]?: { details?: FaultDetail[]; 
   '200014': { data: { limit: 1_000_000, spent: 980_000, resetTime: '2026-11-21T00:00:00.000Z' } },
   '310241': { details: [{ field: 'packageInfoList[0].packageCode', reason: 'There is no package JP_9_9.' }] },
   '310244': { details: [{ field: 'packageInfoList[0].packageCode', reason: 'JP_1_7 is off sale.' }] },
-  '400102': { details: [{ field: 'callbackUrl', reason: 'It answered 404: make it answer 2xx.' }] },
+  '400102': {
+    details: [{ field: 'callbackUrl', reason: 'The health check failed: status 404. It said: “no such handler”' }],
+  },
 }

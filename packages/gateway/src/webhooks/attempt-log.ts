@@ -81,12 +81,30 @@ export function maskedUrl(url: string): string {
 
 const MASK = '***'
 
-/** The beginning of an answer. Receivers under construction like to echo what they got: AppSecret and signatures go. */
-function keptAnswer({ attempt, signer }: LoggedAttempt): Buffer | null {
+/** The first line of an answer that has words in it, for people. */
+export function firstLineOf({ attempt, signer }: Pick<LoggedAttempt, 'attempt' | 'signer'>): string | undefined {
+  const lines =
+    maskedAnswer({ attempt, signer })
+      ?.toString('utf8')
+      .split(/[\r\n]/) ?? []
+  const shown = lines.map((line) => line.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').trim())
+  const line = shown.find((each) => each !== '')
+  return line && [...line].slice(0, LINE_SHOWN).join('')
+}
+
+/** Characters: enough to tell which handler answered and why. */
+const LINE_SHOWN = 200
+
+function keptAnswer(logged: LoggedAttempt): Buffer | null {
+  return maskedAnswer(logged)?.subarray(0, ANSWER_KEPT_BYTES) ?? null
+}
+
+/** An answer without secrets: receivers under construction like to echo what they got, AppSecret and signatures go. */
+function maskedAnswer({ attempt, signer }: Pick<LoggedAttempt, 'attempt' | 'signer'>): Buffer | null {
   if (attempt.outcome.kind !== 'answer' || attempt.outcome.body.length === 0) return null
   // latin1 maps bytes to characters one to one, whatever the answer's encoding is.
   let text = attempt.outcome.body.toString('latin1')
   for (const { secret } of signer.secrets) text = text.replaceAll(secret, MASK)
   text = text.replaceAll(/\b[0-9a-fA-F]{64}\b/g, MASK).replaceAll(/\bv1,[A-Za-z0-9+/]{43}=/g, `v1,${MASK}`)
-  return Buffer.from(text.slice(0, ANSWER_KEPT_BYTES), 'latin1')
+  return Buffer.from(text, 'latin1')
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../lib/api-error.ts'
 import { tooManyRequests } from '../lib/too-many-requests.ts'
 import { loadTenant } from '../tenants/load.ts'
 import { attemptDelivery } from './attempt.ts'
-import { logAttempts, wordsOf } from './attempt-log.ts'
+import { firstLineOf, logAttempts, wordsOf } from './attempt-log.ts'
 import type { WebhookDeps } from './deps.ts'
 import { isAcknowledged } from './retry.ts'
 
@@ -47,8 +47,10 @@ async function check(deps: CheckDeps, tenantId: string, url: string): Promise<vo
   if (outcome.kind === 'failed' && (outcome.phase === 'url' || outcome.phase === 'forbidden')) {
     throw notAllowed(outcome.words)
   }
+  const line = firstLineOf({ attempt, signer })
+  const said = line === undefined ? '' : ` It said: “${line}”`
   throw new ApiError('400102', {
-    details: [{ field: 'callbackUrl', reason: `The health check failed: ${wordsOf(outcome)}.` }],
+    details: [{ field: 'callbackUrl', reason: `The health check failed: ${wordsOf(outcome)}.${said}` }],
   })
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/lib/api-error.ts'
@@ -69,6 +70,25 @@ test('a URL that does not answer with 2xx is refused with 400102, and the old se
     callbackUrl: receiver.url,
     eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'],
   })
+})
+
+test('the refusal quotes the first line of what the receiver said, short, and without what it echoes of the secret', async () => {
+  const tenant = await bed.tenant()
+  const said = async (answer: (headers: IncomingHttpHeaders) => string) => {
+    receiver.script = (request, response) => void response.writeHead(500).end(answer(request.headers))
+    const { parts } = await refusal(set(tenant, { callbackUrl: receiver.url }))
+    return parts.details![0]!.reason
+  }
+  expect(await said(() => '\n  no such handler: \u2028\u202e/évents \r\nstack trace\n')).toBe(
+    'The health check failed: status 500. It said: “no such handler:   /évents”',
+  )
+  expect(await said((headers) => `bad signature ${headers['x-signature']} of ${tenant.appSecret}`)).toBe(
+    'The health check failed: status 500. It said: “bad signature *** of ***”',
+  )
+  expect(await said(() => '😀'.repeat(1_000))).toBe(
+    `The health check failed: status 500. It said: “${'😀'.repeat(200)}”`,
+  )
+  expect(await said(() => ' \n\t\n')).toBe('The health check failed: status 500.')
 })
 
 test('absent members stay, null removes the URL, and neither asks the receiver', async () => {

@@ -91,11 +91,24 @@ function expand(node: unknown, named: Map<TSchema, string>): Json {
     return name && value !== node ? reference(name) : copyMembers(value as Json)
   }
   const copyMembers = (value: Json): Json => {
-    const copied = Object.fromEntries(Object.entries(value).map(([member, part]) => [member, copy(part)]))
+    const copied = withType(Object.fromEntries(Object.entries(value).map(([member, part]) => [member, copy(part)])))
     const [first] = Array.isArray(value.enum) ? value.enum : []
     return first === undefined ? copied : { type: typeof first === 'number' ? 'integer' : 'string', ...copied }
   }
   return copyMembers(node as Json)
+}
+
+/**
+ * An `anyOf` of two with its type, without which some viewers take it for no schema: of one type and null it is that type
+ * or null, which is the same and shown in one line.
+ */
+function withType(schema: Json): Json {
+  const { anyOf, ...rest } = schema
+  const [one, none] = (Array.isArray(anyOf) && anyOf.length === 2 ? anyOf : []) as (Json | undefined)[]
+  if (one?.$ref && none?.$ref) return { type: 'object', ...schema } // whatever has a name is an object
+  if (typeof one?.type !== 'string' || none?.type !== 'null') return schema
+  const members = Array.isArray(one.enum) ? { enum: [...one.enum, null] } : {}
+  return { ...one, ...members, ...rest, type: [one.type, 'null'] }
 }
 
 function pascal(name: string): string {

@@ -54,7 +54,7 @@ const SECURITY_SCHEMES: Json = {
   },
 }
 
-const TIMESTAMP = { type: 'string', pattern: '^[0-9]{13}$' }
+const TIMESTAMP = { type: 'string', pattern: '^[0-9]{13}$', examples: ['1795181289000'] }
 const HEX_SIGNATURE = { type: 'string', pattern: '^[0-9A-Fa-f]{64}$' }
 
 const PARAMETERS: Json = {

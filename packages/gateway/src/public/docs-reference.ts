@@ -27,7 +27,7 @@ export const REFERENCE_PAGE = `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>API reference · Dealer eSIM</title>
 <link rel="icon" href="icon.svg" type="image/svg+xml">
-<style>body { margin: 0 } .back { font: 14px/1 system-ui, sans-serif; padding: .8rem 1rem; border-bottom: 1px solid #8884 } .back a { color: inherit }</style>
+<style>body { margin: 0 } .back { font: 14px/1 system-ui, sans-serif; padding: .8rem 1rem; border-bottom: 1px solid #8884 } .back a { color: inherit } .scalar-reference-intro-auth, .scalar-reference-intro-clients { display: none !important }</style>
 </head>
 <body>
 <div class="back"><a href="./">← Documentation</a></div>
@@ -38,14 +38,26 @@ export const REFERENCE_PAGE = `<!doctype html>
 </html>
 `
 
-/** Requests cannot be tried from the page: they need a signature, and a secret has no business in a browser. */
+/**
+ * Requests cannot be tried from the page: they need a signature, and a secret has no business in a browser. So nothing
+ * asks for credentials (a style of the page hides what no setting does), and a request is shown once, as curl sends it.
+ */
 export const REFERENCE_START = `Scalar.createApiReference('#reference', {
   url: 'openapi.json',
   withDefaultFonts: false,
   telemetry: false,
   hideTestRequestButton: true,
   hideClientButton: true,
-  hiddenClients: true,
+  hiddenClients: Object.fromEntries(
+    'c clojure csharp dart fsharp go http java js kotlin node objc ocaml php powershell python r ruby rust swift'
+      .split(' ')
+      .map((language) => [language, true])
+      .concat([['shell', ['httpie', 'wget']]]),
+  ),
+  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+  authentication: {
+    securitySchemes: { accessCode: { value: 'your AppKey' }, signature: { value: 'signature of this very request' } },
+  },
   showDeveloperTools: 'never',
   agent: { disabled: true },
   mcp: { disabled: true },

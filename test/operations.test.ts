@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -19,7 +19,8 @@ interface Rule {
 
 const { groups } = parse(readFileSync(join(root, 'ops/alerts.yml'), 'utf8')) as { groups: { rules: Rule[] }[] }
 const rules = groups.flatMap((group) => group.rules)
-const runbook = readFileSync(join(root, 'docs/running.md'), 'utf8')
+const page = (name: string) => readFileSync(join(root, `docs/${name}.md`), 'utf8')
+const explained = [...page('alerts').matchAll(/^## (.*)$/gm)].map(([, name]) => name!)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operations-'))
 
 /** Names of what is exported, and the labels of each sample. */
@@ -70,14 +71,12 @@ describe('the alerts', () => {
   test.each(rules)('$alert says how urgent it is, and leads to what to do', ({ labels, annotations }) => {
     expect(['page', 'ticket']).toContain(labels.severity)
     expect(annotations.summary).not.toBe('')
-    const [page, heading] = annotations.runbook.split('#')
-    const headings = [...runbook.matchAll(/^### (.*)$/gm)].map(([, text]) => headingId(text!))
-    expect([page, headings]).toEqual(['docs/running.md', expect.arrayContaining([heading])])
+    const [path, heading] = annotations.runbook.split('#')
+    expect([path, explained.map(headingId)]).toEqual(['docs/alerts.md', expect.arrayContaining([heading])])
   })
 
   test('are the ones that the page explains', () => {
-    const explained = [...runbook.slice(runbook.indexOf('## Metrics and alerts')).matchAll(/^### (.*)$/gm)]
-    expect(explained.map(([, name]) => name).sort()).toEqual(rules.map(({ alert }) => alert).sort())
+    expect([...explained].sort()).toEqual(rules.map(({ alert }) => alert).sort())
   })
 })
 
@@ -85,7 +84,7 @@ test('the page about running tells what is kept how long, as the loop enforces i
   const kept = PARTITIONED.map(({ table, keep_hours, what }) => ({ table, days: keep_hours! / 24, what }))
   const told = [...kept, ...DELETED.map(({ table, keep_days: days, what }) => ({ table, days, what }))]
   const rows = told.map(({ table, days, what }) => `| \`${table}\` | ${Number(days.toFixed(1))} | ${what} |`)
-  for (const row of rows) expect(runbook).toContain(row)
+  for (const row of rows) expect(page('running')).toContain(row)
 })
 
 test.skipIf(!isThere('systemd-analyze'))('systemd understands every line of the unit', () => {
@@ -102,6 +101,25 @@ test.skipIf(!isThere('systemd-analyze'))('systemd understands every line of the 
       .filter((line) => line.includes('dealer-esim.service'))
   expect(told(unit)).toEqual([])
   expect(told(unit.replace('PrivateTmp=yes', 'PrivateTmpp=yes'))).not.toEqual([])
+})
+
+test('the command line on a server has what the unit has, and knows who called it', () => {
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'systemd-run'), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 })
+  writeFileSync(join(bin, 'id'), '#!/bin/sh\necho 0\n', { mode: 0o755 })
+  const env = { PATH: `${bin}:${process.env.PATH}`, SUDO_USER: 'alice' }
+  const script = join(root, 'ops/dealer-esim-admin')
+  const told = execFileSync(script, ['tenant', 'create', '--name', 'Acme Travel'], { encoding: 'utf8', env })
+  const given = told.trimEnd().split('\n')
+  expect(given.slice(-6)).toEqual(['/usr/bin/node', 'scripts/admin.mjs', 'tenant', 'create', '--name', 'Acme Travel'])
+  const unit = readFileSync(join(root, 'ops/dealer-esim.service'), 'utf8')
+  for (const name of ['User', 'Group', 'WorkingDirectory', 'Environment', 'EnvironmentFile', 'UMask']) {
+    expect(given).toContain(`--property=${new RegExp(`^${name}=.*`, 'm').exec(unit)![0]}`)
+  }
+  expect(given).toEqual(expect.arrayContaining(['--pipe', '--wait', '--property=SetCredential=operator:alice']))
+  writeFileSync(join(bin, 'id'), '#!/bin/sh\necho 1000\n', { mode: 0o755 })
+  expect(() => execFileSync(script, ['doctor'], { env, stdio: 'pipe' })).toThrow(/call this with sudo/)
 })
 
 function isThere(program: string): boolean {

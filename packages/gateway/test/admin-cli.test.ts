@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { signRequest } from '@dealer-esim/contract/node'
@@ -153,6 +153,40 @@ describe('on a database of its own', () => {
     expect(await jsonWith(['wallet', 'balance', acme.tenantId], env)).toMatchObject({ balance: 12_000_000 })
   })
 
+  test.skipIf(process.getuid!() !== 0)(
+    'whoever called ops/dealer-esim-admin is known by what systemd says',
+    async () => {
+      const unit = `/run/credentials/dealer-esim-test-${process.pid}`
+      const elsewhere = join(dataDir, 'credentials')
+      const asked = (reference: string) => [
+        'wallet',
+        'adjust',
+        acme.tenantId,
+        '1',
+        '--reference',
+        reference,
+        '--reason',
+        'x',
+      ]
+      const proposer = async (reference: string, CREDENTIALS_DIRECTORY: string) => {
+        const by = { ...env, SUDO_USER: '', CREDENTIALS_DIRECTORY }
+        return (await jsonWith<{ proposedBy: string }>(asked(reference), by)).proposedBy
+      }
+      try {
+        for (const folder of [unit, elsewhere]) {
+          mkdirSync(folder, { recursive: true })
+          writeFileSync(join(folder, 'operator'), 'carol')
+        }
+        expect(await proposer('S-1', unit)).toBe('cli:carol')
+        for (const [i, folder] of [elsewhere, `/run/credentials/../..${elsewhere}`, `${unit}/none`].entries()) {
+          expect(await proposer(`S-${i + 2}`, folder)).toBe('cli:root')
+        }
+      } finally {
+        rmSync(unit, { recursive: true, force: true })
+      }
+    },
+  )
+
   test('a statement: latest, month, CSV', async () => {
     const month = new Date().toISOString().slice(0, 7)
     const latest = await jsonWith<{ entries: { amount: number }[] }>(['wallet', 'statement', acme.tenantId], env)
@@ -242,9 +276,20 @@ describe('with the embedded database', () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  test('a command works before any gateway ran, and two at once follow one another', async () => {
+  test('no command makes a gateway that nobody asked for', async () => {
+    for (const command of [['tenant', 'create', '--name', 'One'], ['migrate']]) {
+      const { code, stdout, stderr } = await adminWith(command, env)
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toContain(`DEPLOYMENT is not set and there is no local gateway in ${dataDir}.`)
+      expect(stderr).toMatch(/ops\/dealer-esim-admin[\s\S]*npm start/)
+    }
+    expect(readdirSync(dataDir)).toEqual([])
+  })
+
+  test('a command that was told so works before any gateway ran, and two at once follow one another', async () => {
+    const local = { ...env, DEPLOYMENT: 'local' }
     const both = await Promise.all(
-      ['One', 'Two'].map((name) => adminJson<Credentials>(['tenant', 'create', '--name', name], env)),
+      ['One', 'Two'].map((name) => adminJson<Credentials>(['tenant', 'create', '--name', name], local)),
     )
     dealer = both[0]!
     expect(await adminJson(['tenant', 'list'], env)).toHaveLength(2)

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Actor } from '../audit/audit.ts'
 import type { AdminDeps } from './open.ts'
@@ -49,13 +51,29 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? Number(member) : member), 2)
 }
 
-/** An entry that says root says nothing, so root's is the one that became root. From anybody else SUDO_USER is hearsay. */
+/**
+ * An entry that says root says nothing, so root's is the one that became root; ops/dealer-esim-admin runs as the service's
+ * user, and hands on who called it. From anybody else SUDO_USER is hearsay.
+ */
 function osUser(): string {
   const sudoer = process.getuid?.() === 0 ? process.env.SUDO_USER : undefined
-  if (sudoer) return sudoer
+  const name = sudoer || handedOn(process.env.CREDENTIALS_DIRECTORY)
+  if (name) return name
   try {
     return userInfo().username
   } catch {
     return String(process.getuid?.() ?? 'unknown') // a user id without a name, as in containers
+  }
+}
+
+/** Below it only systemd writes, at root's word. */
+const CREDENTIALS = /^\/run\/credentials\/[\w@.:-]+$/
+
+function handedOn(folder: string | undefined): string | undefined {
+  if (folder === undefined || !CREDENTIALS.test(folder)) return undefined
+  try {
+    return readFileSync(join(folder, 'operator'), 'utf8').trim()
+  } catch {
+    return undefined // a service has its credentials for other purposes, too
   }
 }

@@ -45,7 +45,10 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
   if (deployment !== 'local' || dataDir === undefined || process.env.DATABASE_URL?.trim()) return none([])
   const say = (state: Finding['state'], words: string) => none([{ check: 'database', state, words }])
   if (!existsSync(join(dataDir, 'postgres'))) {
-    return say('OK', `There is no database in ${dataDir} yet; the first npm start makes it.`)
+    // Not a warning: so a machine looks before its first start. On a server it is the answer to "why nothing else?"
+    const whose = process.env.DEPLOYMENT?.trim() ? '' : 'DEPLOYMENT is not set, so this looked for a local gateway. '
+    const server = whose && ' On a server, give this command the variables of its gateway (docs/running.md).'
+    return say('OK', `${whose}There is no database in ${dataDir} yet; the first npm start makes it.${server}`)
   }
   const { borrowPostgres } = await import('../lib/embedded-postgres/index.ts')
   try {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Config, readConfig } from '../config.ts'
 import { ensureDeployment } from '../deployment/ensure.ts'
 import { nameWithKeys } from '../deployment/peers.ts'
@@ -11,6 +13,7 @@ import type { Log } from '../lib/log.ts'
 import { localMasterKey } from '../lib/master-key.ts'
 import { migrate, requireMigrated } from '../lib/migrate.ts'
 import { silentLog } from '../lib/silent-log.ts'
+import { StartRefused } from '../lib/start-refused.ts'
 import { type Topic, type Wake, wakeStatement } from '../lib/wake.ts'
 import { maintainPartitions } from '../retention/partitions.ts'
 
@@ -28,14 +31,30 @@ export interface AdminDeps {
   wake: Pick<Wake, 'wake' | 'on'>
 }
 
-/** The gateway's configuration and its database: the running gateway's, else the embedded one, started for this command. */
+/**
+ * The gateway's configuration and its database: the running gateway's, else the embedded one, started for this command.
+ * @throws StartRefused where a local gateway would be made that nobody asked for
+ */
 export async function openDatabase(): Promise<{ config: Config; url: string; stop(): Promise<void> }> {
   const config = readConfig(process.env, [])
   if (config.databaseUrl) return { config, url: config.databaseUrl, stop: async () => {} }
   const running = readRunningPostgres(config.dataDir)
   if (running) return { config, url: running.url, stop: async () => {} }
+  refuseToInvent(config)
   const borrowed = await borrowPostgres({ dataDir: config.dataDir, log: silentLog })
   return { config, url: borrowed.url, stop: () => borrowed.stop() }
+}
+
+/** On a server a shell has none of the gateway's variables: a command there would make, and change, a gateway of its own. */
+function refuseToInvent({ dataDir }: Config): void {
+  if (process.env.DEPLOYMENT?.trim() || hasDatabase(dataDir)) return
+  throw new StartRefused(
+    `DEPLOYMENT is not set and there is no local gateway in ${dataDir}. On a server, give the command the variables of its gateway: sudo ops/dealer-esim-admin … (docs/running.md). On a machine of your own, start a gateway first: npm start.`,
+  )
+}
+
+function hasDatabase(dataDir: string): boolean {
+  return existsSync(join(dataDir, 'postgres'))
 }
 
 /**

@@ -43,6 +43,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
     'Run it',
     [
       ['running', 'Running a gateway'],
+      ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],
       ['suppliers', 'Suppliers'],
       ['console', 'Console'],

@@ -1,8 +1,11 @@
 import { createReadStream } from 'node:fs'
 import { formatMoney, type QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
+import type { UnfinishedOrder } from '../orders/list-unfinished.ts'
 import type { AdminContext } from './context.ts'
-import { fields, table } from './table.ts'
+import { fields, table, timeText } from './table.ts'
+import { spanOf } from './tenant-options.ts'
+import { namesOf, whole } from './webhook-options.ts'
 
 export function orderCommands(order: Command, context: AdminContext): void {
   order
@@ -18,9 +21,10 @@ export function orderCommands(order: Command, context: AdminContext): void {
         context.print(orderText(shown), shown)
       }),
     )
+  listCommand(order, context)
   order
     .command('review')
-    .description('List the orders that wait for a supplier’s word.')
+    .description('List the orders that wait for a supplier’s word: ask it about the keys.')
     .action(() =>
       context.withDeps(async (deps) => {
         const { ordersUnderReview } = await import('../fulfilment/review/show.ts')
@@ -30,7 +34,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
           [
             { title: 'ORDER', value: (row) => row.orderNo },
             { title: 'TENANT', value: (row) => row.tenantId },
-            { title: 'ITEMS', value: (row) => row.itemNos.join(',') },
+            { title: 'KEY AT THE SUPPLIER', value: (row) => row.keys.join(' ') },
             { title: 'SUPPLIER', value: (row) => row.suppliers.join(', ') },
             { title: 'WHY', value: (row) => row.reason ?? '' },
           ],
@@ -55,6 +59,57 @@ export function orderCommands(order: Command, context: AdminContext): void {
       }),
     )
   settleCommand(order, context)
+}
+
+interface ListOptions {
+  status: string
+  olderThan: string
+  after?: string
+  limit: string
+}
+
+function listCommand(order: Command, context: AdminContext): void {
+  order
+    .command('list')
+    .description('List the orders that are not finished, the oldest first.')
+    .option('--status <states>', 'of PAID, ALLOCATING and UNDER_REVIEW, separated by commas', 'PAID,ALLOCATING')
+    .option('--older-than <time>', 'only those that were placed longer ago, such as 15m, 2h or 3d', '0')
+    .option('--limit <n>', 'how many', '50')
+    .option('--after <order-no>', 'go on behind this order')
+    .addHelpText('after', '\nExample:\n  npm run -s admin -- order list --older-than 15m')
+    .action(async (options: ListOptions) => {
+      const most = whole(options.limit, '--limit')
+      const olderThan_ms = spanOf(options.olderThan)
+      const { listUnfinished, UNFINISHED_STATUSES } = await import('../orders/list-unfinished.ts')
+      const statuses = namesOf(options.status, UNFINISHED_STATUSES, '--status')
+      await context.withDeps(async (deps) => {
+        const { requireOrder } = await import('../orders/find.ts')
+        const after = options.after === undefined ? undefined : (await requireOrder(deps.db, options.after)).orderId
+        // A moment ahead: ids are made by other machines' clocks.
+        const before = new Date(deps.databaseClock.now() - (olderThan_ms || -AHEAD_MS))
+        const rows = await listUnfinished(deps.db, { statuses, before, after }, most + 1)
+        context.print(unfinishedText(rows, most), { orderList: rows.slice(0, most) })
+      })
+    })
+}
+
+const AHEAD_MS = 60_000
+
+function unfinishedText(rows: UnfinishedOrder[], most: number): string {
+  const shown = rows.slice(0, most)
+  const text = table(
+    shown,
+    [
+      { title: 'ORDER', value: (row) => row.orderNo },
+      { title: 'STATUS', value: (row) => row.orderStatus },
+      { title: 'PLACED (UTC)', value: (row) => timeText(row.createdAt) },
+      { title: 'ESIMS', value: (row) => String(row.esims), right: true },
+      { title: 'TENANT', value: (row) => row.tenantId },
+      { title: 'NAME', value: (row) => row.clientName },
+    ],
+    'There is no such order.',
+  )
+  return rows.length > most ? `${text}\nThere are more: --after ${shown.at(-1)!.orderNo}` : text
 }
 
 interface SettleOptions {
@@ -134,6 +189,7 @@ function orderText(shown: Shown): string {
       { title: 'ITEM', value: (item) => String(item.itemNo), right: true },
       { title: 'STATUS', value: (item) => item.itemStatus },
       { title: 'SUPPLIER', value: (item) => item.supplier ?? '' },
+      { title: 'KEY', value: (item) => item.key },
       { title: 'PRODUCT', value: (item) => item.productCode ?? '' },
       { title: 'ICCID', value: (item) => item.iccid ?? '' },
       { title: 'ESIM', value: (item) => [item.esimStatus, item.smdpStatus].filter(Boolean).join(' ') },

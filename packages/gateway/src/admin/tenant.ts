@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { AdminContext } from './context.ts'
 import { setWebhookHere } from './set-webhook.ts'
-import { callbackUrlOf, graceOf, SETTING_OPTIONS, type SettingOptions, settingsWish } from './tenant-options.ts'
+import { callbackUrlOf, SETTING_OPTIONS, type SettingOptions, settingsWish, spanOf } from './tenant-options.ts'
 import { tenantTable, tenantText } from './tenant-text.ts'
 
 export function tenantCommands(tenant: Command, context: AdminContext): void {
@@ -122,10 +122,13 @@ function resetSecret(tenant: Command, context: AdminContext): void {
     .description(
       'Replace the AppSecret and show the new one. The old one verifies for the grace period; one that was already in its grace ends.',
     )
-    .option('--grace <time>', 'how long the old one still verifies: 0 to 24h, such as 90s, 30m or 1h', '0')
-    .addHelpText('after', '\nExample:\n  npm run -s admin -- tenant reset-secret ID --grace 1h')
+    .option('--grace <time>', 'how long the old one still verifies, up to 24h, such as 30m or 1h; 0: not at all', '24h')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  npm run -s admin -- tenant reset-secret ID            the dealer has a day to change over\n  npm run -s admin -- tenant reset-secret ID --grace 0  it is known to others: void at once',
+    )
     .action(async (tenantId: string, options: { grace: string }) => {
-      const grace_ms = graceOf(options.grace)
+      const grace_ms = spanOf(options.grace)
       await context.withDeps(async (deps) => {
         const { resetSecret } = await import('../tenants/secret.ts')
         const { appSecret, oldValidUntil } = await resetSecret(deps, tenantId, { grace_ms }, context)

@@ -57,7 +57,7 @@ function timeOf(text: string, option: string): Date {
   return time
 }
 
-function namesOf<Name extends string>(text: string, known: readonly Name[], option: string): Name[] {
+export function namesOf<Name extends string>(text: string, known: readonly Name[], option: string): Name[] {
   return text.split(',').map((part) => {
     const name = known.find((one) => one === part.trim().toUpperCase())
     if (!name) throw new UsageError(`${option} takes ${known.join(', ')}, not “${part}”.`)

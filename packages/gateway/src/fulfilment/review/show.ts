@@ -2,6 +2,7 @@ import type { QueryAnswer } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db } from '../../lib/db.ts'
 import { orderNoOf } from '../../lib/ids.ts'
+import { itemKeyOf } from '../../orders/item-key.ts'
 import type { ItemStatus } from '../../orders/status.ts'
 import { queryOrder } from '../../profiles/query.ts'
 
@@ -14,6 +15,8 @@ export interface ShownOrder extends Omit<QueryAnswer, 'profileList'> {
 
 export interface ShownItem {
   itemNo: number
+  /** What it is called at its supplier. */
+  key: string
   itemStatus: ItemStatus
   supplier: string | null
   productCode: string | null
@@ -44,7 +47,7 @@ export async function showOrder(
 ): Promise<ShownOrder> {
   const links = { publicUrl: '' } // no link is shown
   const { profileList: _, ...order } = await queryOrder({ ...deps, links }, tenantId, { orderNo: orderNoOf(orderId) })
-  const itemList = await deps.db.query<ShownItem>({
+  const items = await deps.db.query<Omit<ShownItem, 'key'>>({
     text: `select i.item_no as "itemNo", i.item_status as "itemStatus", i.supplier, i.product_code as "productCode",
              i.cost::float8 as cost, i.cost_currency as "costCurrency", i.failure_reason as "failureReason",
              p.profile_id as "esimTranNo", p.iccid, p.esim_status as "esimStatus", p.smdp_status as "smdpStatus"
@@ -59,6 +62,7 @@ export async function showOrder(
     values: [tenantId, orderId, ATTEMPTS_MOST],
   })
   const attemptList = attempts.map((attempt) => ({ ...attempt, startedAt: attempt.startedAt.toISOString() }))
+  const itemList = items.map(({ itemNo, ...item }) => ({ itemNo, key: itemKeyOf(orderId, itemNo), ...item }))
   return { tenantId, ...order, itemList, attemptList }
 }
 
@@ -66,6 +70,8 @@ export interface OrderUnderReview {
   tenantId: string
   orderNo: string
   itemNos: number[]
+  /** What the items are called at their suppliers. */
+  keys: string[]
   suppliers: string[]
   reason: string | null
   createdAt: Date
@@ -75,7 +81,7 @@ const REVIEWED_MOST = 1_000
 
 /** The oldest first. */
 export async function ordersUnderReview(db: Db, tenantId?: string): Promise<OrderUnderReview[]> {
-  const rows = await db.query<Omit<OrderUnderReview, 'orderNo'> & { order_id: string }>({
+  const rows = await db.query<Omit<OrderUnderReview, 'orderNo' | 'keys'> & { order_id: string }>({
     text: `select o.tenant_id as "tenantId", o.order_id, o.created_at as "createdAt", i.*
            from orders o cross join lateral (
              select array_agg(item_no order by item_no) as "itemNos",
@@ -87,5 +93,10 @@ export async function ordersUnderReview(db: Db, tenantId?: string): Promise<Orde
            order by o.order_id limit $2`,
     values: [tenantId ?? null, REVIEWED_MOST],
   })
-  return rows.map(({ order_id, ...row }) => ({ ...row, suppliers: row.suppliers ?? [], orderNo: orderNoOf(order_id) }))
+  return rows.map(({ order_id, ...row }) => ({
+    ...row,
+    keys: row.itemNos.map((itemNo) => itemKeyOf(order_id, itemNo)),
+    suppliers: row.suppliers ?? [],
+    orderNo: orderNoOf(order_id),
+  }))
 }

@@ -143,6 +143,8 @@ describe('on a database of its own', () => {
     const wish = ['wallet', 'adjust', acme.tenantId, '-50.05', '--reference', 'C-1', '--reason', '=1+1']
     const { adjustmentId } = await jsonWith<{ adjustmentId: string }>(wish, { ...env, SUDO_USER: 'alice' })
     const approve = ['wallet', 'approve', acme.tenantId, adjustmentId]
+    const { stdout } = await adminWith(['wallet', 'adjustments'], env)
+    expect(stdout).toMatch(/ Acme Travel +-50\.05 EUR /)
     const alone = await adminWith(approve, { ...env, SUDO_USER: 'alice' })
     expect(alone.code).toBe(1)
     // SUDO_USER is believed from root only: from anybody else it would be a second person for the asking.
@@ -150,6 +152,8 @@ describe('on a database of its own', () => {
     expect(await jsonWith(['wallet', 'adjustments'], env)).toMatchObject([{ adjustmentId, status: 'PROPOSED' }])
     const bob = { ...env, SUDO_USER: 'bob' }
     expect(await jsonWith(approve, bob)).toMatchObject({ status: 'APPROVED', decidedBy: 'cli:bob' })
+    const again = await adminWith(approve, bob)
+    expect(again.stdout).toMatch(/Tenant +\S+ Acme Travel\nAmount +-50\.05 EUR\n/)
     expect(await jsonWith(['wallet', 'balance', acme.tenantId], env)).toMatchObject({ balance: 12_000_000 })
   })
 
@@ -301,7 +305,10 @@ describe('with the embedded database', () => {
     await adminJson(['tenant', 'suspend', dealer.tenantId], env)
     expect(await health(gateway.baseUrl, dealer)).toBe('101005')
     await adminJson(['tenant', 'resume', dealer.tenantId], env)
-    const { appSecret } = await adminJson<Credentials>(['tenant', 'reset-secret', dealer.tenantId], env)
+    const reset = ['tenant', 'reset-secret', dealer.tenantId]
+    await adminJson(reset, env)
+    expect(await health(gateway.baseUrl, dealer)).toBe('000000') // for a day, where nothing else was said
+    const { appSecret } = await adminJson<Credentials>([...reset, '--grace', '0'], env)
     expect(await health(gateway.baseUrl, dealer)).toBe('101003')
     expect(await health(gateway.baseUrl, { ...dealer, appSecret })).toBe('000000')
     await adminJson(['tenant', 'set', dealer.tenantId, '--ip-allowlist', '203.0.113.0/24'], env)

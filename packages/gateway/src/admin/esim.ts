@@ -5,7 +5,8 @@ export function esimCommands(esim: Command, context: AdminContext): void {
   esim
     .command('cancel <esim-tran-no>')
     .description('Cancel an eSIM that was not used: refunded once its supplier has cancelled it.')
-    .action((profileId: string) =>
+    .requiredOption('--reason <text>', 'for whoever asks later: audited')
+    .action((profileId: string, { reason }: { reason: string }) =>
       context.withDeps(async (deps) => {
         const [{ cancelEsim }, { requireProfile }, { suppliersOf }, { Refusal }] = await Promise.all([
           import('../fulfilment/review/cancel-esim.ts'),
@@ -16,7 +17,7 @@ export function esimCommands(esim: Command, context: AdminContext): void {
         const found = await requireProfile(deps.db, profileId)
         const suppliers = await suppliersOf(deps)
         try {
-          const outcome = await cancelEsim({ ...deps, suppliers }, { ...found, actor: context.actor })
+          const outcome = await cancelEsim({ ...deps, suppliers }, { ...found, reason, actor: context.actor })
           if (outcome.kind === 'refused') {
             throw new Refusal(
               409,

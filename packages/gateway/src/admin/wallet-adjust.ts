@@ -1,5 +1,6 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
+import type { Db } from '../lib/db.ts'
 import type { Adjustment } from '../wallet/adjustments.ts'
 import type { AdminContext } from './context.ts'
 import { fields, table, timeText } from './table.ts'
@@ -21,7 +22,7 @@ export function adjustmentCommands(wallet: Command, context: AdminContext): void
       const wish = { tenantId, amount: parseMoney(amountText), ...options }
       await context.withDeps(async (deps) => {
         const { proposeAdjustment } = await import('../wallet/adjust.ts')
-        show(await proposeAdjustment(deps, wish, context), context)
+        await show(deps.db, await proposeAdjustment(deps, wish, context), context)
       })
     })
   decision(wallet, context, 'approve', 'Approve an adjustment that somebody else proposed, and post it.')
@@ -35,7 +36,8 @@ export function adjustmentCommands(wallet: Command, context: AdminContext): void
         const { listAdjustments } = await import('../wallet/adjustments.ts')
         const open = options.open ?? tenantId === undefined
         const rows = await listAdjustments(deps.db, { open, ...(tenantId === undefined ? {} : { tenantId }) })
-        context.print(adjustmentTable(rows), rows)
+        const named = await withNames(deps.db, rows)
+        context.print(adjustmentTable(named), named)
       }),
     )
 }
@@ -48,17 +50,32 @@ function decision(wallet: Command, context: AdminContext, verb: 'approve' | 'rej
       context.withDeps(async (deps) => {
         const { approveAdjustment, rejectAdjustment } = await import('../wallet/adjust.ts')
         const decide = verb === 'approve' ? approveAdjustment : rejectAdjustment
-        show(await decide(deps, tenantId, adjustmentId, context), context)
+        await show(deps.db, await decide(deps, tenantId, adjustmentId, context), context)
       }),
     )
 }
 
-function show(adjustment: Adjustment, context: AdminContext): void {
+interface NamedAdjustment extends Adjustment {
+  clientName: string
+  currencyCode: string
+}
+
+async function withNames(db: Db, rows: readonly Adjustment[]): Promise<NamedAdjustment[]> {
+  const { walletNames } = await import('../wallet/adjustments.ts')
+  const names = await walletNames(
+    db,
+    rows.map(({ tenantId }) => tenantId),
+  )
+  return rows.map((row) => ({ ...row, ...names.get(row.tenantId)! }))
+}
+
+async function show(db: Db, given: Adjustment, context: AdminContext): Promise<void> {
+  const [adjustment] = (await withNames(db, [given])) as [NamedAdjustment]
   const decided = adjustment.decidedBy ? [['Decided by', adjustment.decidedBy] as const] : []
   const human = fields([
     ['Adjustment', adjustment.adjustmentId],
-    ['Tenant', adjustment.tenantId],
-    ['Amount', formatMoney(adjustment.amount)],
+    ['Tenant', `${adjustment.tenantId} ${adjustment.clientName}`],
+    ['Amount', `${formatMoney(adjustment.amount)} ${adjustment.currencyCode}`],
     ['Reference', adjustment.reference],
     ['Reason', adjustment.reason],
     ['Status', adjustment.status],
@@ -69,13 +86,14 @@ function show(adjustment: Adjustment, context: AdminContext): void {
   context.print(human, adjustment)
 }
 
-function adjustmentTable(rows: Adjustment[]): string {
+function adjustmentTable(rows: NamedAdjustment[]): string {
   return table(
     rows,
     [
       { title: 'ADJUSTMENT', value: (row) => row.adjustmentId },
       { title: 'TENANT', value: (row) => row.tenantId },
-      { title: 'AMOUNT', value: (row) => formatMoney(row.amount), right: true },
+      { title: 'NAME', value: (row) => row.clientName },
+      { title: 'AMOUNT', value: (row) => `${formatMoney(row.amount)} ${row.currencyCode}`, right: true },
       { title: 'STATUS', value: (row) => row.status },
       { title: 'REFERENCE', value: (row) => row.reference },
       { title: 'PROPOSED BY', value: (row) => row.proposedBy },

@@ -61,6 +61,17 @@ export async function listAdjustments(
   return rows.map(adjustmentOf)
 }
 
+/** Whose wallets they are, and in which currency: an amount alone is no sentence. */
+export async function walletNames(
+  db: Pick<Db, 'query'>,
+  tenantIds: readonly string[],
+): Promise<Map<string, { clientName: string; currencyCode: string }>> {
+  const rows = await db.query<{ tenant_id: string; client_name: string; currency_code: string }>(sql`
+    select t.tenant_id, t.client_name, w.currency_code from tenants t join wallets w using (tenant_id)
+    where t.tenant_id = any (${[...new Set(tenantIds)]})`)
+  return new Map(rows.map((row) => [row.tenant_id, { clientName: row.client_name, currencyCode: row.currency_code }]))
+}
+
 export function adjustmentOf(row: AdjustmentRow): Adjustment {
   return {
     adjustmentId: row.adjustment_id,

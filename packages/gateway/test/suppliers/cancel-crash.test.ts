@@ -65,7 +65,7 @@ async function die(supplier: string, point: string): Promise<void> {
     return row
   })
   const env = { DATABASE_URL: database.url, MASTER_KEY: TEST_KEY.toString('base64'), DATA_DIR: folder }
-  const run = await admin(['esim', 'cancel', profile.profile_id], { ...env, PAUSE_AT: point })
+  const run = await admin(['esim', 'cancel', profile.profile_id, '--reason', 'test'], { ...env, PAUSE_AT: point })
   expect(run).toMatchObject({ code: null, stderr: expect.stringContaining(`paused at ${point}`) })
   cancelled.set(`${supplier} ${point}`, { tenantId, iccid: profile.iccid })
 }

@@ -55,6 +55,21 @@ async function audited(action: string) {
   })
 }
 
+async function underReview(count: number) {
+  const tenantId = await addTenant(shop.db)
+  const [orderId] = await payOrders(shop.db, tenantId, 'REVIEWED', { count })
+  await shop.db.query({
+    text: `update order_items set item_status = 'REVIEW', supplier = 'smdp', product_code = 'X', asked_at = now(),
+             in_doubt_at = now(), retry_at = now() + interval '1 hour' where tenant_id = $1`,
+    values: [tenantId],
+  })
+  await shop.db.query({
+    text: `update orders set order_status = 'UNDER_REVIEW', due_at = null where tenant_id = $1`,
+    values: [tenantId],
+  })
+  return { tenantId, orderNo: orderNoOf(orderId!) }
+}
+
 describe('supplier', () => {
   it('add takes a configuration, with PEM files beside it, and keeps it encrypted', async () => {
     const { ca, cert, key } = server.identity
@@ -192,20 +207,6 @@ const eventsOf = (tenantId: string) =>
 
 describe('order settle', () => {
   /** An order of which a supplier left everything in question. */
-  async function underReview(count: number) {
-    const tenantId = await addTenant(shop.db)
-    const [orderId] = await payOrders(shop.db, tenantId, 'REVIEWED', { count })
-    await shop.db.query({
-      text: `update order_items set item_status = 'REVIEW', supplier = 'smdp', product_code = 'X', asked_at = now(),
-               in_doubt_at = now(), retry_at = now() + interval '1 hour' where tenant_id = $1`,
-      values: [tenantId],
-    })
-    await shop.db.query({
-      text: `update orders set order_status = 'UNDER_REVIEW', due_at = null where tenant_id = $1`,
-      values: [tenantId],
-    })
-    return { tenantId, orderNo: orderNoOf(orderId!) }
-  }
   const settle = (orderNo: string, ...rest: string[]) => ['order', 'settle', orderNo, ...rest]
   const WORD = ['--evidence', 'Ticket 4711, Ms Sato']
 
@@ -277,6 +278,35 @@ describe('order settle', () => {
   })
 })
 
+describe('orders that stay', () => {
+  it('are listed by status and age, page by page, the oldest first', async () => {
+    const tenantId = await addTenant(shop.db)
+    const orders = (await payOrders(shop.db, tenantId, 'STUCK', { orders: 3 })).map(orderNoOf).sort()
+    const list = async (...options: string[]): Promise<string[]> => {
+      const { orderList } = await json('order', 'list', ...options)
+      return orderList.map((row: { orderNo: string }) => row.orderNo)
+    }
+    const ours = async (...options: string[]) => (await list(...options)).filter((no) => orders.includes(no))
+    expect(await ours()).toEqual(orders)
+    expect(await ours('--status', 'UNDER_REVIEW')).toEqual([])
+    expect(await list('--older-than', '15m')).not.toContain(orders[0])
+    expect(await list('--limit', '1', '--after', orders[0]!)).toEqual([orders[1]])
+    const { stdout } = await admin('order', 'list', '--limit', '1', '--after', orders[0]!)
+    expect(stdout).toMatch(new RegExp(`${orders[1]} +PAID .*${tenantId}[\\s\\S]*--after ${orders[1]}\n$`))
+    expect((await admin('order', 'list', '--status', 'DELIVERED')).code).toBe(2)
+  })
+
+  it('name the key that their supplier knows them by', async () => {
+    const { orderNo } = await underReview(2)
+    const { orderList } = await json('order', 'review')
+    const keys = [`${orderNo}-1`, `${orderNo}-2`]
+    expect(orderList).toContainEqual(expect.objectContaining({ orderNo, keys }))
+    expect((await json('order', 'show', orderNo)).itemList).toMatchObject(keys.map((key) => ({ key })))
+    expect((await admin('order', 'review')).stdout).toContain(keys.join(' '))
+    expect((await admin('order', 'show', orderNo)).stdout).toContain(keys[1])
+  })
+})
+
 describe('order cancel', () => {
   it('refunds an order that no supplier was asked for, and no other', async () => {
     const tenantId = await addTenant(shop.db)
@@ -298,6 +328,7 @@ describe('order cancel', () => {
 })
 
 describe('esim', () => {
+  const cancel = (esimTranNo: string) => ['esim', 'cancel', esimTranNo, '--reason', 'bought twice']
   /** An order of one eSIM that its supplier delivered. */
   async function delivered(supplier: string) {
     await shop.suppliers.refresh()
@@ -320,7 +351,7 @@ describe('esim', () => {
   it('cancel refunds once the supplier has cancelled it, once', async () => {
     const { tenantId, esimTranNo } = await delivered('sandbox')
     for (let n = 0; n < 2; n++) {
-      const run = await admin('esim', 'cancel', esimTranNo)
+      const run = await admin(...cancel(esimTranNo))
       expect(run.code).toBe(n) // the second time it is CANCEL
       expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
     }
@@ -328,7 +359,10 @@ describe('esim', () => {
       refundedAmount: 10_000,
       profiles: [{ esimTranNo, esimStatus: 'CANCEL' }],
     })
-    expect(await audited('order.cancel_esim')).toMatchObject([{ after: { profileId: esimTranNo } }])
+    expect(await audited('order.cancel_esim')).toMatchObject([
+      { after: { profileId: esimTranNo, reason: 'bought twice' } },
+    ])
+    expect((await admin('esim', 'cancel', esimTranNo)).code).toBe(2)
   })
 
   it('cancel refunds nothing that is in use, or that the supplier keeps', async () => {
@@ -337,12 +371,12 @@ describe('esim', () => {
       text: `update profiles set smdp_status = 'INSTALLATION' where tenant_id = $1`,
       values: [used.tenantId],
     })
-    expect(await failure('esim', 'cancel', used.esimTranNo)).toMatch(/^The eSIM is INSTALLATION: only one/)
+    expect(await failure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION: only one/)
     const code = await delivered('shelf')
-    expect(await failure('esim', 'cancel', code.esimTranNo)).toMatch(/did not cancel it: .* Nothing is refunded\.$/)
+    expect(await failure(...cancel(code.esimTranNo))).toMatch(/did not cancel it: .* Nothing is refunded\.$/)
     const installed = await delivered('smdp')
     server.orders.get(installed.iccid)!.state = 'INSTALLED'
-    expect(await failure('esim', 'cancel', installed.esimTranNo)).toMatch(/8\.2\.1\/3\.3/)
+    expect(await failure(...cancel(installed.esimTranNo))).toMatch(/8\.2\.1\/3\.3/)
     for (const { tenantId } of [used, code, installed]) {
       expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
     }
@@ -358,7 +392,7 @@ describe('esim', () => {
     const kept = await delivered('smdp')
     server.fault.cancelOrder = 'lost'
     for (const { esimTranNo } of [cancelled, kept]) {
-      expect(await json('esim', 'cancel', esimTranNo)).toEqual({ esimTranNo, outcome: 'unknown' })
+      expect(await json(...cancel(esimTranNo))).toEqual({ esimTranNo, outcome: 'unknown' })
     }
     delete server.fault.cancelOrder
     expect(await failure(...settle(cancelled.esimTranNo, ...word))).toBe('Say one of --cancelled and --kept.')

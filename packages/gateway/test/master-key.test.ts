@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../src/config.ts'
+import { nameWithKeys } from '../src/deployment/peers.ts'
 import { SEALED } from '../src/deployment/sealed.ts'
 import { openDeps } from '../src/deps.ts'
 import { masterCipher } from '../src/lib/crypto.ts'
@@ -26,6 +27,7 @@ import { type OrderLoad, orderLoad } from './orders/order-load.ts'
 const [OLD, NEW, OTHER] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const
 const text = (...keys: Buffer[]) => keys.map((key) => key.toString('base64')).join(',')
 const [oldCipher, newCipher] = [masterCipher([OLD]), masterCipher([NEW])]
+const NEW_ID = newCipher.keyIds[0]!
 /** More than two batches. */
 const CODES = 1_100
 
@@ -199,7 +201,9 @@ describe('the rotation of the master key', () => {
     const run = await admin(['master-key', 'rotate'], env(NEW, OLD))
     expect([run.code, run.stdout ? '' : run.stderr]).toEqual([0, ''])
     expect(run.stderr).toMatch(/^100 %: (\d+) of \1 rewritten$/m)
-    expect(run.stdout).toContain(`Everything is encrypted under the key ${newCipher.fingerprint};`)
+    expect(run.stdout).toMatch(
+      new RegExp(`^Everything is encrypted under the key ${NEW_ID} .*Take the old key out of MASTER_KEY everywhere`),
+    )
     last = await replace(node, NEW)
     await load.more(20)
     await load.stop()
@@ -250,6 +254,32 @@ describe('the rotation of the master key', () => {
     expect(await adminJson(['master-key', 'rotate'], env(NEW))).toEqual({ fingerprint, rewritten: 0 })
     const state = await adminJson(['master-key', 'show'], env(NEW))
     expect(state).toMatchObject({ fingerprint, configured: fingerprint, rotatingTo: null, outdated: 0 })
+    expect(state).toMatchObject({ keyIds: { fingerprint: NEW_ID, configured: NEW_ID, rotatingTo: null } })
+    const human = await admin(['master-key', 'rotate'], env(NEW))
+    expect(human.stdout).toMatch(
+      new RegExp(`under the key ${NEW_ID} .*nothing was to be rewritten\\. To rotate, put a new`),
+    )
+    expect(human.stdout).not.toContain('old key')
+  })
+
+  it('names a process once, however many connections it has, and a key by one name', async () => {
+    const { stdout } = await admin(['master-key', 'show'], env(NEW))
+    const [summary = '', connected = ''] = stdout.split('\n\n')
+    expect(summary.match(new RegExp(`  ${NEW_ID} \\(fingerprint ${newCipher.fingerprint}\\)`, 'g'))).toHaveLength(2)
+    const [title, ...rows] = connected.trimEnd().split('\n')
+    expect(title).toMatch(/^connected from +process +is +connections +encrypts under +also knows$/)
+    const others = rows.map((row) => row.split(/ {2,}/)).filter(([, , is]) => is === 'a gateway')
+    expect(others).toEqual([['127.0.0.1', String(last.pid), 'a gateway', expect.stringMatching(/^\d+$/), NEW_ID]])
+    expect(Number(others[0]![3])).toBeGreaterThan(1)
+  })
+
+  it('has names for connections that PostgreSQL does not cut', () => {
+    const keyIds = ['01234567', '89abcdef', '01234567', '89abcdef']
+    for (let keys = 1; keys <= 4; keys++) {
+      const name = nameWithKeys('dealer-esim gateway', { keyIds: keyIds.slice(0, keys) })
+      expect(name.length).toBeLessThanOrEqual(63)
+      expect(name.endsWith(` keys=${keyIds.slice(0, keys).join(',')}`)).toBe(true)
+    }
   })
 })
 

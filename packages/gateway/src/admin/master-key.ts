@@ -18,18 +18,21 @@ function show(masterKey: Command, context: AdminContext): void {
       context.withDeps(async ({ db, cipher }) => {
         const { readKeyState } = await import('../deployment/key-state.ts')
         const state = await readKeyState(db, cipher)
-        const { fingerprint, configured, rotatingTo, outdated, connected } = state
+        const { fingerprint, configured, rotatingTo, keyIds, outdated, connected } = state
+        const key = (whole: string, id: string | null) => (id === null ? whole : `${id} (fingerprint ${whole})`)
         const summary = fields([
-          ['the database’s key', fingerprint],
-          ['first in MASTER_KEY', configured],
-          ['rotation', rotatingTo === null ? 'none' : `to ${rotatingTo}`],
+          ['the database’s key', key(fingerprint, keyIds.fingerprint)],
+          ['first in MASTER_KEY', key(configured, keyIds.configured)],
+          ['rotation', rotatingTo === null ? 'none' : `to ${key(rotatingTo, keyIds.rotatingTo)}`],
           ['under another key than the first', String(outdated)],
         ])
         const peers = table(
           connected,
           [
             { title: 'connected from', value: (peer) => peer.address ?? 'this machine' },
-            { title: 'connection', value: (peer) => String(peer.backendPid), right: true },
+            { title: 'process', value: (peer) => (peer.pid === null ? '' : String(peer.pid)), right: true },
+            { title: 'is', value: (peer) => (peer.part === 'admin' ? 'a command' : 'a gateway') },
+            { title: 'connections', value: (peer) => String(peer.connections), right: true },
             { title: 'encrypts under', value: (peer) => peer.keyIds[0]! },
             { title: 'also knows', value: (peer) => peer.keyIds.slice(1).join(', ') },
           ],
@@ -56,10 +59,15 @@ function rotate(masterKey: Command, context: AdminContext): void {
             bar.show(done / total, `${done} of ${total} rewritten`),
           )
           bar.end()
-          context.print(
-            `Everything is encrypted under the key ${fingerprint}; ${rewritten} were rewritten. Take the old key out of MASTER_KEY everywhere, and keep it with the backups from before.`,
-            { fingerprint, rewritten },
-          )
+          const isAlone = deps.cipher.keyIds.length === 1
+          const next = isAlone
+            ? rewritten === 0
+              ? ' To rotate, put a new key second in MASTER_KEY everywhere, then first everywhere, and call this again.'
+              : ''
+            : ' Take the old key out of MASTER_KEY everywhere, and keep it with the backups from before.'
+          const done = rewritten === 0 ? 'nothing was to be rewritten' : `${rewritten} were rewritten`
+          const human = `Everything is encrypted under the key ${deps.cipher.keyIds[0]} (fingerprint ${fingerprint}); ${done}.${next}`
+          context.print(human, { fingerprint, rewritten })
         } finally {
           bar.end()
         }

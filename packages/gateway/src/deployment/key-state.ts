@@ -1,6 +1,6 @@
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
-import { type Peer, readPeers } from './peers.ts'
+import { processesOf, readPeers } from './peers.ts'
 import { countOutdated } from './reseal.ts'
 import { SEALED } from './sealed.ts'
 
@@ -9,9 +9,12 @@ export interface KeyState {
   fingerprint: string
   configured: string
   rotatingTo: string | null
+  /** Of these, null: not one of ours. By it connected processes name their keys. */
+  keyIds: { fingerprint: string | null; configured: string; rotatingTo: string | null }
   /** Ciphertexts that are not under the first configured key. */
   outdated: number
-  connected: Peer[]
+  /** Processes. */
+  connected: ReturnType<typeof processesOf>
 }
 
 export async function readKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
@@ -23,5 +26,12 @@ export async function readKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
     readPeers(db),
   ])
   const outdated = counts.reduce((sum, count) => sum + count, 0)
-  return { ...rows[0]!, configured: cipher.fingerprint, outdated, connected }
+  const { fingerprint, rotatingTo } = rows[0]!
+  const keyIds = {
+    fingerprint: cipher.keyIdOf(fingerprint) ?? null,
+    configured: cipher.keyIds[0]!,
+    rotatingTo: rotatingTo === null ? null : (cipher.keyIdOf(rotatingTo) ?? null),
+  }
+  const processes = processesOf(connected)
+  return { fingerprint, configured: cipher.fingerprint, rotatingTo, keyIds, outdated, connected: processes }
 }

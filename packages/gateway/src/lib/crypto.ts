@@ -12,6 +12,8 @@ export interface Cipher {
   readonly keyId: Buffer
   /** Of all keys, in hexadecimal; the first one encrypts. */
   readonly keyIds: readonly string[]
+  /** @returns the id of the key with this fingerprint, where it is one of ours */
+  keyIdOf(fingerprint: string): string | undefined
 }
 
 export class DecryptionFailed extends Error {
@@ -31,9 +33,10 @@ export function masterCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
   const current = keys[0]
   const currentId = keyId(current)
   return {
-    fingerprint: createHash('sha256').update('master-key-fingerprint').update(current).digest('hex').slice(0, 32),
+    fingerprint: fingerprintOf(current),
     keyId: currentId,
     keyIds: [...byId.keys()],
+    keyIdOf: (fingerprint) => [...byId].find(([, key]) => fingerprintOf(key) === fingerprint)?.[0],
     encrypt(plain, owner) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', current, nonce)
@@ -57,6 +60,10 @@ export function masterCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
       }
     },
   }
+}
+
+function fingerprintOf(key: Buffer): string {
+  return createHash('sha256').update('master-key-fingerprint').update(key).digest('hex').slice(0, 32)
 }
 
 function keyId(key: Buffer): Buffer {

@@ -202,6 +202,7 @@ describe('a row over a package that exists', () => {
         change: 'CHANGED',
         before: { prices: [{ currencyCode: 'USD', price: 45_000, retailPrice: 74_900 }] },
         after: { prices: [{ currencyCode: 'USD', price: 47_500, retailPrice: 74_900 }] },
+        lines: [{ kind: 'PRICE', currencyCode: 'USD', before: 45_000, after: 47_500, warnings: [] }],
       },
     ])
     expect(await read()).toEqual(before)

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inspectConfig } from '../src/config.ts'
 import { ensureDeployment } from '../src/deployment/ensure.ts'
 import { examine } from '../src/doctor/examine.ts'
@@ -11,10 +11,12 @@ import { masterCipher } from '../src/lib/crypto.ts'
 import { connect, type Db } from '../src/lib/db.ts'
 import { systemIds } from '../src/lib/ids.ts'
 import { maintainPartitions } from '../src/retention/partitions.ts'
+import { addSupplier } from '../src/suppliers/manage.ts'
 import { admin, adminJson } from './harness/admin-process.ts'
 import { testAuthority } from './harness/certificates.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { startGateway, stopGateways } from './harness/gateway-process.ts'
+import { addPackage } from './harness/shop.ts'
 import { startSmtpReceiver } from './harness/smtp-receiver.ts'
 
 const KEY = '07'.repeat(32)
@@ -186,7 +188,23 @@ describe('the doctor', () => {
     }
   })
 
-  test('tells of a master key that is not the database’s', async () => {
+  test('tells of packages that name a supplier which is not there, whichever the key', async () => {
+    for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'nosuch', productCode: 'P' }])
+    try {
+      const told = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(nosuch\)\. /
+      expect(await complaints()).toEqual([expect.stringMatching(told)])
+      expect((await complaints({ MASTER_KEY: 'ff'.repeat(32) })).at(-1)).toMatch(told)
+    } finally {
+      await db.query({ text: 'delete from package_suppliers' })
+      await db.query({ text: 'delete from packages' })
+    }
+  })
+
+  test('tells of a master key that is not the database’s, and blames no supplier for it', async () => {
+    const deps = { db, ids: systemIds, cipher: masterCipher([Buffer.from(KEY, 'hex')]), wake: { wake() {} } }
+    const supplier = { name: 'smdp', type: 'sandbox', config: {}, actor: 'cli:test' } as const
+    await addSupplier({ ...deps, config: { deployment: 'local' } }, supplier)
+    onTestFinished(async () => void (await db.query({ text: 'delete from suppliers' })))
     expect(await complaints({ MASTER_KEY: 'ff'.repeat(32) })).toEqual([
       expect.stringMatching(/^FAULT deployment: The database is encrypted under another master key/),
     ])

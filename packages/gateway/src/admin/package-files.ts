@@ -1,16 +1,16 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
 import { exportPackages, type FileFormat } from '../catalogue/files/export.ts'
-import { type ImportReport, importPackages } from '../catalogue/files/import.ts'
+import { importPackages } from '../catalogue/files/import.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
+import { requireFile } from './files.ts'
 import type { AdminDeps } from './open.ts'
 import { type FilterOptions, filterOf, withFilterOptions } from './package-filter.ts'
-import { importText } from './package-text.ts'
+import { count, importText, unknownSupplierText } from './package-text.ts'
 import { progressBar } from './progress-bar.ts'
 
 export function packageFileCommands(noun: Command, context: AdminContext): void {
@@ -43,7 +43,7 @@ async function importFile(
 ): Promise<void> {
   const format = formatOf(file, options.format)
   const dryRun = options.dryRun === true
-  const size = file === '-' ? Number.POSITIVE_INFINITY : (await stat(file)).size
+  const size = file === '-' ? Number.POSITIVE_INFINITY : requireFile(file)
   const stream = file === '-' ? process.stdin : createReadStream(file)
   const bar = progressBar(context)
   let bytes = 0
@@ -62,7 +62,7 @@ async function importFile(
         // Checking and writing are each half of the work; of a pipe nobody knows the length.
         if (step === 'CHECKING') checked = rows
         const share = step === 'CHECKING' ? bytes / size / (dryRun ? 1 : 2) : 0.5 + rows / checked / 2
-        bar.show(share, `${rows} packages ${step === 'CHECKING' ? 'checked' : 'written'}`)
+        bar.show(share, `${count(rows, 'package')} ${step === 'CHECKING' ? 'checked' : 'written'}`)
       },
     },
   )
@@ -70,18 +70,7 @@ async function importFile(
   context.exitCode = report.errorRows > 0 ? 1 : 0
   const { changes, ...rest } = report
   context.print(importText(report, dryRun), { dryRun, ...rest, ...(dryRun ? { changes } : {}) })
-  await warnOfSuppliers(deps, context, report)
-}
-
-/** Packages may come before their supplier, but should not stay without it. */
-async function warnOfSuppliers(deps: AdminDeps, context: AdminContext, report: ImportReport): Promise<void> {
-  const rows = await deps.db.query<{ name: string }>({
-    text: 'select name from unnest($1::text[]) as name where name not in (select supplier from suppliers)',
-    values: [report.suppliers],
-  })
-  for (const { name } of rows) {
-    context.progress(`There is no supplier ${name} yet: its packages cannot be delivered. See \`supplier add\`.`)
-  }
+  for (const name of report.unknownSuppliers) context.progress(unknownSupplierText(name))
 }
 
 async function exportFile(
@@ -99,7 +88,7 @@ async function exportFile(
   if (toOutput) return
   target.end()
   await failed
-  context.print(`Wrote ${packages} packages to ${file}.`, { packages, file, format })
+  context.print(`Wrote ${count(packages, 'package')} to ${file}.`, { packages, file, format })
 }
 
 function written(target: Writable, text: string): Promise<void> {

@@ -1,6 +1,8 @@
 import { formatMoney } from '@dealer-esim/contract'
+import { warningsOf } from '../catalogue/difference-lines.ts'
 import type { PackageDocument } from '../catalogue/document.ts'
 import type { ImportReport } from '../catalogue/files/import.ts'
+import { differenceText } from './difference-text.ts'
 import { fields, table } from './table.ts'
 
 export function packageTable(packages: readonly PackageDocument[]): string {
@@ -44,35 +46,53 @@ export function importText(report: ImportReport, dryRun: boolean): string {
   if (report.errorRows > 0) {
     const shown = report.errors.slice(0, ERRORS_SHOWN).map(errorText)
     const more = report.errors.length > ERRORS_SHOWN ? [`… use --json for more`] : []
-    return [`Nothing was changed: ${report.errorRows} of ${report.rows} rows have errors.`, ...shown, ...more].join(
-      '\n',
-    )
+    return [`Nothing was changed: ${errorsText(report)}.`, ...shown, ...more].join('\n')
   }
-  if (!dryRun) return `Imported ${report.rows} packages: ${counts}.`
-  const shown = report.changes.slice(0, CHANGES_SHOWN).map(changeText)
+  if (!dryRun) return `Imported ${count(report.rows, 'package')}: ${counts}.`
+  // What somebody should look at twice stands first.
+  const [marked, others] = [report.changes.filter(isDoubtful), report.changes.filter((one) => !isDoubtful(one))]
+  const shown = [...marked, ...others].slice(0, CHANGES_SHOWN).map(changeText)
   const more = report.changes.length > CHANGES_SHOWN ? ['… use --json for more'] : []
-  return [`A dry run: nothing was changed. It would be ${counts}.`, ...shown, ...more].join('\n')
+  const look = report.doubtful === 0 ? [] : [`Look twice at ${count(report.doubtful, 'package')}, marked by “!”.`]
+  return [`A dry run: nothing was changed. It would be ${counts}.`, ...look, ...shown, ...more].join('\n')
+}
+
+/** A file that breaks off has an error and perhaps no row at all. */
+function errorsText({ errorRows, rows, errors }: ImportReport): string {
+  if (rows === 0) return 'the file cannot be read'
+  const broken = errors.some(({ column, packageCode }) => column === '' && packageCode === null) ? 1 : 0
+  const total = Math.max(rows + broken, errorRows)
+  return `${errorRows} of ${count(total, 'row')} ${errorRows === 1 ? 'has' : 'have'} errors`
+}
+
+export function unknownSupplierText(name: string): string {
+  return `There is no supplier ${name} yet: its packages cannot be delivered. See \`supplier add\`.`
+}
+
+/** `1 package`, `2 packages` */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
 const ERRORS_SHOWN = 100
 const CHANGES_SHOWN = 100
-const VALUE_LENGTH_SHOWN = 60
 
 function errorText({ row, column, packageCode, reason }: ImportReport['errors'][number]): string {
   const where = [row === 0 ? 'file' : `row ${row}`, packageCode, column].filter(Boolean).join(', ')
   return `  ${where}: ${reason}`
 }
 
-function changeText({ packageCode, change, before, after }: ImportReport['changes'][number]): string {
-  if (change === 'ADDED') return `  + ${packageCode} ${after.name}`
-  const members = Object.keys(after) as (keyof PackageDocument)[]
-  const differences = members.map((member) => `${member}: ${short(before?.[member])} → ${short(after[member])}`)
-  return `  ~ ${packageCode} ${differences.join('; ')}`
+type Change = ImportReport['changes'][number]
+
+function isDoubtful({ lines }: Change): boolean {
+  return warningsOf(lines).length > 0
 }
 
-function short(value: unknown): string {
-  const text = JSON.stringify(value) ?? ''
-  return text.length > VALUE_LENGTH_SHOWN ? `${text.slice(0, VALUE_LENGTH_SHOWN)}…` : text
+function changeText({ packageCode, change, after, lines }: Change): string {
+  const isNew = change === 'ADDED'
+  const texts = lines.flatMap(differenceText).filter(({ isMarked }) => isMarked || !isNew)
+  const head = isNew ? `  + ${packageCode} ${after.name}` : `  ~ ${packageCode}`
+  return [head, ...texts.map(({ words, isMarked }) => `    ${isMarked ? '!' : ' '} ${words}`)].join('\n')
 }
 
 const PLACES_SHOWN = 4

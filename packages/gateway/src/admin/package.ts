@@ -2,13 +2,13 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { asWritten } from '../catalogue/files/export.ts'
 import type { PackageInput } from '../catalogue/merge.ts'
 import { putPackages, setOnSale } from '../catalogue/put.ts'
-import { documentBatches, type PackageFilter, readDocuments } from '../catalogue/read.ts'
+import { documentBatches, type PackageFilter, readDocuments, unknownSuppliers } from '../catalogue/read.ts'
 import { noSuch } from '../catalogue/refuse.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import { packageFileCommands } from './package-files.ts'
 import { type FilterOptions, filterOf, withFilterOptions } from './package-filter.ts'
-import { packageTable, packageText } from './package-text.ts'
+import { packageTable, packageText, unknownSupplierText } from './package-text.ts'
 import { amount } from './price-options.ts'
 
 export function packageCommands(noun: Command, context: AdminContext): void {
@@ -100,6 +100,8 @@ function set(noun: Command, context: AdminContext): void {
         await putPackages({ ...deps, actor: context.actor }, [inputOf(packageCode, options)])
         const now = (await readDocuments(deps.db, [packageCode])).get(packageCode)!
         context.print(packageText(now), asWritten(now))
+        const named = now.suppliers.map(({ supplier: name }) => name)
+        for (const name of await unknownSuppliers(deps.db, named)) context.progress(unknownSupplierText(name))
       }),
     )
 }

@@ -4,7 +4,9 @@ import { parsePercent } from '../catalogue/percent.ts'
 
 /** `4.50` of a command line. */
 export function amount(value: string): bigint {
-  return parsed(parseMoney, value)
+  const price = parsed(parseMoney, value)
+  if (price < 0n) throw new InvalidArgumentError('A price is not below zero: write it like 4.50.')
+  return price
 }
 
 /** `-12.5` of a command line. */

@@ -96,3 +96,12 @@ function documentOf(row: DocumentRow): PackageDocument {
     ...rest,
   }
 }
+
+/** Those of the names that no supplier has. */
+export async function unknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
+  const rows = await db.query<{ name: string }>({
+    text: 'select distinct name from unnest($1::text[]) as name where name not in (select supplier from suppliers) order by 1',
+    values: [names],
+  })
+  return rows.map(({ name }) => name)
+}

@@ -59,6 +59,7 @@ const importReport = Type.Object({
   errors: Type.Array(Type.Unknown()),
   changes: Type.Array(Type.Unknown()),
   suppliers: Type.Array(Type.String()),
+  unknownSuppliers: Type.Array(Type.String()),
 })
 
 const FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -111,7 +112,9 @@ export const catalogueRoutes: Route[] = [
         { db: deps.db, ids: deps.ids, ...by },
         { format: 'csv', source, dryRun: query.dryRun },
       )
-      return { ...report, errors: [...report.errors], changes: [...report.changes], suppliers: [...report.suppliers] }
+      const { errors, changes, suppliers, unknownSuppliers, ...counts } = report
+      const lists = { errors: [...errors], changes: [...changes], suppliers: [...suppliers] }
+      return { ...counts, ...lists, unknownSuppliers: [...unknownSuppliers] }
     },
   }),
   route({

@@ -1,7 +1,10 @@
+import { openLinkKey, readDeployment } from '../deployment/ensure.ts'
 import { systemClock } from '../lib/clock.ts'
+import type { Cipher } from '../lib/crypto.ts'
 import { systemIds } from '../lib/ids.ts'
 import { within } from '../lib/lifecycle.ts'
 import { silentLog } from '../lib/silent-log.ts'
+import { StartRefused } from '../lib/start-refused.ts'
 import { listSuppliers, type SupplierSummary } from '../suppliers/manage.ts'
 import { readSuppliers, type Suppliers } from '../suppliers/registry.ts'
 import type { Finding, Findings } from './finding.ts'
@@ -12,7 +15,8 @@ const TESTED_WITHIN_MS = 10_000
 /** Calls every supplier without buying, and looks for packages that nobody can deliver. */
 export async function checkSuppliers(patient: OpenPatient, say: Findings): Promise<Finding[]> {
   const { db, cipher, outbound } = patient
-  if (cipher === undefined) return [] // their configurations cannot be read, and why was told
+  const packages = [...(await packagesWithoutSupplier(patient, say)), ...(await packagesOfNobody(patient, say))]
+  if (cipher === undefined || !(await isOurs(patient, cipher))) return packages // nothing can be read, and why was told
   const rows = await listSuppliers(db)
   const linkKey = Buffer.alloc(0) // nothing is issued under it
   const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog }
@@ -21,7 +25,19 @@ export async function checkSuppliers(patient: OpenPatient, say: Findings): Promi
   if (rows.length === 0 && patient.config.deployment === 'production') {
     found.push(say.warning('There is no supplier: orders would wait. Add one: npm run -s admin -- supplier add --help'))
   }
-  return [...found, ...(await packagesWithoutSupplier(patient, say))]
+  return [...found, ...packages]
+}
+
+/** With another master key every configuration looks broken, and to set it anew would lose it. */
+async function isOurs({ db }: OpenPatient, cipher: Cipher): Promise<boolean> {
+  const row = await readDeployment(db)
+  try {
+    if (row !== undefined) openLinkKey(cipher, row)
+    return true
+  } catch (error) {
+    if (error instanceof StartRefused) return false
+    throw error
+  }
 }
 
 async function judge(row: SupplierSummary, suppliers: Suppliers, patient: OpenPatient, say: Findings) {
@@ -51,6 +67,23 @@ async function packagesWithoutSupplier({ db }: OpenPatient, say: Findings): Prom
   })
   const { count, example } = row!
   if (count === 0) return []
-  const words = `${count} packages are on sale and have no supplier, such as ${example}: their orders fail and are refunded.`
+  const which = count === 1 ? `${example} is` : `${count} packages are`
+  const such = count === 1 ? '' : `, such as ${example}`
+  const words = `${which} on sale and ${count === 1 ? 'has' : 'have'} no supplier${such}: orders fail and are refunded.`
   return [say.warning(`${words} Name one: npm run -s admin -- package set ${example} --supplier NAME:PRODUCT`)]
+}
+
+async function packagesOfNobody({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
+  const [row] = await db.query<{ count: number; example: string; supplier: string }>({
+    text: `select count(distinct package_code)::int as count, (min(array[package_code, supplier]))[1] as example,
+             (min(array[package_code, supplier]))[2] as supplier
+           from package_suppliers s where not exists (select from suppliers x where x.supplier = s.supplier)`,
+  })
+  const { count, example, supplier } = row!
+  if (count === 0) return []
+  const words =
+    count === 1
+      ? `The package ${example} names a supplier that does not exist, ${supplier}.`
+      : `${count} packages name a supplier that does not exist, such as ${example} (${supplier}).`
+  return [say.warning(`${words} Add it (supplier add), or name another: npm run -s admin -- package set --help`)]
 }

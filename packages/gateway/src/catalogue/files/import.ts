@@ -3,7 +3,7 @@ import type { Tx } from '../../lib/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { PackageDocument } from '../document.ts'
 import { applyChanges, by, type Change } from '../put.ts'
-import { readDocuments } from '../read.ts'
+import { readDocuments, unknownSuppliers } from '../read.ts'
 import { stampOnce } from '../version.ts'
 import { checkRows, type Findings, type ImportChange, type ImportError, noFindings, unreadable } from './check.ts'
 import { csvRows } from './csv-rows.ts'
@@ -42,6 +42,8 @@ export interface ImportReport {
   readonly changes: readonly ImportChange[]
   /** Every supplier that the packages name. */
   readonly suppliers: readonly string[]
+  /** Those of them that do not exist: packages may come before their supplier, but should not stay without it. */
+  readonly unknownSuppliers: readonly string[]
 }
 
 /** Rows read, judged and written together. */
@@ -60,8 +62,9 @@ export async function importPackages(change: Change, options: ImportOptions): Pr
     await stage(tx, options, findings)
     const imported = !options.dryRun && findings.errorRows === 0
     if (imported) await write(tx, change, options, findings, version)
-    const { rowOfCode: _, rowOfSlug: __, suppliers, ...report } = findings
-    return { imported, ...report, suppliers: [...suppliers].sort() }
+    const { rowOfCode: _, rowOfSlug: __, ...report } = findings
+    const suppliers = [...findings.suppliers].sort()
+    return { imported, ...report, suppliers, unknownSuppliers: await unknownSuppliers(tx, suppliers) }
   })
 }
 

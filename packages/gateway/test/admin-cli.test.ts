@@ -17,6 +17,8 @@ interface Credentials {
 }
 
 const MASTER_KEY = '00'.repeat(32)
+/** Stands for the tenant that is there. */
+const ACME = 'ACME'
 const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
 
 /** A signed call of `health`. @returns the answer's code */
@@ -225,8 +227,19 @@ describe('on a database of its own', () => {
     ['a grace that is too long', ['tenant', 'reset-secret', NOBODY, '--grace', '25h'], 1, '24 hours'],
     ['an allowlist that is none', ['tenant', 'set', NOBODY, '--ip-allowlist', '127.1'], 1, '127.1'],
     ['an unknown tenant', ['tenant', 'show', NOBODY], 1, 'no such tenant'],
+    ['an event that is none', ['webhook', 'show', NOBODY, 'abc'], 1, 'no such'],
+    ['an id that is none', ['price', 'list', '--tenant', 'abc'], 1, 'abc'],
+    [
+      'an event before which',
+      ['webhook', 'list', ACME, '--before', 'abc'],
+      1,
+      '“abc” is no id: copy it from the list.',
+    ],
+    ['an event of somebody', ['webhook', 'resend', ACME, 'abc'], 1, 'There is no such event.'],
+    ['an event of somebody', ['webhook', 'show', ACME, 'abc'], 1, 'There is no such event.'],
     ['an unknown currency', ['tenant', 'create', '--name', 'X', '--currency', 'EURO'], 1, 'EURO'],
-  ])('%s is told in a sentence, and in one JSON document', async (_, args, code, words) => {
+  ])('%s is told in a sentence, and in one JSON document', async (_, given, code, words) => {
+    const args = given.map((arg) => (arg === ACME ? acme.tenantId : arg))
     const human = await adminWith(args, env)
     const json = await adminWith([...args, '--json'], env)
     expect(human).toMatchObject({ code, stdout: '' })

@@ -3,6 +3,7 @@ import { formatMoney, type QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import type { UnfinishedOrder } from '../orders/list-unfinished.ts'
 import type { AdminContext } from './context.ts'
+import { requireFile } from './files.ts'
 import { fields, table, timeText } from './table.ts'
 import { spanOf } from './tenant-options.ts'
 import { namesOf, whole } from './webhook-options.ts'
@@ -156,6 +157,7 @@ function settleCommand(order: Command, context: AdminContext): void {
 
 async function verdictOf(options: SettleOptions) {
   if (options.delivered === undefined) return { kind: options.refused ? ('refused' as const) : ('retry' as const) }
+  requireFile(options.delivered)
   const { CsvRefused, readEsims } = await import('../suppliers/stock/csv.ts')
   const esims = []
   for await (const row of readEsims(createReadStream(options.delivered), true)) {

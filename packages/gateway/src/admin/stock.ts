@@ -1,8 +1,14 @@
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import type { Command } from 'commander'
 import type { AdminContext } from './context.ts'
+import { requireFile } from './files.ts'
+import { count } from './package-text.ts'
 import { progressBar } from './progress-bar.ts'
 import { table } from './table.ts'
+
+const READ_MOST = 0.99
+/** Fewer are there at once. */
+const PROGRESS_LEAST = 2_000
 
 export function stockCommands(stock: Command, context: AdminContext): void {
   stock
@@ -15,9 +21,12 @@ export function stockCommands(stock: Command, context: AdminContext): void {
       '\nHeader: iccid,ac or iccid,smdpAddress,matchingId, then any of\nconfirmationCode,pin,puk,imsi,msisdn,apn,expiresAt',
     )
     .action(async (path: string, options: { supplier: string; product: string }) => {
-      const { size } = statSync(path)
+      const size = requireFile(path)
       await context.withDeps(async (deps) => {
-        const { importStock } = await import('../suppliers/stock/import.ts')
+        const [{ importStock }, { stockWarnings }] = await Promise.all([
+          import('../suppliers/stock/import.ts'),
+          import('../suppliers/stock/warnings.ts'),
+        ])
         const file = createReadStream(path)
         const bar = progressBar(context)
         try {
@@ -26,10 +35,15 @@ export function stockCommands(stock: Command, context: AdminContext): void {
             productCode: options.product,
             file,
             actor: context.actor,
-            progress: (rows) => bar.show(file.bytesRead / Math.max(1, size), `${rows} codes`),
+            // The file is read ahead of its rows: it is at its end before they are.
+            progress: (rows) => bar.show(Math.min(file.bytesRead / size, READ_MOST), `${rows} codes`),
           })
+          if (codes >= PROGRESS_LEAST) bar.show(1, `${codes} codes`)
           bar.end()
-          context.print(`Imported ${codes} codes.`, { supplier: options.supplier, productCode: options.product, codes })
+          const what = { supplier: options.supplier, productCode: options.product }
+          const warnings = await stockWarnings(deps.db, what, createReadStream(path))
+          context.print(`Imported ${count(codes, 'code')}.`, { ...what, codes, warnings })
+          for (const warning of warnings) context.progress(warning)
         } finally {
           bar.end()
           file.destroy()
@@ -61,11 +75,11 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .description('Be told when fewer codes of a product are left than this; “none” for never.')
     .requiredOption('--supplier <name>')
     .requiredOption('--product <code>')
-    .action(async (count: string, options: { supplier: string; product: string }) => {
-      if (count !== 'none' && !/^\d{1,9}$/.test(count)) throw new Error('The count is a whole number, or none.')
+    .action(async (typed: string, options: { supplier: string; product: string }) => {
+      if (typed !== 'none' && !/^\d{1,9}$/.test(typed)) throw new Error('The count is a whole number, or none.')
       await context.withDeps(async (deps) => {
         const { setLowStock } = await import('../suppliers/stock/levels.ts')
-        const lowAt = count === 'none' ? null : Number(count)
+        const lowAt = typed === 'none' ? null : Number(typed)
         const { supplier, product: productCode } = options
         await setLowStock(deps, { supplier, productCode, lowAt, actor: context.actor })
         context.print('Changed.', { supplier, productCode, lowAt })

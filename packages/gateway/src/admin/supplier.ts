@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { AdminContext } from './context.ts'
+import { requireFile } from './files.ts'
 import { supplierReportCommand } from './supplier-report.ts'
 import { table, timeText } from './table.ts'
 
@@ -98,18 +99,21 @@ const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
 /** ca, cert and key name files where they are no PEM: what is stored is the PEM. */
 function readConfigFile(file: string | undefined): unknown {
   if (file === undefined) return {}
+  requireFile(file)
   let config: unknown
   try {
     config = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new Error(`${file} is no JSON file that can be read: ${(error as Error).message}.`)
+    throw new Error(`${file} is no JSON: ${(error as Error).message}.`)
   }
   if (typeof config !== 'object' || config === null || Array.isArray(config)) return config
   const members = config as Record<string, unknown>
   for (const member of PEM_MEMBERS) {
     const value = members[member]
     if (typeof value === 'string' && !value.includes('-----BEGIN')) {
-      members[member] = readFileSync(resolve(dirname(file), value), 'utf8')
+      const path = resolve(dirname(file), value)
+      requireFile(path)
+      members[member] = readFileSync(path, 'utf8')
     }
   }
   return members

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox'
-import { Value } from 'typebox/value'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
+import { faultsOfConfig } from './config-faults.ts'
 import { type Es2plusConfig, es2plusConfig, faultOfEs2plus } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
 import { type GatewayConfig, gatewayConfig, gatewaySupplier } from './gateway/gateway.ts'
@@ -34,13 +34,13 @@ const CONFIGS: Record<SupplierType, TSchema> = {
 
 /** @throws SupplierConfigError */
 export function parseSupplierConfig(type: SupplierType, config: unknown): unknown {
-  const faults = [...Value.Errors(CONFIGS[type], config)].map(
-    (fault) => `${fault.instancePath || '/'} ${fault.message}`,
+  const faults = faultsOfConfig(CONFIGS[type], config)
+  const fault = type === 'es2plus' && faults.length === 0 ? faultOfEs2plus(config as Es2plusConfig) : undefined
+  if (fault !== undefined) faults.push(fault)
+  if (faults.length === 0) return config
+  throw new SupplierConfigError(
+    `This is no configuration of type ${type}: ${faults.join('; ')}. docs/suppliers.md lists its members`,
   )
-  if (faults.length > 0) throw new SupplierConfigError(`the configuration of a ${type} supplier: ${faults.join('; ')}`)
-  const fault = type === 'es2plus' ? faultOfEs2plus(config as Es2plusConfig) : undefined
-  if (fault !== undefined) throw new SupplierConfigError(`the configuration of a ${type} supplier: ${fault}`)
-  return config
 }
 
 /** A supplier from its row. @throws SupplierConfigError, DecryptionFailed */

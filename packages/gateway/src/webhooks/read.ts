@@ -2,7 +2,7 @@ import type { EventType } from '@dealer-esim/contract'
 import sql, { empty, join, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import { firstUuidAt, orderNoOf } from '../lib/ids.ts'
-import { absent } from '../lib/refusal.ts'
+import { absent, requireUuid } from '../lib/refusal.ts'
 import { ACKNOWLEDGED } from './attempt-log.ts'
 
 export type DeliveryState = 'PENDING' | 'DELIVERED' | 'DEAD' | 'UNSENT'
@@ -97,7 +97,7 @@ export async function showEvent(
 ): Promise<EventView & { content: unknown; attemptList: AttemptView[] }> {
   const [row] = await db.query<EventRow & { content: unknown }>(sql`
     select ${COLUMNS}, e.content from tenants t join events e on e.tenant_id = t.tenant_id ${LATEST_ATTEMPT}
-    where t.tenant_id = ${tenantId} and e.notify_id = ${notifyId}`)
+    where t.tenant_id = ${tenantId} and e.notify_id = ${requireUuid(notifyId, 'event')}`)
   if (!row) throw absent('event')
   const attempts = await db.query<AttemptRow>(sql`
     select * from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${notifyId}

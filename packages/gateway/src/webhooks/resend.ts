@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import { audit } from '../audit/audit.ts'
 import type { Tx } from '../lib/db.ts'
 import { timeOfUuid } from '../lib/ids.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
+import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import type { WebhookDeps } from './deps.ts'
 import { loadEndpoint } from './endpoint.ts'
 import { SENDABLE_DAYS, sendableSince } from './retry.ts'
@@ -16,8 +16,9 @@ import type { Requester } from './setting.ts'
 export async function resendEvent(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock' | 'wake'>,
   { tenantId, actor, address }: Requester,
-  notifyId: string,
+  typedId: string,
 ): Promise<void> {
+  const notifyId = requireUuid(typedId, 'event')
   const now = new Date(deps.databaseClock.now())
   await deps.db.tx(async (tx) => {
     const [event] = await tx.query<{ notify_id: string; notify_type: string }>(sql`

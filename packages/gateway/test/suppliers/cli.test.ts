@@ -98,13 +98,17 @@ describe('supplier', () => {
         ...(config === undefined ? [] : ['--config', file('bad.json', JSON.stringify(config))]),
       )
     expect(await add('fax')).toBe('The type is one of sandbox, stock, es2plus, gateway.')
-    expect(await add('es2plus')).toMatch(/the configuration of a es2plus supplier: .*url/)
-    expect(await add('stock', { colour: 'red' })).toMatch(/colour|additional/)
+    expect(await add('es2plus', { foo: 1, url: 'smdp', timeoutMs: 5, iccidRange: { first: '1' } })).toBe(
+      'This is no configuration of type es2plus: functionRequesterIdentifier is missing; there is no foo; url must be an ' +
+        'address that begins with https://; iccidRange.last is missing; iccidRange.first must be 19 digits; ' +
+        'timeoutMs must be >= 100. docs/suppliers.md lists its members.',
+    )
+    expect(await add('stock', { colour: 'red' })).toContain('type stock: there is no colour. ')
     const smdp = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1' }
     expect(await add('es2plus', { ...smdp, cert: '-----BEGIN' })).toMatch(/cert and key go together/)
     expect(await failure('supplier', 'add', 'smdp', '--type', 'stock')).toBe('There is a supplier smdp already.')
-    expect(await failure('supplier', 'add', 'x', '--type', 'stock', '--config', '/no/such.json')).toMatch(
-      /no such file/,
+    expect(await failure('supplier', 'add', 'x', '--type', 'stock', '--config', '/no/such.json')).toBe(
+      'There is no file /no/such.json.',
     )
   })
 
@@ -157,15 +161,18 @@ describe('stock', () => {
   const load = (path: string) => ['stock', 'import', path, '--supplier', 'shelf', '--product', 'P'] as const
 
   const level = async () => {
-    const { stockList } = (await json('stock', 'list')) as { stockList: { supplier: string }[] }
-    return stockList.find(({ supplier }) => supplier === 'shelf')
+    const { stockList } = (await json('stock', 'list')) as { stockList: { supplier: string; productCode: string }[] }
+    return stockList.find(({ supplier, productCode }) => supplier === 'shelf' && productCode === 'P')
   }
 
   it('import shows its progress, counts, and is audited', async () => {
     const rows = Array.from({ length: 10_000 }, (_, n) => row(n))
     const run = await admin(...load(file('codes.csv', `iccid,ac\n${rows.join('\n')}\n`)))
     expect(run).toMatchObject({ code: 0, stdout: 'Imported 10000 codes.\n' })
-    expect(run.stderr).toMatch(/^(\d+0 %: \d+000 codes\n)+$/)
+    const [unsold, end, ...before] = run.stderr.trimEnd().split('\n').reverse()
+    expect(unsold).toMatch(/^No package sells P of shelf yet: name it by package set CODE --supplier shelf:P\.$/)
+    expect(end).toBe('100 %: 10000 codes')
+    for (const line of before) expect(line).toMatch(/^[1-9]0 %: \d+000 codes$/)
     expect(await level()).toEqual({ supplier: 'shelf', productCode: 'P', available: 10_000, lowAt: null })
     expect(await audited('stock.import')).toEqual([{ subject: 'shelf', after: { productCode: 'P', codes: 10_000 } }])
   })
@@ -179,15 +186,25 @@ describe('stock', () => {
       expect.stringMatching(/^line 4: .* twice in the file/),
     ])
     expect(await level()).toMatchObject({ available: 10_000 })
-    expect(await failure('stock', 'import', '/no/such.csv', '--supplier', 'shelf', '--product', 'P')).toMatch(
-      /no such file/,
-    )
+    expect(await failure(...load('/no/such.csv'))).toBe('There is no file /no/such.csv.')
+    expect(await failure(...load(file('odd.csv', 'iccid;ac\n1;2\n')))).toMatch(/semicolons: save it as CSV UTF-8/)
     expect(await failure('stock', 'import', path, '--supplier', 'smdp', '--product', 'P')).toMatch(
       /is a es2plus supplier/,
     )
   })
 
+  it('import tells of ICCIDs that fail their check digit, and takes them', async () => {
+    const wrong = row(20_010).replace(/^\d{19}/, (iccid) => `${iccid.slice(0, 18)}${(Number(iccid[18]) + 1) % 10}`)
+    const odd = file('odd.csv', `iccid,ac\n${row(20_011)}\n${wrong}\n`)
+    const run = await admin('stock', 'import', odd, '--supplier', 'shelf', '--product', 'ODD')
+    expect(run).toMatchObject({ code: 0, stdout: 'Imported 2 codes.\n' })
+    expect(run.stderr).toMatch(/^The ICCID 8985777\d{12} fails its check digit\./)
+  })
+
   it('low sets from when on an operator is told', async () => {
+    const typo = ['stock', 'low', '50', '--supplier', 'shelf', '--product', 'TYPO']
+    expect(await failure(...typo)).toMatch(/^shelf never had codes of TYPO, and no package sells it/)
+    expect(await failure(...typo.with(4, 'nosuch'))).toBe('There is no such supplier.')
     await json('stock', 'low', '50', '--supplier', 'shelf', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: 50 })
     await json('stock', 'low', 'none', '--supplier', 'shelf', '--product', 'P')

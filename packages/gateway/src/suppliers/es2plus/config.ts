@@ -59,12 +59,12 @@ export function faultOfEs2plus({ iccidRange, cert, key, notices }: Es2plusConfig
   if (iccidRange !== undefined) {
     const { first, last } = iccidRange
     if (first.slice(0, ISSUER_DIGITS) !== last.slice(0, ISSUER_DIGITS)) {
-      return `/iccidRange first and last must begin with the same ${ISSUER_DIGITS} digits`
+      return `iccidRange: first and last must begin with the same ${ISSUER_DIGITS} digits`
     }
-    if (first > last) return '/iccidRange first is beyond last'
+    if (first > last) return 'iccidRange: first is beyond last'
   }
   const odd = notices?.addresses?.find((block) => !isAddressOrBlock(block))
-  return odd === undefined ? undefined : `/notices/addresses ${odd} is no address and no block`
+  return odd === undefined ? undefined : `notices.addresses: ${odd} is no address and no block`
 }
 
 function isAddressOrBlock(text: string): boolean {

@@ -1,7 +1,7 @@
 import { type Actor, audit } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
-import { absent } from '../../lib/refusal.ts'
+import { absent, Refusal } from '../../lib/refusal.ts'
 import { notify } from '../../notices/notices.ts'
 
 export interface StockLevel {
@@ -98,7 +98,10 @@ export async function expireCodes(
   })
 }
 
-/** From how many codes on an operator is told that a product runs low; null: never. */
+/**
+ * From how many codes on an operator is told that a product runs low; null: never.
+ * @throws Refusal where there is no such supplier, or it had no such product and no package sells one
+ */
 export async function setLowStock(
   deps: { db: Db; ids: Ids },
   wanted: { supplier: string; productCode: string; lowAt: number | null; actor: Actor; address?: string },
@@ -107,11 +110,18 @@ export async function setLowStock(
   await deps.db.tx(async (tx) => {
     const set = await tx.query({
       text: `insert into stock_levels (supplier, product_code, available, low_at)
-             select supplier, $2, 0, $3 from suppliers where supplier = $1
+             select supplier, $2, 0, $3 from suppliers s where supplier = $1
+               and (exists (select from stock_levels l where l.supplier = s.supplier and l.product_code = $2)
+                 or exists (select from package_suppliers p where p.supplier = s.supplier and p.product_code = $2))
              on conflict (supplier, product_code) do update set low_at = $3, low_told = false returning 1`,
       values: [supplier, productCode, lowAt],
     })
-    if (set.length === 0) throw absent('supplier')
+    if (set.length === 0) {
+      const [known] = await tx.query({ text: 'select from suppliers where supplier = $1', values: [supplier] })
+      if (known === undefined) throw absent('supplier')
+      const words = `${supplier} never had codes of ${productCode}, and no package sells it: look at its spelling.`
+      throw new Refusal(404, 'PRODUCT_UNKNOWN', words)
+    }
     const after = { productCode, lowAt }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.low', subject: supplier, after })
   })

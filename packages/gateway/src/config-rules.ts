@@ -55,6 +55,10 @@ const RULES: readonly Rule[] = [
         ? []
         : [`CONSOLE_HOST is ${consoleHost}, but a local deployment listens on loopback only.`],
   },
+  {
+    of: ['host', 'port', 'console', 'consoleHost', 'consolePort', 'metricsHost', 'metricsPort'],
+    broken: (values) => samePorts(values),
+  },
   httpsOnly('CONSOLE_URL', 'consoleUrl'),
   httpsOnly('PUBLIC_URL', 'publicUrl'),
   {
@@ -67,6 +71,24 @@ const RULES: readonly Rule[] = [
           ],
   },
 ]
+
+const EVERYWHERE = ['0.0.0.0', '::']
+
+/** Found here, before anything is done: the second of two listeners would fail after the database was migrated. */
+function samePorts({ host, port, console, consoleHost, consolePort, metricsHost, metricsPort }: Values): string[] {
+  const listeners = [
+    { name: 'PORT', host, port },
+    ...(console === 'off' ? [] : [{ name: 'CONSOLE_PORT', host: consoleHost ?? host, port: consolePort ?? 0 }]),
+    { name: 'METRICS_PORT', host: metricsHost, port: metricsPort },
+  ]
+  return listeners.flatMap((one, i) =>
+    listeners.slice(i + 1).flatMap((other) => {
+      const collide = one.host === other.host || [one, other].some((listener) => EVERYWHERE.includes(listener.host))
+      if (one.port === 0 || one.port !== other.port || !collide) return [] // 0 takes a free one
+      return [`${one.name} and ${other.name} are both ${one.port}: give each a port of its own.`]
+    }),
+  )
+}
 
 function httpsOnly(name: string, key: 'consoleUrl' | 'publicUrl'): Rule {
   return {

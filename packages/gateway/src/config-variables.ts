@@ -240,7 +240,9 @@ function publicUrl(value: string): string {
 /** The value may hold a password: it is never quoted. */
 function databaseUrl(value: string): string {
   if (!URL.canParse(value) || !/^postgres(ql)?:$/.test(new URL(value).protocol)) {
-    throw new Error('is an address like postgres://user:password@host:5432/database')
+    throw new Error(
+      'is an address like postgres://user:password@host:5432/database; write @ : / # in the password as %40 %3A %2F %23',
+    )
   }
   return value
 }

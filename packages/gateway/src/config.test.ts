@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { testAuthority } from '../test/harness/certificates.ts'
-import { ConfigError, localUrl, readConfig } from './config.ts'
+import { ConfigError, inspectConfig, localUrl, readConfig } from './config.ts'
 import { configurationMarkdown } from './config-markdown.ts'
 import { VARIABLES, type Variable } from './config-variables.ts'
 import { packageRoot } from './lib/package-root.ts'
@@ -158,6 +158,9 @@ describe('the configuration', () => {
   )
 
   it('never repeats a database address, which may hold a password', () => {
+    expect(faultsOf({ DATABASE_URL: 'postgres://u:hun/ter2@h/d' })).toEqual([
+      expect.stringContaining('write @ : / # in the password as %40 %3A %2F %23'),
+    ])
     expect(faultsOf({ DATABASE_URL: 'mysql://u:hunter2@h/d' }).join()).not.toContain('hunter2')
   })
 
@@ -196,4 +199,18 @@ describe('the configuration', () => {
     expect(localUrl({ host: '::1', tlsCertFile: undefined }, 80)).toBe('http://[::1]:80')
     expect(localUrl({ host: '127.0.0.1', tlsCertFile: cert }, 8443)).toBe('https://127.0.0.1:8443')
   })
+})
+
+it('ports of listeners on one address differ', () => {
+  const told = (env: Record<string, string>) => inspectConfig(env, []).faults
+  expect(told({ PORT: '9000', CONSOLE_PORT: '9000' })).toEqual([
+    'PORT and CONSOLE_PORT are both 9000: give each a port of its own.',
+  ])
+  expect(told({ PORT: '9464', METRICS_HOST: '0.0.0.0' })).toEqual([
+    'PORT and METRICS_PORT are both 9464: give each a port of its own.',
+  ])
+  const free = { PORT: '0', CONSOLE_PORT: '0', METRICS_PORT: '0' }
+  const apart = { PORT: '9000', METRICS_PORT: '9000', HOST: '127.0.0.1', METRICS_HOST: '127.0.0.2' }
+  const off = { PORT: '9000', CONSOLE_PORT: '9000', CONSOLE: 'off' }
+  for (const env of [free, apart, off]) expect(told(env)).toEqual([])
 })

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import { admin, failure, json } from '../harness/admin-here.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
@@ -53,21 +52,6 @@ async function audited(action: string) {
     text: `select subject, after from audit_log where action = $1 and actor like 'cli:%' order by audit_id`,
     values: [action],
   })
-}
-
-async function underReview(count: number) {
-  const tenantId = await addTenant(shop.db)
-  const [orderId] = await payOrders(shop.db, tenantId, 'REVIEWED', { count })
-  await shop.db.query({
-    text: `update order_items set item_status = 'REVIEW', supplier = 'smdp', product_code = 'X', asked_at = now(),
-             in_doubt_at = now(), retry_at = now() + interval '1 hour' where tenant_id = $1`,
-    values: [tenantId],
-  })
-  await shop.db.query({
-    text: `update orders set order_status = 'UNDER_REVIEW', due_at = null where tenant_id = $1`,
-    values: [tenantId],
-  })
-  return { tenantId, orderNo: orderNoOf(orderId!) }
 }
 
 describe('supplier', () => {
@@ -221,128 +205,6 @@ const eventsOf = (tenantId: string) =>
     text: 'select content from events where tenant_id = $1 order by notify_id',
     values: [tenantId],
   })
-
-describe('order settle', () => {
-  /** An order of which a supplier left everything in question. */
-  const settle = (orderNo: string, ...rest: string[]) => ['order', 'settle', orderNo, ...rest]
-  const WORD = ['--evidence', 'Ticket 4711, Ms Sato']
-
-  it('--refused refunds once, keeps the evidence, and tells the dealer', async () => {
-    const { tenantId, orderNo } = await underReview(2)
-    expect(await json(...settle(orderNo, '--refused', ...WORD))).toEqual({ orderNo, items: [1, 2] })
-    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
-    expect((await eventsOf(tenantId)).at(-1)!.content).toMatchObject({ orderStatus: 'FAILED', refundedAmount: 20_000 })
-    expect((await audited('order.settle')).at(-1)).toMatchObject({
-      subject: orderNo,
-      after: { orderStatus: 'FAILED', verdict: 'refused', items: [1, 2], evidence: 'Ticket 4711, Ms Sato' },
-    })
-    expect(await failure(...settle(orderNo, '--refused', ...WORD))).toBe('Nothing of this order is under review.')
-    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
-  })
-
-  it('--delivered takes the eSIMs of a file, each for its item', async () => {
-    const { tenantId, orderNo } = await underReview(2)
-    const [first, second] = [makeIccid('8985888', 1), makeIccid('8985888', 2)]
-    const rows = [`2,${second},LPA:1$a.example$TWO`, `1,${first},LPA:1$a.example$ONE`]
-    const delivered = (text: string) => settle(orderNo, '--delivered', file('esims.csv', text), ...WORD)
-    expect(await failure(...delivered(`itemNo,iccid,ac\n${rows[0]}\n`))).toMatch(
-      /2 eSIMs are under review, and the file has 1/,
-    )
-    expect(await failure(...delivered(`itemNo,iccid,ac\n2,123,LPA:1$a.example$X\n`))).toBe(
-      'line 2: iccid must have 18 to 20 digits',
-    )
-    await json(...delivered(`itemNo,iccid,ac\n${rows.join('\n')}\n`))
-    const shown = await json('order', 'show', orderNo)
-    expect(shown).toMatchObject({
-      orderStatus: 'DELIVERED',
-      itemList: [
-        { itemNo: 1, iccid: first },
-        { itemNo: 2, iccid: second },
-      ],
-    })
-    expect(JSON.stringify(shown)).not.toContain('a.example')
-    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
-  })
-
-  it('--retry has the supplier asked again; --items settles some', async () => {
-    const { tenantId, orderNo } = await underReview(3)
-    await json(...settle(orderNo, '--refused', '--items', '2', ...WORD))
-    await json(...settle(orderNo, '--retry', '--items', '1,3', ...WORD))
-    const items = await shop.db.query<{ item_status: string }>({
-      text: 'select item_status from order_items where tenant_id = $1 order by item_no',
-      values: [tenantId],
-    })
-    expect(items.map((item) => item.item_status)).toEqual(['WAITING', 'REFUSED', 'WAITING'])
-    const due = await shop.db.query({
-      text: 'select from orders where tenant_id = $1 and due_at <= now()',
-      values: [tenantId],
-    })
-    expect(due).toHaveLength(1)
-    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 1 })
-  })
-
-  it('settles nothing without one verdict, evidence, and an order that is in question', async () => {
-    const { tenantId, orderNo } = await underReview(1)
-    const one = 'Say one of --delivered FILE, --refused and --retry.'
-    expect(await failure(...settle(orderNo, ...WORD))).toBe(one)
-    expect(await failure(...settle(orderNo, '--refused', '--retry', ...WORD))).toBe(one)
-    expect(await failure(...settle(orderNo, '--refused', '--evidence', '  '))).toMatch(/what the supplier said/)
-    expect(await failure(...settle(orderNo, '--refused', '--items', '7', ...WORD))).toMatch(/Only items 1/)
-    expect(await failure(...settle('01ARZ3NDEKTSV4RRFFQ69G5FAV', '--refused', ...WORD))).toMatch(/no order/)
-    expect((await admin(...settle(orderNo, '--refused'))).code).toBe(2)
-    expect((await json('order', 'review')).orderList.map((row: { orderNo: string }) => row.orderNo)).toContain(orderNo)
-    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
-  })
-})
-
-describe('orders that stay', () => {
-  it('are listed by status and age, page by page, the oldest first', async () => {
-    const tenantId = await addTenant(shop.db)
-    const orders = (await payOrders(shop.db, tenantId, 'STUCK', { orders: 3 })).map(orderNoOf).sort()
-    const list = async (...options: string[]): Promise<string[]> => {
-      const { orderList } = await json('order', 'list', ...options)
-      return orderList.map((row: { orderNo: string }) => row.orderNo)
-    }
-    const ours = async (...options: string[]) => (await list(...options)).filter((no) => orders.includes(no))
-    expect(await ours()).toEqual(orders)
-    expect(await ours('--status', 'UNDER_REVIEW')).toEqual([])
-    expect(await list('--older-than', '15m')).not.toContain(orders[0])
-    expect(await list('--limit', '1', '--after', orders[0]!)).toEqual([orders[1]])
-    const { stdout } = await admin('order', 'list', '--limit', '1', '--after', orders[0]!)
-    expect(stdout).toMatch(new RegExp(`${orders[1]} +PAID .*${tenantId}[\\s\\S]*--after ${orders[1]}\n$`))
-    expect((await admin('order', 'list', '--status', 'DELIVERED')).code).toBe(2)
-  })
-
-  it('name the key that their supplier knows them by', async () => {
-    const { orderNo } = await underReview(2)
-    const { orderList } = await json('order', 'review')
-    const keys = [`${orderNo}-1`, `${orderNo}-2`]
-    expect(orderList).toContainEqual(expect.objectContaining({ orderNo, keys }))
-    expect((await json('order', 'show', orderNo)).itemList).toMatchObject(keys.map((key) => ({ key })))
-    expect((await admin('order', 'review')).stdout).toContain(keys.join(' '))
-    expect((await admin('order', 'show', orderNo)).stdout).toContain(keys[1])
-  })
-})
-
-describe('order cancel', () => {
-  it('refunds an order that no supplier was asked for, and no other', async () => {
-    const tenantId = await addTenant(shop.db)
-    const [orderId] = await payOrders(shop.db, tenantId, 'ANY', { count: 2 })
-    const orderNo = orderNoOf(orderId!)
-    const cancel = ['order', 'cancel', orderNo, '--reason', 'ordered by mistake']
-    expect(await json(...cancel)).toEqual({ orderNo, orderStatus: 'CANCELLED' })
-    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
-    expect((await eventsOf(tenantId)).at(-1)!.content).toMatchObject({
-      orderStatus: 'CANCELLED',
-      refundedAmount: 20_000,
-    })
-    expect(await audited('order.cancel')).toMatchObject([{ subject: orderNo, after: { reason: 'ordered by mistake' } }])
-    expect(await failure(...cancel)).toBe(
-      'The order is CANCELLED: only one that no supplier was asked for can be cancelled.',
-    )
-    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
-  })
-})
 
 describe('esim', () => {
   const cancel = (esimTranNo: string) => ['esim', 'cancel', esimTranNo, '--reason', 'bought twice']

@@ -152,8 +152,8 @@ test('a dry run shows prices and suppliers in words, and what to look at twice; 
       'Look twice at 1 package, marked by “!”.',
       '  ~ ZA_1_7',
       '    ! price: USD 4.90 → 0.01 (−99.8 %)',
-      '      supplier 1: sandbox/ZA_1_7 → nosuch/P',
       '    ! USD 0.01 is below what the cheapest supplier costs, 2.70',
+      '      supplier 1: sandbox/ZA_1_7 → nosuch/P',
       '',
     ].join('\n'),
   ])

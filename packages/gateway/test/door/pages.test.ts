@@ -1,6 +1,6 @@
 import { makeIccid, type Profile } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { learnOutcome } from '../../src/fulfilment/learn.ts'
+import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 import { addDealer, call, type Dealer, type Node, openNode } from './node.ts'
@@ -32,9 +32,8 @@ async function ask(method: 'GET' | 'HEAD', path: string) {
 async function qrPath(): Promise<string> {
   await addPackage(node.deps.db, 'P', [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }])
   const [orderId] = await payOrders(node.deps.db, dealer.tenantId, 'P', { orders: 1 })
-  const item = { tenantId: dealer.tenantId, orderId: orderId!, itemNo: 1, productCode: 'SANDBOX_OK' }
   const esim = { iccid: makeIccid('8985', 1), smdpAddress: 'smdp.example.com', matchingId: 'M-1' }
-  await learnOutcome(node.deps, node.deps.suppliers.get('sandbox')!, item, { kind: 'delivered', esim })
+  await takeInEsim(node.deps, dealer.tenantId, { orderId: orderId!, itemNo: 1, supplier: 'sandbox' }, esim)
   const { data } = await call(node, dealer, 'esim/profile/list')
   return new URL((data.profileList as Profile[])[0]!.qrCodeUrl).pathname
 }

@@ -2,7 +2,6 @@ import { isIccid, makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Es2plusConfig } from '../../src/suppliers/es2plus/config.ts'
 import type { SuppliedEsim, Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { testAuthority } from '../harness/certificates.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
 import { addSupplier, openShop, type Shop } from '../harness/shop.ts'
@@ -376,31 +375,4 @@ it('an eSIM that is not the one of its key, because an operator told of it, is c
   const asked = server.requests.length
   expect(await smdp.cancel(told)).toEqual({ kind: 'cancelled' })
   expect(server.requests).toHaveLength(asked)
-})
-
-describe('supplier test says what is wrong', () => {
-  const said = async (config: Partial<Es2plusConfig> = {}) => (await supplier(config)).test()
-
-  it('with nothing where it works, and buys nothing', async () => {
-    const before = server.taken().length
-    expect(await said()).toBeUndefined()
-    expect(server.taken()).toHaveLength(before)
-  })
-
-  it('with the name, the connection, the TLS handshake', async () => {
-    const other = testAuthority('Another authority')
-    expect(await said({ url: 'https://smdp.invalid' })).toMatch(/^DNS: the name does not resolve: /)
-    expect(await said({ url: 'https://localhost:1' })).toMatch(/^Connection: nobody answers there: /)
-    expect(await said({ ca: other.cert })).toMatch(/^TLS: the handshake failed; check ca, cert and key: /)
-    expect(await said(other.issue('stranger'))).toMatch(/^(TLS|Protocol): /)
-  })
-
-  it('with the credentials, and the protocol', async () => {
-    server.fault.releaseProfile = { subjectCode: '1.1', reasonCode: '1.1' }
-    expect(await said()).toMatch(/^Credentials: functionRequesterIdentifier is not accepted/)
-    server.fault.releaseProfile = 'nonsense'
-    expect(await said()).toBe('Protocol: HTTP 200, but not an ES2+ answer.')
-    server.fault.releaseProfile = 'http-500'
-    expect(await said()).toBe('Protocol: HTTP 500, but not an ES2+ answer.')
-  })
 })

@@ -169,7 +169,7 @@ async function transaction<Result>(open: Open, work: (tx: Tx) => Promise<Result>
 
 const BEGIN: Statement = { text: 'begin', name: 'begin' }
 const COMMIT: Statement = { text: 'commit', name: 'commit' }
-const ROLLBACK: Statement = { text: 'rollback' }
+const ROLLBACK: Statement = { text: 'rollback', name: 'rollback' }
 
 async function commit(committing: Promise<Answer>, unanswered: Promise<unknown>[]): Promise<void> {
   const settled = await Promise.allSettled(unanswered)

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { CONNECT_TIMEOUT_MS } from './db.ts'
 import type { Statement } from './statements.ts'
 
 /** The background loops that can be woken. Polling is the net under every wake-up. */
@@ -17,6 +18,8 @@ export interface Wake {
 
 const COALESCE_MS = 5
 const RECONNECT_MS = 1_000
+/** A server that does not answer to so little in this time is dead, or another has taken its place. */
+const TOLD_WITHIN_MS = 5_000
 const CHANNEL = 'dealer_esim_wake'
 
 export interface WakeOptions {
@@ -87,6 +90,8 @@ function listen(options: WakeOptions, tell: (topic: Topic) => void) {
       connectionString: url,
       application_name: applicationName,
       keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: TOLD_WITHIN_MS,
       options: '-c synchronous_commit=off',
     })
     client = next
@@ -112,9 +117,15 @@ function listen(options: WakeOptions, tell: (topic: Topic) => void) {
 
   async function openOrRetry(): Promise<void> {
     await open().catch((error: Error) => {
-      options.onError(error)
+      lose(error)
       reopen()
     })
+  }
+
+  /** What is still unanswered cuts it at once; another is opened. */
+  function lose(error: Error): void {
+    options.onError(error)
+    client?.end().catch(() => {})
   }
 
   let opening = openOrRetry()
@@ -122,7 +133,7 @@ function listen(options: WakeOptions, tell: (topic: Topic) => void) {
     /** Never fails: what is lost, the others find when they poll. */
     async tell({ name, text, values }: Statement) {
       await opening
-      if (isListening) await client!.query({ name, text, values: values as unknown[] }).catch(options.onError)
+      if (isListening) await client!.query({ name, text, values: values as unknown[] }).catch(lose)
     },
     async stop() {
       stopped = true

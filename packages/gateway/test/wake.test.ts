@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, it } from 'vitest'
+import { type Wake, wakeups } from '../src/lib/wake.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { until } from './harness/shop.ts'
+import { startTcpProxy, type TcpProxy } from './harness/tcp-proxy.ts'
+
+let database: TestDatabase
+let proxy: TcpProxy
+const wakes: Wake[] = []
+
+function join(url: string, nodeId: string): Wake {
+  const wake = wakeups({ url, nodeId, onError: () => {} })
+  wakes.push(wake)
+  return wake
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  proxy = await startTcpProxy(database.url)
+})
+afterAll(async () => {
+  await Promise.all(wakes.map((wake) => wake.stop()))
+  await proxy.close()
+  await database.drop()
+})
+
+it('a node whose server died without a word hears and is heard again, once it has told something', async () => {
+  const [near, far] = [join(database.url, 'near'), join(proxy.url, 'far')]
+  const heard = { near: 0, far: 0 }
+  near.on('webhooks', () => heard.near++)
+  far.on('settings', () => heard.far++)
+  const tells = async (from: Wake, topic: 'webhooks' | 'settings', to: 'near' | 'far') => {
+    const before = heard[to]
+    await until(async () => {
+      from.wake(topic)
+      return heard[to] > before
+    })
+  }
+  await tells(near, 'settings', 'far')
+  await tells(far, 'webhooks', 'near')
+  proxy.silence()
+  await tells(far, 'webhooks', 'near')
+  await tells(near, 'settings', 'far')
+}, 30_000)

@@ -1,3 +1,4 @@
+import { formatMoney } from '@dealer-esim/contract'
 import type { DifferenceLine } from '../catalogue/difference-lines.ts'
 import type { SupplierDocument } from '../catalogue/document.ts'
 
@@ -13,7 +14,7 @@ export function differenceText(line: DifferenceLine): DifferenceText[] {
     case 'PRICE':
       return priceTexts(line)
     case 'RETAIL_PRICE': {
-      const [from, to] = [optional(line.before, decimal), optional(line.after, decimal)]
+      const [from, to] = [optional(line.before, formatMoney), optional(line.after, formatMoney)]
       return [plain(`retail price: ${line.currencyCode} ${from} → ${to}`)]
     }
     case 'SUPPLIER':
@@ -36,22 +37,22 @@ function priceTexts(line: Extract<DifferenceLine, { cost: unknown }>): Differenc
   const isMarked = warnings.includes('PRICE_FALLS') || warnings.includes('PRICE_REMOVED')
   if (before !== after) texts.push({ words: `price: ${currencyCode} ${moved(before, after)}`, isMarked })
   if (warnings.includes('BELOW_COST')) {
-    const words = `${currencyCode} ${optional(after, decimal)} is below what the cheapest supplier costs, ${optional(cost, decimal)}`
+    const words = `${currencyCode} ${optional(after, formatMoney)} is below what the cheapest supplier costs, ${optional(cost, formatMoney)}`
     texts.push({ words, isMarked: true })
   }
   return texts
 }
 
 function moved(before: number | null, after: number | null): string {
-  if (before === null) return `${optional(after, decimal)} (new)`
-  if (after === null) return `${decimal(before)} removed`
-  return `${decimal(before)} → ${decimal(after)}${percent(before, after)}`
+  if (before === null) return `${optional(after, formatMoney)} (new)`
+  if (after === null) return `${formatMoney(before)} removed`
+  return `${formatMoney(before)} → ${formatMoney(after)}${percent(before, after)}`
 }
 
 function supplierWords(old: SupplierDocument | null, now: SupplierDocument | null): string {
   const name = ({ supplier, productCode }: SupplierDocument) => `${supplier}/${productCode}`
   const cost = ({ costPrice, costCurrency }: SupplierDocument) =>
-    costPrice === null ? 'unknown' : `${costCurrency} ${decimal(costPrice)}`
+    costPrice === null ? 'unknown' : `${costCurrency} ${formatMoney(costPrice)}`
   if (now === null) return old === null ? '' : `${name(old)} removed`
   if (old === null) return `${name(now)} (new${now.costPrice === null ? '' : `, costs ${cost(now)}`})`
   const parts = name(old) === name(now) ? [] : [`${name(old)} → ${name(now)}`]
@@ -90,10 +91,4 @@ function percent(from: number, to: number): string {
   if (from === 0) return ''
   const share = (Math.abs(to - from) / from) * 100
   return ` (${to < from ? '−' : '+'}${share >= 1_000 ? Math.round(share) : Number(share.toFixed(1))} %)`
-}
-
-/** 49000 is 4.90: two places at least, four at most. */
-function decimal(units: number): string {
-  const [whole, places] = [Math.floor(units / 10_000), String(units % 10_000).padStart(4, '0')]
-  return `${whole}.${places.slice(0, 2)}${places.slice(2).replace(/0+$/, '')}`
 }

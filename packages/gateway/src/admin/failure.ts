@@ -42,13 +42,8 @@ function apiMessage(error: ApiError): string {
 function sentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (isNoConnection(error)) return whyNoConnection(error)
-  const [, typed] = NO_ID.exec(error.message) ?? []
-  if (typed !== undefined) return `“${typed}” is no id: copy it from the list.`
   return error.message.replace(/^error: /, '')
 }
-
-/** PostgreSQL's own words for what was typed, where nothing before it judges the id. */
-const NO_ID = /^invalid input syntax for type uuid: "(.*)"$/
 
 /** The command line cannot be understood; the message says how to write it. */
 export class UsageError extends Error {

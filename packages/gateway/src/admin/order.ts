@@ -5,8 +5,7 @@ import type { UnfinishedOrder } from '../orders/list-unfinished.ts'
 import type { AdminContext } from './context.ts'
 import { requireFile } from './files.ts'
 import { fields, table, timeText } from './table.ts'
-import { spanOf } from './tenant-options.ts'
-import { namesOf, whole } from './webhook-options.ts'
+import { namesOf, spanOf, whole } from './typed.ts'
 
 export function orderCommands(order: Command, context: AdminContext): void {
   order

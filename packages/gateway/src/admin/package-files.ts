@@ -10,8 +10,9 @@ import { UsageError } from './failure.ts'
 import { requireFile } from './files.ts'
 import type { AdminDeps } from './open.ts'
 import { type FilterOptions, filterOf, withFilterOptions } from './package-filter.ts'
-import { count, importText, unknownSupplierText } from './package-text.ts'
+import { importText, unknownSupplierText } from './package-text.ts'
 import { progressBar } from './progress-bar.ts'
+import { count } from './table.ts'
 
 export function packageFileCommands(noun: Command, context: AdminContext): void {
   noun

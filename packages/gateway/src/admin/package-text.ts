@@ -3,7 +3,7 @@ import { warningsOf } from '../catalogue/difference-lines.ts'
 import type { PackageDocument } from '../catalogue/document.ts'
 import type { ImportReport } from '../catalogue/files/import.ts'
 import { differenceText } from './difference-text.ts'
-import { fields, table } from './table.ts'
+import { count, fields, table } from './table.ts'
 
 export function packageTable(packages: readonly PackageDocument[]): string {
   return table(
@@ -67,11 +67,6 @@ function errorsText({ errorRows, rows, errors }: ImportReport): string {
 
 export function unknownSupplierText(name: string): string {
   return `There is no supplier ${name} yet: its packages cannot be delivered. See \`supplier add\`.`
-}
-
-/** `1 package`, `2 packages` */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
 const ERRORS_SHOWN = 100

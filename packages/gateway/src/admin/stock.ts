@@ -2,9 +2,8 @@ import { createReadStream } from 'node:fs'
 import type { Command } from 'commander'
 import type { AdminContext } from './context.ts'
 import { requireFile } from './files.ts'
-import { count } from './package-text.ts'
 import { progressBar } from './progress-bar.ts'
-import { table } from './table.ts'
+import { count, table } from './table.ts'
 
 const READ_MOST = 0.99
 /** Fewer are there at once. */
@@ -23,12 +22,10 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .action(async (path: string, options: { supplier: string; product: string }) => {
       const size = requireFile(path)
       await context.withDeps(async (deps) => {
-        const [{ importStock }, { stockWarnings }] = await Promise.all([
-          import('../suppliers/stock/import.ts'),
-          import('../suppliers/stock/warnings.ts'),
-        ])
+        const { importStock } = await import('../suppliers/stock/import.ts')
         const file = createReadStream(path)
         const bar = progressBar(context)
+        const warnings: string[] = []
         try {
           const codes = await importStock(deps, {
             supplier: options.supplier,
@@ -37,12 +34,12 @@ export function stockCommands(stock: Command, context: AdminContext): void {
             actor: context.actor,
             // The file is read ahead of its rows: it is at its end before they are.
             progress: (rows) => bar.show(Math.min(file.bytesRead / size, READ_MOST), `${rows} codes`),
+            warn: (words) => warnings.push(words),
           })
           if (codes >= PROGRESS_LEAST) bar.show(1, `${codes} codes`)
           bar.end()
-          const what = { supplier: options.supplier, productCode: options.product }
-          const warnings = await stockWarnings(deps.db, what, createReadStream(path))
-          context.print(`Imported ${count(codes, 'code')}.`, { ...what, codes, warnings })
+          const what = { supplier: options.supplier, productCode: options.product, codes, warnings }
+          context.print(`Imported ${count(codes, 'code')}.`, what)
           for (const warning of warnings) context.progress(warning)
         } finally {
           bar.end()

@@ -47,3 +47,8 @@ function pad(text: string, to: number, right: boolean): string {
   const space = ' '.repeat(Math.max(0, to - width(text)))
   return right ? space + text : text + space
 }
+
+/** `1 package`, `2 packages` */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}

@@ -53,16 +53,6 @@ export function callbackUrlOf(options: SettingOptions): string | null | undefine
   return options.callbackUrl === undefined ? undefined : orNone(options.callbackUrl, (url) => url)
 }
 
-const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-
-/** `90s`, `30m`, `1h`, `2d` or `0` in milliseconds. @throws UsageError */
-export function spanOf(text: string): number {
-  if (text === '0') return 0
-  const match = /^(\d{1,6})([smhd])$/.exec(text)
-  if (!match) throw new UsageError(`“${text}” is no time. Write it like 90s, 30m, 1h or 0.`)
-  return Number(match[1]) * UNITS_MS[match[2] as keyof typeof UNITS_MS]
-}
-
 const NONE = 'none'
 
 function orNone<Value>(text: string, parse: (text: string) => Value): Value | null {

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { AdminContext } from './context.ts'
 import { setWebhookHere } from './set-webhook.ts'
-import { callbackUrlOf, SETTING_OPTIONS, type SettingOptions, settingsWish, spanOf } from './tenant-options.ts'
+import { callbackUrlOf, SETTING_OPTIONS, type SettingOptions, settingsWish } from './tenant-options.ts'
 import { tenantTable, tenantText } from './tenant-text.ts'
+import { spanOf } from './typed.ts'
 
 export function tenantCommands(tenant: Command, context: AdminContext): void {
   create(tenant, context)

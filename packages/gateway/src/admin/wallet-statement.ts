@@ -7,6 +7,7 @@ import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import type { AdminDeps } from './open.ts'
 import { fields, table, timeText } from './table.ts'
+import { whole } from './typed.ts'
 
 const KINDS: readonly TransferKind[] = ['ORDER', 'REFUND', 'TOP_UP', 'ADJUSTMENT']
 
@@ -148,9 +149,4 @@ function kindOf(text: string | undefined): TransferKind | undefined {
   const kind = KINDS.find((known) => known === text?.toUpperCase().replace('-', '_'))
   if (text !== undefined && !kind) throw new UsageError(`--kind is one of ${KINDS.join(', ')}; it is “${text}”.`)
   return kind
-}
-
-function whole(text: string, option: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError(`${option} takes a whole number above zero, not “${text}”.`)
-  return Number(text)
 }

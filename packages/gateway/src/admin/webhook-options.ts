@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { EventFilter } from '../webhooks/read.ts'
 import type { ReplayWish } from '../webhooks/replay.ts'
 import { UsageError } from './failure.ts'
+import { namesOf, timeOf, whole } from './typed.ts'
 
 export interface FilterOptions {
   from?: string
@@ -43,24 +44,3 @@ export function replayWish(options: ReplayOptions): ReplayWish {
 }
 
 const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT'] as const
-
-export function whole(text: string, option: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`${option} takes a whole number above zero, not “${text}”.`)
-  return Number(text)
-}
-
-function timeOf(text: string, option: string): Date {
-  const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined
-  if (!time || Number.isNaN(time.getTime())) {
-    throw new UsageError(`${option} takes a time like 2026-11-20 or 2026-11-20T08:00:00Z, not “${text}”.`)
-  }
-  return time
-}
-
-export function namesOf<Name extends string>(text: string, known: readonly Name[], option: string): Name[] {
-  return text.split(',').map((part) => {
-    const name = known.find((one) => one === part.trim().toUpperCase())
-    if (!name) throw new UsageError(`${option} takes ${known.join(', ')}, not “${part}”.`)
-    return name
-  })
-}

@@ -2,14 +2,8 @@ import type { WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import type { AdminContext } from './context.ts'
 import { setWebhookHere } from './set-webhook.ts'
-import {
-  eventFilter,
-  type FilterOptions,
-  filterOptions,
-  type ReplayOptions,
-  replayWish,
-  whole,
-} from './webhook-options.ts'
+import { whole } from './typed.ts'
+import { eventFilter, type FilterOptions, filterOptions, type ReplayOptions, replayWish } from './webhook-options.ts'
 import { endpointTable, eventTable, eventText, replayTable, replayText } from './webhook-text.ts'
 
 export function webhookCommands(webhook: Command, context: AdminContext): void {

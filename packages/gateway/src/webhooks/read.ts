@@ -77,7 +77,7 @@ export async function listEvents(
     // UUIDv7s carry their time: a range of time is a range of ids, and only its partitions are read.
     ...(from ? [sql`e.notify_id >= ${firstUuidAt(from.getTime())}`] : []),
     ...(to ? [sql`e.notify_id < ${firstUuidAt(to.getTime())}`] : []),
-    ...(before ? [sql`e.notify_id < ${before}`] : []),
+    ...(before ? [sql`e.notify_id < ${requireUuid(before, 'event')}`] : []),
   ]
   const rows = await db.query<EventRow>(sql`
     select ${COLUMNS} from tenants t

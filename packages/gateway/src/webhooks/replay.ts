@@ -3,7 +3,7 @@ import sql from 'sql-template-tag'
 import { audit } from '../audit/audit.ts'
 import type { Db } from '../lib/db.ts'
 import { firstUuidAt, timeOfUuid } from '../lib/ids.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
+import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import type { WebhookDeps } from './deps.ts'
 import { requireEndpoint } from './resend.ts'
 import { SENDABLE_DAYS, sendableSince } from './retry.ts'
@@ -108,8 +108,9 @@ export async function startReplay(
 export async function cancelReplay(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
   { tenantId, actor, address }: Requester,
-  replayId: string,
+  typedId: string,
 ): Promise<Replay> {
+  const replayId = requireUuid(typedId, 'replay')
   await deps.db.tx(async (tx) => {
     const cancelled = await tx.query(sql`
       update webhook_replays set replay_state = 'CANCELLED', finished_at = ${new Date(deps.databaseClock.now())}
@@ -124,7 +125,7 @@ export async function cancelReplay(
 /** @throws Refusal where there is none */
 export async function showReplay(db: Db, tenantId: string, replayId: string): Promise<Replay> {
   const [row] = await db.query<ReplayRow>(sql`
-    select * from webhook_replays where tenant_id = ${tenantId} and replay_id = ${replayId}`)
+    select * from webhook_replays where tenant_id = ${tenantId} and replay_id = ${requireUuid(replayId, 'replay')}`)
   if (!row) throw absent('replay')
   return replayOf(row)
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { passesLuhn } from '@dealer-esim/contract'
 import { type Actor, audit } from '../../audit/audit.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db, Tx } from '../../lib/db.ts'
@@ -19,8 +20,12 @@ export interface StockImport {
   address?: string
   /** Called every few thousand rows with how many were read. */
   progress?(rows: number): void
+  /** Called at the end with what somebody should know of the codes: sentences. */
+  warn?(words: string): void
 }
 
+/** An ICCID of so many has its check digit. */
+const CHECKED_DIGITS = 19
 /** Codes of one statement. */
 const BATCH = 1_000
 const PROGRESS_EVERY = 2_000
@@ -45,6 +50,7 @@ export async function importStock(
     await lockImports(tx)
     const faults: CsvFault[] = []
     let batch: CsvEsim[] = []
+    const odd = { count: 0, example: '' }
     let rows = 0
     const flush = async () => {
       // After the first fault nothing will be kept: the rest is read for its faults alone.
@@ -54,7 +60,12 @@ export async function importStock(
     for await (const row of readEsims(wanted.file)) {
       rows += 1
       if ('reason' in row) faults.push(row)
-      else batch.push(row)
+      else {
+        batch.push(row)
+        if (row.esim.iccid.length === CHECKED_DIGITS && !passesLuhn(row.esim.iccid) && odd.count++ === 0) {
+          odd.example = row.esim.iccid
+        }
+      }
       if (faults.length >= FAULTS_TOLD) break
       if (batch.length === BATCH) await flush()
       if (rows % PROGRESS_EVERY === 0) wanted.progress?.(rows)
@@ -68,8 +79,31 @@ export async function importStock(
     const by = address === undefined ? { actor } : { actor, address }
     const entry = { tenantId: null, ...by, action: 'stock.import', subject: supplier }
     audit(tx, deps.ids, { ...entry, after: { productCode, codes: rows } })
+    for (const words of await warningsOf(tx, wanted, odd)) wanted.warn?.(words)
     return rows
   })
+}
+
+async function warningsOf(
+  tx: Tx,
+  { supplier, productCode }: StockImport,
+  odd: { count: number; example: string },
+): Promise<string[]> {
+  const warnings: string[] = []
+  if (odd.count > 0) {
+    const which =
+      odd.count === 1 ? `The ICCID ${odd.example} fails its` : `${odd.count} ICCIDs, such as ${odd.example}, fail their`
+    warnings.push(`${which} check digit. Some suppliers count none; ask, if yours does.`)
+  }
+  const sold = await tx.query({
+    text: 'select from package_suppliers where supplier = $1 and product_code = $2 limit 1',
+    values: [supplier, productCode],
+  })
+  if (sold.length === 0) {
+    const name = `--supplier ${supplier}:${productCode}`
+    warnings.push(`No package sells ${productCode} of ${supplier} yet: name it by package set CODE ${name}.`)
+  }
+  return warnings
 }
 
 async function checkSupplier(tx: Tx, supplier: string): Promise<void> {

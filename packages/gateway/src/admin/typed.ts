@@ -1,0 +1,34 @@
+import { UsageError } from './failure.ts'
+
+/* What is typed on the command line, as values. Each throws UsageError with the form that it takes. */
+
+export function whole(text: string, option: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError(`${option} takes a whole number above zero, not “${text}”.`)
+  return Number(text)
+}
+
+export function timeOf(text: string, option: string): Date {
+  const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined
+  if (!time || Number.isNaN(time.getTime())) {
+    throw new UsageError(`${option} takes a time like 2026-11-20 or 2026-11-20T08:00:00Z, not “${text}”.`)
+  }
+  return time
+}
+
+export function namesOf<Name extends string>(text: string, known: readonly Name[], option: string): Name[] {
+  return text.split(',').map((part) => {
+    const name = known.find((one) => one === part.trim().toUpperCase())
+    if (!name) throw new UsageError(`${option} takes ${known.join(', ')}, not “${part}”.`)
+    return name
+  })
+}
+
+const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** `90s`, `30m`, `1h`, `2d` or `0` in milliseconds. @throws UsageError */
+export function spanOf(text: string): number {
+  if (text === '0') return 0
+  const match = /^(\d{1,6})([smhd])$/.exec(text)
+  if (!match) throw new UsageError(`“${text}” is no time. Write it like 90s, 30m, 1h or 0.`)
+  return Number(match[1]) * UNITS_MS[match[2] as keyof typeof UNITS_MS]
+}

@@ -1,6 +1,7 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SYSTEM } from '../packages/gateway/src/audit/audit.ts'
 import { type Cipher, masterCipher } from '../packages/gateway/src/lib/crypto.ts'
 import { connect, type Db } from '../packages/gateway/src/lib/db.ts'
 import { startEmbeddedPostgres } from '../packages/gateway/src/lib/embedded-postgres/index.ts'
@@ -44,7 +45,6 @@ interface Tenant extends Credentials {
 export const OPENING_BALANCE = 9_000_000_000_000n
 const MASTER_KEY = Buffer.alloc(32, 1)
 const QPS_LIMIT = 100_000
-const SYSTEM = { actor: 'system' } as const
 /** Indexes of millions of rows are built. */
 const STATEMENT_TIMEOUT_MS = 1_800_000
 

@@ -3,6 +3,7 @@ import { buffersTouched } from '../bench/growth/buffers.ts'
 import { loadPast } from '../bench/growth/load.ts'
 import { openRooms, type Path } from '../bench/growth/rooms.ts'
 import { type Past, secretsText } from '../bench/growth/rows.ts'
+import { SYSTEM } from '../packages/gateway/src/audit/audit.ts'
 import { seedDemoCatalogue } from '../packages/gateway/src/catalogue/demo/seed.ts'
 import { ensureDeployment } from '../packages/gateway/src/deployment/ensure.ts'
 import { masterCipher } from '../packages/gateway/src/lib/crypto.ts'
@@ -43,8 +44,8 @@ async function openSide(side: TestDatabase, orders: number): Promise<Rooms> {
   await ensureDeployment(deps, 'local')
   const tenantIds: string[] = []
   for (const clientName of ['Half', 'Other', 'Third']) {
-    const { tenantId } = await createTenant(deps, { clientName, currencyCode: 'USD' }, { actor: 'system' })
-    await topUp(deps, { tenantId, amount: OPENING, reference: 'opening' }, { actor: 'system' })
+    const { tenantId } = await createTenant(deps, { clientName, currencyCode: 'USD' }, SYSTEM)
+    await topUp(deps, { tenantId, amount: OPENING, reference: 'opening' }, SYSTEM)
     tenantIds.push(tenantId)
   }
   const secrets = tenantIds.map((tenantId) => cipher.encrypt(secretsText(), tenantId))

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { SYSTEM } from './audit/audit.ts'
 import { seedDemoCatalogue } from './catalogue/demo/seed.ts'
 import type { Deps } from './deps.ts'
 import { type LocalAccess, localAccessFile, readLocalAccess, writeLocalAccess } from './local-access.ts'
@@ -10,7 +11,6 @@ import { topUp } from './wallet/top-up.ts'
 
 const CLIENT_NAME = 'Demo dealer'
 const OPENING_BALANCE = 10_000_000n // 1 000.00
-const SYSTEM = { actor: 'system' } as const
 
 /** On a local deployment: a tenant with money, a catalogue and an operator, made at the first start and kept. */
 export async function ensureLocalDemo(deps: Deps): Promise<void> {

@@ -10,7 +10,7 @@ import { openShelf, packageInput, type TestShelf } from './harness/shelf.ts'
 let shelf: TestShelf
 beforeAll(async () => {
   shelf = await openShelf()
-  await seedDemoCatalogue({ db: shelf.db, ids: shelf.change.ids })
+  await seedDemoCatalogue({ db: shelf.db, ids: shelf.deps.ids })
 })
 afterAll(() => shelf.close())
 
@@ -28,7 +28,7 @@ async function* pieces(file: string, size = 65_536) {
 }
 
 const imported = (format: FileFormat, file: string, options: { dryRun?: boolean; size?: number } = {}) =>
-  importPackages(shelf.change, { format, source: pieces(file, options.size), dryRun: options.dryRun ?? false })
+  importPackages(shelf.deps, { format, source: pieces(file, options.size), dryRun: options.dryRun ?? false }, shelf.by)
 
 async function everything() {
   const documents = []
@@ -50,7 +50,7 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
   test('an export into an empty catalogue makes the same catalogue', async () => {
     const file = await exported(format)
     const other = await openShelf()
-    const report = await importPackages(other.change, { format, source: pieces(file), dryRun: false })
+    const report = await importPackages(other.deps, { format, source: pieces(file), dryRun: false }, other.by)
     expect(report).toMatchObject({ imported: true, added: 780 })
     const documents = []
     for await (const batch of documentBatches(other.db)) documents.push(...batch)
@@ -236,7 +236,7 @@ test('an import is refused when the catalogue changes before it writes', async (
     await shelf.put({ packageCode: 'JP_5_30', name: 'B' })
     yield ']'
   }
-  const importing = importPackages(shelf.change, { format: 'json', source: slowly(), dryRun: false })
+  const importing = importPackages(shelf.deps, { format: 'json', source: slowly(), dryRun: false }, shelf.by)
   await expect(importing).rejects.toMatchObject({ code: 'CATALOGUE_CHANGED' })
   expect(await exported('json', { packageCodes: ['JP_3_30'] })).not.toContain('"A"')
 })
@@ -260,12 +260,16 @@ test('50 000 packages: three errors change nothing and are named, clean they are
   expect(await version()).toBe(before)
 
   const steps: ImportProgress[] = []
-  const clean = await importPackages(shelf.change, {
-    format: 'csv',
-    source: pieces([head, ...lines].join('\n')),
-    dryRun: false,
-    onProgress: (progress) => steps.push(progress),
-  })
+  const clean = await importPackages(
+    shelf.deps,
+    {
+      format: 'csv',
+      source: pieces([head, ...lines].join('\n')),
+      dryRun: false,
+      onProgress: (progress) => steps.push(progress),
+    },
+    shelf.by,
+  )
   expect(clean).toMatchObject({ imported: true, rows, added: rows, errorRows: 0, suppliers: ['sandbox'] })
   for (const step of ['CHECKING', 'WRITING']) {
     const told = steps.filter((progress) => progress.step === step).map((progress) => progress.rows)

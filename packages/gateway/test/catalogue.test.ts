@@ -73,20 +73,30 @@ beforeAll(async () => {
 
 describe('each tenant pays its own price', () => {
   beforeAll(async () => {
-    await createPlan(shelf.change, 'GOLD')
-    await setPlanRule(shelf.change, { planName: 'GOLD', packageCode: null }, { percent: -100_000n })
-    await setPlanRule(shelf.change, { planName: 'GOLD', packageCode: 'B' }, { price: 70_000n, currencyCode: 'USD' })
-    await createPlan(shelf.change, 'PARTNERS')
-    await setPlanRule(shelf.change, { planName: 'PARTNERS', packageCode: null }, { percent: -200_000n })
-    await setPlanRule(shelf.change, { planName: 'PARTNERS', packageCode: 'C' }, { price: 9_999n, currencyCode: 'EUR' })
-    await createGroup(shelf.change, 'NORTH')
-    await setGroupPlan(shelf.change, 'NORTH', 'PARTNERS')
-    await setTenantPlan(shelf.change, gold.tenantId, 'GOLD')
-    await setTenantGroup(shelf.change, gold.tenantId, 'NORTH')
-    await setTenantGroup(shelf.change, grouped.tenantId, 'NORTH')
-    await setTenantGroup(shelf.change, euro.tenantId, 'NORTH')
-    await setTenantPlan(shelf.change, special.tenantId, 'GOLD')
-    await setOwnPrice(shelf.change, { tenantId: special.tenantId, packageCode: 'A', price: 1n })
+    await createPlan(shelf.deps, 'GOLD', shelf.by)
+    await setPlanRule(shelf.deps, { planName: 'GOLD', packageCode: null }, { percent: -100_000n }, shelf.by)
+    await setPlanRule(
+      shelf.deps,
+      { planName: 'GOLD', packageCode: 'B' },
+      { price: 70_000n, currencyCode: 'USD' },
+      shelf.by,
+    )
+    await createPlan(shelf.deps, 'PARTNERS', shelf.by)
+    await setPlanRule(shelf.deps, { planName: 'PARTNERS', packageCode: null }, { percent: -200_000n }, shelf.by)
+    await setPlanRule(
+      shelf.deps,
+      { planName: 'PARTNERS', packageCode: 'C' },
+      { price: 9_999n, currencyCode: 'EUR' },
+      shelf.by,
+    )
+    await createGroup(shelf.deps, 'NORTH', shelf.by)
+    await setGroupPlan(shelf.deps, 'NORTH', 'PARTNERS', shelf.by)
+    await setTenantPlan(shelf.deps, gold.tenantId, 'GOLD', shelf.by)
+    await setTenantGroup(shelf.deps, gold.tenantId, 'NORTH', shelf.by)
+    await setTenantGroup(shelf.deps, grouped.tenantId, 'NORTH', shelf.by)
+    await setTenantGroup(shelf.deps, euro.tenantId, 'NORTH', shelf.by)
+    await setTenantPlan(shelf.deps, special.tenantId, 'GOLD', shelf.by)
+    await setOwnPrice(shelf.deps, { tenantId: special.tenantId, packageCode: 'A', price: 1n }, shelf.by)
   })
 
   test('in its list and in its offers: own, plan, group, list; percent rounded half up; in its currency', async () => {
@@ -107,9 +117,14 @@ describe('each tenant pays its own price', () => {
   test('a fixed price for every package holds for those without any other, and for those that come later', async () => {
     const flat = await shelf.addTenant('CHF')
     expect(prices(await now(), flat)).toEqual({})
-    await createPlan(shelf.change, 'FLAT')
-    await setPlanRule(shelf.change, { planName: 'FLAT', packageCode: null }, { price: 777n, currencyCode: 'CHF' })
-    await setTenantPlan(shelf.change, flat.tenantId, 'FLAT')
+    await createPlan(shelf.deps, 'FLAT', shelf.by)
+    await setPlanRule(
+      shelf.deps,
+      { planName: 'FLAT', packageCode: null },
+      { price: 777n, currencyCode: 'CHF' },
+      shelf.by,
+    )
+    await setTenantPlan(shelf.deps, flat.tenantId, 'FLAT', shelf.by)
     expect(prices(await now(), flat)).toEqual({ A: 777, B: 777, C: 777, NOBODY: 777 })
     await shelf.put({ packageCode: 'LATER' })
     for (const snapshot of [await now(), await shelf.freshCatalogue().latest()]) {
@@ -130,9 +145,9 @@ describe('plans and groups', () => {
   test('are renamed without a change of anybody’s price, and told to their tenants once', async () => {
     const before = await now()
     const wanted = [retail, gold, grouped, special, euro].map((buyer) => prices(before, buyer))
-    await renamePlan(shelf.change, 'PARTNERS', 'ALLIES')
-    await renameGroup(shelf.change, 'NORTH', 'ARCTIC')
-    await renamePlan(shelf.change, 'GOLD', 'PLATINUM')
+    await renamePlan(shelf.deps, 'PARTNERS', 'ALLIES', shelf.by)
+    await renameGroup(shelf.deps, 'NORTH', 'ARCTIC', shelf.by)
+    await renamePlan(shelf.deps, 'GOLD', 'PLATINUM', shelf.by)
     const after = await now()
     expect([retail, gold, grouped, special, euro].map((buyer) => prices(after, buyer))).toEqual(wanted)
     expect(await readGroups(shelf.db)).toMatchObject([{ groupName: 'ARCTIC', planName: 'ALLIES' }])
@@ -140,41 +155,47 @@ describe('plans and groups', () => {
     expect(prices(after, retail, request)).toEqual({})
     expect(prices(after, euro, request)).toEqual(prices(before, euro))
     // Names that were given up are free, and mean something else now.
-    await createPlan(shelf.change, 'GOLD')
-    await setTenantPlan(shelf.change, retail.tenantId, 'GOLD')
+    await createPlan(shelf.deps, 'GOLD', shelf.by)
+    await setTenantPlan(shelf.deps, retail.tenantId, 'GOLD', shelf.by)
     expect(prices(await now(), retail)).toEqual(prices(before, retail))
-    await setTenantPlan(shelf.change, retail.tenantId, null)
-    await deletePlan(shelf.change, 'GOLD')
-    await renamePlan(shelf.change, 'PLATINUM', 'GOLD')
-    await renameGroup(shelf.change, 'ARCTIC', 'NORTH')
-    await renamePlan(shelf.change, 'ALLIES', 'PARTNERS')
+    await setTenantPlan(shelf.deps, retail.tenantId, null, shelf.by)
+    await deletePlan(shelf.deps, 'GOLD', shelf.by)
+    await renamePlan(shelf.deps, 'PLATINUM', 'GOLD', shelf.by)
+    await renameGroup(shelf.deps, 'ARCTIC', 'NORTH', shelf.by)
+    await renamePlan(shelf.deps, 'ALLIES', 'PARTNERS', shelf.by)
     const back = await now()
     expect([retail, gold, grouped, special, euro].map((buyer) => prices(back, buyer))).toEqual(wanted)
   })
 
   test('are deleted when nobody has them, and refused in a sentence before', async () => {
-    await expect(deletePlan(shelf.change, 'GOLD')).rejects.toThrow(/^2 tenants are on GOLD\. Give them another plan/)
-    await expect(deletePlan(shelf.change, 'PARTNERS')).rejects.toThrow(/^The group NORTH has it\. Give/)
-    await expect(deleteGroup(shelf.change, 'NORTH')).rejects.toThrow(/^3 tenants are in NORTH\. Take them out first/)
-    await expect(renamePlan(shelf.change, 'GOLD', 'PARTNERS')).rejects.toThrow(
+    await expect(deletePlan(shelf.deps, 'GOLD', shelf.by)).rejects.toThrow(
+      /^2 tenants are on GOLD\. Give them another plan/,
+    )
+    await expect(deletePlan(shelf.deps, 'PARTNERS', shelf.by)).rejects.toThrow(/^The group NORTH has it\. Give/)
+    await expect(deleteGroup(shelf.deps, 'NORTH', shelf.by)).rejects.toThrow(
+      /^3 tenants are in NORTH\. Take them out first/,
+    )
+    await expect(renamePlan(shelf.deps, 'GOLD', 'PARTNERS', shelf.by)).rejects.toThrow(
       'There is a price plan PARTNERS already.',
     )
-    await expect(renameGroup(shelf.change, 'SOUTH', 'EAST')).rejects.toThrow('There is no price group SOUTH.')
-    await createGroup(shelf.change, 'SOUTH')
-    await setGroupPlan(shelf.change, 'SOUTH', 'GOLD')
-    await deleteGroup(shelf.change, 'SOUTH')
-    await createPlan(shelf.change, 'BRIEF')
-    await setPlanRule(shelf.change, { planName: 'BRIEF', packageCode: null }, { percent: -500_000n })
-    await deletePlan(shelf.change, 'BRIEF')
-    await expect(setTenantPlan(shelf.change, retail.tenantId, 'BRIEF')).rejects.toThrow('There is no price plan BRIEF.')
+    await expect(renameGroup(shelf.deps, 'SOUTH', 'EAST', shelf.by)).rejects.toThrow('There is no price group SOUTH.')
+    await createGroup(shelf.deps, 'SOUTH', shelf.by)
+    await setGroupPlan(shelf.deps, 'SOUTH', 'GOLD', shelf.by)
+    await deleteGroup(shelf.deps, 'SOUTH', shelf.by)
+    await createPlan(shelf.deps, 'BRIEF', shelf.by)
+    await setPlanRule(shelf.deps, { planName: 'BRIEF', packageCode: null }, { percent: -500_000n }, shelf.by)
+    await deletePlan(shelf.deps, 'BRIEF', shelf.by)
+    await expect(setTenantPlan(shelf.deps, retail.tenantId, 'BRIEF', shelf.by)).rejects.toThrow(
+      'There is no price plan BRIEF.',
+    )
     // A name that is used again begins without rules, and a group without a plan.
-    await createPlan(shelf.change, 'BRIEF')
-    await createGroup(shelf.change, 'SOUTH')
+    await createPlan(shelf.deps, 'BRIEF', shelf.by)
+    await createGroup(shelf.deps, 'SOUTH', shelf.by)
     const names = (await readPlans(shelf.db)).map(({ planName, rules }) => [planName, rules.length])
     expect(names).toContainEqual(['BRIEF', 0])
     expect(await readGroups(shelf.db, 'SOUTH')).toMatchObject([{ planName: null }])
-    await deletePlan(shelf.change, 'BRIEF')
-    await deleteGroup(shelf.change, 'SOUTH')
+    await deletePlan(shelf.deps, 'BRIEF', shelf.by)
+    await deleteGroup(shelf.deps, 'SOUTH', shelf.by)
     expect((await readPlans(shelf.db)).map(({ planName }) => planName)).not.toContain('BRIEF')
   })
 })
@@ -184,7 +205,7 @@ describe('the change feed', () => {
 
   test('reports a changed list price to whoever pays by it, and to nobody else', async () => {
     const request = since(await now())
-    await setListPrices(shelf.change, [{ packageCode: 'A', currencyCode: 'EUR', price: 50_000n }])
+    await setListPrices(shelf.deps, [{ packageCode: 'A', currencyCode: 'EUR', price: 50_000n }], shelf.by)
     const snapshot = await now()
     expect(prices(snapshot, euro, request)).toEqual({ A: 40_000 })
     for (const buyer of [retail, gold, grouped, special]) expect(prices(snapshot, buyer, request)).toEqual({})
@@ -192,7 +213,12 @@ describe('the change feed', () => {
 
   test('reports a changed rule of a plan to its tenants', async () => {
     const request = since(await now())
-    await setPlanRule(shelf.change, { planName: 'GOLD', packageCode: 'B' }, { price: 69_000n, currencyCode: 'USD' })
+    await setPlanRule(
+      shelf.deps,
+      { planName: 'GOLD', packageCode: 'B' },
+      { price: 69_000n, currencyCode: 'USD' },
+      shelf.by,
+    )
     const snapshot = await now()
     expect(prices(snapshot, gold, request)).toEqual({ B: 69_000 })
     expect(prices(snapshot, special, request)).toEqual({ B: 69_000 })
@@ -201,29 +227,29 @@ describe('the change feed', () => {
 
   test('reports an own price given and taken', async () => {
     const request = since(await now())
-    await setOwnPrice(shelf.change, { tenantId: retail.tenantId, packageCode: 'C', price: 11n })
+    await setOwnPrice(shelf.deps, { tenantId: retail.tenantId, packageCode: 'C', price: 11n }, shelf.by)
     expect(prices(await now(), retail, request)).toEqual({ C: 11 })
     const later = since(await now())
-    await setOwnPrice(shelf.change, { tenantId: retail.tenantId, packageCode: 'C', price: null })
+    await setOwnPrice(shelf.deps, { tenantId: retail.tenantId, packageCode: 'C', price: null }, shelf.by)
     expect(prices(await now(), retail, later)).toEqual({ C: 12_345 })
     expect(prices(await now(), gold, request)).toEqual({})
   })
 
   test('reports a plan that a tenant gets, and one that it loses with the packages that only the plan priced', async () => {
     const request = since(await now())
-    await setTenantGroup(shelf.change, euro.tenantId, null)
+    await setTenantGroup(shelf.deps, euro.tenantId, null, shelf.by)
     const snapshot = await now()
     expect(prices(snapshot, euro)).toEqual({ A: 50_000 })
     expect(prices(snapshot, euro, request)).toEqual({ A: 50_000, C: 'OFF_SALE' })
-    await setTenantGroup(shelf.change, euro.tenantId, 'NORTH')
+    await setTenantGroup(shelf.deps, euro.tenantId, 'NORTH', shelf.by)
     expect(prices(await now(), euro, request)).toEqual({ A: 40_000, C: 9_999 })
   })
 
   test('tells of a package that leaves by the switch or by its price, once to each who could buy it', async () => {
     const request = since(await now())
-    expect(await setOnSale(shelf.change, { packageCodes: ['A'] }, false)).toEqual(['A'])
-    await removePlanRule(shelf.change, { planName: 'PARTNERS', packageCode: 'C' }, 'EUR')
-    await setListPrices(shelf.change, [{ packageCode: 'B', currencyCode: 'USD', price: null }])
+    expect(await setOnSale(shelf.deps, { packageCodes: ['A'] }, false, shelf.by)).toEqual(['A'])
+    await removePlanRule(shelf.deps, { planName: 'PARTNERS', packageCode: 'C' }, 'EUR', shelf.by)
+    await setListPrices(shelf.deps, [{ packageCode: 'B', currencyCode: 'USD', price: null }], shelf.by)
     const snapshot = await now()
     expect(prices(snapshot, retail, request)).toEqual({ A: 'OFF_SALE', B: 'OFF_SALE' })
     expect(prices(snapshot, gold, request)).toEqual({ A: 'OFF_SALE', B: 69_000 }) // its list price was looked at
@@ -245,7 +271,7 @@ describe('the change feed', () => {
   test('a change that changes nothing makes no version', async () => {
     const { version } = await now()
     await shelf.put({ packageCode: 'NOBODY', name: 'Renamed' })
-    await setTenantPlan(shelf.change, gold.tenantId, 'GOLD')
+    await setTenantPlan(shelf.deps, gold.tenantId, 'GOLD', shelf.by)
     expect((await now()).version).toBe(version)
   })
 
@@ -259,7 +285,7 @@ describe('the change feed', () => {
       for (let round = 0; round < 15; round++) {
         const packageCode = `W${writer}_${round % 4}`
         await shelf.put({ packageCode, price: writer * 1000 + round, currencyCode: 'USD' })
-        if (round % 5 === 4) await setOnSale(shelf.change, { packageCodes: [packageCode] }, false)
+        if (round % 5 === 4) await setOnSale(shelf.deps, { packageCodes: [packageCode] }, false, shelf.by)
       }
     })
     const done = Promise.all(writers).then(() => {

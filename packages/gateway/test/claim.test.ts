@@ -120,9 +120,9 @@ it('goes on from an eSIM that arrived after it had begun', async () => {
 it('goes on from what an operator settled after it had begun', async () => {
   const scene = await twoOrders('REVIEW')
   const { tenantId, orderId, deps } = scene
-  const settlement = { tenantId, orderId, evidence: 'by telephone', actor: 'cli:ada' } as const
+  const settlement = { tenantId, orderId, evidence: 'by telephone' } as const
   const claim = await claimAround(scene, () =>
-    settleOrder(deps, { ...settlement, itemNos: [1], verdict: { kind: 'refused' } }),
+    settleOrder(deps, { ...settlement, itemNos: [1], verdict: { kind: 'refused' } }, { actor: 'cli:ada' }),
   )
   await carryOut(deps, claim, shop.clock.monotonic())
   expect(await items(tenantId, orderId)).toEqual([

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => shelf.close())
 
 test('the demo catalogue is added once and keeps what the operator has changed', async () => {
-  const deps = { db: shelf.db, ids: shelf.change.ids }
+  const deps = { db: shelf.db, ids: shelf.deps.ids }
   expect(await seedSandboxPackages(deps)).toBe(6)
   expect(await seedDemoCatalogue(deps)).toBeGreaterThan(200)
   const buyer = await shelf.addTenant('USD')

@@ -202,8 +202,8 @@ describe('the doctor', () => {
 
   test('tells of a master key that is not the database’s, and blames no supplier for it', async () => {
     const deps = { db, ids: systemIds, cipher: masterCipher([Buffer.from(KEY, 'hex')]), wake: { wake() {} } }
-    const supplier = { name: 'smdp', type: 'sandbox', config: {}, actor: 'cli:test' } as const
-    await addSupplier({ ...deps, config: { deployment: 'local' } }, supplier)
+    const supplier = { name: 'smdp', type: 'sandbox', config: {} }
+    await addSupplier({ ...deps, config: { deployment: 'local' } }, supplier, { actor: 'cli:test' })
     onTestFinished(async () => void (await db.query({ text: 'delete from suppliers' })))
     expect(await complaints({ MASTER_KEY: 'ff'.repeat(32) })).toEqual([
       expect.stringMatching(/^FAULT deployment: The database is encrypted under another master key/),

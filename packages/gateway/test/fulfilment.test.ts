@@ -197,15 +197,15 @@ describe('an order that more than one supplier could deliver', () => {
       { supplier: 'third', productCode: 'ANY' },
     ]
     const silent = await played('SILENT', routes('first', 'SANDBOX_UNKNOWN'))
-    const by = { name: 'second', actor: 'cli:test' } as const
-    await pauseSupplier({ ...shop, config: { deployment: 'local' } }, { ...by, paused: true })
+    const by = { actor: 'cli:test' } as const
+    await pauseSupplier({ ...shop, config: { deployment: 'local' } }, { name: 'second', paused: true }, by)
     await shop.suppliers.refresh()
     const waiting = await played('PAUSED', routes('second', 'ANY'))
     loop = fulfilmentLoop(shop)
     expect(await settled(silent)).toEqual({ UNDER_REVIEW: 1 })
     expect(new Set((await bought(silent))[0]!.asked)).toEqual(new Set(['first']))
     expect(await bought(waiting)).toMatchObject([{ item_status: 'WAITING', asked: null }])
-    await pauseSupplier({ ...shop, config: { deployment: 'local' } }, { ...by, paused: false })
+    await pauseSupplier({ ...shop, config: { deployment: 'local' } }, { name: 'second', paused: false }, by)
     await shop.suppliers.refresh()
     await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [waiting] })
     expect(await settled(waiting)).toEqual({ DELIVERED: 1 })
@@ -285,8 +285,8 @@ describe('an order of the sandbox', () => {
     const setBack = () =>
       shop.db.query({ text: `update orders set updated_at = created_at where tenant_id = $1`, values: [tenantId] })
     const settle = (itemNo: number, verdict: Verdict) => {
-      const word = { evidence: 'their mail of today', actor: 'cli:test' } as const
-      return settleOrder(shop, { tenantId, orderId: orderId!, itemNos: [itemNo], verdict, ...word })
+      const settlement = { tenantId, orderId: orderId!, itemNos: [itemNo], verdict, evidence: 'their mail of today' }
+      return settleOrder(shop, settlement, { actor: 'cli:test' })
     }
     await setBack()
     const reviewed = await query()

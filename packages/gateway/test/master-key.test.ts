@@ -108,9 +108,9 @@ async function fillOtherTables(tenantId: string): Promise<void> {
   const lines = Array.from({ length: CODES }, (_, i) => `${makeIccid('8985777', i)},LPA:1$smdp.example.com$KEY-${i}`)
   const deps = { db, ids: systemIds, cipher: oldCipher, linkKey: randomBytes(32), config: { deployment: 'local' } }
   const wake = { wake() {} }
-  await addSupplier({ ...deps, wake }, { name: 'shelf', type: 'stock', config: {}, ...OPERATOR })
+  await addSupplier({ ...deps, wake }, { name: 'shelf', type: 'stock', config: {} }, OPERATOR)
   const file = Readable.from([`iccid,ac\n${lines.join('\n')}\n`])
-  await importStock(deps, { supplier: 'shelf', productCode: 'P', file, ...OPERATOR })
+  await importStock(deps, { supplier: 'shelf', productCode: 'P', file }, OPERATOR)
   const personId = systemIds.uuid()
   await db.query({
     text: `insert into people (person_id, email, name, role, totp_secret) values ($1, 'a@example.com', 'A', 'OPERATOR_ADMIN', $2)`,

@@ -34,8 +34,8 @@ beforeEach(async () => {
   const { deps } = operator
   // Slow ones are under way for as long as it takes to kill somebody; patience is not what is tested.
   const config = { slowMs: 300, giveUpAfterMs: 86_400_000 }
-  await addSupplier(deps, { name: 'shop', type: 'sandbox', config, ...OPERATOR })
-  await putPackages({ ...deps, ...OPERATOR }, PRODUCTS.map(onSale))
+  await addSupplier(deps, { name: 'shop', type: 'sandbox', config }, OPERATOR)
+  await putPackages(deps, PRODUCTS.map(onSale), OPERATOR)
   dealer = await addDealer(deps)
   const setting = await call(operator, dealer, 'webhook/set', { body: JSON.stringify({ callbackUrl: receiver.url }) })
   expect(setting.code).toBe('000000')

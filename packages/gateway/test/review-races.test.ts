@@ -34,7 +34,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-const word = { evidence: 'Ticket 4711, Ms Sato', actor: 'cli:ada' } as const
+const evidence = 'Ticket 4711, Ms Sato'
+const ADA = { actor: 'cli:ada' } as const
 
 /** An order under review whose items were asked for two hours ago. @param columns of its items, besides */
 async function reviewed(count: number, columns = '') {
@@ -88,7 +89,7 @@ it('an item asked about from review is taken up again after a crash, though anot
   const claim = await beginWork(deps, tenantId, 10)
   expect(claim.attempts.map(({ itemNo, operation }) => [itemNo, operation])).toEqual([[1, 'QUERY']])
   // ... meanwhile an operator settles item 2 ...
-  await settleOrder(deps, { tenantId, orderId, itemNos: [2], verdict: { kind: 'refused' }, ...word })
+  await settleOrder(deps, { tenantId, orderId, itemNos: [2], verdict: { kind: 'refused' }, evidence }, ADA)
   // ... and the worker dies here: its lease runs out.
   await shop.db.query({
     text: `update orders set lease_until = now() - interval '1 second' where tenant_id = $1`,
@@ -104,7 +105,7 @@ it('a cancel at an upstream gateway is of this eSIM, not of another under the sa
   // Our upstream's support names an eSIM (X) for the order that is stuck there.
   const x = esim()
   const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
-  await settleOrder(deps, { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, ...word })
+  await settleOrder(deps, { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence }, ADA)
   // Later its own order is delivered after all (A), which it takes back: an orphan of ours. X is alive.
   const a = esim()
   const key = itemKeyOf(orderId, 1)
@@ -138,7 +139,7 @@ it('a cancel at an upstream gateway is of this eSIM, not of another under the sa
     values: [tenantId],
   })
   expect(shown!.iccid).toBe(x.iccid)
-  await cancelEsim(withUpstream, { tenantId, profileId: shown!.id, actor: 'cli:ada' })
+  await cancelEsim(withUpstream, { tenantId, profileId: shown!.id }, ADA)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
@@ -170,7 +171,7 @@ it('an event of the upstream does not open what is being bought from review to a
   const { deps, supplied } = depsWith({ order })
   loop = fulfilmentLoop(deps)
   await until(async () => orders === 1)
-  const settling = () => settleOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, ...word })
+  const settling = () => settleOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
   await expect(settling()).rejects.toThrow('being asked for item 1 just now')
   await refreshKeys(deps, supplied, [itemKeyOf(orderId, 1)]) // ORDER_PAID of the upstream
   await expect(settling()).rejects.toThrow('being asked for item 1 just now')
@@ -194,7 +195,11 @@ it('while it is being bought from review another eSIM is not settled for it: wha
   await until(async () => orders === 1)
   const x = esim()
   const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
-  const settling = settleOrder(deps, { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, ...word })
+  const settling = settleOrder(
+    deps,
+    { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence },
+    ADA,
+  )
   await expect(settling).rejects.toThrow('being asked for item 1 just now')
   answer([deliver()])
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)

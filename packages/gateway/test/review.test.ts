@@ -83,6 +83,7 @@ function start(answer: () => Outcome, places: number, cancel: () => CancelOutcom
   return seen
 }
 
+const ADA = { actor: 'cli:ada' } as const
 const keep = (): CancelOutcome => ({ kind: 'refused', words: 'it does not' })
 
 let delivered = 0
@@ -136,7 +137,7 @@ async function returnedOnItsLastDay(answer: () => CancelOutcome) {
     values: [tenantId],
   })
   const { profileId } = profile!
-  await cancelEsim(seen.deps, { tenantId, profileId, actor: 'cli:ada' })
+  await cancelEsim(seen.deps, { tenantId, profileId }, ADA)
   await expireProfiles(seen.deps, tenantId)
   await shop.db.query({ text: 'update watched_items set ask_at = now() where tenant_id = $1', values: [tenantId] })
   await askAboutWatched(seen.deps)
@@ -156,8 +157,8 @@ it('a cancel without an answer is asked about after the eSIM has expired unused,
 it('a cancel without an answer is settled by an operator after the eSIM has expired unused', async () => {
   const { tenantId, profileId, seen } = await returnedOnItsLastDay(() => ({ kind: 'unknown', words: 'lost again' }))
   expect(await statusOf(tenantId)).toEqual({ esim_status: 'UNUSED_EXPIRED' })
-  const word = { verdict: 'cancelled', evidence: 'Ticket 4711', actor: 'cli:ada' } as const
-  await settleCancel(seen.deps, { tenantId, profileId, ...word })
+  const word = { verdict: 'cancelled', evidence: 'Ticket 4711' } as const
+  await settleCancel(seen.deps, { tenantId, profileId, ...word }, ADA)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
 
@@ -224,8 +225,8 @@ it('what is being bought from review is not settled as not bought meanwhile', as
     text: 'select order_id as "orderId" from orders where tenant_id = $1',
     values: [tenantId],
   })
-  const word = { verdict: { kind: 'retry' }, evidence: 'Ticket 4711', actor: 'cli:ada' } as const
-  const settling = () => settleOrder(deps, { tenantId, orderId: row!.orderId, ...word })
+  const word = { verdict: { kind: 'retry' }, evidence: 'Ticket 4711' } as const
+  const settling = () => settleOrder(deps, { tenantId, orderId: row!.orderId, ...word }, ADA)
   await expect(settling()).rejects.toThrow('being asked for item 1 just now')
   answer([{ kind: 'unknown', words: 'lost' }])
   const text = `select from order_items where tenant_id = $1 and item_status = 'REVIEW' and retry_at > now()`

@@ -39,7 +39,7 @@ function rows(count: number, more = ''): string {
 
 function load(productCode: string, text: string, supplier = 'shelf') {
   const file = Readable.from([text])
-  return importStock(shop, { supplier, productCode, file, actor: 'cli:test' })
+  return importStock(shop, { supplier, productCode, file }, { actor: 'cli:test' })
 }
 
 async function level(productCode: string): Promise<number | undefined> {
@@ -108,7 +108,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     await addSupplier(shop, 'elsewhere', 'sandbox')
     const into = (supplier: string) => {
       const file = Readable.from([`iccid,ac\n${rows(1)}`])
-      return importStock(shop, { supplier, productCode: 'A', file, actor: 'cli:test' })
+      return importStock(shop, { supplier, productCode: 'A', file }, { actor: 'cli:test' })
     }
     await expect(into('nobody')).rejects.toMatchObject({
       ...{ name: 'Refusal', status: 404, code: 'SUPPLIER_UNKNOWN', message: 'There is no supplier nobody.' },
@@ -154,10 +154,10 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
   it('is refused by a sentence while another takes long', async () => {
     const shortly = connect({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeout_ms: 50 })
     const first = new PassThrough()
-    const taking = importStock(shop, { supplier: 'shelf', productCode: 'K', file: first, actor: 'cli:test' })
+    const taking = importStock(shop, { supplier: 'shelf', productCode: 'K', file: first }, { actor: 'cli:test' })
     await until(async () => (await shop.db.query({ text: `select from pg_locks where locktype = 'advisory'` })).length)
-    const wanted = { supplier: 'shelf', productCode: 'K', actor: 'cli:test' } as const
-    const second = importStock({ ...shop, db: shortly }, { ...wanted, file: Readable.from([`iccid,ac\n${rows(1)}`]) })
+    const again = { supplier: 'shelf', productCode: 'K', file: Readable.from([`iccid,ac\n${rows(1)}`]) }
+    const second = importStock({ ...shop, db: shortly }, again, { actor: 'cli:test' })
     await expect(second).rejects.toMatchObject({ status: 409, code: 'IMPORT_RUNNING' })
     first.end(`iccid,ac\n${rows(1)}`)
     expect(await taking).toBe(1)
@@ -209,7 +209,7 @@ describe('a reservation', () => {
 
   it('tells once when a product runs low, and again after it was filled', async () => {
     await load('F', `iccid,ac\n${rows(5)}`)
-    await setLowStock(shop, { supplier: 'shelf', productCode: 'F', lowAt: 4, actor: 'cli:test' })
+    await setLowStock(shop, { supplier: 'shelf', productCode: 'F', lowAt: 4 }, { actor: 'cli:test' })
     const notices = async () =>
       (await shop.db.query({ text: `select from notices where kind = 'LOW_STOCK' and data ->> 'productCode' = 'F'` }))
         .length

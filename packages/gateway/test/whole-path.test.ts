@@ -30,7 +30,7 @@ beforeAll(async () => {
       suppliers: [{ supplier: 'sandbox', productCode }],
     }),
   )
-  await putPackages({ ...node.deps, ...OPERATOR }, packages)
+  await putPackages(node.deps, packages, OPERATOR)
 })
 afterAll(async () => {
   await worker?.stop(5_000)

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Actor } from '../audit/audit.ts'
+import type { By } from '../audit/audit.ts'
 import type { AdminDeps } from './open.ts'
 
 /** What the commands of every noun are given. */
 export interface AdminContext {
-  /** Whom the audit log names: `cli:<os user>`. */
-  actor: Actor
+  /** For changes: `cli:<os user>`. */
+  readonly by: By
   /** `--json` was given: exactly one JSON document goes to stdout. */
   readonly json: boolean
   /** Of a command that did what it should and found something wrong: 1. */
@@ -23,7 +23,7 @@ export interface AdminContext {
 
 export function adminContext(program: Command): AdminContext {
   return {
-    actor: `cli:${osUser()}`,
+    by: { actor: `cli:${osUser()}` },
     exitCode: 0,
     get json() {
       return program.opts<{ json?: boolean }>().json === true

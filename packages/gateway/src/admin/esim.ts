@@ -17,7 +17,7 @@ export function esimCommands(esim: Command, context: AdminContext): void {
         const found = await requireProfile(deps.db, profileId)
         const suppliers = await suppliersOf(deps)
         try {
-          const outcome = await cancelEsim({ ...deps, suppliers }, { ...found, reason, actor: context.actor })
+          const outcome = await cancelEsim({ ...deps, suppliers }, { ...found, reason }, context.by)
           if (outcome.kind === 'refused') {
             throw new Refusal(
               409,
@@ -50,7 +50,7 @@ export function esimCommands(esim: Command, context: AdminContext): void {
           import('../profiles/find.ts'),
         ])
         const found = await requireProfile(deps.db, profileId)
-        await settleCancel(deps, { ...found, verdict, evidence: options.evidence, actor: context.actor })
+        await settleCancel(deps, { ...found, verdict, evidence: options.evidence }, context.by)
         const human = verdict === 'cancelled' ? 'It is cancelled and refunded.' : 'It stays as it is.'
         context.print(human, { esimTranNo: profileId, verdict })
       })

@@ -55,7 +55,7 @@ function rotate(masterKey: Command, context: AdminContext): void {
         const { rotateMasterKey } = await import('../deployment/rotate.ts')
         const bar = progressBar(context)
         try {
-          const { rewritten, fingerprint } = await rotateMasterKey(deps, context.actor, ({ done, total }) =>
+          const { rewritten, fingerprint } = await rotateMasterKey(deps, context.by, ({ done, total }) =>
             bar.show(done / total, `${done} of ${total} rewritten`),
           )
           bar.end()

@@ -54,7 +54,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
           import('../orders/find.ts'),
         ])
         const found = await requireOrder(deps.db, orderNo)
-        await cancelOrder(deps, { ...found, actor: context.actor, reason: options.reason })
+        await cancelOrder(deps, { ...found, reason: options.reason }, context.by)
         context.print(`${orderNo} is cancelled and refunded.`, { orderNo, orderStatus: 'CANCELLED' })
       }),
     )
@@ -147,7 +147,8 @@ function settleCommand(order: Command, context: AdminContext): void {
         const verdict = await verdictOf(options)
         const settled = await settleOrder(
           { ...deps, catalogue: loadedCatalogue(deps) },
-          { ...found, verdict, evidence: options.evidence, actor: context.actor, ...(itemNos ? { itemNos } : {}) },
+          { ...found, verdict, evidence: options.evidence, ...(itemNos ? { itemNos } : {}) },
+          context.by,
         )
         context.print(`Settled items ${settled.join(', ')} of ${orderNo}.`, { orderNo, items: settled })
       })

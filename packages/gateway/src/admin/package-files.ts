@@ -56,7 +56,7 @@ async function importFile(
   })()
   let checked = 0
   const report = await importPackages(
-    { ...deps, actor: context.actor },
+    deps,
     {
       ...{ format, source, dryRun },
       onProgress({ step, rows }) {
@@ -66,6 +66,7 @@ async function importFile(
         bar.show(share, `${count(rows, 'package')} ${step === 'CHECKING' ? 'checked' : 'written'}`)
       },
     },
+    context.by,
   )
   bar.end()
   context.exitCode = report.errorRows > 0 ? 1 : 0

@@ -97,7 +97,7 @@ function set(noun: Command, context: AdminContext): void {
     .addHelpText('after', SET_EXAMPLE)
     .action((packageCode: string, options: SetOptions) =>
       context.withDeps(async (deps) => {
-        await putPackages({ ...deps, actor: context.actor }, [inputOf(packageCode, options)])
+        await putPackages(deps, [inputOf(packageCode, options)], context.by)
         const now = (await readDocuments(deps.db, [packageCode])).get(packageCode)!
         context.print(packageText(now), asWritten(now))
         const named = now.suppliers.map(({ supplier: name }) => name)
@@ -142,7 +142,7 @@ function onSale(noun: Command, context: AdminContext): void {
           const filter = filterOf(packageCodes, options)
           requireFilter(filter, options.all === true)
           if (packageCodes.length > 0) await requirePackages(deps.db, packageCodes)
-          const changed = await setOnSale({ ...deps, actor: context.actor }, filter, on)
+          const changed = await setOnSale(deps, filter, on, context.by)
           const words = `${changed.length} ${changed.length === 1 ? 'package is' : 'packages are'} ${status} now.`
           context.print(changed.length === 0 ? 'Nothing was to be changed.' : words, { status, packageCodes: changed })
         }),

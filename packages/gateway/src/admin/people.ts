@@ -18,7 +18,7 @@ interface Created {
 
 /** People of the console, for whoever cannot sign in to it yet: the first operator of a deployment, or a lost one. */
 export function peopleCommands(people: Command, context: AdminContext): void {
-  const by = { actor: context.actor }
+  const { by } = context
   people
     .command('create')
     .description('Invite a person. Prints the link by which they choose a password; it works once, for seven days.')
@@ -37,7 +37,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
         const asked = { ...options, role, tenantId: options.tenant ?? null }
         const { mailPersonLink } = await import('../mail/person-link.ts')
         const made = await deps.db.tx(async (tx) => {
-          const { personId, linkToken } = await invitePerson(tx, deps.ids, by, asked)
+          const { personId, linkToken } = await invitePerson(tx, deps.ids, asked, by)
           const link = linkOf(deps.config, linkToken)
           return { personId, link, mailed: mailPersonLink(tx, deps, asked, { kind: 'INVITATION', link }) }
         })
@@ -55,8 +55,8 @@ export function peopleCommands(people: Command, context: AdminContext): void {
         const { personId } = await find(deps, email)
         const { mailPersonLink } = await import('../mail/person-link.ts')
         const made = await deps.db.tx(async (tx) => {
-          if (options.removeSecondFactor) await dropSecondFactor(tx, deps.ids, by, personId)
-          const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, by, personId)
+          if (options.removeSecondFactor) await dropSecondFactor(tx, deps.ids, personId, by)
+          const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, personId, by)
           const link = linkOf(deps.config, linkToken)
           return { personId, link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
         })
@@ -75,7 +75,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
         context.withDeps(async (deps) => {
           const { changePerson } = await import('../people/manage.ts')
           const { personId } = await find(deps, email)
-          await deps.db.tx((tx) => changePerson(tx, deps.ids, by, personId, { status }))
+          await deps.db.tx((tx) => changePerson(tx, deps.ids, personId, { status }, by))
           context.print(`${email} is ${status.toLowerCase()}.`, { personId, status })
         }),
       )

@@ -16,9 +16,8 @@ export function priceGroupCommands(noun: Command, context: AdminContext): void {
     .option('--plan <name>', 'that its tenants pay by')
     .action((groupName: string, options: { plan?: string }) =>
       context.withDeps(async (deps) => {
-        const change = { ...deps, actor: context.actor }
-        await createGroup(change, groupName)
-        if (options.plan !== undefined) await setGroupPlan(change, groupName, options.plan)
+        await createGroup(deps, groupName, context.by)
+        if (options.plan !== undefined) await setGroupPlan(deps, groupName, options.plan, context.by)
         const [shown] = await readGroups(deps.db, groupName)
         context.print(groupText(shown!), shown)
       }),
@@ -51,7 +50,7 @@ function members(group: Command, context: AdminContext): void {
     .description('Put tenants into a group; they leave the one they are in.')
     .action((groupName: string, tenantIds: string[]) =>
       context.withDeps(async (deps) => {
-        for (const tenantId of tenantIds) await setTenantGroup({ ...deps, actor: context.actor }, tenantId, groupName)
+        for (const tenantId of tenantIds) await setTenantGroup(deps, tenantId, groupName, context.by)
         const [shown] = await readGroups(deps.db, groupName)
         context.print(groupText(shown!), shown)
       }),
@@ -64,7 +63,7 @@ function members(group: Command, context: AdminContext): void {
         const [before] = await readGroups(deps.db, groupName)
         const stranger = tenantIds.find((tenantId) => !before!.tenantIds.includes(tenantId))
         if (stranger !== undefined) throw refused('tenantId', `${stranger} is not in the group ${groupName}.`)
-        for (const tenantId of tenantIds) await setTenantGroup({ ...deps, actor: context.actor }, tenantId, null)
+        for (const tenantId of tenantIds) await setTenantGroup(deps, tenantId, null, context.by)
         const [shown] = await readGroups(deps.db, groupName)
         context.print(groupText(shown!), shown)
       }),
@@ -77,7 +76,7 @@ function ends(group: Command, context: AdminContext): void {
     .description('Rename a group. Nobody pays another price.')
     .action((groupName: string, newName: string) =>
       context.withDeps(async (deps) => {
-        await renameGroup({ ...deps, actor: context.actor }, groupName, newName)
+        await renameGroup(deps, groupName, newName, context.by)
         const [shown] = await readGroups(deps.db, newName)
         context.print(groupText(shown!), shown)
       }),
@@ -87,7 +86,7 @@ function ends(group: Command, context: AdminContext): void {
     .description('Delete a group that no tenant is in.')
     .action((groupName: string) =>
       context.withDeps(async (deps) => {
-        await deleteGroup({ ...deps, actor: context.actor }, groupName)
+        await deleteGroup(deps, groupName, context.by)
         context.print(`Deleted. The name ${groupName} is free.`, { groupName, deleted: true })
       }),
     )

@@ -59,10 +59,9 @@ function rules(plan: Command, context: AdminContext): void {
     .description('Create a plan, with a first rule where one is given.')
     .action((planName: string, options: RuleOptions) =>
       context.withDeps(async (deps) => {
-        const change = { ...deps, actor: context.actor }
         const value = ruleOf(options)
-        await createPlan(change, planName)
-        if (value) await setPlanRule(change, { planName, packageCode: options.package ?? null }, value)
+        await createPlan(deps, planName, context.by)
+        if (value) await setPlanRule(deps, { planName, packageCode: options.package ?? null }, value, context.by)
         await show(deps, context, planName)
       }),
     )
@@ -80,7 +79,7 @@ Examples:
         const value = ruleOf(options)
         if (!value) throw new UsageError('Say --percent, or --price with --currency.')
         const scope = { planName, packageCode: options.package ?? null }
-        await setPlanRule({ ...deps, actor: context.actor }, scope, value)
+        await setPlanRule(deps, scope, value, context.by)
         await show(deps, context, planName)
       }),
     )
@@ -92,7 +91,7 @@ Examples:
     .action((planName: string, options: RuleOptions) =>
       context.withDeps(async (deps) => {
         const scope = { planName, packageCode: options.package ?? null }
-        await removePlanRule({ ...deps, actor: context.actor }, scope, options.currency ?? null)
+        await removePlanRule(deps, scope, options.currency ?? null, context.by)
         await show(deps, context, planName)
       }),
     )
@@ -133,11 +132,11 @@ function assignments(plan: Command, context: AdminContext): void {
     )
 }
 
-async function assign(deps: AdminDeps, { actor }: AdminContext, planName: string | null, owner: OwnerOptions) {
+async function assign(deps: AdminDeps, { by }: AdminContext, planName: string | null, owner: OwnerOptions) {
   const { tenant, group } = owner
   if ((tenant === undefined) === (group === undefined)) throw new UsageError('Say either --tenant or --group.')
-  if (tenant !== undefined) await setTenantPlan({ ...deps, actor }, tenant, planName)
-  else if (group !== undefined) await setGroupPlan({ ...deps, actor }, group, planName)
+  if (tenant !== undefined) await setTenantPlan(deps, tenant, planName, by)
+  else if (group !== undefined) await setGroupPlan(deps, group, planName, by)
 }
 
 function ends(plan: Command, context: AdminContext): void {
@@ -146,7 +145,7 @@ function ends(plan: Command, context: AdminContext): void {
     .description('Rename a plan. Nobody pays another price.')
     .action((planName: string, newName: string) =>
       context.withDeps(async (deps) => {
-        await renamePlan({ ...deps, actor: context.actor }, planName, newName)
+        await renamePlan(deps, planName, newName, context.by)
         await show(deps, context, newName)
       }),
     )
@@ -155,7 +154,7 @@ function ends(plan: Command, context: AdminContext): void {
     .description('Delete a plan that no tenant and no group has.')
     .action((planName: string) =>
       context.withDeps(async (deps) => {
-        await deletePlan({ ...deps, actor: context.actor }, planName)
+        await deletePlan(deps, planName, context.by)
         context.print(`Deleted. The name ${planName} is free.`, { planName, deleted: true })
       }),
     )

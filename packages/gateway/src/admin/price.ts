@@ -6,6 +6,7 @@ import { setListPrices, setOwnPrice } from '../catalogue/prices.ts'
 import { type PricesOfPackage, pricesOfPackage } from '../catalogue/prices-of.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
+import type { AdminDeps } from './open.ts'
 import { priceText } from './package-text.ts'
 import { priceGroupCommands } from './price-group.ts'
 import { amount, currency } from './price-options.ts'
@@ -115,8 +116,8 @@ function remove(noun: Command, context: AdminContext): void {
 }
 
 async function change(
-  deps: Omit<Parameters<typeof setOwnPrice>[0], 'actor'>,
-  { actor }: AdminContext,
+  deps: AdminDeps,
+  { by }: AdminContext,
   packageCode: string,
   price: bigint | null,
   options: PriceOptions,
@@ -125,9 +126,9 @@ async function change(
   if ((tenant === undefined) === (currencyCode === undefined)) {
     throw new UsageError('Say --currency for a list price, or --tenant for an own price.')
   }
-  if (tenant !== undefined) await setOwnPrice({ ...deps, actor }, { tenantId: tenant, packageCode, price })
+  if (tenant !== undefined) await setOwnPrice(deps, { tenantId: tenant, packageCode, price }, by)
   else if (currencyCode !== undefined) {
     const retailPrice = retail === undefined ? {} : { retailPrice: retail }
-    await setListPrices({ ...deps, actor }, [{ packageCode, currencyCode, price, ...retailPrice }])
+    await setListPrices(deps, [{ packageCode, currencyCode, price, ...retailPrice }], by)
   }
 }

@@ -1,12 +1,13 @@
 import type { WebhookSetAnswer, WebhookSetRequest } from '@dealer-esim/contract'
-import type { Requester } from '../webhooks/setting.ts'
+import type { By } from '../audit/audit.ts'
 import type { AdminDeps } from './open.ts'
 
 /** webhook/set from this machine: the health check goes out from here. */
 export async function setWebhookHere(
   deps: AdminDeps,
-  requester: Requester,
+  tenantId: string,
   request: WebhookSetRequest,
+  by: By,
 ): Promise<WebhookSetAnswer> {
   const [{ setWebhook }, { createOutbound }] = await Promise.all([
     import('../webhooks/setting.ts'),
@@ -14,7 +15,7 @@ export async function setWebhookHere(
   ])
   const outbound = createOutbound()
   try {
-    return await setWebhook({ ...deps, outbound }, requester, request)
+    return await setWebhook({ ...deps, outbound }, tenantId, request, by)
   } finally {
     await outbound.close()
   }

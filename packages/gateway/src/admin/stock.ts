@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { Command } from 'commander'
+import type { StockImport } from '../suppliers/stock/import.ts'
 import type { AdminContext } from './context.ts'
 import { requireFile } from './files.ts'
 import { progressBar } from './progress-bar.ts'
@@ -27,15 +28,15 @@ export function stockCommands(stock: Command, context: AdminContext): void {
         const bar = progressBar(context)
         const warnings: string[] = []
         try {
-          const codes = await importStock(deps, {
+          const wanted: StockImport = {
             supplier: options.supplier,
             productCode: options.product,
             file,
-            actor: context.actor,
             // The file is read ahead of its rows: it is at its end before they are.
             progress: (rows) => bar.show(Math.min(file.bytesRead / size, READ_MOST), `${rows} codes`),
             warn: (words) => warnings.push(words),
-          })
+          }
+          const codes = await importStock(deps, wanted, context.by)
           if (codes >= PROGRESS_LEAST) bar.show(1, `${codes} codes`)
           bar.end()
           const what = { supplier: options.supplier, productCode: options.product, codes, warnings }
@@ -78,7 +79,7 @@ export function stockCommands(stock: Command, context: AdminContext): void {
         const { setLowStock } = await import('../suppliers/stock/levels.ts')
         const lowAt = typed === 'none' ? null : Number(typed)
         const { supplier, product: productCode } = options
-        await setLowStock(deps, { supplier, productCode, lowAt, actor: context.actor })
+        await setLowStock(deps, { supplier, productCode, lowAt }, context.by)
         context.print('Changed.', { supplier, productCode, lowAt })
       })
     })

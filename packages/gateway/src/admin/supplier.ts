@@ -16,7 +16,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
       const config = readConfigFile(options.config)
       await context.withDeps(async (deps) => {
         const { addSupplier } = await import('../suppliers/manage.ts')
-        await addSupplier(deps, { name, type: options.type, config, actor: context.actor })
+        await addSupplier(deps, { name, type: options.type, config }, context.by)
         context.print(`Added ${name}. Try it with: supplier test ${name}`, { name, type: options.type })
       })
     })
@@ -28,7 +28,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
       const config = readConfigFile(options.config)
       await context.withDeps(async (deps) => {
         const { setSupplier } = await import('../suppliers/manage.ts')
-        await setSupplier(deps, { name, config, actor: context.actor })
+        await setSupplier(deps, { name, config }, context.by)
         context.print(`Changed ${name}.`, { name })
       })
     })
@@ -42,7 +42,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
       .action((name: string) =>
         context.withDeps(async (deps) => {
           const { pauseSupplier } = await import('../suppliers/manage.ts')
-          await pauseSupplier(deps, { name, paused, actor: context.actor })
+          await pauseSupplier(deps, { name, paused }, context.by)
           context.print(`${name} is ${paused ? 'paused' : 'in use'}.`, { name, paused })
         }),
       )

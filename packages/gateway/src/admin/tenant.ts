@@ -24,7 +24,7 @@ function create(tenant: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const { createTenant } = await import('../tenants/create.ts')
         const wish = { clientName: options.name, currencyCode: options.currency }
-        const credentials = await createTenant(deps, wish, context)
+        const credentials = await createTenant(deps, wish, context.by)
         const { tenantId, appKey, appSecret } = credentials
         const human = `Tenant     ${tenantId}\nAppKey     ${appKey}\nAppSecret  ${appSecret}\nKeep the AppSecret: it is not shown again unasked.`
         context.print(human, credentials)
@@ -84,10 +84,9 @@ Examples:
         const { requireTenant, showTenant } = await import('../tenants/read.ts')
         const callbackUrl = callbackUrlOf(options)
         if (callbackUrl !== undefined) {
-          const requester = { tenantId: await requireTenant(deps.db, tenantId), actor: context.actor }
-          await setWebhookHere(deps, requester, { callbackUrl })
+          await setWebhookHere(deps, await requireTenant(deps.db, tenantId), { callbackUrl }, context.by)
         }
-        await changeSettings(deps, tenantId, wish, context)
+        await changeSettings(deps, tenantId, wish, context.by)
         const view = await showTenant(deps.db, tenantId)
         context.print(tenantText(view), view)
       })
@@ -101,7 +100,7 @@ function status(tenant: Command, context: AdminContext): void {
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
         const { suspendTenant } = await import('../tenants/status.ts')
-        await suspendTenant(deps, tenantId, context)
+        await suspendTenant(deps, tenantId, context.by)
         context.print('Suspended: the next request is refused.', { tenantId, status: 'SUSPENDED' })
       }),
     )
@@ -111,7 +110,7 @@ function status(tenant: Command, context: AdminContext): void {
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
         const { resumeTenant } = await import('../tenants/status.ts')
-        await resumeTenant(deps, tenantId, context)
+        await resumeTenant(deps, tenantId, context.by)
         context.print('Active: the next request is admitted.', { tenantId, status: 'ACTIVE' })
       }),
     )
@@ -132,7 +131,7 @@ function resetSecret(tenant: Command, context: AdminContext): void {
       const grace_ms = spanOf(options.grace)
       await context.withDeps(async (deps) => {
         const { resetSecret } = await import('../tenants/secret.ts')
-        const { appSecret, oldValidUntil } = await resetSecret(deps, tenantId, { grace_ms }, context)
+        const { appSecret, oldValidUntil } = await resetSecret(deps, tenantId, { grace_ms }, context.by)
         const old = oldValidUntil
           ? `The old one verifies until ${oldValidUntil.toISOString()}.`
           : 'The old one is void.'

@@ -22,7 +22,7 @@ export function adjustmentCommands(wallet: Command, context: AdminContext): void
       const wish = { tenantId, amount: parseMoney(amountText), ...options }
       await context.withDeps(async (deps) => {
         const { proposeAdjustment } = await import('../wallet/adjust.ts')
-        await show(deps.db, await proposeAdjustment(deps, wish, context), context)
+        await show(deps.db, await proposeAdjustment(deps, wish, context.by), context)
       })
     })
   decision(wallet, context, 'approve', 'Approve an adjustment that somebody else proposed, and post it.')
@@ -50,7 +50,7 @@ function decision(wallet: Command, context: AdminContext, verb: 'approve' | 'rej
       context.withDeps(async (deps) => {
         const { approveAdjustment, rejectAdjustment } = await import('../wallet/adjust.ts')
         const decide = verb === 'approve' ? approveAdjustment : rejectAdjustment
-        await show(deps.db, await decide(deps, tenantId, adjustmentId, context), context)
+        await show(deps.db, await decide(deps, tenantId, adjustmentId, context.by), context)
       }),
     )
 }

@@ -40,7 +40,7 @@ export function walletCommands(wallet: Command, context: AdminContext): void {
       const wish = { tenantId, amount: parseMoney(amountText), ...options }
       await context.withDeps(async (deps) => {
         const { topUp } = await import('../wallet/top-up.ts')
-        const answer = await topUp(deps, wish, context)
+        const answer = await topUp(deps, wish, context.by)
         const balance = `${formatMoney(answer.balanceAfter)} ${answer.currencyCode}`
         const human = answer.replayed
           ? `This reference was posted before (${timeText(answer.createdAt)}); nothing was posted now. The balance was then ${balance}.`

@@ -78,8 +78,7 @@ function resend(webhook: Command, context: AdminContext): void {
           import('../webhooks/resend.ts'),
           import('../tenants/read.ts'),
         ])
-        const requester = { tenantId: await requireTenant(deps.db, tenantId), actor: context.actor }
-        await resendEvent(deps, requester, notifyId)
+        await resendEvent(deps, await requireTenant(deps.db, tenantId), notifyId, context.by)
         context.print('It is sent as soon as a worker runs.', { notifyId, deliveryState: 'PENDING' })
       }),
     )
@@ -105,8 +104,7 @@ function replay(webhook: Command, context: AdminContext): void {
           import('../webhooks/replay.ts'),
           import('../tenants/read.ts'),
         ])
-        const requester = { tenantId: await requireTenant(deps.db, tenantId), actor: context.actor }
-        const started = await startReplay(deps, requester, wish)
+        const started = await startReplay(deps, await requireTenant(deps.db, tenantId), wish, context.by)
         context.print(replayText(started), started)
       })
     })
@@ -118,19 +116,19 @@ function replays(webhook: Command, context: AdminContext): void {
     .description("List a tenant's replays with their progress, newest first, or cancel one.")
     .option('--cancel <replay-id>', 'what it has made due is still sent')
     .option('--limit <n>', 'how many', '20')
-    .action(async (tenantId: string, options: { cancel?: string; limit: string }) => {
+    .action(async (typedId: string, options: { cancel?: string; limit: string }) => {
       const most = whole(options.limit, '--limit')
       await context.withDeps(async (deps) => {
         const [{ cancelReplay, listReplays }, { requireTenant }] = await Promise.all([
           import('../webhooks/replay.ts'),
           import('../tenants/read.ts'),
         ])
-        const requester = { tenantId: await requireTenant(deps.db, tenantId), actor: context.actor }
+        const tenantId = await requireTenant(deps.db, typedId)
         if (options.cancel !== undefined) {
-          const cancelled = await cancelReplay(deps, requester, options.cancel)
+          const cancelled = await cancelReplay(deps, tenantId, options.cancel, context.by)
           return context.print(replayText(cancelled), cancelled)
         }
-        const found = await listReplays(deps.db, requester.tenantId, most)
+        const found = await listReplays(deps.db, tenantId, most)
         context.print(replayTable(found), found)
       })
     })
@@ -140,8 +138,7 @@ function enable(webhook: Command, context: AdminContext): void {
   const set = (tenantId: string, request: WebhookSetRequest) =>
     context.withDeps(async (deps) => {
       const { requireTenant } = await import('../tenants/read.ts')
-      const requester = { tenantId: await requireTenant(deps.db, tenantId), actor: context.actor }
-      const setting = await setWebhookHere(deps, requester, request)
+      const setting = await setWebhookHere(deps, await requireTenant(deps.db, tenantId), request, context.by)
       context.print(setting.enabled ? 'Enabled: it answered its health check.' : 'Disabled.', setting)
     })
   webhook

@@ -4,11 +4,18 @@ import { type Ids, NIL_TENANT } from '../lib/ids.ts'
 /** Who did it: `cli:<os user>`, `person:<id>`, `tenant` (its own API call) or `system`. */
 export type Actor = `cli:${string}` | `person:${string}` | 'tenant' | 'system'
 
-/** Who changes something. */
+/** Who changes something. A door makes it; a room takes it last, before its own options and callbacks at most. */
 export interface By {
   actor: Actor
   /** Where from, when it came over a network. */
   address?: string
+}
+
+/** We ourselves. */
+export const SYSTEM: By = { actor: 'system' }
+
+export function byPerson({ personId }: { personId: string }, address: string): Required<By> {
+  return { actor: `person:${personId}`, address }
 }
 
 export interface AuditEntry extends By {

@@ -1,32 +1,47 @@
-import { audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import { insertName } from './price-names.ts'
-import { by, type Change } from './put.ts'
+import type { ChangeDeps } from './put.ts'
 import { checkName, exists, mustExist, noSuch } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 
 /** A group of tenants that pay by one plan. */
-export async function createGroup(change: Change, groupName: string): Promise<void> {
+export async function createGroup(deps: ChangeDeps, groupName: string, by: By): Promise<void> {
   checkName('groupName', groupName)
-  await changeCatalogue(change.db, async (tx) => {
+  await changeCatalogue(deps.db, async (tx) => {
     if (!(await insertName(tx, 'group', groupName))) throw exists('price group', groupName)
-    audit(tx, change.ids, { tenantId: null, ...by(change), action: 'price_group.create', subject: groupName })
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_group.create', subject: groupName })
   })
 }
 
 /** The plan that a tenant pays by; null: none of its own. It had at most one, which ends. */
-export async function setTenantPlan(change: Change, tenantId: string, planName: string | null): Promise<void> {
-  await assign(change, TENANT_PLAN, tenantId, planName)
+export async function setTenantPlan(
+  deps: ChangeDeps,
+  tenantId: string,
+  planName: string | null,
+  by: By,
+): Promise<void> {
+  await assign(deps, TENANT_PLAN, tenantId, planName, by)
 }
 
 /** The plan that the tenants of a group pay by, where they have none of their own. */
-export async function setGroupPlan(change: Change, groupName: string, planName: string | null): Promise<void> {
-  await assign(change, GROUP_PLAN, groupName, planName)
+export async function setGroupPlan(
+  deps: ChangeDeps,
+  groupName: string,
+  planName: string | null,
+  by: By,
+): Promise<void> {
+  await assign(deps, GROUP_PLAN, groupName, planName, by)
 }
 
 /** The group that a tenant is in; null: in none. */
-export async function setTenantGroup(change: Change, tenantId: string, groupName: string | null): Promise<void> {
-  await assign(change, TENANT_GROUP, tenantId, groupName)
+export async function setTenantGroup(
+  deps: ChangeDeps,
+  tenantId: string,
+  groupName: string | null,
+  by: By,
+): Promise<void> {
+  await assign(deps, TENANT_GROUP, tenantId, groupName, by)
 }
 
 interface Kind {
@@ -43,8 +58,8 @@ const TENANT_PLAN: Kind = { table: 'tenant_price_plans', owner: TENANT, target: 
 const GROUP_PLAN: Kind = { table: 'price_group_plans', owner: GROUP, target: PLAN, action: 'price_plan.assign' }
 const TENANT_GROUP: Kind = { table: 'tenant_price_groups', owner: TENANT, target: GROUP, action: 'price_group.assign' }
 
-async function assign(change: Change, kind: Kind, owner: string, target: string | null): Promise<void> {
-  await changeCatalogue(change.db, async (tx, stamp) => {
+async function assign(deps: ChangeDeps, kind: Kind, owner: string, target: string | null, by: By): Promise<void> {
+  await changeCatalogue(deps.db, async (tx, stamp) => {
     await mustExist(tx, kind.owner.kind, owner)
     if (target !== null) await mustExist(tx, kind.target.kind, target)
     const before = await readTarget(tx, kind, owner)
@@ -63,9 +78,9 @@ async function assign(change: Change, kind: Kind, owner: string, target: string 
         values: [owner, target, at],
       })
     }
-    audit(tx, change.ids, {
+    audit(tx, deps.ids, {
       tenantId: kind.owner.kind === 'tenant' ? owner : null,
-      ...by(change),
+      ...by,
       action: kind.action,
       subject: owner,
       before: { [kind.target.member]: before },

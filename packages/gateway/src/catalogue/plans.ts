@@ -1,8 +1,8 @@
-import { audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import { formatPercent } from './percent.ts'
 import { insertName } from './price-names.ts'
-import { by, type Change } from './put.ts'
+import type { ChangeDeps } from './put.ts'
 import { checkCurrency, checkName, checkPrice, exists, mustExist, noSuch, refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 
@@ -19,22 +19,22 @@ export type RuleValue =
   /** A fixed price in one currency, in 1/10 000. */
   | { readonly price: bigint; readonly currencyCode: string }
 
-export async function createPlan(change: Change, planName: string): Promise<void> {
+export async function createPlan(deps: ChangeDeps, planName: string, by: By): Promise<void> {
   checkName('planName', planName)
-  await changeCatalogue(change.db, async (tx) => {
+  await changeCatalogue(deps.db, async (tx) => {
     if (!(await insertName(tx, 'plan', planName))) throw exists('price plan', planName)
-    audit(tx, change.ids, { tenantId: null, ...by(change), action: 'price_plan.create', subject: planName })
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_plan.create', subject: planName })
   })
 }
 
 /** Adds a rule to a plan or replaces the one of the same scope and currency. */
-export async function setPlanRule(change: Change, scope: RuleScope, value: RuleValue): Promise<void> {
+export async function setPlanRule(deps: ChangeDeps, scope: RuleScope, value: RuleValue, by: By): Promise<void> {
   const currencyCode = 'price' in value ? value.currencyCode : ''
   if ('price' in value) {
     checkCurrency(value.currencyCode)
     checkPrice(value.price)
   }
-  await changeCatalogue(change.db, async (tx, stamp) => {
+  await changeCatalogue(deps.db, async (tx, stamp) => {
     await checkScope(tx, scope)
     const before = await readRule(tx, scope, currencyCode)
     const percent = 'percent' in value ? value.percent : null
@@ -47,13 +47,18 @@ export async function setPlanRule(change: Change, scope: RuleScope, value: RuleV
              set percent = excluded.percent, price = excluded.price, removed = false, updated_at = excluded.updated_at`,
       values: [scope.planName, scope.packageCode ?? '', currencyCode, percent, price, await stamp()],
     })
-    auditRule(tx, change, scope, before, { percent, price, removed: false, currencyCode })
+    auditRule(tx, deps, scope, { before, after: { percent, price, removed: false, currencyCode } }, by)
   })
 }
 
 /** Ends a rule: the one in a currency, or without a currency the percentage. */
-export async function removePlanRule(change: Change, scope: RuleScope, currencyCode: string | null): Promise<void> {
-  await changeCatalogue(change.db, async (tx, stamp) => {
+export async function removePlanRule(
+  deps: ChangeDeps,
+  scope: RuleScope,
+  currencyCode: string | null,
+  by: By,
+): Promise<void> {
+  await changeCatalogue(deps.db, async (tx, stamp) => {
     await mustExist(tx, 'plan', scope.planName)
     const before = await readRule(tx, scope, currencyCode ?? '')
     if (!before || before.removed) throw refused('packageCode', `The plan ${scope.planName} has no such rule.`)
@@ -62,7 +67,7 @@ export async function removePlanRule(change: Change, scope: RuleScope, currencyC
              where plan_name = $1 and package_code = $2 and currency_code = $3`,
       values: [scope.planName, scope.packageCode ?? '', currencyCode ?? '', await stamp()],
     })
-    auditRule(tx, change, scope, before, undefined)
+    auditRule(tx, deps, scope, { before }, by)
   })
 }
 
@@ -87,10 +92,15 @@ async function readRule(tx: Tx, scope: RuleScope, currencyCode: string): Promise
   return row
 }
 
-function auditRule(tx: Tx, change: Change, scope: RuleScope, before: RuleRow | undefined, after: RuleRow | undefined) {
-  audit(tx, change.ids, {
+interface RuleChange {
+  before: RuleRow | undefined
+  after?: RuleRow
+}
+
+function auditRule(tx: Tx, deps: ChangeDeps, scope: RuleScope, { before, after }: RuleChange, by: By) {
+  audit(tx, deps.ids, {
     tenantId: null,
-    ...by(change),
+    ...by,
     action: after ? 'price_plan.set_rule' : 'price_plan.remove_rule',
     subject: scope.planName,
     ...(before && !before.removed ? { before: shown(scope, before) } : {}),

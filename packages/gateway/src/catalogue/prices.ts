@@ -1,5 +1,5 @@
-import { audit } from '../audit/audit.ts'
-import { by, type Change, putPackages } from './put.ts'
+import { audit, type By } from '../audit/audit.ts'
+import { type ChangeDeps, putPackages } from './put.ts'
 import { checkPrice, mustExist, refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 
@@ -13,11 +13,11 @@ export interface ListPriceChange {
 }
 
 /** Sets or removes list prices, all or nothing. */
-export async function setListPrices(change: Change, prices: readonly ListPriceChange[]): Promise<void> {
+export async function setListPrices(deps: ChangeDeps, prices: readonly ListPriceChange[], by: By): Promise<void> {
   const byPackage = new Map<string, ListPriceChange[]>()
   for (const price of prices) byPackage.set(price.packageCode, [...(byPackage.get(price.packageCode) ?? []), price])
   const inputs = [...byPackage].map(([packageCode, own]) => ({ packageCode, prices: own.map(inputOf) }))
-  await putPackages(change, inputs, { mustExist: true })
+  await putPackages(deps, inputs, by, { mustExist: true })
 }
 
 function inputOf({ currencyCode, price, retailPrice }: ListPriceChange) {
@@ -27,12 +27,13 @@ function inputOf({ currencyCode, price, retailPrice }: ListPriceChange) {
 
 /** A tenant's own price of a package, in the tenant's currency; null: it pays by its plan, group or the list again. */
 export async function setOwnPrice(
-  change: Change,
+  deps: ChangeDeps,
   own: { tenantId: string; packageCode: string; price: bigint | null },
+  by: By,
 ): Promise<void> {
   const { tenantId, packageCode, price } = own
   if (price !== null) checkPrice(price)
-  await changeCatalogue(change.db, async (tx, stamp) => {
+  await changeCatalogue(deps.db, async (tx, stamp) => {
     await mustExist(tx, 'tenant', tenantId)
     await mustExist(tx, 'package', packageCode)
     const [row] = await tx.query<{ price: bigint; removed: boolean }>({
@@ -52,6 +53,6 @@ export async function setOwnPrice(
       values: [tenantId, packageCode, price ?? before, price === null, await stamp()],
     })
     const sides = { before: { price: before }, after: { price } }
-    audit(tx, change.ids, { tenantId, ...by(change), action: 'price.set_own', subject: packageCode, ...sides })
+    audit(tx, deps.ids, { tenantId, ...by, action: 'price.set_own', subject: packageCode, ...sides })
   })
 }

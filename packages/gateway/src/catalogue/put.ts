@@ -1,5 +1,5 @@
 import type { Fault } from '@dealer-esim/contract'
-import { type Actor, type AuditEntry, auditAll } from '../audit/audit.ts'
+import { type AuditEntry, auditAll, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
@@ -12,20 +12,10 @@ import { noSuch, refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 import { writePackages } from './write.ts'
 
-/** What a change of the catalogue needs, and who makes it. */
-export interface Change {
+/** What a change of the catalogue needs. */
+export interface ChangeDeps {
   readonly db: Db
   readonly ids: Ids
-  readonly actor: Actor
-  /** Where from, when it came over a network. */
-  readonly address?: string
-}
-
-/** Who and where from, for the audit log. */
-export type By = Pick<Change, 'actor' | 'address'>
-
-export function by({ actor, address }: By): By {
-  return address === undefined ? { actor } : { actor, address }
 }
 
 export interface PutResult {
@@ -39,11 +29,12 @@ export interface PutResult {
  * @throws Refusal with a detail for every fault
  */
 export async function putPackages(
-  change: Change,
+  deps: ChangeDeps,
   inputs: readonly PackageInput[],
+  by: By,
   options: { mustExist?: boolean } = {},
 ): Promise<PutResult> {
-  return changeCatalogue(change.db, async (tx, stamp) => {
+  return changeCatalogue(deps.db, async (tx, stamp) => {
     const codes = inputs.map((input) => String(input.packageCode))
     const existing = await readDocuments(tx, codes)
     const changes: PackageChange[] = []
@@ -59,14 +50,14 @@ export async function putPackages(
     const taken = changes.find(({ after }) => (owners.get(after.slug) ?? after.packageCode) !== after.packageCode)
     if (taken)
       throw refused('slug', `${taken.after.slug} is the slug of ${owners.get(taken.after.slug)}: choose another.`)
-    return applyChanges(tx, change, stamp, changes)
+    return applyChanges(tx, deps, stamp, changes, by)
   })
 }
 
 /** Puts packages on sale or takes them off. @returns the codes of those that changed */
-export async function setOnSale(change: Change, filter: PackageFilter, onSale: boolean): Promise<string[]> {
+export async function setOnSale(deps: ChangeDeps, filter: PackageFilter, onSale: boolean, by: By): Promise<string[]> {
   const status = onSale ? 'ON_SALE' : 'OFF_SALE'
-  return changeCatalogue(change.db, async (tx, stamp) => {
+  return changeCatalogue(deps.db, async (tx, stamp) => {
     const switched: string[] = []
     for await (const documents of documentBatches(tx, filter)) {
       const changes: PackageChange[] = []
@@ -77,7 +68,7 @@ export async function setOnSale(change: Change, filter: PackageFilter, onSale: b
         changes.push({ before, after: merged.document })
         switched.push(before.packageCode)
       }
-      await applyChanges(tx, change, stamp, changes)
+      await applyChanges(tx, deps, stamp, changes, by)
     }
     return switched
   })
@@ -86,17 +77,18 @@ export async function setOnSale(change: Change, filter: PackageFilter, onSale: b
 /** Writes and audits those that differ. The caller has the catalogue's lock and has judged them. */
 export async function applyChanges(
   tx: Tx,
-  change: Pick<Change, 'ids'> & By,
+  deps: Pick<ChangeDeps, 'ids'>,
   stamp: () => Promise<Date>,
   changes: readonly PackageChange[],
+  by: By,
 ): Promise<PutResult> {
   const differing = changes.filter((one) => differingMembers(one).length > 0)
   if (differing.length > 0) {
     writePackages(tx, differing, await stamp())
     auditAll(
       tx,
-      change.ids,
-      differing.map((one) => auditEntry(change, one)),
+      deps.ids,
+      differing.map((one) => auditEntry(one, by)),
     )
   }
   const added = differing.filter(({ before }) => !before).length
@@ -114,12 +106,12 @@ export async function slugOwners(tx: Tx, changes: readonly PackageChange[]): Pro
   return new Map(rows.map((row) => [row.slug, row.packageCode]))
 }
 
-function auditEntry(who: By, change: PackageChange): AuditEntry {
+function auditEntry(change: PackageChange, by: By): AuditEntry {
   const action = change.before ? 'package.change' : 'package.add'
   const { before, after } = differences(change)
   return {
     ...{ tenantId: null, action, subject: change.after.packageCode },
-    ...by(who),
+    ...by,
     ...(before && change.before ? { before: shortened(before, change.before) } : {}),
     after: shortened(after, change.after),
   }

@@ -1,8 +1,8 @@
-import { audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Tx } from '../lib/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { insertName } from './price-names.ts'
-import { by, type Change } from './put.ts'
+import type { ChangeDeps } from './put.ts'
 import { checkName, exists, mustExist } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 
@@ -17,18 +17,18 @@ type Kind = 'plan' | 'group'
 const THING = { plan: 'price plan', group: 'price group' } as const
 
 /** @throws Refusal while a tenant or a group has the plan */
-export async function deletePlan(change: Change, planName: string): Promise<void> {
-  await changeCatalogue(change.db, async (tx, stamp) => {
+export async function deletePlan(deps: ChangeDeps, planName: string, by: By): Promise<void> {
+  await changeCatalogue(deps.db, async (tx, stamp) => {
     await mustExist(tx, 'plan', planName)
     await refuseWhileUsed(tx, planName)
     endPlan(tx, planName, await stamp())
-    note(tx, change, 'price_plan.delete', planName)
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_plan.delete', subject: planName })
   })
 }
 
 /** @throws Refusal while tenants are in the group */
-export async function deleteGroup(change: Change, groupName: string): Promise<void> {
-  await changeCatalogue(change.db, async (tx, stamp) => {
+export async function deleteGroup(deps: ChangeDeps, groupName: string, by: By): Promise<void> {
+  await changeCatalogue(deps.db, async (tx, stamp) => {
     await mustExist(tx, 'group', groupName)
     const [row] = await tx.query<{ tenants: number }>({
       text: 'select count(*)::int as tenants from tenant_price_groups where group_name = $1 and not removed',
@@ -38,13 +38,13 @@ export async function deleteGroup(change: Change, groupName: string): Promise<vo
       throw inUse(`${tenants(row!.tenants)} in ${groupName}. Take them out first, or put them into another group.`)
     }
     endGroup(tx, groupName, await stamp())
-    note(tx, change, 'price_group.delete', groupName)
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_group.delete', subject: groupName })
   })
 }
 
 /** @throws Refusal when the new name is taken or cannot be one */
-export async function renamePlan(change: Change, planName: string, newName: string): Promise<void> {
-  await changeCatalogue(change.db, async (tx, stamp) => {
+export async function renamePlan(deps: ChangeDeps, planName: string, newName: string, by: By): Promise<void> {
+  await changeCatalogue(deps.db, async (tx, stamp) => {
     await takeName(tx, 'plan', planName, newName)
     const at = await stamp()
     tx.send({
@@ -58,13 +58,14 @@ export async function renamePlan(change: Change, planName: string, newName: stri
     moveLinks(tx, { table: 'tenant_price_plans', owner: 'tenant_id', target: 'plan_name' }, planName, newName, at)
     moveLinks(tx, { table: 'price_group_plans', owner: 'group_name', target: 'plan_name' }, planName, newName, at)
     endPlan(tx, planName, at)
-    note(tx, change, 'price_plan.rename', newName, planName)
+    const names = { before: { name: planName }, after: { name: newName } }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_plan.rename', subject: newName, ...names })
   })
 }
 
 /** @throws Refusal when the new name is taken or cannot be one */
-export async function renameGroup(change: Change, groupName: string, newName: string): Promise<void> {
-  await changeCatalogue(change.db, async (tx, stamp) => {
+export async function renameGroup(deps: ChangeDeps, groupName: string, newName: string, by: By): Promise<void> {
+  await changeCatalogue(deps.db, async (tx, stamp) => {
     await takeName(tx, 'group', groupName, newName)
     const at = await stamp()
     tx.send({
@@ -75,7 +76,8 @@ export async function renameGroup(change: Change, groupName: string, newName: st
     })
     moveLinks(tx, { table: 'tenant_price_groups', owner: 'tenant_id', target: 'group_name' }, groupName, newName, at)
     endGroup(tx, groupName, at)
-    note(tx, change, 'price_group.rename', newName, groupName)
+    const names = { before: { name: groupName }, after: { name: newName } }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_group.rename', subject: newName, ...names })
   })
 }
 
@@ -141,9 +143,4 @@ function endGroup(tx: Tx, groupName: string, at: Date): void {
     text: 'update price_group_plans set removed = true, updated_at = $2 where group_name = $1 and not removed',
     values: [groupName, at],
   })
-}
-
-function note(tx: Tx, change: Change, action: string, subject: string, before?: string): void {
-  const named = before === undefined ? {} : { before: { name: before }, after: { name: subject } }
-  audit(tx, change.ids, { tenantId: null, ...by(change), action, subject, ...named })
 }

@@ -108,10 +108,7 @@ export const catalogueRoutes: Route[] = [
     answer: importReport,
     async handle({ deps, by }, { query, body }) {
       const source = Readable.from([body])
-      const report = await importPackages(
-        { db: deps.db, ids: deps.ids, ...by },
-        { format: 'csv', source, dryRun: query.dryRun },
-      )
+      const report = await importPackages(deps, { format: 'csv', source, dryRun: query.dryRun }, by)
       const { errors, changes, suppliers, unknownSuppliers, ...counts } = report
       const lists = { errors: [...errors], changes: [...changes], suppliers: [...suppliers] }
       return { ...counts, ...lists, unknownSuppliers: [...unknownSuppliers] }
@@ -128,8 +125,7 @@ export const catalogueRoutes: Route[] = [
     ),
     answer: Type.Object({ changed: Type.Array(Type.String()) }),
     async handle({ deps, by }, { body }) {
-      const change = { db: deps.db, ids: deps.ids, ...by }
-      return { changed: await setOnSale(change, { packageCodes: body.packageCodes }, body.onSale) }
+      return { changed: await setOnSale(deps, { packageCodes: body.packageCodes }, body.onSale, by) }
     },
   }),
 ]

@@ -20,7 +20,7 @@ export async function identify(
   const session = await sessionOf(deps.db, cookie)
   const person = session && (await personById(deps.db, session.personId))
   if (!session || person?.status !== 'ACTIVE') return undefined
-  return { person, by: { kind: 'session', sessionId: session.sessionId } }
+  return { person, means: { kind: 'session', sessionId: session.sessionId } }
 }
 
 /** The token of `Authorization: Bearer`, if that is there. */
@@ -34,14 +34,14 @@ export function bearerOf(request: FastifyRequest): string | undefined {
  */
 export function authorize(route: Route, signedIn: SignedIn | undefined, params: unknown): SignedIn {
   if (!signedIn) throw signedOut()
-  const { person, by } = signedIn
+  const { person, means } = signedIn
   if (route.who !== 'session') requireOwnPassword(person)
   const sessionOnly = route.who === 'session' || route.sessionOnly === true
-  if (sessionOnly && by.kind !== 'session')
+  if (sessionOnly && means.kind !== 'session')
     throw new Refusal(403, 'SESSION_NEEDED', 'Access tokens cannot do this. Sign in to the console.')
   if (Array.isArray(route.who) && !route.who.includes(person.role))
     throw new Refusal(403, 'NOT_ALLOWED', 'Your role does not allow this. Ask an administrator.')
-  if (by.kind === 'token' && by.scope === 'READ' && route.method !== 'GET')
+  if (means.kind === 'token' && means.scope === 'READ' && route.method !== 'GET')
     throw new Refusal(403, 'TOKEN_READ_ONLY', 'This access token may only read.')
   const { tenantId } = (params ?? {}) as { tenantId?: string }
   if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw absent('tenant')
@@ -52,5 +52,5 @@ async function byToken(deps: Pick<ConsoleDeps, 'db'>, bearer: string): Promise<S
   const token = await accessTokenOf(deps.db, bearer)
   const person = token && (await personById(deps.db, token.personId))
   if (!token || person?.status !== 'ACTIVE') return undefined
-  return { person, by: { kind: 'token', tokenId: token.tokenId, scope: token.scope } }
+  return { person, means: { kind: 'token', tokenId: token.tokenId, scope: token.scope } }
 }

@@ -29,7 +29,7 @@ export const meRoutes: Route[] = [
     who: 'session',
     summary: 'Who is signed in',
     answer: me,
-    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.by.kind),
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.means.kind),
   }),
   route({
     method: 'GET',
@@ -37,7 +37,7 @@ export const meRoutes: Route[] = [
     who: EVERY_ROLE,
     summary: 'Whose access token this is',
     answer: me,
-    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.by.kind),
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.means.kind),
   }),
 ]
 

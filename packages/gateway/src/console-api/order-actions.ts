@@ -28,7 +28,7 @@ export const orderActionRoutes: Route[] = [
     answer: done,
     async handle({ deps, by }, { params, body }) {
       const orderId = requireOrderId(params.orderNo)
-      await cancelOrder(deps, { tenantId: params.tenantId, orderId, ...by, reason: body.reason })
+      await cancelOrder(deps, { tenantId: params.tenantId, orderId, reason: body.reason }, by)
       return {}
     },
   }),
@@ -56,15 +56,9 @@ export const orderActionRoutes: Route[] = [
         body.verdict === 'delivered'
           ? { kind: 'delivered', esims: await esimsOf(body.csv ?? '') }
           : { kind: body.verdict }
-      const itemNos = await settleOrder(deps, {
-        tenantId: params.tenantId,
-        orderId,
-        verdict,
-        evidence: body.evidence,
-        ...(body.itemNos && { itemNos: body.itemNos }),
-        ...by,
-      })
-      return { itemNos }
+      const { evidence, itemNos: only } = body
+      const settlement = { tenantId: params.tenantId, orderId, verdict, evidence, ...(only && { itemNos: only }) }
+      return { itemNos: await settleOrder(deps, settlement, by) }
     },
   }),
   route({
@@ -76,7 +70,7 @@ export const orderActionRoutes: Route[] = [
     body: Type.Object({ reason: reason() }, CLOSED),
     answer: Type.Object({ outcome: Type.Enum(['cancelled', 'refused', 'unknown']) }),
     async handle({ deps, by }, { params, body }) {
-      const { kind } = await cancelEsim(deps, { ...params, ...body, ...by })
+      const { kind } = await cancelEsim(deps, { ...params, ...body }, by)
       return { outcome: kind }
     },
   }),
@@ -89,7 +83,7 @@ export const orderActionRoutes: Route[] = [
     body: Type.Object({ verdict: Type.Enum(['cancelled', 'kept']), evidence: evidence() }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      await settleCancel(deps, { ...params, ...body, ...by })
+      await settleCancel(deps, { ...params, ...body }, by)
       return {}
     },
   }),

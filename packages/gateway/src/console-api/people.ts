@@ -72,7 +72,7 @@ export const peopleRoutes: Route[] = [
       if (!mayManage(person, asked)) throw notTheirs()
       if (asked.tenantId !== null) await mustExist(deps, asked.tenantId)
       return proven(context, { password, code }, async (tx) => {
-        const { personId, linkToken } = await invitePerson(tx, deps.ids, by, asked)
+        const { personId, linkToken } = await invitePerson(tx, deps.ids, asked, by)
         const link = welcomeLink(deps.consoleUrl(), linkToken)
         return { personId, link, mailed: mailPersonLink(tx, deps, asked, { kind: 'INVITATION', link }) }
       })
@@ -100,7 +100,7 @@ export const peopleRoutes: Route[] = [
     async handle(context, { params, body: { password, code, ...asked } }) {
       const { deps, person, by } = context
       const other = await managed(context, params.personId)
-      const change = (tx: Tx) => changePerson(tx, deps.ids, by, other.personId, asked as Change)
+      const change = (tx: Tx) => changePerson(tx, deps.ids, other.personId, asked as Change, by)
       if (asked.role === undefined && asked.status === undefined) {
         await deps.db.tx(change)
         return {}
@@ -127,7 +127,7 @@ export const peopleRoutes: Route[] = [
       const { deps, by } = context
       const other = notSelf(context, await managed(context, params.personId))
       return proven(context, body, async (tx) => {
-        const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, by, other.personId)
+        const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, other.personId, by)
         const link = welcomeLink(deps.consoleUrl(), linkToken)
         return { link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
       })
@@ -146,7 +146,7 @@ export const peopleRoutes: Route[] = [
     async handle(context, { params, body }) {
       const { deps, by } = context
       const other = notSelf(context, await managed(context, params.personId))
-      await proven(context, body, (tx) => dropSecondFactor(tx, deps.ids, by, other.personId))
+      await proven(context, body, (tx) => dropSecondFactor(tx, deps.ids, other.personId, by))
       return {}
     },
   }),

@@ -51,7 +51,7 @@ export const priceGroupRoutes: Route[] = [
     body: named,
     answer: done,
     async handle({ deps, by }, { body }) {
-      await createGroup({ ...deps, ...by }, body.groupName)
+      await createGroup(deps, body.groupName, by)
       return {}
     },
   }),
@@ -64,7 +64,7 @@ export const priceGroupRoutes: Route[] = [
     body: named,
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      await renameGroup({ ...deps, ...by }, params.groupName, body.groupName)
+      await renameGroup(deps, params.groupName, body.groupName, by)
       return {}
     },
   }),
@@ -76,7 +76,7 @@ export const priceGroupRoutes: Route[] = [
     params: named,
     answer: done,
     async handle({ deps, by }, { params }) {
-      await deleteGroup({ ...deps, ...by }, params.groupName)
+      await deleteGroup(deps, params.groupName, by)
       return {}
     },
   }),
@@ -89,7 +89,7 @@ export const priceGroupRoutes: Route[] = [
     body: Type.Object({ planName: nullable(line(64)) }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      await setGroupPlan({ ...deps, ...by }, params.groupName, body.planName)
+      await setGroupPlan(deps, params.groupName, body.planName, by)
       return {}
     },
   }),

@@ -87,7 +87,7 @@ export const pricePlanRoutes: Route[] = [
     body: named,
     answer: done,
     async handle({ deps, by }, { body }) {
-      await createPlan({ ...deps, ...by }, body.planName)
+      await createPlan(deps, body.planName, by)
       return {}
     },
   }),
@@ -100,7 +100,7 @@ export const pricePlanRoutes: Route[] = [
     body: named,
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      await renamePlan({ ...deps, ...by }, params.planName, body.planName)
+      await renamePlan(deps, params.planName, body.planName, by)
       return {}
     },
   }),
@@ -112,7 +112,7 @@ export const pricePlanRoutes: Route[] = [
     params: named,
     answer: done,
     async handle({ deps, by }, { params }) {
-      await deletePlan({ ...deps, ...by }, params.planName)
+      await deletePlan(deps, params.planName, by)
       return {}
     },
   }),
@@ -126,7 +126,7 @@ export const pricePlanRoutes: Route[] = [
     answer: done,
     async handle({ deps, by }, { params, body }) {
       const scope = { planName: params.planName, packageCode: body.packageCode || null }
-      await setPlanRule({ ...deps, ...by }, scope, ruleOf(body))
+      await setPlanRule(deps, scope, ruleOf(body), by)
       return {}
     },
   }),
@@ -140,7 +140,7 @@ export const pricePlanRoutes: Route[] = [
     answer: done,
     async handle({ deps, by }, { params, query }) {
       const scope = { planName: params.planName, packageCode: query.packageCode || null }
-      await removePlanRule({ ...deps, ...by }, scope, query.currencyCode ?? null)
+      await removePlanRule(deps, scope, query.currencyCode ?? null, by)
       return {}
     },
   }),

@@ -60,7 +60,7 @@ export const replayRoutes: Route[] = [
     async handle({ deps, by }, { params, body }) {
       const { from, to, ...wish } = body
       const range = { from: new Date(from), ...(to !== undefined && { to: new Date(to) }) }
-      const { replayId, matched } = await startReplay(deps, { ...params, ...by }, { ...wish, ...range })
+      const { replayId, matched } = await startReplay(deps, params.tenantId, { ...wish, ...range }, by)
       return { replayId, matched }
     },
   }),
@@ -72,7 +72,7 @@ export const replayRoutes: Route[] = [
     params: Type.Object({ ...tenantParams.properties, replayId: uuid() }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params }) {
-      await cancelReplay(deps, { tenantId: params.tenantId, ...by }, params.replayId)
+      await cancelReplay(deps, params.tenantId, params.replayId, by)
       return {}
     },
   }),

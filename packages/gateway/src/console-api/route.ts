@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
-import type { Actor } from '../audit/audit.ts'
+import type { By } from '../audit/audit.ts'
 import type { Person } from '../people/person.ts'
 import { ROLES, type Role } from '../people/role.ts'
 import type { ConsoleDeps } from './deps.ts'
@@ -9,7 +9,7 @@ import type { ConsoleDeps } from './deps.ts'
 export interface SignedIn {
   person: Person
   /** By a session's cookie, or by a personal access token. */
-  by: { kind: 'session'; sessionId: string } | { kind: 'token'; tokenId: string; scope: 'READ' | 'WRITE' }
+  means: { kind: 'session'; sessionId: string } | { kind: 'token'; tokenId: string; scope: 'READ' | 'WRITE' }
 }
 
 /** What a handler gets besides the request's own parts. A route that needs no sign-in has no person. */
@@ -25,7 +25,7 @@ export interface Context extends PublicContext {
   person: Person
   signedIn: SignedIn
   /** For changes: who, and from where. */
-  by: { actor: Actor; address: string }
+  by: Required<By>
   /** The only tenant that the person may see; null: an operator, who may see all. */
   onlyTenant: string | null
 }

@@ -1,6 +1,7 @@
 import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { byPerson } from '../audit/audit.ts'
 import { absent } from '../lib/refusal.ts'
 import { isOperator } from '../people/role.ts'
 import type { ConsoleDeps } from './deps.ts'
@@ -107,6 +108,6 @@ function contextOf(
   const { signedIn } = request
   if (!signedIn) return open
   const { person } = signedIn
-  const by = { actor: `person:${person.personId}` as const, address }
+  const by = byPerson(person, address)
   return { ...open, person, signedIn, by, onlyTenant: isOperator(person.role) ? null : person.tenantId }
 }

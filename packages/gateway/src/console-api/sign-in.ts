@@ -77,6 +77,6 @@ function setCookie(context: PublicContext, token: string): void {
 }
 
 export function sessionBy(signedIn: SignedIn): { sessionId: string } {
-  if (signedIn.by.kind !== 'session') throw new Refusal(403, 'SESSION_NEEDED', 'Sign in to the console for this.')
-  return signedIn.by
+  if (signedIn.means.kind !== 'session') throw new Refusal(403, 'SESSION_NEEDED', 'Sign in to the console for this.')
+  return signedIn.means
 }

@@ -42,7 +42,7 @@ export const stockRoutes: Route[] = [
     body: Type.Object({ ...product, lowAt: nullable(Type.Integer({ minimum: 1, maximum: 100_000_000 })) }, CLOSED),
     answer: done,
     async handle({ deps, by }, { body }) {
-      await setLowStock(deps, { ...body, ...by })
+      await setLowStock(deps, body, by)
       return {}
     },
   }),
@@ -62,7 +62,7 @@ export const stockRoutes: Route[] = [
       const tell = (value: object) => lines.write(`${JSON.stringify(value)}\n`)
       const file = Readable.from(chunksOf(body))
       // Not awaited: the answer begins with the first line, long before the last code is in.
-      importStock(deps, { ...query, ...by, file, progress: (rows) => tell({ rows }) })
+      importStock(deps, { ...query, file, progress: (rows) => tell({ rows }) }, by)
         .then((codes) => tell({ codes }))
         .catch((error: unknown) => tell(refusalOf(error)))
         .finally(() => lines.end())

@@ -62,7 +62,7 @@ export const supplierRoutes: Route[] = [
       params,
       answer: done,
       async handle({ deps, by }, { params }) {
-        await pauseSupplier(deps, { name: params.supplier, paused, ...by })
+        await pauseSupplier(deps, { name: params.supplier, paused }, by)
         return {}
       },
     }),

@@ -85,7 +85,7 @@ export const tenantPriceRoutes: Route[] = [
     body: Type.Object({ planName: nullable(line(64)) }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      await setTenantPlan({ ...deps, ...by }, params.tenantId, body.planName)
+      await setTenantPlan(deps, params.tenantId, body.planName, by)
       return {}
     },
   }),
@@ -98,7 +98,7 @@ export const tenantPriceRoutes: Route[] = [
     body: Type.Object({ groupName: nullable(line(64)) }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      await setTenantGroup({ ...deps, ...by }, params.tenantId, body.groupName)
+      await setTenantGroup(deps, params.tenantId, body.groupName, by)
       return {}
     },
   }),
@@ -111,7 +111,7 @@ export const tenantPriceRoutes: Route[] = [
     body: Type.Object({ price: money() }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      await setOwnPrice({ ...deps, ...by }, { ...params, price: BigInt(body.price) })
+      await setOwnPrice(deps, { ...params, price: BigInt(body.price) }, by)
       return {}
     },
   }),
@@ -123,7 +123,7 @@ export const tenantPriceRoutes: Route[] = [
     params: ownParams,
     answer: done,
     async handle({ deps, by }, { params }) {
-      await setOwnPrice({ ...deps, ...by }, { ...params, price: null })
+      await setOwnPrice(deps, { ...params, price: null }, by)
       return {}
     },
   }),

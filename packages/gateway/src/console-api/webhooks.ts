@@ -114,7 +114,7 @@ export const webhookRoutes: Route[] = [
     params: Type.Object({ ...tenantParams.properties, notifyId: uuid() }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params }) {
-      await resendEvent(deps, { tenantId: params.tenantId, ...by }, params.notifyId)
+      await resendEvent(deps, params.tenantId, params.notifyId, by)
       return {}
     },
   }),
@@ -161,7 +161,7 @@ export const webhookRoutes: Route[] = [
       enabled: Type.Boolean(),
       lastUpdateTime: time(),
     }),
-    handle: ({ deps, by }, { params, body }) => setWebhook(deps, { tenantId: params.tenantId, ...by }, body),
+    handle: ({ deps, by }, { params, body }) => setWebhook(deps, params.tenantId, body, by),
   }),
 ]
 

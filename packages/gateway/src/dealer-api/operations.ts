@@ -47,7 +47,7 @@ export const handlers: Handlers = {
     return { data: await listProfiles(deps, tenant.tenantId, request) }
   },
   async 'webhook/set'(deps, { tenant, request, address }) {
-    return { data: await setWebhook(deps, { tenantId: tenant.tenantId, actor: 'tenant', address }, request) }
+    return { data: await setWebhook(deps, tenant.tenantId, request, { actor: 'tenant', address }) }
   },
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Actor, audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
@@ -34,11 +34,11 @@ export interface RotationProgress {
 /** @returns how many ciphertexts were rewritten now. @throws Refusal */
 export async function rotateMasterKey(
   deps: RotationDeps,
-  actor: Actor,
+  by: By,
   onProgress: (progress: RotationProgress) => void,
 ): Promise<{ rewritten: number; fingerprint: string }> {
   await refuseOtherKeys(deps)
-  await begin(deps, actor)
+  await begin(deps, by)
   try {
     // Whoever started between the first look and the mark is seen now.
     await refuseOtherKeys(deps)
@@ -48,7 +48,7 @@ export async function rotateMasterKey(
   }
   const rewritten = await rewriteAll(deps, onProgress)
   await refuseOtherKeys(deps)
-  await finish(deps, actor, rewritten)
+  await finish(deps, rewritten, by)
   return { rewritten, fingerprint: deps.cipher.fingerprint }
 }
 
@@ -70,7 +70,7 @@ async function refuseOtherKeys({ db, cipher }: RotationDeps): Promise<void> {
   )
 }
 
-async function begin({ db, cipher, ids }: RotationDeps, actor: Actor): Promise<void> {
+async function begin({ db, cipher, ids }: RotationDeps, by: By): Promise<void> {
   await db.tx(async (tx) => {
     const [row] = await tx.query<{ from: string; to: string | null }>({
       text: 'select master_key_fingerprint as from, rotating_to as to from deployment for update',
@@ -79,7 +79,7 @@ async function begin({ db, cipher, ids }: RotationDeps, actor: Actor): Promise<v
     if (to === cipher.fingerprint) return
     const after = { fingerprint: cipher.fingerprint }
     tx.send({ text: 'update deployment set rotating_to = $1', values: [cipher.fingerprint] })
-    audit(tx, ids, { tenantId: null, actor, action: 'master_key.rotate', before: { fingerprint: from }, after })
+    audit(tx, ids, { tenantId: null, ...by, action: 'master_key.rotate', before: { fingerprint: from }, after })
   })
 }
 
@@ -107,7 +107,7 @@ async function rewriteAll(deps: RotationDeps, onProgress: (progress: RotationPro
   throw new Refusal(409, 'ROWS_LOCKED', 'Some rows have stayed locked by others for a minute. Run the command again.')
 }
 
-async function finish({ db, cipher, ids }: RotationDeps, actor: Actor, rewritten: number): Promise<void> {
+async function finish({ db, cipher, ids }: RotationDeps, rewritten: number, by: By): Promise<void> {
   await db.tx(async (tx) => {
     const [row] = await tx.query<{ from: string; link_key: Buffer }>({
       text: 'select master_key_fingerprint as from, link_key from deployment for update',
@@ -121,6 +121,6 @@ async function finish({ db, cipher, ids }: RotationDeps, actor: Actor, rewritten
     })
     const before = { fingerprint: row!.from }
     const after = { fingerprint: cipher.fingerprint, rewritten }
-    audit(tx, ids, { tenantId: null, actor, action: 'master_key.rotated', before, after })
+    audit(tx, ids, { tenantId: null, ...by, action: 'master_key.rotated', before, after })
   })
 }

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { audit } from '../audit/audit.ts'
+import { audit, byPerson } from '../audit/audit.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { checkPasswordRules, hashPassword } from './password.ts'
 import { lockProven, type Person } from './person.ts'
@@ -23,8 +23,8 @@ export async function changePassword(
       update people set password_hash = ${passwordHash}, password_change_required = false, updated_at = now()
       where person_id = ${person.personId}`)
     endSessions(tx, person.personId, given.sessionId)
-    const actor = `person:${person.personId}` as const
+    const by = byPerson(person, given.address)
     const { tenantId, email: subject } = person
-    audit(tx, deps.ids, { tenantId, actor, action: 'person.change_password', subject, address: given.address })
+    audit(tx, deps.ids, { tenantId, ...by, action: 'person.change_password', subject })
   })
 }

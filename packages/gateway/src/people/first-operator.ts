@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import { SYSTEM } from '../audit/audit.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { createPerson } from './manage.ts'
@@ -17,7 +18,7 @@ export async function ensureFirstOperator(deps: { db: Db; ids: Ids }): Promise<s
     const rows = await tx.query(sql`select 1 from people limit 1`)
     if (rows.length > 0) return undefined
     const person = { email: FIRST_OPERATOR, name: 'First operator', role: 'OPERATOR_ADMIN' as const, tenantId: null }
-    await createPerson(tx, deps.ids, { actor: 'system' }, { ...person, oneTimePassword })
+    await createPerson(tx, deps.ids, { ...person, oneTimePassword }, SYSTEM)
     return oneTimePassword
   })
 }

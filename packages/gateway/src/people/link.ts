@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { audit } from '../audit/audit.ts'
+import { audit, type By, byPerson } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
@@ -16,12 +16,12 @@ export type LinkKind = 'INVITATION' | 'PASSWORD_RESET'
 const LIFE: Record<LinkKind, string> = { INVITATION: '7 days', PASSWORD_RESET: '24 hours' }
 
 /** Makes a link's token; links of the person that were made before stop working. */
-export function makeLink(tx: Tx, ids: Ids, personId: string, kind: LinkKind, actor: string): string {
+export function makeLink(tx: Tx, ids: Ids, personId: string, kind: LinkKind, by: By): string {
   const { token, hash } = newToken(ids)
   deleteLinks(tx, personId)
   tx.send(sql`
     insert into person_links (token_hash, person_id, kind, expires_at, created_by)
-    values (${hash}, ${personId}, ${kind}, now() + ${LIFE[kind]}::interval, ${actor})`)
+    values (${hash}, ${personId}, ${kind}, now() + ${LIFE[kind]}::interval, ${by.actor})`)
   return token
 }
 
@@ -69,10 +69,9 @@ export async function setPasswordByLink(
     await forgetFailures(tx, addressKey(person.email))
     audit(tx, deps.ids, {
       tenantId: person.tenantId,
-      actor: `person:${person.personId}`,
+      ...byPerson(person, given.address),
       action: kind === 'INVITATION' ? 'person.accept_invitation' : 'person.reset_password',
       subject: person.email,
-      address: given.address,
     })
     return person
   })

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { type Actor, audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import { sqlState, type Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
@@ -11,11 +11,6 @@ import { lockPerson, normalEmail, type Person } from './person.ts'
 import { isOperator, type Role } from './role.ts'
 import { removeSecondFactor } from './second-factor.ts'
 import { endSessions } from './session.ts'
-
-export interface By {
-  actor: Actor
-  address?: string | undefined
-}
 
 export interface NewPerson {
   email: string
@@ -34,22 +29,22 @@ const UNIQUE_VIOLATION = '23505'
 export async function invitePerson(
   tx: Tx,
   ids: Ids,
-  by: By,
   asked: NewPerson,
+  by: By,
 ): Promise<{ personId: string; linkToken: string }> {
-  await roomForLink(tx, ids, asked.tenantId, by.actor)
-  const personId = await insertPerson(tx, ids, by, asked, null)
-  return { personId, linkToken: makeLink(tx, ids, personId, 'INVITATION', by.actor) }
+  await roomForLink(tx, ids, asked.tenantId, by)
+  const personId = await insertPerson(tx, ids, asked, null, by)
+  return { personId, linkToken: makeLink(tx, ids, personId, 'INVITATION', by) }
 }
 
 /** Creates a person with a password that they must change at their first sign-in. */
 export async function createPerson(
   tx: Tx,
   ids: Ids,
-  by: By,
   asked: NewPerson & { oneTimePassword: string },
+  by: By,
 ): Promise<{ personId: string }> {
-  const personId = await insertPerson(tx, ids, by, asked, await hashPassword(asked.oneTimePassword))
+  const personId = await insertPerson(tx, ids, asked, await hashPassword(asked.oneTimePassword), by)
   return { personId }
 }
 
@@ -60,9 +55,9 @@ export async function createPerson(
 export async function changePerson(
   tx: Tx,
   ids: Ids,
-  by: By,
   personId: string,
   change: { name?: string; role?: Role; status?: Person['status'] },
+  by: By,
 ): Promise<void> {
   const person = await lockPerson(tx, personId)
   if (!person) throw absent('person')
@@ -78,7 +73,7 @@ export async function changePerson(
     deleteLinks(tx, personId)
   }
   if (person.role === 'OPERATOR_ADMIN') await keepAnAdministrator(tx)
-  record(tx, ids, by, person, 'person.change', pick(person), next)
+  record(tx, ids, person, { action: 'person.change', before: pick(person), after: next }, by)
 }
 
 /**
@@ -88,23 +83,24 @@ export async function changePerson(
 export async function makePersonLink(
   tx: Tx,
   ids: Ids,
-  by: By,
   personId: string,
+  by: By,
 ): Promise<{ linkToken: string; kind: LinkKind; person: Person }> {
   const person = await lockPerson(tx, personId)
   if (person?.status !== 'ACTIVE') throw absent('active person')
-  await roomForLink(tx, ids, person.tenantId, by.actor)
+  await roomForLink(tx, ids, person.tenantId, by)
   const kind = person.passwordHash === null ? 'INVITATION' : 'PASSWORD_RESET'
-  record(tx, ids, by, person, 'person.make_link', undefined, { kind })
-  return { linkToken: makeLink(tx, ids, personId, kind, by.actor), kind, person }
+  record(tx, ids, person, { action: 'person.make_link', after: { kind } }, by)
+  return { linkToken: makeLink(tx, ids, personId, kind, by), kind, person }
 }
 
 /** For a person who lost phone and recovery codes. */
-export async function dropSecondFactor(tx: Tx, ids: Ids, by: By, personId: string): Promise<void> {
+export async function dropSecondFactor(tx: Tx, ids: Ids, personId: string, by: By): Promise<void> {
   const person = await lockPerson(tx, personId)
   if (!person) throw absent('person')
   removeSecondFactor(tx, personId)
-  record(tx, ids, by, person, 'person.remove_second_factor', { secondFactor: person.totpConfirmed })
+  const before = { secondFactor: person.totpConfirmed }
+  record(tx, ids, person, { action: 'person.remove_second_factor', before }, by)
 }
 
 function roleElsewhere({ role, tenantId }: Pick<NewPerson, 'role' | 'tenantId'>): Refusal {
@@ -115,7 +111,7 @@ function roleElsewhere({ role, tenantId }: Pick<NewPerson, 'role' | 'tenantId'>)
   return new Refusal(422, 'ROLE_ELSEWHERE', `${role} is no role of ${whose} people. Take ${fitting}.`)
 }
 
-async function insertPerson(tx: Tx, ids: Ids, by: By, asked: NewPerson, hash: string | null): Promise<string> {
+async function insertPerson(tx: Tx, ids: Ids, asked: NewPerson, hash: string | null, by: By): Promise<string> {
   if (isOperator(asked.role) !== (asked.tenantId === null)) throw roleElsewhere(asked)
   await roomForPerson(tx, asked.tenantId)
   const personId = ids.uuid()
@@ -129,7 +125,7 @@ async function insertPerson(tx: Tx, ids: Ids, by: By, asked: NewPerson, hash: st
     throw new Refusal(409, 'EMAIL_TAKEN', 'This address belongs to somebody already. Use another one.')
   }
   const after = { email, name: asked.name, role: asked.role }
-  record(tx, ids, by, { tenantId: asked.tenantId, email }, 'person.create', undefined, after)
+  record(tx, ids, { tenantId: asked.tenantId, email }, { action: 'person.create', after }, by)
   return personId
 }
 
@@ -152,12 +148,9 @@ function pick(person: Person) {
 function record(
   tx: Tx,
   ids: Ids,
-  by: By,
   person: { tenantId: string | null; email: string },
-  action: string,
-  before?: unknown,
-  after?: unknown,
+  said: { action: string; before?: unknown; after?: unknown },
+  by: By,
 ): void {
-  const where = by.address === undefined ? {} : { address: by.address }
-  audit(tx, ids, { tenantId: person.tenantId, actor: by.actor, action, subject: person.email, before, after, ...where })
+  audit(tx, ids, { tenantId: person.tenantId, ...by, subject: person.email, ...said })
 }

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { Actor } from '../audit/audit.ts'
+import type { By } from '../audit/audit.ts'
 import type { Tx } from '../lib/db.ts'
 import { firstUuidAt, type Ids, NIL_TENANT, timeOfUuid } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
@@ -29,8 +29,8 @@ export async function roomForPerson(tx: Tx, tenantId: string | null): Promise<vo
  * of this, and whoever has it could send mail anyway. Links replace one another, so they are counted in the audit log.
  * @throws Refusal TOO_MANY_LINKS
  */
-export async function roomForLink(tx: Tx, ids: Ids, tenantId: string | null, actor: Actor): Promise<void> {
-  if (!actor.startsWith('person:')) return
+export async function roomForLink(tx: Tx, ids: Ids, tenantId: string | null, by: By): Promise<void> {
+  if (!by.actor.startsWith('person:')) return
   await lockOrganisation(tx, tenantId)
   const made = await tx.query(sql`
     select 1 from audit_log

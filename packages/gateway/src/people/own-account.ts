@@ -13,17 +13,14 @@ import { type SignInDeps, signInAgain } from './sign-in.ts'
  * to who got another one, or was disabled, since they were identified.
  */
 
-/** The person, from where they ask. */
-export type OwnBy = By & { address: string }
-
 /** Asked for again before what a stolen session must not reach. */
 export interface Proof {
   password: string
   code?: string | undefined
 }
 
-export function renameOneself(deps: SignInDeps, person: Person, name: string, by: OwnBy): Promise<void> {
-  return change(deps, person, by, { action: 'person.rename', after: { name } }, (tx) => {
+export function renameOneself(deps: SignInDeps, person: Person, name: string, by: By): Promise<void> {
+  return change(deps, person, { action: 'person.rename', after: { name } }, by, (tx) => {
     tx.send(sql`update people set name = ${name}, updated_at = now() where person_id = ${person.personId}`)
   })
 }
@@ -33,7 +30,7 @@ export async function beginOwnSecondFactor(
   deps: SignInDeps,
   person: Person,
   { password }: Pick<Proof, 'password'>,
-  { address }: OwnBy,
+  { address }: Required<By>,
 ): Promise<{ secret: string; uri: string }> {
   await signInAgain(deps, person, { password, address }, { codeToo: false })
   return deps.db.tx((tx) => beginSecondFactor(tx, deps, person.personId))
@@ -44,28 +41,33 @@ export function confirmOwnSecondFactor(
   deps: SignInDeps,
   person: Person,
   code: string,
-  by: OwnBy,
+  by: By,
 ): Promise<{ recoveryCodes: string[] }> {
-  return change(deps, person, by, { action: 'person.set_second_factor' }, (tx) =>
+  return change(deps, person, { action: 'person.set_second_factor' }, by, (tx) =>
     confirmSecondFactor(tx, deps, person.personId, code),
   )
 }
 
-export async function removeOwnSecondFactor(deps: SignInDeps, person: Person, proof: Proof, by: OwnBy): Promise<void> {
+export async function removeOwnSecondFactor(
+  deps: SignInDeps,
+  person: Person,
+  proof: Proof,
+  by: Required<By>,
+): Promise<void> {
   await signInAgain(deps, person, { ...proof, address: by.address })
-  await change(deps, person, by, { action: 'person.remove_second_factor' }, (tx) =>
+  await change(deps, person, { action: 'person.remove_second_factor' }, by, (tx) =>
     removeSecondFactor(tx, person.personId),
   )
 }
 
-export function endOwnSession(deps: SignInDeps, person: Person, sessionId: string, by: OwnBy): Promise<void> {
-  return change(deps, person, by, { action: 'person.end_session' }, async (tx) => {
+export function endOwnSession(deps: SignInDeps, person: Person, sessionId: string, by: By): Promise<void> {
+  return change(deps, person, { action: 'person.end_session' }, by, async (tx) => {
     if (!(await endSession(tx, person.personId, sessionId))) throw absent('session')
   })
 }
 
-export function endOtherSessions(deps: SignInDeps, person: Person, keep: string, by: OwnBy): Promise<void> {
-  return change(deps, person, by, { action: 'person.end_sessions' }, (tx) => endSessions(tx, person.personId, keep))
+export function endOtherSessions(deps: SignInDeps, person: Person, keep: string, by: By): Promise<void> {
+  return change(deps, person, { action: 'person.end_sessions' }, by, (tx) => endSessions(tx, person.personId, keep))
 }
 
 /** A token outlives the session: one that was stolen must not become lasting, so the password is asked for. */
@@ -73,16 +75,16 @@ export async function makeOwnToken(
   deps: SignInDeps,
   person: Person,
   { password, code, ...asked }: Proof & { name: string; scope: AccessScope; days: number | null },
-  by: OwnBy,
+  by: Required<By>,
 ): Promise<{ tokenId: string; token: string }> {
   await signInAgain(deps, person, { password, code, address: by.address })
-  return change(deps, person, by, { action: 'person.make_token', after: asked }, (tx) =>
+  return change(deps, person, { action: 'person.make_token', after: asked }, by, (tx) =>
     makeAccessToken(tx, deps.ids, person.personId, asked),
   )
 }
 
-export function deleteOwnToken(deps: SignInDeps, person: Person, tokenId: string, by: OwnBy): Promise<void> {
-  return change(deps, person, by, { action: 'person.delete_token', before: { tokenId } }, async (tx) => {
+export function deleteOwnToken(deps: SignInDeps, person: Person, tokenId: string, by: By): Promise<void> {
+  return change(deps, person, { action: 'person.delete_token', before: { tokenId } }, by, async (tx) => {
     if ((await deleteAccessToken(tx, person.personId, tokenId)) === undefined) throw absent('token')
   })
 }
@@ -91,8 +93,8 @@ export function deleteOwnToken(deps: SignInDeps, person: Person, tokenId: string
 async function change<Result>(
   deps: SignInDeps,
   person: Person,
-  by: By,
   said: { action: string; before?: unknown; after?: unknown },
+  by: By,
   work: (tx: Tx) => Result | Promise<Result>,
 ): Promise<Result> {
   requireOwnPassword(person)

@@ -1,4 +1,4 @@
-import { audit } from '../audit/audit.ts'
+import { audit, byPerson, SYSTEM } from '../audit/audit.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -41,8 +41,8 @@ export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<{ token
   const token = await db.tx(async (tx) => {
     const locked = await lockProven(tx, person)
     if (locked?.totpConfirmed !== person.totpConfirmed) throw signInFailed()
-    const actor = `person:${person.personId}` as const
-    audit(tx, ids, { tenantId: person.tenantId, actor, action: 'person.sign_in', address: attempt.address })
+    const by = byPerson(person, attempt.address)
+    audit(tx, ids, { tenantId: person.tenantId, ...by, action: 'person.sign_in' })
     return openSession(tx, ids, person.personId, attempt)
   })
   await forgetFailures(db, key)
@@ -106,7 +106,7 @@ async function failed(db: Db, ids: Ids, attempt: Attempt, person: Person | undef
   const { lockedNow } = await countFailure(db, attempt.key)
   if (!lockedNow || !person) return
   const { tenantId, email: subject } = person
-  const entry = { tenantId, actor: 'system' as const, action: 'person.lock', subject, address: attempt.address }
+  const entry = { tenantId, ...SYSTEM, address: attempt.address, action: 'person.lock', subject }
   // Who guesses past a sign-in has somebody's session: that is worth another look than a stranger's try.
   await db.tx(async (tx) => audit(tx, ids, attempt.signedIn ? { ...entry, after: { signedIn: true } } : entry))
 }

@@ -1,4 +1,4 @@
-import { type Actor, audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
@@ -28,9 +28,10 @@ const NAME = /^[A-Za-z0-9_.-]{1,64}$/
 /** Adds a supplier. Its configuration is checked, and stored encrypted. @throws Refusal */
 export async function addSupplier(
   deps: ManageDeps,
-  wanted: { name: string; type: string; config: unknown; actor: Actor },
+  wanted: { name: string; type: string; config: unknown },
+  by: By,
 ): Promise<void> {
-  const { name, actor } = wanted
+  const { name } = wanted
   const type = SUPPLIER_TYPES.find((known) => known === wanted.type)
   if (!NAME.test(name)) throw invalid('A name has 1 to 64 letters, digits, dots, hyphens and underscores.')
   if (type === undefined) throw invalid(`The type is one of ${SUPPLIER_TYPES.join(', ')}.`)
@@ -44,7 +45,7 @@ export async function addSupplier(
       values: [name, type, seal(deps, name, config)],
     })
     if (added.length === 0) throw new Refusal(409, 'SUPPLIER_EXISTS', `There is a supplier ${name} already.`)
-    audit(tx, deps.ids, { tenantId: null, actor, action: 'supplier.add', subject: name, after: { type } })
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.add', subject: name, after: { type } })
   })
   deps.wake.wake('settings')
 }
@@ -53,11 +54,8 @@ export async function addSupplier(
  * Replaces a supplier's configuration. Which members changed is audited, never their values.
  * @throws Refusal, also where it may become another account while something of the old one is open
  */
-export async function setSupplier(
-  deps: ManageDeps,
-  wanted: { name: string; config: unknown; actor: Actor },
-): Promise<void> {
-  const { name, actor } = wanted
+export async function setSupplier(deps: ManageDeps, wanted: { name: string; config: unknown }, by: By): Promise<void> {
+  const { name } = wanted
   await deps.db.tx(async (tx) => {
     const row = await lock(tx, name)
     const config = checked(row.type, wanted.config) as Record<string, unknown>
@@ -72,7 +70,7 @@ export async function setSupplier(
       text: 'update suppliers set config = $2, version = version + 1, updated_at = now() where supplier = $1',
       values: [name, seal(deps, name, config)],
     })
-    audit(tx, deps.ids, { tenantId: null, actor, action: 'supplier.set', subject: name, after: { changed } })
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.set', subject: name, after: { changed } })
   })
   deps.wake.wake('settings')
 }
@@ -120,7 +118,8 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
 /** A paused supplier is asked for nothing new; its orders wait. What was sent is still answered. @throws Refusal */
 export async function pauseSupplier(
   deps: ManageDeps,
-  { name, paused, ...by }: { name: string; paused: boolean; actor: Actor; address?: string },
+  { name, paused }: { name: string; paused: boolean },
+  by: By,
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
     const row = await lock(tx, name)

@@ -8,14 +8,14 @@ import { changeTenant, lockTenant, type TenantDeps } from './change.ts'
  * @throws Refusal for a tenant that does not exist
  */
 export async function suspendTenant(deps: TenantDeps, tenantId: string, by: By): Promise<void> {
-  await setStatus(deps, tenantId, by, 'SUSPENDED')
+  await setStatus(deps, tenantId, 'SUSPENDED', by)
 }
 
 export async function resumeTenant(deps: TenantDeps, tenantId: string, by: By): Promise<void> {
-  await setStatus(deps, tenantId, by, 'ACTIVE')
+  await setStatus(deps, tenantId, 'ACTIVE', by)
 }
 
-async function setStatus(deps: TenantDeps, typedId: string, by: By, status: 'ACTIVE' | 'SUSPENDED'): Promise<void> {
+async function setStatus(deps: TenantDeps, typedId: string, status: 'ACTIVE' | 'SUSPENDED', by: By): Promise<void> {
   await changeTenant(deps, typedId, by, async (tx, tenantId) => {
     const tenant = await lockTenant(tx, tenantId)
     if (tenant.status === status) return { entry: undefined, result: undefined }

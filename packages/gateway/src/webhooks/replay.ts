@@ -1,13 +1,12 @@
 import { EVENT_TYPES, type EventType } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import { audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Db } from '../lib/db.ts'
 import { firstUuidAt, timeOfUuid } from '../lib/ids.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import type { WebhookDeps } from './deps.ts'
 import { requireEndpoint } from './resend.ts'
 import { SENDABLE_DAYS, sendableSince } from './retry.ts'
-import type { Requester } from './setting.ts'
 
 /** How the delivery of an event ended; what is still under way is not replayed. */
 export const REPLAYABLE = ['DELIVERED', 'DEAD', 'UNSENT'] as const
@@ -58,8 +57,9 @@ const RUNNING_MOST = 5
  */
 export async function startReplay(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
-  { tenantId, actor, address }: Requester,
+  tenantId: string,
   wish: ReplayWish,
+  by: By,
 ): Promise<Replay> {
   const now = new Date(deps.databaseClock.now())
   const { to = now, notifyTypes = EVENT_TYPES, outcomes = ['DEAD', 'UNSENT'] } = wish
@@ -87,18 +87,17 @@ export async function startReplay(
       insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, next_id,
                                    rate_per_s, matched, stepped_at, actor, created_at)
       select ${tenantId}, ${replayId}, ${notifyTypes}, ${outcomes}, ${fromId}, ${toId}, ${fromId}, ${rate_per_s},
-             count(*), ${now}, ${actor}, ${now}
+             count(*), ${now}, ${by.actor}, ${now}
       from (select from events
             where tenant_id = ${tenantId} and notify_id >= ${fromId} and notify_id < ${toId}
               and notify_type = any (${notifyTypes}) and delivery_state = any (${outcomes})
             limit ${COUNTED_MOST}) matching`)
     audit(tx, deps.ids, {
       tenantId,
-      actor,
+      ...by,
       action: 'webhook.replay',
       subject: replayId,
       after: { from, to, notifyTypes, outcomes, rate_per_s },
-      ...(address === undefined ? {} : { address }),
     })
   })
   return showReplay(deps.db, tenantId, replayId)
@@ -107,8 +106,9 @@ export async function startReplay(
 /** Events that it has made due are still sent. @throws Refusal where no such replay runs */
 export async function cancelReplay(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
-  { tenantId, actor, address }: Requester,
+  tenantId: string,
   typedId: string,
+  by: By,
 ): Promise<Replay> {
   const replayId = requireUuid(typedId, 'replay')
   await deps.db.tx(async (tx) => {
@@ -116,8 +116,7 @@ export async function cancelReplay(
       update webhook_replays set replay_state = 'CANCELLED', finished_at = ${new Date(deps.databaseClock.now())}
       where tenant_id = ${tenantId} and replay_id = ${replayId} and replay_state = 'RUNNING' returning 1`)
     if (cancelled.length === 0) throw absent('running replay')
-    const entry = { tenantId, actor, action: 'webhook.replay-cancel', subject: replayId }
-    audit(tx, deps.ids, { ...entry, ...(address === undefined ? {} : { address }) })
+    audit(tx, deps.ids, { tenantId, ...by, action: 'webhook.replay-cancel', subject: replayId })
   })
   return showReplay(deps.db, tenantId, replayId)
 }

@@ -1,12 +1,11 @@
 import sql from 'sql-template-tag'
-import { audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import type { Tx } from '../lib/db.ts'
 import { timeOfUuid } from '../lib/ids.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import type { WebhookDeps } from './deps.ts'
 import { loadEndpoint } from './endpoint.ts'
 import { SENDABLE_DAYS, sendableSince } from './retry.ts'
-import type { Requester } from './setting.ts'
 
 /**
  * Sends one event again, with the same notifyId and the whole retry table before it; an event that waits for its next
@@ -15,8 +14,9 @@ import type { Requester } from './setting.ts'
  */
 export async function resendEvent(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock' | 'wake'>,
-  { tenantId, actor, address }: Requester,
+  tenantId: string,
   typedId: string,
+  by: By,
 ): Promise<void> {
   const notifyId = requireUuid(typedId, 'event')
   const now = new Date(deps.databaseClock.now())
@@ -35,13 +35,7 @@ export async function resendEvent(
       where tenant_id = ${tenantId} and notify_id = ${notifyId} and (lease_until is null or lease_until < ${now})
       returning 1`)
     if (changed.length === 0) throw new Refusal(409, 'ATTEMPT_UNDER_WAY', 'The event is being sent at this moment.')
-    audit(tx, deps.ids, {
-      tenantId,
-      actor,
-      action: 'webhook.resend',
-      subject: notifyId,
-      ...(address === undefined ? {} : { address }),
-    })
+    audit(tx, deps.ids, { tenantId, ...by, action: 'webhook.resend', subject: notifyId })
   })
   deps.wake.wake('webhooks')
 }

@@ -5,7 +5,7 @@ import {
   type WebhookSetAnswer,
   type WebhookSetRequest,
 } from '@dealer-esim/contract'
-import { type Actor, audit } from '../audit/audit.ts'
+import { audit, type By } from '../audit/audit.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Tx } from '../lib/db.ts'
 import { maskedUrl } from './attempt-log.ts'
@@ -18,13 +18,6 @@ type SettingDeps = Pick<
   'db' | 'ids' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config' | 'wake'
 >
 
-export interface Requester {
-  tenantId: string
-  actor: Actor
-  /** Where from, when it came over a network. */
-  address?: string
-}
-
 /**
  * `webhook/set`, for the API, the console and the CLI alike. Members that are absent stay; `callbackUrl: null` removes
  * the URL; `{}` reads. A URL that is set, and one that is enabled, is checked first (check-health.ts), outside of any
@@ -34,17 +27,17 @@ export interface Requester {
  */
 export async function setWebhook(
   deps: SettingDeps,
-  requester: Requester,
+  tenantId: string,
   request: WebhookSetRequest,
+  by: By,
 ): Promise<WebhookSetAnswer> {
-  const { tenantId } = requester
   const known = await loadEndpoint(deps.db, tenantId)
   const { callbackUrl, eventTypes, enabled } = request
   if (callbackUrl === undefined && eventTypes === undefined && enabled === undefined) {
     return answerOf(known ?? (await neverSet(deps, tenantId)))
   }
   const url = callbackUrl ?? (callbackUrl === undefined && enabled ? known?.callbackUrl : undefined)
-  const change = () => changeEndpoint(deps, requester, request, url ?? undefined)
+  const change = () => changeEndpoint(deps, tenantId, request, url ?? undefined, by)
   if (typeof url !== 'string') return change()
   if (url.length > CALLBACK_URL_LENGTH_MAX) {
     throw new ApiError('400101', { details: [{ field: 'callbackUrl', reason: 'This address is too long.' }] })
@@ -55,9 +48,10 @@ export async function setWebhook(
 /** @param checkedUrl the URL that has just answered */
 async function changeEndpoint(
   deps: SettingDeps,
-  { tenantId, actor, address }: Requester,
+  tenantId: string,
   request: WebhookSetRequest,
   checkedUrl: string | undefined,
+  by: By,
 ): Promise<WebhookSetAnswer> {
   const changed = await deps.db.tx(async (tx) => {
     tx.send({
@@ -70,11 +64,10 @@ async function changeEndpoint(
     writeEndpoint(tx, tenantId, after)
     audit(tx, deps.ids, {
       tenantId,
-      actor,
+      ...by,
       action: 'webhook.set',
       before: auditedOf(before),
       after: auditedOf(after),
-      ...(address === undefined ? {} : { address }),
     })
     return after
   })

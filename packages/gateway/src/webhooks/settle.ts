@@ -1,5 +1,5 @@
 import { formatTime } from '@dealer-esim/contract'
-import { audit } from '../audit/audit.ts'
+import { audit, SYSTEM } from '../audit/audit.ts'
 import { type Columns, NULL, plainArray, unnest, uuidArray } from '../lib/columns.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
@@ -219,7 +219,7 @@ async function disable(
   })
   audit(tx, ids, {
     tenantId,
-    actor: 'system',
+    ...SYSTEM,
     action: 'webhook.disable',
     subject: callbackUrl,
     before: { enabled: true },

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { SYSTEM } from '../../src/audit/audit.ts'
 import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { ConsoleDeps } from '../../src/console-api/deps.ts'
 import { CONSOLE_API, consoleApi } from '../../src/console-api/server.ts'
@@ -78,7 +79,7 @@ export async function addPerson(
 ): Promise<{ personId: string; email: string }> {
   const email = `${randomBytes(5).toString('hex')}@people.test`
   const person = { email, name: 'A. Person', role, tenantId, oneTimePassword: PASSWORD }
-  const { personId } = await db.tx((tx) => createPerson(tx, deps.ids, { actor: 'system' }, person))
+  const { personId } = await db.tx((tx) => createPerson(tx, deps.ids, person, SYSTEM))
   await db.query({
     text: 'update people set password_change_required = false where person_id = $1',
     values: [personId],

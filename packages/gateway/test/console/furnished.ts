@@ -58,7 +58,7 @@ export async function furnish(room: ConsoleApp, tenantId: string, packageCode: s
   })
   const by = { actor: 'cli:furnisher' as const }
   const from = new Date(room.clock.now() - 3_600_000)
-  const { replayId } = await startReplay(deps, { tenantId, ...by }, { from })
+  const { replayId } = await startReplay(deps, tenantId, { from }, by)
   const wish = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
   const { adjustmentId } = await proposeAdjustment(deps, wish, by)
   const person = await signedInAs(room, 'DEALER_STAFF', tenantId)

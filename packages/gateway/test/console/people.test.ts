@@ -270,7 +270,7 @@ describe('an organisation', () => {
     const tenantId = await addTenant(room, 'Linked')
     const admin = await signedInAs(room, 'DEALER_ADMIN', tenantId)
     const other = await addPerson(room, 'DEALER_STAFF', tenantId)
-    const makeLink = (actor: Actor) => room.db.tx((tx) => makePersonLink(tx, room.deps.ids, { actor }, other.personId))
+    const makeLink = (actor: Actor) => room.db.tx((tx) => makePersonLink(tx, room.deps.ids, other.personId, { actor }))
     for (let i = 0; i < 49; i++) await makeLink(`person:${admin.personId}`)
     const operator = await signedInAs(room, 'OPERATOR_ADMIN')
     const link = () => admin.call('POST', `/people/${other.personId}/link`, PROOF)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../../src/audit/audit.ts'
 import { setListPrices } from '../../src/catalogue/prices.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
@@ -19,8 +20,7 @@ beforeAll(async () => {
     ['KR_1_7', 200_000n],
   ] as const) {
     await addPackage(room.db, packageCode, [{ supplier: 'anybody', productCode: packageCode }])
-    const change = { db: room.db, ids: room.deps.ids, actor: 'system' as const }
-    await setListPrices(change, [{ packageCode, currencyCode: 'USD', price }])
+    await setListPrices(room.deps, [{ packageCode, currencyCode: 'USD', price }], SYSTEM)
   }
 })
 afterAll(() => room.stop())

@@ -18,9 +18,9 @@ beforeAll(async () => {
   })
   const smdp = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1.2.3' }
   const listed = { ...smdp, notices: { addresses: ['203.0.113.8'] } }
-  await addSupplier(node.deps, { name: 'smdp', type: 'es2plus', config: listed, ...OPERATOR })
+  await addSupplier(node.deps, { name: 'smdp', type: 'es2plus', config: listed }, OPERATOR)
   const upstream = { url: 'https://upstream.example.com', appKey: 'upstream_key', appSecret: 'a secret' }
-  await addSupplier(node.deps, { name: 'upstream', type: 'gateway', config: upstream, ...OPERATOR })
+  await addSupplier(node.deps, { name: 'upstream', type: 'gateway', config: upstream }, OPERATOR)
   await node.deps.suppliers.refresh()
 })
 afterAll(async () => {

@@ -115,7 +115,7 @@ describe('what belongs to another tenant', () => {
     expect(hide(await asked('JP_1_7'), 'JP_1_7')).toBe(hide(await asked('NOWAY1'), 'NOWAY1'))
     // A price of another tenant's own makes no difference.
     const ownPrice = { tenantId: owner.tenantId, packageCode: 'JP_1_7', price: 5n }
-    await setOwnPrice({ ...stage.node.deps, ...OPERATOR }, ownPrice)
+    await setOwnPrice(stage.node.deps, ownPrice, OPERATOR)
     expect(hide(await asked('JP_1_7'), 'JP_1_7')).toBe(hide(await asked('NOWAY1'), 'NOWAY1'))
     const listed = (packageCode: string) => stage.json(foreign, 'package/list', { packageCode })
     const [unpriced, absent] = [await listed('JP_1_7'), await listed('NOWAY1')]

@@ -55,7 +55,6 @@ export async function openStage(): Promise<Stage> {
 
 /** JP_1_7 can be bought; GONE is off sale, SOLD_OUT has no stock. */
 export async function addPackages(node: Node): Promise<void> {
-  const change = { ...node.deps, ...OPERATOR }
   const one = (packageCode: string, productCode: string) =>
     packageInput({
       packageCode,
@@ -64,6 +63,6 @@ export async function addPackages(node: Node): Promise<void> {
       suppliers: [{ supplier: 'sandbox', productCode }],
     })
   const sold = one('SOLD_OUT', 'SANDBOX_OUT_OF_STOCK')
-  await putPackages(change, [one('JP_1_7', 'SANDBOX_OK'), one('GONE', 'SANDBOX_OK'), sold])
-  await setOnSale(change, { packageCodes: ['GONE'] }, false)
+  await putPackages(node.deps, [one('JP_1_7', 'SANDBOX_OK'), one('GONE', 'SANDBOX_OK'), sold], OPERATOR)
+  await setOnSale(node.deps, { packageCodes: ['GONE'] }, false, OPERATOR)
 }

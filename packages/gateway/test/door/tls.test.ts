@@ -148,7 +148,7 @@ describe('a gateway that ends TLS itself', () => {
       functionRequesterIdentifier: '1.2.3',
       notices: { certificates: [new X509Certificate(supplier.cert).fingerprint256] },
     }
-    await addSupplier(node.deps, { name: `smdp-${randomUUID()}`, type: 'es2plus', config, ...OPERATOR })
+    await addSupplier(node.deps, { name: `smdp-${randomUUID()}`, type: 'es2plus', config }, OPERATOR)
     await node.deps.suppliers.refresh()
     const known = trusting(supplier)
     expect((await notify(known)).status).toBe(204)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import type { By } from '../../src/audit/audit.ts'
 import { type Catalogue, loadedCatalogue } from '../../src/catalogue/catalogue.ts'
-import { type Change, putPackages } from '../../src/catalogue/put.ts'
+import { type ChangeDeps, putPackages } from '../../src/catalogue/put.ts'
 import { connect, type Db } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createTestDatabase } from './database.ts'
@@ -8,7 +9,8 @@ import { createTestDatabase } from './database.ts'
 /** A catalogue on a database of its own, and what tests of it do all the time. */
 export interface TestShelf {
   readonly db: Db
-  readonly change: Change
+  readonly deps: ChangeDeps
+  readonly by: By
   /** A catalogue that has loaded nothing yet. */
   freshCatalogue(): Catalogue
   addTenant(currencyCode: string): Promise<{ tenantId: string; currencyCode: string }>
@@ -20,10 +22,12 @@ export async function openShelf(): Promise<TestShelf> {
   const database = await createTestDatabase()
   const db = connect({ url: database.url, poolSize: 4, applicationName: 'test' })
   const linkKey = randomBytes(32)
-  const change: Change = { db, ids: systemIds, actor: 'cli:tester' }
+  const deps = { db, ids: systemIds }
+  const by: By = { actor: 'cli:tester' }
   return {
     db,
-    change,
+    deps,
+    by,
     freshCatalogue: () => loadedCatalogue({ db, linkKey, databaseClock: { now: () => Date.now() } }),
     async addTenant(currencyCode) {
       const tenantId = systemIds.uuid()
@@ -33,7 +37,7 @@ export async function openShelf(): Promise<TestShelf> {
       })
       return { tenantId, currencyCode }
     },
-    put: (...packages) => putPackages(change, packages.map(packageInput)),
+    put: (...packages) => putPackages(deps, packages.map(packageInput), by),
     async close() {
       await db.close()
       await database.drop()

@@ -134,7 +134,7 @@ export async function stockKind(shop: Shop): Promise<StageKind> {
         return `${makeIccid('8985111', serial)},LPA:1$smdp.example.com$STAGE-${serial}`
       })
       const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
-      await importStock(shop, { supplier: name, productCode: 'P', file, actor: 'cli:test' })
+      await importStock(shop, { supplier: name, productCode: 'P', file }, { actor: 'cli:test' })
       const inner = stockSupplier(name, {}, shop)
       return Object.assign(switches, {
         supplier: quick(faultyLine(inner, switches, timeout_ms), timeout_ms, true),

@@ -34,10 +34,10 @@ beforeAll(async () => {
   const { deps } = operator
   // Its patience is not what is tested: nothing is given up because a crowded machine was slow.
   const config = { giveUpAfterMs: 86_400_000 }
-  await addSupplier(deps, { name: 'model', type: 'sandbox', config, ...OPERATOR })
+  await addSupplier(deps, { name: 'model', type: 'sandbox', config }, OPERATOR)
   const packages = Object.entries(PACKAGES).map(([code, { price }]) => onSale(code, price))
-  await putPackages({ ...deps, ...OPERATOR }, [...packages, onSale(OFF_SALE, 1n)])
-  await setOnSale({ ...deps, ...OPERATOR }, { packageCodes: [OFF_SALE] }, false)
+  await putPackages(deps, [...packages, onSale(OFF_SALE, 1n)], OPERATOR)
+  await setOnSale(deps, { packageCodes: [OFF_SALE] }, false, OPERATOR)
   gateway = await mortalGateway(database.url, deps.db)
 })
 afterAll(async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setOnSale } from '../../src/catalogue/put.ts'
 import type { Tx } from '../../src/lib/db.ts'
@@ -44,7 +45,7 @@ beforeAll(async () => {
   node = await openNode(database.url)
   await seedDemoCatalogue(node.deps)
   const { db, ids } = node.deps
-  expect(await setOnSale({ db, ids, actor: 'system' }, { packageCodes: [OFF_SALE] }, false)).toEqual([OFF_SALE])
+  expect(await setOnSale({ db, ids }, { packageCodes: [OFF_SALE] }, false, SYSTEM)).toEqual([OFF_SALE])
   const rows = await node.deps.db.query<{ package_code: string; price: bigint }>({
     text: `select package_code, price from list_prices where currency_code = 'USD' and package_code = any($1)`,
     values: [Object.keys(PRICES)],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setListPrices } from '../../src/catalogue/prices.ts'
 import { setOnSale } from '../../src/catalogue/put.ts'
@@ -21,7 +22,6 @@ import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 const PRICE = 45_000
 const OPENING = 10_000_000
 const DAY_MS = 86_400_000
-const BY_OPERATOR = { actor: 'system' } as const
 const LOOKS = 'wallets-lock'
 const WRITES_ONE = 'orders-write-one-if-unchanged'
 
@@ -137,7 +137,7 @@ describe('what has changed since is noticed:', () => {
   it.each<[string, (dealer: Dealer) => Promise<unknown>, number | string, Wanted?]>([
     [
       'a top-up',
-      ({ tenantId }) => topUp(node.deps, { tenantId, amount: 5n, reference: 'more' }, BY_OPERATOR),
+      ({ tenantId }) => topUp(node.deps, { tenantId, amount: 5n, reference: 'more' }, SYSTEM),
       OPENING - 2 * PRICE + 5,
     ],
     ['an order of another node', (dealer) => place(openDesk().desk, dealer), OPENING - 3 * PRICE],
@@ -194,15 +194,16 @@ describe('what has changed since is noticed:', () => {
 
   it('the catalogue: another price, and a package that is sold no more', async () => {
     const { db: general, ids } = node.deps
-    const by = { db: general, ids, ...BY_OPERATOR }
+    const deps = { db: general, ids }
     const { desk } = openDesk()
     const dealer = await openDealer(desk)
-    const priced = (price: bigint) => setListPrices(by, [{ packageCode: 'JP_1_7', currencyCode: 'USD', price }])
+    const priced = (price: bigint) =>
+      setListPrices(deps, [{ packageCode: 'JP_1_7', currencyCode: 'USD', price }], SYSTEM)
     await priced(50_000n)
     expect(balanceAfter(await place(desk, dealer))).toBe(OPENING - PRICE - 50_000)
-    await setOnSale(by, { packageCodes: ['JP_1_7'] }, false)
+    await setOnSale(deps, { packageCodes: ['JP_1_7'] }, false, SYSTEM)
     expect(balanceAfter(await place(desk, dealer))).toBe('310244')
-    await setOnSale(by, { packageCodes: ['JP_1_7'] }, true)
+    await setOnSale(deps, { packageCodes: ['JP_1_7'] }, true, SYSTEM)
     await priced(BigInt(PRICE))
     expect(await ordersIn(dealer)).toBe(2n)
   })
@@ -260,7 +261,7 @@ describe('an order that waits for its remembered wallet', () => {
   it('is judged by a catalogue that changed while it waited', async () => {
     const { db: general, ids } = node.deps
     const priced = (price: bigint) =>
-      setListPrices({ db: general, ids, ...BY_OPERATOR }, [{ packageCode: 'JP_1_7', currencyCode: 'USD', price }])
+      setListPrices({ db: general, ids }, [{ packageCode: 'JP_1_7', currencyCode: 'USD', price }], SYSTEM)
     const { desk, asked } = openDesk()
     const dealer = await openDealer(desk)
     asked.length = 0

@@ -153,7 +153,7 @@ async function playRefunded(keys: string[]): Promise<Played[]> {
       })
       const evidence = 'Ticket 4711: the supplier says that it sold nothing'
       const verdict = { kind: 'refused' } as const
-      await settleOrder(own, { tenantId, orderId: order!.order_id, verdict, evidence, actor: 'cli:test' })
+      await settleOrder(own, { tenantId, orderId: order!.order_id, verdict, evidence }, { actor: 'cli:test' })
       Object.assign(stage, { fault: 'none', mute: false })
       return { tenantId, stage, seen: await statuses(shop.db, tenantId), taken: await stage.taken() }
     }),

@@ -81,7 +81,7 @@ export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene>
           return `${makeIccid('8985444', serial)},LPA:1$smdp.example.com$CRASH-${serial}`
         })
         const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
-        await importStock(shop, { supplier, productCode, file, actor: 'cli:test' })
+        await importStock(shop, { supplier, productCode, file }, { actor: 'cli:test' })
       }
       return productCode
     },

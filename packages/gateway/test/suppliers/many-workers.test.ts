@@ -27,7 +27,7 @@ afterAll(async () => {
 it(`sells ${CODES} codes by four worker processes to as many orders: each code exactly once`, async () => {
   const rows = Array.from({ length: CODES }, (_, i) => `${makeIccid('8985333', i)},LPA:1$smdp.example.com$MANY-${i}`)
   const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
-  await importStock(shop, { supplier: 'shelf', productCode: 'P', file, actor: 'cli:test' })
+  await importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })
   const tenants = await Promise.all(Array.from({ length: 5 }, () => addTenant(shop.db)))
   for (const tenantId of tenants) await payOrders(shop.db, tenantId, 'CODE', { orders: CODES / tenants.length })
   const bundle = await bundleForChildren(new URL('../harness/fulfilment-node.ts', import.meta.url))

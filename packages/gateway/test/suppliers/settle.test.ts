@@ -47,17 +47,20 @@ const esimOf = (n: number, matchingId: string): CsvEsim['esim'] => ({
   ac: `LPA:1$a.example$${matchingId}`,
 })
 const delivered = (order: Order, ...esims: CsvEsim['esim'][]) =>
-  settleOrder(shop, {
-    ...order,
-    verdict: { kind: 'delivered', esims: esims.map((esim, index) => ({ line: index + 2, esim })) },
-    evidence: 'Ticket 4711, Ms Sato',
-    actor: 'cli:test',
-  })
+  settleOrder(
+    shop,
+    {
+      ...order,
+      verdict: { kind: 'delivered', esims: esims.map((esim, index) => ({ line: index + 2, esim })) },
+      evidence: 'Ticket 4711, Ms Sato',
+    },
+    { actor: 'cli:test' },
+  )
 
 /** One file with one code for each. */
 function imported(supplier: string, ...esims: CsvEsim['esim'][]) {
   const file = Readable.from(['iccid,ac', ...esims.map(({ iccid, ac }) => `\n${iccid},${ac}`)])
-  return importStock(shop, { supplier, productCode: 'P', file, actor: 'cli:test' })
+  return importStock(shop, { supplier, productCode: 'P', file }, { actor: 'cli:test' })
 }
 
 it('an eSIM that is twice in the file is refused, by its ICCID and by its activation code', async () => {
@@ -141,7 +144,7 @@ it('a file of stock that has the code of a settled eSIM is refused; its ICCID wi
 it('a file of stock that is being read while its code is settled is refused at its end', async () => {
   const order = await underReview(1)
   const file = new PassThrough()
-  const importing = importStock(shop, { supplier: 'shelf', productCode: 'P', file, actor: 'cli:test' })
+  const importing = importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })
   const settled = expect(importing).rejects.toThrow(
     `eSIM ${iccidOf(14)} was delivered meanwhile, with order ${orderNoOf(order.orderId)}. Take it out of the file.`,
   )

@@ -67,7 +67,7 @@ test('an endpoint that fails is warned about at 50, 75 and 90 percent, and disab
   }, 10_000)
 
   receiver.script = 200
-  const { enabled } = await setWebhook(bed.deps, { tenantId: tenant.tenantId, actor: 'tenant' }, { enabled: true })
+  const { enabled } = await setWebhook(bed.deps, tenant.tenantId, { enabled: true }, { actor: 'tenant' })
   expect(enabled).toBe(true)
   await bed.record(tenant)
   await vi.waitFor(async () => {
@@ -106,6 +106,6 @@ test('failures of the old URL do not count against a new one', async () => {
   await failOnce(tenant)
   receiver.script = 200
   const setting = { callbackUrl: `${receiver.url}/new` }
-  await setWebhook(bed.deps, { tenantId: tenant.tenantId, actor: 'tenant' }, setting)
+  await setWebhook(bed.deps, tenant.tenantId, setting, { actor: 'tenant' })
   expect((await bed.endpoint(tenant)).failing_since).toBeNull()
 })

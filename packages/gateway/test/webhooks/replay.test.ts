@@ -23,9 +23,9 @@ afterEach(() => {
   receiver.script = 200
 })
 
-const by = ({ tenantId }: TestTenant) => ({ tenantId, actor: 'cli:tester' as const })
+const BY = { actor: 'cli:tester' } as const
 const replay = (tenant: TestTenant, wish: Partial<ReplayWish> = {}) =>
-  startReplay(bed.deps, by(tenant), { from: new Date(Date.now() - 3_600_000), ...wish })
+  startReplay(bed.deps, tenant.tenantId, { from: new Date(Date.now() - 3_600_000), ...wish }, BY)
 const step = (tenant: TestTenant, replayId: string) => stepReplay(bed.deps, tenant.tenantId, replayId)
 const inState = (tenant: TestTenant, state: string, count: number) =>
   vi.waitFor(async () => {
@@ -115,8 +115,8 @@ test('a replay waits while the endpoint is disabled, and ends when it is cancell
   await bed.deps.db.query({ text: disable, values: [tenant.tenantId] })
   bed.advance(1_000)
   expect((await step(tenant, replayId)).replayed).toBe(0)
-  expect(await cancelReplay(bed.deps, by(tenant), replayId)).toMatchObject({ replayState: 'CANCELLED' })
-  await expect(cancelReplay(bed.deps, by(tenant), replayId)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(await cancelReplay(bed.deps, tenant.tenantId, replayId, BY)).toMatchObject({ replayState: 'CANCELLED' })
+  await expect(cancelReplay(bed.deps, tenant.tenantId, replayId, BY)).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
 test('replays that cannot move, by the hundred, and one that fails do not hold up another dealer’s', async () => {
@@ -166,10 +166,10 @@ test('one event is sent again on demand, with the same notifyId', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   const [notifyId] = await bed.record(tenant)
   await inState(tenant, 'DELIVERED', 1)
-  await resendEvent(bed.deps, by(tenant), notifyId!)
+  await resendEvent(bed.deps, tenant.tenantId, notifyId!, BY)
   await expect.poll(() => receiver.received.map((one) => one.notifyId)).toEqual([notifyId, notifyId])
   const other = await bed.tenant({ callbackUrl: receiver.url })
-  await expect(resendEvent(bed.deps, by(other), notifyId!)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(resendEvent(bed.deps, other.tenantId, notifyId!, BY)).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
 test('the log shows every attempt of a tenant, with the answer and without its secrets, and nobody else’s', async () => {

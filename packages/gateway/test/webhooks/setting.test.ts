@@ -23,7 +23,7 @@ afterEach(() => {
 
 type Request = Parameters<typeof setWebhook>[2]
 const set = ({ tenantId }: TestTenant, request: Request) =>
-  setWebhook(bed.deps, { tenantId, actor: 'tenant', address: '192.0.2.7' }, request)
+  setWebhook(bed.deps, tenantId, request, { actor: 'tenant', address: '192.0.2.7' })
 
 async function refusal(call: Promise<unknown>) {
   const error = await call.then(
@@ -214,7 +214,7 @@ describe('on a production deployment', () => {
     'https://six.example/',
   ])('%s is refused with 400101', async (callbackUrl) => {
     const tenant = await production.tenant()
-    const call = setWebhook(production.deps, { tenantId: tenant.tenantId, actor: 'tenant' }, { callbackUrl })
+    const call = setWebhook(production.deps, tenant.tenantId, { callbackUrl }, { actor: 'tenant' })
     const error = await refusal(call)
     expect(error.code).toBe('400101')
     expect(error.parts.details?.[0]?.field).toBe('callbackUrl')
@@ -223,7 +223,7 @@ describe('on a production deployment', () => {
   test('a name without an address fails its health check', async () => {
     const tenant = await production.tenant()
     const request = { callbackUrl: 'https://nowhere.example/' }
-    const error = await refusal(setWebhook(production.deps, { tenantId: tenant.tenantId, actor: 'tenant' }, request))
+    const error = await refusal(setWebhook(production.deps, tenant.tenantId, request, { actor: 'tenant' }))
     expect(error.code).toBe('400102')
   })
 })

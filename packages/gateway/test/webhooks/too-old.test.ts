@@ -44,15 +44,18 @@ afterEach(async () => {
   await receiver.close()
 })
 
-const by = () => ({ tenantId: tenant.tenantId, actor: 'cli:tester' as const })
-const replay = (wish: ReplayWish) => startReplay(bed.deps, by(), wish)
+const BY = { actor: 'cli:tester' } as const
+const replay = (wish: ReplayWish) => startReplay(bed.deps, tenant.tenantId, wish, BY)
 const step = (replayId: string) => stepReplay(bed.deps, tenant.tenantId, replayId)
 const states = async () => (await bed.states(tenant)).map((event) => event.delivery_state)
 
 test('an event that could be dropped before its attempts end is not sent again, a younger one is', async () => {
-  await expect(resendEvent(bed.deps, by(), old)).rejects.toMatchObject({ status: 409, code: 'EVENT_TOO_OLD' })
+  await expect(resendEvent(bed.deps, tenant.tenantId, old, BY)).rejects.toMatchObject({
+    status: 409,
+    code: 'EVENT_TOO_OLD',
+  })
   expect(await states()).toEqual(['UNSENT', 'UNSENT'])
-  await resendEvent(bed.deps, by(), young)
+  await resendEvent(bed.deps, tenant.tenantId, young, BY)
   await expect.poll(() => receiver.received.map((one) => one.notifyId)).toEqual([young])
 })
 

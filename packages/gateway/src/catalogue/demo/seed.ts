@@ -1,3 +1,4 @@
+import { SYSTEM } from '../../audit/audit.ts'
 import type { Db } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { PackageDocument } from '../document.ts'
@@ -28,6 +29,6 @@ async function seed(deps: { db: Db; ids: Ids }, documents: PackageDocument[]): P
     const existing = new Set(rows.map((row) => row.packageCode))
     const missing = documents.filter((document) => !existing.has(document.packageCode))
     const changes = missing.map((after) => ({ before: undefined, after }))
-    return (await applyChanges(tx, { ids: deps.ids, actor: 'system' }, stamp, changes)).added
+    return (await applyChanges(tx, deps, stamp, changes, SYSTEM)).added
   })
 }

@@ -1,8 +1,8 @@
-import { audit } from '../../audit/audit.ts'
+import { audit, type By } from '../../audit/audit.ts'
 import type { Tx } from '../../lib/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { PackageDocument } from '../document.ts'
-import { applyChanges, by, type Change } from '../put.ts'
+import { applyChanges, type ChangeDeps } from '../put.ts'
 import { readDocuments, unknownSuppliers } from '../read.ts'
 import { stampOnce } from '../version.ts'
 import { checkRows, type Findings, type ImportChange, type ImportError, noFindings, unreadable } from './check.ts'
@@ -54,14 +54,14 @@ const BATCH_ROWS = 250
  * grow with the file. Rows are judged without keeping other changes out and wait in a temporary table; only the
  * writing takes the catalogue's lock, and only if no other change came in between.
  */
-export async function importPackages(change: Change, options: ImportOptions): Promise<ImportReport> {
-  return change.db.tx(async (tx) => {
+export async function importPackages(deps: ChangeDeps, options: ImportOptions, by: By): Promise<ImportReport> {
+  return deps.db.tx(async (tx) => {
     const version = await currentVersion(tx)
     tx.send({ text: 'create temporary table staged (place integer primary key, document json) on commit drop' })
     const findings = noFindings()
     await stage(tx, options, findings)
     const imported = !options.dryRun && findings.errorRows === 0
-    if (imported) await write(tx, change, options, findings, version)
+    if (imported) await write(tx, deps, options, findings, version, by)
     const { rowOfCode: _, rowOfSlug: __, ...report } = findings
     const suppliers = [...findings.suppliers].sort()
     return { imported, ...report, suppliers, unknownSuppliers: await unknownSuppliers(tx, suppliers) }
@@ -98,10 +98,11 @@ async function stageBatch(tx: Tx, documents: readonly PackageDocument[], finding
 
 async function write(
   tx: Tx,
-  change: Change,
+  deps: ChangeDeps,
   options: ImportOptions,
   findings: Findings,
   version: bigint,
+  by: By,
 ): Promise<void> {
   const { added, changed } = findings
   if (added + changed === 0) return
@@ -120,10 +121,10 @@ async function write(
       documents.map((document) => document.packageCode),
     )
     const changes = documents.map((after) => ({ before: existing.get(after.packageCode), after }))
-    await applyChanges(tx, change, stamp, changes)
+    await applyChanges(tx, deps, stamp, changes, by)
     options.onProgress?.({ step: 'WRITING', rows: done + rows.length })
   }
-  audit(tx, change.ids, { tenantId: null, ...by(change), action: 'package.import', after: { added, changed } })
+  audit(tx, deps.ids, { tenantId: null, ...by, action: 'package.import', after: { added, changed } })
   checkTime()
 }
 

@@ -1,4 +1,4 @@
-import { type Actor, audit } from '../../audit/audit.ts'
+import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import { pause } from '../../lib/pause.ts'
 import { Refusal } from '../../lib/refusal.ts'
@@ -19,12 +19,8 @@ type Deps = Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'suppliers' | 'wake' 
  */
 export async function cancelEsim(
   deps: Deps,
-  {
-    tenantId,
-    profileId,
-    reason,
-    ...by
-  }: { tenantId: string; profileId: string; reason?: string; actor: Actor; address?: string },
+  { tenantId, profileId, reason }: { tenantId: string; profileId: string; reason?: string },
+  by: By,
 ): Promise<CancelOutcome> {
   const profile = await readForCancel(deps, tenantId, profileId)
   if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')

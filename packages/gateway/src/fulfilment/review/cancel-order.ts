@@ -1,4 +1,4 @@
-import { type Actor, audit } from '../../audit/audit.ts'
+import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { changeOrders } from '../../orders/change.ts'
@@ -16,12 +16,8 @@ import { writeItems } from '../write-items.ts'
  */
 export async function cancelOrder(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'wake'>,
-  {
-    tenantId,
-    orderId,
-    reason,
-    ...by
-  }: { tenantId: string; orderId: string; reason: string; actor: Actor; address?: string },
+  { tenantId, orderId, reason }: { tenantId: string; orderId: string; reason: string },
+  by: By,
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])

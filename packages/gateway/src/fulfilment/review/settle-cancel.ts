@@ -1,4 +1,4 @@
-import { type Actor, audit } from '../../audit/audit.ts'
+import { audit, type By } from '../../audit/audit.ts'
 import type { Tx } from '../../lib/db.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import { Refusal } from '../../lib/refusal.ts'
@@ -16,17 +16,11 @@ import { writeCancel } from './finish-cancel.ts'
  */
 export async function settleCancel(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'wake'>,
-  settlement: {
-    tenantId: string
-    profileId: string
-    verdict: 'cancelled' | 'kept'
-    evidence: string
-    actor: Actor
-    address?: string
-  },
+  settlement: { tenantId: string; profileId: string; verdict: 'cancelled' | 'kept'; evidence: string },
+  by: By,
 ): Promise<void> {
-  const { tenantId, profileId, verdict, evidence: said, ...by } = settlement
-  const evidence = checkedEvidence(said)
+  const { tenantId, profileId, verdict } = settlement
+  const evidence = checkedEvidence(settlement.evidence)
   const profile = await readForCancel(deps, tenantId, profileId)
   if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')
   const { orderId, itemNo } = profile.esim

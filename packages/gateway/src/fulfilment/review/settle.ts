@@ -1,4 +1,4 @@
-import { type Actor, audit } from '../../audit/audit.ts'
+import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'
@@ -23,8 +23,6 @@ export interface Settlement {
   verdict: Verdict
   /** The supplier's words, a ticket, a name: what another operator can check. Audited. */
   evidence: string
-  actor: Actor
-  address?: string
   /** Only these; absent: every item under review. */
   itemNos?: readonly number[]
 }
@@ -41,8 +39,9 @@ export interface Settlement {
 export async function settleOrder(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'catalogue' | 'wake'> & { linkKey: Buffer },
   settlement: Settlement,
+  by: By,
 ): Promise<number[]> {
-  const { tenantId, orderId, verdict, actor, address } = settlement
+  const { tenantId, orderId, verdict } = settlement
   const evidence = checkedEvidence(settlement.evidence)
   const catalogue = await deps.catalogue.latest()
   const itemNos = await deps.db.tx(async (tx) => {
@@ -76,8 +75,7 @@ export async function settleOrder(
     if (verdict.kind === 'delivered') keepSettledCodes(tx, deps.linkKey, { tenantId, orderId }, verdict.esims)
     audit(tx, deps.ids, {
       tenantId,
-      actor,
-      ...(address === undefined ? {} : { address }),
+      ...by,
       action: 'order.settle',
       subject: orderNoOf(orderId),
       before: { orderStatus: before },

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { passesLuhn } from '@dealer-esim/contract'
-import { type Actor, audit } from '../../audit/audit.ts'
+import { audit, type By } from '../../audit/audit.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
@@ -16,8 +16,6 @@ export interface StockImport {
   supplier: string
   productCode: string
   file: Readable
-  actor: Actor
-  address?: string
   /** Called every few thousand rows with how many were read. */
   progress?(rows: number): void
   /** Called at the end with what somebody should know of the codes: sentences. */
@@ -43,6 +41,7 @@ const PROGRESS_EVERY = 2_000
 export async function importStock(
   deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt'>; linkKey: Buffer },
   wanted: StockImport,
+  by: By,
 ): Promise<number> {
   const { supplier, productCode } = wanted
   return deps.db.tx(async (tx) => {
@@ -75,10 +74,8 @@ export async function importStock(
     if (rows === 0) throw new CsvRefused([{ line: 2, reason: 'the file has no codes' }])
     await refuseSettledMeanwhile(tx, supplier)
     raiseLevel(tx, supplier, productCode, rows)
-    const { actor, address } = wanted
-    const by = address === undefined ? { actor } : { actor, address }
-    const entry = { tenantId: null, ...by, action: 'stock.import', subject: supplier }
-    audit(tx, deps.ids, { ...entry, after: { productCode, codes: rows } })
+    const after = { productCode, codes: rows }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.import', subject: supplier, after })
     for (const words of await warningsOf(tx, wanted, odd)) wanted.warn?.(words)
     return rows
   })

@@ -1,4 +1,4 @@
-import { type Actor, audit } from '../../audit/audit.ts'
+import { audit, type By } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { absent, Refusal } from '../../lib/refusal.ts'
@@ -104,9 +104,9 @@ export async function expireCodes(
  */
 export async function setLowStock(
   deps: { db: Db; ids: Ids },
-  wanted: { supplier: string; productCode: string; lowAt: number | null; actor: Actor; address?: string },
+  { supplier, productCode, lowAt }: { supplier: string; productCode: string; lowAt: number | null },
+  by: By,
 ): Promise<void> {
-  const { supplier, productCode, lowAt, ...by } = wanted
   await deps.db.tx(async (tx) => {
     const set = await tx.query({
       text: `insert into stock_levels (supplier, product_code, available, low_at)

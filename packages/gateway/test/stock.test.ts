@@ -111,7 +111,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
       return importStock(shop, { supplier, productCode: 'A', file }, { actor: 'cli:test' })
     }
     await expect(into('nobody')).rejects.toMatchObject({
-      ...{ name: 'Refusal', status: 404, code: 'SUPPLIER_UNKNOWN', message: 'There is no supplier nobody.' },
+      ...{ name: 'Refusal', status: 404, code: 'NOT_FOUND', message: 'There is no supplier nobody.' },
     })
     await expect(into('elsewhere')).rejects.toMatchObject({
       ...{ name: 'Refusal', status: 422, code: 'SUPPLIER_NOT_STOCK' },

@@ -78,12 +78,11 @@ function testCommand(supplier: Command, context: AdminContext): void {
     .action((name: string) =>
       context.withDeps(async (deps) => {
         const { suppliersOf } = await import('./suppliers.ts')
-        const { Refusal } = await import('../lib/refusal.ts')
+        const { absent, Refusal } = await import('../lib/refusal.ts')
         const suppliers = await suppliersOf(deps)
         try {
           const supplied = suppliers.get(name)
-          if (supplied === undefined)
-            throw new Refusal(404, 'SUPPLIER_UNKNOWN', `There is no supplier ${name} that can be used.`)
+          if (supplied === undefined) throw absent('usable supplier', name)
           const fault = await supplied.supplier.test()
           if (fault !== undefined) throw new Refusal(422, 'SUPPLIER_FAULT', fault)
           context.print(`${name} works.`, { name, works: true })

@@ -1,8 +1,9 @@
 import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
+import { absent } from '../lib/refusal.ts'
 import { insertName } from './price-names.ts'
 import type { ChangeDeps } from './put.ts'
-import { checkName, exists, mustExist, noSuch } from './refuse.ts'
+import { checkName, exists, mustExist } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 
 /** A group of tenants that pay by one plan. */
@@ -116,7 +117,7 @@ export async function readAssignment(db: Db, tenantId: string): Promise<ShownAss
            where t.tenant_id::text = $1`,
     values: [tenantId],
   })
-  if (!row) throw noSuch('tenant', tenantId)
+  if (!row) throw absent('tenant', tenantId)
   return row
 }
 
@@ -136,6 +137,6 @@ export async function readGroups(db: Db, groupName?: string): Promise<ShownGroup
            from price_groups g where not removed and ($1::text is null or group_name = $1) order by group_name`,
     values: [groupName ?? null],
   })
-  if (groupName !== undefined && groups.length === 0) throw noSuch('price group', groupName)
+  if (groupName !== undefined && groups.length === 0) throw absent('price group', groupName)
   return groups
 }

@@ -1,5 +1,5 @@
 import type { Db } from '../lib/db.ts'
-import { noSuch } from './refuse.ts'
+import { absent } from '../lib/refusal.ts'
 import type { Buyer } from './snapshot.ts'
 
 /** @throws Refusal when there is no such tenant */
@@ -8,6 +8,6 @@ export async function buyerOf(db: Db, tenantId: string): Promise<Buyer> {
     text: 'select currency_code as "currencyCode" from tenants where tenant_id::text = $1',
     values: [tenantId],
   })
-  if (!row) throw noSuch('tenant', tenantId)
+  if (!row) throw absent('tenant', tenantId)
   return { tenantId, currencyCode: row.currencyCode }
 }

@@ -1,9 +1,10 @@
 import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
+import { absent } from '../lib/refusal.ts'
 import { formatPercent } from './percent.ts'
 import { insertName } from './price-names.ts'
 import type { ChangeDeps } from './put.ts'
-import { checkCurrency, checkName, checkPrice, exists, mustExist, noSuch, refused } from './refuse.ts'
+import { checkCurrency, checkName, checkPrice, exists, mustExist, refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 
 /** Which rule of a plan: for one package or all, percentages for every currency. */
@@ -138,7 +139,7 @@ export async function readPlans(db: Db, planName?: string): Promise<ShownPlan[]>
            from price_plans p where not removed and ($1::text is null or plan_name = $1) order by plan_name`,
     values: [planName ?? null],
   })
-  if (planName !== undefined && plans.length === 0) throw noSuch('price plan', planName)
+  if (planName !== undefined && plans.length === 0) throw absent('price plan', planName)
   const rules = await db.query<RuleRow & { planName: string; packageCode: string }>({
     text: `select plan_name as "planName", package_code as "packageCode", currency_code as "currencyCode", percent, price
            from price_plan_rules where not removed and ($1::text is null or plan_name = $1)

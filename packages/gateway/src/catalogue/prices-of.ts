@@ -1,8 +1,8 @@
 import type { Db } from '../lib/db.ts'
+import { absent } from '../lib/refusal.ts'
 import type { PriceDocument } from './document.ts'
 import { formatPercent } from './percent.ts'
 import { readDocuments } from './read.ts'
-import { noSuch } from './refuse.ts'
 
 /** Everything that decides what somebody pays for one package. */
 export interface PricesOfPackage {
@@ -27,7 +27,7 @@ export interface PricesOfPackage {
 /** @throws Refusal when there is no such package */
 export async function pricesOfPackage(db: Db, packageCode: string): Promise<PricesOfPackage> {
   const document = (await readDocuments(db, [packageCode])).get(packageCode)
-  if (!document) throw noSuch('package', packageCode)
+  if (!document) throw absent('package', packageCode)
   const rules = await db.query<{
     planName: string
     code: string

@@ -2,13 +2,13 @@ import type { Fault } from '@dealer-esim/contract'
 import { type AuditEntry, auditAll, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import { Refusal } from '../lib/refusal.ts'
+import { absent, Refusal } from '../lib/refusal.ts'
 import { coverageId } from './coverage.ts'
 import { differences, differingMembers, type PackageChange } from './difference.ts'
 import type { PackageDocument } from './document.ts'
 import { mergePackage, type PackageInput } from './merge.ts'
 import { documentBatches, type PackageFilter, readDocuments } from './read.ts'
-import { noSuch, refused } from './refuse.ts'
+import { refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
 import { writePackages } from './write.ts'
 
@@ -40,7 +40,7 @@ export async function putPackages(
     const changes: PackageChange[] = []
     for (const [i, input] of inputs.entries()) {
       const before = existing.get(codes[i]!)
-      if (!before && options.mustExist) throw noSuch('package', codes[i]!)
+      if (!before && options.mustExist) throw absent('package', codes[i]!)
       const merged = mergePackage(before, input)
       if ('faults' in merged) throw faulty(codes[i]!, merged.faults)
       if (codes.indexOf(codes[i]!) < i) throw refused('packageCode', `${codes[i]} is there twice.`)

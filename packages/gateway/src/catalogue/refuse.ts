@@ -1,6 +1,6 @@
 import { FORMS, formatMoney, MONEY_MAX, NAME_LENGTH_MAX } from '@dealer-esim/contract'
 import type { Tx } from '../lib/db.ts'
-import { Refusal } from '../lib/refusal.ts'
+import { absent, Refusal } from '../lib/refusal.ts'
 
 /** A fault in what somebody asks of the catalogue, with the sentence that says what to do. */
 export function refused(field: string, reason: string): Refusal {
@@ -10,10 +10,6 @@ export function refused(field: string, reason: string): Refusal {
 /** The name is taken. */
 export function exists(what: string, name: string): Refusal {
   return new Refusal(409, 'EXISTS', `There is a ${what} ${name} already.`)
-}
-
-export function noSuch(what: string, name: string): Refusal {
-  return new Refusal(404, 'NOT_FOUND', `There is no ${what} ${name.slice(0, NAME_LENGTH_MAX)}.`)
 }
 
 export function checkName(field: string, name: string): void {
@@ -44,5 +40,5 @@ export async function mustExist(tx: Tx, kind: keyof typeof THINGS, name: string)
   const { what, table, column, removable } = THINGS[kind]
   const there = removable ? 'and not removed' : ''
   const rows = await tx.query({ text: `select from ${table} where ${column}::text = $1 ${there}`, values: [name] })
-  if (rows.length === 0) throw noSuch(what, name)
+  if (rows.length === 0) throw absent(what, name)
 }

@@ -4,8 +4,8 @@ import { cancelEsim } from '../fulfilment/review/cancel-esim.ts'
 import { cancelOrder } from '../fulfilment/review/cancel-order.ts'
 import { settleOrder, type Verdict } from '../fulfilment/review/settle.ts'
 import { settleCancel } from '../fulfilment/review/settle-cancel.ts'
-import { orderIdOf } from '../lib/ids.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { requireOrderId } from '../orders/find.ts'
 import { type CsvEsim, readEsims } from '../suppliers/stock/csv.ts'
 import { OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, done, reason, tenantParams, uuid } from './schemas.ts'
@@ -88,12 +88,6 @@ export const orderActionRoutes: Route[] = [
     },
   }),
 ]
-
-function requireOrderId(orderNo: string): string {
-  const orderId = orderIdOf(orderNo)
-  if (orderId === undefined) throw absent('order')
-  return orderId
-}
 
 async function esimsOf(csv: string): Promise<CsvEsim[]> {
   const esims: CsvEsim[] = []

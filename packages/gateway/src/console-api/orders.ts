@@ -3,6 +3,7 @@ import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { orderIdOf, orderNoOf } from '../lib/ids.ts'
 import { absent } from '../lib/refusal.ts'
+import { requireOrderId } from '../orders/find.ts'
 import { itemKeyOf } from '../orders/item-key.ts'
 import { searchOrders } from '../orders/search.ts'
 import { readTimeline, type Step } from '../orders/timeline.ts'
@@ -137,9 +138,9 @@ function sought(q: string | undefined): { orderId?: string; transactionId?: stri
 
 async function describe(context: Context, tenantId: string, orderNo: string) {
   const { deps, onlyTenant } = context
-  const orderId = orderIdOf(orderNo)
-  const [found] = orderId === undefined ? [] : await searchOrders(deps.db, { tenantId, orderId }, 1)
-  if (!found || orderId === undefined) throw absent('order')
+  const orderId = requireOrderId(orderNo)
+  const [found] = await searchOrders(deps.db, { tenantId, orderId }, 1)
+  if (!found) throw absent('order')
   const [[more], items, profiles] = await Promise.all([
     deps.db.query<MoreColumns>(sql`
       select balance_after as "balanceAfter", remark, status_history as history

@@ -48,7 +48,7 @@ export const supplierRoutes: Route[] = [
     answer: Type.Object({ works: Type.Boolean(), words: nullable(Type.String()) }),
     async handle({ deps }, { params }) {
       const known = deps.suppliers.get(params.supplier)
-      if (!known) throw absent('supplier that is in use')
+      if (!known) throw absent('usable supplier', params.supplier)
       const words = (await known.supplier.test()) ?? null
       return { works: words === null, words }
     },

@@ -1,3 +1,4 @@
+import { NAME_LENGTH_MAX } from '@dealer-esim/contract'
 import { isUuid } from './ids.ts'
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 503
@@ -21,9 +22,11 @@ export class Refusal extends Error {
   }
 }
 
-/** Absent, or none of the asker's business: both read the same. */
-export function absent(what: string): Refusal {
-  return new Refusal(404, 'NOT_FOUND', `There is no such ${what}.`)
+/** Absent, or none of the asker's business: both read the same. @param name as it was asked for, where that helps */
+export function absent(what: string, name?: string): Refusal {
+  const sentence =
+    name === undefined ? `There is no such ${what}.` : `There is no ${what} ${name.slice(0, NAME_LENGTH_MAX)}.`
+  return new Refusal(404, 'NOT_FOUND', sentence)
 }
 
 /**

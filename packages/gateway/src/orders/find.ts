@@ -1,6 +1,6 @@
 import type { Db } from '../lib/db.ts'
 import { isUuid, orderIdOf } from '../lib/ids.ts'
-import { Refusal } from '../lib/refusal.ts'
+import { absent } from '../lib/refusal.ts'
 
 /** Which tenant an order is of: for operators, who name it alone. One index probe a tenant. */
 export async function findOrder(
@@ -17,12 +17,19 @@ export async function findOrder(
   return row && { tenantId: row.tenant_id, orderId }
 }
 
+/** @throws Refusal where it is no order number */
+export function requireOrderId(orderNo: string): string {
+  const orderId = orderIdOf(orderNo)
+  if (orderId === undefined) throw absent('order')
+  return orderId
+}
+
 /** @throws Refusal where there is none. */
 export async function requireOrder(
   db: Pick<Db, 'query'>,
   orderNo: string,
 ): Promise<{ tenantId: string; orderId: string }> {
   const found = await findOrder(db, orderNo)
-  if (found === undefined) throw new Refusal(404, 'ORDER_UNKNOWN', `There is no order ${orderNo}.`)
+  if (found === undefined) throw absent('order', orderNo)
   return found
 }

@@ -1,19 +1,18 @@
 import type { Db } from '../lib/db.ts'
 import { isUuid } from '../lib/ids.ts'
-import { Refusal } from '../lib/refusal.ts'
+import { absent } from '../lib/refusal.ts'
 
 /** Whose eSIM this is, by its esimTranNo. @throws Refusal where there is none. */
 export async function requireProfile(
   db: Pick<Db, 'query'>,
   profileId: string,
 ): Promise<{ tenantId: string; profileId: string }> {
-  const unknown = new Refusal(404, 'ESIM_UNKNOWN', `There is no eSIM ${profileId}.`)
-  if (!isUuid(profileId)) throw unknown
+  if (!isUuid(profileId)) throw absent('eSIM', profileId)
   const [row] = await db.query<{ tenant_id: string }>({
     text: `select t.tenant_id from tenants t
            where exists (select from profiles p where p.tenant_id = t.tenant_id and p.profile_id = $1)`,
     values: [profileId],
   })
-  if (row === undefined) throw unknown
+  if (row === undefined) throw absent('eSIM', profileId)
   return { tenantId: row.tenant_id, profileId }
 }

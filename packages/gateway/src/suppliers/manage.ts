@@ -2,7 +2,7 @@ import { audit, type By } from '../audit/audit.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import { Refusal } from '../lib/refusal.ts'
+import { absent, Refusal } from '../lib/refusal.ts'
 import type { Wake } from '../lib/wake.ts'
 import { parseSupplierConfig, SupplierConfigError } from './make.ts'
 import { SUPPLIER_TYPES, type SupplierType, supplierOwner } from './supplier.ts'
@@ -155,7 +155,7 @@ async function lock(tx: Tx, name: string): Promise<SupplierRow> {
     text: `select type, config, paused, updated_at as "updatedAt" from suppliers where supplier = $1 for no key update`,
     values: [name],
   })
-  if (row === undefined) throw new Refusal(404, 'SUPPLIER_UNKNOWN', `There is no supplier ${name}.`)
+  if (row === undefined) throw absent('supplier', name)
   return row
 }
 

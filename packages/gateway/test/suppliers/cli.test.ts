@@ -99,7 +99,7 @@ describe('supplier', () => {
   it('test says in a sentence what is wrong, and fails', async () => {
     expect(await json('supplier', 'test', 'smdp')).toEqual({ name: 'smdp', works: true })
     expect(await failure('supplier', 'test', 'shelf')).toMatch(/no codes/)
-    expect(await failure('supplier', 'test', 'nobody')).toBe('There is no supplier nobody that can be used.')
+    expect(await failure('supplier', 'test', 'nobody')).toBe('There is no usable supplier nobody.')
     const config = { url: 'https://smdp.invalid', functionRequesterIdentifier: '1', timeoutMs: 5_000 }
     await json(
       'supplier',
@@ -188,7 +188,7 @@ describe('stock', () => {
   it('low sets from when on an operator is told', async () => {
     const typo = ['stock', 'low', '50', '--supplier', 'shelf', '--product', 'TYPO']
     expect(await failure(...typo)).toMatch(/^shelf never had codes of TYPO, and no package sells it/)
-    expect(await failure(...typo.with(4, 'nosuch'))).toBe('There is no such supplier.')
+    expect(await failure(...typo.with(4, 'nosuch'))).toBe('There is no supplier nosuch.')
     await json('stock', 'low', '50', '--supplier', 'shelf', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: 50 })
     await json('stock', 'low', 'none', '--supplier', 'shelf', '--product', 'P')

@@ -1,7 +1,7 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import { pause } from '../../lib/pause.ts'
-import { Refusal } from '../../lib/refusal.ts'
+import { absent, Refusal } from '../../lib/refusal.ts'
 import { lockOrders } from '../../orders/lock.ts'
 import type { CancelOutcome, SuppliedEsim } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../deps.ts'
@@ -23,7 +23,7 @@ export async function cancelEsim(
   by: By,
 ): Promise<CancelOutcome> {
   const profile = await readForCancel(deps, tenantId, profileId)
-  if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')
+  if (profile === undefined) throw absent('eSIM')
   if (!isUnused(profile)) {
     const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: only one that was never downloaded can be cancelled.`
     throw new Refusal(409, 'ESIM_IN_USE', words)
@@ -32,7 +32,7 @@ export async function cancelEsim(
   const attemptId = deps.ids.uuid()
   await deps.db.tx(async (tx) => {
     const { orders, now } = await lockOrders(tx, tenantId, [orderId])
-    if (!orders.has(orderId)) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')
+    if (!orders.has(orderId)) throw absent('order')
     watch(tx, tenantId, { orderId, itemNo, purpose: 'CANCEL' }, now)
     tx.send({
       text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,

@@ -1,7 +1,7 @@
 import { audit, type By } from '../../audit/audit.ts'
 import type { Tx } from '../../lib/db.ts'
 import { orderNoOf } from '../../lib/ids.ts'
-import { Refusal } from '../../lib/refusal.ts'
+import { absent, Refusal } from '../../lib/refusal.ts'
 import { lockWalletAndOrders } from '../../orders/lock.ts'
 import type { FulfilmentDeps } from '../deps.ts'
 import { readForCancel, wasNeverUsed } from './cancel-subject.ts'
@@ -22,7 +22,7 @@ export async function settleCancel(
   const { tenantId, profileId, verdict } = settlement
   const evidence = checkedEvidence(settlement.evidence)
   const profile = await readForCancel(deps, tenantId, profileId)
-  if (profile === undefined) throw new Refusal(404, 'ESIM_UNKNOWN', 'There is no such eSIM.')
+  if (profile === undefined) throw absent('eSIM')
   const { orderId, itemNo } = profile.esim
   await deps.db.tx(async (tx) => {
     if (verdict === 'cancelled') await refuseUsed(tx, tenantId, orderId, profileId)

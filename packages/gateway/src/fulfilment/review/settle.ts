@@ -1,6 +1,6 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
-import { Refusal } from '../../lib/refusal.ts'
+import { absent, Refusal } from '../../lib/refusal.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
 import { Consequences } from '../consequences.ts'
@@ -48,7 +48,7 @@ export async function settleOrder(
     if (verdict.kind === 'delivered') await refuseTakenEsims(tx, deps.linkKey, orderId, verdict.esims)
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
-    if (order === undefined) throw new Refusal(404, 'ORDER_UNKNOWN', 'There is no such order.')
+    if (order === undefined) throw absent('order')
     const before = order.orderStatus
     const items = underReview(order, settlement.itemNos)
     const consequences = new Consequences(deps, tenantId, now, (code) => catalogue.find(code))

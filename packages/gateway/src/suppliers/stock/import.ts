@@ -4,7 +4,7 @@ import { audit, type By } from '../../audit/audit.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
-import { Refusal } from '../../lib/refusal.ts'
+import { absent, Refusal } from '../../lib/refusal.ts'
 import { supplierOwner } from '../supplier.ts'
 import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from './csv.ts'
 import { fingerprint } from './fingerprint.ts'
@@ -35,7 +35,7 @@ const PROGRESS_EVERY = 2_000
  *
  * Locks: an advisory one of imports; at the end that of settling with eSIMs, then the counter.
  * @returns how many there were.
- * @throws CsvRefused that names the lines at fault, the first fifty; Refusal SUPPLIER_UNKNOWN, SUPPLIER_NOT_STOCK,
+ * @throws CsvRefused that names the lines at fault, the first fifty; Refusal NOT_FOUND, SUPPLIER_NOT_STOCK,
  *   IMPORT_RUNNING, ESIM_TAKEN
  */
 export async function importStock(
@@ -108,7 +108,7 @@ async function checkSupplier(tx: Tx, supplier: string): Promise<void> {
     text: 'select type from suppliers where supplier = $1',
     values: [supplier],
   })
-  if (row === undefined) throw new Refusal(404, 'SUPPLIER_UNKNOWN', `There is no supplier ${supplier}.`)
+  if (row === undefined) throw absent('supplier', supplier)
   if (row.type === 'stock') return
   const words = `${supplier} is a ${row.type} supplier. Codes go into a supplier of type stock.`
   throw new Refusal(422, 'SUPPLIER_NOT_STOCK', words)

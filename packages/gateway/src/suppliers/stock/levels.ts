@@ -118,7 +118,7 @@ export async function setLowStock(
     })
     if (set.length === 0) {
       const [known] = await tx.query({ text: 'select from suppliers where supplier = $1', values: [supplier] })
-      if (known === undefined) throw absent('supplier')
+      if (known === undefined) throw absent('supplier', supplier)
       const words = `${supplier} never had codes of ${productCode}, and no package sells it: look at its spelling.`
       throw new Refusal(404, 'PRODUCT_UNKNOWN', words)
     }

@@ -23,7 +23,7 @@ const ORDERS = 6_000
 const OPENING = 9_000_000_000_000n
 const WEEK_MS = 7 * 24 * 3_600_000
 /** Measured with PostgreSQL 18: 9, 31, 34, 1, 28, 31. One look-up for each row: 620 and 310. */
-const MOST_BUFFERS: Partial<Record<Path, number>> = {
+const BUFFERS_MAX: Partial<Record<Path, number>> = {
   query: 12,
   'profile/list, first page': 100,
   'profile/list, deep page': 100,
@@ -67,7 +67,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it.each(Object.entries(MOST_BUFFERS))('%s touches at most %i shared buffers', async (path, most) => {
+it.each(Object.entries(BUFFERS_MAX))('%s touches at most %i shared buffers', async (path, most) => {
   const touched = await buffersTouched(rooms.db, (index) => rooms.call(path as Path, index))
   expect(touched).toBeLessThanOrEqual(most)
   expect(touched).toBeGreaterThan(0)

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ENDPOINT_FLIGHTS_MOST } from '../../packages/gateway/src/webhooks/limits.ts'
+import { ENDPOINT_FLIGHTS_MAX } from '../../packages/gateway/src/webhooks/limits.ts'
 import { compare, percentile, type Result } from '../compare.ts'
 import { cpuTime_us } from '../cpu.ts'
 import type { Environment } from '../environment.ts'
@@ -52,7 +52,7 @@ async function rate(bench: Environment, gateway: BenchGateway, bare: BarePosts, 
   }
   const against = async (count: number) => {
     const used_us = cpuTime_us(bare.pid)
-    const duration_s = await bare.send(receiver.url, count, ENDPOINT_FLIGHTS_MOST)
+    const duration_s = await bare.send(receiver.url, count, ENDPOINT_FLIGHTS_MAX)
     cpu_us.against.push(((cpuTime_us(bare.pid) ?? Number.NaN) - (used_us ?? 0)) / count)
     await receiver.take(count)
     return count / duration_s
@@ -62,7 +62,7 @@ async function rate(bench: Environment, gateway: BenchGateway, bare: BarePosts, 
   cpu_us.ours.length = cpu_us.against.length = 0
   const result = await compare({
     name: 'webhooks',
-    what: `events/s to a local receiver, claimed, signed twice, sent, logged and settled by a gateway, against a loop of the same POSTs, signed beforehand, on the same client, ${ENDPOINT_FLIGHTS_MOST} at a time`,
+    what: `events/s to a local receiver, claimed, signed twice, sent, logged and settled by a gateway, against a loop of the same POSTs, signed beforehand, on the same client, ${ENDPOINT_FLIGHTS_MAX} at a time`,
     aim: { least: 0.5 },
     rounds: bench.rounds,
     progress: bench.progress,

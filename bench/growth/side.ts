@@ -20,7 +20,7 @@ export interface Side {
 const TENANTS = 200
 const WEEK_MS = 7 * 24 * 3_600_000
 /** Checking a ledger of millions takes minutes; it is the same rows that the smaller one has. */
-const VERIFIED_MOST = 500_000
+const VERIFIED_MAX = 500_000
 
 export async function openSide(bench: Environment, name: string, orders: number): Promise<Side> {
   bench.progress(`  ${orders} orders: loading`)
@@ -68,7 +68,7 @@ async function timed(calls: number, call: (index: number) => Promise<unknown>): 
 }
 
 async function verified(db: Parameters<typeof verifyLedger>[0], orders: number): Promise<string> {
-  if (orders > VERIFIED_MOST) return `the ledger of ${orders} orders was generated as the smaller one that was checked`
+  if (orders > VERIFIED_MAX) return `the ledger of ${orders} orders was generated as the smaller one that was checked`
   const faults: string[] = []
   await verifyLedger(db, { onFault: ({ sentence }) => faults.push(sentence) })
   if (faults.length > 0) throw new Error(`the ledger that was loaded does not hold: ${faults[0]}`)

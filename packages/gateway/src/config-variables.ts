@@ -284,12 +284,12 @@ function mailAddresses(value: string): string[] {
 }
 
 const MASTER_KEY_BYTES = 32
-const MASTER_KEYS_MOST = 4
+const MASTER_KEYS_MAX = 4
 
 function masterKeys(value: string): [Buffer, ...Buffer[]] {
   const keys = value.split(',').map((part) => masterKey(part.trim())) as [Buffer, ...Buffer[]]
   // More do not fit into the names of connections, by which gateways know each other's keys.
-  if (keys.length > MASTER_KEYS_MOST) throw new Error(`holds ${MASTER_KEYS_MOST} keys at most; it holds ${keys.length}`)
+  if (keys.length > MASTER_KEYS_MAX) throw new Error(`holds ${MASTER_KEYS_MAX} keys at most; it holds ${keys.length}`)
   return keys
 }
 

@@ -9,7 +9,7 @@ import { useSession } from '../session.tsx'
 import { t } from '../strings/index.ts'
 import { useApi } from '../use-api.ts'
 
-const MOST_FOUND = 8
+const FOUND_MAX = 8
 
 /** One field that goes anywhere: an order, a line, a dealer, a page. Arrow keys choose, Enter goes. */
 export function Finder({ opened, onClose }: { opened: boolean; onClose(): void }) {
@@ -34,7 +34,7 @@ function Search({ onClose }: { onClose(): void }) {
   const results = [
     ...(query.length >= 2 ? (found.data?.results ?? []) : []),
     ...pages.map((place) => ({ kind: 'PAGE' as const, label: place.label, detail: '', to: place.to })),
-  ].slice(0, MOST_FOUND)
+  ].slice(0, FOUND_MAX)
   const go = (to: string | undefined) => {
     if (to === undefined) return
     onClose()

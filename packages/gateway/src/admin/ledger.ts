@@ -3,7 +3,7 @@ import type { LedgerFault } from '../wallet/verification.ts'
 import type { AdminContext } from './context.ts'
 
 /** With --json, where everything is one document; a terminal is shown every fault. */
-const JSON_FAULTS_MOST = 1_000
+const JSON_FAULTS_MAX = 1_000
 const PROGRESS_EVERY_MS = 2_000
 
 export function ledgerCommands(ledger: Command, context: AdminContext): void {
@@ -23,7 +23,7 @@ export function ledgerCommands(ledger: Command, context: AdminContext): void {
           ...(options.tenant === undefined ? {} : { tenantId: options.tenant }),
           onFault(fault) {
             if (!context.json) process.stdout.write(`Tenant ${fault.tenantId}: ${fault.sentence}\n`)
-            else if (faults.length < JSON_FAULTS_MOST) faults.push(fault)
+            else if (faults.length < JSON_FAULTS_MAX) faults.push(fault)
           },
           onTenant(_, { tenants, transfers }) {
             if (performance.now() - told_at < PROGRESS_EVERY_MS) return

@@ -6,9 +6,9 @@ import { requireFile } from './files.ts'
 import { progressBar } from './progress-bar.ts'
 import { count, table } from './table.ts'
 
-const READ_MOST = 0.99
+const READ_MAX = 0.99
 /** Fewer are there at once. */
-const PROGRESS_LEAST = 2_000
+const PROGRESS_MIN = 2_000
 
 export function stockCommands(stock: Command, context: AdminContext): void {
   stock
@@ -33,11 +33,11 @@ export function stockCommands(stock: Command, context: AdminContext): void {
             productCode: options.product,
             file,
             // The file is read ahead of its rows: it is at its end before they are.
-            progress: (rows) => bar.show(Math.min(file.bytesRead / size, READ_MOST), `${rows} codes`),
+            progress: (rows) => bar.show(Math.min(file.bytesRead / size, READ_MAX), `${rows} codes`),
             warn: (words) => warnings.push(words),
           }
           const codes = await importStock(deps, wanted, context.by)
-          if (codes >= PROGRESS_LEAST) bar.show(1, `${codes} codes`)
+          if (codes >= PROGRESS_MIN) bar.show(1, `${codes} codes`)
           bar.end()
           const what = { supplier: options.supplier, productCode: options.product, codes, warnings }
           context.print(`Imported ${count(codes, 'code')}.`, what)

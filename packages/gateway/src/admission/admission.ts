@@ -28,7 +28,7 @@ export interface AdmissionDeps {
 }
 
 /** Versions may change while a request is judged; more often than this in a row is no coincidence. */
-const MOST_ROUNDS = 5
+const ROUNDS_MAX = 5
 
 /** Whose request it is, as far as this node knows: admission finds out whether that still holds. */
 export interface Authenticated {
@@ -56,7 +56,7 @@ export async function admit(
   authenticated: Authenticated,
 ): Promise<Admitted> {
   let judged = authenticated
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
     const { tenant, secretId } = judged
     const entered = await deps.entrance.add({
       tenantId: tenant.tenantId,

@@ -31,7 +31,7 @@ export interface EnterDeps {
 }
 
 /** More in one statement gains nothing: at 64 a statement takes 1.8 ms (36 000 requests/s), alone 0.4 ms. */
-const MOST_IN_BATCH = 64
+const BATCH_MAX = 64
 /** One statement runs while the next gathers. A second begins beside one that takes long. */
 const LANES = 2
 /** Longer than a statement takes on a busy machine: two halves cost more than a whole. */
@@ -39,7 +39,7 @@ const PATIENCE_MS = 10
 /** After a crowd: begun at once, the next statement would be for one or two, and as dear as one for ten. */
 const GATHER_MS = 2
 /** Beyond this the queue is longer than a second's work: better to say so than to let everybody wait. */
-const MOST_WAITING = 10_000
+const WAITING_MAX = 10_000
 
 const HOUR_MS = 3_600_000
 /** More than the clock window: how near the edge of a slot an id is entered on both sides. */
@@ -48,10 +48,10 @@ const EDGE_MS = CLOCK_WINDOW_MS + 60_000
 /** Requests of all tenants, admitted by one statement for all that arrive together (enter.sql.ts). */
 export function entrance(deps: EnterDeps): Batcher<Entry, Entered> {
   return batcher<Entry, Entered>({
-    most: MOST_IN_BATCH,
+    most: BATCH_MAX,
     lanes: LANES,
     pace: { clock: deps.clock, patience_ms: PATIENCE_MS, gather_ms: GATHER_MS },
-    mostWaiting: MOST_WAITING,
+    waitingMax: WAITING_MAX,
     full: () => new ApiError('000002'),
     // One id twice in one statement, in whatever case, could not be told apart: the second waits for the next one.
     key: (entry) => `${entry.tenantId}/${entry.requestId.toLowerCase()}`,

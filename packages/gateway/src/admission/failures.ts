@@ -21,7 +21,7 @@ export interface FailureLimit {
 const BURST = 30
 const REGAINED_PER_S = 0.5
 /** Networks remembered at most; the one longest without a failure is forgotten first. */
-const MOST_NETWORKS = 20_000
+const NETWORKS_MAX = 20_000
 
 interface Bucket {
   tokens: number
@@ -39,7 +39,7 @@ export function failureLimit(clock: Clock): FailureLimit {
     if (known) return known
     const bucket = { tokens: BURST, at: clock.monotonic(), underWay: 0, waiting: [] }
     buckets.set(network, bucket)
-    if (buckets.size > MOST_NETWORKS) buckets.delete(buckets.keys().next().value as string)
+    if (buckets.size > NETWORKS_MAX) buckets.delete(buckets.keys().next().value as string)
     return bucket
   }
 

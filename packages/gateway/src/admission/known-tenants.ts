@@ -13,7 +13,7 @@ export interface KnownTenants {
   reload(appKey: string): Promise<Tenant | undefined>
 }
 
-const MOST_TENANTS = 50_000
+const TENANTS_MAX = 50_000
 
 export function knownTenants(load: (appKey: string) => Promise<Tenant | undefined>): KnownTenants {
   const known = new Map<string, Tenant>()
@@ -31,7 +31,7 @@ export function knownTenants(load: (appKey: string) => Promise<Tenant | undefine
     const tenant = await reading
     known.delete(appKey)
     if (tenant) known.set(appKey, tenant)
-    if (known.size > MOST_TENANTS) known.delete(known.keys().next().value as string)
+    if (known.size > TENANTS_MAX) known.delete(known.keys().next().value as string)
     return tenant
   }
 

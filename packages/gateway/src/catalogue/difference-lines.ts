@@ -27,7 +27,7 @@ interface PriceLine {
 }
 
 /** A price that falls by more than this share is more often a slipped decimal point than a sale. */
-const FALL_MOST = 0.5
+const FALL_MAX = 0.5
 
 /** What differs, line by line: prices first, since they are what a mistake costs. A new package has prices and suppliers. */
 export function differenceLines(change: PackageChange): DifferenceLine[] {
@@ -72,7 +72,7 @@ function priceLine(
 ): PriceLine {
   const change = before === null || after === null || before === 0 ? null : after / before - 1
   const warnings: DifferenceWarning[] = []
-  if (change !== null && change < -FALL_MOST) warnings.push('PRICE_FALLS')
+  if (change !== null && change < -FALL_MAX) warnings.push('PRICE_FALLS')
   if (before !== null && after === null) warnings.push('PRICE_REMOVED')
   if (after !== null && cost !== null && after < cost) warnings.push('BELOW_COST')
   return { kind, currencyCode, before, after, change, cost, warnings }

@@ -19,7 +19,7 @@ import { type Route, route } from './route.ts'
 import { CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
 import { sessionBy } from './sign-in.ts'
 
-const TOKEN_DAYS_MAX = 366
+const TOKEN_MAX_DAYS = 366
 
 const passwordRoutes: Route[] = [
   route({
@@ -171,7 +171,7 @@ const tokenRoutes: Route[] = [
         ...proof,
         name: line(100),
         scope: Type.Enum(['READ', 'WRITE']),
-        days: nullable(Type.Integer({ minimum: 1, maximum: TOKEN_DAYS_MAX })),
+        days: nullable(Type.Integer({ minimum: 1, maximum: TOKEN_MAX_DAYS })),
       },
       CLOSED,
     ),

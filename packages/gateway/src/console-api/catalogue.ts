@@ -62,7 +62,7 @@ const importReport = Type.Object({
   unknownSuppliers: Type.Array(Type.String()),
 })
 
-const FILE_BYTES_MAX = 64 * 1024 * 1024
+const FILE_SIZE_MAX_BYTES = 64 * 1024 * 1024
 
 export const catalogueRoutes: Route[] = [
   route({
@@ -104,7 +104,7 @@ export const catalogueRoutes: Route[] = [
     query: Type.Object({ dryRun: Type.Boolean() }, CLOSED),
     body: Type.String(),
     bodyType: 'text/csv',
-    bodyLimit: FILE_BYTES_MAX,
+    bodyLimit: FILE_SIZE_MAX_BYTES,
     answer: importReport,
     async handle({ deps, by }, { query, body }) {
       const source = Readable.from([body])

@@ -1,11 +1,11 @@
 import Type from 'typebox'
 import { signInAgain } from '../people/sign-in.ts'
-import { GRACE_MOST_MS, resetSecret, viewSecret } from '../tenants/secret.ts'
+import { GRACE_MAX_MS, resetSecret, viewSecret } from '../tenants/secret.ts'
 import { PROOFS_PER_MINUTE, proof } from './proof.ts'
 import { type Route, route, TENANT_ADMINS } from './route.ts'
 import { CLOSED, nullable, tenantParams, time } from './schemas.ts'
 
-const GRACE_MOST_S = GRACE_MOST_MS / 1000
+const GRACE_MAX_S = GRACE_MAX_MS / 1000
 
 /** Whoever sees or replaces a secret proves first who they are: a stolen session must not be enough. */
 export const credentialRoutes: Route[] = [
@@ -31,7 +31,7 @@ export const credentialRoutes: Route[] = [
     sessionOnly: true,
     summary: 'Replace the AppSecret; the old one verifies for the grace period, 0 to 24 h',
     params: tenantParams,
-    body: Type.Object({ ...proof, grace_s: Type.Integer({ minimum: 0, maximum: GRACE_MOST_S }) }, CLOSED),
+    body: Type.Object({ ...proof, grace_s: Type.Integer({ minimum: 0, maximum: GRACE_MAX_S }) }, CLOSED),
     answer: Type.Object({ appSecret: Type.String(), oldValidUntil: nullable(time()) }),
     ratePerMinute: PROOFS_PER_MINUTE,
     async handle({ deps, person, by, address }, { params, body }) {

@@ -17,7 +17,7 @@ const found = Type.Object({
 })
 export type Found = Static<typeof found>
 
-const MOST_OF_A_KIND = 5
+const FOUND_OF_A_KIND_MAX = 5
 
 export const searchRoutes: Route[] = [
   route({
@@ -54,7 +54,7 @@ async function orders({ deps, onlyTenant }: Context, text: string): Promise<Resu
     from tenants t join orders o on o.tenant_id = t.tenant_id
       and (o.transaction_id = ${text} or o.order_id = ${orderId ?? null}::uuid)
     where ${onlyTenant}::uuid is null or t.tenant_id = ${onlyTenant}::uuid
-    limit ${MOST_OF_A_KIND}`)
+    limit ${FOUND_OF_A_KIND_MAX}`)
   return rows.map((row) => {
     const orderNo = orderNoOf(row.orderId)
     const to = `/tenants/${row.tenantId}/orders/${orderNo}`
@@ -69,7 +69,7 @@ async function profiles({ deps, onlyTenant }: Context, text: string): Promise<Re
     select p.tenant_id as "tenantId", p.profile_id as "profileId", p.iccid, t.client_name as "clientName"
     from profiles p join tenants t on t.tenant_id = p.tenant_id
     where p.iccid = ${digits} and (${onlyTenant}::uuid is null or p.tenant_id = ${onlyTenant}::uuid)
-    order by p.profile_id desc limit ${MOST_OF_A_KIND}`)
+    order by p.profile_id desc limit ${FOUND_OF_A_KIND_MAX}`)
   return rows.map((row) => {
     const to = `/tenants/${row.tenantId}/profiles/${row.profileId}`
     return { kind: 'PROFILE' as const, label: row.iccid, detail: row.clientName, to }
@@ -81,7 +81,7 @@ async function tenants({ deps, onlyTenant }: Context, text: string): Promise<Res
   const rows = await deps.db.query<{ tenantId: string; clientName: string; appKey: string }>(sql`
     select tenant_id as "tenantId", client_name as "clientName", app_key as "appKey" from tenants
     where position(lower(${text}) in lower(client_name)) > 0 or app_key = ${text}
-    order by client_name limit ${MOST_OF_A_KIND}`)
+    order by client_name limit ${FOUND_OF_A_KIND_MAX}`)
   return rows.map((row) => {
     const to = `/tenants/${row.tenantId}`
     return { kind: 'TENANT' as const, label: row.clientName, detail: row.appKey, to }

@@ -22,9 +22,9 @@ export interface ConsoleOptions extends AllowedOrigins {
 }
 
 export const CONSOLE_API = '/console/api'
-const BODY_LIMIT_BYTES = 256 * 1024
+const BODY_SIZE_MAX_BYTES = 256 * 1024
 /** From whoever is not known yet: an address, a password and a code are far less, and cost no more than a head does. */
-const OPEN_BODY_LIMIT_BYTES = 8 * 1024
+const OPEN_BODY_SIZE_MAX_BYTES = 8 * 1024
 /** An answer is data: kept nowhere, and never a page, whatever a browser is made to believe. */
 const ANSWER_HEADERS = {
   'Cache-Control': 'no-store',
@@ -76,7 +76,7 @@ function add(
   api.route({
     method: route.method,
     url: route.path,
-    bodyLimit: route.bodyLimit ?? (route.who === 'anyone' ? OPEN_BODY_LIMIT_BYTES : BODY_LIMIT_BYTES),
+    bodyLimit: route.bodyLimit ?? (route.who === 'anyone' ? OPEN_BODY_SIZE_MAX_BYTES : BODY_SIZE_MAX_BYTES),
     schema: schemaOf(route),
     // Before the body is read and checked: who may not call learns nothing of what would be right.
     async onRequest(request) {

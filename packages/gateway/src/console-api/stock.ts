@@ -17,7 +17,7 @@ const level = Type.Object({
 export type StockLevel = Static<typeof level>
 
 /** A million codes; a larger file is imported by the command line, which streams it. */
-const FILE_BYTES_MAX = 128 * 1024 * 1024
+const FILE_SIZE_MAX_BYTES = 128 * 1024 * 1024
 const product = { supplier: line(64), productCode: line(128) }
 
 export const stockRoutes: Route[] = [
@@ -54,7 +54,7 @@ export const stockRoutes: Route[] = [
     query: Type.Object(product, CLOSED),
     body: Type.String(),
     bodyType: 'text/csv',
-    bodyLimit: FILE_BYTES_MAX,
+    bodyLimit: FILE_SIZE_MAX_BYTES,
     answer: Type.String({ description: 'Lines of JSON: {rows} … then {codes} or {code, message, faults}' }),
     answerType: 'application/x-ndjson',
     async handle({ deps, by, reply }, { query, body }) {

@@ -23,7 +23,7 @@ import { openRefusals, type Refusals } from './refusals.ts'
 import { requestSpan } from './request-span.ts'
 
 /** Of bodies that have not arrived whole. Real ones are a thousandth of their limit: this is what floods may take. */
-const MOST_ARRIVING_BYTES = 64 * 1024 * 1024
+const ARRIVING_MAX_BYTES = 64 * 1024 * 1024
 
 interface Door {
   /** Knows whether the server is closing. */
@@ -59,7 +59,7 @@ export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void>
   const callerOf = callerReader(deps.config.trustedProxies)
   const tell = (refused: number) => deps.log.warn({ refused }, 'overloaded: requests were refused')
   const shedding = { places: openPlaces(deps.clock), refusals: openRefusals(deps.clock, tell) }
-  const door: Door = { app, deps, callerOf, bodies: bodyReader(MOST_ARRIVING_BYTES), ...shedding }
+  const door: Door = { app, deps, callerOf, bodies: bodyReader(ARRIVING_MAX_BYTES), ...shedding }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()
     knock(door, request.raw, reply.raw)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LEAST_PLACES, MOST_PLACES, openPlaces } from './places.ts'
+import { openPlaces, PLACES_MAX, PLACES_MIN } from './places.ts'
 
 /** Seconds of load in which every place is always taken and each answer takes so long. */
 function crowded(seconds: number, duration_ms: number | undefined, state = fresh()) {
@@ -24,9 +24,9 @@ function fresh() {
 
 it('has fewer places while answers are slow, and all of them again when they are quick', () => {
   const state = crowded(2, 500)
-  expect(state.taken).toBeLessThanOrEqual(LEAST_PLACES)
+  expect(state.taken).toBeLessThanOrEqual(PLACES_MIN)
   crowded(3, 5, state)
-  expect(state.taken).toBeGreaterThan(MOST_PLACES * 0.95)
+  expect(state.taken).toBeGreaterThan(PLACES_MAX * 0.95)
 })
 
 it('takes a burst of two hundred', () => {
@@ -62,5 +62,5 @@ it('keeps its places while nothing is answered: that is a lock, not load', () =>
   const before = state.taken
   crowded(10, undefined, state)
   expect(state.taken).toBeGreaterThan(before)
-  expect(state.taken).toBe(MOST_PLACES)
+  expect(state.taken).toBe(PLACES_MAX)
 })

@@ -11,14 +11,14 @@ export interface Places {
 }
 
 /** More only wait for each other, however quick the machine. Two hundred calls with one transactionId are no overload. */
-export const MOST_PLACES = 512
+export const PLACES_MAX = 512
 /** Enough to fill the batches of the order path, so that a slow disk or database never costs throughput here. */
-export const LEAST_PLACES = 64
+export const PLACES_MIN = 64
 /** A request that takes longer has waited for others: a lone order takes a few milliseconds. */
 const SLOW_MS = 50
 /** How long requests are watched before the number of places is judged: a burst is over by then. */
 const WATCHED_MS = 100
-const LEAST_ANSWERED = 8
+const ANSWERED_MIN = 8
 /** Where so little is answered that nothing can be told, a lock is being waited for, and not the machine. */
 const SILENCE_MS = 500
 const SHRINKS_TO = 0.7
@@ -35,7 +35,7 @@ const FORGOTTEN_MS = 2_000
  * refusal for whoever came, orders under way took seconds; docs/performance.md.)
  */
 export function openPlaces(clock: Clock): Places {
-  let most = MOST_PLACES
+  let most = PLACES_MAX
   let taken = 0
   let since = clock.monotonic()
   let answered = 0
@@ -43,11 +43,11 @@ export function openPlaces(clock: Clock): Places {
   let ranOut = false
 
   function judge(now: number): void {
-    const isTold = answered >= LEAST_ANSWERED
+    const isTold = answered >= ANSWERED_MIN
     if (now - since < (isTold ? WATCHED_MS : SILENCE_MS)) return
-    if (now - since > FORGOTTEN_MS) most = MOST_PLACES
-    else if (ranOut && isTold && slow * 2 > answered) most = Math.max(LEAST_PLACES, Math.floor(most * SHRINKS_TO))
-    else most = Math.min(MOST_PLACES, Math.ceil(most * GROWS_TO))
+    if (now - since > FORGOTTEN_MS) most = PLACES_MAX
+    else if (ranOut && isTold && slow * 2 > answered) most = Math.max(PLACES_MIN, Math.floor(most * SHRINKS_TO))
+    else most = Math.min(PLACES_MAX, Math.ceil(most * GROWS_TO))
     since = now
     answered = 0
     slow = 0

@@ -16,7 +16,7 @@ export interface Refusals {
  */
 const SHARE = 0.2
 /** What is saved up while nobody is refused: a burst is answered at once. */
-const SAVED_MOST_MS = 20
+const SAVED_MAX_MS = 20
 const BETWEEN_TURNS_MS = 2
 const TOLD_EVERY_MS = 1_000
 
@@ -33,7 +33,7 @@ interface Refusal {
  */
 export function openRefusals(clock: Clock, tell: (refused: number) => void): Refusals {
   let waiting: Refusal[] = []
-  let saved_ms = SAVED_MOST_MS
+  let saved_ms = SAVED_MAX_MS
   let counted_at = clock.monotonic()
   let isWaiting = false
   let untold = 0
@@ -41,7 +41,7 @@ export function openRefusals(clock: Clock, tell: (refused: number) => void): Ref
   function turn(): void {
     isWaiting = false
     let now = clock.monotonic()
-    saved_ms = Math.min(SAVED_MOST_MS, saved_ms + (now - counted_at) * SHARE)
+    saved_ms = Math.min(SAVED_MAX_MS, saved_ms + (now - counted_at) * SHARE)
     counted_at = now
     let done = 0
     while (done < waiting.length && saved_ms > 0) {

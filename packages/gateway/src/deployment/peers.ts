@@ -25,10 +25,10 @@ export function nameWithKeys(name: string, { keyIds }: Pick<Cipher, 'keyIds'>): 
   // At most 63 bytes, where PostgreSQL cuts: there are four keys of eight digits, and Linux has no process above 2²².
   const keys = ` keys=${keyIds.join(',')}`
   const whole = `${name} ${process.pid}${keys}`
-  return whole.length <= NAME_BYTES_MOST ? whole : `${name}${keys}`
+  return whole.length <= NAME_SIZE_MAX_BYTES ? whole : `${name}${keys}`
 }
 
-const NAME_BYTES_MOST = 63
+const NAME_SIZE_MAX_BYTES = 63
 
 /** Processes of this database, this one included: one entry for each of their connections. */
 export async function readPeers(db: Pick<Db, 'query'>): Promise<Peer[]> {

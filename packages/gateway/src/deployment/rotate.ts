@@ -53,12 +53,12 @@ export async function rotateMasterKey(
 }
 
 /** A gateway that is refused for its keys, and started again and again, is connected for a moment each time. */
-const LOOKS_MOST = 8
+const LOOKS_MAX = 8
 const BETWEEN_LOOKS_MS = 250
 
 async function refuseOtherKeys({ db, cipher }: RotationDeps): Promise<void> {
   let others: Peer[] = []
-  for (let look = 0; look < LOOKS_MOST; look++) {
+  for (let look = 0; look < LOOKS_MAX; look++) {
     if (look > 0) await delay(BETWEEN_LOOKS_MS)
     others = (await readPeers(db)).filter(({ keyIds }) => keyIds[0] !== cipher.keyIds[0])
     if (others.length === 0) return
@@ -84,12 +84,12 @@ async function begin({ db, cipher, ids }: RotationDeps, by: By): Promise<void> {
 }
 
 /** Rows are locked for milliseconds; one that stays locked for a minute is somebody's open transaction. */
-const PASSES_MOST = 120
+const PASSES_MAX = 120
 const BETWEEN_PASSES_MS = 500
 
 async function rewriteAll(deps: RotationDeps, onProgress: (progress: RotationProgress) => void): Promise<number> {
   let rewritten = 0
-  for (let pass = 0; pass < PASSES_MOST; pass++) {
+  for (let pass = 0; pass < PASSES_MAX; pass++) {
     const counts = await Promise.all(
       SEALED.map(async (sealed) => ({ sealed, left: await countOutdated(deps, sealed) })),
     )

@@ -9,7 +9,7 @@ import type { Patient } from './patient.ts'
  */
 
 const ASKED_WITHIN_MS = 5_000
-const MOST_ANSWER_BYTES = 65_536
+const ANSWER_SIZE_MAX_BYTES = 65_536
 
 /** Knocks as a dealer would, without credentials: a gateway answers in its envelope that a header is missing. */
 export async function checkAddresses({ config, outbound }: Patient, say: Findings): Promise<Finding[]> {
@@ -32,7 +32,7 @@ export async function checkAddresses({ config, outbound }: Patient, say: Finding
     headers: { 'Content-Type': 'application/json' },
     body: '{}',
     timeout_ms: ASKED_WITHIN_MS,
-    mostAnswerBytes: MOST_ANSWER_BYTES,
+    answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
     allowPrivate: true,
   })
   if (outcome.kind === 'failed') {
@@ -65,8 +65,8 @@ function codeOf(body: Buffer): string | undefined {
 async function processWords(outbound: Outbound, metricsHost: string, metricsPort: number): Promise<string> {
   const host = metricsHost === '0.0.0.0' ? '127.0.0.1' : metricsHost === '::' ? '[::1]' : metricsHost
   const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${metricsPort}/readyz`
-  const [timeout_ms, mostAnswerBytes] = [ASKED_WITHIN_MS, MOST_ANSWER_BYTES]
-  const outcome = await outbound.request({ url, method: 'GET', timeout_ms, mostAnswerBytes, allowPrivate: true })
+  const [timeout_ms, answerSizeMaxBytes] = [ASKED_WITHIN_MS, ANSWER_SIZE_MAX_BYTES]
+  const outcome = await outbound.request({ url, method: 'GET', timeout_ms, answerSizeMaxBytes, allowPrivate: true })
   if (outcome.kind === 'failed') return 'No gateway with this configuration runs on this machine at the moment.'
   return outcome.status === 200
     ? `A gateway runs on this machine, and is ready (${url}).`

@@ -13,7 +13,7 @@ const TENANTS_A_PASS = 64
 /** Claims that are made at once. */
 const LANES = 4
 /** Orders that this node holds at most: bounds memory, and what a crash leaves to be taken over. */
-const IN_HAND_MOST = 4_000
+const IN_HAND_MAX = 4_000
 /** An order that cannot even be claimed comes back after this long. */
 const POISONED_MS = 60_000
 const SHORTEST_NAP_MS = 5
@@ -59,7 +59,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     const queue = [...tenants]
     const lane = async () => {
       for (let tenantId = queue.shift(); tenantId !== undefined; tenantId = queue.shift()) {
-        while (inHand >= IN_HAND_MOST) await Promise.race(working)
+        while (inHand >= IN_HAND_MAX) await Promise.race(working)
         if (await turn(tenantId)) more = true
       }
     }

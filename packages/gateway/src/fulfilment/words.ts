@@ -1,5 +1,5 @@
 /** What suppliers say stands with each eSIM, its attempt and its refund: more than this helps nobody. */
-const WORDS_LENGTH_MOST = 300
+const WORDS_LENGTH_MAX = 300
 
 /**
  * An answer whose words a table can hold. A control character or half of a character makes PostgreSQL refuse the row, and
@@ -10,6 +10,6 @@ export function withPlainWords<Answer extends object>(answer: Answer): Answer {
 }
 
 function plain(words: string): string {
-  const shown = words.length > WORDS_LENGTH_MOST ? `${words.slice(0, WORDS_LENGTH_MOST)}…` : words
+  const shown = words.length > WORDS_LENGTH_MAX ? `${words.slice(0, WORDS_LENGTH_MAX)}…` : words
   return shown.replace(/[\p{Cc}\p{Cs}]/gu, ' ')
 }

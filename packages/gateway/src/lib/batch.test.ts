@@ -10,7 +10,7 @@ function stage(pace?: Partial<Pace>) {
   const batches = batcher<string, string>({
     most: 10,
     lanes: 2,
-    mostWaiting: 20,
+    waitingMax: 20,
     full: () => new Error('full'),
     ...(pace && { pace: { clock: systemClock, patience_ms: FOR_EVER_MS, gather_ms: 0, ...pace } }),
     run: (items) =>

@@ -15,7 +15,7 @@ export interface BatchOptions<Item, Result> {
   /** When a batch begins although more could come; without it, whenever a lane is free. */
   pace?: Pace
   /** Items that may wait; one more is refused by `full()`. Bounds memory under overload. */
-  mostWaiting: number
+  waitingMax: number
   full(): Error
   /** Items with one key never run in two batches at once. */
   key?(item: Item): string
@@ -127,7 +127,7 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
 
   return {
     add(item) {
-      if (queue.length >= options.mostWaiting) return Promise.reject(options.full())
+      if (queue.length >= options.waitingMax) return Promise.reject(options.full())
       return new Promise((resolve, reject) => {
         queue.push({ item, key: options.key?.(item), resolve, reject })
         // What the same turn of the event loop brings goes together; nothing waits longer than that.

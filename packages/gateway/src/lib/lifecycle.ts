@@ -24,7 +24,7 @@ export function runningStack(log: Log): RunningStack {
     for (const { name, part } of parts.reverse()) {
       const started_at = performance.now()
       // What comes last (the database) still gets a moment when the parts above have used up the time.
-      const left_ms = Math.max(deadline - started_at, LEAST_STOP_MS)
+      const left_ms = Math.max(deadline - started_at, STOP_MIN_MS)
       await part.stop(left_ms).catch((error) => log.error({ err: error, part: name }, 'could not be stopped'))
       log.debug({ part: name, duration_ms: Math.round(performance.now() - started_at) }, 'stopped')
     }
@@ -32,14 +32,14 @@ export function runningStack(log: Log): RunningStack {
   return {
     push(name, part) {
       // What a start still brings up after a stop was asked for goes down again at once.
-      if (stopping) void part.stop(LEAST_STOP_MS)
+      if (stopping) void part.stop(STOP_MIN_MS)
       else parts.push({ name, part })
     },
     stop: (deadline_ms) => (stopping ??= stopAll(deadline_ms)),
   }
 }
 
-const LEAST_STOP_MS = 1_000
+const STOP_MIN_MS = 1_000
 
 export interface LoopOptions {
   name: string

@@ -52,7 +52,7 @@ export function plainRequestLog(log: Log): RequestLog {
   return (line) => log.info(line, 'request')
 }
 
-const GATHERED_MOST = 65_536
+const GATHERED_MAX = 65_536
 const FLUSH_MS = 100
 
 /**
@@ -77,7 +77,7 @@ export function createRequestLog(level: string): RequestLog {
   })
   return (line) => {
     gathered += requestText(line)
-    if (gathered.length >= GATHERED_MOST) flush()
+    if (gathered.length >= GATHERED_MAX) flush()
   }
 }
 

@@ -25,9 +25,9 @@ export interface OtlpOptions {
 }
 
 const POLL_MS = 2_000
-const BATCH_MOST = 512
+const BATCH_MAX = 512
 /** Ten seconds of a busy gateway; a collector that is away for longer costs spans and not our memory. */
-const WAITING_MOST = 20_000
+const WAITING_MAX = 20_000
 const TIMEOUT_MS = 10_000
 
 export function startTraces(options: OtlpOptions): Traces & Running {
@@ -41,7 +41,7 @@ export function startTraces(options: OtlpOptions): Traces & Running {
   const waiting: Span[] = []
 
   async function sendBatch(): Promise<boolean> {
-    const batch = waiting.slice(0, BATCH_MOST)
+    const batch = waiting.slice(0, BATCH_MAX)
     if (batch.length === 0) return false
     const fault = await post(options, batch)
     // What the collector will never take must not keep the others; what it may take later stays.
@@ -49,19 +49,19 @@ export function startTraces(options: OtlpOptions): Traces & Running {
     waiting.splice(0, batch.length)
     spans.inc({ outcome: fault ? 'dropped' : 'sent' }, batch.length)
     if (fault) log.warn({ spans: batch.length, words: fault.words }, 'the collector refused spans')
-    return waiting.length >= BATCH_MOST
+    return waiting.length >= BATCH_MAX
   }
 
   const loop: Loop = runLoop({ name: 'traces', log, loops, poll_ms: POLL_MS, pass: sendBatch })
   return {
     add(span) {
       if (!isSampled(span.traceId, percent)) return
-      if (waiting.length >= WAITING_MOST) {
+      if (waiting.length >= WAITING_MAX) {
         spans.inc({ outcome: 'dropped' })
         return
       }
       waiting.push(span)
-      if (waiting.length === BATCH_MOST) loop.wake()
+      if (waiting.length === BATCH_MAX) loop.wake()
     },
     async stop(deadline_ms) {
       await loop.stop(deadline_ms)
@@ -82,7 +82,7 @@ async function post({ endpoint, headers, resource, outbound }: OtlpOptions, span
     headers: { 'Content-Type': 'application/json', ...headers },
     body: JSON.stringify(encode(resource, spans)),
     timeout_ms: TIMEOUT_MS,
-    mostAnswerBytes: 4_096,
+    answerSizeMaxBytes: 4_096,
     allowPrivate: true, // the operator's own
   })
   if (outcome.kind === 'failed') return { words: outcome.words, mayPass: true }

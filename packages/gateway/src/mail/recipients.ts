@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import type { Tx } from '../lib/db.ts'
 
 /** No notice goes to more people than this. */
-const RECIPIENTS_MOST = 20
+const RECIPIENTS_MAX = 20
 
 /**
  * Who gets a notice by e-mail. Of money: the tenant's billing address, else its administrators. Of the rest: its
@@ -17,7 +17,7 @@ export async function recipientsOf(
     if (operatorEmails.length > 0) return { client: '', recipients: [...operatorEmails] }
     const people = await tx.query<{ email: string }>(sql`
       select email from people where tenant_id is null and status = 'ACTIVE'
-        and role in ('OPERATOR_ADMIN', 'OPERATOR_STAFF') order by person_id limit ${RECIPIENTS_MOST}`)
+        and role in ('OPERATOR_ADMIN', 'OPERATOR_STAFF') order by person_id limit ${RECIPIENTS_MAX}`)
     return { client: '', recipients: people.map((person) => person.email) }
   }
   const [[tenant], administrators] = await Promise.all([
@@ -25,7 +25,7 @@ export async function recipientsOf(
       select client_name as client, billing_email as billing from tenants where tenant_id = ${notice.tenantId}`),
     tx.query<{ email: string }>(sql`
       select email from people where tenant_id = ${notice.tenantId} and status = 'ACTIVE' and role = 'DEALER_ADMIN'
-      order by person_id limit ${RECIPIENTS_MOST}`),
+      order by person_id limit ${RECIPIENTS_MAX}`),
   ])
   const billing = tenant?.billing ? [tenant.billing] : []
   const people = administrators.map((person) => person.email)

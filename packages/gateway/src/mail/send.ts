@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000
 const RETRIES_MS = [1, 5, 15, 60, 120, 240, 480, 720].map((minutes) => minutes * MINUTE_MS)
 /** How long a claim holds: longer than the mail server's time limits together. What a crash held is sent after it. */
 const LEASE_MS = 2 * MINUTE_MS
-const SENT_MOST = 20
+const SENT_MAX = 20
 
 interface ClaimedMail {
   tenant_id: string
@@ -21,13 +21,13 @@ interface ClaimedMail {
 
 /**
  * Sends what is due, each mail under a lease. At least once: one that a node sent and could not mark, because it died,
- * goes out again under the same Message-ID. @returns what came of each; as many as SENT_MOST: there may be more
+ * goes out again under the same Message-ID. @returns what came of each; as many as SENT_MAX: there may be more
  */
 export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]; more: boolean }> {
   const claimed = await claimDue(deps.db)
   if (claimed.length > 0) await pause('mail.claimed')
   const outcomes = await Promise.all(claimed.map((mail) => sendOne(deps, mail)))
-  return { outcomes, more: claimed.length === SENT_MOST }
+  return { outcomes, more: claimed.length === SENT_MAX }
 }
 
 async function claimDue(db: Db): Promise<ClaimedMail[]> {
@@ -35,7 +35,7 @@ async function claimDue(db: Db): Promise<ClaimedMail[]> {
     name: 'mail-due',
     text: `select tenant_id, mail_id from mails
            where due_at <= now() and (lease_until is null or lease_until < now()) order by due_at limit $1`,
-    values: [SENT_MOST],
+    values: [SENT_MAX],
   })
   const claims = due.map(({ tenant_id, mail_id }) =>
     db.query<ClaimedMail>({

@@ -7,7 +7,7 @@ import { recipientsOf } from './recipients.ts'
 import { noticeMail } from './texts.ts'
 
 /** Notices of one pass. */
-const TAKEN_MOST = 100
+const TAKEN_MAX = 100
 /** What is older is no news: after e-mail was configured, or was away for long, nobody gets a year's notices at once. */
 const NEWS_MS = 86_400_000
 
@@ -18,7 +18,7 @@ const NEWS_MS = 86_400_000
 export async function takeOverNotices(deps: MailDeps): Promise<boolean> {
   const rows = await unmailed(deps.db, firstUuidAt(deps.databaseClock.now() - NEWS_MS))
   for (const { tenant_id, notice_id } of rows) await deps.db.tx((tx) => takeOver(tx, deps, tenant_id, notice_id))
-  return rows.length === TAKEN_MOST
+  return rows.length === TAKEN_MAX
 }
 
 function unmailed(db: Db, since: string) {
@@ -26,7 +26,7 @@ function unmailed(db: Db, since: string) {
     name: 'mail-notices',
     text: `select tenant_id, notice_id from notices where mailed_at is null and notice_id > $1
            order by notice_id limit $2`,
-    values: [since, TAKEN_MOST],
+    values: [since, TAKEN_MAX],
   })
 }
 

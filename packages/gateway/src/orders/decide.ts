@@ -1,4 +1,10 @@
-import type { FailureCode, OrderAnswer, OrderRequest, OrderStatus } from '@dealer-esim/contract'
+import {
+  type FailureCode,
+  MONEY_MAX,
+  type OrderAnswer,
+  type OrderRequest,
+  type OrderStatus,
+} from '@dealer-esim/contract'
 import type { Offer, Snapshot } from '../catalogue/catalogue.ts'
 import type { ErrorParts } from '../lib/api-error.ts'
 import { orderNoOf } from '../lib/ids.ts'
@@ -119,10 +125,10 @@ function priceLines(wish: OrderWish, around: Circumstances): { lines: PackageLin
 }
 
 const DAY_MS = 86_400_000
-const LARGEST = BigInt(Number.MAX_SAFE_INTEGER)
+const AMOUNT_MAX = BigInt(MONEY_MAX)
 
 function refuseAmount(wish: OrderWish, amount: bigint, wallet: LockedWallet, now: Date): Verdict | undefined {
-  if (amount > LARGEST) {
+  if (amount > AMOUNT_MAX) {
     const reason = 'The total is larger than any amount that can be told. Order fewer.'
     return refuse('000108', { details: [{ field: 'packageInfoList', reason }] })
   }

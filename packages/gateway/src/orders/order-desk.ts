@@ -33,7 +33,7 @@ type Desk = DeskDeps & RememberedDeps
  * Orders in one transaction at most: its locks are held for some ten milliseconds then. Twice as many cost the server
  * hardly less for each, and move through gateway and server as one herd: the two take turns instead of working at once.
  */
-const MOST_IN_BATCH = 128
+const BATCH_MAX = 128
 /** One transaction goes on while another waits for the disk, or for a wallet that somebody holds. */
 const LANES = 2
 /** What comes a moment later goes with the next one. */
@@ -41,15 +41,15 @@ const PATIENCE_MS = 1
 /** Answers of a crowd take about as long to be written, and its next orders to come. */
 const GATHER_MS = 2
 /** About a second's work: beyond it, saying so is kinder than waiting. */
-const MOST_WAITING = 5_000
+const WAITING_MAX = 5_000
 
 export function orderDesk(deps: DeskDeps): OrderDesk {
   const desk: Desk = { ...deps, memory: walletMemory(deps.clock) }
   const batches = batcher<OrderWish, DeskVerdict>({
-    most: MOST_IN_BATCH,
+    most: BATCH_MAX,
     lanes: LANES,
     pace: { clock: deps.clock, patience_ms: PATIENCE_MS, gather_ms: GATHER_MS },
-    mostWaiting: MOST_WAITING,
+    waitingMax: WAITING_MAX,
     full: () => new Error('too many orders wait'),
     key: (wish) => wish.tenant.tenantId, // two batches of one wallet would only wait for its lock
     sameKeyShares: true,
@@ -91,7 +91,7 @@ const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: {} }
 const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
 
 /** Attempts while it is certain that nothing happened. */
-const MOST_ATTEMPTS = 3
+const ATTEMPTS_MAX = 3
 /** A COMMIT without an answer is looked into for this long: a database that restarts is back by then. */
 const DOUBT_MS = 15_000
 const BETWEEN_ATTEMPTS_MS = 100
@@ -135,7 +135,7 @@ function remedyFor(
 ): 'again' | 'split' | Verdict {
   const lost = isConnectionLoss(failure)
   const mayPass = lost || PASSING.has(sqlState(failure) ?? '')
-  if (mayPass && (so.inDoubt ? so.elapsed_ms < DOUBT_MS : so.attempt < MOST_ATTEMPTS)) return 'again'
+  if (mayPass && (so.inDoubt ? so.elapsed_ms < DOUBT_MS : so.attempt < ATTEMPTS_MAX)) return 'again'
   if (so.orders > 1 && !lost) return 'split'
   return so.inDoubt || !mayPass ? UNKNOWN : UNAVAILABLE
 }

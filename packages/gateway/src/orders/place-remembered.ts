@@ -17,7 +17,7 @@ export interface RememberedDeps extends PlaceDeps {
  * A batch over more gains nothing: locks and reads cost the server as much inside of its statement as before it. Of 200
  * dealers at once as many orders were placed, with memory and without.
  */
-const MOST_WALLETS = 8
+const WALLETS_MAX = 8
 
 /**
  * Places orders on wallets that this node remembers, in one round trip: they are judged on the memory of wallets and
@@ -29,7 +29,7 @@ const MOST_WALLETS = 8
  */
 export async function placeRemembered(deps: RememberedDeps, wishes: OrderWish[]): Promise<DeskVerdict[] | undefined> {
   const tenantIds = [...new Set(wishes.map(({ tenant }) => tenant.tenantId))].sort()
-  const wallets = tenantIds.length <= MOST_WALLETS ? deps.memory.take(tenantIds) : undefined
+  const wallets = tenantIds.length <= WALLETS_MAX ? deps.memory.take(tenantIds) : undefined
   if (!wallets) return undefined
   const rowHashes = wallets.map((wallet) => wallet.rowHash)
   const catalogue = await deps.catalogue.current(0n)

@@ -24,7 +24,7 @@ export type Step = { at: Date } & (
 )
 
 /** Steps of one kind that an order shows at most. Hundred eSIMs with a dozen attempts each stay below. */
-const STEPS_MOST = 2_000
+const STEPS_MAX = 2_000
 
 /** All that happened to an order, oldest first, gathered from the tables that each room keeps of its own work. */
 export async function readTimeline(
@@ -57,7 +57,7 @@ function transfers(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Pr
     where tenant_id = ${tenantId} and (
       wallet_version = (select wallet_version from orders where tenant_id = ${tenantId} and order_id = ${orderId})
       or (order_id = ${orderId} and kind = 'REFUND'))
-    order by wallet_version limit ${STEPS_MOST}`)
+    order by wallet_version limit ${STEPS_MAX}`)
 }
 
 function attempts(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
@@ -65,14 +65,14 @@ function attempts(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Pro
     select started_at as at, 'ATTEMPT' as kind, item_no as "itemNo", supplier, operation, outcome, detail,
            (extract(epoch from finished_at - started_at) * 1000)::int as "duration_ms"
     from supplier_attempts where tenant_id = ${tenantId} and order_id = ${orderId}
-    order by attempt_id limit ${STEPS_MOST}`)
+    order by attempt_id limit ${STEPS_MAX}`)
 }
 
 function events(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
   return db.query<Step>(sql`
     select created_at as at, 'EVENT' as kind, notify_id as "notifyId", notify_type as "notifyType",
            delivery_state as "deliveryState"
-    from events where tenant_id = ${tenantId} and order_id = ${orderId} order by notify_id limit ${STEPS_MOST}`)
+    from events where tenant_id = ${tenantId} and order_id = ${orderId} order by notify_id limit ${STEPS_MAX}`)
 }
 
 function deliveries(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
@@ -80,7 +80,7 @@ function deliveries(db: Pick<Db, 'query'>, tenantId: string, orderId: string): P
     select a.started_at as at, 'DELIVERY' as kind, a.notify_id as "notifyId", a.http_status as "httpStatus", a.outcome,
            a.duration_ms as "duration_ms"
     from events e join delivery_attempts a on a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
-    where e.tenant_id = ${tenantId} and e.order_id = ${orderId} order by a.attempt_id limit ${STEPS_MOST}`)
+    where e.tenant_id = ${tenantId} and e.order_id = ${orderId} order by a.attempt_id limit ${STEPS_MAX}`)
 }
 
 function decisions(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
@@ -88,5 +88,5 @@ function decisions(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Pr
     select created_at as at, 'DECISION' as kind, actor, action, after
     from audit_log where tenant_id = ${tenantId} and subject = ${orderNoOf(orderId)} and action like 'order.%'
       and audit_id > ${orderId}
-    order by audit_id limit ${STEPS_MOST}`)
+    order by audit_id limit ${STEPS_MAX}`)
 }

@@ -8,17 +8,17 @@ type Hashing = <Result>(work: () => Promise<Result>) => Promise<Result>
  * Half of the four threads that libuv has for a process: the others look up the names of suppliers and read files. Without
  * a bound, two hundred and forty sign-ins at once, which take no password, held those up for 14 s.
  */
-const AT_ONCE_MOST = 2
+const AT_ONCE_MAX = 2
 /** They wait about a second on a quiet machine; who comes after them would rather be told. */
-const WAITING_MOST = 50
+const WAITING_MAX = 50
 
 /** Lets hashes of passwords take turns. */
 export function hashing(): Hashing {
   const turns = batcher<() => Promise<unknown>, unknown>({
     run: (works) => Promise.all(works.map((work) => work())),
     most: 1,
-    lanes: AT_ONCE_MOST,
-    mostWaiting: WAITING_MOST,
+    lanes: AT_ONCE_MAX,
+    waitingMax: WAITING_MAX,
     full: () =>
       new Refusal(503, 'PASSWORDS_BUSY', 'Too many passwords are being checked just now. Try again in a few seconds.'),
   })

@@ -1,7 +1,7 @@
 import type { Db } from '../lib/db.ts'
 
 /** A backlog is counted this far: what matters is that it is one, and counting on would cost seconds. */
-export const COUNTED_MOST = 50_000
+export const COUNTED_MAX = 50_000
 
 const UNFINISHED = ['PAID', 'ALLOCATING', 'UNDER_REVIEW'] as const
 
@@ -29,11 +29,11 @@ export async function readBacklogs(db: Db): Promise<Backlogs> {
     tx.send({ text: 'set local enable_seqscan = off' })
     tx.send({ text: `set local statement_timeout = '5s'` })
     const [orders, reviewed, events, mails, [rest]] = await Promise.all([
-      tx.query<OrderRow>({ text: ORDERS, values: [COUNTED_MOST] }),
-      tx.query<OrderRow>({ text: REVIEWED, values: [COUNTED_MOST] }),
-      tx.query<QueueRow>({ text: EVENTS, values: [COUNTED_MOST] }),
-      tx.query<QueueRow>({ text: MAILS, values: [COUNTED_MOST] }),
-      tx.query<RestRow>({ text: REST, values: [COUNTED_MOST] }),
+      tx.query<OrderRow>({ text: ORDERS, values: [COUNTED_MAX] }),
+      tx.query<OrderRow>({ text: REVIEWED, values: [COUNTED_MAX] }),
+      tx.query<QueueRow>({ text: EVENTS, values: [COUNTED_MAX] }),
+      tx.query<QueueRow>({ text: MAILS, values: [COUNTED_MAX] }),
+      tx.query<RestRow>({ text: REST, values: [COUNTED_MAX] }),
     ])
     const found = new Map([...orders, ...reviewed].map((row) => [row.status, row]))
     const waiting = events[0]

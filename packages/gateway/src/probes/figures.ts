@@ -4,7 +4,7 @@ import { type Loop, runLoop } from '../lib/lifecycle.ts'
 import { missingPartitions } from '../lib/partitions.ts'
 import { PARTITIONED } from '../retention/table.ts'
 import { readLedgerState } from '../wallet/ledger-state.ts'
-import { COUNTED_MOST, readBacklogs } from './backlogs.ts'
+import { COUNTED_MAX, readBacklogs } from './backlogs.ts'
 
 /** Every scrape of the usual fifteen seconds sees fresh figures; a big database hardly notices. */
 const POLL_MS = 5_000
@@ -35,7 +35,7 @@ type Refresh = () => Promise<void>
 
 function backlogs({ db, metrics }: FiguresDeps): Refresh {
   const registers = [metrics]
-  const most = `counted up to ${COUNTED_MOST}`
+  const most = `counted up to ${COUNTED_MAX}`
   const orders = new Gauge({
     name: 'dealer_esim_orders',
     help: `Orders that are not finished, by status, ${most}`,

@@ -21,9 +21,9 @@ const POLL_MS = 60_000
 /** An eSIM that lives is asked about this often, where its supplier can tell. */
 const ASK_EVERY_S = 900
 /** eSIMs of one tenant and supplier in one pass: the next tenant waits no longer. */
-const TURN_MOST = 200
+const TURN_MAX = 200
 /** One supplier's part of a pass; the next pass goes on where it was. */
-const PASS_MOST_MS = 60_000
+const PASS_MAX_MS = 60_000
 /** Of the places at a supplier, questions take a quarter at once: orders go first. */
 const PLACES_SHARE = 4
 
@@ -38,7 +38,7 @@ export function askSuppliersLoop(deps: AskDeps): Loop {
 
   async function askSupplier(supplied: Supplied): Promise<void> {
     const { name } = supplied.supplier
-    const until = deps.clock.monotonic() + PASS_MOST_MS
+    const until = deps.clock.monotonic() + PASS_MAX_MS
     const isOver = () => stopping.signal.aborted || deps.clock.monotonic() >= until
     for (;;) {
       const tenantId = await nextTenant(deps.db, after.get(name) ?? LOWEST_UUID)
@@ -99,7 +99,7 @@ async function countDue({ db }: Pick<AskDeps, 'db'>, tenantId: string, supplier:
   const [due] = await db.query<{ count: number }>({
     name: 'profiles-living-count',
     text: `select count(*)::int as count from (select from profiles where ${DUE} limit $4) due`,
-    values: [tenantId, supplier, ASK_EVERY_S, TURN_MOST],
+    values: [tenantId, supplier, ASK_EVERY_S, TURN_MAX],
   })
   return due!.count
 }

@@ -86,14 +86,14 @@ function pageOf(address: string, { path, file }: Source, shelf: Shelf): string {
 }
 
 /** Far more than any address of ours has. */
-const SEGMENTS_MOST = 8
+const SEGMENTS_MAX = 8
 
 /**
  * Not kept: anybody can ask for any number of addresses. Each link of a page leads back up through all segments of its
  * address: of one with thousands, a megabyte of them.
  */
 function notFound(address: string, shelf: Shelf): Item {
-  if (address.split('/', SEGMENTS_MOST + 1).length > SEGMENTS_MOST)
+  if (address.split('/', SEGMENTS_MAX + 1).length > SEGMENTS_MAX)
     return { ...item(TEXT, 'There is no such page.\n'), status: 404 }
   const html = '<h1>There is no such page</h1>\n<p>The contents list every page that there is.</p>'
   return { ...item(HTML, docsPage(address, { title: 'Not found', html }, shelf)), status: 404 }

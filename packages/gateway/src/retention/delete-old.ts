@@ -3,7 +3,7 @@ import { firstUuidAt } from '../lib/ids.ts'
 import type { DeletedTable } from './table.ts'
 
 /** Rows of one statement: its locks are held for some milliseconds. */
-const STEP_MOST = 1_000
+const STEP_MAX = 1_000
 const DAY_MS = 86_400_000
 
 /**
@@ -16,7 +16,7 @@ export async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise
   const { table: name, column } = table
   if (!table.ofTenant) {
     const rows = await deleteStep(db, name, `${column} < $1`, [cutoff])
-    return { rows, more: rows === STEP_MOST }
+    return { rows, more: rows === STEP_MAX }
   }
   const [oldest] = await db.query<{ tenant_id: string }>({
     text: `select tenant_id from ${name} where ${column} < $1 order by ${column} limit 1`,
@@ -29,7 +29,7 @@ export async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise
 
 async function deleteStep(db: Db, table: string, old: string, values: unknown[]): Promise<number> {
   const rows = await db.query({
-    text: `delete from ${table} where ${old} and ctid = any (array(select ctid from ${table} where ${old} limit ${STEP_MOST}))
+    text: `delete from ${table} where ${old} and ctid = any (array(select ctid from ${table} where ${old} limit ${STEP_MAX}))
            returning 1`,
     values,
   })

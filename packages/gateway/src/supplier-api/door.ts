@@ -15,7 +15,7 @@ import { readNotice } from '../suppliers/es2plus/notice.ts'
 export type SupplierApiDeps = FulfilmentDeps & { config: Pick<Config, 'trustedProxies' | 'deployment'> }
 
 /** Of bodies that have not arrived whole, of all callers: anybody may send to a supplier's address for events. */
-const MOST_ARRIVING_BYTES = 16 * 1024 * 1024
+const ARRIVING_MAX_BYTES = 16 * 1024 * 1024
 
 const FUNCTIONS = ['handleDownloadProgressInfo', 'handleNotification'] as const
 
@@ -26,7 +26,7 @@ const FUNCTIONS = ['handleDownloadProgressInfo', 'handleNotification'] as const
  */
 export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
-  const bodies = bodyReader(MOST_ARRIVING_BYTES)
+  const bodies = bodyReader(ARRIVING_MAX_BYTES)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request: FastifyRequest, _, done) =>
     bodies.read(request.raw, (body) => (body instanceof ApiError ? done(body) : done(null, body))),

@@ -78,7 +78,7 @@ export async function setSupplier(deps: ManageDeps, wanted: { name: string; conf
 /** Who is asked, and as whom. */
 const ACCOUNT_MEMBERS: readonly string[] = ['url', 'appKey', 'functionRequesterIdentifier']
 /** Longer than it takes every node to hear that a supplier is paused, and to commit what it had begun. */
-const PAUSED_LEAST_S = 10
+const PAUSED_MIN_S = 10
 
 /**
  * Another account says, truly, that it never sold what the old one is asked about: that would be bought a second time. So
@@ -96,13 +96,13 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
              (select count(*)::int from watched_items w join order_items i using (tenant_id, order_id, item_no)
               where i.supplier = $1)
              + (select count(*)::int from orphans where supplier = $1 and state = 'FOUND') as watched`,
-    values: [name, updatedAt, PAUSED_LEAST_S],
+    values: [name, updatedAt, PAUSED_MIN_S],
   })
   if (!is!.used) return
   const why = `Another ${ACCOUNT_MEMBERS.join(' or ')} may be another account, of which nothing was bought yet.`
   const instead = 'Or add that account as a supplier of its own, and let the packages name it.'
   if (!paused || !is!.settled) {
-    const first = `Pause ${name}, wait ${PAUSED_LEAST_S} seconds, and set it then.`
+    const first = `Pause ${name}, wait ${PAUSED_MIN_S} seconds, and set it then.`
     throw new Refusal(409, 'SUPPLIER_IN_USE', `${why} ${first} ${instead}`)
   }
   if (is!.doubted > 0) {

@@ -29,14 +29,14 @@ export interface TenantView extends TenantSummary {
   updatedAt: Date
 }
 
-const PAGE_MOST = 500
+const PAGE_MAX = 500
 
 /** Tenants, newest first; a keyword is part of a name, or a whole AppKey. The next page starts `after` the last one of this. */
 export async function listTenants(
   db: Pick<Db, 'query'>,
   page: { pageSize?: number; after?: string; keyword?: string; status?: 'ACTIVE' | 'SUSPENDED' } = {},
 ): Promise<TenantSummary[]> {
-  const { after, keyword, status, pageSize = PAGE_MOST } = page
+  const { after, keyword, status, pageSize = PAGE_MAX } = page
   const rows = await db.query<SummaryRow>(sql`
     select t.tenant_id, t.app_key, t.client_name, t.currency_code, t.status, t.created_at, w.balance
     from tenants t join wallets w using (tenant_id)
@@ -45,7 +45,7 @@ export async function listTenants(
       ${status === undefined ? empty : sql`and t.status = ${status}`}
       ${keyword === undefined ? empty : named(keyword)}
     order by t.tenant_id desc
-    limit ${Math.min(pageSize, PAGE_MOST)}`)
+    limit ${Math.min(pageSize, PAGE_MAX)}`)
   return rows.map(summaryOf)
 }
 
@@ -63,7 +63,7 @@ export async function allTenants(
     const last = tenants.at(-1)
     const page = await listTenants(db, { ...filter, ...(last ? { after: last.tenantId } : {}) })
     tenants.push(...page)
-    if (page.length < PAGE_MOST) return tenants
+    if (page.length < PAGE_MAX) return tenants
   }
 }
 

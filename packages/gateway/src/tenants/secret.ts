@@ -9,7 +9,7 @@ import { changeTenant, lockTenant, type TenantDeps } from './change.ts'
 const SECRET_BYTES = 32
 
 /** How long an old secret may still verify at most. */
-export const GRACE_MOST_MS = 24 * 3_600_000
+export const GRACE_MAX_MS = 24 * 3_600_000
 
 export interface SecretDeps extends TenantDeps {
   cipher: Pick<Cipher, 'encrypt'>
@@ -41,7 +41,7 @@ export async function resetSecret(
   by: By,
 ): Promise<{ appSecret: string; oldValidUntil: Date | null }> {
   const { grace_ms } = reset
-  if (!Number.isInteger(grace_ms) || grace_ms < 0 || grace_ms > GRACE_MOST_MS) {
+  if (!Number.isInteger(grace_ms) || grace_ms < 0 || grace_ms > GRACE_MAX_MS) {
     throw new Refusal(422, 'GRACE_OUT_OF_RANGE', 'The grace period is at least 0 and at most 24 hours.')
   }
   return changeTenant(deps, typedId, by, async (tx, tenantId) => {

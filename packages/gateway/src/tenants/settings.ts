@@ -27,7 +27,7 @@ export interface SettingsWish {
 
 export type Settings = Required<SettingsWish>
 
-const QPS_MOST = 100_000
+const QPS_MAX = 100_000
 
 /**
  * Changes settings, all or nothing. The callback URL is not among them: it must prove its health first
@@ -101,8 +101,8 @@ export function checkSettings(wish: SettingsWish): Partial<Settings> {
     else wanted.ipAllowlist = parsed.entries
   }
   const qps = wish.qpsLimit ?? null
-  if (qps !== null && !(Number.isInteger(qps) && qps >= 1 && qps <= QPS_MOST)) {
-    faults.push(`The QPS limit is a whole number from 1 to ${QPS_MOST}; it is “${qps}”.`)
+  if (qps !== null && !(Number.isInteger(qps) && qps >= 1 && qps <= QPS_MAX)) {
+    faults.push(`The QPS limit is a whole number from 1 to ${QPS_MAX}; it is “${qps}”.`)
   }
   for (const [member, words] of AMOUNTS) {
     const amount = wish[member] ?? null

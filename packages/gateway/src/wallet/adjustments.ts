@@ -42,14 +42,14 @@ export const ADJUSTMENT_COLUMNS = sql`
   case when adjustment_status = 'PROPOSED' and expires_at <= clock_timestamp() then 'EXPIRED'
        else adjustment_status end as status`
 
-const PAGE_MOST = 500
+const PAGE_MAX = 500
 
 /** Adjustments, newest first: of one tenant, or those of all that wait for a second person. */
 export async function listAdjustments(
   db: Pick<Db, 'query'>,
   page: { tenantId?: string; open?: boolean; pageSize?: number; after?: string } = {},
 ): Promise<Adjustment[]> {
-  const { tenantId, open = false, pageSize = PAGE_MOST, after } = page
+  const { tenantId, open = false, pageSize = PAGE_MAX, after } = page
   const rows = await db.query<AdjustmentRow>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
     where true
@@ -57,7 +57,7 @@ export async function listAdjustments(
       ${open ? sql`and adjustment_status = 'PROPOSED' and expires_at > clock_timestamp()` : empty}
       ${after === undefined ? empty : sql`and adjustment_id < ${after}`}
     order by adjustment_id desc
-    limit ${Math.min(pageSize, PAGE_MOST)}`)
+    limit ${Math.min(pageSize, PAGE_MAX)}`)
   return rows.map(adjustmentOf)
 }
 

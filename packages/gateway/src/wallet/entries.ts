@@ -29,7 +29,7 @@ export interface StatementPage {
   nextBefore: bigint | null
 }
 
-export const STATEMENT_PAGE_MOST = 500
+export const STATEMENT_PAGE_MAX = 500
 
 /** A page of a wallet's movements, newest first; a page costs the same wherever it lies. */
 export async function statementPage(
@@ -37,7 +37,7 @@ export async function statementPage(
   tenantId: string,
   page: { before?: bigint; pageSize: number; within?: VersionRange; kind?: TransferKind | undefined },
 ): Promise<StatementPage> {
-  const size = Math.min(page.pageSize, STATEMENT_PAGE_MOST)
+  const size = Math.min(page.pageSize, STATEMENT_PAGE_MAX)
   const { before, within, kind } = page
   const rows = await db.query<Row>(
     told(
@@ -67,11 +67,11 @@ export async function* entriesWithin(
         tenantId,
         sql`
         and wallet_version >= ${from} and wallet_version < ${within.to} ${ofKind(kind)}
-        order by wallet_version limit ${STATEMENT_PAGE_MOST}`,
+        order by wallet_version limit ${STATEMENT_PAGE_MAX}`,
       ),
     )
     yield rows.map(entryOf)
-    from = rows.length < STATEMENT_PAGE_MOST ? undefined : rows.at(-1)!.wallet_version + 1n
+    from = rows.length < STATEMENT_PAGE_MAX ? undefined : rows.at(-1)!.wallet_version + 1n
   }
 }
 

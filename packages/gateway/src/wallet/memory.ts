@@ -17,7 +17,7 @@ export interface WalletMemory {
 }
 
 /** Some hundred bytes each. */
-const MOST_WALLETS = 10_000
+const WALLETS_MAX = 10_000
 /** Where several nodes serve one dealer, each is wrong once in this time and asks first otherwise. */
 const PAUSE_MS = 1_000
 
@@ -52,7 +52,7 @@ export function walletMemory(clock: Pick<Clock, 'monotonic'>): WalletMemory {
 
 function forgetOldest(map: Map<string, unknown>): void {
   for (const oldest of map.keys()) {
-    if (map.size <= MOST_WALLETS) return
+    if (map.size <= WALLETS_MAX) return
     map.delete(oldest)
   }
 }

@@ -23,7 +23,7 @@ export interface Posted {
 const COUNTER_ACCOUNTS = { REFUND: 'REFUNDS', TOP_UP: 'TOP_UPS', ADJUSTMENT: 'ADJUSTMENTS' } as const
 
 /** Postings of one call: an order's items at most. */
-const POSTINGS_MOST = 100
+const POSTINGS_MAX = 100
 
 /**
  * Appends movements to a wallet and moves its balance, version and low-balance step with them, in order.
@@ -34,7 +34,7 @@ const POSTINGS_MOST = 100
  */
 export async function post(tx: Tx, wallet: LockedWallet, postings: Posting[]): Promise<Posted[]> {
   if (postings.length === 0) return []
-  if (postings.length > POSTINGS_MOST) throw new Error(`${postings.length} postings at once, ${POSTINGS_MOST} at most`)
+  if (postings.length > POSTINGS_MAX) throw new Error(`${postings.length} postings at once, ${POSTINGS_MAX} at most`)
   const rows = rowsOf(wallet, postings)
   const last = rows[rows.length - 1]!
   const step = lowBalanceStep(last.balanceAfter, wallet.lowBalanceThreshold)

@@ -43,7 +43,7 @@ export async function attemptDelivery(
     headers: signedHeaders(signer, notification.notifyId, attemptId, startedAt, body),
     body,
     timeout_ms,
-    mostAnswerBytes: ANSWER_READ_BYTES,
+    answerSizeMaxBytes: ANSWER_READ_BYTES,
     allowPrivate: deps.config.deployment === 'local',
   })
   return { attemptId, startedAt, duration_ms: Math.round(deps.clock.monotonic() - began), outcome }

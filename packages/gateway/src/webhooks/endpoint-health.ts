@@ -1,7 +1,7 @@
 const HOUR = 3_600_000
 
 /** An endpoint that has failed for this long since the first failure after its last success is disabled. */
-export const FAILING_MOST_MS = 72 * HOUR
+export const FAILING_MAX_MS = 72 * HOUR
 /** The tenant is warned on the way, in percent of the window. */
 const WARNINGS_PERCENT = [90, 75, 50] as const
 
@@ -27,8 +27,8 @@ export function afterFailure(health: EndpointHealth, failed_at_ms: number, gone:
   const since_ms = health.failingSince_ms ?? failed_at_ms
   if (gone) return { change: 'DISABLE', reason: 'GONE', since_ms }
   const failing_ms = failed_at_ms - since_ms
-  if (failing_ms >= FAILING_MOST_MS) return { change: 'DISABLE', reason: 'FAILING', since_ms }
-  const percent = WARNINGS_PERCENT.find((warning) => failing_ms >= (FAILING_MOST_MS * warning) / 100)
+  if (failing_ms >= FAILING_MAX_MS) return { change: 'DISABLE', reason: 'FAILING', since_ms }
+  const percent = WARNINGS_PERCENT.find((warning) => failing_ms >= (FAILING_MAX_MS * warning) / 100)
   if (percent !== undefined && percent > health.warnedPercent) return { change: 'WARN', percent, since_ms }
   return health.failingSince_ms === null ? { change: 'FAILING', since_ms } : { change: 'NONE' }
 }

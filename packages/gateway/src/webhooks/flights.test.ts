@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ClaimedEvent } from './claim.ts'
 import { flightQueue } from './flights.ts'
 import { type Lane, newLane } from './lane.ts'
-import { ENDPOINT_FLIGHTS_FIRST, FAILING_FLIGHTS_MOST, FLIGHTS_MOST, UNPROVEN_FLIGHTS_MOST } from './limits.ts'
+import { ENDPOINT_FLIGHTS_FIRST, FAILING_FLIGHTS_MAX, FLIGHTS_MAX, UNPROVEN_FLIGHTS_MAX } from './limits.ts'
 
 function lane(name: string, events: number, standing: Lane['standing'] = 'PROVEN', cap = 32): Lane {
   const queue = Array.from({ length: events }, () => ({ event: {} as ClaimedEvent, claimed_at: 0 }))
@@ -36,7 +36,7 @@ test('lanes take turns, however long their queues are', () => {
   const { flights, begun } = airport()
   const blocker = Array.from({ length: 16 }, (_, number) => lane(`blocker ${number}`, 32))
   for (const one of blocker) flights.offer(one)
-  expect(flights.flying).toBe(FLIGHTS_MOST)
+  expect(flights.flying).toBe(FLIGHTS_MAX)
   const long = lane('long', 1_000)
   const short = lane('short', 5)
   flights.offer(long)
@@ -49,9 +49,9 @@ test('lanes take turns, however long their queues are', () => {
 test('endpoints that fail leave half of the flights, and new ones a quarter, to those that answer', () => {
   const { flights, begun } = airport()
   for (let number = 0; number < 500; number++) flights.offer(lane(`failing ${number}`, 10, 'FAILING', 2))
-  expect(flights.flying).toBe(FAILING_FLIGHTS_MOST)
+  expect(flights.flying).toBe(FAILING_FLIGHTS_MAX)
   for (let number = 0; number < 500; number++) flights.offer(lane(`new ${number}`, 10, 'NEW', ENDPOINT_FLIGHTS_FIRST))
-  expect(flights.flying).toBe(UNPROVEN_FLIGHTS_MOST)
+  expect(flights.flying).toBe(UNPROVEN_FLIGHTS_MAX)
   const well = lane('well', 32)
   flights.offer(well)
   expect(of(begun, well)).toBe(32)

@@ -1,5 +1,5 @@
 import type { Lane } from './lane.ts'
-import { FAILING_FLIGHTS_MOST, FLIGHTS_MOST, UNPROVEN_FLIGHTS_MOST } from './limits.ts'
+import { FAILING_FLIGHTS_MAX, FLIGHTS_MAX, UNPROVEN_FLIGHTS_MAX } from './limits.ts'
 
 /**
  * Whose turn it is. Lanes take turns event by event, so that a long queue waits for itself only. Endpoints that fail,
@@ -29,11 +29,11 @@ export function flightQueue(fly: (lane: Lane) => void): Flights {
   function hasRoom(standing: Lane['standing']): boolean {
     switch (standing) {
       case 'PROVEN':
-        return total() < FLIGHTS_MOST
+        return total() < FLIGHTS_MAX
       case 'NEW':
-        return total() < FLIGHTS_MOST && unproven() < UNPROVEN_FLIGHTS_MOST
+        return total() < FLIGHTS_MAX && unproven() < UNPROVEN_FLIGHTS_MAX
       case 'FAILING':
-        return total() < FLIGHTS_MOST && unproven() < UNPROVEN_FLIGHTS_MOST && flying.FAILING < FAILING_FLIGHTS_MOST
+        return total() < FLIGHTS_MAX && unproven() < UNPROVEN_FLIGHTS_MAX && flying.FAILING < FAILING_FLIGHTS_MAX
       default:
         return standing satisfies never
     }

@@ -1,7 +1,7 @@
 import type { Signer } from './attempt.ts'
 import type { ClaimedEvent } from './claim.ts'
 import type { EndpointHealth } from './endpoint-health.ts'
-import { AHEAD, ENDPOINT_FLIGHTS_FIRST, ENDPOINT_FLIGHTS_LEAST, ENDPOINT_FLIGHTS_MOST, PROMPT_MS } from './limits.ts'
+import { AHEAD, ENDPOINT_FLIGHTS_FIRST, ENDPOINT_FLIGHTS_MAX, ENDPOINT_FLIGHTS_MIN, PROMPT_MS } from './limits.ts'
 
 /**
  * One tenant's events on their way through this node. Its cap follows how the endpoint does: one more request at once
@@ -64,8 +64,8 @@ export function afterAttempt(lane: Lane, acknowledged: boolean, duration_ms: num
   lane.standing = acknowledged ? 'PROVEN' : 'FAILING'
   lane.mean_ms += (duration_ms - lane.mean_ms) / MEAN_OVER
   lane.cap = acknowledged
-    ? Math.min(lane.cap + 1, ENDPOINT_FLIGHTS_MOST)
-    : Math.max(Math.floor(lane.cap / 2), ENDPOINT_FLIGHTS_LEAST)
+    ? Math.min(lane.cap + 1, ENDPOINT_FLIGHTS_MAX)
+    : Math.max(Math.floor(lane.cap / 2), ENDPOINT_FLIGHTS_MIN)
 }
 
 const MEAN_OVER = 8

@@ -1,25 +1,25 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 
 /** Requests under way at once, of this node. Bounds sockets and memory. */
-export const FLIGHTS_MOST = 512
+export const FLIGHTS_MAX = 512
 /** Of those, what endpoints whose latest attempt failed may hold together. */
-export const FAILING_FLIGHTS_MOST = FLIGHTS_MOST / 2
+export const FAILING_FLIGHTS_MAX = FLIGHTS_MAX / 2
 /** And with them those that have not answered yet: a quarter always stays for endpoints that answer. */
-export const UNPROVEN_FLIGHTS_MOST = (FLIGHTS_MOST * 3) / 4
+export const UNPROVEN_FLIGHTS_MAX = (FLIGHTS_MAX * 3) / 4
 
 /** Requests under way at one endpoint. The cap grows by one with each success and is halved by each failure. */
-export const ENDPOINT_FLIGHTS_MOST = 32
+export const ENDPOINT_FLIGHTS_MAX = 32
 /** Few at first, because a receiver that hangs holds them for 10 s; five rounds of successes lead to the most. */
 export const ENDPOINT_FLIGHTS_FIRST = 2
 /** What a receiver that hangs holds for as long as it hangs. */
-export const ENDPOINT_FLIGHTS_LEAST = 2
+export const ENDPOINT_FLIGHTS_MIN = 2
 
 /** Events claimed ahead for an endpoint that answers promptly, as a multiple of its cap. */
 export const AHEAD = 16
 /** Longer mean answers than this, and nothing is claimed ahead. */
 export const PROMPT_MS = 1_000
 /** Claimed, under way or waiting to be written down, of this node. */
-export const HELD_MOST = 5_000
+export const HELD_MAX = 5_000
 
 /** How long a claim holds: what a crashed node had claimed goes to another after this. */
 export const LEASE_MS = 45_000
@@ -35,9 +35,9 @@ export const TENANTS_PER_PASS = 500
 /** Tenants claimed for in one transaction. */
 export const TENANTS_PER_CLAIM = 20
 /** Events that one step turns UNSENT, or a replay makes due. */
-export const STEP_MOST = 1_000
+export const STEP_MAX = 1_000
 /** Results that one transaction writes. */
-export const RESULTS_MOST = 1_000
+export const RESULTS_MAX = 1_000
 /** Where results come by the dozen, the next transaction waits until some more have gathered. */
 export const RESULTS_MANY = 8
 export const RESULTS_GATHER_MS = 40

@@ -101,12 +101,12 @@ export async function showEvent(
   if (!row) throw absent('event')
   const attempts = await db.query<AttemptRow>(sql`
     select * from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${notifyId}
-    order by attempt_id desc limit ${ATTEMPTS_SHOWN_MOST}`)
+    order by attempt_id desc limit ${ATTEMPTS_SHOWN_MAX}`)
   return { ...eventOf(row), content: row.content, attemptList: attempts.map(attemptOf) }
 }
 
 /** More than the retry table has; only an event that was replayed again and again has more. */
-const ATTEMPTS_SHOWN_MOST = 200
+const ATTEMPTS_SHOWN_MAX = 200
 
 /** DEAD by itself has an index of its own, which only a constant finds. */
 function inStates(states: readonly DeliveryState[]): Sql {

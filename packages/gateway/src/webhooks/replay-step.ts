@@ -1,7 +1,7 @@
 import { firstUuidAt } from '../lib/ids.ts'
 import { type Running, runLoop } from '../lib/lifecycle.ts'
 import type { WebhookDeps } from './deps.ts'
-import { STEP_MOST } from './limits.ts'
+import { STEP_MAX } from './limits.ts'
 import { usePlannedIndexes } from './planner.ts'
 import { sendableSince } from './retry.ts'
 
@@ -11,9 +11,9 @@ const POLL_MS = 1_000
 /** Replays stepped in one pass, of all tenants; the next pass takes others. */
 const REPLAYS_PER_PASS = 100
 /** Events that one step looks at, whether they match or not: it ends however rare matches are. */
-const LOOKED_AT_MOST = 20_000
+const LOOKED_AT_MAX = 20_000
 /** Due events of the tenant beyond which a replay pauses: what is new must not wait behind what is old. */
-const BACKLOG_MOST = 1_000
+const BACKLOG_MAX = 1_000
 
 /** Makes replayed events due again, each replay at its rate. Any node may step any replay; a row lock keeps them apart. */
 export function replayLoop(deps: StepDeps): Running {
@@ -62,19 +62,19 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
   const now = new Date(databaseClock.now())
   return db.tx(async (tx) => {
     usePlannedIndexes(tx)
-    const [replay] = await tx.query<LockedReplay>({ text: LOCK, values: [tenantId, replayId, now, BACKLOG_MOST] })
+    const [replay] = await tx.query<LockedReplay>({ text: LOCK, values: [tenantId, replayId, now, BACKLOG_MAX] })
     if (!replay?.able) return NOTHING
     const elapsed_ms = now.getTime() - replay.stepped_at.getTime()
-    const due = Math.min(Math.floor((elapsed_ms * replay.rate_per_s) / 1000), STEP_MOST)
+    const due = Math.min(Math.floor((elapsed_ms * replay.rate_per_s) / 1000), STEP_MAX)
     if (due <= 0) return NOTHING
-    if (replay.backlog >= BACKLOG_MOST) {
+    if (replay.backlog >= BACKLOG_MAX) {
       tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // time that it could not use is not made up for
       return NOTHING
     }
     const oldest = firstUuidAt(sendableSince(now.getTime()).getTime())
     const [moved] = await tx.query<Moved>({
       text: MOVE,
-      values: [tenantId, replayId, due, now, LOOKED_AT_MOST, oldest],
+      values: [tenantId, replayId, due, now, LOOKED_AT_MAX, oldest],
     })
     const done = moved!.window_end === null && moved!.replayed < due
     tx.send({ text: ADVANCE, values: [tenantId, replayId, moved!.position, moved!.replayed, now, done] })

@@ -44,11 +44,11 @@ export interface Replay {
 }
 
 export const REPLAY_RATE_DEFAULT_PER_S = 50
-export const REPLAY_RATE_MOST_PER_S = 1_000
+export const REPLAY_RATE_MAX_PER_S = 1_000
 /** Counting stops there: it is for the progress only. */
-const COUNTED_MOST = 1_000_000
+const COUNTED_MAX = 1_000_000
 /** One after another is enough, and a slip of the finger does not fill the queue. */
-const RUNNING_MOST = 5
+const RUNNING_MAX = 5
 
 /**
  * Asks for a replay. It runs in steps (replay-step.ts) on whichever node comes first, survives restarts, and waits
@@ -71,8 +71,8 @@ export async function startReplay(
     throw new Refusal(422, 'EVENTS_TOO_OLD', words)
   }
   const from = new Date(Math.max(wish.from.getTime(), since.getTime()))
-  if (!Number.isInteger(rate_per_s) || rate_per_s < 1 || rate_per_s > REPLAY_RATE_MOST_PER_S) {
-    throw new Refusal(422, 'RATE', `The rate is 1 to ${REPLAY_RATE_MOST_PER_S} events a second.`)
+  if (!Number.isInteger(rate_per_s) || rate_per_s < 1 || rate_per_s > REPLAY_RATE_MAX_PER_S) {
+    throw new Refusal(422, 'RATE', `The rate is 1 to ${REPLAY_RATE_MAX_PER_S} events a second.`)
   }
   const replayId = deps.ids.uuid()
   const [fromId, toId] = [firstUuidAt(from.getTime()), firstUuidAt(to.getTime())]
@@ -80,7 +80,7 @@ export async function startReplay(
     await requireEndpoint(tx, tenantId, notifyTypes)
     const [running] = await tx.query<{ count: number }>(sql`
       select count(*)::integer as count from webhook_replays where tenant_id = ${tenantId} and replay_state = 'RUNNING'`)
-    if ((running?.count ?? 0) >= RUNNING_MOST) {
+    if ((running?.count ?? 0) >= RUNNING_MAX) {
       throw new Refusal(409, 'TOO_MANY_REPLAYS', 'Five replays of this tenant are running. Wait, or cancel one.')
     }
     tx.send(sql`
@@ -91,7 +91,7 @@ export async function startReplay(
       from (select from events
             where tenant_id = ${tenantId} and notify_id >= ${fromId} and notify_id < ${toId}
               and notify_type = any (${notifyTypes}) and delivery_state = any (${outcomes})
-            limit ${COUNTED_MOST}) matching`)
+            limit ${COUNTED_MAX}) matching`)
     audit(tx, deps.ids, {
       tenantId,
       ...by,

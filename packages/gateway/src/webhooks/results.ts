@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { WebhookDeps } from './deps.ts'
-import { RESULTS_GATHER_MS, RESULTS_MANY, RESULTS_MOST } from './limits.ts'
+import { RESULTS_GATHER_MS, RESULTS_MANY, RESULTS_MAX } from './limits.ts'
 import type { WebhookMetrics } from './metrics.ts'
 import { type EndpointChange, type Settlement, settle } from './settle.ts'
 
@@ -29,7 +29,7 @@ export function resultWriter(
 
   async function writeAll(): Promise<void> {
     while (waiting.length > 0) {
-      const results = waiting.splice(0, RESULTS_MOST)
+      const results = waiting.splice(0, RESULTS_MAX)
       await write(results)
       done(results)
       // Fewer, larger transactions cost a third less, here and in the database.

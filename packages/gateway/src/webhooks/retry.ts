@@ -20,7 +20,7 @@ export const RETRY_STEPS_MS: readonly number[] = [
 /** Each wait is up to a fifth shorter or longer, so that what failed together does not come back together. */
 const JITTER = 0.2
 /** A receiver may ask for more time with Retry-After: up to this many times the step. */
-const RETRY_AFTER_MOST_STEPS = 2
+const RETRY_AFTER_MAX_STEPS = 2
 /**
  * An event may be sent again until so long after its recording: DEAD it is resendable for 30 days (contract §7), and its
  * first attempts take nearly 6 at the most. Later its partition could be dropped while it still has attempts before it
@@ -52,7 +52,7 @@ export function nextStep(outcome: OutboundOutcome, attempts: number, now_ms: num
   const step_ms = RETRY_STEPS_MS[attempts - 1]
   if (step_ms === undefined) return { step: 'DEAD', gone }
   const jittered_ms = step_ms * (1 - JITTER + 2 * JITTER * chance())
-  const asked_ms = Math.min(retryAfter_ms(outcome, now_ms) ?? 0, RETRY_AFTER_MOST_STEPS * step_ms)
+  const asked_ms = Math.min(retryAfter_ms(outcome, now_ms) ?? 0, RETRY_AFTER_MAX_STEPS * step_ms)
   return { step: 'RETRY', due_ms: now_ms + Math.max(jittered_ms, asked_ms), gone }
 }
 

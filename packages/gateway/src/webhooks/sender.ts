@@ -11,7 +11,7 @@ import { findDueTenants } from './due.ts'
 import { afterFailure } from './endpoint-health.ts'
 import { type Flights, flightQueue } from './flights.ts'
 import { afterAttempt, type Lane, newLane, roomOf, wantsMore } from './lane.ts'
-import { HELD_MOST, LEASE_MARGIN_MS, LEASE_MS, STEP_MOST, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from './limits.ts'
+import { HELD_MAX, LEASE_MARGIN_MS, LEASE_MS, STEP_MAX, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from './limits.ts'
 import { labelOf, type WebhookMetrics } from './metrics.ts'
 import { type Result, type ResultWriter, resultWriter } from './results.ts'
 import { type NextStep, nextStep } from './retry.ts'
@@ -50,7 +50,7 @@ export class Sender {
       run: (wanted) => claimEvents(deps, wanted, deps.databaseClock.now()),
       most: TENANTS_PER_CLAIM,
       lanes: 2,
-      mostWaiting: TENANTS_PER_PASS * 2,
+      waitingMax: TENANTS_PER_PASS * 2,
       full: () => new Error('too many claims wait'),
     })
     this.#results = resultWriter(deps, metrics, (results) => {
@@ -83,7 +83,7 @@ export class Sender {
     if (this.#lanes.size > LANES_KEPT) this.#forgetIdleLanes()
     const soonest_ms = Math.min(...later.map((tenant) => tenant.due_ms))
     return {
-      more: cut || unsent.some((count) => count === STEP_MOST),
+      more: cut || unsent.some((count) => count === STEP_MAX),
       next_ms: Number.isFinite(soonest_ms) ? Math.max(0, soonest_ms - databaseClock.now()) : undefined,
     }
   }
@@ -106,7 +106,7 @@ export class Sender {
   }
 
   async #claim(lane: Lane): Promise<void> {
-    const most = Math.min(roomOf(lane), HELD_MOST - this.#held)
+    const most = Math.min(roomOf(lane), HELD_MAX - this.#held)
     if (lane.claiming || most <= 0 || this.#stopping) return
     lane.claiming = true
     this.#held += most

@@ -1,17 +1,17 @@
 import type { Db } from '../lib/db.ts'
-import { STEP_MOST } from './limits.ts'
+import { STEP_MAX } from './limits.ts'
 import { usePlannedIndexes } from './planner.ts'
 
 /**
  * What waits for an endpoint that is removed or disabled becomes UNSENT: kept and replayable, not sent by itself when
- * an endpoint comes back. What is under way is left to its own end. @returns how many; STEP_MOST: there may be more
+ * an endpoint comes back. What is under way is left to its own end. @returns how many; STEP_MAX: there may be more
  */
 export async function unsendWaiting(db: Db, tenantId: string, now_ms: number): Promise<number> {
   return db.tx(async (tx) => {
     usePlannedIndexes(tx)
     const [row] = await tx.query<{ count: number }>({
       text: UNSEND,
-      values: [tenantId, new Date(now_ms), STEP_MOST],
+      values: [tenantId, new Date(now_ms), STEP_MAX],
     })
     return row?.count ?? 0
   })

@@ -5,7 +5,7 @@ import { setTimeout as passing } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LEAST_PLACES, MOST_PLACES } from '../../src/dealer-api/places.ts'
+import { PLACES_MAX, PLACES_MIN } from '../../src/dealer-api/places.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
@@ -53,7 +53,7 @@ describe('more requests than may be under way', () => {
   it('are told so at once, and the ones under way are served', async () => {
     const hold = await holdWallets()
     const codes: string[] = []
-    const calls = Array.from({ length: MOST_PLACES + 100 }, async () => {
+    const calls = Array.from({ length: PLACES_MAX + 100 }, async () => {
       const answer = await call(node, dealer, 'account/balance')
       codes.push(answer.code)
       if (answer.code === '000002') expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
@@ -62,7 +62,7 @@ describe('more requests than may be under way', () => {
     expect(codes).toEqual(Array(100).fill('000002'))
     await hold.release()
     await Promise.all(calls)
-    expect(codes.filter((code) => code === '000000')).toHaveLength(MOST_PLACES)
+    expect(codes.filter((code) => code === '000000')).toHaveLength(PLACES_MAX)
     expect((await call(node, dealer, 'health')).code).toBe('000000')
   })
 
@@ -80,7 +80,7 @@ describe('more requests than may be under way', () => {
       await hold.release()
     }
     await until(async () => {
-      const calls = await Promise.all(Array.from({ length: LEAST_PLACES }, () => call(node, dealer, 'health')))
+      const calls = await Promise.all(Array.from({ length: PLACES_MIN }, () => call(node, dealer, 'health')))
       return calls.every((answer) => answer.code === '000000')
     })
   })
@@ -135,13 +135,13 @@ describe('two thousand callers that never wait', () => {
       role: 'api',
       env: { DEFAULT_QPS_LIMIT: '100000' },
     })
-    const quiet = await flooded(gateway.baseUrl, dealer, LEAST_PLACES, 1_000)
+    const quiet = await flooded(gateway.baseUrl, dealer, PLACES_MIN, 1_000)
     const before_mb = memory_mb(gateway.pid)
     const crowd = await flooded(gateway.baseUrl, dealer, CONNECTIONS, 3_000)
     expect(memory_mb(gateway.pid) - before_mb).toBeLessThan(200)
     expect(crowd.refused_ms.length).toBeGreaterThan(0)
     expect(crowd.others).toBe(0)
-    const after = await flooded(gateway.baseUrl, dealer, LEAST_PLACES, 1_000)
+    const after = await flooded(gateway.baseUrl, dealer, PLACES_MIN, 1_000)
     expect([after.refused_ms.length, after.others]).toEqual([0, 0])
     // The machine has other things to do in some of these seconds: the crowd is held against the slower of both times.
     const placed = Math.min(quiet.placed_ms.length, after.placed_ms.length)
@@ -155,7 +155,7 @@ describe('two thousand callers that never wait', () => {
 
 describe('bodies that do not arrive', () => {
   it('take nobody’s place, however many', async () => {
-    const connections = Array.from({ length: MOST_PLACES + 100 }, () => openRaw(node.port))
+    const connections = Array.from({ length: PLACES_MAX + 100 }, () => openRaw(node.port))
     for (const connection of connections) {
       connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 200000'] }))
     }

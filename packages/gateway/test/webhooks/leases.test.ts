@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { type Claim, claimEvents, releaseEvents } from '../../src/webhooks/claim.ts'
-import { ENDPOINT_FLIGHTS_MOST, LEASE_MS } from '../../src/webhooks/limits.ts'
+import { ENDPOINT_FLIGHTS_MAX, LEASE_MS } from '../../src/webhooks/limits.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
 import type { NextStep } from '../../src/webhooks/retry.ts'
 import { settle } from '../../src/webhooks/settle.ts'
@@ -179,7 +179,7 @@ test('what waited until its lease was late is given back together, and sent unde
     }
     await bed.record(tenant, 100)
     await expect.poll(() => inState(`delivery_state = 'PENDING' and lease_until > now()`)).toBe(100)
-    await expect.poll(() => answers.length).toBe(ENDPOINT_FLIGHTS_MOST)
+    await expect.poll(() => answers.length).toBe(ENDPOINT_FLIGHTS_MAX)
     ahead_ms = LEASE_MS
     receiver.script = 200
     for (const answer of answers) answer()

@@ -7,7 +7,7 @@ import type { FulfilmentDeps } from '../deps.ts'
 import { takeInEsim } from '../take-in.ts'
 
 /** Keys of one event: an upstream order is one of our items. */
-const KEYS_MOST = 100
+const KEYS_MAX = 100
 
 interface ItemRow {
   tenant_id: string
@@ -24,7 +24,7 @@ interface ItemRow {
  * status and usage brought up to date. Only items of this supplier.
  */
 export async function refreshKeys(deps: FulfilmentDeps, supplied: Supplied, keys: readonly string[]): Promise<void> {
-  for (const key of keys.slice(0, KEYS_MOST)) await refresh(deps, supplied, key)
+  for (const key of keys.slice(0, KEYS_MAX)) await refresh(deps, supplied, key)
 }
 
 async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): Promise<void> {

@@ -33,7 +33,7 @@ export interface Discrepancy {
 
 /** What a settled order may take; one that is open for longer has stuck. */
 const STUCK_AFTER = `interval '1 hour'`
-const DISCREPANCIES_MOST = 10_000
+const DISCREPANCIES_MAX = 10_000
 
 /**
  * Cost against sales by month and supplier. Reads the orders of the period and their items once, dealer by dealer, by
@@ -97,7 +97,7 @@ export async function discrepancies(db: Db, period: { from: Date; to: Date }): P
         union all
         select 'ESIM_WITHOUT_ORDER', u.supplier, null, null, null, u.iccid, u.found_at, 'under the key ' || u.key
         from unclaimed_esims u where u.found_at >= $1 and u.found_at < $2
-      ) d order by since desc limit ${DISCREPANCIES_MOST}`,
+      ) d order by since desc limit ${DISCREPANCIES_MAX}`,
     values: [period.from, period.to, ...idsOf(period)],
   })
   return rows.map(({ order_id, ...row }) => ({ ...row, orderNo: order_id === null ? null : orderNoOf(order_id) }))

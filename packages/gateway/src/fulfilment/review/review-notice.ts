@@ -7,7 +7,7 @@ const POLL_MS = 60_000
 /** While more come under review, operators are told again this often at most: a supplier's bad hour is one story. */
 const TOLD_EVERY = '1 hour'
 /** For the notice's words; whether there are fresh ones is asked of all. */
-const COUNTED_MOST = 1_000
+const COUNTED_MAX = 1_000
 
 /** Tells operators of orders that came under review since they were last told. */
 export function reviewNoticeLoop(deps: FulfilmentDeps): Loop {
@@ -36,10 +36,10 @@ export async function tellOfReviews(deps: Pick<FulfilmentDeps, 'db' | 'ids'>): P
     const [found] = await tx.query<{ fresh: boolean; all: number }>({
       text: `select exists (select from orders where order_status = 'UNDER_REVIEW' and updated_at > $1) as fresh,
                (select count(*)::int from (select from orders where order_status = 'UNDER_REVIEW' limit $2) o) as all`,
-      values: [last?.told_at ?? new Date(0), COUNTED_MOST],
+      values: [last?.told_at ?? new Date(0), COUNTED_MAX],
     })
     if (!found?.fresh) return false
-    const count = found.all === COUNTED_MOST ? `${COUNTED_MOST} or more` : String(found.all)
+    const count = found.all === COUNTED_MAX ? `${COUNTED_MAX} or more` : String(found.all)
     notify(tx, deps.ids, {
       tenantId: null,
       kind: 'UNDER_REVIEW',

@@ -39,7 +39,7 @@ export interface ShownAttempt {
 }
 
 /** Attempts that are shown: the newest. */
-const ATTEMPTS_MOST = 500
+const ATTEMPTS_MAX = 500
 
 export async function showOrder(
   deps: { db: Db; cipher: Pick<Cipher, 'decrypt'>; linkKey: Buffer },
@@ -59,7 +59,7 @@ export async function showOrder(
   const attempts = await deps.db.query<Omit<ShownAttempt, 'startedAt'> & { startedAt: Date }>({
     text: `select started_at as "startedAt", item_no as "itemNo", supplier, operation, outcome, detail
            from supplier_attempts where tenant_id = $1 and order_id = $2 order by attempt_id desc limit $3`,
-    values: [tenantId, orderId, ATTEMPTS_MOST],
+    values: [tenantId, orderId, ATTEMPTS_MAX],
   })
   const attemptList = attempts.map((attempt) => ({ ...attempt, startedAt: attempt.startedAt.toISOString() }))
   const itemList = items.map(({ itemNo, ...item }) => ({ itemNo, key: itemKeyOf(orderId, itemNo), ...item }))
@@ -77,7 +77,7 @@ export interface OrderUnderReview {
   createdAt: Date
 }
 
-const REVIEWED_MOST = 1_000
+const REVIEWED_MAX = 1_000
 
 /** The oldest first. */
 export async function ordersUnderReview(db: Db, tenantId?: string): Promise<OrderUnderReview[]> {
@@ -91,7 +91,7 @@ export async function ordersUnderReview(db: Db, tenantId?: string): Promise<Orde
            ) i
            where o.order_status = 'UNDER_REVIEW' and ($1::uuid is null or o.tenant_id = $1)
            order by o.order_id limit $2`,
-    values: [tenantId ?? null, REVIEWED_MOST],
+    values: [tenantId ?? null, REVIEWED_MAX],
   })
   return rows.map(({ order_id, ...row }) => ({
     ...row,

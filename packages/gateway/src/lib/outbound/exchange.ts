@@ -11,7 +11,7 @@ export interface Exchange {
   timeout_ms: number
   /** The whole allowance, for the words. */
   allowed_ms: number
-  mostAnswerBytes: number
+  answerSizeMaxBytes: number
   address: string
 }
 
@@ -54,7 +54,7 @@ class Listener implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const most = this.#request.mostAnswerBytes
+    const most = this.#request.answerSizeMaxBytes
     this.#chunks.push(chunk.subarray(0, most - this.#length))
     this.#length += chunk.length
     if (this.#length <= most) return

@@ -9,7 +9,7 @@ afterEach(() => {
   for (const thing of open.splice(0)) thing.close()
 })
 
-const post = { method: 'POST', timeout_ms: 2_000, mostAnswerBytes: 4096, allowPrivate: true, body: '{}' } as const
+const post = { method: 'POST', timeout_ms: 2_000, answerSizeMaxBytes: 4096, allowPrivate: true, body: '{}' } as const
 
 function outbound(...options: Parameters<typeof createOutbound>) {
   const made = createOutbound(...options)
@@ -58,7 +58,7 @@ test('a body longer than is read is cut there', async () => {
     }
     pour()
   })
-  const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, mostAnswerBytes: 5000 })
+  const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, answerSizeMaxBytes: 5000 })
   expect(outcome).toMatchObject({ kind: 'answer', status: 200, truncated: true })
   if (outcome.kind === 'answer') expect(outcome.body.length).toBe(5000)
 })

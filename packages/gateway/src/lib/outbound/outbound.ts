@@ -16,7 +16,7 @@ export interface OutboundRequest {
   /** One limit over name resolution, connection, headers and body together. */
   timeout_ms: number
   /** What is read of the answer's body; a longer one is cut there and the connection closed. */
-  mostAnswerBytes: number
+  answerSizeMaxBytes: number
   /** Whether addresses that are not publicly routable may be dialled: local deployments, the operator's suppliers. */
   allowPrivate: boolean
   tls?: TlsIdentity
@@ -44,7 +44,7 @@ export function createOutbound(options: { resolve?: Resolve; clock?: Clock } = {
 }
 
 /** Of one name; each gets its share of the time. */
-const ADDRESSES_TRIED_MOST = 3
+const ADDRESSES_TRIED_MAX = 3
 
 interface Means {
   resolve: RememberingResolve
@@ -77,7 +77,7 @@ async function sendToAny(
   if ('kind' in found) return found
   const refusal = allowPrivate ? undefined : forbidden(url.host, found)
   if (refusal) return refusal
-  const addresses = found.slice(0, ADDRESSES_TRIED_MOST)
+  const addresses = found.slice(0, ADDRESSES_TRIED_MAX)
   let outcome: OutboundOutcome | undefined
   for (const [index, address] of addresses.entries()) {
     const share_ms = Math.max(1, left() / (addresses.length - index))
@@ -100,7 +100,7 @@ function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pool
     body: request.body,
     timeout_ms,
     allowed_ms: request.timeout_ms,
-    mostAnswerBytes: request.mostAnswerBytes,
+    answerSizeMaxBytes: request.answerSizeMaxBytes,
     address,
   })
   if (request.reuse === false) void outcome.then(() => pool.destroy()).catch(() => {})

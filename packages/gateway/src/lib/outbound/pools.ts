@@ -23,14 +23,14 @@ export interface Pools {
 }
 
 /** Pools kept; the one used longest ago is closed for a new one. */
-const POOLS_MOST = 1_000
+const POOLS_MAX = 1_000
 /** Connections of a pool; callers cap themselves well below, the rest waits. */
-const CONNECTIONS_MOST = 64
+const CONNECTIONS_MAX = 64
 /** Shorter than what servers usually allow, so that they do not close a connection under a request. */
 const KEEP_ALIVE_MS = 4_000
-const KEEP_ALIVE_MOST_MS = 30_000
+const KEEP_ALIVE_MAX_MS = 30_000
 /** Of an answer. */
-const HEADER_BYTES_MOST = 16 * 1024
+const HEADER_SIZE_MAX_BYTES = 16 * 1024
 
 export function keptPools(): Pools {
   const pools = new Map<string, { pool: Pool; usedAt: number }>()
@@ -51,7 +51,7 @@ export function keptPools(): Pools {
       if (!kept) {
         kept = { pool: open(target), usedAt: 0 }
         pools.set(key, kept)
-        if (pools.size > POOLS_MOST) closeUnused(key)
+        if (pools.size > POOLS_MAX) closeUnused(key)
       }
       kept.usedAt = ++uses
       return kept.pool
@@ -68,11 +68,11 @@ export function keptPools(): Pools {
 function open(target: Target): Pool {
   return new Pool(target.origin, {
     connect: dialer(target.address, target.name, target.identity),
-    connections: CONNECTIONS_MOST,
+    connections: CONNECTIONS_MAX,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MOST_MS,
-    maxHeaderSize: HEADER_BYTES_MOST,
+    keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
+    maxHeaderSize: HEADER_SIZE_MAX_BYTES,
     headersTimeout: 0, // one limit over everything is kept by exchange.ts
     bodyTimeout: 0,
   })

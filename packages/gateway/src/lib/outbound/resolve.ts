@@ -51,7 +51,7 @@ export function rememberingResolve(resolve: Resolve, now: () => number): Remembe
       asked.set(key, addresses)
       addresses
         .then((found) => {
-          if (answers.size >= REMEMBERED_MOST) answers.clear()
+          if (answers.size >= REMEMBERED_MAX) answers.clear()
           if (found.length > 0) answers.set(key, { until: now() + REMEMBERED_MS, addresses: found })
         })
         .catch(() => {}) // told to whoever asked
@@ -62,4 +62,4 @@ export function rememberingResolve(resolve: Resolve, now: () => number): Remembe
 }
 
 const REMEMBERED_MS = 1_000
-const REMEMBERED_MOST = 10_000
+const REMEMBERED_MAX = 10_000

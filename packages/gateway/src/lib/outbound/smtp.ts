@@ -62,7 +62,7 @@ export function mailServer(url: string): MailServer {
       } catch (error) {
         const { responseCode, code, message } = error as Error & { responseCode?: number; code?: string }
         const rejected = code === 'EENVELOPE' && responseCode !== undefined && responseCode >= 500
-        return { kind: 'failed', words: message.slice(0, WORDS_MOST), rejected }
+        return { kind: 'failed', words: message.slice(0, WORDS_MAX), rejected }
       }
     },
     async test() {
@@ -71,7 +71,7 @@ export function mailServer(url: string): MailServer {
         await (await opened).verify()
         return undefined
       } catch (error) {
-        return (error as Error).message.slice(0, WORDS_MOST)
+        return (error as Error).message.slice(0, WORDS_MAX)
       }
     },
     close: () => void opened?.then((transport) => transport.close()).catch(() => {}),
@@ -82,4 +82,4 @@ export function mayBePlain({ hostname, searchParams }: URL): boolean {
   return LOOPBACK.test(hostname) || searchParams.get('tls') === 'none'
 }
 
-const WORDS_MOST = 500
+const WORDS_MAX = 500

@@ -13,7 +13,7 @@ export interface ParsedUrl {
 
 /** Endpoints are few and called often: parsing was a tenth of the cost of a request. */
 const known = new Map<string, ParsedUrl>()
-const KNOWN_MOST = 10_000
+const KNOWN_MAX = 10_000
 
 export function parsed(text: string): ParsedUrl | OutboundFailure {
   const seen = known.get(text)
@@ -24,7 +24,7 @@ export function parsed(text: string): ParsedUrl | OutboundFailure {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const addresses: [string] | undefined = isIP(host) ? [host] : undefined
   const result = { origin: url.origin, host, addresses, path: url.pathname + url.search }
-  if (known.size >= KNOWN_MOST) known.clear()
+  if (known.size >= KNOWN_MAX) known.clear()
   known.set(text, result)
   return result
 }

@@ -16,7 +16,7 @@ export interface Es2plusClient {
 
 export const TIMEOUT_MS = 20_000
 const PROTOCOL_VERSION = 'v2.5.0'
-const ANSWER_MOST_BYTES = 64 * 1024
+const ANSWER_SIZE_MAX_BYTES = 64 * 1024
 /** No ICCID can be this one. */
 const NOBODY = '0000000000000000000'
 
@@ -41,7 +41,7 @@ export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound;
       headers: { 'content-type': 'application/json', 'x-admin-protocol': `gsma/rsp/${version}` },
       body: JSON.stringify({ header, ...members }),
       timeout_ms: config.timeoutMs ?? TIMEOUT_MS,
-      mostAnswerBytes: ANSWER_MOST_BYTES,
+      answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
       allowPrivate: true, // an operator names it, and SM-DP+ servers stand in private networks
       reuse,
       ...(Object.keys(tls).length === 0 ? {} : { tls }),

@@ -10,7 +10,7 @@ const CONCURRENCY = 16
 const SETTLES_MS = 60_000
 const GIVE_UP_AFTER_MS = 30 * 60_000
 /** DownloadOrder, ConfirmOrder, ReleaseProfile; and CancelOrder where one of the first two is refused. */
-const CALLS_MOST = 3
+const CALLS_MAX = 3
 const OWN_TIME_MS = 2_000
 
 /**
@@ -27,7 +27,7 @@ export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2pl
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: config.perSecond ?? null,
-      timeout_ms: CALLS_MOST * (config.timeoutMs ?? TIMEOUT_MS) + OWN_TIME_MS,
+      timeout_ms: CALLS_MAX * (config.timeoutMs ?? TIMEOUT_MS) + OWN_TIME_MS,
       settles_ms: config.settlesMs ?? SETTLES_MS,
       giveUpAfter_ms: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       queryBuys: true,

@@ -60,7 +60,7 @@ export function resultOf(outcome: OutboundOutcome, iccidChosen: boolean): Es2plu
     return { kind: 'done', body }
   const { subjectCode = '?', reasonCode = '?', message } = executed.statusCodeData ?? {}
   const code = `${subjectCode}/${reasonCode}`
-  const words = `${executed.status} ${code}${message ? `: ${message.slice(0, WORDS_MOST)}` : ''}`
+  const words = `${executed.status} ${code}${message ? `: ${message.slice(0, WORDS_MAX)}` : ''}`
   if (executed.status !== 'Failed') return { kind: 'unknown', words, code }
   if (REFUSED_CODES.has(code) || REFUSED_REASONS.has(reasonCode)) return { kind: 'refused', words, code }
   if (RETRY_REASONS.has(reasonCode)) return iccidChosen ? { kind: 'retry', words } : { kind: 'unknown', words, code }
@@ -68,7 +68,7 @@ export function resultOf(outcome: OutboundOutcome, iccidChosen: boolean): Es2plu
 }
 
 /** A message of a supplier is kept to this length. */
-const WORDS_MOST = 200
+const WORDS_MAX = 200
 const REFUSED_CODES = new Set(['8.2.5/3.7', '8.2.5/3.9'])
 const REFUSED_REASONS = new Set(['1.1', '1.2', '2.1', '2.2', '2.3'])
 const RETRY_REASONS = new Set(['4.2', '5.1'])

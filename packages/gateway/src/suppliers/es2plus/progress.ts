@@ -66,7 +66,7 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
     find,
     async start(key) {
       const secrets = seal({ matchingId: matchingIdOf(deps.ids.bytes(MATCHING_ID_BYTES)) })
-      for (let draw = 0; draw < DRAWS_MOST; draw++) {
+      for (let draw = 0; draw < DRAWS_MAX; draw++) {
         const { iccidRange } = config
         const drawn = iccidRange === undefined ? null : await nextIccid(deps.db, supplier, iccidRange)
         if (drawn === undefined) return undefined
@@ -81,7 +81,7 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
         // Not the key was taken but the ICCID, by an order from a range that began elsewhere.
         if (iccidRange !== undefined && drawn !== null) await passBlock(deps.db, supplier, iccidRange, drawn)
       }
-      throw new Error(`each of ${DRAWS_MOST} ICCIDs that were drawn had been drawn from another range`)
+      throw new Error(`each of ${DRAWS_MAX} ICCIDs that were drawn had been drawn from another range`)
     },
     async adopt({ key, iccid, matchingId }) {
       await deps.db.query({
@@ -148,7 +148,7 @@ function matchingIdOf(bytes: Buffer): string {
 }
 
 /** Blocks of used ICCIDs that one order passes; each is drawn from a range that began there once. */
-const DRAWS_MOST = 100
+const DRAWS_MAX = 100
 
 interface Range {
   first: string

@@ -39,7 +39,7 @@ const TIMEOUT_MS = 15_000
 const SETTLES_MS = 30_000
 const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
 const CONCURRENCY = 32
-const ANSWER_MOST_BYTES = 8 * 1024 * 1024
+const ANSWER_SIZE_MAX_BYTES = 8 * 1024 * 1024
 /** After an order, the upstream is asked this often in the same call: mostly it delivers at once. */
 const LOOKS = 4
 const FIRST_LOOK_MS = 100
@@ -110,7 +110,7 @@ function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
           headers: Object.fromEntries(new Headers(init.headers)),
           body: String(init.body),
           timeout_ms,
-          mostAnswerBytes: ANSWER_MOST_BYTES,
+          answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
           allowPrivate: true, // an operator names it
         })
         if (outcome.kind === 'failed') {

@@ -31,7 +31,7 @@ export class CsvRefused extends Error {
 export const FAULTS_TOLD = 50
 
 const OPTIONAL = ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'apn', 'expiresAt'] as const
-const ROW_LENGTH_MOST = 4_096
+const ROW_LENGTH_MAX = 4_096
 
 /**
  * Reads eSIMs from CSV as it streams in. Header: `iccid,ac` or `iccid,smdpAddress,matchingId`, then any of
@@ -47,7 +47,7 @@ export async function* readEsims(file: Readable, withItemNo = false): AsyncGener
       skip_empty_lines: true,
       trim: true,
       relax_column_count: true,
-      max_record_size: ROW_LENGTH_MOST,
+      max_record_size: ROW_LENGTH_MAX,
     }),
   )
   file.on('error', (error) => parser.destroy(error))

@@ -45,14 +45,14 @@ const TIMEOUT_MS = 15_000
 /** The database ends a statement within 30 s: no reservation is at work longer. */
 const SETTLES_MS = 30_000
 const GIVE_UP_AFTER_MS = 3_600_000
-const LEAST_VALIDITY_HOURS = 24
+const VALIDITY_MIN_HOURS = 24
 
 /**
  * A supplier of codes that were imported. Its books are in our database, but it is asked like any other: a reservation
  * commits in a transaction of its own, under the item's key, so a repeat finds the same code.
  */
 export function stockSupplier(name: string, config: StockConfig, deps: StockDeps): Supplier {
-  const shelf: Shelf = { name, leastValidityHours: config.leastValidityHours ?? LEAST_VALIDITY_HOURS }
+  const shelf: Shelf = { name, leastValidityHours: config.leastValidityHours ?? VALIDITY_MIN_HOURS }
   const outcomesOf = (requests: SupplierRequest[], rows: CodeRow[], otherwise: Outcome) => {
     const byKey = new Map(rows.map((row) => [row.key, row]))
     return requests.map((request): Outcome => {

@@ -67,7 +67,7 @@ export async function setSupplier(deps: ManageDeps, wanted: { name: string; conf
     const changed = members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(config[member]))
     if (changed.some((member) => ACCOUNT_MEMBERS.includes(member))) await refuseOpenAccount(tx, name, row)
     tx.send({
-      text: 'update suppliers set config = $2, version = version + 1, updated_at = now() where supplier = $1',
+      text: 'update suppliers set config = $2, updated_at = now() where supplier = $1',
       values: [name, seal(deps, name, config)],
     })
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.set', subject: name, after: { changed } })
@@ -125,7 +125,7 @@ export async function pauseSupplier(
     const row = await lock(tx, name)
     if (row.paused === paused) return
     tx.send({
-      text: 'update suppliers set paused = $2, version = version + 1, updated_at = now() where supplier = $1',
+      text: 'update suppliers set paused = $2, updated_at = now() where supplier = $1',
       values: [name, paused],
     })
     const action = paused ? 'supplier.pause' : 'supplier.resume'

@@ -43,6 +43,13 @@ module.exports = {
       to: { path: doors, pathNot: `${gateway}/$1/` },
     },
     {
+      name: 'admin-imports-plainly',
+      comment: 'program.ts loads the noun that is called, whole; but what dials is large, and loaded by who dials',
+      severity: 'error',
+      from: { path: `${gateway}/admin/`, pathNot: '/(program|context)\\.ts$' },
+      to: { dynamic: true, pathNot: `${gateway}/lib/outbound/` },
+    },
+    {
       name: 'http-imports-lib-alone',
       comment: 'and the types of what it is given',
       severity: 'error',

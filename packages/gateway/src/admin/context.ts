@@ -29,7 +29,7 @@ export function adminContext(program: Command): AdminContext {
       return program.opts<{ json?: boolean }>().json === true
     },
     async withDeps(work) {
-      // Not imported above: --help and usage errors need no database driver.
+      // Not imported above: the help of the whole needs no database driver.
       const { openDeps } = await import('./open.ts')
       const { deps, close } = await openDeps()
       try {

@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Config } from '../config.ts'
+import { type Config, inspectConfig } from '../config.ts'
+import { examine } from '../doctor/examine.ts'
 import type { Finding } from '../doctor/finding.ts'
+import { borrowPostgres } from '../lib/embedded-postgres/index.ts'
+import { localMasterKey } from '../lib/master-key.ts'
 import { silentLog } from '../lib/silent-log.ts'
 import type { AdminContext } from './context.ts'
 
@@ -15,10 +18,6 @@ export function doctorCommand(doctor: Command, context: AdminContext): void {
     )
     .addHelpText('after', '\nExample:\n  npm run -s admin -- doctor')
     .action(async () => {
-      const [{ inspectConfig }, { examine }] = await Promise.all([
-        import('../config.ts'),
-        import('../doctor/examine.ts'),
-      ])
       const { config, faults } = inspectConfig(process.env, [])
       const database = await findDatabase(config)
       try {
@@ -50,7 +49,6 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
     const server = whose && ' On a server, give this command the variables of its gateway (docs/running.md).'
     return say('OK', `${whose}There is no database in ${dataDir} yet; the first npm start makes it.${server}`)
   }
-  const { borrowPostgres } = await import('../lib/embedded-postgres/index.ts')
   try {
     const borrowed = await borrowPostgres({ dataDir, log: silentLog })
     return { url: borrowed.url, findings: [], stop: () => borrowed.stop() }
@@ -63,7 +61,6 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
 async function keysOf({ masterKeys, deployment, dataDir }: Partial<Config>): Promise<Config['masterKeys']> {
   if (masterKeys !== undefined) return masterKeys
   if (deployment !== 'local' || dataDir === undefined || !existsSync(join(dataDir, 'master.key'))) return undefined
-  const { localMasterKey } = await import('../lib/master-key.ts')
   return [localMasterKey(dataDir)]
 }
 

@@ -1,5 +1,10 @@
 import type { Command } from 'commander'
+import { cancelEsim } from '../fulfilment/review/cancel-esim.ts'
+import { settleCancel } from '../fulfilment/review/settle-cancel.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { requireProfile } from '../profiles/find.ts'
 import type { AdminContext } from './context.ts'
+import { suppliersOf } from './suppliers.ts'
 
 export function esimCommands(esim: Command, context: AdminContext): void {
   esim
@@ -8,12 +13,6 @@ export function esimCommands(esim: Command, context: AdminContext): void {
     .requiredOption('--reason <text>', 'for whoever asks later: audited')
     .action((profileId: string, { reason }: { reason: string }) =>
       context.withDeps(async (deps) => {
-        const [{ cancelEsim }, { requireProfile }, { suppliersOf }, { Refusal }] = await Promise.all([
-          import('../fulfilment/review/cancel-esim.ts'),
-          import('../profiles/find.ts'),
-          import('./suppliers.ts'),
-          import('../lib/refusal.ts'),
-        ])
         const found = await requireProfile(deps.db, profileId)
         const suppliers = await suppliersOf(deps)
         try {
@@ -45,10 +44,6 @@ export function esimCommands(esim: Command, context: AdminContext): void {
       if (options.cancelled === options.kept) throw new Error('Say one of --cancelled and --kept.')
       const verdict = options.cancelled ? 'cancelled' : 'kept'
       await context.withDeps(async (deps) => {
-        const [{ settleCancel }, { requireProfile }] = await Promise.all([
-          import('../fulfilment/review/settle-cancel.ts'),
-          import('../profiles/find.ts'),
-        ])
         const found = await requireProfile(deps.db, profileId)
         await settleCancel(deps, { ...found, verdict, evidence: options.evidence }, context.by)
         const human = verdict === 'cancelled' ? 'It is cancelled and refunded.' : 'It stays as it is.'

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { LedgerFault } from '../wallet/verification.ts'
+import { verifyLedger } from '../wallet/verify.ts'
 import type { AdminContext } from './context.ts'
 
 /** With --json, where everything is one document; a terminal is shown every fault. */
@@ -16,7 +17,6 @@ export function ledgerCommands(ledger: Command, context: AdminContext): void {
     .addHelpText('after', '\nExample:\n  npm run -s admin -- ledger verify')
     .action((options: { tenant?: string }) =>
       context.withDeps(async (deps) => {
-        const { verifyLedger } = await import('../wallet/verify.ts')
         const faults: LedgerFault[] = []
         let told_at = performance.now()
         const counts = await verifyLedger(deps.db, {

@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import { readKeyState } from '../deployment/key-state.ts'
+import { rotateMasterKey } from '../deployment/rotate.ts'
 import type { AdminContext } from './context.ts'
 import { progressBar } from './progress-bar.ts'
 import { fields, table } from './table.ts'
@@ -16,7 +18,6 @@ function show(masterKey: Command, context: AdminContext): void {
     )
     .action(() =>
       context.withDeps(async ({ db, cipher }) => {
-        const { readKeyState } = await import('../deployment/key-state.ts')
         const state = await readKeyState(db, cipher)
         const { fingerprint, configured, rotatingTo, keyIds, outdated, connected } = state
         const key = (whole: string, id: string | null) => (id === null ? whole : `${id} (fingerprint ${whole})`)
@@ -52,7 +53,6 @@ function rotate(masterKey: Command, context: AdminContext): void {
     .addHelpText('after', '\nExample:\n  MASTER_KEY="$NEW_KEY,$OLD_KEY" npm run -s admin -- master-key rotate')
     .action(() =>
       context.withDeps(async (deps) => {
-        const { rotateMasterKey } = await import('../deployment/rotate.ts')
         const bar = progressBar(context)
         try {
           const { rewritten, fingerprint } = await rotateMasterKey(deps, context.by, ({ done, total }) =>

@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
+import { connect } from '../lib/db.ts'
 import type { AdminContext } from './context.ts'
+import { openDatabase, prepare } from './open.ts'
 
 export function migrateCommand(migrateNoun: Command, context: AdminContext): void {
   migrateNoun
     .description('Bring the database to this release. A gateway that starts does it too; several may at once.')
     .action(async () => {
-      const [{ openDatabase, prepare }, { connect }] = await Promise.all([import('./open.ts'), import('../lib/db.ts')])
       const { url, stop } = await openDatabase()
       const db = connect({ url, poolSize: 1, applicationName: 'dealer-esim admin' })
       try {

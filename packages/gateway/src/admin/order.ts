@@ -1,7 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { formatMoney, type QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import type { UnfinishedOrder } from '../orders/list-unfinished.ts'
+import { loadedCatalogue } from '../catalogue/catalogue.ts'
+import { cancelOrder } from '../fulfilment/review/cancel-order.ts'
+import { settleOrder } from '../fulfilment/review/settle.ts'
+import { ordersUnderReview, showOrder } from '../fulfilment/review/show.ts'
+import { requireOrder } from '../orders/find.ts'
+import { listUnfinished, UNFINISHED_STATUSES, type UnfinishedOrder } from '../orders/list-unfinished.ts'
+import { CsvRefused, readEsims } from '../suppliers/stock/csv.ts'
 import type { AdminContext } from './context.ts'
 import { requireFile } from './files.ts'
 import { fields, table, timeText } from './table.ts'
@@ -13,10 +19,6 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .description('Show an order: its lines, eSIMs, and what suppliers were asked. Activation codes are left out.')
     .action((orderNo: string) =>
       context.withDeps(async (deps) => {
-        const [{ showOrder }, { requireOrder }] = await Promise.all([
-          import('../fulfilment/review/show.ts'),
-          import('../orders/find.ts'),
-        ])
         const shown = await showOrder(deps, await requireOrder(deps.db, orderNo))
         context.print(orderText(shown), shown)
       }),
@@ -27,7 +29,6 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .description('List the orders that wait for a supplier’s word: ask it about the keys.')
     .action(() =>
       context.withDeps(async (deps) => {
-        const { ordersUnderReview } = await import('../fulfilment/review/show.ts')
         const rows = await ordersUnderReview(deps.db)
         const human = table(
           rows,
@@ -49,10 +50,6 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .requiredOption('--reason <text>', 'shown to the dealer')
     .action(async (orderNo: string, options: { reason: string }) =>
       context.withDeps(async (deps) => {
-        const [{ cancelOrder }, { requireOrder }] = await Promise.all([
-          import('../fulfilment/review/cancel-order.ts'),
-          import('../orders/find.ts'),
-        ])
         const found = await requireOrder(deps.db, orderNo)
         await cancelOrder(deps, { ...found, reason: options.reason }, context.by)
         context.print(`${orderNo} is cancelled and refunded.`, { orderNo, orderStatus: 'CANCELLED' })
@@ -80,10 +77,8 @@ function listCommand(order: Command, context: AdminContext): void {
     .action(async (options: ListOptions) => {
       const most = whole(options.limit, '--limit')
       const olderThan_ms = spanOf(options.olderThan)
-      const { listUnfinished, UNFINISHED_STATUSES } = await import('../orders/list-unfinished.ts')
       const statuses = namesOf(options.status, UNFINISHED_STATUSES, '--status')
       await context.withDeps(async (deps) => {
-        const { requireOrder } = await import('../orders/find.ts')
         const after = options.after === undefined ? undefined : (await requireOrder(deps.db, options.after)).orderId
         // A moment ahead: ids are made by other machines' clocks.
         const before = new Date(deps.databaseClock.now() - (olderThan_ms || -AHEAD_MS))
@@ -138,11 +133,6 @@ function settleCommand(order: Command, context: AdminContext): void {
       }
       const itemNos = options.items?.split(',').map((text) => Number(text.trim()))
       await context.withDeps(async (deps) => {
-        const [{ settleOrder }, { requireOrder }, { loadedCatalogue }] = await Promise.all([
-          import('../fulfilment/review/settle.ts'),
-          import('../orders/find.ts'),
-          import('../catalogue/catalogue.ts'),
-        ])
         const found = await requireOrder(deps.db, orderNo)
         const verdict = await verdictOf(options)
         const settled = await settleOrder(
@@ -158,7 +148,6 @@ function settleCommand(order: Command, context: AdminContext): void {
 async function verdictOf(options: SettleOptions) {
   if (options.delivered === undefined) return { kind: options.refused ? ('refused' as const) : ('retry' as const) }
   requireFile(options.delivered)
-  const { CsvRefused, readEsims } = await import('../suppliers/stock/csv.ts')
   const esims = []
   for await (const row of readEsims(createReadStream(options.delivered), true)) {
     if ('reason' in row) throw new CsvRefused([row])
@@ -167,7 +156,7 @@ async function verdictOf(options: SettleOptions) {
   return { kind: 'delivered' as const, esims }
 }
 
-type Shown = Awaited<ReturnType<typeof import('../fulfilment/review/show.ts').showOrder>>
+type Shown = Awaited<ReturnType<typeof showOrder>>
 
 function orderText(shown: Shown): string {
   const money = (amount: number) => `${formatMoney(amount)} ${shown.currencyCode}`

@@ -2,8 +2,10 @@ import type { Command } from 'commander'
 import { type Config, localUrl } from '../config.ts'
 import { absent } from '../lib/refusal.ts'
 import { readLocalAccess } from '../local-access.ts'
+import { mailPersonLink } from '../mail/person-link.ts'
 import { consoleUrlOf, welcomeLink } from '../people/console-links.ts'
-import type { Person } from '../people/person.ts'
+import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../people/manage.ts'
+import { type Person, peopleOf, personByEmail } from '../people/person.ts'
 import { ROLES, type Role } from '../people/role.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
@@ -32,10 +34,8 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     )
     .action((options: Created) =>
       context.withDeps(async (deps) => {
-        const { invitePerson } = await import('../people/manage.ts')
         const role = roleOf(options.role ?? (options.tenant ? 'DEALER_ADMIN' : 'OPERATOR_ADMIN'))
         const asked = { ...options, role, tenantId: options.tenant ?? null }
-        const { mailPersonLink } = await import('../mail/person-link.ts')
         const made = await deps.db.tx(async (tx) => {
           const { personId, linkToken } = await invitePerson(tx, deps.ids, asked, by)
           const link = linkOf(deps.config, linkToken)
@@ -51,9 +51,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     .option('--remove-second-factor', 'for a person who lost phone and recovery codes')
     .action((email: string, options: { removeSecondFactor?: boolean }) =>
       context.withDeps(async (deps) => {
-        const { dropSecondFactor, makePersonLink } = await import('../people/manage.ts')
         const { personId } = await find(deps, email)
-        const { mailPersonLink } = await import('../mail/person-link.ts')
         const made = await deps.db.tx(async (tx) => {
           if (options.removeSecondFactor) await dropSecondFactor(tx, deps.ids, personId, by)
           const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, personId, by)
@@ -73,7 +71,6 @@ export function peopleCommands(people: Command, context: AdminContext): void {
       .argument('<email>')
       .action((email: string) =>
         context.withDeps(async (deps) => {
-          const { changePerson } = await import('../people/manage.ts')
           const { personId } = await find(deps, email)
           await deps.db.tx((tx) => changePerson(tx, deps.ids, personId, { status }, by))
           context.print(`${email} is ${status.toLowerCase()}.`, { personId, status })
@@ -86,7 +83,6 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     .option('--tenant <id>', 'the dealer')
     .action((options: { tenant?: string }) =>
       context.withDeps(async (deps) => {
-        const { peopleOf } = await import('../people/person.ts')
         const found = (await peopleOf(deps.db, options.tenant ?? null)).map(shown)
         const lines = found.map((one) => `${one.email}\t${one.name}\t${one.role}\t${one.status}`)
         context.print(lines.join('\n') || 'Nobody yet.', found)
@@ -101,7 +97,6 @@ function roleOf(text: string): Role {
 }
 
 async function find(deps: AdminDeps, email: string): Promise<Person> {
-  const { personByEmail } = await import('../people/person.ts')
   const person = await personByEmail(deps.db, email)
   if (!person) throw absent('person')
   return person

@@ -1,5 +1,6 @@
 import type { WebhookSetAnswer, WebhookSetRequest } from '@dealer-esim/contract'
 import type { By } from '../audit/audit.ts'
+import { setWebhook } from '../webhooks/setting.ts'
 import type { AdminDeps } from './open.ts'
 
 /** webhook/set from this machine: the health check goes out from here. */
@@ -9,10 +10,8 @@ export async function setWebhookHere(
   request: WebhookSetRequest,
   by: By,
 ): Promise<WebhookSetAnswer> {
-  const [{ setWebhook }, { createOutbound }] = await Promise.all([
-    import('../webhooks/setting.ts'),
-    import('../lib/outbound/outbound.ts'),
-  ])
+  // A megabyte, and most commands dial nobody.
+  const { createOutbound } = await import('../lib/outbound/outbound.ts')
   const outbound = createOutbound()
   try {
     return await setWebhook({ ...deps, outbound }, tenantId, request, by)

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import type { Command } from 'commander'
-import type { StockImport } from '../suppliers/stock/import.ts'
+import { importStock, type StockImport } from '../suppliers/stock/import.ts'
+import { listStock, setLowStock } from '../suppliers/stock/levels.ts'
 import type { AdminContext } from './context.ts'
 import { requireFile } from './files.ts'
 import { progressBar } from './progress-bar.ts'
@@ -23,7 +24,6 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .action(async (path: string, options: { supplier: string; product: string }) => {
       const size = requireFile(path)
       await context.withDeps(async (deps) => {
-        const { importStock } = await import('../suppliers/stock/import.ts')
         const file = createReadStream(path)
         const bar = progressBar(context)
         const warnings: string[] = []
@@ -53,7 +53,6 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .description('Show how many codes are left.')
     .action(() =>
       context.withDeps(async (deps) => {
-        const { listStock } = await import('../suppliers/stock/levels.ts')
         const rows = await listStock(deps.db)
         const human = table(
           rows,
@@ -76,7 +75,6 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .action(async (typed: string, options: { supplier: string; product: string }) => {
       if (typed !== 'none' && !/^\d{1,9}$/.test(typed)) throw new Error('The count is a whole number, or none.')
       await context.withDeps(async (deps) => {
-        const { setLowStock } = await import('../suppliers/stock/levels.ts')
         const lowAt = typed === 'none' ? null : Number(typed)
         const { supplier, product: productCode } = options
         await setLowStock(deps, { supplier, productCode, lowAt }, context.by)

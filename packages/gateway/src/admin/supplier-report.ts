@@ -1,7 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import type { Discrepancy, SupplierMonth } from '../fulfilment/reconciliation/supplier-months.ts'
+import {
+  type Discrepancy,
+  discrepancies,
+  type SupplierMonth,
+  supplierMonths,
+} from '../fulfilment/reconciliation/supplier-months.ts'
 import { csvText } from '../lib/csv.ts'
 import type { AdminContext } from './context.ts'
 import { table, timeText } from './table.ts'
@@ -24,7 +29,6 @@ export function supplierReportCommand(supplier: Command, context: AdminContext):
     .option('--csv <file>', 'write CSV; - for standard output')
     .action((options: ReportOptions) =>
       context.withDeps(async (deps) => {
-        const { discrepancies, supplierMonths } = await import('../fulfilment/reconciliation/supplier-months.ts')
         const period = periodOf(options, new Date(deps.clock.now()))
         if (options.discrepancies) {
           const rows = await discrepancies(deps.db, period)

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { absent, Refusal } from '../lib/refusal.ts'
+import { addSupplier, listSuppliers, pauseSupplier, setSupplier } from '../suppliers/manage.ts'
 import type { AdminContext } from './context.ts'
 import { requireFile } from './files.ts'
 import { supplierReportCommand } from './supplier-report.ts'
+import { suppliersOf } from './suppliers.ts'
 import { table, timeText } from './table.ts'
 
 export function supplierCommands(supplier: Command, context: AdminContext): void {
@@ -15,7 +18,6 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
     .action(async (name: string, options: { type: string; config?: string }) => {
       const config = readConfigFile(options.config)
       await context.withDeps(async (deps) => {
-        const { addSupplier } = await import('../suppliers/manage.ts')
         await addSupplier(deps, { name, type: options.type, config }, context.by)
         context.print(`Added ${name}. Try it with: supplier test ${name}`, { name, type: options.type })
       })
@@ -27,7 +29,6 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
     .action(async (name: string, options: { config: string }) => {
       const config = readConfigFile(options.config)
       await context.withDeps(async (deps) => {
-        const { setSupplier } = await import('../suppliers/manage.ts')
         await setSupplier(deps, { name, config }, context.by)
         context.print(`Changed ${name}.`, { name })
       })
@@ -41,7 +42,6 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
       .description(paused ? 'Ask it for nothing new: its orders wait.' : 'Ask it again.')
       .action((name: string) =>
         context.withDeps(async (deps) => {
-          const { pauseSupplier } = await import('../suppliers/manage.ts')
           await pauseSupplier(deps, { name, paused }, context.by)
           context.print(`${name} is ${paused ? 'paused' : 'in use'}.`, { name, paused })
         }),
@@ -53,7 +53,6 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
     .description('Show the suppliers.')
     .action(() =>
       context.withDeps(async (deps) => {
-        const { listSuppliers } = await import('../suppliers/manage.ts')
         const rows = await listSuppliers(deps.db)
         const human = table(
           rows,
@@ -77,8 +76,6 @@ function testCommand(supplier: Command, context: AdminContext): void {
     .description('Call a supplier without buying, and say in a sentence what is wrong.')
     .action((name: string) =>
       context.withDeps(async (deps) => {
-        const { suppliersOf } = await import('./suppliers.ts')
-        const { absent, Refusal } = await import('../lib/refusal.ts')
         const suppliers = await suppliersOf(deps)
         try {
           const supplied = suppliers.get(name)

@@ -1,4 +1,9 @@
 import type { Command } from 'commander'
+import { createTenant } from '../tenants/create.ts'
+import { allTenants, requireTenant, showTenant } from '../tenants/read.ts'
+import { resetSecret } from '../tenants/secret.ts'
+import { changeSettings, checkSettings } from '../tenants/settings.ts'
+import { resumeTenant, suspendTenant } from '../tenants/status.ts'
 import type { AdminContext } from './context.ts'
 import { setWebhookHere } from './set-webhook.ts'
 import { callbackUrlOf, SETTING_OPTIONS, type SettingOptions, settingsWish } from './tenant-options.ts'
@@ -10,7 +15,7 @@ export function tenantCommands(tenant: Command, context: AdminContext): void {
   read(tenant, context)
   set(tenant, context)
   status(tenant, context)
-  resetSecret(tenant, context)
+  newSecret(tenant, context)
 }
 
 function create(tenant: Command, context: AdminContext): void {
@@ -22,7 +27,6 @@ function create(tenant: Command, context: AdminContext): void {
     .addHelpText('after', '\nExample:\n  npm run -s admin -- tenant create --name "Acme Travel" --currency EUR')
     .action((options: { name: string; currency: string }) =>
       context.withDeps(async (deps) => {
-        const { createTenant } = await import('../tenants/create.ts')
         const wish = { clientName: options.name, currencyCode: options.currency }
         const credentials = await createTenant(deps, wish, context.by)
         const { tenantId, appKey, appSecret } = credentials
@@ -40,7 +44,6 @@ function read(tenant: Command, context: AdminContext): void {
     .option('--suspended', 'only the suspended ones')
     .action((options: { name?: string; suspended?: boolean }) =>
       context.withDeps(async (deps) => {
-        const { allTenants } = await import('../tenants/read.ts')
         const tenants = await allTenants(deps.db, {
           ...(options.name === undefined ? {} : { keyword: options.name }),
           ...(options.suspended ? { status: 'SUSPENDED' as const } : {}),
@@ -53,7 +56,6 @@ function read(tenant: Command, context: AdminContext): void {
     .description('Show a tenant with all of its settings. Secrets are not shown.')
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
-        const { showTenant } = await import('../tenants/read.ts')
         const view = await showTenant(deps.db, tenantId)
         context.print(tenantText(view), view)
       }),
@@ -76,12 +78,10 @@ Examples:
   npm run -s admin -- tenant set ID --credit-limit 500.00 --low-balance-threshold none`,
     )
     .action(async (tenantId: string, options: SettingOptions) => {
-      const { changeSettings, checkSettings } = await import('../tenants/settings.ts')
       const wish = settingsWish(options)
       checkSettings(wish)
       await context.withDeps(async (deps) => {
         // First, because it may be refused after it was asked for its health: then nothing else has changed either.
-        const { requireTenant, showTenant } = await import('../tenants/read.ts')
         const callbackUrl = callbackUrlOf(options)
         if (callbackUrl !== undefined) {
           await setWebhookHere(deps, await requireTenant(deps.db, tenantId), { callbackUrl }, context.by)
@@ -99,7 +99,6 @@ function status(tenant: Command, context: AdminContext): void {
     .description('Close the API to a tenant. Paid orders are still delivered or refunded, and their events sent.')
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
-        const { suspendTenant } = await import('../tenants/status.ts')
         await suspendTenant(deps, tenantId, context.by)
         context.print('Suspended: the next request is refused.', { tenantId, status: 'SUSPENDED' })
       }),
@@ -109,14 +108,13 @@ function status(tenant: Command, context: AdminContext): void {
     .description('Open the API to a suspended tenant again.')
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
-        const { resumeTenant } = await import('../tenants/status.ts')
         await resumeTenant(deps, tenantId, context.by)
         context.print('Active: the next request is admitted.', { tenantId, status: 'ACTIVE' })
       }),
     )
 }
 
-function resetSecret(tenant: Command, context: AdminContext): void {
+function newSecret(tenant: Command, context: AdminContext): void {
   tenant
     .command('reset-secret <tenant-id>')
     .description(
@@ -130,7 +128,6 @@ function resetSecret(tenant: Command, context: AdminContext): void {
     .action(async (tenantId: string, options: { grace: string }) => {
       const grace_ms = spanOf(options.grace)
       await context.withDeps(async (deps) => {
-        const { resetSecret } = await import('../tenants/secret.ts')
         const { appSecret, oldValidUntil } = await resetSecret(deps, tenantId, { grace_ms }, context.by)
         const old = oldValidUntil
           ? `The old one verifies until ${oldValidUntil.toISOString()}.`

@@ -1,7 +1,8 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import type { Db } from '../lib/db.ts'
-import type { Adjustment } from '../wallet/adjustments.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../wallet/adjust.ts'
+import { type Adjustment, listAdjustments, walletNames } from '../wallet/adjustments.ts'
 import type { AdminContext } from './context.ts'
 import { fields, table, timeText } from './table.ts'
 
@@ -21,7 +22,6 @@ export function adjustmentCommands(wallet: Command, context: AdminContext): void
     .action(async (tenantId: string, amountText: string, options: { reference: string; reason: string }) => {
       const wish = { tenantId, amount: parseMoney(amountText), ...options }
       await context.withDeps(async (deps) => {
-        const { proposeAdjustment } = await import('../wallet/adjust.ts')
         await show(deps.db, await proposeAdjustment(deps, wish, context.by), context)
       })
     })
@@ -33,7 +33,6 @@ export function adjustmentCommands(wallet: Command, context: AdminContext): void
     .option('--open', 'only those that wait')
     .action((tenantId: string | undefined, options: { open?: boolean }) =>
       context.withDeps(async (deps) => {
-        const { listAdjustments } = await import('../wallet/adjustments.ts')
         const open = options.open ?? tenantId === undefined
         const rows = await listAdjustments(deps.db, { open, ...(tenantId === undefined ? {} : { tenantId }) })
         const named = await withNames(deps.db, rows)
@@ -48,7 +47,6 @@ function decision(wallet: Command, context: AdminContext, verb: 'approve' | 'rej
     .description(words)
     .action((tenantId: string, adjustmentId: string) =>
       context.withDeps(async (deps) => {
-        const { approveAdjustment, rejectAdjustment } = await import('../wallet/adjust.ts')
         const decide = verb === 'approve' ? approveAdjustment : rejectAdjustment
         await show(deps.db, await decide(deps, tenantId, adjustmentId, context.by), context)
       }),
@@ -61,7 +59,6 @@ interface NamedAdjustment extends Adjustment {
 }
 
 async function withNames(db: Db, rows: readonly Adjustment[]): Promise<NamedAdjustment[]> {
-  const { walletNames } = await import('../wallet/adjustments.ts')
   const names = await walletNames(
     db,
     rows.map(({ tenantId }) => tenantId),

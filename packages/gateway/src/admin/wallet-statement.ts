@@ -1,7 +1,9 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import type { StatementEntry } from '../wallet/entries.ts'
-import type { MonthStatement } from '../wallet/month.ts'
+import { requireTenant } from '../tenants/read.ts'
+import { entriesWithin, type StatementEntry, statementPage } from '../wallet/entries.ts'
+import { entriesCsv } from '../wallet/entries-csv.ts'
+import { type MonthStatement, monthStatement } from '../wallet/month.ts'
 import type { TransferKind } from '../wallet/post.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
@@ -56,10 +58,6 @@ async function latest(
   { limit, before, kind }: { limit: number; before: string | undefined; kind: TransferKind | undefined },
   context: AdminContext,
 ): Promise<void> {
-  const [{ statementPage }, { requireTenant }] = await Promise.all([
-    import('../wallet/entries.ts'),
-    import('../tenants/read.ts'),
-  ])
   const page = await statementPage(deps.db, await requireTenant(deps.db, tenantId), {
     pageSize: limit,
     kind,
@@ -76,14 +74,9 @@ async function month(
   { csv, entries: wantsEntries, kind }: Omit<StatementOptions, 'kind'> & { kind: TransferKind | undefined },
   context: AdminContext,
 ): Promise<void> {
-  const [{ monthStatement }, { entriesWithin }] = await Promise.all([
-    import('../wallet/month.ts'),
-    import('../wallet/entries.ts'),
-  ])
   const statement = await monthStatement(deps.db, tenantId, month)
   const pages = entriesWithin(deps.db, statement.tenantId, statement.versions, kind)
   if (csv) {
-    const { entriesCsv } = await import('../wallet/entries-csv.ts')
     for await (const text of entriesCsv(pages, statement.currencyCode)) await written(text)
     return
   }

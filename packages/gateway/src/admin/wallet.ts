@@ -1,5 +1,8 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
+import { requireTenant } from '../tenants/read.ts'
+import { readBalance } from '../wallet/balance.ts'
+import { topUp } from '../wallet/top-up.ts'
 import type { AdminContext } from './context.ts'
 import { fields, timeText } from './table.ts'
 import { adjustmentCommands } from './wallet-adjust.ts'
@@ -11,10 +14,6 @@ export function walletCommands(wallet: Command, context: AdminContext): void {
     .description('Show what a wallet holds and what it may spend.')
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
-        const [{ readBalance }, { requireTenant }] = await Promise.all([
-          import('../wallet/balance.ts'),
-          import('../tenants/read.ts'),
-        ])
         const balance = await readBalance(deps.db, await requireTenant(deps.db, tenantId))
         const money = (amount: number | null) =>
           amount === null ? 'none' : `${formatMoney(amount)} ${balance.currencyCode}`
@@ -39,7 +38,6 @@ export function walletCommands(wallet: Command, context: AdminContext): void {
     .action(async (tenantId: string, amountText: string, options: { reference: string; reason?: string }) => {
       const wish = { tenantId, amount: parseMoney(amountText), ...options }
       await context.withDeps(async (deps) => {
-        const { topUp } = await import('../wallet/top-up.ts')
         const answer = await topUp(deps, wish, context.by)
         const balance = `${formatMoney(answer.balanceAfter)} ${answer.currencyCode}`
         const human = answer.replayed

@@ -1,5 +1,10 @@
 import type { WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
+import { requireTenant } from '../tenants/read.ts'
+import { listEndpoints } from '../webhooks/endpoints.ts'
+import { listEvents, showEvent } from '../webhooks/read.ts'
+import { cancelReplay, listReplays, startReplay } from '../webhooks/replay.ts'
+import { resendEvent } from '../webhooks/resend.ts'
 import type { AdminContext } from './context.ts'
 import { setWebhookHere } from './set-webhook.ts'
 import { whole } from './typed.ts'
@@ -29,14 +34,9 @@ function list(webhook: Command, context: AdminContext): void {
       const filter = eventFilter(options)
       await context.withDeps(async ({ db }) => {
         if (tenantId === undefined) {
-          const { listEndpoints } = await import('../webhooks/endpoints.ts')
           const endpoints = await listEndpoints(db, { unwell: options.unwell }, most)
           return context.print(endpointTable(endpoints), endpoints)
         }
-        const [{ listEvents }, { requireTenant }] = await Promise.all([
-          import('../webhooks/read.ts'),
-          import('../tenants/read.ts'),
-        ])
         const ofTenant = { ...filter, tenantId: await requireTenant(db, tenantId) }
         const events = await listEvents(db, ofTenant, { most, before: options.before })
         context.print(eventTable(events), events)
@@ -56,10 +56,6 @@ function show(webhook: Command, context: AdminContext): void {
     .description('Show an event with its content and every attempt to deliver it.')
     .action((tenantId: string, notifyId: string) =>
       context.withDeps(async ({ db }) => {
-        const [{ showEvent }, { requireTenant }] = await Promise.all([
-          import('../webhooks/read.ts'),
-          import('../tenants/read.ts'),
-        ])
         const event = await showEvent(db, await requireTenant(db, tenantId), notifyId)
         context.print(eventText(event), event)
       }),
@@ -74,10 +70,6 @@ function resend(webhook: Command, context: AdminContext): void {
     )
     .action((tenantId: string, notifyId: string) =>
       context.withDeps(async (deps) => {
-        const [{ resendEvent }, { requireTenant }] = await Promise.all([
-          import('../webhooks/resend.ts'),
-          import('../tenants/read.ts'),
-        ])
         await resendEvent(deps, await requireTenant(deps.db, tenantId), notifyId, context.by)
         context.print('It is sent as soon as a worker runs.', { notifyId, deliveryState: 'PENDING' })
       }),
@@ -100,10 +92,6 @@ function replay(webhook: Command, context: AdminContext): void {
     .action(async (tenantId: string, options: ReplayOptions) => {
       const wish = replayWish(options)
       await context.withDeps(async (deps) => {
-        const [{ startReplay }, { requireTenant }] = await Promise.all([
-          import('../webhooks/replay.ts'),
-          import('../tenants/read.ts'),
-        ])
         const started = await startReplay(deps, await requireTenant(deps.db, tenantId), wish, context.by)
         context.print(replayText(started), started)
       })
@@ -119,10 +107,6 @@ function replays(webhook: Command, context: AdminContext): void {
     .action(async (typedId: string, options: { cancel?: string; limit: string }) => {
       const most = whole(options.limit, '--limit')
       await context.withDeps(async (deps) => {
-        const [{ cancelReplay, listReplays }, { requireTenant }] = await Promise.all([
-          import('../webhooks/replay.ts'),
-          import('../tenants/read.ts'),
-        ])
         const tenantId = await requireTenant(deps.db, typedId)
         if (options.cancel !== undefined) {
           const cancelled = await cancelReplay(deps, tenantId, options.cancel, context.by)
@@ -137,7 +121,6 @@ function replays(webhook: Command, context: AdminContext): void {
 function enable(webhook: Command, context: AdminContext): void {
   const set = (tenantId: string, request: WebhookSetRequest) =>
     context.withDeps(async (deps) => {
-      const { requireTenant } = await import('../tenants/read.ts')
       const setting = await setWebhookHere(deps, await requireTenant(deps.db, tenantId), request, context.by)
       context.print(setting.enabled ? 'Enabled: it answered its health check.' : 'Disabled.', setting)
     })

@@ -73,6 +73,24 @@ describe('no text', () => {
   })
 })
 
+describe('a body that is nested deeper than any is', () => {
+  it.each([9, 60_000])('%i times, is refused for its form', async (depth) => {
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const) {
+      const many = Math.min(depth, Math.floor(250_000 / (open.length + close.length)))
+      const answer = await room.app.inject({
+        method: 'POST',
+        url: '/console/api/tenants',
+        headers: { origin: ORIGIN, cookie, 'content-type': 'application/json' },
+        payload: `{"clientName":${open.repeat(many)}1${close.repeat(many)},"currencyCode":"USD"}`,
+      })
+      expect([answer.statusCode, answer.json().code]).toEqual([400, 'REQUEST_INVALID'])
+    }
+  })
+})
+
 function propertiesOf(schema: TSchema | undefined): Record<string, TSchema> {
   return ((schema as { properties?: Record<string, TSchema> } | undefined)?.properties ?? {}) as Record<string, TSchema>
 }

@@ -6,6 +6,7 @@ import { tellOfReviews } from '../src/fulfilment/review/review-notice.ts'
 import { connect, type Db } from '../src/lib/db.ts'
 import { NIL_TENANT, systemIds } from '../src/lib/ids.ts'
 import { notify } from '../src/notices/notices.ts'
+import { changeSettings } from '../src/tenants/settings.ts'
 import { call, type Dealer } from './door/node.ts'
 import { adminJson } from './harness/admin-process.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -134,15 +135,16 @@ describe('who gets what', () => {
     await expect.poll(mails, { timeout: 20_000 }).toMatchObject([sentAtOnce, sentAtOnce])
   })
 
-  it('a disabled callback URL is told to the administrators of the dealer', async () => {
+  it('a disabled callback URL is told to the administrators of the dealer, not to whoever has not taken the invitation', async () => {
     const gateway = await running()
     const receiver = await startReceiver(410)
     onTestFinished(() => receiver.close())
     await db.query({
-      text: `insert into people (person_id, tenant_id, email, name, role, status)
-             select gen_random_uuid(), tenant_id, p.email, 'P', p.role, p.status
-             from tenants, (values ('admin@dealer.example', 'DEALER_ADMIN', 'ACTIVE'), ('staff@dealer.example', 'DEALER_STAFF', 'ACTIVE'),
-               ('gone@dealer.example', 'DEALER_ADMIN', 'DISABLED')) as p(email, role, status)
+      text: `insert into people (person_id, tenant_id, email, name, role, status, password_hash)
+             select gen_random_uuid(), tenant_id, p.email, 'P', p.role, p.status, p.hash
+             from tenants, (values ('invited@dealer.example', 'DEALER_ADMIN', 'ACTIVE', null), ('admin@dealer.example', 'DEALER_ADMIN', 'ACTIVE', 'x'),
+               ('staff@dealer.example', 'DEALER_STAFF', 'ACTIVE', 'x'), ('gone@dealer.example', 'DEALER_ADMIN', 'DISABLED', 'x'))
+               as p(email, role, status, hash)
              where app_key = $1`,
       values: [dealerOf(gateway).appKey],
     })
@@ -150,12 +152,15 @@ describe('who gets what', () => {
     await buyOne(gateway)
     await arrived(1)
     expect(smtp.mails[0]).toMatchObject({ to: 'admin@dealer.example', subject: expect.stringMatching(/was disabled/) })
+    // All of a notice's mails are queued at once.
+    expect((await mails()).map((mail) => mail.recipient)).toEqual(['admin@dealer.example'])
   })
 
   it("the operator's notices go to OPERATOR_EMAIL, or to the operator's people", async () => {
     await db.query({
-      text: `insert into people (person_id, email, name, role) values (gen_random_uuid(), 'staff@operator.example', 'S', 'OPERATOR_STAFF'),
-               (gen_random_uuid(), 'reader@operator.example', 'R', 'OPERATOR_READ_ONLY')`,
+      text: `insert into people (person_id, email, name, role, password_hash)
+             values (gen_random_uuid(), 'staff@operator.example', 'S', 'OPERATOR_STAFF', 'x'),
+               (gen_random_uuid(), 'reader@operator.example', 'R', 'OPERATOR_READ_ONLY', 'x')`,
     })
     await running()
     await tell('Few codes are left.')
@@ -166,6 +171,29 @@ describe('who gets what', () => {
     await expect.poll(() => smtp.mails.map((mail) => mail.to), { timeout: 20_000 }).toContain('staff@operator.example')
     // All of a notice's mails are queued at once.
     expect((await mails()).map((mail) => mail.recipient)).not.toContain('reader@operator.example')
+  })
+
+  it('a dealer that moves its threshold all day long has no more than a hundred mails sent, to whomever', async () => {
+    const dealer = dealerOf(await running())
+    await nobodyRuns()
+    const [{ tenant_id: tenantId }] = (await db.query<{ tenant_id: string }>({
+      text: `update tenants set billing_email = 'stranger@elsewhere.example' where app_key = $1 returning tenant_id`,
+      values: [dealer.appKey],
+    })) as [{ tenant_id: string }]
+    const deps = { db, ids: systemIds, wake: { wake() {}, on: () => () => {} } }
+    for (let at = 0; at < 110; at++) {
+      const lowBalanceThreshold = 900_000_000n + BigInt(at)
+      await changeSettings(deps, tenantId, { lowBalanceThreshold }, { actor: 'tenant' })
+    }
+    await start()
+    await expect
+      .poll(() => db.query({ text: 'select 1 from notices where mailed_at is null' }), { timeout: 20_000 })
+      .toEqual([])
+    expect(await mails()).toHaveLength(100)
+    await tell('Few codes are left.')
+    await expect
+      .poll(async () => (await mails()).map((mail) => mail.recipient), { timeout: 20_000 })
+      .toContain('ops@operator.example')
   })
 
   it('old notices are no news', async () => {

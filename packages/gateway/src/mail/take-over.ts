@@ -6,10 +6,17 @@ import { queueMail } from './queue.ts'
 import { recipientsOf } from './recipients.ts'
 import { noticeMail } from './texts.ts'
 
+const DAY_MS = 86_400_000
 /** Notices of one pass. */
 const TAKEN_MAX = 100
 /** What is older is no news: after e-mail was configured, or was away for long, nobody gets a year's notices at once. */
-const NEWS_MS = 86_400_000
+const NEWS_MS = DAY_MS
+/**
+ * By e-mail, of one dealer's notices within a day. A dealer sets threshold and billing address by itself, as often as it
+ * likes, and each time that the balance is below a new threshold is a notice: unbounded, the operator's mail server could be
+ * made to write to anybody, all day. The console shows them all.
+ */
+const MAILS_PER_DAY_MAX = 100
 
 /**
  * Takes notices over into mails, one for each recipient, each notice once. @returns whether there may be more.
@@ -45,7 +52,24 @@ async function takeOver(tx: Tx, deps: MailDeps, tenantId: string, noticeId: stri
   if (!notice) return
   const about = { tenantId, kind: notice.kind, audience: notice.audience }
   const { client, recipients } = await recipientsOf(tx, about, deps.config.operatorEmails)
+  const room = notice.audience === 'OPERATOR' ? recipients.length : await roomOf(tx, deps, tenantId)
   const mail = noticeMail(notice, { client, consoleUrl: deps.consoleUrl() })
-  for (const recipient of recipients) queueMail(tx, deps, { tenantId, recipient, kind: notice.kind, ...mail })
+  for (const recipient of recipients.slice(0, room))
+    queueMail(tx, deps, { tenantId, recipient, kind: notice.kind, ...mail })
+  if (recipients.length > room)
+    deps.log.warn(
+      { tenantId, kind: notice.kind },
+      'a notice is on the console only: the dealer had its mails of the day',
+    )
   await pause('mail.taken-over')
+}
+
+/** How many mails of notices a dealer may still get today. Links are counted where they are made. */
+async function roomOf(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
+  const had = await tx.query({
+    text: `select 1 from mails
+           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET') limit $3`,
+    values: [tenantId, firstUuidAt(deps.databaseClock.now() - DAY_MS), MAILS_PER_DAY_MAX],
+  })
+  return MAILS_PER_DAY_MAX - had.length
 }

@@ -10,6 +10,20 @@ test('a name cannot write headers', () => {
   expect(linkMail('INVITATION', { name: 'Ada\r\n.\r\nQUIT', link: 'https://x' }).text).toMatch(/^Hello Ada \. QUIT,\n/)
 })
 
+test.each([
+  'Your account ends today. Keep it: https://evil.test/in',
+  'evil.test',
+  'Ada, ask help@evil.test',
+  'evil．test',
+  'evil.test\\in',
+])('a name cannot lead elsewhere: %s', (name) => {
+  expect(linkMail('INVITATION', { name, link: 'https://x' }).text).toMatch(/^Hello,\n/)
+})
+
+test.each(['Ada', 'Dr. Ada O’Neil-Müller', '李 小龍'])('a name that is one is greeted by: %s', (name) => {
+  expect(linkMail('PASSWORD_RESET', { name, link: 'https://x' }).text).toContain(`Hello ${name},\n`)
+})
+
 test('a notice says what the console says, and where to go on', () => {
   const { subject, text } = noticeMail(
     { kind: 'LOW_BALANCE', message: 'The balance is 3.00 USD.' },

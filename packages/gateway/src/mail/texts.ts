@@ -49,7 +49,7 @@ export function linkMail(kind: 'INVITATION' | 'PASSWORD_RESET', about: { name: s
   return {
     subject: invitation ? 'Your invitation to the eSIM console' : 'Choose a new password for the eSIM console',
     text: [
-      `Hello ${oneLine(about.name)},`,
+      `${greeting(oneLine(about.name))},`,
       invitation
         ? 'you have been invited to the eSIM console. Open this link to choose a password and sign in:'
         : 'a new password was asked for your account at the eSIM console. Open this link to choose one:',
@@ -60,6 +60,14 @@ export function linkMail(kind: 'INVITATION' | 'PASSWORD_RESET', about: { name: s
       'Keep the link to yourself: whoever opens it first becomes you.',
     ].join('\n\n'),
   }
+}
+
+/**
+ * Whoever invites writes the name, and the mail goes to any address in the operator's name: readers' programs make a link of
+ * whatever looks like an address, so such a name is left out.
+ */
+function greeting(name: string): string {
+  return /[/\\@:]|[.\u2024\u3002\uff0e]\S/.test(name) ? 'Hello' : `Hello ${name}`
 }
 
 /** A name with a line break in it must not write headers. */

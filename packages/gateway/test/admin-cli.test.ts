@@ -123,6 +123,23 @@ describe('on a database of its own', () => {
     }
   })
 
+  test('what somebody wrote for a name moves no cursor, in either form', async () => {
+    const hostile = 'Ada\u001b]0;gone\u0007\u009b2J\u202eadA'
+    const { link } = await jsonWith<{ link: string }>(
+      ['people', 'create', '--name', hostile, '--email', 'h@operator.example'],
+      env,
+    )
+    expect(link).toContain('/welcome#')
+    const { stdout } = await adminWith(['people', 'list'], env)
+    expect(stdout).toContain('h@operator.example\tAda ]0;gone  2J adA\t')
+    const asJson = await adminWith(['people', 'list', '--json'], env)
+    expect(asJson.stdout).not.toMatch(/[\u0007\u001b\u0080-\u009f\u202e]/)
+    expect(JSON.parse(asJson.stdout)).toContainEqual(expect.objectContaining({ name: hostile }))
+    const refused = await adminWith(['people', 'link', '\u001b[2J@nobody.example'], env)
+    const unknown = await adminWith(['\u001b[2J'], env)
+    expect(`${refused.stderr}${unknown.stderr}`).not.toContain('\u001b')
+  })
+
   test('a link leads to where the local gateway says that it listens, unless an address is configured', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-link-'))
     try {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { By } from '../audit/audit.ts'
 import type { AdminDeps } from './open.ts'
+import { printable, printableJson } from './printable.ts'
 
 /** What the commands of every noun are given. */
 export interface AdminContext {
@@ -39,16 +40,16 @@ export function adminContext(program: Command): AdminContext {
       }
     },
     print(human, json) {
-      process.stdout.write(`${this.json ? jsonText(json) : human}\n`)
+      process.stdout.write(`${this.json ? jsonText(json) : printable(human)}\n`)
     },
     progress(line) {
-      if (!this.json) process.stderr.write(`${line}\n`)
+      if (!this.json) process.stderr.write(`${printable(line)}\n`)
     },
   }
 }
 
 export function jsonText(value: unknown): string {
-  return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? Number(member) : member), 2)
+  return printableJson(JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? Number(member) : member), 2))
 }
 
 /**

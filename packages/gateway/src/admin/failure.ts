@@ -4,10 +4,11 @@ import { ApiError } from '../lib/api-error.ts'
 import { isNoConnection, whyNoConnection } from '../lib/no-connection.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { jsonText } from './context.ts'
+import { printable } from './printable.ts'
 
 /** What goes to stderr for a command that failed: sentences, or one JSON document. */
 export function failureText(error: unknown, json: boolean): string {
-  return json ? jsonText({ error: failureOf(error) }) : words(error)
+  return json ? jsonText({ error: failureOf(error) }) : printable(words(error))
 }
 
 function failureOf(error: unknown) {

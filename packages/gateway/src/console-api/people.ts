@@ -28,6 +28,10 @@ const personRow = Type.Object({
 
 export type PersonRow = Static<typeof personRow>
 
+/** Without signs that separate, quote or begin a formula, and without any that a terminal obeys. */
+const PLAIN = '[^\\s@;,<>"()=\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]+'
+const EMAIL = `^${PLAIN}@${PLAIN}$`
+
 const params = Type.Object({ personId: uuid() }, CLOSED)
 const link = Type.Object({
   link: Type.String({ description: 'To hand over; shown this once' }),
@@ -57,7 +61,7 @@ export const peopleRoutes: Route[] = [
     body: Type.Object(
       {
         ...proof,
-        email: Type.String({ maxLength: 254, pattern: '^[^\\s@;,<>"()=]+@[^\\s@;,<>"()=]+$' }),
+        email: Type.String({ maxLength: 254, pattern: EMAIL }),
         name: line(100),
         role: Type.Enum(ROLES),
         tenantId: nullable(uuid()),

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
+import { httpsOnly } from '../http/https-only.ts'
 import { packageRoot } from '../lib/package-root.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { consoleUrlOf } from '../people/console-links.ts'
@@ -33,9 +34,13 @@ export function addConsole(app: FastifyInstance, deps: Deps): void {
       cookieName: isLocal ? `__Host-console-${config.consolePort || config.port}` : '__Host-console',
     },
   )
-  consolePages(app, {
-    directory: join(packageRoot(), '../console/dist'),
-    prefix: new URL(config.consoleUrl ?? config.publicUrl ?? 'http://local').pathname.replace(/\/$/, ''),
-    ids: deps.ids,
+  app.register(async (pages) => {
+    httpsOnly(pages, deps, config.consoleUrl)
+    consolePages(pages, {
+      directory: join(packageRoot(), '../console/dist'),
+      prefix: new URL(config.consoleUrl ?? config.publicUrl ?? 'http://local').pathname.replace(/\/$/, ''),
+      ids: deps.ids,
+      httpsOnly: !isLocal,
+    })
   })
 }

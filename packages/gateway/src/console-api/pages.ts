@@ -11,6 +11,8 @@ export interface PagesOptions {
   /** The path of PUBLIC_URL, such as `/esim`, or empty: pages are told where they stand. */
   prefix: string
   ids: Pick<Ids, 'bytes'>
+  /** Whether the host is reached by HTTPS only: browsers are told, and go there by HTTPS whatever somebody types. */
+  httpsOnly: boolean
 }
 
 const NONCE_BYTES = 16
@@ -33,14 +35,14 @@ export function consolePages(app: FastifyInstance, options: PagesOptions): void 
       const body = readIfThere(join(options.directory, file))
       const type = file.endsWith('.js') ? 'text/javascript' : 'image/svg+xml'
       pages.get(`${CONSOLE}/${file}`, async (_, reply) =>
-        secured(reply, '').type(type).header('Cache-Control', 'max-age=3600').send(body),
+        secured(reply, options, '').type(type).header('Cache-Control', 'max-age=3600').send(body),
       )
     }
     pages.get(CONSOLE, async (_, reply) => reply.redirect(`${options.prefix}${CONSOLE}/`, 308))
     pages.get(`${CONSOLE}/*`, async (request, reply) => {
       if (request.url.startsWith(`${CONSOLE_API}/`)) return reply.callNotFound()
       const nonce = options.ids.bytes(NONCE_BYTES).toString('base64')
-      return secured(reply, nonce)
+      return secured(reply, options, nonce)
         .type('text/html; charset=utf-8')
         .header('Cache-Control', 'no-store')
         .send(page(nonce))
@@ -49,7 +51,7 @@ export function consolePages(app: FastifyInstance, options: PagesOptions): void 
 }
 
 /** Scripts only from files of ours, styles only with this answer's nonce, no frames, nothing from elsewhere. */
-function secured(reply: FastifyReply, nonce: string): FastifyReply {
+function secured(reply: FastifyReply, { httpsOnly }: PagesOptions, nonce: string): FastifyReply {
   const policy = [
     `default-src 'none'`,
     `script-src 'self'`,
@@ -68,6 +70,7 @@ function secured(reply: FastifyReply, nonce: string): FastifyReply {
     'Referrer-Policy': 'no-referrer',
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
+    ...(httpsOnly ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}),
   })
 }
 

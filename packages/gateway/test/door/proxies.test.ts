@@ -32,7 +32,11 @@ beforeAll(async () => {
   database = await createTestDatabase()
   const logs = { logRequest }
   direct = await openNode(database.url, { ...DEPLOYMENT, ...files, TRUSTED_PROXIES: '10.0.0.0/8' }, logs)
-  proxied = await openNode(database.url, { ...DEPLOYMENT, TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' }, logs)
+  proxied = await openNode(
+    database.url,
+    { ...DEPLOYMENT, TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8', CONSOLE: 'on' },
+    logs,
+  )
   dealer = await addDealer(direct.deps)
   await changeSettings(direct.deps, dealer.tenantId, { ipAllowlist: ALLOWED }, OPERATOR)
 })
@@ -93,17 +97,39 @@ describe('forwarded addresses and protocols', () => {
 describe('what needs no signature', () => {
   const get = async (path: string, headers: Record<string, string>) => {
     const answer = await fetch(`http://127.0.0.1:${proxied.port}${path}`, { headers, redirect: 'manual' })
-    return { status: answer.status, text: await answer.text() }
+    return { status: answer.status, text: await answer.text(), headers: answer.headers }
   }
   const forwarded = { 'X-Forwarded-For': '203.0.113.7' }
 
-  it.each(['/qr/any', '/qr/any.png', '/docs', '/docs/signing'])('is refused by plain HTTP too: %s', async (path) => {
+  const pages = [
+    '/qr/any',
+    '/qr/any.png',
+    '/docs',
+    '/docs/signing',
+    '/console',
+    '/console/sign-in',
+    '/console/icon.svg',
+  ]
+  it.each(pages)('is refused by plain HTTP too: %s', async (path) => {
     for (const headers of [{}, forwarded, { ...forwarded, 'X-Forwarded-Proto': 'http' }]) {
       const { status, text } = await get(path, headers)
       expect([status, text]).toEqual([403, expect.stringContaining('begins with https://esim.example.com')])
       expect(text).not.toContain('any')
     }
     const { status } = await get(path, { ...forwarded, 'X-Forwarded-Proto': 'https' })
-    expect(status).toBe(path.startsWith('/qr') ? 404 : path === '/docs' ? 308 : 200)
+    expect(status).toBe(path.startsWith('/qr') ? 404 : ['/docs', '/console'].includes(path) ? 308 : 200)
+  })
+
+  it('lets no other site frame the page that takes passwords, and has browsers go there by HTTPS', async () => {
+    const { headers } = await get('/console/sign-in', { ...forwarded, 'X-Forwarded-Proto': 'https' })
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-security-policy': expect.stringMatching(
+        /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
+      ),
+      'x-frame-options': 'DENY',
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'strict-transport-security': 'max-age=31536000',
+    })
   })
 })

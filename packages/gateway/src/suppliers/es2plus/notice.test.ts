@@ -89,8 +89,15 @@ describe('the time of a notice', () => {
   })
 
   it('is that of its arrival where it has none, one that cannot be read, or one of the future', () => {
-    const bad = [{}, { timestamp: 'yesterday' }, { timestamp: '2026-11-20T12:06:00Z' }, { timestamp: {} }]
-    expect(bad.map(time)).toEqual(Array(4).fill(NOW.toISOString()))
+    const unheldByAnyTable = [{ timestamp: -1e20 }, { timestamp: '-200000-01-01T00:00:00Z' }]
+    const bad = [
+      {},
+      { timestamp: 'yesterday' },
+      { timestamp: '2026-11-20T12:06:00Z' },
+      { timestamp: {} },
+      ...unheldByAnyTable,
+    ]
+    expect(bad.map(time)).toEqual(bad.map(() => NOW.toISOString()))
   })
 })
 

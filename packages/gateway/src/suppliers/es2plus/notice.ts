@@ -74,9 +74,13 @@ const NAMES: readonly [RegExp, SmdpStatus][] = [
 function timeOf(timestamp: unknown, now: Date): Date {
   const number = typeof timestamp === 'number' || /^\d{10,13}$/.test(String(timestamp)) ? Number(timestamp) : undefined
   const time = number === undefined ? Date.parse(String(timestamp)) : number < SECONDS_BELOW ? number * 1000 : number
-  // A clock that runs ahead must not make every later notice look old.
-  return Number.isNaN(time) || time > now.getTime() + CLOCKS_APART_MS ? now : new Date(time)
+  // A clock that runs ahead must not make every later notice look old. A time before all eSIMs is none, and may be one that
+  // no table holds: the notice would be sent again for ever.
+  const isTime = time >= BEFORE_ESIMS_MS && time <= now.getTime() + CLOCKS_APART_MS
+  return isTime ? new Date(time) : now
 }
+
+const BEFORE_ESIMS_MS = Date.UTC(2010, 0, 1)
 
 const CLOCKS_APART_MS = 5 * 60_000
 /** No clock says so few milliseconds since 1970, or so many seconds. */

@@ -1,3 +1,4 @@
+import { isLoopback } from '../config-rules.ts'
 import type { Db } from '../lib/db.ts'
 import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/migrate.ts'
 import { whyNoConnection } from '../lib/no-connection.ts'
@@ -28,6 +29,8 @@ export async function checkDatabase({ db, config }: OpenPatient, say: Findings):
   else found.push(say.warning(`PostgreSQL ${major} is newer than this release was tried with (15 to ${NEWEST_TRIED}).`))
   const [state] = await db.query<StateRow>({ text: STATE })
   const { user, mayCreate, foreignTables, standby, connections } = state!
+  const readable = whyReadable(state!)
+  if (readable !== undefined) found.push(say.warning(readable))
   if (standby) {
     found.push(say.fault('This server is a standby and takes no writes. Let DATABASE_URL lead to the primary.'))
   }
@@ -46,7 +49,16 @@ export async function checkDatabase({ db, config }: OpenPatient, say: Findings):
   return found
 }
 
+/** @returns a sentence when others on the way to the server could read along, and say what they like */
+export function whyReadable({ encrypted, address }: Pick<StateRow, 'encrypted' | 'address'>): string | undefined {
+  if (encrypted || address === null || isLoopback(address)) return undefined
+  return `The way to the database at ${address} is not encrypted: who is on it could read and change everything. Add ?sslmode=verify-full to DATABASE_URL (and &sslrootcert=FILE for an authority of your own), or see that the way is yours alone.`
+}
+
 interface StateRow {
+  encrypted: boolean
+  /** null: by a socket of this machine. */
+  address: string | null
   user: string
   mayCreate: boolean
   foreignTables: number
@@ -55,7 +67,8 @@ interface StateRow {
 }
 
 const STATE = `
-  select current_user as user, pg_is_in_recovery() as standby,
+  select current_user as user, pg_is_in_recovery() as standby, host(inet_server_addr()) as address,
+         coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as encrypted,
          has_schema_privilege(current_user, 'public', 'create') as "mayCreate",
          (select count(*)::int from pg_class
           where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')

@@ -11,7 +11,7 @@ import { type Clock, type DatabaseClock, databaseClock, systemClock } from './li
 import { type Cipher, masterCipher } from './lib/crypto.ts'
 import { sampleDatabaseClock } from './lib/database-time.ts'
 import { connect, type Db } from './lib/db.ts'
-import { type Ids, systemIds } from './lib/ids.ts'
+import { type Ids, idsBy } from './lib/ids.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { type Log, plainRequestLog, type RequestLog } from './lib/log.ts'
 import { type LoopWatch, loopWatch } from './lib/loop-watch.ts'
@@ -86,10 +86,10 @@ export async function openDeps(
   const db = connect({ ...connection, poolSize: config.databasePoolSize, ...named('gateway') })
   const hot = { ...connection, fixedPlans: true, keepsConnections: true }
   const orderDb = connect({ ...hot, poolSize: HOT_CONNECTIONS, applicationName: 'dealer-esim orders' })
-  const ids = systemIds
   const clock = systemClock
   const dbClock = databaseClock(clock)
   const clocks = { clock, databaseClock: dbClock }
+  const ids = idsBy(dbClock.now)
   const ensured = ensureDeployment({ db, cipher, ids }, config.deployment)
   const linkKey = await ensured.catch((refused) => closeAndThrow([db, orderDb], refused))
   // Another node may hold them for longer than we wait. What is missing is made when it is needed.

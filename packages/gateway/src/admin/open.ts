@@ -8,7 +8,7 @@ import { type Cipher, masterCipher } from '../lib/crypto.ts'
 import { sampleDatabaseClock } from '../lib/database-time.ts'
 import { connect, type Db } from '../lib/db.ts'
 import { borrowPostgres, readRunningPostgres } from '../lib/embedded-postgres/index.ts'
-import { type Ids, systemIds } from '../lib/ids.ts'
+import { type Ids, idsBy } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { localMasterKey } from '../lib/master-key.ts'
 import { migrate, requireMigrated } from '../lib/migrate.ts'
@@ -76,10 +76,10 @@ export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<vo
     const ours = config.databaseUrl === undefined && !readRunningPostgres(config.dataDir)
     if (ours) await prepare(db, url)
     else await requireMigrated(db)
-    const ids = systemIds
-    const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
     const clock = systemClock
     const clocks = { clock, databaseClock: await clockOf(db, clock) }
+    const ids = idsBy(clocks.databaseClock.now)
+    const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
     const deps = { config, log: silentLog, ...clocks, ids, db, cipher, linkKey, wake }
     return { deps, close }
   } catch (error) {

@@ -29,7 +29,7 @@ export function supplierReportCommand(supplier: Command, context: AdminContext):
     .option('--csv <file>', 'write CSV; - for standard output')
     .action((options: ReportOptions) =>
       context.withDeps(async (deps) => {
-        const period = periodOf(options, new Date(deps.clock.now()))
+        const period = periodOf(options, new Date(deps.databaseClock.now()))
         if (options.discrepancies) {
           const rows = await discrepancies(deps.db, period)
           if (options.csv) return writeCsv(options.csv, rows.map(discrepancyCells))

@@ -71,7 +71,7 @@ export const dashboardRoutes: Route[] = [
 
 async function read({ deps, onlyTenant }: Context, length: number, timeZone: string) {
   const { db } = deps
-  const days = localDays(deps.clock.now(), length, timeZone)
+  const days = localDays(deps.databaseClock.now(), length, timeZone)
   const scope = { tenantId: onlyTenant, days }
   const [waiting, orders, sales, webhooks, suppliers, money] = await Promise.all([
     attention(db, onlyTenant),

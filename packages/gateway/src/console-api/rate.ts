@@ -6,11 +6,11 @@ const MINUTE_MS = 60_000
 const ADDRESSES_MAX = 50_000
 
 /** Counts calls by route and IPv4 address or IPv6 /64, in this process: a brake, where lockout is the wall. */
-export function rateLimiter(clock: { now(): number }) {
+export function rateLimiter(clock: { monotonic(): number }) {
   const counts = new Map<string, { since: number; calls: number }>()
   return (name: string, perMinute: number, address: string): void => {
     const key = `${name} ${networkOf(address)}`
-    const now = clock.now()
+    const now = clock.monotonic()
     const entry = counts.get(key)
     if (!entry || now - entry.since >= MINUTE_MS) {
       counts.delete(key)

@@ -1,5 +1,5 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
@@ -16,6 +16,8 @@ export interface FulfilmentDeps {
   db: Db
   ids: Ids
   clock: Clock
+  /** By which orders are due. */
+  databaseClock: Pick<DatabaseClock, 'now'>
   cipher: Cipher
   log: Log
   loops?: LoopWatch

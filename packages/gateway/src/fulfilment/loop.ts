@@ -71,15 +71,16 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
   /** An order that is due again before the next poll is worth a timer. */
   function comeBackAt(due: Date | undefined): void {
     if (due === undefined) return
-    const at = Math.max(due.getTime(), deps.clock.now() + SHORTEST_NAP_MS)
-    if (at > deps.clock.now() + POLL_MS || (nap !== undefined && nap.at <= at)) return
+    const now_ms = deps.databaseClock.now()
+    const at = Math.max(due.getTime(), now_ms + SHORTEST_NAP_MS)
+    if (at > now_ms + POLL_MS || (nap !== undefined && nap.at <= at)) return
     clearTimeout(nap?.timer)
     nap = {
       at,
       timer: setTimeout(() => {
         nap = undefined
         loop.wake()
-      }, at - deps.clock.now()),
+      }, at - now_ms),
     }
   }
 

@@ -1,6 +1,6 @@
 import { version } from 'uuid'
 import { describe, expect, it } from 'vitest'
-import { orderIdOf, orderNoOf, systemIds, timeOfUuid } from './ids.ts'
+import { idsBy, orderIdOf, orderNoOf, systemIds, timeOfUuid } from './ids.ts'
 
 describe('ids', () => {
   it('are UUIDs of version 7, of their time, each greater than the one before', () => {
@@ -10,6 +10,17 @@ describe('ids', () => {
     expect(ids).toEqual([...new Set(ids)].sort())
     expect(timeOfUuid(ids[0]!)).toBeGreaterThanOrEqual(before)
     expect(timeOfUuid(ids[0]!)).toBeLessThanOrEqual(Date.now())
+  })
+
+  it('still rise when their clock is moved back a little, and follow one that was set back', () => {
+    let now = 1_700_000_000_000
+    const ids = idsBy(() => now)
+    const first = ids.uuid()
+    now -= 5_000
+    const second = ids.uuid()
+    expect(second > first).toBe(true)
+    now -= 86_400_000
+    expect(timeOfUuid(ids.uuid())).toBe(now)
   })
 
   it('share no randomness', () => {

@@ -11,10 +11,21 @@ export interface Ids {
 const POOL_BYTES = 4096
 const UUID_BYTES = 16
 
-export const systemIds: Ids = { uuid: uuidSource(), bytes: (length) => randomBytes(length) }
+/** A clock that goes back by more than this was set: ids follow it. By less, it was slewed, or read a little anew. */
+const SET_BACK_MS = 10_000
+
+export const systemIds: Ids = idsBy(() => Date.now())
+
+/**
+ * Ids whose time is this clock's. A gateway's are made by the database's clock: their time says in which partition a row
+ * lies, what it is listed under, and when an eSIM's days began.
+ */
+export function idsBy(now: () => number): Ids {
+  return { uuid: uuidSource(now), bytes: (length) => randomBytes(length) }
+}
 
 /** Fresh randomness for each id, drawn from the system by the page: one by one took 4 µs, of each order twice. */
-function uuidSource(): () => string {
+function uuidSource(clock: () => number): () => string {
   const pool = Buffer.alloc(POOL_BYTES)
   let used = POOL_BYTES
   let msecs = 0
@@ -27,9 +38,10 @@ function uuidSource(): () => string {
     const random = pool.subarray(used, used + UUID_BYTES)
     used += UUID_BYTES
     // Ids of one millisecond count up from a random number; should that overflow, they borrow from the next one.
-    const now = Date.now()
-    seq = now > msecs ? random.readUInt32BE(6) >>> 1 : (seq + 1) >>> 0
-    msecs = now > msecs ? now : seq === 0 ? msecs + 1 : msecs
+    const now = clock()
+    const follows = now > msecs || now < msecs - SET_BACK_MS
+    seq = follows ? random.readUInt32BE(6) >>> 1 : (seq + 1) >>> 0
+    msecs = follows ? now : seq === 0 ? msecs + 1 : msecs
     return v7({ random, msecs, seq })
   }
 }

@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth'
 import sql from 'sql-template-tag'
-import type { Clock } from '../lib/clock.ts'
+import type { DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
@@ -17,7 +17,8 @@ const RECOVERY_CODE_BYTES = 8
 
 export interface SecondFactorDeps {
   cipher: Cipher
-  clock: Clock
+  /** Codes go by the time of day, and a node's own clock may be off. */
+  databaseClock: Pick<DatabaseClock, 'now'>
   ids: Ids
 }
 
@@ -84,7 +85,7 @@ function alreadySet(): Refusal {
 async function spendTotp(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<boolean> {
   if (!person.totpSecret) return false
   const base32 = deps.cipher.decrypt(person.totpSecret, person.personId).toString()
-  const now = deps.clock.now()
+  const now = deps.databaseClock.now()
   const delta = totpOf(base32, person.email).validate({ token: code, timestamp: now, window: WINDOW_STEPS })
   if (delta === null) return false
   const step = Math.floor(now / 1000 / PERIOD_S) + delta

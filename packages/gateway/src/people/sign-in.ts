@@ -1,5 +1,5 @@
 import { audit, byPerson, SYSTEM } from '../audit/audit.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
@@ -13,7 +13,7 @@ import { openSession } from './session.ts'
 export interface SignInDeps {
   db: Db
   ids: Ids
-  clock: Clock
+  databaseClock: Pick<DatabaseClock, 'now'>
   cipher: Cipher
 }
 

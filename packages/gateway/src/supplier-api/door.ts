@@ -71,7 +71,7 @@ async function takeNotice(
 ) {
   const { suppliers = [] } = request
   const body = parse(request.body)
-  const notice = body && readNotice(name, body, new Date(deps.clock.now()))
+  const notice = body && readNotice(name, body, new Date(deps.databaseClock.now()))
   if (notice === undefined) return plain(reply, 400, 'this is no notice of ES2+')
   const matched = notice.report !== undefined && (await applyNotice(deps, suppliers, notice.iccid, notice.report))
   deps.log.info({ name, suppliers, iccid: notice.iccid, status: notice.report?.smdpStatus, matched }, 'es2+ notice')

@@ -31,12 +31,13 @@ export async function openShop(url: string, deployment: 'local' | 'production' =
     db,
     ids: systemIds,
     clock: systemClock,
+    databaseClock: databaseClock(systemClock),
     cipher,
     log: silentLog,
     wake: localWake(),
     linkKey: TEST_LINK_KEY,
   }
-  const catalogue = loadedCatalogue({ ...shared, databaseClock: databaseClock(systemClock) })
+  const catalogue = loadedCatalogue(shared)
   await catalogue.latest()
   const outbound = createOutbound()
   const suppliers = await openSuppliers({ ...shared, config: { deployment }, outbound })

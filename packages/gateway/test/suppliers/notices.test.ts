@@ -71,8 +71,12 @@ async function shown(orderId: string) {
 const PROGRESS = '/gsma/rsp2/es2plus/handleDownloadProgressInfo'
 const LIFE = '/gsma/rsp2/es2plus/handleNotification'
 
-function post(url: string, body: unknown, { from = SMDP, headers = {} }: { from?: string; headers?: object } = {}) {
-  return app.inject({
+function post(
+  url: string,
+  body: unknown,
+  { from = SMDP, headers = {}, to = app }: { from?: string; headers?: object; to?: FastifyInstance } = {},
+) {
+  return to.inject({
     method: 'POST',
     url,
     remoteAddress: '127.0.0.1',
@@ -127,6 +131,19 @@ describe('a notice of an SM-DP+', () => {
     const { smdp_status, events } = await shown(orderId)
     expect(smdp_status).toBe('ENABLED')
     expect(events.slice(before)).toEqual(Array(5).fill('DELIVERY_UPDATED'))
+  })
+
+  it('counts by its own time, also where it reaches a node whose clock is an hour behind', async () => {
+    const iccid = newIccid()
+    const orderId = await deliver(iccid)
+    await post(PROGRESS, progress(iccid, 3, 1))
+    const behind = fastify()
+    const clock = { ...shop.clock, now: () => Date.now() - 3_600_000 }
+    const config = { trustedProxies: ['127.0.0.1'], deployment: 'test' as const }
+    await behind.register(async (scope) => supplierApi(scope, { ...shop, clock, config }))
+    await post(PROGRESS, progress(iccid, '4', 2), { to: behind })
+    await behind.close()
+    expect(await shown(orderId)).toMatchObject({ smdp_status: 'INSTALLATION' })
   })
 
   it('that is late, repeated or means nothing is answered alike, and told to nobody', async () => {

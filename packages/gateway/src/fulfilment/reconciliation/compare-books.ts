@@ -16,7 +16,7 @@ export async function compareBooks(deps: FulfilmentDeps, supplied: Supplied, ove
   if (supplier.list === undefined) return 0
   let found = 0
   try {
-    for await (const record of supplier.list(new Date(deps.clock.now() - over_ms))) {
+    for await (const record of supplier.list(new Date(deps.databaseClock.now() - over_ms))) {
       if (record.cancelled) continue
       const item = await ownItem(deps.db, supplied, record)
       if (item !== undefined && isOnOurBooks(item)) continue

@@ -2,8 +2,8 @@ import type { EventType } from '@dealer-esim/contract'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db, Statement, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import { loadTenant } from '../tenants/load.ts'
-import type { Notification, Signer } from './attempt.ts'
+import { loadTenant, type Tenant } from '../tenants/load.ts'
+import type { Notification } from './attempt.ts'
 import { groupByTenant } from './by-tenant.ts'
 import { type Endpoint, loadEndpoint } from './endpoint.ts'
 import { LEASE_MS } from './limits.ts'
@@ -19,12 +19,16 @@ export interface ClaimedEvent extends Notification {
   leaseToken: string
 }
 
-export interface Claim {
+export interface Claim extends Setting {
   tenantId: string
   events: ClaimedEvent[]
+}
+
+/** Where a tenant's events go, and what signs them. */
+export interface Setting {
   /** undefined: none is set. */
   endpoint: Endpoint | undefined
-  signer: Signer | undefined
+  signer: Tenant | undefined
 }
 
 /**
@@ -55,14 +59,13 @@ async function claimOne(
   cipher: Cipher,
   { tenantId, most, leaseToken, now_ms }: { tenantId: string; most: number; leaseToken: string; now_ms: number },
 ): Promise<Claim> {
-  const [rows, endpoint, signer] = await Promise.all([
+  const [rows, setting] = await Promise.all([
     tx.query<ClaimedRow>({
       name: 'webhooks-claim',
       text: CLAIM,
       values: [tenantId, leaseToken, new Date(now_ms), new Date(now_ms + LEASE_MS), most],
     }),
-    loadEndpoint(tx, tenantId),
-    loadTenant(tx, cipher, { tenantId }),
+    loadSetting(tx, cipher, tenantId),
   ])
   const events = rows.map((row) => ({
     tenantId,
@@ -76,7 +79,12 @@ async function claimOne(
   }))
   // "update … returning" keeps no order.
   events.sort((left, right) => (left.notifyId < right.notifyId ? -1 : 1))
-  return { tenantId, events, endpoint, signer }
+  return { tenantId, events, ...setting }
+}
+
+export async function loadSetting(db: Pick<Db | Tx, 'query'>, cipher: Cipher, tenantId: string): Promise<Setting> {
+  const [endpoint, signer] = await Promise.all([loadEndpoint(db, tenantId), loadTenant(db, cipher, { tenantId })])
+  return { endpoint, signer }
 }
 
 interface ClaimedRow {

@@ -2,6 +2,7 @@ import type { DatabaseClock } from '../lib/clock.ts'
 import type { Db } from '../lib/db.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
 import type { WebhookDeps } from './deps.ts'
+import { settingVersion } from './endpoint.ts'
 
 export interface DueTenant {
   tenantId: string
@@ -9,6 +10,8 @@ export interface DueTenant {
   due_ms: number
   /** Whether its endpoint is set and enabled. */
   able: boolean
+  /** Of its endpoint and its secrets: another one than a lane has, and they were changed. */
+  version: string
 }
 
 /**
@@ -22,13 +25,27 @@ export async function findDueTenants(
   most: number,
 ): Promise<DueTenant[]> {
   const sent_at = clock.monotonic()
-  const rows = await db.query<{ tenant_id: string; due_at: Date; able: boolean; now: Date }>({
+  const rows = await db.query<DueRow>({
     name: 'webhooks-due',
     text: DUE,
     values: [after ?? LOWEST_UUID, most],
   })
   if (rows[0]) databaseClock.observe(rows[0].now.getTime(), sent_at, clock.monotonic())
-  return rows.map((row) => ({ tenantId: row.tenant_id, due_ms: row.due_at.getTime(), able: row.able }))
+  return rows.map((row) => ({
+    tenantId: row.tenant_id,
+    due_ms: row.due_at.getTime(),
+    able: row.set_at !== null,
+    version: settingVersion(row.set_at, row.version),
+  }))
+}
+
+interface DueRow {
+  tenant_id: string
+  due_at: Date
+  /** Of an endpoint that is set and enabled. */
+  set_at: Date | null
+  version: bigint
+  now: Date
 }
 
 const DUE = `
@@ -45,6 +62,7 @@ const DUE = `
     where due.number < $2
   )
   select due.tenant_id, due.due_at, clock_timestamp() as now,
-         exists (select from webhook_endpoints w
-                 where w.tenant_id = due.tenant_id and w.enabled and w.callback_url is not null) as able
+         (select w.updated_at from webhook_endpoints w
+          where w.tenant_id = due.tenant_id and w.enabled and w.callback_url is not null) as set_at,
+         (select t.version from tenants t where t.tenant_id = due.tenant_id) as version
   from due`

@@ -13,6 +13,11 @@ export interface Endpoint {
   updatedAt: Date
 }
 
+/** Differs whenever the tenant's endpoint or its secrets were changed, and not by what attempts say of its health. */
+export function settingVersion(endpointSetAt: Date | null, tenantVersion: bigint): string {
+  return `${endpointSetAt?.getTime() ?? ''} ${tenantVersion}`
+}
+
 /** undefined: never set. */
 export async function loadEndpoint(db: Pick<Db | Tx, 'query'>, tenantId: string): Promise<Endpoint | undefined> {
   return endpointOf(await db.query<EndpointRow>(selectEndpoint(tenantId)))

@@ -9,9 +9,11 @@ import { AHEAD, ENDPOINT_FLIGHTS_FIRST, ENDPOINT_FLIGHTS_MAX, ENDPOINT_FLIGHTS_M
  */
 export interface Lane {
   readonly tenantId: string
-  /** As the latest claim found it. */
+  /** As the latest claim found it, or a pass that saw it changed. */
   endpoint: { url: string; eventTypes: readonly string[] }
   signer: Signer
+  /** Of the two above (settingVersion). */
+  version: string
   health: EndpointHealth
   /** Claimed, in the order in which they go. */
   queue: { event: ClaimedEvent; claimed_at: number }[]
@@ -33,6 +35,7 @@ export function newLane(tenantId: string): Lane {
     tenantId,
     endpoint: { url: '', eventTypes: [] },
     signer: { appKey: '', secrets: [] },
+    version: '',
     health: { failingSince_ms: null, warnedPercent: 0 },
     queue: [],
     flying: 0,

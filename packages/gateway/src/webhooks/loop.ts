@@ -27,14 +27,15 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
       return more
     },
   })
-  const deafen = deps.wake.on('webhooks', () => loop.wake())
+  // What a dealer or an operator changes holds for the next event.
+  const deafen = [deps.wake.on('webhooks', () => loop.wake()), deps.wake.on('settings', () => loop.wake())]
   return {
     get idle() {
       return sender.idle
     },
     async stop(deadline_ms) {
       const began = clock.monotonic()
-      deafen()
+      for (const stop of deafen) stop()
       await loop.stop(deadline_ms)
       clearTimeout(timer)
       await sender.stop(Math.max(0, deadline_ms - (clock.monotonic() - began)))

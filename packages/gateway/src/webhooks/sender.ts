@@ -5,9 +5,10 @@ import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import { type Attempt, attemptDelivery } from './attempt.ts'
 import { wordsOf } from './attempt-log.ts'
 import { attemptSpan } from './attempt-span.ts'
-import { type Claim, type ClaimedEvent, claimEvents, releaseEvents } from './claim.ts'
+import { type Claim, type ClaimedEvent, claimEvents, loadSetting, releaseEvents, type Setting } from './claim.ts'
 import type { WebhookDeps } from './deps.ts'
-import { findDueTenants } from './due.ts'
+import { type DueTenant, findDueTenants } from './due.ts'
+import { settingVersion } from './endpoint.ts'
 import { afterFailure } from './endpoint-health.ts'
 import { type Flights, flightQueue } from './flights.ts'
 import { afterAttempt, type Lane, newLane, roomOf, wantsMore } from './lane.ts'
@@ -78,6 +79,7 @@ export class Sender {
     const [unsent] = await Promise.all([
       Promise.all(unable.map((tenant) => this.#unsend(tenant.tenantId, now_ms))),
       Promise.all(due.map((tenant) => this.#claim(this.#lane(tenant.tenantId)))),
+      Promise.all(due.map((tenant) => this.#renew(tenant))),
     ])
     this.#observeQueue(due.map((tenant) => now_ms - tenant.due_ms))
     if (this.#lanes.size > LANES_KEPT) this.#forgetIdleLanes()
@@ -126,20 +128,22 @@ export class Sender {
     }
   }
 
-  #load(lane: Lane, { events, endpoint, signer }: Claim, claimed_at: number): void {
+  #load(lane: Lane, { events, ...setting }: Claim, claimed_at: number): void {
     // Without an endpoint: the next pass sees it, and turns what waits UNSENT.
-    const url = endpoint?.enabled ? endpoint.callbackUrl : null
-    if (this.#stopping || !endpoint || url === null || !signer) {
+    if (this.#stopping || !take(lane, setting)) {
       this.#giveBack(events)
       return
     }
-    lane.endpoint = { url, eventTypes: endpoint.eventTypes }
-    lane.signer = signer
-    lane.health = endpoint.health
-    // What this node does not know yet, another one may have found out.
-    if (lane.standing === 'NEW' && endpoint.health.failingSince_ms !== null) lane.standing = 'FAILING'
     for (const event of events) lane.queue.push({ event, claimed_at })
     this.#flights.offer(lane)
+  }
+
+  /** What was claimed ahead goes where the tenant's events go now, and as they are signed now. */
+  async #renew({ tenantId, version }: DueTenant): Promise<void> {
+    const lane = this.#lanes.get(tenantId)
+    if (!lane || lane.queue.length === 0 || lane.version === version) return
+    const { db, cipher } = this.#deps
+    if (!take(lane, await loadSetting(db, cipher, tenantId))) this.#giveBackQueue(lane)
   }
 
   async #fly(lane: Lane): Promise<void> {
@@ -246,6 +250,19 @@ export class Sender {
     else this.#deps.log.info({ ...line, outcome: wordsOf(outcome) }, 'delivery attempt')
     this.#deps.traces?.add(attemptSpan(event, attempt, acknowledged, endedAt_ms))
   }
+}
+
+/** @returns whether there is an endpoint to send to */
+function take(lane: Lane, { endpoint, signer }: Setting): boolean {
+  const url = endpoint?.enabled ? endpoint.callbackUrl : null
+  if (!endpoint || url === null || !signer) return false
+  lane.endpoint = { url, eventTypes: endpoint.eventTypes }
+  lane.signer = signer
+  lane.version = settingVersion(endpoint.updatedAt, signer.version)
+  lane.health = endpoint.health
+  // What this node does not know yet, another one may have found out.
+  if (lane.standing === 'NEW' && endpoint.health.failingSince_ms !== null) lane.standing = 'FAILING'
+  return true
 }
 
 const DRAIN_LOOK_MS = 10

@@ -19,6 +19,8 @@ export interface FulfilmentDeps {
   /** By which orders are due. */
   databaseClock: Pick<DatabaseClock, 'now'>
   cipher: Cipher
+  /** Of codes that were settled. */
+  linkKey: Buffer
   log: Log
   loops?: LoopWatch
   wake: Pick<Wake, 'wake' | 'on'>

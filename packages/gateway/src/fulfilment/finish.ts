@@ -3,13 +3,14 @@ import { pause } from '../lib/pause.ts'
 import { lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
 import { Consequences, type Result, type Standing } from './consequences.ts'
 import type { FulfilmentDeps } from './deps.ts'
+import { doubtWhatIsSettledElsewhere } from './settled-elsewhere.ts'
 
 /**
  * Writes outcomes, and everything that follows from them, in one transaction: items, profiles, refunds, order statuses,
  * events. With a lease, only for orders that we still hold it of: of the others nothing is written, their attempts stay
  * open, and whoever took them over asks about them. Two round trips, and three for each order with a refund.
  *
- * Locks: the wallet where something was refused, then the orders, ascending.
+ * Locks: settling, shared, where an eSIM is delivered; the wallet where something was refused; then the orders, ascending.
  * @returns the results that were not ours to write any more, and when one of the orders is due again.
  */
 export async function finishWork(
@@ -26,8 +27,12 @@ export async function finishWork(
     const refunds = results.some((result) => result.outcome.kind === 'refused')
     const orderIds = [...new Set(results.map((result) => result.orderId))].sort()
     const lock = refunds ? lockWalletAndOrders : lockOrders
-    const { orders, now } = await lock(tx, tenantId, orderIds, standing.leaseToken)
-    const held = results.filter((result) => orders.has(result.orderId))
+    const [judged, { orders, now }] = await Promise.all([
+      doubtWhatIsSettledElsewhere(tx, deps.linkKey, results),
+      lock(tx, tenantId, orderIds, standing.leaseToken),
+    ])
+    if (judged !== results) deps.log.warn({ tenantId, orderIds }, 'an eSIM came with which another item was settled')
+    const held = judged.filter((result) => orders.has(result.orderId))
     const consequences = new Consequences(deps, tenantId, now, (code) => catalogue.find(code))
     for (const result of held) consequences.apply(orders.get(result.orderId)!, result)
     finishAttempts(tx, tenantId, held, now)

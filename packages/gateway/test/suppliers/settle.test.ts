@@ -1,6 +1,7 @@
 import { PassThrough, Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { finishWork } from '../../src/fulfilment/finish.ts'
 import { settleOrder } from '../../src/fulfilment/review/settle.ts'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
@@ -8,6 +9,7 @@ import { itemKeyOf } from '../../src/orders/item-key.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
 
 /* Settling with eSIMs that an operator names: each belongs to one item, and to nobody else. */
@@ -171,4 +173,111 @@ it('a file of stock with an eSIM that is kept as an orphan is refused until that
   )
   await shop.db.query({ text: `update orphans set state = 'CANCELLED' where tenant_id = $1`, values: [late.tenantId] })
   expect(await imported('shelf', esim)).toBe(1)
+})
+
+it('what stock has reserved for another item of the order is refused: that item is delivered with it', async () => {
+  await imported('drawer', esimOf(16, 'SIXTEEN'))
+  const order = await underReview(2)
+  const request = { ...order, itemNo: 2, key: itemKeyOf(order.orderId, 2), productCode: 'P' }
+  expect(await shop.suppliers.get('drawer')!.supplier.order([request])).toMatchObject([{ kind: 'delivered' }])
+  const settling = (itemNo: number) =>
+    settleOrder(
+      shop,
+      {
+        ...order,
+        itemNos: [itemNo],
+        verdict: { kind: 'delivered', esims: [{ line: 2, esim: esimOf(16, 'SIXTEEN') }] },
+        evidence: 'Ticket 4711, Ms Sato',
+      },
+      { actor: 'cli:test' },
+    )
+  await expect(settling(1)).rejects.toThrow(
+    `Line 2: eSIM ${iccidOf(16)} is reserved in stock of drawer for another item of this order.`,
+  )
+  expect(await settling(2)).toEqual([2])
+})
+
+/* What an operator named, and its supplier then delivers for another item. */
+
+const holdersOf = async (n: number) => {
+  const rows = await shop.db.query<{ order_id: string }>({
+    text: 'select order_id from profiles where iccid = $1 union all select order_id from orphans where iccid = $1',
+    values: [iccidOf(n)],
+  })
+  return rows.map((row) => row.order_id)
+}
+const arrive = ({ tenantId, orderId }: Order, esim: CsvEsim['esim']) =>
+  takeInEsim(shop, tenantId, { orderId, itemNo: 1, supplier: 'sandbox' }, esim)
+
+it.each([
+  ['UNKNOWN', 20],
+  ['REVIEW', 21],
+  ['REFUSED', 22],
+])(
+  'an eSIM with which another order was settled is not delivered again, nor kept to be cancelled, for an item that is %s',
+  async (status, n) => {
+    const [order, other] = [await underReview(1), await underReview(1)]
+    await setItems(other.tenantId, `item_status = '${status}'`)
+    await delivered(order, esimOf(n, `CODE-${n}`))
+    await arrive(other, esimOf(n, `CODE-${n}`))
+    await arrive(other, esimOf(n, `OTHER-${n}`)) // as it is, of the same ICCID
+    await arrive(other, esimOf(100 + n, `CODE-${n}`)) // a code of another ICCID
+    expect([...(await holdersOf(n)), ...(await holdersOf(100 + n))]).toEqual([order.orderId])
+    await arrive(order, esimOf(n, `CODE-${n}`)) // its own
+    expect(await holdersOf(n)).toEqual([order.orderId])
+  },
+)
+
+it('an attempt that brings it leaves its item in doubt, with the order that has its eSIM', async () => {
+  const [order, other] = [await underReview(1), await underReview(1)]
+  await delivered(order, esimOf(40, 'FORTY'))
+  await setItems(other.tenantId, `item_status = 'ASKED', asked_at = now()`)
+  const attempt = {
+    ...{ attemptId: shop.ids.uuid(), orderId: other.orderId, itemNo: 1, key: itemKeyOf(other.orderId, 1) },
+    ...{ supplied: shop.suppliers.get('drawer')!, productCode: 'X', operation: 'ORDER' as const },
+    ...{ startedAt: new Date(), doubtSince: null },
+  }
+  const outcome = { kind: 'delivered' as const, esim: esimOf(40, 'FORTY') }
+  await finishWork(shop, other.tenantId, { leaseToken: undefined }, [
+    { orderId: other.orderId, itemNo: 1, attempt, outcome },
+  ])
+  const [item] = await shop.db.query<{ item_status: string; failure_reason: string }>({
+    text: 'select item_status, failure_reason from order_items where tenant_id = $1',
+    values: [other.tenantId],
+  })
+  expect(item!.item_status).toBe('UNKNOWN')
+  expect(item!.failure_reason).toContain(`has settled an item of order ${orderNoOf(order.orderId)}`)
+  expect(await holdersOf(40)).toEqual([order.orderId])
+})
+
+it.each([
+  ['delivery', 50],
+  ['settlement', 51],
+])('of a settlement and a delivery of one eSIM at once, the second sees the first: the %s', async (first, n) => {
+  const [order, other] = [await underReview(1), await underReview(1)]
+  const settle = () => delivered(order, esimOf(n, `CODE-${n}`))
+  const deliver = () => arrive(other, esimOf(n, `CODE-${n}`))
+  // The first stands before the lock of a row that somebody else has; the second comes.
+  const { tenantId } = first === 'delivery' ? other : order
+  let free = () => {}
+  let holding: Promise<void> | undefined
+  await new Promise<void>((locked) => {
+    holding = shop.db.tx(async (tx) => {
+      await tx.query({ text: 'select from orders where tenant_id = $1 for no key update', values: [tenantId] })
+      locked()
+      await new Promise<void>((resolve) => {
+        free = resolve
+      })
+    })
+  })
+  const one = first === 'delivery' ? deliver() : settle()
+  await untilLockIsWaitedFor(shop.db, 1)
+  const two = first === 'delivery' ? settle() : deliver()
+  const both = Promise.allSettled([one, two])
+  await Promise.race([untilLockIsWaitedFor(shop.db, 2), two.catch(() => {})])
+  free()
+  await holding
+  const [, second] = await both
+  expect(await holdersOf(n)).toEqual([first === 'delivery' ? other.orderId : order.orderId])
+  expect(second.status).toBe(first === 'delivery' ? 'rejected' : 'fulfilled')
 })

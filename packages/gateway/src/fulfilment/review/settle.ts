@@ -1,14 +1,16 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import { absent, Refusal } from '../../lib/refusal.ts'
+import { itemKeyOf } from '../../orders/item-key.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
+import { lockSettling } from '../../suppliers/stock/taken-codes.ts'
 import { Consequences } from '../consequences.ts'
 import type { FulfilmentDeps } from '../deps.ts'
 import type { Transition } from '../outcome.ts'
 import { watch } from '../reconciliation/watch.ts'
 import { checkedEvidence } from './evidence.ts'
-import { keepSettledCodes, refuseTakenEsims } from './taken-esims.ts'
+import { keepSettledCodes, type NamedEsim, refuseTakenEsims, refuseTwiceNamed } from './taken-esims.ts'
 
 /** What the supplier said of the eSIMs under review. */
 export type Verdict =
@@ -32,7 +34,7 @@ export interface Settlement {
  * evidence it is refused. An eSIM that arrives after all for an item that was settled as refused becomes an orphan, so
  * such items stay watched.
  *
- * Locks: settling with eSIMs, then the wallet, the order.
+ * Locks: settling with eSIMs, which deliveries share; then the wallet, the order.
  * @returns the items that were settled.
  * @throws Refusal
  */
@@ -45,12 +47,17 @@ export async function settleOrder(
   const evidence = checkedEvidence(settlement.evidence)
   const catalogue = await deps.catalogue.latest()
   const itemNos = await deps.db.tx(async (tx) => {
-    if (verdict.kind === 'delivered') await refuseTakenEsims(tx, deps.linkKey, orderId, verdict.esims)
+    if (verdict.kind === 'delivered') {
+      refuseTwiceNamed(deps.linkKey, verdict.esims)
+      lockSettling(tx)
+    }
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
     if (order === undefined) throw absent('order')
     const before = order.orderStatus
     const items = underReview(order, settlement.itemNos)
+    const named = verdict.kind === 'delivered' ? assigned(verdict.esims, orderId, items) : []
+    if (named.length > 0) await refuseTakenEsims(tx, deps.linkKey, named)
     const consequences = new Consequences(deps, tenantId, now, (code) => catalogue.find(code))
     for (const [index, item] of items.entries()) {
       const { supplier, inDoubtAt } = item
@@ -64,7 +71,7 @@ export async function settleOrder(
         const words = `The supplier is being asked for item ${item.itemNo} just now. Try again in a minute.`
         throw new Refusal(409, 'BEING_ASKED', words)
       }
-      consequences.move(order, item, transitionOf(verdict, items, index, now), supplier)
+      consequences.move(order, item, transitionOf(verdict, named[index], now), supplier)
       if (verdict.kind === 'refused' && inDoubtAt !== null) {
         watch(tx, tenantId, { orderId, itemNo: item.itemNo, purpose: 'REFUNDED_IN_DOUBT' }, now)
       }
@@ -100,19 +107,24 @@ function underReview(order: LockedOrder, itemNos: readonly number[] | undefined)
   return chosen
 }
 
-function transitionOf(verdict: Verdict, items: LockedItem[], index: number, now: Date): Transition {
+/** An eSIM for each item, in their order. */
+function assigned(esims: readonly CsvEsim[], orderId: string, items: readonly LockedItem[]): NamedEsim[] {
+  if (esims.length !== items.length) {
+    const words = `${items.length} eSIMs are under review, and the file has ${esims.length}.`
+    throw new Refusal(422, 'ESIMS_MISMATCH', words)
+  }
+  const numbered = esims.some((row) => row.itemNo !== undefined)
+  return items.map(({ itemNo }, index) => {
+    const row = numbered ? esims.find((esim) => esim.itemNo === itemNo) : esims[index]
+    if (row === undefined) throw new Refusal(422, 'ESIMS_MISMATCH', `The file has no eSIM for item ${itemNo}.`)
+    return { ...row, key: itemKeyOf(orderId, itemNo) }
+  })
+}
+
+function transitionOf(verdict: Verdict, named: NamedEsim | undefined, now: Date): Transition {
   switch (verdict.kind) {
-    case 'delivered': {
-      const numbered = verdict.esims.some((row) => row.itemNo !== undefined)
-      const itemNo = items[index]!.itemNo
-      if (verdict.esims.length !== items.length) {
-        const words = `${items.length} eSIMs are under review, and the file has ${verdict.esims.length}.`
-        throw new Refusal(422, 'ESIMS_MISMATCH', words)
-      }
-      const row = numbered ? verdict.esims.find((esim) => esim.itemNo === itemNo) : verdict.esims[index]
-      if (row === undefined) throw new Refusal(422, 'ESIMS_MISMATCH', `The file has no eSIM for item ${itemNo}.`)
-      return { to: 'DELIVERED', esim: row.esim }
-    }
+    case 'delivered':
+      return { to: 'DELIVERED', esim: named!.esim }
     case 'refused':
       return { to: 'REFUSED', words: 'refused by the supplier' }
     case 'retry':

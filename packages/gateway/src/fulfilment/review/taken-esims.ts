@@ -3,26 +3,30 @@ import { orderNoOf } from '../../lib/ids.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
 import { fingerprint } from '../../suppliers/stock/fingerprint.ts'
-import { lockSettling } from '../../suppliers/stock/taken-codes.ts'
+
+/** An eSIM of an operator's file, and the key of the item that it is for. */
+export interface NamedEsim extends CsvEsim {
+  key: string
+}
+
+/** @throws Refusal that names the line of an eSIM that is in the file before */
+export function refuseTwiceNamed(linkKey: Buffer, rows: readonly CsvEsim[]): void {
+  refuseTwice(rows, 'ICCID', ({ esim }) => esim.iccid)
+  refuseTwice(rows, 'activation code', ({ esim }) => printOf(linkKey, esim))
+}
 
 /**
  * An operator's file is typed by people: an eSIM in it belongs to one item, and to nobody else. Whoever holds it may be
  * any tenant, so that ICCIDs are looked up without one. A profile that has ended holds its ICCID no longer.
  *
- * Locks: an advisory one, until the commit: of two files with one eSIM, the second sees the first.
+ * The caller has taken lockSettling: of two files with one eSIM, and of a file and a delivery (settled-elsewhere.ts), the
+ * second sees the first.
  * @throws Refusal that names the line
  */
-export async function refuseTakenEsims(
-  tx: Tx,
-  linkKey: Buffer,
-  orderId: string,
-  rows: readonly CsvEsim[],
-): Promise<void> {
-  refuseTwice(rows, 'ICCID', ({ esim }) => esim.iccid)
-  refuseTwice(rows, 'activation code', ({ esim }) => printOf(linkKey, esim))
-  lockSettling(tx)
+export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, named: readonly NamedEsim[]): Promise<void> {
+  const rows = [...named].sort((left, right) => left.line - right.line)
   const prints = rows.map(({ esim }) => `\\x${printOf(linkKey, esim)}`)
-  const values = [rows.map(({ esim }) => esim.iccid), prints, orderNoOf(orderId)]
+  const values = [rows.map(({ esim }) => esim.iccid), prints, rows.map(({ key }) => key)]
   const [taken] = await tx.query<{ line: bigint; holder: string; order_id: string | null }>({ text: TAKEN, values })
   if (taken === undefined) return
   const { line, esim } = rows[Number(taken.line) - 1]!
@@ -67,7 +71,7 @@ function printOf(linkKey: Buffer, { smdpAddress, matchingId }: CsvEsim['esim']):
 // A probe of an index for each eSIM, and of stock for each supplier and eSIM; orphans are few, and looked through.
 const TAKEN = `
   with given as (
-    select * from unnest($1::text[], $2::bytea[]) with ordinality as g(iccid, fingerprint, line)
+    select * from unnest($1::text[], $2::bytea[], $3::text[]) with ordinality as g(iccid, fingerprint, key, line)
   )
   select g.line, 'delivered already, with order' as holder, p.order_id
   from given g join profiles p on p.iccid = g.iccid and p.esim_status in ('GOT_RESOURCE', 'IN_USE')
@@ -86,8 +90,9 @@ const TAKEN = `
     or exists (select from stock_codes c
                where c.supplier = s.supplier and c.state = 'FREE' and c.fingerprint = g.fingerprint)
   union all
-  select g.line, 'reserved in stock of ' || c.supplier || ' for another order', null
+  select g.line, 'reserved in stock of ' || c.supplier || ' for another ' ||
+    case when split_part(c.key, '-', 1) = split_part(g.key, '-', 1) then 'item of this order' else 'order' end, null
   from given g cross join suppliers s
   join stock_codes c on c.supplier = s.supplier and c.fingerprint = g.fingerprint and c.state = 'RESERVED'
-  where not starts_with(c.key, $3 || '-')
+  where c.key <> g.key
   order by line limit 1`

@@ -31,6 +31,11 @@ export function lockSettling(tx: Tx): void {
   tx.send({ text: `select pg_advisory_xact_lock(hashtext('settled esims'))` })
 }
 
+/** Waits for settlings with eSIMs that are under way, and lets none begin until the commit. Before every other lock. */
+export function awaitSettling(tx: Tx): void {
+  tx.send({ name: 'await-settling', text: `select pg_advisory_xact_lock_shared(hashtext('settled esims'))` })
+}
+
 /**
  * What another supplier has in stock, or had; what an operator has settled an item with; what is kept as an orphan. One
  * code is sold once, and an ICCID that has ended may come again with another code.

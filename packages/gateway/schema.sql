@@ -451,6 +451,14 @@ create table request_ids (
   constraint request_ids_pkey PRIMARY KEY (tenant_id, request_id, slot)
 ) partition by RANGE (slot);
 
+create table retention_clock (
+  singleton boolean not null default true,
+  seen_at timestamp with time zone not null,
+  steady_since timestamp with time zone not null,
+  constraint retention_clock_pkey PRIMARY KEY (singleton),
+  constraint retention_clock_singleton_check CHECK (singleton)
+);
+
 create table sandbox_issued (
   supplier text not null,
   key text not null,

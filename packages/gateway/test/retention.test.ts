@@ -2,7 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { databaseClock, systemClock } from '../src/lib/clock.ts'
 import { connect, type Db } from '../src/lib/db.ts'
 import { firstUuidAt } from '../src/lib/ids.ts'
-import { enforceRetention } from '../src/retention/loop.ts'
+import type { Log } from '../src/lib/log.ts'
+import { createMetrics } from '../src/lib/metrics.ts'
+import { silentLog } from '../src/lib/silent-log.ts'
+import { enforceRetention, retentionLoop } from '../src/retention/loop.ts'
+import { maintainPartitions } from '../src/retention/partitions.ts'
 import { DELETED, KEPT, PARTITIONED } from '../src/retention/table.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
@@ -93,5 +97,77 @@ describe('the loop', () => {
     expect(await db.query({ text: `select from notices where kind = 'OLD'` })).toEqual([])
     expect(steps).toBeGreaterThan(3)
     expect(steps).toBeLessThan(8)
+  })
+})
+
+/* A clock cannot be set here. One that has jumped ahead by 60 days is one that was seen 60 days ago. */
+describe('a clock of the database that has jumped', () => {
+  const clockWas = (seen: string, steady: string) =>
+    db.query({
+      text: `insert into retention_clock (seen_at, steady_since) values (now() + $1::interval, now() + $2::interval)
+             on conflict (singleton) do update set seen_at = excluded.seen_at, steady_since = excluded.steady_since`,
+      values: [seen, steady],
+    })
+
+  /** What is 60 days old by this clock: an event in its partition, and a row that is deleted by its age. */
+  async function addOld() {
+    const start = Math.floor((Date.now() - 60 * DAY_MS) / 3_600_000 / 168) * 168
+    const bounds = [start, start + 168].map((hour) => `'${firstUuidAt(hour * 3_600_000)}'`)
+    await db.query({
+      text: `create table if not exists events_${start} partition of events for values from (${bounds[0]}) to (${bounds[1]})`,
+    })
+    const old = firstUuidAt(Date.now() - 60 * DAY_MS)
+    await db.query({
+      text: `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state)
+             values ($1, $2, 'ORDER_PAID', $2, '{}', now(), 'PENDING') on conflict do nothing`,
+      values: [TENANT, old],
+    })
+    await db.query({
+      text: `insert into mails (tenant_id, mail_id, recipient, kind) values ($1, $2, 'a@example.com', 'OLD')
+             on conflict do nothing`,
+      values: [TENANT, old],
+    })
+  }
+  const left = async () => {
+    const [events] = await db.query<{ n: number }>({ text: 'select count(*)::int as n from events' })
+    const [mails] = await db.query<{ n: number }>({ text: `select count(*)::int as n from mails where kind = 'OLD'` })
+    return [events!.n, mails!.n]
+  }
+
+  /** A pass of the loop, from its first to its last statement. @returns what it warned of */
+  async function pass(): Promise<string[]> {
+    const told: string[] = []
+    const log = { ...silentLog, warn: (_: object, words: string) => void told.push(words) } as unknown as Log
+    await retentionLoop({ db, databaseClock: databaseClock(systemClock), log, metrics: createMetrics() }).stop(20_000)
+    return told
+  }
+
+  it.each([
+    ['ahead', '-60 days'],
+    ['back', '60 days'],
+  ])('%s drops nothing for a day', async (_, seen) => {
+    await addOld()
+    await clockWas(seen, '-100 days')
+    expect(await pass()).toEqual(['the clock of the database has jumped: nothing is dropped for a day'])
+    expect(await left()).toEqual([1, 1])
+    await clockWas('-10 minutes', '-23 hours')
+    expect(await pass()).toEqual([])
+    expect(await left()).toEqual([1, 1])
+    await clockWas('-10 minutes', '-25 hours')
+    expect(await pass()).toEqual([])
+    expect(await left()).toEqual([0, 0])
+  })
+
+  it('is not one that stood still over a weekend', async () => {
+    await addOld()
+    await clockWas('-62 hours', '-100 days')
+    expect(await pass()).toEqual([])
+    expect(await left()).toEqual([0, 0])
+  })
+
+  it('loses nothing by the start of a gateway, which makes what partitions are missing', async () => {
+    await addOld()
+    await maintainPartitions(db)
+    expect(await left()).toEqual([1, 1])
   })
 })

@@ -1,4 +1,4 @@
-import type { Db } from './db.ts'
+import type { Db, Tx } from './db.ts'
 import { firstUuidAt } from './ids.ts'
 
 /** How a table is cut by time: partitions are made ahead and dropped whole, never row by row. */
@@ -16,25 +16,44 @@ export interface PartitionedTable {
 
 const HOUR_MS = 3_600_000
 
-export interface Maintained {
-  made: string[]
-  dropped: string[]
+/**
+ * Makes the partitions that the database's now and the near future need. Idempotent; several nodes may run it at once (one
+ * works, under an advisory lock). Being late only costs the time. @returns their names
+ */
+export function makePartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
+  return eachTable(db, tables, (tx, table, names, now_ms) => {
+    const missing = wanted(table, now_ms).filter((partition) => !names.has(partition.name))
+    for (const { name, from, to } of missing) {
+      const storage = `with (fillfactor = ${table.fillfactor ?? 100})`
+      tx.send({
+        text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) ${storage}`,
+      })
+    }
+    return missing.map((partition) => partition.name)
+  })
 }
 
+/** Drops those that are past keeping by the database's clock, as it is now: whoever calls has reason to trust it. */
+export function dropPartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
+  return eachTable(db, tables, (tx, table, names, now_ms) => {
+    const past = [...names].filter((name) => isPast(table, name, now_ms))
+    for (const name of past) tx.send({ text: `drop table ${name}` })
+    return past
+  })
+}
+
+type Work = (tx: Tx, table: PartitionedTable, names: ReadonlySet<string>, now_ms: number) => string[]
+
 /**
- * Makes the partitions that the database's now and the near future need, and drops those that are past keeping.
- * Idempotent; several nodes may run it at once (one works, under an advisory lock). Being late only costs the time.
  * Each table has a transaction of its own: making a partition locks the whole table, and must not lock it for as long
  * as another table's readers take. One that cannot be had does not keep the others waiting; its failure is thrown last.
  */
-export async function keepPartitions(db: Db, tables: readonly PartitionedTable[]): Promise<Maintained> {
-  const all: Maintained = { made: [], dropped: [] }
+async function eachTable(db: Db, tables: readonly PartitionedTable[], work: Work): Promise<string[]> {
+  const all: string[] = []
   const failures: unknown[] = []
   for (const table of tables) {
     try {
-      const { made, dropped } = await maintainTable(db, table)
-      all.made.push(...made)
-      all.dropped.push(...dropped)
+      all.push(...(await onTable(db, table, work)))
     } catch (failure) {
       failures.push(failure)
     }
@@ -63,7 +82,7 @@ export async function missingPartitions(
 }
 
 /** Locks: the advisory one, then the table, exclusively. */
-async function maintainTable(db: Db, table: PartitionedTable): Promise<Maintained> {
+async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<string[]> {
   return db.tx(async (tx) => {
     // A drop waits for readers; rather give up and come again than make writers queue behind the wait.
     tx.send({ text: `set local lock_timeout = '2s'` })
@@ -77,17 +96,7 @@ async function maintainTable(db: Db, table: PartitionedTable): Promise<Maintaine
              where p.relnamespace = 'public'::regnamespace and p.relname = $1`,
       values: [table.table],
     })
-    const names = new Set(present.map((row) => row.name))
-    const made = wanted(table, clock!.now).filter((partition) => !names.has(partition.name))
-    for (const { name, from, to } of made) {
-      const storage = `with (fillfactor = ${table.fillfactor ?? 100})`
-      tx.send({
-        text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) ${storage}`,
-      })
-    }
-    const dropped = [...names].filter((name) => isPast(table, name, clock!.now))
-    for (const name of dropped) tx.send({ text: `drop table ${name}` })
-    return { made: made.map((partition) => partition.name), dropped }
+    return work(tx, table, new Set(present.map((row) => row.name)), clock!.now)
   })
 }
 

@@ -5,7 +5,8 @@ import { type Loop, runLoop } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
 import { deleteOld } from './delete-old.ts'
-import { maintainPartitions } from './partitions.ts'
+import { dropPastPartitions, maintainPartitions } from './partitions.ts'
+import { watchClock } from './steady-clock.ts'
 import { DELETED } from './table.ts'
 
 export interface RetentionDeps {
@@ -18,7 +19,10 @@ export interface RetentionDeps {
 
 const POLL_MS = 10 * 60_000
 
-/** Enforces the retention table: partitions are made ahead and dropped whole, rows deleted step by step. */
+/**
+ * Enforces the retention table: partitions are made ahead and dropped whole, rows deleted step by step; what is deleted,
+ * only while the database's clock runs steadily (steady-clock.ts).
+ */
 export function retentionLoop(deps: RetentionDeps): Loop {
   const deleted = new Counter({
     name: 'dealer_esim_retention_deleted_total',
@@ -32,7 +36,12 @@ export function retentionLoop(deps: RetentionDeps): Loop {
     loops: deps.loops,
     poll_ms: POLL_MS,
     async pass() {
-      const { dropped } = await maintainPartitions(deps.db)
+      await maintainPartitions(deps.db)
+      const { isSteady, jumpedFrom } = await watchClock(deps.db)
+      if (jumpedFrom)
+        deps.log.warn({ jumpedFrom }, 'the clock of the database has jumped: nothing is dropped for a day')
+      if (!isSteady) return false
+      const dropped = await dropPastPartitions(deps.db)
       if (dropped.length > 0) deps.log.info({ dropped }, 'partitions past keeping were dropped')
       const steps = await enforceRetention(deps)
       for (const { table, rows } of steps) deleted.inc({ table }, rows)

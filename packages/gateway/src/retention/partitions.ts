@@ -1,8 +1,13 @@
 import type { Db } from '../lib/db.ts'
-import { keepPartitions, type Maintained } from '../lib/partitions.ts'
+import { dropPartitions, makePartitions } from '../lib/partitions.ts'
 import { PARTITIONED } from './table.ts'
 
-/** Makes the partitions that are needed soon, and drops those that are past keeping, of every partitioned table. */
-export function maintainPartitions(db: Db): Promise<Maintained> {
-  return keepPartitions(db, PARTITIONED)
+/** Makes the partitions that are needed soon, of every partitioned table. @returns their names */
+export function maintainPartitions(db: Db): Promise<string[]> {
+  return makePartitions(db, PARTITIONED)
+}
+
+/** Drops the partitions that are past keeping. Whoever asks knows that the clock is right. @returns their names */
+export function dropPastPartitions(db: Db): Promise<string[]> {
+  return dropPartitions(db, PARTITIONED)
 }

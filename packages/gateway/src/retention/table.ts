@@ -105,6 +105,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   tenant_prices: 'the change feed tells of what was removed',
   catalogue_version: 'one row',
   deployment: 'one row',
+  retention_clock: 'one row',
   schema_migrations: 'one row a migration',
 }
 

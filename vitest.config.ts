@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/longest-first.ts'
 
 // Where CI collects what every run counted, whichever command started it.
 const reportDir = process.env.TEST_REPORT_DIR
@@ -12,6 +13,7 @@ export default defineConfig({
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     // System tests start gateways and databases of their own: more at once than cores only makes them wait for each other.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       { test: { name: 'unit', include: ['packages/*/src/**/*.test.{ts,tsx}'], isolate, testTimeout: 30_000 } },
       {

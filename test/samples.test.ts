@@ -4,12 +4,15 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
 import { fakeGateway, ok, refusal } from '../packages/sdk/test/fake-gateway.ts'
 import { type LocalGateway, localGateway, root } from './local-gateway.ts'
 
-/** docs/samples, run as their readers run them. A language whose tools are missing is skipped, loudly. */
+/**
+ * docs/samples, run as their readers run them. A language whose tools are missing is skipped, loudly. The languages run
+ * beside each other: each waits some seconds, as it is told.
+ */
 const samples = join(root, 'docs/samples')
 const vectors = JSON.parse(readFileSync(join(root, 'test/vectors/signing.json'), 'utf8'))
 
@@ -22,12 +25,14 @@ interface Language {
   env?: Record<string, string>
   command(program: Program): string[]
   /** What a program is after it ran once as its readers run it: to compile it each time takes longer than all else. */
-  compiled?(program: Program, folder: string): Promise<string[]>
+  compiled?(program: Program): Promise<string[]>
 }
 
 type Program = 'sign' | 'order' | 'verify-event'
 
 const pascal = { sign: 'Sign', order: 'Order', 'verify-event': 'VerifyEvent' }
+const QUICK_JAVA = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
+let javaClasses: Promise<string> | undefined
 const LANGUAGES: Language[] = [
   { name: 'Bash', folder: 'bash', needs: ['bash', 'openssl', 'curl'], command: (p) => ['bash', `${p}.sh`] },
   {
@@ -41,11 +46,11 @@ const LANGUAGES: Language[] = [
     name: 'Java',
     folder: 'java',
     needs: ['javac', 'java'],
-    env: { JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' },
+    env: { JAVA_TOOL_OPTIONS: QUICK_JAVA },
     command: (p) => ['java', `${pascal[p]}.java`],
-    async compiled(p, folder) {
-      execFileSync('javac', ['-d', folder, join(samples, 'java', `${pascal[p]}.java`)], { stdio: 'pipe' })
-      return ['java', '-cp', folder, pascal[p]]
+    async compiled(p) {
+      javaClasses ??= compileJava()
+      return ['java', '-cp', await javaClasses, pascal[p]]
     },
   },
   { name: 'Go', folder: 'go', needs: ['go'], command: (p) => ['go', 'run', `./${p}`] },
@@ -55,8 +60,8 @@ const LANGUAGES: Language[] = [
     folder: 'typescript',
     needs: [process.execPath],
     command: (p) => [process.execPath, '--import', 'tsx', `${p}.ts`],
-    async compiled(p, folder) {
-      const outfile = join(folder, `${p}.mjs`)
+    async compiled(p) {
+      const outfile = join(temporaryFolder('sample'), `${p}.mjs`)
       await build({
         ...{ entryPoints: [join(samples, 'typescript', `${p}.ts`)], outfile, bundle: true },
         ...{ platform: 'node', format: 'esm', target: 'node20', logLevel: 'silent' },
@@ -80,15 +85,15 @@ for (const language of LANGUAGES) {
       `\n${line}\nTHE ${language.name} SAMPLES ARE NOT RUN: ${missing.join(', ')} is missing here.\n${line}\n`,
     )
   }
-  describe.skipIf(missing.length > 0)(`the samples in ${language.name}`, () => {
-    test('sign every vector', async () => {
+  describe.skipIf(missing.length > 0)(`the samples in ${language.name}`, { concurrent: true }, () => {
+    test.sequential('sign every vector', async () => {
       for (const { timestamp, requestId, appKey, appSecret, body, signature } of vectors.requests) {
         const { out } = await run(language, 'sign', [timestamp, requestId, appKey, appSecret, body])
         expect(out.trim()).toBe(signature)
       }
     })
 
-    test('order once, however often they are run', async () => {
+    test.sequential('order once, however often they are run', async () => {
       const transactionId = `SAMPLE-${language.folder}`
       const first = await run(language, 'order', ['JP_1_7', transactionId], gateway.env)
       const again = await run(language, 'order', ['JP_1_7', transactionId], gateway.env)
@@ -98,12 +103,14 @@ for (const language of LANGUAGES) {
       expect(JSON.parse(again.out).data).toMatchObject({ orderNo: data.orderNo, balanceAfter: data.balanceAfter })
     })
 
-    test('print a refusal and fail', async () => {
+    test.sequential('print a refusal and fail', async () => {
       const { code, out } = await run(language, 'order', ['NO_SUCH_PACKAGE', `REFUSED-${language.folder}`], gateway.env)
       expect([code, JSON.parse(out).code]).toEqual([1, '310241'])
     })
 
-    test('wait as they are told, repeat a used RequestID with the same transactionId, and take no page for an answer', async () => {
+    test.sequential('wait as they are told, repeat a used RequestID with the same transactionId, and take no page for an answer', async ({
+      onTestFinished,
+    }) => {
       const arrived: number[] = []
       const fake = await fakeGateway((_operation, _body, arrival) => {
         arrived.push(performance.now())
@@ -126,7 +133,7 @@ for (const language of LANGUAGES) {
       expect(page.out).not.toContain('Welcome')
     })
 
-    test('know a genuine event from a forged, a changed and an old one', async () => {
+    test.sequential('know a genuine event from a forged, a changed and an old one', async () => {
       const appSecret = 'demo_app_secret'
       const [grace] = vectors.events.filter((each: { appSecrets: string[] }) => each.appSecrets.length === 2)
       const { id, body } = grace
@@ -177,7 +184,7 @@ interface Outcome {
 }
 
 /** How each program is run from its second time on. */
-const compiled = new Map<string, string[]>()
+const compiled = new Map<string, Promise<string[]>>()
 
 async function run(
   language: Language,
@@ -188,8 +195,8 @@ async function run(
 ): Promise<Outcome> {
   const name = `${language.folder}/${program}`
   const known = compiled.get(name)
-  if (!known && language.compiled) compiled.set(name, await language.compiled(program, temporaryFolder('sample')))
-  const [file = '', ...rest] = known ?? language.command(program)
+  if (!known && language.compiled) compiled.set(name, language.compiled(program))
+  const [file = '', ...rest] = (await known) ?? language.command(program)
   const options = {
     cwd: join(samples, language.folder),
     env: { ...process.env, ...language.env, ...env },
@@ -203,6 +210,15 @@ async function run(
     // A program that refuses by the headers alone need not read the body.
     child.stdin?.on('error', () => undefined).end(stdin)
   })
+}
+
+/** All programs at once: that takes hardly longer than one. @returns where their classes are */
+async function compileJava(): Promise<string> {
+  const folder = temporaryFolder('sample')
+  const sources = Object.values(pascal).map((name) => join(samples, 'java', `${name}.java`))
+  const env = { ...process.env, JAVA_TOOL_OPTIONS: QUICK_JAVA }
+  await promisify(execFile)('javac', ['-d', folder, ...sources], { env })
+  return folder
 }
 
 function isThere(program: string): boolean {

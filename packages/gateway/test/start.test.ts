@@ -11,7 +11,14 @@ import { readRunningPostgres } from '../src/lib/embedded-postgres/index.ts'
 import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
 import { packageRoot } from '../src/lib/package-root.ts'
 import { createEmptyDatabase } from './harness/database.ts'
-import { type GatewayProcess, spawnGateway, startGateway, stopGateways } from './harness/gateway-process.ts'
+import {
+  type GatewayProcess,
+  spawnGateway,
+  startGateway,
+  stopGateways,
+  temporaryFolder,
+} from './harness/gateway-process.ts'
+import { makeUsedDataDir } from './harness/made-data.ts'
 
 afterAll(stopGateways)
 
@@ -86,7 +93,9 @@ describe('starting', () => {
     const squatter = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => squatter.once('listening', resolve))
     const { port } = squatter.address() as AddressInfo
-    const gateway = spawnGateway({ env: { PORT: String(port) } })
+    const dataDir = join(temporaryFolder('taken'), 'data')
+    await makeUsedDataDir(dataDir)
+    const gateway = spawnGateway({ dataDir, env: { PORT: String(port) } })
     expect(await gateway.exited).toEqual({ code: 1, signal: null })
     expect(gateway.stderr).toBe(
       `The gateway did not start. Port ${port} on 127.0.0.1 is in use by another program. Set PORT to another one.\n`,

@@ -13,7 +13,8 @@ import { createDatabase, dropDatabasesOf, withDatabaseName } from './server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    testServer: { url: string; run: string }
+    /** `dataDir` is where made-data.ts keeps the one that it copies. */
+    testServer: { url: string; run: string; dataDir: string }
   }
 }
 
@@ -23,17 +24,23 @@ declare module 'vitest' {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const run = `dealer_esim_test_${randomBytes(4).toString('hex')}`
-  const server = await (process.env.TEST_DATABASE_URL ? givenServer(process.env.TEST_DATABASE_URL) : ownServer())
+  const folder = join(sweptFolder(), `${process.pid}-${processIdentity(process.pid)}`)
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { mode: 0o711 })
+  const given = process.env.TEST_DATABASE_URL
+  const server = await (given ? givenServer(given) : ownServer(join(folder, 'server')))
   try {
     await makeTemplate(server.url, run)
   } catch (error) {
     await server.stop()
+    remove()
     throw error
   }
-  project.provide('testServer', { url: server.url, run })
+  project.provide('testServer', { url: server.url, run, dataDir: join(folder, 'data') })
   return async () => {
     await dropDatabasesOf(server.url, run)
     await server.stop()
+    remove()
   }
 }
 
@@ -46,16 +53,9 @@ async function givenServer(url: string): Promise<Server> {
   return { url, stop: async () => {} }
 }
 
-async function ownServer(): Promise<Server> {
-  const dataDir = join(sweptFolder(), `${process.pid}-${processIdentity(process.pid)}`)
+async function ownServer(dataDir: string): Promise<Server> {
   const server = await startEmbeddedPostgres({ dataDir, log: silentLog, fsync: false, maxConnections: 400 })
-  return {
-    url: server.url,
-    async stop() {
-      await server.stop()
-      rmSync(dataDir, { recursive: true, force: true })
-    },
-  }
+  return { url: server.url, stop: () => server.stop() }
 }
 
 /** Runs that were killed leave their data behind (their server ends by itself): the next run clears it away. */

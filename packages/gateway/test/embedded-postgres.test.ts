@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { canEnter, serverAccount } from '../src/lib/embedded-postgres/account.ts'
 import { borrowPostgres, readRunningPostgres, startEmbeddedPostgres } from '../src/lib/embedded-postgres/index.ts'
 import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
@@ -24,6 +24,7 @@ import { packageRoot } from '../src/lib/package-root.ts'
 import { silentLog } from '../src/lib/silent-log.ts'
 import { buildGateway, type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
 import { makeUsedDataDir } from './harness/made-data.ts'
+import { scratchFolder } from './harness/scratch.ts'
 
 const log = silentLog
 const root = process.getuid!() === 0
@@ -32,7 +33,7 @@ const nobody = { uid: 65_534, gid: 65_534 }
 let folder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'dealer-esim-embedded-'))
+  folder = mkdtempSync(join(scratchFolder(), 'dealer-esim-embedded-'))
   chmodSync(folder, 0o755)
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
@@ -131,7 +132,7 @@ describe('the embedded server', () => {
 /* One data directory for all three: making one costs seconds. */
 describe('the server of a gateway', () => {
   let gateway: GatewayProcess
-  const parent = mkdtempSync(join(tmpdir(), 'dealer-esim-borrowed-'))
+  const parent = mkdtempSync(join(scratchFolder(), 'dealer-esim-borrowed-'))
   const dataDir = join(parent, 'data')
   beforeAll(() => {
     chmodSync(parent, 0o755)
@@ -229,7 +230,11 @@ describe.runIf(root && linux && canEnter(nobody, packageRoot()))('started by an 
 /** The Node that runs us may lie where others cannot go, in root's cache of packages for one. */
 function nodeFor(account: typeof nobody): string {
   if (canEnter(account, dirname(process.execPath))) return process.execPath
-  const node = join(folder, 'node')
+  // Not in memory, where programs may be forbidden to run.
+  const place = mkdtempSync(join(tmpdir(), 'dealer-esim-node-'))
+  onTestFinished(() => rmSync(place, { recursive: true, force: true }))
+  chmodSync(place, 0o755)
+  const node = join(place, 'node')
   copyFileSync(process.execPath, node)
   return node
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { endWithUs } from '../../src/lib/embedded-postgres/end-with-us.ts'
 import { packageRoot } from '../../src/lib/package-root.ts'
+import { scratchFolder } from './scratch.ts'
 
 type LogLine = Record<string, unknown> & { msg?: string }
 
@@ -135,7 +136,7 @@ export function buildGateway(): void {
 
 /** A folder that `stopGateways` removes. */
 export function temporaryFolder(name: string): string {
-  const folder = mkdtempSync(join(tmpdir(), `dealer-esim-${name}-`))
+  const folder = mkdtempSync(join(scratchFolder(), `dealer-esim-${name}-`))
   folders.add(folder)
   return folder
 }

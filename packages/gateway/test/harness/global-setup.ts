@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { connect } from '../../src/lib/db.ts'
 import { startEmbeddedPostgres } from '../../src/lib/embedded-postgres/index.ts'
-import { processIdentity } from '../../src/lib/embedded-postgres/process-identity.ts'
 import { migrate } from '../../src/lib/migrate.ts'
 import { silentLog } from '../../src/lib/silent-log.ts'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
+import { ownFolder, quickFolder } from './scratch.ts'
 import { createDatabase, dropDatabasesOf, withDatabaseName } from './server.ts'
 
 declare module 'vitest' {
@@ -24,9 +24,13 @@ declare module 'vitest' {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const run = `dealer_esim_test_${randomBytes(4).toString('hex')}`
-  const folder = join(sweptFolder(), `${process.pid}-${processIdentity(process.pid)}`)
-  const remove = () => rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { mode: 0o711 })
+  const folder = ownFolder(tmpdir())
+  const scratch = quickFolder(folder)
+  // Inherited by the processes that run the tests.
+  process.env.TEST_SCRATCH = scratch
+  const remove = () => {
+    for (const each of [folder, scratch]) rmSync(each, { recursive: true, force: true })
+  }
   const given = process.env.TEST_DATABASE_URL
   const server = await (given ? givenServer(given) : ownServer(join(folder, 'server')))
   try {
@@ -36,7 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     remove()
     throw error
   }
-  project.provide('testServer', { url: server.url, run, dataDir: join(folder, 'data') })
+  project.provide('testServer', { url: server.url, run, dataDir: join(scratch, 'data') })
   return async () => {
     await dropDatabasesOf(server.url, run)
     await server.stop()
@@ -56,17 +60,6 @@ async function givenServer(url: string): Promise<Server> {
 async function ownServer(dataDir: string): Promise<Server> {
   const server = await startEmbeddedPostgres({ dataDir, log: silentLog, fsync: false, maxConnections: 400 })
   return { url: server.url, stop: () => server.stop() }
-}
-
-/** Runs that were killed leave their data behind (their server ends by itself): the next run clears it away. */
-function sweptFolder(): string {
-  const folder = join(tmpdir(), `dealer-esim-tests-${process.getuid!()}`)
-  mkdirSync(folder, { recursive: true, mode: 0o711 })
-  for (const name of readdirSync(folder)) {
-    const [pid, identity] = name.split('-')
-    if (processIdentity(Number(pid)) !== identity) rmSync(join(folder, name), { recursive: true, force: true })
-  }
-  return folder
 }
 
 async function makeTemplate(serverUrl: string, run: string): Promise<void> {

@@ -3,7 +3,7 @@ import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
-import { ADJUSTMENT_COLUMNS, type Adjustment, type AdjustmentRow, adjustmentOf } from './adjustments.ts'
+import { ADJUSTMENT_COLUMNS, type Adjustment } from './adjustments.ts'
 import { lockTenantWallet } from './lock.ts'
 import { lowBalanceStep } from './low-balance.ts'
 import { tellLowBalance } from './low-balance-notice.ts'
@@ -50,7 +50,7 @@ export async function proposeAdjustment(deps: AdjustDeps, wish: AdjustmentWish, 
       throw referenceUsed(reference, standing.amount)
     }
     const adjustmentId = deps.ids.uuid()
-    const [row] = await tx.query<AdjustmentRow>(sql`
+    const [row] = await tx.query<Adjustment>(sql`
       insert into wallet_adjustments (tenant_id, adjustment_id, amount, reference, reason, proposed_by,
                                       created_at, expires_at)
       values (${tenantId}, ${adjustmentId}, ${amount}, ${reference}, ${reason}, ${by.actor},
@@ -58,7 +58,7 @@ export async function proposeAdjustment(deps: AdjustDeps, wish: AdjustmentWish, 
       returning ${ADJUSTMENT_COLUMNS}`)
     const after = { amount, reference, reason }
     audit(tx, deps.ids, { tenantId, subject: adjustmentId, action: 'wallet.propose_adjustment', after, ...by })
-    return adjustmentOf(row!)
+    return row!
   })
 }
 
@@ -91,7 +91,7 @@ export async function approveAdjustment(
     const balance = posted!.balanceAfter
     const step = lowBalanceStep(balance, wallet.lowBalanceThreshold)
     tellLowBalance(tx, deps.ids, { ...wallet, balance, step, stepBefore: wallet.lowBalanceStep })
-    const [row] = await tx.query<AdjustmentRow>(sql`
+    const [row] = await tx.query<Adjustment>(sql`
       update wallet_adjustments
       set adjustment_status = 'APPROVED', decided_by = ${by.actor}, decided_at = ${posted!.createdAt},
           wallet_version = ${posted!.walletVersion}
@@ -105,7 +105,7 @@ export async function approveAdjustment(
       after: { balance, amount, reference, proposedBy: proposal.proposedBy },
       ...by,
     })
-    return adjustmentOf(row!)
+    return row!
   })
 }
 
@@ -124,14 +124,14 @@ export async function rejectAdjustment(
     const proposal = await find(tx, tenantId, adjustmentId)
     if (proposal.status === 'REJECTED') return proposal
     requireStanding(proposal)
-    const [row] = await tx.query<AdjustmentRow>(sql`
+    const [row] = await tx.query<Adjustment>(sql`
       update wallet_adjustments
       set adjustment_status = 'REJECTED', decided_by = ${by.actor}, decided_at = clock_timestamp()
       where tenant_id = ${tenantId} and adjustment_id = ${adjustmentId}
       returning ${ADJUSTMENT_COLUMNS}`)
     const after = { amount: proposal.amount, reference: proposal.reference }
     audit(tx, deps.ids, { tenantId, subject: adjustmentId, action: 'wallet.reject_adjustment', after, ...by })
-    return adjustmentOf(row!)
+    return row!
   })
 }
 
@@ -141,18 +141,18 @@ async function findStanding(tx: Tx, tenantId: string, reference: string): Promis
     update wallet_adjustments set adjustment_status = 'EXPIRED'
     where tenant_id = ${tenantId} and reference = ${reference}
       and adjustment_status = 'PROPOSED' and expires_at <= clock_timestamp()`)
-  const [row] = await tx.query<AdjustmentRow>(sql`
+  const [row] = await tx.query<Adjustment>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
     where tenant_id = ${tenantId} and reference = ${reference} and adjustment_status in ('PROPOSED', 'APPROVED')`)
-  return row && adjustmentOf(row)
+  return row
 }
 
 async function find(tx: Tx, tenantId: string, adjustmentId: string): Promise<Adjustment> {
-  const [row] = await tx.query<AdjustmentRow>(sql`
+  const [row] = await tx.query<Adjustment>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
     where tenant_id = ${tenantId} and adjustment_id = ${requireUuid(adjustmentId, 'adjustment')} for update`)
   if (!row) throw absent('adjustment')
-  return adjustmentOf(row)
+  return row
 }
 
 function requireStanding(proposal: Adjustment): void {

@@ -20,25 +20,11 @@ export interface Adjustment {
   walletVersion: bigint | null
 }
 
-export interface AdjustmentRow {
-  adjustment_id: string
-  tenant_id: string
-  amount: bigint
-  reference: string
-  reason: string
-  status: AdjustmentStatus
-  proposed_by: string
-  created_at: Date
-  expires_at: Date
-  decided_by: string | null
-  decided_at: Date | null
-  wallet_version: bigint | null
-}
-
 /** A proposal is past its time the moment that it is, whether or not anybody has written that down. */
 export const ADJUSTMENT_COLUMNS = sql`
-  adjustment_id, tenant_id, amount, reference, reason, proposed_by, created_at, expires_at, decided_by, decided_at,
-  wallet_version,
+  adjustment_id as "adjustmentId", tenant_id as "tenantId", amount, reference, reason, proposed_by as "proposedBy",
+  created_at as "createdAt", expires_at as "expiresAt", decided_by as "decidedBy", decided_at as "decidedAt",
+  wallet_version as "walletVersion",
   case when adjustment_status = 'PROPOSED' and expires_at <= clock_timestamp() then 'EXPIRED'
        else adjustment_status end as status`
 
@@ -50,7 +36,7 @@ export async function listAdjustments(
   page: { tenantId?: string; open?: boolean; pageSize?: number; after?: string } = {},
 ): Promise<Adjustment[]> {
   const { tenantId, open = false, pageSize = PAGE_MAX, after } = page
-  const rows = await db.query<AdjustmentRow>(sql`
+  return db.query<Adjustment>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
     where true
       ${tenantId === undefined ? empty : sql`and tenant_id = ${requireUuid(tenantId, 'tenant')}`}
@@ -58,7 +44,6 @@ export async function listAdjustments(
       ${after === undefined ? empty : sql`and adjustment_id < ${after}`}
     order by adjustment_id desc
     limit ${Math.min(pageSize, PAGE_MAX)}`)
-  return rows.map(adjustmentOf)
 }
 
 /** Whose wallets they are, and in which currency: an amount alone is no sentence. */
@@ -66,25 +51,9 @@ export async function walletNames(
   db: Pick<Db, 'query'>,
   tenantIds: readonly string[],
 ): Promise<Map<string, { clientName: string; currencyCode: string }>> {
-  const rows = await db.query<{ tenant_id: string; client_name: string; currency_code: string }>(sql`
-    select t.tenant_id, t.client_name, w.currency_code from tenants t join wallets w using (tenant_id)
+  const rows = await db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
+    select t.tenant_id as "tenantId", t.client_name as "clientName", w.currency_code as "currencyCode"
+    from tenants t join wallets w using (tenant_id)
     where t.tenant_id = any (${[...new Set(tenantIds)]})`)
-  return new Map(rows.map((row) => [row.tenant_id, { clientName: row.client_name, currencyCode: row.currency_code }]))
-}
-
-export function adjustmentOf(row: AdjustmentRow): Adjustment {
-  return {
-    adjustmentId: row.adjustment_id,
-    tenantId: row.tenant_id,
-    amount: row.amount,
-    reference: row.reference,
-    reason: row.reason,
-    status: row.status,
-    proposedBy: row.proposed_by,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    decidedBy: row.decided_by,
-    decidedAt: row.decided_at,
-    walletVersion: row.wallet_version,
-  }
+  return new Map(rows.map(({ tenantId, ...names }) => [tenantId, names]))
 }

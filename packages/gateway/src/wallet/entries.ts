@@ -71,7 +71,7 @@ export async function* entriesWithin(
       ),
     )
     yield rows.map(entryOf)
-    from = rows.length < STATEMENT_PAGE_MAX ? undefined : rows.at(-1)!.wallet_version + 1n
+    from = rows.length < STATEMENT_PAGE_MAX ? undefined : rows.at(-1)!.walletVersion + 1n
   }
 }
 
@@ -94,39 +94,18 @@ function told(tenantId: string, wanted: Sql): Sql {
       select order_id, transaction_id from orders
       where tenant_id = ${id} and order_id = any (array(select order_id from entries))
     )
-    select t.wallet_version, t.created_at, t.kind, t.to_account, t.amount, t.balance_after, t.order_id,
-           o.transaction_id, t.item_no, t.reference, t.reason, t.actor
+    select t.wallet_version as "walletVersion", t.created_at as "createdAt", t.kind, t.to_account as "toAccount",
+           t.amount, t.balance_after as "balanceAfter", t.order_id as "orderId", o.transaction_id as "transactionId",
+           t.item_no as "itemNo", t.reference, t.reason, t.actor
     from entries t left join named o on o.order_id = t.order_id
     order by t.wallet_version`
 }
 
-interface Row {
-  wallet_version: bigint
-  created_at: Date
-  kind: TransferKind
-  to_account: string
-  amount: bigint
-  balance_after: bigint
-  order_id: string | null
-  transaction_id: string | null
-  item_no: number | null
-  reference: string | null
-  reason: string | null
-  actor: string | null
+interface Row extends Omit<StatementEntry, 'orderNo'> {
+  toAccount: string
+  orderId: string | null
 }
 
-function entryOf(row: Row): StatementEntry {
-  return {
-    walletVersion: row.wallet_version,
-    createdAt: row.created_at,
-    kind: row.kind,
-    amount: row.to_account === 'WALLET' ? row.amount : -row.amount,
-    balanceAfter: row.balance_after,
-    orderNo: row.order_id && orderNoOf(row.order_id),
-    transactionId: row.transaction_id,
-    itemNo: row.item_no,
-    reference: row.reference,
-    reason: row.reason,
-    actor: row.actor,
-  }
+function entryOf({ toAccount, orderId, ...row }: Row): StatementEntry {
+  return { ...row, amount: toAccount === 'WALLET' ? row.amount : -row.amount, orderNo: orderId && orderNoOf(orderId) }
 }

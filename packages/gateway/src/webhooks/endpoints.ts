@@ -30,8 +30,10 @@ export interface EndpointFilter {
 
 /** Endpoints that were ever set, those that fail longest first. */
 export async function listEndpoints(db: Db, filter: EndpointFilter, most: number): Promise<EndpointView[]> {
-  const rows = await db.query<Row>(sql`
-    select e.*, t.client_name,
+  const rows = await db.query<EndpointView>(sql`
+    select e.tenant_id as "tenantId", t.client_name as "clientName", e.callback_url as "callbackUrl",
+           e.event_types as "eventTypes", e.enabled, e.disabled_reason as "disabledReason",
+           e.failing_since as "failingSince", e.updated_at as "updatedAt",
            (select count(*)::integer from (select from events v where v.tenant_id = e.tenant_id and v.due_at is not null
                                            limit ${WAITING_COUNTED}) waiting) as waiting
     from webhook_endpoints e join tenants t using (tenant_id)
@@ -39,27 +41,5 @@ export async function listEndpoints(db: Db, filter: EndpointFilter, most: number
       and (not ${filter.unwell ?? false}::boolean or e.failing_since is not null or e.disabled_reason is not null)
     order by e.failing_since nulls last, t.client_name, e.tenant_id
     limit ${most}`)
-  return rows.map((row) => ({
-    tenantId: row.tenant_id,
-    clientName: row.client_name,
-    callbackUrl: row.callback_url === null ? null : maskedUrl(row.callback_url),
-    eventTypes: row.event_types,
-    enabled: row.enabled,
-    disabledReason: row.disabled_reason,
-    failingSince: row.failing_since,
-    waiting: row.waiting,
-    updatedAt: row.updated_at,
-  }))
-}
-
-interface Row {
-  tenant_id: string
-  client_name: string
-  callback_url: string | null
-  event_types: EventType[]
-  enabled: boolean
-  disabled_reason: 'GONE' | 'FAILING' | null
-  failing_since: Date | null
-  waiting: number
-  updated_at: Date
+  return rows.map((row) => ({ ...row, callbackUrl: row.callbackUrl === null ? null : maskedUrl(row.callbackUrl) }))
 }

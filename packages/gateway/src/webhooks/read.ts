@@ -100,7 +100,9 @@ export async function showEvent(
     where t.tenant_id = ${tenantId} and e.notify_id = ${requireUuid(notifyId, 'event')}`)
   if (!row) throw absent('event')
   const attempts = await db.query<AttemptRow>(sql`
-    select * from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${notifyId}
+    select attempt_id as "attemptId", notify_id as "notifyId", notify_type as "notifyType", attempt_no as "attemptNo", url,
+           address, started_at as "startedAt", duration_ms, http_status as "httpStatus", outcome, answer
+    from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${notifyId}
     order by attempt_id desc limit ${ATTEMPTS_SHOWN_MAX}`)
   return { ...eventOf(row), content: row.content, attemptList: attempts.map(attemptOf) }
 }
@@ -116,71 +118,23 @@ function inStates(states: readonly DeliveryState[]): Sql {
 }
 
 const COLUMNS = sql`
-  e.tenant_id, t.client_name, e.notify_id, e.notify_type, e.order_id, e.created_at, e.delivery_state, e.attempts, e.due_at,
-  e.settled_at, a.outcome as last_outcome`
+  e.tenant_id as "tenantId", t.client_name as "clientName", e.notify_id as "notifyId", e.notify_type as "notifyType",
+  e.order_id as "orderId", e.created_at as "createdAt", e.delivery_state as "deliveryState", e.attempts,
+  e.due_at as "dueAt", e.settled_at as "settledAt", a.outcome as "lastOutcome"`
 
 const LATEST_ATTEMPT = sql`
   left join lateral (
     select outcome from delivery_attempts a where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
     order by a.attempt_id desc limit 1) a on true`
 
-interface EventRow {
-  tenant_id: string
-  client_name: string
-  notify_id: string
-  notify_type: EventType
-  order_id: string
-  created_at: Date
-  delivery_state: DeliveryState
-  attempts: number
-  due_at: Date | null
-  settled_at: Date | null
-  last_outcome: string | null
+type EventRow = Omit<EventView, 'orderNo'> & { orderId: string }
+
+function eventOf({ orderId, ...row }: EventRow): EventView {
+  return { ...row, orderNo: orderNoOf(orderId) }
 }
 
-function eventOf(row: EventRow): EventView {
-  return {
-    tenantId: row.tenant_id,
-    clientName: row.client_name,
-    notifyId: row.notify_id,
-    notifyType: row.notify_type,
-    orderNo: orderNoOf(row.order_id),
-    createdAt: row.created_at,
-    deliveryState: row.delivery_state,
-    attempts: row.attempts,
-    dueAt: row.due_at,
-    settledAt: row.settled_at,
-    lastOutcome: row.last_outcome,
-  }
-}
-
-interface AttemptRow {
-  attempt_id: string
-  notify_id: string
-  notify_type: string
-  attempt_no: number
-  url: string
-  address: string | null
-  started_at: Date
-  duration_ms: number
-  http_status: number | null
-  outcome: string
-  answer: Buffer | null
-}
+type AttemptRow = Omit<AttemptView, 'acknowledged' | 'answer'> & { answer: Buffer | null }
 
 function attemptOf(row: AttemptRow): AttemptView {
-  return {
-    attemptId: row.attempt_id,
-    notifyId: row.notify_id,
-    notifyType: row.notify_type,
-    attemptNo: row.attempt_no,
-    url: row.url,
-    address: row.address,
-    startedAt: row.started_at,
-    duration_ms: row.duration_ms,
-    httpStatus: row.http_status,
-    acknowledged: row.outcome === ACKNOWLEDGED,
-    outcome: row.outcome,
-    answer: row.answer?.toString() ?? null,
-  }
+  return { ...row, acknowledged: row.outcome === ACKNOWLEDGED, answer: row.answer?.toString() ?? null }
 }

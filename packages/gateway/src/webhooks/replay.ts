@@ -124,7 +124,7 @@ export async function cancelReplay(
 /** @throws Refusal where there is none */
 export async function showReplay(db: Db, tenantId: string, replayId: string): Promise<Replay> {
   const [row] = await db.query<ReplayRow>(sql`
-    select * from webhook_replays where tenant_id = ${tenantId} and replay_id = ${requireUuid(replayId, 'replay')}`)
+    select ${COLUMNS} from webhook_replays where tenant_id = ${tenantId} and replay_id = ${requireUuid(replayId, 'replay')}`)
   if (!row) throw absent('replay')
   return replayOf(row)
 }
@@ -132,40 +132,17 @@ export async function showReplay(db: Db, tenantId: string, replayId: string): Pr
 /** Newest first. */
 export async function listReplays(db: Db, tenantId: string, most: number): Promise<Replay[]> {
   const rows = await db.query<ReplayRow>(sql`
-    select * from webhook_replays where tenant_id = ${tenantId} order by replay_id desc limit ${most}`)
+    select ${COLUMNS} from webhook_replays where tenant_id = ${tenantId} order by replay_id desc limit ${most}`)
   return rows.map(replayOf)
 }
 
-interface ReplayRow {
-  tenant_id: string
-  replay_id: string
-  notify_types: EventType[]
-  delivery_states: Replayable[]
-  from_id: string
-  to_id: string
-  rate_per_s: number
-  matched: number
-  replayed: number
-  replay_state: Replay['replayState']
-  actor: string
-  created_at: Date
-  finished_at: Date | null
-}
+type ReplayRow = Omit<Replay, 'from' | 'to'> & { fromId: string; toId: string }
 
-function replayOf(row: ReplayRow): Replay {
-  return {
-    replayId: row.replay_id,
-    tenantId: row.tenant_id,
-    replayState: row.replay_state,
-    from: new Date(timeOfUuid(row.from_id)),
-    to: new Date(timeOfUuid(row.to_id)),
-    notifyTypes: row.notify_types,
-    outcomes: row.delivery_states,
-    rate_per_s: row.rate_per_s,
-    matched: row.matched,
-    replayed: row.replayed,
-    actor: row.actor,
-    createdAt: row.created_at,
-    finishedAt: row.finished_at,
-  }
+const COLUMNS = sql`
+  replay_id as "replayId", tenant_id as "tenantId", replay_state as "replayState", from_id as "fromId", to_id as "toId",
+  notify_types as "notifyTypes", delivery_states as outcomes, rate_per_s, matched, replayed, actor,
+  created_at as "createdAt", finished_at as "finishedAt"`
+
+function replayOf({ fromId, toId, ...row }: ReplayRow): Replay {
+  return { ...row, from: new Date(timeOfUuid(fromId)), to: new Date(timeOfUuid(toId)) }
 }

@@ -14,6 +14,7 @@ import { type Answer, failureAnswer, sendAnswer, successAnswer } from '../http/a
 import { asApiError } from '../http/as-api-error.ts'
 import { type BodyReader, bodyReader } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
+import { type UnsentAnswers, unsentAnswers } from '../http/unsent.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { isUuid } from '../lib/ids.ts'
 import { checkHeaders, checkMediaType, checkRoute } from './before-body.ts'
@@ -24,6 +25,8 @@ import { requestSpan } from './request-span.ts'
 
 /** Of bodies that have not arrived whole. Real ones are a thousandth of their limit: this is what floods may take. */
 const ARRIVING_MAX_BYTES = 64 * 1024 * 1024
+/** Of answers whose callers do not read. A page of the catalogue has half a MiB: so many slow readers have theirs. */
+const UNSENT_MAX_BYTES = 64 * 1024 * 1024
 
 interface Door {
   /** Knows whether the server is closing. */
@@ -31,6 +34,7 @@ interface Door {
   deps: Deps
   callerOf: ReturnType<typeof callerReader>
   bodies: BodyReader
+  unsent: UnsentAnswers
   /** A request is under way from the arrival of its last byte: who sends slowly takes nobody's place. */
   places: Places
   refusals: Refusals
@@ -59,7 +63,14 @@ export async function dealerApi(app: FastifyInstance, deps: Deps): Promise<void>
   const callerOf = callerReader(deps.config.trustedProxies)
   const tell = (refused: number) => deps.log.warn({ refused }, 'overloaded: requests were refused')
   const shedding = { places: openPlaces(deps.clock), refusals: openRefusals(deps.clock, tell) }
-  const door: Door = { app, deps, callerOf, bodies: bodyReader(ARRIVING_MAX_BYTES), ...shedding }
+  const door: Door = {
+    app,
+    deps,
+    callerOf,
+    bodies: bodyReader(ARRIVING_MAX_BYTES),
+    unsent: unsentAnswers(UNSENT_MAX_BYTES),
+    ...shedding,
+  }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()
     knock(door, request.raw, reply.raw)
@@ -165,7 +176,7 @@ function parametersOf(operation: OperationName, body: Buffer): object | ApiError
   return parsed.ok ? parsed.value : new ApiError(parsed.code, { details: parsed.details })
 }
 
-type Surroundings = Pick<Door, 'app' | 'deps'>
+type Surroundings = Pick<Door, 'app' | 'deps'> & Partial<Pick<Door, 'unsent'>>
 
 function refuse(at: Surroundings, visit: Visit, request: IncomingMessage, error: unknown): void {
   visit.requestId = givenRequestId(request)
@@ -186,11 +197,12 @@ export function refuseUnknownPath(deps: Deps, { raw }: FastifyRequest, reply: Fa
 }
 
 /** One answer, one wide line and one observation per request. */
-function conclude({ app, deps }: Surroundings, visit: Visit, answer: Answer, failure: unknown): void {
+function conclude({ app, deps, unsent }: Surroundings, visit: Visit, answer: Answer, failure: unknown): void {
   const { requestId, address, tenantId, operation } = visit
   const duration_ms = deps.clock.monotonic() - visit.start
   // What came before the end began says it too: the caller's next request goes to another node.
-  sendAnswer(visit.response, answer, { isLast: app.isClosing === true })
+  const size_bytes = sendAnswer(visit.response, answer, { isLast: app.isClosing === true })
+  unsent?.watch(visit.response, size_bytes)
   deps.requestMetrics.observe(operation, answer.code, duration_ms)
   if (deps.traces) {
     const span = requestSpan(visit, answer, deps.clock.now(), duration_ms)

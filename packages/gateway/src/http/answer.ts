@@ -41,9 +41,15 @@ export function failureAnswer(requestId: string | undefined, error: ApiError): A
   }
 }
 
-/** Head and body in one write. With `isLast` the connection ends behind it. */
-export function sendAnswer(response: ServerResponse, { http, headers, body }: Answer, { isLast }: { isLast: boolean }) {
-  headers['content-length'] = String(Buffer.byteLength(body))
+/** Head and body in one write. With `isLast` the connection ends behind it. @returns the size of the body in bytes */
+export function sendAnswer(
+  response: ServerResponse,
+  { http, headers, body }: Answer,
+  { isLast }: { isLast: boolean },
+): number {
+  const size_bytes = Buffer.byteLength(body)
+  headers['content-length'] = String(size_bytes)
   if (isLast) headers.connection = 'close'
   response.writeHead(http, headers).end(body)
+  return size_bytes
 }

@@ -10,9 +10,10 @@ const root = new URL('..', import.meta.url).pathname
  */
 const LONGEST = [
   'test/browser/console.test.ts',
-  'test/browser/console-accessibility.test.ts',
-  'packages/gateway/test/orders/crash.test.ts',
   'test/samples.test.ts',
+  'packages/gateway/test/orders/crash.test.ts',
+  // Not beside the other one in a browser: each keeps more than one core busy.
+  'test/browser/console-accessibility.test.ts',
   'test/docs-operator.test.ts',
   'packages/gateway/test/embedded-postgres.test.ts',
   'packages/gateway/test/catalogue-files.test.ts',

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LEASE_MS as ORDER_LEASE_MS } from '../../src/fulfilment/due.ts'
@@ -10,7 +11,6 @@ import { topUp } from '../../src/wallet/top-up.ts'
 import { LEASE_MS as EVENT_LEASE_MS } from '../../src/webhooks/limits.ts'
 import { call, type Dealer } from '../door/node.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 import { expectBooksToAgree } from './books.ts'
@@ -49,7 +49,7 @@ let load: OrderLoad
 
 beforeAll(async () => {
   console.info(`SEED=${seed}`)
-  dataDir = mkdtempSync(join(scratchFolder(), 'dealer-esim-crash-'))
+  dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-crash-'))
   receiver = await startReceiver()
   gateway = await start()
   const { appKey, appSecret } = JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))

@@ -23,25 +23,39 @@ interface WatchedRow {
 }
 
 /**
- * Takes what is due (its next time is set in the same statement, so that no other node takes it) and asks.
+ * Takes what is due (its next time is set in the same statement, so that no other node takes it) and asks. The tenants of
+ * what is due longest, one after the other: each statement locks rows of one tenant, skips those that somebody else has,
+ * and waits for nobody.
  * @returns how many were due
  */
 export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
+  const tenants = await deps.db.query<{ tenant_id: string }>({
+    name: 'reconcile-watched-tenants',
+    text: `select distinct tenant_id from (
+             select tenant_id from watched_items where ask_at <= now() order by ask_at limit $1) due`,
+    values: [AT_ONCE],
+  })
+  let taken = 0
+  for (const { tenant_id: tenantId } of tenants) taken += await askOfTenant(deps, tenantId)
+  await endWatches(deps)
+  return taken
+}
+
+async function askOfTenant(deps: FulfilmentDeps, tenant: string): Promise<number> {
   const rows = await deps.db.query<WatchedRow>({
     name: 'reconcile-watched',
     text: `with due as (
-        select tenant_id, order_id, item_no, purpose from watched_items where ask_at <= now() order by ask_at limit $1
-        for no key update skip locked
+        select order_id, item_no, purpose from watched_items where tenant_id = $4 and ask_at <= now()
+        order by ask_at limit $1 for no key update skip locked
       ), taken as (
         update watched_items w set asked = asked + 1,
           ask_at = now() + least($3, $2 * power(2, least(asked, 20))) * interval '1 millisecond'
-        from due d where w.tenant_id = d.tenant_id and w.order_id = d.order_id and w.item_no = d.item_no
-          and w.purpose = d.purpose
+        from due d where w.tenant_id = $4 and w.order_id = d.order_id and w.item_no = d.item_no and w.purpose = d.purpose
         returning w.tenant_id, w.order_id, w.item_no, w.purpose
       )
       select t.*, i.supplier, i.product_code from taken t
-      join order_items i on i.tenant_id = t.tenant_id and i.order_id = t.order_id and i.item_no = t.item_no`,
-    values: [AT_ONCE, ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS],
+      join order_items i on i.tenant_id = $4 and i.order_id = t.order_id and i.item_no = t.item_no`,
+    values: [AT_ONCE, ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS, tenant],
   })
   for (const row of rows) {
     const asking = row.purpose === 'CANCEL' ? repeatCancel(deps, row) : askForLateEsim(deps, row)
@@ -53,7 +67,6 @@ export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
       ),
     )
   }
-  await endWatches(deps)
   return rows.length
 }
 
@@ -82,10 +95,26 @@ async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<vo
 
 /** A cancel that nobody answers for a week is an operator's to settle with the supplier. */
 async function endWatches(deps: FulfilmentDeps): Promise<void> {
+  const tenants = await deps.db.query<{ tenant_id: string }>({
+    name: 'reconcile-end-tenants',
+    text: 'select distinct tenant_id from watched_items where until <= now() and ask_at > now()',
+  })
+  for (const { tenant_id: tenantId } of tenants) await endWatchesOf(deps, tenantId)
+}
+
+/** Locks rows of one tenant, but those that somebody is just settling: they are none any more, or end with the next pass. */
+async function endWatchesOf(deps: FulfilmentDeps, tenantId: string): Promise<void> {
   await deps.db.tx(async (tx) => {
-    const ended = await tx.query<{ tenant_id: string; order_id: string; item_no: number; purpose: string }>({
+    const ended = await tx.query<{ order_id: string; item_no: number; purpose: string }>({
       name: 'reconcile-end',
-      text: 'delete from watched_items where until <= now() and ask_at > now() returning tenant_id, order_id, item_no, purpose',
+      text: `with over as (
+          select order_id, item_no, purpose from watched_items
+          where tenant_id = $1 and until <= now() and ask_at > now() for update skip locked
+        )
+        delete from watched_items w using over o
+        where w.tenant_id = $1 and w.order_id = o.order_id and w.item_no = o.item_no and w.purpose = o.purpose
+        returning w.order_id, w.item_no, w.purpose`,
+      values: [tenantId],
     })
     for (const row of ended) {
       if (row.purpose !== 'CANCEL') continue
@@ -94,7 +123,7 @@ async function endWatches(deps: FulfilmentDeps): Promise<void> {
         kind: 'CANCEL_UNANSWERED',
         audience: 'OPERATOR',
         message: `The supplier never said whether it cancelled eSIM ${itemKeyOf(row.order_id, row.item_no)}. It is not refunded: ask the supplier, and record what it says on the order’s page or with esim settle.`,
-        data: { tenantId: row.tenant_id, orderId: row.order_id, itemNo: row.item_no },
+        data: { tenantId, orderId: row.order_id, itemNo: row.item_no },
       })
     }
   })

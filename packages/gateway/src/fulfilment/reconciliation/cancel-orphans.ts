@@ -24,19 +24,32 @@ interface OrphanRow {
  * @returns how many were due
  */
 export async function cancelOrphans(deps: FulfilmentDeps): Promise<number> {
+  const tenants = await deps.db.query<{ tenant_id: string }>({
+    name: 'reconcile-orphan-tenants',
+    text: `select distinct tenant_id from (
+             select tenant_id from orphans where state = 'FOUND' and updated_at <= now() order by updated_at limit $1) due`,
+    values: [AT_ONCE],
+  })
+  let taken = 0
+  for (const { tenant_id: tenantId } of tenants) taken += await cancelOfTenant(deps, tenantId)
+  return taken
+}
+
+/** Locks rows of one tenant, and skips those that somebody else has. */
+async function cancelOfTenant(deps: FulfilmentDeps, tenant: string): Promise<number> {
   const rows = await deps.db.query<OrphanRow>({
     name: 'reconcile-orphans',
     text: `with due as (
-        select tenant_id, orphan_id from orphans where state = 'FOUND' and updated_at <= now() order by orphan_id limit $1
-        for no key update skip locked
+        select orphan_id from orphans where tenant_id = $3 and state = 'FOUND' and updated_at <= now()
+        order by orphan_id limit $1 for no key update skip locked
       ), taken as (
         update orphans o set updated_at = now() + $2 * interval '1 millisecond'
-        from due d where o.tenant_id = d.tenant_id and o.orphan_id = d.orphan_id
+        from due d where o.tenant_id = $3 and o.orphan_id = d.orphan_id
         returning o.tenant_id, o.orphan_id, o.order_id, o.item_no, o.supplier, o.iccid, o.secrets
       )
       select t.*, i.product_code from taken t
-      join order_items i on i.tenant_id = t.tenant_id and i.order_id = t.order_id and i.item_no = t.item_no`,
-    values: [AT_ONCE, CANCEL_AGAIN_MS],
+      join order_items i on i.tenant_id = $3 and i.order_id = t.order_id and i.item_no = t.item_no`,
+    values: [AT_ONCE, CANCEL_AGAIN_MS, tenant],
   })
   for (const row of rows) {
     const { tenant_id: tenantId, order_id: orderId, item_no: itemNo } = row

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { askAboutWatched } from '../src/fulfilment/reconciliation/ask-watched.ts'
+import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
+import { settleOrder } from '../src/fulfilment/review/settle.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop } from './harness/shop.ts'
+
+/* Reconciliation waits for no lock, and holds none of one tenant while it looks after another. */
+
+let database: TestDatabase
+let shop: Shop
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  await addPackage(shop.db, 'P', [{ supplier: 'sandbox', productCode: 'X' }])
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+/** An order of two items that were refunded while in doubt: they are watched. */
+async function watched(ask: string, until: string) {
+  const tenantId = await addTenant(shop.db)
+  const [orderId] = await payOrders(shop.db, tenantId, 'P', { count: 2 })
+  await shop.db.query({
+    text: `update order_items set item_status = 'REVIEW', supplier = 'nobody', product_code = 'X', retry_at = now(),
+             in_doubt_at = now() where tenant_id = $1`,
+    values: [tenantId],
+  })
+  await shop.db.query({
+    text: `update orders set order_status = 'UNDER_REVIEW', due_at = null where tenant_id = $1`,
+    values: [tenantId],
+  })
+  const settlement = { tenantId, orderId: orderId!, verdict: { kind: 'refused' }, evidence: 'Ticket 4711' } as const
+  await settleOrder(shop, settlement, { actor: 'cli:test' })
+  await shop.db.query({
+    text: 'update watched_items set ask_at = now() + $2::interval, until = now() + $3::interval where tenant_id = $1',
+    values: [tenantId, ask, until],
+  })
+  return tenantId
+}
+
+/** While somebody holds the rows of a tenant, as who settles a cancel does. */
+async function whileHeld(table: string, tenantId: string, work: () => Promise<unknown>) {
+  await shop.db.tx(async (tx) => {
+    await tx.query({ text: `select from ${table} where tenant_id = $1 for update`, values: [tenantId] })
+    await work()
+  })
+}
+
+const rowsOf = async (table: string, tenantId: string) =>
+  (await shop.db.query({ text: `select from ${table} where tenant_id = $1`, values: [tenantId] })).length
+
+it('what is watched for long enough ends for one tenant while another’s is being settled', async () => {
+  const [free, held] = [await watched('1 hour', '-1 minute'), await watched('1 hour', '-1 minute')]
+  await whileHeld('watched_items', held, () => askAboutWatched(shop))
+  expect([await rowsOf('watched_items', free), await rowsOf('watched_items', held)]).toEqual([0, 2])
+  await askAboutWatched(shop)
+  expect(await rowsOf('watched_items', held)).toBe(0)
+})
+
+it('what is due of several tenants is taken in one pass, and once', async () => {
+  const tenants = [await watched('-1 minute', '1 day'), await watched('-1 minute', '1 day')]
+  for (const [n, tenantId] of tenants.entries()) {
+    await shop.db.query({
+      text: `insert into orphans (tenant_id, orphan_id, order_id, item_no, supplier, iccid, secrets, created_at, updated_at)
+             select tenant_id, $2, order_id, 1, 'nobody', $3, $4, now(), now() - interval '1 minute' from orders
+             where tenant_id = $1`,
+      values: [tenantId, shop.ids.uuid(), `898500000000000000${n}`, shop.cipher.encrypt('{}', tenantId)],
+    })
+  }
+  expect([await askAboutWatched(shop), await cancelOrphans(shop)]).toEqual([4, 2])
+  expect([await askAboutWatched(shop), await cancelOrphans(shop)]).toEqual([0, 0])
+})

@@ -5,6 +5,7 @@ import { changeOrders, type OrderChange } from '../orders/change.ts'
 import { itemKeyOf } from '../orders/item-key.ts'
 import { type LockedItem, type LockedOrder, readProfiles } from '../orders/lock.ts'
 import type { Supplied } from '../suppliers/registry.ts'
+import type { PriceGuard } from '../suppliers/supplier.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { type Claimed, claimOrders } from './due.ts'
 import { isPast } from './outcome.ts'
@@ -19,6 +20,7 @@ export interface Attempt {
   key: string
   supplied: Supplied
   productCode: string
+  guard?: PriceGuard
   operation: 'ORDER' | 'QUERY'
   startedAt: Date
   /** When the latest earlier purchase began that may still be at work; null: there is none. */
@@ -239,6 +241,7 @@ function beginAttempt(
     key: itemKeyOf(orderId, item.itemNo),
     supplied,
     productCode: item.productCode!,
+    ...(step.do === 'order' && step.guard && { guard: step.guard }),
     operation: step.do === 'order' ? 'ORDER' : 'QUERY',
     startedAt: now,
     doubtSince,

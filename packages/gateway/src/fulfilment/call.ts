@@ -47,8 +47,8 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
   }
   await pause('fulfilment.before-call')
   const requests = parcel.map((attempt): SupplierRequest => {
-    const { orderId, itemNo, key, productCode } = attempt
-    return { tenantId, orderId, itemNo, key, productCode }
+    const { orderId, itemNo, key, productCode, guard } = attempt
+    return { tenantId, orderId, itemNo, key, productCode, ...(guard && { guard }) }
   })
   const calling = ask(supplier, operation, requests)
   const answered = await inTime(calling, supplier.traits.timeout_ms)

@@ -68,7 +68,18 @@ describe('the route of an eSIM', () => {
   it('keeps the terms at which it was asked for, whatever the catalogue says by now', () => {
     const asked = { supplier: 'a', productCode: 'OLD', cost: 1n, costCurrency: 'USD' }
     const step = nextStep(item(asked), USD, bought([route('b')]), NONE, NOW)
-    expect(step).toEqual({ do: 'order', route: asked, routeNo: 0 })
+    expect(step).toMatchObject({ do: 'order', route: asked, routeNo: 0 })
+  })
+
+  it('is guarded by the sale price where the cost can be compared with it and no loss is allowed', () => {
+    const guardOf = (cost: bigint | null, currency: string, allowLoss = false) => {
+      const step = nextStep(item(), USD, bought([route('a', cost, currency)], allowLoss), NONE, NOW)
+      return step.do === 'order' ? step.guard : step.do
+    }
+    expect(guardOf(30_000n, 'USD')).toEqual({ cost: 30_000n, most: PRICE, currencyCode: 'USD' })
+    expect([guardOf(null, 'USD'), guardOf(30_000n, 'JPY'), guardOf(30_000n, 'USD', true)]).toEqual(
+      Array(3).fill(undefined),
+    )
   })
 
   it('is none where the package has none, or is gone', () => {

@@ -1,10 +1,11 @@
 import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
 import type { LockedItem } from '../orders/lock.ts'
+import type { PriceGuard } from '../suppliers/supplier.ts'
 
 /** What is to be done about one item, as far as its own row and its package tell. */
 export type Step =
   /** Buy from this route. */
-  | { do: 'order'; route: Route; routeNo: number }
+  | { do: 'order'; route: Route; routeNo: number; guard?: PriceGuard }
   /** Ask what became of the purchase that may have happened. */
   | { do: 'query'; supplier: string; productCode: string; inDoubtAt: Date }
   /** Nobody may be asked: definitely not delivered. */
@@ -67,15 +68,20 @@ function firstRoute(
   missing: ReadonlySet<string>,
 ): Step {
   const { supplier, productCode, cost, costCurrency, routeNo } = item
+  const orderFrom = (route: Route, index: number): Step => {
+    const isGuarded = !bought?.allowLoss && route.cost !== null && route.costCurrency === order.currencyCode
+    const guard = isGuarded && { cost: route.cost!, most: item.price, currencyCode: order.currencyCode }
+    return { do: 'order', route, routeNo: index, ...(guard && { guard }) }
+  }
   if (supplier !== null && productCode !== null) {
-    return { do: 'order', route: { supplier, productCode, cost, costCurrency }, routeNo }
+    return orderFrom({ supplier, productCode, cost, costCurrency }, routeNo)
   }
   const routes = bought?.routes ?? []
   for (let index = routeNo; index < routes.length; index++) {
     const route = routes[index]!
     if (missing.has(route.supplier)) continue
     if (!isLoss(route, item.price, order.currencyCode, bought?.allowLoss)) {
-      return { do: 'order', route, routeNo: index }
+      return orderFrom(route, index)
     }
   }
   if (routeNo > 0 && item.failureReason !== null) return { do: 'refuse', words: item.failureReason }

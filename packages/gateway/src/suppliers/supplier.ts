@@ -78,6 +78,17 @@ export interface SupplierRequest {
   /** orderNo-itemNo: the same for every attempt at this item, unique for ever. */
   key: string
   productCode: string
+  /** Of a purchase whose package allows no loss, where the cost is known in the currency of the sale. */
+  guard?: PriceGuard
+}
+
+/** In 1/10 000. A supplier that can be told a price buys by it; one that has none of its own passes it over. */
+export interface PriceGuard {
+  /** As the catalogue has it. */
+  cost: bigint
+  /** The sale price: dearer, and it is refused. */
+  most: bigint
+  currencyCode: string
 }
 
 /** What became of one request. */

@@ -58,7 +58,8 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: config.perSecond ?? null,
-      timeout_ms: 2 * timeout_ms + FIRST_LOOK_MS * 2 ** LOOKS,
+      // An order, once more at the price of now, and a look.
+      timeout_ms: 3 * timeout_ms + FIRST_LOOK_MS * 2 ** LOOKS,
       settles_ms: config.settlesMs ?? SETTLES_MS,
       giveUpAfter_ms: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
@@ -132,10 +133,27 @@ function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
   }
 }
 
-async function order(upstream: Upstream, { key, productCode }: SupplierRequest): Promise<Outcome> {
-  const placed = await upstream((client) =>
-    client.order({ transactionId: key, packageInfoList: [{ packageCode: productCode, count: 1 }] }),
-  )
+/**
+ * The upstream's price may have changed since the cost was written down. Told the cost, it buys nothing at another price
+ * and says which it is now: up to the sale price it is bought at that one, dearer it is refused as by our catalogue.
+ */
+async function order(upstream: Upstream, { key, productCode, guard }: SupplierRequest): Promise<Outcome> {
+  const buy = (price?: bigint) => {
+    const line = { packageCode: productCode, count: 1, ...(price !== undefined && { price: Number(price) }) }
+    return upstream((client) => client.order({ transactionId: key, packageInfoList: [line] }))
+  }
+  let placed = await buy(guard?.cost)
+  const current = guard && 'failure' in placed ? currentPrice(placed.failure) : undefined
+  if (guard && current !== undefined) {
+    if (current > guard.most) {
+      const words = `the upstream gateway asks ${decimal(current)} now, and it was sold for ${decimal(guard.most)}`
+      const account = await upstream((client) => client.balance())
+      if ('failure' in account) return { kind: 'retry', words: `${words}; its currency could not be asked for` }
+      // A cost may have been written down converted: what the upstream asks is not compared with another currency.
+      if (account.value.currencyCode === guard.currencyCode) return { kind: 'refused', words }
+    }
+    placed = await buy(current)
+  }
   await pause('gateway.ordered')
   if ('failure' in placed) return outcomeOfFailure(placed.failure, placed.sent)
   let outcome: Outcome = { kind: 'unknown', words: 'the upstream gateway has taken it' }
@@ -145,6 +163,18 @@ async function order(upstream: Upstream, { key, productCode }: SupplierRequest):
   }
   // The order exists: that it cannot be seen just now does not undo it.
   return outcome.kind === 'retry' ? { kind: 'unknown', words: outcome.words } : outcome
+}
+
+/** Of a package that was not bought because the price that was expected is another one. */
+function currentPrice(failure: DealerEsimError): bigint | undefined {
+  const { current } = failure.data
+  return failure.is('200005') && Number.isSafeInteger(current) ? BigInt(current as number) : undefined
+}
+
+/** 1/10 000 as `4.50`. */
+function decimal(amount: bigint): string {
+  const [whole, part] = [amount / 10_000n, String(amount % 10_000n).padStart(4, '0')]
+  return `${whole}.${part.replace(/0{1,2}$/, '')}`
 }
 
 async function query(upstream: Upstream, key: string): Promise<Outcome> {

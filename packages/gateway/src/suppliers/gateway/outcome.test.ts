@@ -26,7 +26,7 @@ const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
   '101006': 'unknown', // somebody on the way repeated the request: the first of the two may have bought
   '101007': 'retry',
   '101008': 'retry',
-  '200005': 'unknown',
+  '200005': 'retry',
   '200006': 'unknown',
   '200007': 'retry',
   '200011': 'refused',

@@ -15,6 +15,7 @@ const TOP_UP_WAIT_MS = 30_000
  *   | 000105 to 000108 a parameter is not accepted  | refused                                                 |
  *   | other 0001xx: its url, a proxy on the way     | retry: an operator has something to mend                |
  *   | 200007 balance, 200014 daily limit            | retry: whoever tops up mends it                         |
+ *   | 200005 another price                          | retry: nothing was bought                               |
  *   | 101xxx signature, clock, address, QPS; 000002 | retry, but for                                          |
  *   | 101006 the request came twice                 | unknown: the first of the two may have bought           |
  *   | 200012 another order has our key              | unknown: an operator has to look                        |
@@ -26,6 +27,7 @@ export function outcomeOfFailure(error: DealerEsimError, sent: boolean): Exclude
   const { code } = error
   if (!/^\d{6}$/.test(code)) return sent ? { kind: 'unknown', words, down: true } : { kind: 'retry', words, down: true }
   if (code === '200007' || code === '200014') return { kind: 'retry', words, after_ms: TOP_UP_WAIT_MS }
+  if (code === '200005') return { kind: 'retry', words }
   if (code === '101007') return { kind: 'retry', words, after_ms: (error.retryAfter_s ?? 1) * 1000 }
   if (code === '101006') return { kind: 'unknown', words }
   if (code === '000002' || code.startsWith('101')) return { kind: 'retry', words, down: true }

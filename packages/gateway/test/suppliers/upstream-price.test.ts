@@ -1,0 +1,129 @@
+import { makeIccid } from '@dealer-esim/contract'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import type { Loop } from '../../src/lib/lifecycle.ts'
+import type { Outbound } from '../../src/lib/outbound/outbound.ts'
+import { gate } from '../../src/suppliers/gate.ts'
+import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import {
+  addPackage,
+  addTenant,
+  openShop,
+  PRICE,
+  payOrders,
+  type Shop,
+  statuses,
+  until,
+  walletOf,
+} from '../harness/shop.ts'
+
+/* An upstream whose price is no longer the cost that our catalogue has. Its far side is played: it keeps to the contract. */
+
+const COST = PRICE / 2n
+
+let database: TestDatabase
+let shop: Shop
+let loop: Loop | undefined
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  const route = { supplier: 'up', productCode: 'X' }
+  await addPackage(shop.db, 'KNOWN', [{ ...route, cost: COST }])
+  await addPackage(shop.db, 'LOSS', [{ ...route, cost: COST }], true)
+  await addPackage(shop.db, 'UNKNOWN', [route])
+})
+afterEach(async () => {
+  await loop?.stop(5_000)
+  loop = undefined
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+/** @returns what it was paid, order by order */
+function sellFrom(asks: bigint, currencyCode = 'USD'): bigint[] {
+  const paid: bigint[] = []
+  const answer = (body: object, status = 200) => ({
+    ...{ kind: 'answer', status, headers: { 'content-type': 'application/json' }, address: '::1', truncated: false },
+    body: Buffer.from(JSON.stringify(body)),
+  })
+  const success = (data: object) => answer({ code: '000000', message: 'success', data })
+  const ask = (path: string, request: { transactionId: string; packageInfoList: { price?: number }[] }) => {
+    if (path === 'account/balance') return success({ balance: 0, currencyCode })
+    if (path === 'esim/query') return success({ orderStatus: 'DELIVERED', profileList: [esim(request.transactionId)] })
+    const { price } = request.packageInfoList[0]!
+    if (price !== undefined && BigInt(price) !== asks) {
+      return answer({ code: '200005', message: 'another price', data: { current: Number(asks) } }, 422)
+    }
+    paid.push(asks)
+    return success({ orderNo: 'O', transactionId: request.transactionId, orderStatus: 'PAID' })
+  }
+  const outbound = {
+    request: async ({ url, body }: { url: string; body: string }) => ask(url.split('/v1/')[1]!, JSON.parse(body)),
+  } as unknown as Outbound
+  const config = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
+  const supplier = gatewaySupplier('up', config, { outbound })
+  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
+  loop = fulfilmentLoop({ ...shop, suppliers: { ...shop.suppliers, get: () => supplied, all: () => [supplied] } })
+  return paid
+}
+
+let number = 0
+function esim(transactionId: string) {
+  number += 1
+  const matchingId = `M-${number}`
+  return {
+    ...{ esimTranNo: shop.ids.uuid(), transactionId, iccid: makeIccid('8985123', number), esimStatus: 'GOT_RESOURCE' },
+    ...{
+      smdpAddress: 'a.example',
+      matchingId,
+      ac: `LPA:1$a.example$${matchingId}`,
+      smdpStatus: null,
+      installBefore: null,
+    },
+  }
+}
+
+async function ordered(packageCode: string) {
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, packageCode)
+  shop.wake.wake('fulfilment')
+  const ended = await until(async () => {
+    const now = await statuses(shop.db, tenantId)
+    return (now.DELIVERED || now.FAILED) && now
+  })
+  return { ended, refunds: (await walletOf(shop.db, tenantId)).refunds }
+}
+
+it('a price that has risen above the sale price is not paid: the order is refunded', async () => {
+  const paid = sellFrom(PRICE + 1n)
+  expect(await ordered('KNOWN')).toEqual({ ended: { FAILED: 1 }, refunds: 1 })
+  expect(paid).toEqual([])
+})
+
+it.each([
+  ['has risen, up to the sale price', PRICE],
+  ['has fallen', 1n],
+  ['is the cost', COST],
+])('a price that %s is paid, once', async (_, asks) => {
+  const paid = sellFrom(asks)
+  expect(await ordered('KNOWN')).toEqual({ ended: { DELIVERED: 1 }, refunds: 0 })
+  expect(paid).toEqual([asks])
+})
+
+it.each(['LOSS', 'UNKNOWN'])(
+  'a package whose loss is allowed, or whose cost is not known, has no limit: %s',
+  async (code) => {
+    const paid = sellFrom(PRICE * 3n)
+    expect(await ordered(code)).toEqual({ ended: { DELIVERED: 1 }, refunds: 0 })
+    expect(paid).toEqual([PRICE * 3n])
+  },
+)
+
+it('a price in another currency than the sale is not compared with it', async () => {
+  const paid = sellFrom(PRICE * 150n, 'JPY')
+  expect(await ordered('KNOWN')).toEqual({ ended: { DELIVERED: 1 }, refunds: 0 })
+  expect(paid).toEqual([PRICE * 150n])
+})

@@ -20,7 +20,7 @@ export interface Attempt {
   key: string
   supplied: Supplied
   productCode: string
-  guard?: PriceGuard
+  guard?: PriceGuard | undefined
   operation: 'ORDER' | 'QUERY'
   startedAt: Date
   /** When the latest earlier purchase began that may still be at work; null: there is none. */
@@ -241,7 +241,7 @@ function beginAttempt(
     key: itemKeyOf(orderId, item.itemNo),
     supplied,
     productCode: item.productCode!,
-    ...(step.do === 'order' && step.guard && { guard: step.guard }),
+    guard: step.do === 'order' ? step.guard : undefined,
     operation: step.do === 'order' ? 'ORDER' : 'QUERY',
     startedAt: now,
     doubtSince,

@@ -48,7 +48,7 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
   await pause('fulfilment.before-call')
   const requests = parcel.map((attempt): SupplierRequest => {
     const { orderId, itemNo, key, productCode, guard } = attempt
-    return { tenantId, orderId, itemNo, key, productCode, ...(guard && { guard }) }
+    return { tenantId, orderId, itemNo, key, productCode, guard }
   })
   const calling = ask(supplier, operation, requests)
   const answered = await inTime(calling, supplier.traits.timeout_ms)

@@ -5,7 +5,7 @@ import type { PriceGuard } from '../suppliers/supplier.ts'
 /** What is to be done about one item, as far as its own row and its package tell. */
 export type Step =
   /** Buy from this route. */
-  | { do: 'order'; route: Route; routeNo: number; guard?: PriceGuard }
+  | { do: 'order'; route: Route; routeNo: number; guard: PriceGuard | undefined }
   /** Ask what became of the purchase that may have happened. */
   | { do: 'query'; supplier: string; productCode: string; inDoubtAt: Date }
   /** Nobody may be asked: definitely not delivered. */
@@ -68,21 +68,17 @@ function firstRoute(
   missing: ReadonlySet<string>,
 ): Step {
   const { supplier, productCode, cost, costCurrency, routeNo } = item
-  const orderFrom = (route: Route, index: number): Step => {
-    const isGuarded = !bought?.allowLoss && route.cost !== null && route.costCurrency === order.currencyCode
-    const guard = isGuarded && { cost: route.cost!, most: item.price, currencyCode: order.currencyCode }
-    return { do: 'order', route, routeNo: index, ...(guard && { guard }) }
-  }
+  const guardOf = (route: Route) => (bought?.allowLoss ? undefined : priceGuard(route, item.price, order.currencyCode))
   if (supplier !== null && productCode !== null) {
-    return orderFrom({ supplier, productCode, cost, costCurrency }, routeNo)
+    const route = { supplier, productCode, cost, costCurrency }
+    return { do: 'order', route, routeNo, guard: guardOf(route) }
   }
   const routes = bought?.routes ?? []
   for (let index = routeNo; index < routes.length; index++) {
     const route = routes[index]!
     if (missing.has(route.supplier)) continue
-    if (!isLoss(route, item.price, order.currencyCode, bought?.allowLoss)) {
-      return orderFrom(route, index)
-    }
+    const guard = guardOf(route)
+    if (guard === undefined || guard.cost <= guard.most) return { do: 'order', route, routeNo: index, guard }
   }
   if (routeNo > 0 && item.failureReason !== null) return { do: 'refuse', words: item.failureReason }
   const isNowhere = routes.every((route) => missing.has(route.supplier))
@@ -95,6 +91,6 @@ export function hasNextRoute(item: LockedItem, bought: CataloguePackage | undefi
 }
 
 /** Costs in another currency cannot be compared: nothing is converted, so they are no reason to skip. */
-function isLoss(route: Route, price: bigint, currencyCode: string, allowed: boolean | undefined): boolean {
-  return !allowed && route.cost !== null && route.costCurrency === currencyCode && route.cost > price
+function priceGuard({ cost, costCurrency }: Route, price: bigint, currencyCode: string): PriceGuard | undefined {
+  return cost === null || costCurrency !== currencyCode ? undefined : { cost, most: price, currencyCode }
 }

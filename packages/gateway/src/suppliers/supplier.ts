@@ -79,7 +79,7 @@ export interface SupplierRequest {
   key: string
   productCode: string
   /** Of a purchase whose package allows no loss, where the cost is known in the currency of the sale. */
-  guard?: PriceGuard
+  guard?: PriceGuard | undefined
 }
 
 /** In 1/10 000. A supplier that can be told a price buys by it; one that has none of its own passes it over. */

@@ -146,7 +146,8 @@ async function order(upstream: Upstream, { key, productCode, guard }: SupplierRe
   const current = guard && 'failure' in placed ? currentPrice(placed.failure) : undefined
   if (guard && current !== undefined) {
     if (current > guard.most) {
-      const words = `the upstream gateway asks ${decimal(current)} now, and it was sold for ${decimal(guard.most)}`
+      // No figures: dealers read why an eSIM failed, and what one costs is the operator's own business.
+      const words = 'the upstream gateway asks more than the sale price now'
       const account = await upstream((client) => client.balance())
       if ('failure' in account) return { kind: 'retry', words: `${words}; its currency could not be asked for` }
       // A cost may have been written down converted: what the upstream asks is not compared with another currency.
@@ -169,12 +170,6 @@ async function order(upstream: Upstream, { key, productCode, guard }: SupplierRe
 function currentPrice(failure: DealerEsimError): bigint | undefined {
   const { current } = failure.data
   return failure.is('200005') && Number.isSafeInteger(current) ? BigInt(current as number) : undefined
-}
-
-/** 1/10 000 as `4.50`. */
-function decimal(amount: bigint): string {
-  const [whole, part] = [amount / 10_000n, String(amount % 10_000n).padStart(4, '0')]
-  return `${whole}.${part.replace(/0{1,2}$/, '')}`
 }
 
 async function query(upstream: Upstream, key: string): Promise<Outcome> {

@@ -178,9 +178,14 @@ interface MoreColumns {
   history: { orderStatus: (typeof ORDER_STATUSES)[number]; time: string }[]
 }
 
-/** Where an eSIM comes from and what it cost is the operator's own business. */
+/**
+ * Where an eSIM comes from and what it cost is the operator's own business, and so is what a supplier says while it is open:
+ * why one failed is told, as esim/query does.
+ */
 function withoutSupplier(row: OrderItem): OrderItem {
-  const costs = { productCode: null, cost: null, costCurrency: null, attempts: null }
+  const failed = row.itemStatus === 'REFUSED' || row.itemStatus === 'CANCELLED'
+  const told = { failureReason: failed ? row.failureReason : null }
+  const costs = { ...told, productCode: null, cost: null, costCurrency: null, attempts: null }
   return { ...row, ...costs, supplier: null, supplierKey: null, cancelInQuestion: false }
 }
 

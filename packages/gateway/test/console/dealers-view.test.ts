@@ -79,6 +79,24 @@ describe('of the operator’s organisation a dealer is told', () => {
     expect(await keyOf(dealer)).toBeNull()
   })
 
+  it('why an eSIM failed, and not what a supplier says while it is open', async () => {
+    await addPackage(room.db, 'SAID', [])
+    const [orderId = ''] = await payOrders(room.db, tenantId, 'SAID')
+    const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`
+    const operator = await signedInAs(room, 'OPERATOR_READ_ONLY')
+    const dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)
+    const toldAs = async (status: string) => {
+      await room.db.query({
+        text: `update order_items set item_status = $2, failure_reason = 'words of it' where order_id = $1`,
+        values: [orderId, status],
+      })
+      const reasons = [operator, dealer].map(async (who) => (await who.call('GET', path)).body.items[0].failureReason)
+      return Promise.all(reasons)
+    }
+    expect(await toldAs('REVIEW')).toEqual(['words of it', null])
+    expect(await toldAs('REFUSED')).toEqual(['words of it', 'words of it'])
+  })
+
   it('that a wallet was adjusted, and neither who proposed it nor what was turned down', async () => {
     const subject = await addTenant(room, 'Adjusted Ltd')
     const [first, second] = [await signedInAs(room, 'OPERATOR_STAFF'), await signedInAs(room, 'OPERATOR_STAFF')]

@@ -23,9 +23,10 @@ interface BenchDatabase {
   startWorker(): Promise<BenchGateway>
   /** Each with OPENING_BALANCE and no QPS limit that could matter. */
   tenants(count: number): Promise<Tenant[]>
+  drop(): Promise<void>
 }
 
-/** A server of the bench's own, durable as in production. */
+/** What a figure is measured in: a database of its own, so that it does not matter what was measured before. */
 export interface Environment extends BenchDatabase {
   rounds: number
   /** Of the larger side of `growth`. */
@@ -33,8 +34,13 @@ export interface Environment extends BenchDatabase {
   cipher: Cipher
   progress(line: string): void
   /** Another database on the same server. */
-  another(name: string): Promise<BenchDatabase & { drop(): Promise<void> }>
+  another(name: string): Promise<BenchDatabase>
+}
+
+/** A server of the bench's own, durable as in production. */
+export interface BenchServer {
   settings: string[]
+  open(name: string): Promise<Environment>
   close(): Promise<void>
 }
 
@@ -48,47 +54,47 @@ const QPS_LIMIT = 100_000
 /** Indexes of millions of rows are built. */
 const STATEMENT_TIMEOUT_MS = 1_800_000
 
-export interface EnvironmentOptions {
+export interface ServerOptions {
   rounds: number
   orders: number
   progress(line: string): void
   profileDir?: string | undefined
 }
 
-export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
+export async function openServer({ profileDir, ...options }: ServerOptions): Promise<BenchServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-bench-'))
   const removeData = () => rmSync(dataDir, { recursive: true, force: true })
   process.once('exit', removeData)
   const postgres = await startEmbeddedPostgres({ dataDir, log: silentLog })
+  const server = connectTo(postgres.url)
   const cipher = masterCipher([MASTER_KEY])
-  const open = (databaseUrl: string) => openDatabase(databaseUrl, { cipher, dataDir, profileDir: options.profileDir })
-  const { close, ...first } = await open(postgres.url)
-  const settings = await describe(first.db, dataDir)
+  const another = async (name: string) => {
+    await server.query({ text: `create database "${name}"` })
+    await server.query({ text: `alter database "${name}" set maintenance_work_mem = '512MB'` })
+    const url = new URL(postgres.url)
+    url.pathname = `/${name}`
+    const { close, ...database } = await openDatabase(url.href, { cipher, dataDir, profileDir })
+    return {
+      ...database,
+      async drop() {
+        await close()
+        await server.query({ text: `drop database "${name}" with (force)` })
+      },
+    }
+  }
   return {
-    ...options,
-    ...first,
-    cipher,
-    settings,
-    async another(name) {
-      await first.db.query({ text: `create database ${name}` })
-      await first.db.query({ text: `alter database ${name} set maintenance_work_mem = '512MB'` })
-      const url = new URL(postgres.url)
-      url.pathname = `/${name}`
-      const { close: leave, ...database } = await open(url.href)
-      return {
-        ...database,
-        async drop() {
-          await leave()
-          await first.db.query({ text: `drop database ${name} with (force)` })
-        },
-      }
-    },
+    settings: await describe(server, dataDir),
+    open: async (name) => ({ ...options, cipher, another, ...(await another(name)) }),
     async close() {
-      await close()
+      await server.close()
       await postgres.stop()
       removeData()
     },
   }
+}
+
+function connectTo(url: string) {
+  return connect({ url, poolSize: 4, applicationName: 'bench', statementTimeout_ms: STATEMENT_TIMEOUT_MS })
 }
 
 interface Place {
@@ -102,7 +108,7 @@ let started = 0
 async function openDatabase(
   databaseUrl: string,
   { cipher, dataDir, profileDir }: Place,
-): Promise<BenchDatabase & { close(): Promise<void> }> {
+): Promise<Omit<BenchDatabase, 'drop'> & { close(): Promise<void> }> {
   const env = {
     MASTER_KEY: MASTER_KEY.toString('base64'),
     DATABASE_URL: databaseUrl,
@@ -112,8 +118,7 @@ async function openDatabase(
     startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role, env, profileDir })
   const first = await start('api') // migrates the database and brings the catalogue
   await first.stop()
-  const statementTimeout_ms = STATEMENT_TIMEOUT_MS
-  const db = connect({ url: databaseUrl, poolSize: 4, applicationName: 'bench', statementTimeout_ms })
+  const db = connectTo(databaseUrl)
   return {
     databaseUrl,
     db,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Result } from './compare.ts'
-import { openEnvironment } from './environment.ts'
+import { openServer } from './environment.ts'
 import type { Figure } from './figure.ts'
 import { growth } from './figures/growth.ts'
 import { health } from './figures/health.ts'
@@ -37,7 +37,7 @@ if (unknown.length > 0) program.error(`There is no figure ${unknown.join(', ')}.
 const chosen = FIGURES.filter(({ name }) => program.args.length === 0 || program.args.includes(name))
 
 const progress = (line: string) => process.stderr.write(`${line}\n`)
-const environment = await openEnvironment({
+const server = await openServer({
   rounds: Number(options.rounds),
   orders: Number(options.orders),
   progress,
@@ -47,11 +47,13 @@ const environment = await openEnvironment({
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 const results: Result[] = []
 try {
-  for (const line of environment.settings) progress(line)
+  for (const line of server.settings) progress(line)
   for (const [index, figure] of chosen.entries()) {
     progress(`\n${index + 1} of ${chosen.length}: ${figure.name}: ${figure.summary}`)
     try {
-      results.push(...(await figure.run(environment)))
+      const bench = await server.open(figure.name)
+      results.push(...(await figure.run(bench)))
+      await bench.drop()
     } catch (error) {
       // The others are worth having all the same.
       progress(`\n${figure.name} failed: ${(error as Error).stack}`)
@@ -60,13 +62,13 @@ try {
     keep() // a run that is cut short has measured something, too
   }
 } finally {
-  await environment.close()
+  await server.close()
 }
-process.stdout.write(`\n${markdown(results, environment.settings)}`)
+process.stdout.write(`\n${markdown(results, server.settings)}`)
 
 function keep(): void {
   if (options.json) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`)
   if (!options.write) return
-  writeFileSync(new URL('RESULTS.md', import.meta.url), markdown(results, environment.settings))
+  writeFileSync(new URL('RESULTS.md', import.meta.url), markdown(results, server.settings))
   writeFileSync(new URL('results.svg', import.meta.url), plot(results))
 }

@@ -17,10 +17,9 @@ export const nodes: Figure = {
   summary:
     'orders/s of 2 and 4 API processes on one database against 1; every order is sent to two nodes, nothing is lost',
   async run(bench) {
-    const database = await bench.another('nodes')
     const all: BenchGateway[] = []
-    for (let node = 0; node < Math.max(...NODES); node++) all.push(await database.startApi())
-    const tenants = await database.tenants(TENANTS)
+    for (let node = 0; node < Math.max(...NODES); node++) all.push(await bench.startApi())
+    const tenants = await bench.tenants(TENANTS)
     let claimed = 0
     const measure = async (count: number, among: BenchGateway[]) => {
       claimed += count
@@ -31,18 +30,17 @@ export const nodes: Figure = {
       const results: Result[] = []
       for (const count of NODES) results.push(await compareNodes(bench, count, all, measure))
       const found = await foundRows(
-        database.db,
+        bench.db,
         tenants.map((tenant) => tenant.tenantId),
         claimed,
       )
       let faults = 0
-      await verifyLedger(database.db, { onFault: () => faults++ })
+      await verifyLedger(bench.db, { onFault: () => faults++ })
       if (faults > 0) throw new Error(`the ledger has ${faults} faults`)
       for (const result of results) result.notes.push(found, 'the ledger was checked and holds')
       return results
     } finally {
       await Promise.all(all.map((gateway) => gateway.stop()))
-      await database.drop()
     }
   },
 }

@@ -14,8 +14,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const EXISTING_MAX_MS = 2_000
 const EMPTY_MAX_MS = 5_000
 const IDLE_MAX_MB = 150
-/** After its first answer: what a start leaves behind is collected by then. */
-const IDLE_AFTER_MS = 5_000
+/** After its first answer. Node.js collects what a start leaves behind once nothing has happened for eight seconds. */
+const IDLE_AFTER_MS = 10_000
 
 export const start: Figure = {
   name: 'start',

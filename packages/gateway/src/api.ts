@@ -6,6 +6,7 @@ import { dealerApi, refuseUnknownPath } from './dealer-api/door.ts'
 import type { Deps } from './deps.ts'
 import { httpsOnly } from './http/https-only.ts'
 import { createServer, openCertificate, type ServerParts } from './http/server.ts'
+import { openTurns, takesTurns } from './http/turns.ts'
 import { closeWithin } from './lib/drain.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { listen } from './lib/listen.ts'
@@ -18,19 +19,28 @@ import { supplierApi } from './supplier-api/door.ts'
 export async function startApi(deps: Deps): Promise<Running & { port: number }> {
   const { config } = deps
   const certificate = openCertificate(deps)
-  const parts: ServerParts = { certificate, refuseUnknownPath: (...asked) => refuseUnknownPath(deps, ...asked) }
+  const turns = openTurns()
+  const parts: ServerParts = {
+    certificate,
+    refuseUnknownPath: (...asked) => turns.wait(() => refuseUnknownPath(deps, ...asked)),
+  }
   const server = createServer(deps, parts)
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
-  await server.register(async (app) => {
+  const besideDealers = (to: FastifyInstance, add: (app: FastifyInstance) => unknown) =>
+    to.register(async (app) => {
+      takesTurns(app, turns)
+      await add(app)
+    })
+  await besideDealers(server, (app) => {
     plainFailures(app, deps)
     httpsOnly(app, deps)
     qrRoutes(app, deps)
     docsPages(app, deps)
   })
-  await server.register(async (app) => supplierApi(app, deps))
+  await besideDealers(server, (app) => supplierApi(app, deps))
   const hasOwnConsole = config.console === 'on' && config.consolePort !== undefined
   const ownConsole = hasOwnConsole ? createServer(deps, parts) : undefined
-  if (config.console === 'on') addConsole(ownConsole ?? server, deps)
+  if (config.console === 'on') await besideDealers(ownConsole ?? server, (app) => addConsole(app, deps))
   const port = await listen(server, { host: config.host, port: config.port, variable: 'PORT' })
   if (config.publicUrl === undefined) deps.links.publicUrl = localUrl(config, port)
   if (ownConsole) await listenForConsole(ownConsole, deps)

@@ -15,7 +15,7 @@ export const PLACES_MAX = 512
 /** Enough to fill the batches of the order path, so that a slow disk or database never costs throughput here. */
 export const PLACES_MIN = 64
 /** A request that takes longer has waited for others: a lone order takes a few milliseconds. */
-const SLOW_MS = 50
+const SLOW_MS = 20
 /** How long requests are watched before the number of places is judged: a burst is over by then. */
 const WATCHED_MS = 100
 const ANSWERED_MIN = 8

@@ -148,7 +148,8 @@ describe('two thousand callers that never wait', () => {
     const usual_ms = Math.max(middle(quiet.placed_ms), middle(after.placed_ms))
     // Before, none was placed at all: the refusals took all of the time.
     expect(crowd.placed_ms.length).toBeGreaterThan(placed / 5)
-    expect(middle(crowd.placed_ms)).toBeLessThan(5 * usual_ms)
+    // Where 64 callers are answered in a few milliseconds, reading what is refused counts for more.
+    expect(middle(crowd.placed_ms)).toBeLessThan(Math.max(5 * usual_ms, 50))
     await gateway.kill()
   })
 })

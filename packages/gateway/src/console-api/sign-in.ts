@@ -5,11 +5,13 @@ import { PASSWORD_LENGTH_MAX } from '../people/password.ts'
 import { signOut } from '../people/session.ts'
 import { signIn } from '../people/sign-in.ts'
 import { describeMe, me } from './me.ts'
-import { openRoute, type PublicContext, type Route, route, type SignedIn } from './route.ts'
+import { openRoute, type Route, route, type SignedIn } from './route.ts'
 import { CLOSED, done, line } from './schemas.ts'
 
 const SIGN_INS_PER_MINUTE = 20
 const LINKS_PER_MINUTE = 30
+/** Since the latest sign-in in it: half a year. */
+const BROWSER_KNOWN_S = 180 * 24 * 3_600
 const password = () => Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX })
 const code = () => Type.String({ minLength: 6, maxLength: 30 })
 const linkToken = () => Type.String({ minLength: 20, maxLength: 100 })
@@ -25,8 +27,11 @@ export const signInRoutes: Route[] = [
     async handle(context, { body }) {
       const { deps, request, address } = context
       const userAgent = request.headers['user-agent'] ?? ''
-      const { token, person } = await signIn(deps, { ...body, address, userAgent })
-      setCookie(context, token)
+      const browserCookie = `${context.cookieName}-browser`
+      const known = request.cookies[browserCookie]
+      const { token, person, browser } = await signIn(deps, { ...body, address, userAgent, browser: known })
+      context.reply.setCookie(context.cookieName, token, cookieOptions)
+      context.reply.setCookie(browserCookie, browser, { ...cookieOptions, maxAge: BROWSER_KNOWN_S })
       return describeMe(deps, person, 'session')
     },
   }),
@@ -71,10 +76,6 @@ export const signInRoutes: Route[] = [
 
 /** Secure, on the whole host, out of reach of scripts and other sites. Browsers count loopback as secure over http. */
 const cookieOptions = { path: '/', httpOnly: true, secure: true, sameSite: 'strict' } as const
-
-function setCookie(context: PublicContext, token: string): void {
-  context.reply.setCookie(context.cookieName, token, cookieOptions)
-}
 
 export function sessionBy(signedIn: SignedIn): { sessionId: string } {
   if (signedIn.means.kind !== 'session') throw new Refusal(403, 'SESSION_NEEDED', 'Sign in to the console for this.')

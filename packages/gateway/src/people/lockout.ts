@@ -13,9 +13,14 @@ const WINDOW = '15 minutes'
 /** What failures are counted under. */
 export type LockKey = Buffer
 
-/** For sign-ins: anybody can feed it. */
+/** For sign-ins from anywhere: anybody can feed it. */
 export function addressKey(email: string): LockKey {
   return hashToken(normalEmail(email))
+}
+
+/** For sign-ins in a browser that somebody has signed in with before (known-browser.ts): that browser alone feeds it. */
+export function browserKey(token: string): LockKey {
+  return hashToken(`BROWSER ${token}`)
 }
 
 /** For whoever has a session of this person. Its capitals keep it apart: a normal address has none. */

@@ -4,7 +4,8 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { addressKey, countFailure, forgetFailures, isLocked, type LockKey, personKey } from './lockout.ts'
+import { isKnownBrowser, newKnownBrowser } from './known-browser.ts'
+import { addressKey, browserKey, countFailure, forgetFailures, isLocked, type LockKey, personKey } from './lockout.ts'
 import { passwordMatches } from './password.ts'
 import { lockPerson, lockProven, type Person, personByEmail } from './person.ts'
 import { codeWrong, spendCode } from './second-factor.ts'
@@ -15,6 +16,7 @@ export interface SignInDeps {
   ids: Ids
   databaseClock: Pick<DatabaseClock, 'now'>
   cipher: Cipher
+  linkKey: Buffer
 }
 
 export interface SignIn {
@@ -24,6 +26,16 @@ export interface SignIn {
   code?: string | undefined
   address: string
   userAgent: string
+  /** What the browser has kept of a sign-in before. */
+  browser?: string | undefined
+}
+
+export interface SignedInNow {
+  /** Of the session. */
+  token: string
+  person: Person
+  /** For the browser to keep. */
+  browser: string
 }
 
 /**
@@ -32,11 +44,14 @@ export interface SignIn {
  * @throws Refusal SIGN_IN_FAILED, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY; and, to whoever knows the password, CODE_REQUIRED,
  * CODE_WRONG
  */
-export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<{ token: string; person: Person }> {
-  const { db, ids } = deps
-  const key = addressKey(attempt.email)
+export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<SignedInNow> {
+  const { db, ids, linkKey } = deps
+  const asker = await personByEmail(db, attempt.email)
+  const known = asker && attempt.browser && isKnownBrowser(linkKey, attempt.browser, asker.personId)
+  const browser = known ? attempt.browser : undefined
+  const key = browser === undefined ? addressKey(attempt.email) : browserKey(browser)
   const asked = { ...attempt, key, signedIn: false }
-  const person = await provePassword(db, ids, asked, await personByEmail(db, attempt.email))
+  const person = await provePassword(db, ids, asked, asker)
   if (person.totpConfirmed) await proveCode(deps, person, asked)
   const token = await db.tx(async (tx) => {
     const locked = await lockProven(tx, person)
@@ -46,7 +61,7 @@ export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<{ token
     return openSession(tx, ids, person.personId, attempt)
   })
   await forgetFailures(db, key)
-  return { token, person }
+  return { token, person, browser: browser ?? newKnownBrowser(linkKey, ids, person.personId) }
 }
 
 /**

@@ -1,15 +1,12 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { openToken, sealToken } from '../lib/sealed-token.ts'
 
 /*
- * The link under which an eSIM's QR picture is shown: PUBLIC_URL/qr/TOKEN. The token is
- *
- *   base64url( tenant id (16 bytes) | profile id (16) | HMAC-SHA256(link key, 'qr' | both) cut to 16 bytes )
- *
- * so it is found without being stored, and 128 bits of it cannot be guessed without the link key.
+ * The link under which an eSIM's QR picture is shown: PUBLIC_URL/qr/TOKEN. The token seals tenant id and profile id, so it is
+ * found without being stored.
  */
 
 const ID_BYTES = 16
-const TAG_BYTES = 16
+const PURPOSE = 'qr'
 
 export interface QrSubject {
   tenantId: string
@@ -21,22 +18,14 @@ export function qrUrl(publicUrl: string, linkKey: Buffer, subject: QrSubject): s
 }
 
 export function qrToken(linkKey: Buffer, { tenantId, profileId }: QrSubject): string {
-  const ids = Buffer.concat([bytesOf(tenantId), bytesOf(profileId)])
-  return Buffer.concat([ids, tagOf(linkKey, ids)]).toString('base64url')
+  return sealToken(linkKey, PURPOSE, Buffer.concat([bytesOf(tenantId), bytesOf(profileId)]))
 }
 
 /** Whose picture a token shows; undefined for one that we did not make. */
 export function openQrToken(linkKey: Buffer, token: string): QrSubject | undefined {
-  const sealed = Buffer.from(token, 'base64url')
-  // Base64 ignores what is none of it: only the very text that we gave out passes.
-  if (sealed.length !== 2 * ID_BYTES + TAG_BYTES || sealed.toString('base64url') !== token) return undefined
-  const ids = sealed.subarray(0, 2 * ID_BYTES)
-  if (!timingSafeEqual(sealed.subarray(2 * ID_BYTES), tagOf(linkKey, ids))) return undefined
+  const ids = openToken(linkKey, PURPOSE, token)
+  if (ids?.length !== 2 * ID_BYTES) return undefined
   return { tenantId: uuidOf(ids.subarray(0, ID_BYTES)), profileId: uuidOf(ids.subarray(ID_BYTES)) }
-}
-
-function tagOf(linkKey: Buffer, ids: Buffer): Buffer {
-  return createHmac('sha256', linkKey).update('qr\n').update(ids).digest().subarray(0, TAG_BYTES)
 }
 
 function bytesOf(uuid: string): Buffer {

@@ -92,25 +92,28 @@ let browsers = 1
 
 /** Something that talks to the console as a browser of one person does. */
 export function browser(app: FastifyInstance) {
-  let cookie = ''
+  const jar = new Map<string, string>()
+  const cookie = () => [...jar.values()].join('; ')
   const address = `10.0.${browsers >> 8}.${browsers++ & 255}`
   const headers: Record<string, string> = { origin: ORIGIN }
   return {
     address,
     headers,
     get cookie() {
-      return cookie
+      return cookie()
     },
     async call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown) {
       const answer = await app.inject({
         method,
         url: CONSOLE_API + path,
         remoteAddress: address,
-        headers: { ...headers, ...(cookie && { cookie }) },
+        headers: { ...headers, ...(jar.size > 0 && { cookie: cookie() }) },
         ...(body !== undefined && { payload: body as object }),
       })
-      const set = answer.headers['set-cookie']
-      if (typeof set === 'string') cookie = set.split(';')[0] ?? ''
+      for (const set of [answer.headers['set-cookie'] ?? []].flat()) {
+        const [pair = ''] = set.split(';')
+        jar.set(pair.slice(0, pair.indexOf('=')), pair)
+      }
       const isJson = String(answer.headers['content-type']).includes('json')
       return { status: answer.statusCode, body: isJson ? answer.json() : answer.body, headers: answer.headers }
     },

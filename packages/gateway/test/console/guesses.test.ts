@@ -64,6 +64,23 @@ describe('a stranger who guesses', () => {
     ])
   })
 
+  it('keeps nobody out of a browser in which they have signed in before; whoever guesses there is locked out there', async () => {
+    const [owner, other] = [await signedInAs(room, 'OPERATOR_ADMIN'), await signedInAs(room, 'OPERATOR_STAFF')]
+    for (let i = 0; i < 10; i++) await browser(room.app).signIn(owner.email, 'not the password')
+    expect((await browser(room.app).signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    // Nobody else's browser will do, nor a text that looks like what it keeps.
+    expect((await other.window.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    const forged = browser(room.app)
+    forged.headers.cookie = owner.window.cookie.replace(/.(?=.{9}$)/, (character) => (character === 'A' ? 'B' : 'A'))
+    expect((await forged.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    expect((await owner.window.signIn(owner.email)).status).toBe(200)
+
+    for (let i = 0; i < 10; i++) await owner.window.signIn(owner.email, 'not the password')
+    expect((await owner.window.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    for (let i = 0; i < 10; i++) await other.window.signIn(other.email, 'not the password')
+    expect((await browser(room.app).signIn(other.email)).status).toBe(200)
+  })
+
   it('keeps nobody out who gets a link from an administrator', async () => {
     const admin = await signedInAs(room, 'OPERATOR_ADMIN')
     const { email, personId } = await signedInAs(room, 'OPERATOR_STAFF')

@@ -22,7 +22,10 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   const turns = openTurns()
   const parts: ServerParts = {
     certificate,
-    refuseUnknownPath: (...asked) => turns.wait(() => refuseUnknownPath(deps, ...asked)),
+    refuseUnknownPath(...asked) {
+      const refuse = () => refuseUnknownPath(deps, ...asked)
+      if (!turns.wait(refuse)) refuse()
+    },
   }
   const server = createServer(deps, parts)
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })

@@ -17,7 +17,8 @@ interface Failure {
 /** Every failure leaves as `{code, message, data?}`: a sentence for people, a name for programs, no trace for anybody. */
 export function answerFailure(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, ...body } = failureOf(error)
-  if (status >= 500) log.error({ err: error, path: request.routeOptions.url }, 'console request failed')
+  if (status >= 500 && !(error instanceof ApiError))
+    log.error({ err: error, path: request.routeOptions.url }, 'console request failed')
   return reply.code(status).send(body)
 }
 

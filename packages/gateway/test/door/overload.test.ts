@@ -1,11 +1,13 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { setTimeout as passing } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PLACES_MAX, PLACES_MIN } from '../../src/dealer-api/places.ts'
+import { WAITING_MAX } from '../../src/http/turns.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
@@ -180,6 +182,24 @@ describe('pages that many ask for all the time', () => {
     expect(during / CALLS).toBeLessThan(200)
     flood.kill()
     await once(flood, 'exit')
+  })
+})
+
+const PIPELINED = 3_000
+
+describe('pages that one connection asks for by the thousand at once', () => {
+  it.each(['/', '/console/api/me'])('are not all kept: %s', async (path) => {
+    const room = await openNode(database.url, { CONSOLE: 'on' })
+    const connection = connect(room.port, '127.0.0.1').setEncoding('latin1')
+    let answers = ''
+    connection.on('data', (text: string) => (answers += text))
+    connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(PIPELINED))
+    const answered = (status = '') => answers.split(`HTTP/1.1 ${status}`).length - 1
+    await until(async () => answered() === PIPELINED)
+    expect(answered('503')).toBeGreaterThan(0)
+    expect(answered('503')).toBeLessThan(PIPELINED - WAITING_MAX)
+    connection.destroy()
+    await room.stop()
   })
 })
 

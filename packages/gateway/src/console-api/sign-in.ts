@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { Refusal } from '../lib/refusal.ts'
+import { BROWSER_KNOWN_S } from '../people/known-browser.ts'
 import { readLink, setPasswordByLink } from '../people/link.ts'
 import { PASSWORD_LENGTH_MAX } from '../people/password.ts'
 import { signOut } from '../people/session.ts'
@@ -10,8 +11,6 @@ import { CLOSED, done, line } from './schemas.ts'
 
 const SIGN_INS_PER_MINUTE = 20
 const LINKS_PER_MINUTE = 30
-/** Since the latest sign-in in it: half a year. */
-const BROWSER_KNOWN_S = 180 * 24 * 3_600
 const password = () => Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX })
 const code = () => Type.String({ minLength: 6, maxLength: 30 })
 const linkToken = () => Type.String({ minLength: 20, maxLength: 100 })

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 /*
  * A text that we recognise as ours without having stored it:
  *
- *   base64url( bytes | HMAC-SHA256(key, purpose | bytes) cut to 16 bytes )
+ *   base64url( bytes | HMAC-SHA256(key, purpose | newline | bytes) cut to 16 bytes )
  *
  * 128 bits of it cannot be guessed without the key. What is sealed for one purpose opens for no other.
  */

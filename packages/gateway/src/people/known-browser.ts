@@ -1,19 +1,34 @@
 import type { Ids } from '../lib/ids.ts'
 import { openToken, sealToken } from '../lib/sealed-token.ts'
+import type { Person } from './person.ts'
 
 /*
  * A browser in which somebody has signed in keeps a token that says so. It opens nothing: it only tells its guesses from
- * strangers', who could keep its owner out otherwise by ten wrong passwords every quarter of an hour.
+ * strangers', who could keep its owner out otherwise by ten wrong passwords every quarter of an hour. It is void after half
+ * a year, and when the password or the second factor changes: whoever knew them before is a stranger then.
  */
 
-const RANDOM_BYTES = 16
-const PURPOSE = 'known browser'
+export const BROWSER_KNOWN_S = 180 * 24 * 3_600
 
-/** A token for the browser in which this person has signed in. */
-export function newKnownBrowser(linkKey: Buffer, ids: Pick<Ids, 'bytes'>, personId: string): string {
-  return sealToken(linkKey, PURPOSE, Buffer.concat([ids.bytes(RANDOM_BYTES), Buffer.from(personId)]))
+const RANDOM_BYTES = 16
+const TIME_BYTES = 8
+
+type Subject = Pick<Person, 'personId' | 'passwordHash' | 'totpConfirmed'>
+
+/** A token for the browser in which this person has just signed in. */
+export function newKnownBrowser(linkKey: Buffer, ids: Pick<Ids, 'bytes'>, person: Subject, now_ms: number): string {
+  const signedIn = Buffer.alloc(TIME_BYTES)
+  signedIn.writeBigUInt64BE(BigInt(Math.round(now_ms)))
+  return sealToken(linkKey, purposeFor(person), Buffer.concat([ids.bytes(RANDOM_BYTES), signedIn]))
 }
 
-export function isKnownBrowser(linkKey: Buffer, token: string, personId: string): boolean {
-  return openToken(linkKey, PURPOSE, token)?.subarray(RANDOM_BYTES).toString() === personId
+/** @param person undefined: nobody has the address that was given; it costs the same */
+export function isKnownBrowser(linkKey: Buffer, token: string, person: Subject | undefined, now_ms: number): boolean {
+  const opened = openToken(linkKey, purposeFor(person), token)
+  if (person === undefined || opened?.length !== RANDOM_BYTES + TIME_BYTES) return false
+  return now_ms - Number(opened.readBigUInt64BE(RANDOM_BYTES)) < BROWSER_KNOWN_S * 1_000
+}
+
+function purposeFor(person: Subject | undefined): string {
+  return `known browser of ${person?.personId} ${person?.passwordHash} ${person?.totpConfirmed}`
 }

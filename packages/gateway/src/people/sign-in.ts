@@ -45,12 +45,12 @@ export interface SignedInNow {
  * CODE_WRONG
  */
 export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<SignedInNow> {
-  const { db, ids, linkKey } = deps
+  const { db, ids, linkKey, databaseClock } = deps
   const asker = await personByEmail(db, attempt.email)
-  const known = asker && attempt.browser && isKnownBrowser(linkKey, attempt.browser, asker.personId)
-  const browser = known ? attempt.browser : undefined
-  const key = browser === undefined ? addressKey(attempt.email) : browserKey(browser)
-  const asked = { ...attempt, key, signedIn: false }
+  const { browser = '' } = attempt
+  const isKnown = isKnownBrowser(linkKey, browser, asker, databaseClock.now())
+  const key = isKnown ? browserKey(browser) : addressKey(attempt.email)
+  const asked: Attempt = { ...attempt, key, where: isKnown ? { knownBrowser: true } : null }
   const person = await provePassword(db, ids, asked, asker)
   if (person.totpConfirmed) await proveCode(deps, person, asked)
   const token = await db.tx(async (tx) => {
@@ -61,7 +61,7 @@ export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<SignedI
     return openSession(tx, ids, person.personId, attempt)
   })
   await forgetFailures(db, key)
-  return { token, person, browser: browser ?? newKnownBrowser(linkKey, ids, person.personId) }
+  return { token, person, browser: newKnownBrowser(linkKey, ids, person, databaseClock.now()) }
 }
 
 /**
@@ -75,7 +75,7 @@ export async function signInAgain(
   proof: { password: string; code?: string | undefined; address: string },
   asked: { codeToo: boolean } = { codeToo: true },
 ): Promise<void> {
-  const attempt = { ...proof, key: personKey(person.personId), signedIn: true }
+  const attempt: Attempt = { ...proof, key: personKey(person.personId), where: { signedIn: true } }
   try {
     await provePassword(deps.db, deps.ids, attempt, person)
   } catch (error) {
@@ -91,7 +91,8 @@ interface Attempt {
   code?: string | undefined
   address: string
   key: LockKey
-  signedIn: boolean
+  /** For the audit log, where it is told from a stranger's. */
+  where: { signedIn: true } | { knownBrowser: true } | null
 }
 
 async function provePassword(db: Db, ids: Ids, attempt: Attempt, person: Person | undefined): Promise<Person> {
@@ -123,7 +124,7 @@ async function failed(db: Db, ids: Ids, attempt: Attempt, person: Person | undef
   const { tenantId, email: subject } = person
   const entry = { tenantId, ...SYSTEM, address: attempt.address, action: 'person.lock', subject }
   // Who guesses past a sign-in has somebody's session: that is worth another look than a stranger's try.
-  await db.tx(async (tx) => audit(tx, ids, attempt.signedIn ? { ...entry, after: { signedIn: true } } : entry))
+  await db.tx(async (tx) => audit(tx, ids, attempt.where ? { ...entry, after: attempt.where } : entry))
 }
 
 function signInFailed(): Refusal {

@@ -1,5 +1,6 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BROWSER_KNOWN_S } from '../../src/people/known-browser.ts'
 import { addTenant, browser, type ConsoleApp, PASSWORD, PROOF, signedInAs, startConsole } from './console-app.ts'
 
 /* Who tries passwords and codes learns nothing, and keeps nobody out who is in. */
@@ -79,6 +80,35 @@ describe('a stranger who guesses', () => {
     expect((await owner.window.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
     for (let i = 0; i < 10; i++) await other.window.signIn(other.email, 'not the password')
     expect((await browser(room.app).signIn(other.email)).status).toBe(200)
+    const locks = await exec(`select after from audit_log where action = 'person.lock' and subject = $1`, other.email)
+    expect(locks).toEqual([{ after: { knownBrowser: true } }])
+  })
+
+  it('is a stranger in a browser of half a year ago, and of the password before', async () => {
+    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
+    const owner = await signedInAs(room, 'OPERATOR_STAFF')
+    const lockOut = async () => {
+      for (let i = 0; i < 10; i++) await browser(room.app).signIn(owner.email, 'not the password')
+    }
+    await lockOut()
+    room.clock.time_ms += BROWSER_KNOWN_S * 1_000
+    expect((await owner.window.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    room.clock.time_ms -= BROWSER_KNOWN_S * 1_000
+    expect((await owner.window.signIn(owner.email)).status).toBe(200)
+    // Locked in their own browser, a link lets them in there, too.
+    for (let i = 0; i < 10; i++) await owner.window.signIn(owner.email, 'not the password')
+    const { link } = (await admin.call('POST', `/people/${owner.personId}/link`, PROOF)).body
+    const password = `${PASSWORD} anew`
+    await browser(room.app).call('POST', '/link/password', { token: link.split('#')[1], password })
+    expect((await owner.window.signIn(owner.email, password)).status).toBe(200)
+    const before = owner.window.cookie
+    await exec(`update people set password_hash = null where person_id = $1`, owner.personId)
+    const { link: next } = (await admin.call('POST', `/people/${owner.personId}/link`, PROOF)).body
+    await browser(room.app).call('POST', '/link/password', { token: next.split('#')[1], password: PASSWORD })
+    await lockOut()
+    const old = browser(room.app)
+    old.headers.cookie = before
+    expect((await old.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
   })
 
   it('keeps nobody out who gets a link from an administrator', async () => {

@@ -52,8 +52,11 @@ try {
     progress(`\n${index + 1} of ${chosen.length}: ${figure.name}: ${figure.summary}`)
     try {
       const bench = await server.open(figure.name)
-      results.push(...(await figure.run(bench)))
-      await bench.drop()
+      try {
+        results.push(...(await figure.run(bench)))
+      } finally {
+        await bench.drop()
+      }
     } catch (error) {
       // The others are worth having all the same.
       progress(`\n${figure.name} failed: ${(error as Error).stack}`)

@@ -2,16 +2,16 @@ import { API_PATH } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
 import { localUrl } from './config.ts'
 import { addConsole } from './console-api/open.ts'
-import { dealerApi, refuseUnknownPath } from './dealer-api/door.ts'
+import { dealerApi, unknownPathRefusal } from './dealer-api/door.ts'
 import type { Deps } from './deps.ts'
 import { httpsOnly } from './http/https-only.ts'
+import { plainFailures } from './http/plain-failures.ts'
 import { createServer, openCertificate, type ServerParts } from './http/server.ts'
 import { openTurns, takesTurns } from './http/turns.ts'
 import { closeWithin } from './lib/drain.ts'
 import type { Running } from './lib/lifecycle.ts'
 import { listen } from './lib/listen.ts'
 import { docsPages } from './public/docs.ts'
-import { plainFailures } from './public/failures.ts'
 import { qrRoutes } from './public/qr.ts'
 import { supplierApi } from './supplier-api/door.ts'
 
@@ -19,12 +19,14 @@ import { supplierApi } from './supplier-api/door.ts'
 export async function startApi(deps: Deps): Promise<Running & { port: number }> {
   const { config } = deps
   const certificate = openCertificate(deps)
-  const turns = openTurns()
+  const turns = openTurns((refused) =>
+    deps.log.warn({ refused }, 'too many pages are asked for: requests were refused'),
+  )
   const parts: ServerParts = {
     certificate,
-    refuseUnknownPath(...asked) {
-      const refuse = () => refuseUnknownPath(deps, ...asked)
-      if (!turns.wait(refuse)) refuse()
+    refuseUnknownPath(request, reply) {
+      const refuse = unknownPathRefusal(deps, request, reply)
+      if (!turns.wait(request.raw.socket, refuse)) refuse()
     },
   }
   const server = createServer(deps, parts)

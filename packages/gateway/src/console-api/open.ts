@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
 import { httpsOnly } from '../http/https-only.ts'
+import { plainFailures } from '../http/plain-failures.ts'
 import { packageRoot } from '../lib/package-root.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { consoleUrlOf } from '../people/console-links.ts'
@@ -35,6 +36,7 @@ export function addConsole(app: FastifyInstance, deps: Deps): void {
     },
   )
   app.register(async (pages) => {
+    plainFailures(pages, deps)
     httpsOnly(pages, deps, config.consoleUrl)
     consolePages(pages, {
       directory: join(packageRoot(), '../console/dist'),

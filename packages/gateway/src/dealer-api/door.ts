@@ -190,10 +190,11 @@ function givenRequestId(request: IncomingMessage): string | undefined {
 
 const REQUEST_ID = REQUEST_HEADERS.requestId.toLowerCase()
 
-/** For paths outside of every door. */
-export function refuseUnknownPath(deps: Deps, { raw }: FastifyRequest, reply: FastifyReply): void {
+/** For paths outside of every door. @returns what answers */
+export function unknownPathRefusal(deps: Deps, { raw }: FastifyRequest, reply: FastifyReply): () => void {
   reply.hijack()
-  refuse({ app: reply.server, deps }, visitOf(deps, raw, reply.raw), raw, new ApiError('000109'))
+  const visit = visitOf(deps, raw, reply.raw)
+  return () => refuse({ app: reply.server, deps }, visit, raw, new ApiError('000109'))
 }
 
 /** One answer, one wide line and one observation per request. */

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { failureAnswer } from '../http/answer.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Clock } from '../lib/clock.ts'
+import { tally } from '../lib/tally.ts'
 
 /** Answers 000002 to those for whom there is no place. */
 export interface Refusals {
@@ -18,7 +19,6 @@ const SHARE = 0.2
 /** What is saved up while nobody is refused: a burst is answered at once. */
 const SAVED_MAX_MS = 20
 const BETWEEN_TURNS_MS = 2
-const TOLD_EVERY_MS = 1_000
 
 interface Refusal {
   response: ServerResponse
@@ -36,7 +36,7 @@ export function openRefusals(clock: Clock, tell: (refused: number) => void): Ref
   let saved_ms = SAVED_MAX_MS
   let counted_at = clock.monotonic()
   let isWaiting = false
-  let untold = 0
+  const count = tally(tell)
 
   function turn(): void {
     isWaiting = false
@@ -61,12 +61,7 @@ export function openRefusals(clock: Clock, tell: (refused: number) => void): Ref
 
   return {
     refuse(response, requestId, closes) {
-      if (untold++ === 0) {
-        setTimeout(() => {
-          tell(untold)
-          untold = 0
-        }, TOLD_EVERY_MS).unref()
-      }
+      count()
       waiting.push({ response, requestId, closes })
       if (!isWaiting) turn()
     },

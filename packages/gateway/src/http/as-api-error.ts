@@ -12,3 +12,8 @@ export function asApiError(error: unknown): ApiError {
   }
   return new ApiError('000001')
 }
+
+/** Said on purpose, for want of room: it comes by the thousand, and is no failure of ours. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.code === '000002'
+}

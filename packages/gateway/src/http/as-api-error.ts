@@ -13,7 +13,7 @@ export function asApiError(error: unknown): ApiError {
   return new ApiError('000001')
 }
 
-/** Said on purpose, for want of room: it comes by the thousand, and is no failure of ours. */
-export function isRefusal(error: unknown): boolean {
+/** For want of a place or a turn. Said on purpose, and by the thousand: no failure for the log. */
+export function isTurnedAway(error: unknown): boolean {
   return error instanceof ApiError && error.code === '000002'
 }

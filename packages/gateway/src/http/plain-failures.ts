@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../lib/log.ts'
-import { asApiError, isRefusal } from './as-api-error.ts'
+import { asApiError, isTurnedAway } from './as-api-error.ts'
 
 const RETRY_AFTER_S = 5
 
@@ -10,7 +10,7 @@ const RETRY_AFTER_S = 5
  */
 export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void {
   app.setErrorHandler((error, request, reply) => {
-    if (!isRefusal(error)) log.error({ err: error, path: request.routeOptions.url }, 'a page failed')
+    if (!isTurnedAway(error)) log.error({ err: error, path: request.routeOptions.url }, 'a page failed')
     reply.header('cache-control', 'no-store').type('text/plain; charset=utf-8')
     if (asApiError(error).code !== '000002')
       return reply.code(500).send('Something went wrong here. Try again later.\n')

@@ -5,7 +5,7 @@ import type { Person } from './person.ts'
 /*
  * A browser in which somebody has signed in keeps a token that says so. It opens nothing: it only tells its guesses from
  * strangers', who could keep its owner out otherwise by ten wrong passwords every quarter of an hour. It is void after half
- * a year, and when the password or the second factor changes: whoever knew them before is a stranger then.
+ * a year, for another password, and where a second factor has come or gone: whoever signed in before is a stranger then.
  */
 
 export const BROWSER_KNOWN_S = 180 * 24 * 3_600

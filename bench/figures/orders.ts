@@ -6,8 +6,8 @@ import { allSucceeded, orderBody, sendAll, signedRequest } from '../load.ts'
 import { pgbenchRate } from '../pgbench.ts'
 import { placePlainly } from '../plain-sql.ts'
 
-const ORDERS = 10_000
-const PLAIN_ORDERS = 4_000
+const ORDERS = 20_000
+const PLAIN_ORDERS = 8_000
 const PLAIN_CONNECTIONS = 16
 const SPREAD_TENANTS = 200
 /** One for each wallet. Of 64, two groups take turns and leave the cores idle in between (docs/performance.md). */
@@ -39,8 +39,8 @@ async function orders(bench: Environment, wanted: { name: string; tenants: numbe
     claimed += count
     return result.perSecond
   }
-  await measure(1_000) // warm
-  await placePlainly(bench.databaseUrl, plainIds, 500, PLAIN_CONNECTIONS)
+  await measure(ORDERS) // warm: a thousand orders do not compile what they run
+  await placePlainly(bench.databaseUrl, plainIds, PLAIN_ORDERS, PLAIN_CONNECTIONS)
   const result = await compare({
     name: wanted.name,
     what: `signed esim/order/s over HTTP, ${wanted.tenants} wallet(s), ${CONNECTIONS} connections, against one prepared round trip and transaction per order, ${PLAIN_CONNECTIONS} connections, no HTTP`,

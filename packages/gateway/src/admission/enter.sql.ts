@@ -1,3 +1,12 @@
+/** The bucket is refilled to the moment of the request and gives what is wanted of it, as far as it has it. */
+const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
+    tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.wanted,
+             floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
+    granted = least(excluded.wanted,
+              floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
+    qps_limit = excluded.qps_limit, wanted = excluded.wanted,
+    refilled_at = greatest(b.refilled_at, excluded.refilled_at)`
+
 /**
  * Admits a batch of requests, of all tenants, in one statement. A row of the batch is
  *   S stale     the node judged by older credentials or settings than the tenant's current ones; nothing was changed;
@@ -14,8 +23,8 @@
  * Locks: index entries in (tenant, RequestID, slot) order, then buckets in tenant order, on every node: no circle.
  * Buckets: `on conflict do update` reads the row as it is after the lock, so all nodes spend from one bucket.
  *
- * Measured, time of the backend: 0.4 ms for one, 1.0 ms for 24, 1.8 ms for 64; of each further one a third is its entry,
- * a quarter the look-up. The slots of the look-up are parameters, so that the other partitions are left out before the
+ * Measured, time of the backend: 1.0 ms for 24, 1.8 ms for 64; of each further one a third is its entry, a quarter the
+ * look-up. The slots of the look-up are parameters, so that the other partitions are left out before the
  * statement starts (a fifth of a lone one's time); what was entered is found again by a hash ("in", not a join, which
  * was planned for one row and compared each with each: a quarter at 64).
  *
@@ -54,13 +63,7 @@ with asked as materialized (
   select tenant_id, max(qps_limit) - least(count(*), max(qps_limit)), max(qps_limit), count(*),
          least(count(*), max(qps_limit)), clock_timestamp()
   from judged where verdict = 'A' group by tenant_id order by tenant_id
-  on conflict (tenant_id) do update set
-    tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.wanted,
-             floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
-    granted = least(excluded.wanted,
-              floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
-    qps_limit = excluded.qps_limit, wanted = excluded.wanted,
-    refilled_at = greatest(b.refilled_at, excluded.refilled_at)
+  ${SPENT_FROM_BUCKET}
   returning tenant_id, granted
 )
 select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
@@ -69,3 +72,31 @@ select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
          as verdicts
 from (select *, row_number() over (partition by tenant_id, verdict order by position) as turn from judged) j
 left join spent s on s.tenant_id = j.tenant_id`
+
+/**
+ * The same for a lone request, without what tells the requests of a batch apart: 0.7 of the server's time. Its locks are
+ * taken in the same order.
+ *
+ * $1 tenant, $2 RequestID, $3 slots to enter it in, ascending, $4 version, $5 default QPS limit, $6 and $7 as $7 and $8
+ * above.
+ */
+export const ENTER_ONE = `
+with asked as materialized (
+  select coalesce(qps_limit, $5::int) as qps_limit from tenants where tenant_id = $1::uuid and version = $4::bigint
+), entered as (
+  insert into request_ids (tenant_id, request_id, slot)
+  select $1, $2::uuid, slot from asked, unnest($3::int[]) as slot
+  where not exists (select from request_ids
+                    where tenant_id = $1 and request_id = $2 and slot between $6::int and $7::int)
+  on conflict do nothing
+  returning slot
+), spent as (
+  insert into qps_buckets as b (tenant_id, tokens, qps_limit, wanted, granted, refilled_at)
+  select $1, qps_limit - 1, qps_limit, 1, 1, clock_timestamp()
+  from asked where (select count(*) from entered) = cardinality($3)
+  ${SPENT_FROM_BUCKET}
+  returning granted
+)
+select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms, version as catalogue_version,
+       case when asked is null then 'S' when granted is null then 'U' when granted = 0 then 'Q' else 'A' end as verdicts
+from catalogue_version left join asked on true left join spent on true`

@@ -14,12 +14,6 @@ export interface RememberedDeps extends PlaceDeps {
 }
 
 /**
- * A batch over more gains nothing: locks and reads cost the server as much inside of its statement as before it. Of 200
- * dealers at once as many orders were placed, with memory and without.
- */
-const WALLETS_MAX = 8
-
-/**
  * Places orders on wallets that this node remembers, in one round trip: they are judged on the memory of wallets and
  * catalogue, and written only if both are still the same when the wallets are locked and no order is there yet. It is for
  * the plain case: whatever else there is to say, a refusal or a replay, is said by who has looked (placeOrders).
@@ -29,7 +23,7 @@ const WALLETS_MAX = 8
  */
 export async function placeRemembered(deps: RememberedDeps, wishes: OrderWish[]): Promise<DeskVerdict[] | undefined> {
   const tenantIds = [...new Set(wishes.map(({ tenant }) => tenant.tenantId))].sort()
-  const wallets = tenantIds.length <= WALLETS_MAX ? deps.memory.take(tenantIds) : undefined
+  const wallets = deps.memory.take(tenantIds)
   if (!wallets) return undefined
   const rowHashes = wallets.map((wallet) => wallet.rowHash)
   const catalogue = await deps.catalogue.current(0n)

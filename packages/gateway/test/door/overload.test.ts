@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
 import { addDealer, call, type Dealer, type Node, openNode, signedHeaders } from './node.ts'
-import { openRaw, requestText } from './raw.ts'
+import { openRaw, type RawConnection, requestText } from './raw.ts'
 
 let database: TestDatabase
 let node: Node
@@ -69,13 +69,16 @@ describe('more requests than may be under way', () => {
 
   it('do not leave the door shut when their callers have gone away', async () => {
     const hold = await holdWallets()
-    // Pipelined: Node tells nobody of the end of those that had not had their turn.
-    const connections = Array.from({ length: 30 }, () => openRaw(node.port))
-    for (const connection of connections) {
-      connection.write(Array.from({ length: 20 }, () => requestText(dealer, 'account/balance')).join(''))
-    }
+    const connections: RawConnection[] = []
     try {
-      await until(async () => (await call(node, dealer, 'health')).code === '000002')
+      // More and more: what the crowd before has taught the door of its places may be unlearnt in between.
+      await until(async () => {
+        const connection = openRaw(node.port)
+        connections.push(connection)
+        // Pipelined: Node tells nobody of the end of those that had not had their turn.
+        connection.write(Array.from({ length: 200 }, () => requestText(dealer, 'account/balance')).join(''))
+        return (await call(node, dealer, 'health')).code === '000002'
+      })
     } finally {
       for (const connection of connections) connection.destroy()
       await hold.release()
@@ -221,7 +224,7 @@ describe('bodies that do not arrive', () => {
     for (const connection of connections) {
       connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 200000'] }))
     }
-    const answers = await Promise.all(Array.from({ length: 50 }, () => call(node, dealer, 'health')))
+    const answers = await Promise.all(Array.from({ length: 200 }, () => call(node, dealer, 'health')))
     expect(new Set(answers.map((answer) => answer.code))).toEqual(new Set(['000000']))
     for (const connection of connections) connection.destroy()
   })

@@ -8,7 +8,7 @@ import {
   type RequestHeaders,
 } from '@dealer-esim/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { admit, authenticate } from '../admission/admission.ts'
+import { type Admitted, admit, authenticate } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { type Answer, failureAnswer, sendAnswer, successAnswer } from '../http/answer.ts'
 import { asApiError } from '../http/as-api-error.ts'
@@ -153,17 +153,23 @@ async function answerTo(
   const signed = { headers, body, address }
   const authenticated = await authenticate(deps.admission, signed)
   const request = parametersOf(operation, body)
-  // A moment later, so that what a lone request begins goes to the database first: it takes longer.
-  const admission = Promise.resolve().then(() => admit(deps.admission, signed, authenticated))
+  const enter = () => admit(deps.admission, signed, authenticated)
   // What a lone request begins before it is admitted keeps nobody else waiting.
   const begin = places.isLone() && !(request instanceof ApiError) ? earlyHandlers[operation] : undefined
+  // A moment later, so that what has begun goes to the database first: it takes longer.
+  const admission = begin ? Promise.resolve().then(enter) : enter()
   const begun = (begin as Handle | undefined)?.(deps, { tenant: authenticated.tenant, request, admission })
   begun?.catch(() => {}) // a refusal of admission is told first
   const admitted = await admission
   visit.tenantId = admitted.tenant.tenantId
   if (request instanceof ApiError) throw request
-  const answered = await (begun ?? (handlers[operation] as Handle)(deps, { ...admitted, request, address }))
+  const answered = await (begun ?? (handlers[operation] as Handle)(deps, callOf(admitted, request, address)))
   return successAnswer(headers.requestId, answered.data, answered.headers)
+}
+
+/** Spelt out: to spread what is admitted cost half a microsecond. */
+function callOf({ tenant, catalogueVersion }: Admitted, request: object, address: string) {
+  return { tenant, catalogueVersion, request, address }
 }
 
 type Handle = (deps: Deps, call: unknown) => Promise<Answered<OperationName>>

@@ -65,10 +65,25 @@ describe('what comes while a batch runs', () => {
   })
 })
 
+describe('a batch that was to begin later', () => {
+  it('begins sooner where another reason for waiting ends before', async () => {
+    const { batches, begun, another } = stage({ gather_ms: 5 })
+    const crowd = Array.from({ length: 10 }, (_, index) => batches.add(`crowd ${index}`))
+    await turn()
+    void batches.add('a') // comes back when patience ends
+    await turn()
+    const begins = another()
+    begun[0]!.end()
+    await Promise.all(crowd)
+    await begins
+    expect(begun[1]!.items).toEqual(['a'])
+  })
+})
+
 describe('what comes after a crowd', () => {
   /** A batcher whose last batch held ten. */
-  async function afterCrowd(clock: Pace['clock'] = systemClock, gather_ms = FOR_EVER_MS) {
-    const at = stage({ clock, gather_ms })
+  async function afterCrowd(clock: Pace['clock'] = systemClock, pace: Partial<Pace> = {}) {
+    const at = stage({ clock, gather_ms: FOR_EVER_MS, ...pace })
     const crowd = Array.from({ length: 10 }, (_, index) => at.batches.add(`crowd ${index}`))
     await turn()
     at.begun.shift()!.end()
@@ -87,7 +102,7 @@ describe('what comes after a crowd', () => {
   })
 
   it('begins after a while, however few they are', async () => {
-    const { batches, begun, another } = await afterCrowd(systemClock, 5)
+    const { batches, begun, another } = await afterCrowd(systemClock, { gather_ms: 5 })
     const begins = another()
     void batches.add('a')
     await begins
@@ -101,5 +116,36 @@ describe('what comes after a crowd', () => {
     void batches.add('a')
     await turn()
     expect(begun[0]!.items).toEqual(['a'])
+  })
+
+  it('is taken in halves where it has come back whole, the second as soon as the first has ended', async () => {
+    const { batches, begun, another } = await afterCrowd(systemClock, { halvesCrowds: true })
+    const add = (count: number) => {
+      for (let index = 0; index < count; index++) void batches.add(`again ${index}`)
+    }
+    add(16)
+    await turn()
+    expect(begun[0]!.items).toHaveLength(8)
+    add(1)
+    const begins = another()
+    begun[0]!.end()
+    await begins
+    expect(begun[1]!.items).toHaveLength(9)
+  })
+
+  it('is taken whole where a half would be no crowd', async () => {
+    const { batches, begun } = await afterCrowd(systemClock, { halvesCrowds: true })
+    for (let index = 0; index < 9; index++) void batches.add(`again ${index}`)
+    await turn()
+    expect(begun[0]!.items).toHaveLength(9)
+  })
+
+  it('is taken as it comes where the crowd before it is long gone', async () => {
+    let now_ms = 0
+    const { batches, begun } = await afterCrowd({ monotonic: () => now_ms }, { halvesCrowds: true })
+    now_ms = FOR_EVER_MS + 1
+    for (let index = 0; index < 16; index++) void batches.add(`other ${index}`)
+    await turn()
+    expect(begun[0]!.items).toHaveLength(10)
   })
 })

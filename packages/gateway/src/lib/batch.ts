@@ -35,6 +35,11 @@ export interface Pace {
    * first one or two and keep the crowd behind them waiting. What comes to a quiet batcher never waits.
    */
   gather_ms: number
+  /**
+   * Whether a crowd that has just been answered and comes back together is taken in two halves, so that one is on its way
+   * to its callers and back while the other is served; as one herd it keeps either side idle while the other works.
+   */
+  halvesCrowds?: boolean
 }
 
 /** So many in one batch are a crowd. */
@@ -55,36 +60,37 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
   let ended_at = 0
   let lastSize = 0
   let scheduled = false
-  let isComingBack = false
+  const comeBackIn = alarm(now_ms, () => startLanes())
   const busyKeys = new Set<string>()
 
-  function take(): Waiting<Item, Result>[] {
-    if (options.key === undefined) return queue.splice(0, options.most)
+  function take(most: number): Waiting<Item, Result>[] {
+    if (options.key === undefined) return queue.splice(0, most)
     const batch: Waiting<Item, Result>[] = []
     const left: Waiting<Item, Result>[] = []
-    const own = new Set<string>()
+    const own = options.sameKeyShares ? new Set<string>() : undefined
     for (const waiting of queue) {
       const key = waiting.key as string
-      const isFree = !busyKeys.has(key) && (options.sameKeyShares || !own.has(key))
-      if (isFree && batch.length < options.most) {
-        own.add(key)
+      const isFree = !busyKeys.has(key) || own?.has(key)
+      if (isFree && batch.length < most) {
+        busyKeys.add(key)
+        own?.add(key)
         batch.push(waiting)
       } else left.push(waiting)
     }
-    for (const key of own) busyKeys.add(key)
     queue = left
     return batch
   }
 
-  function startLanes(): void {
+  function startLanes({ hasJustEnded = false } = {}): void {
+    const { pace } = options
     scheduled = false
     while (running < options.lanes && queue.length > 0) {
-      const wait_ms = options.pace ? waitLeft_ms(options.pace) : 0
+      const wait_ms = pace ? waitLeft_ms(pace) : 0
       if (wait_ms > 0) {
         comeBackIn(wait_ms)
         return
       }
-      const batch = take()
+      const batch = take(pace && running === 0 && !hasJustEnded ? mostOfReturned(pace) : options.most)
       if (batch.length === 0) return // all that wait have their key in flight
       running++
       begun_at = now_ms()
@@ -97,17 +103,16 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
     return lastSize >= CROWD && queue.length < lastSize / 2 ? ended_at + gather_ms - now_ms() : 0
   }
 
-  function now_ms(): number {
-    return options.pace?.clock.monotonic() ?? 0
+  /** Of what waits while nothing runs. Either half of a crowd is one itself, so that the second follows at once. */
+  function mostOfReturned({ halvesCrowds = false, patience_ms }: Pace): number {
+    const hasReturned = lastSize >= CROWD && queue.length >= lastSize / 2 && now_ms() < ended_at + patience_ms
+    return halvesCrowds && hasReturned && queue.length >= CROWD * 2
+      ? Math.min(options.most, Math.ceil(queue.length / 2))
+      : options.most
   }
 
-  function comeBackIn(wait_ms: number): void {
-    if (isComingBack) return
-    isComingBack = true
-    setTimeout(() => {
-      isComingBack = false
-      startLanes()
-    }, wait_ms)
+  function now_ms(): number {
+    return options.pace?.clock.monotonic() ?? 0
   }
 
   async function runBatch(batch: Waiting<Item, Result>[]): Promise<void> {
@@ -121,7 +126,7 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
       ended_at = now_ms()
       lastSize = batch.length
       for (const { key } of batch) if (key !== undefined) busyKeys.delete(key)
-      startLanes()
+      startLanes({ hasJustEnded: true })
     }
   }
 
@@ -137,5 +142,21 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
         }
       })
     },
+  }
+}
+
+/** Calls `go` once, at the soonest of the moments that it was asked for until then. */
+function alarm(now_ms: () => number, go: () => void): (wait_ms: number) => void {
+  let timer: NodeJS.Timeout | undefined
+  let due_at = 0
+  return (wait_ms) => {
+    const at = now_ms() + wait_ms
+    if (timer && due_at <= at) return
+    clearTimeout(timer)
+    due_at = at
+    timer = setTimeout(() => {
+      timer = undefined
+      go()
+    }, wait_ms)
   }
 }

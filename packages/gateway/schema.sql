@@ -200,7 +200,7 @@ create table order_items (
   updated_at timestamp with time zone not null,
   constraint order_items_pkey PRIMARY KEY (tenant_id, order_id, item_no),
   constraint order_items_item_status_check CHECK ((item_status = ANY (ARRAY['WAITING'::text, 'ASKED'::text, 'UNKNOWN'::text, 'REVIEW'::text, 'DELIVERED'::text, 'REFUSED'::text, 'CANCELLED'::text])))
-) with (fillfactor=70);
+) with (fillfactor=70, autovacuum_vacuum_cost_delay=0);
 
 create table orders (
   tenant_id uuid not null,
@@ -225,7 +225,7 @@ create table orders (
   constraint orders_tenant_id_transaction_id_key UNIQUE (tenant_id, transaction_id),
   constraint orders_check CHECK (((refunded_amount >= 0) AND (refunded_amount <= amount))),
   constraint orders_order_status_check CHECK ((order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'DELIVERED'::text, 'PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'UNDER_REVIEW'::text, 'CANCELLED'::text])))
-) with (fillfactor=80);
+) with (fillfactor=80, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
 
@@ -416,7 +416,7 @@ create table profiles (
   constraint profiles_tenant_id_order_id_item_no_fkey FOREIGN KEY (tenant_id, order_id, item_no) REFERENCES order_items(tenant_id, order_id, item_no),
   constraint profiles_esim_status_check CHECK ((esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text, 'USED_UP'::text, 'USED_EXPIRED'::text, 'UNUSED_EXPIRED'::text, 'CANCEL'::text, 'REVOKED'::text]))),
   constraint profiles_smdp_status_check CHECK ((smdp_status = ANY (ARRAY['RELEASED'::text, 'DOWNLOAD'::text, 'INSTALLATION'::text, 'ENABLED'::text, 'DISABLED'::text, 'DELETED'::text])))
-) with (fillfactor=85);
+) with (fillfactor=85, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX profiles_asked ON profiles USING btree (tenant_id, supplier, asked_at) WHERE ((asked_at IS NOT NULL) AND (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text])));
 CREATE INDEX profiles_expiry ON profiles USING btree (tenant_id, (
 CASE esim_status
@@ -672,7 +672,7 @@ create table transfers (
   constraint transfers_from_account_check CHECK ((from_account = ANY (ARRAY['WALLET'::text, 'SALES'::text, 'TOP_UPS'::text, 'REFUNDS'::text, 'ADJUSTMENTS'::text]))),
   constraint transfers_kind_check CHECK ((kind = ANY (ARRAY['ORDER'::text, 'REFUND'::text, 'TOP_UP'::text, 'ADJUSTMENT'::text]))),
   constraint transfers_to_account_check CHECK ((to_account = ANY (ARRAY['WALLET'::text, 'SALES'::text, 'TOP_UPS'::text, 'REFUNDS'::text, 'ADJUSTMENTS'::text])))
-);
+) with (autovacuum_vacuum_cost_delay=0);
 CREATE INDEX transfers_kind ON transfers USING btree (tenant_id, kind, wallet_version) WHERE (kind <> 'ORDER'::text);
 CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (tenant_id, kind, reference) WHERE (reference IS NOT NULL);
 CREATE UNIQUE INDEX transfers_refund ON transfers USING btree (tenant_id, order_id, item_no) WHERE (kind = 'REFUND'::text);

@@ -66,6 +66,17 @@ describe('the schema', () => {
     expect(await schemaText(db)).toBe(readFileSync(join(packageRoot(), 'schema.sql'), 'utf8'))
   })
 
+  it('lets autovacuum work without pauses in what grows with orders', async () => {
+    const rows = await db.query<{ name: string; options: string | null }>({
+      text: `select c.relname as name, array_to_string(c.reloptions, ', ') as options from pg_class c
+             where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
+               and (c.relispartition or c.relname in ('orders', 'order_items', 'transfers', 'profiles'))`,
+    })
+    expect(rows.filter(({ name }) => name.startsWith('events_')).length).toBeGreaterThan(1)
+    const pausing = rows.filter(({ options }) => !options?.includes('autovacuum_vacuum_cost_delay=0'))
+    expect(pausing.map(({ name }) => name)).toEqual([])
+  })
+
   it('has tenant_id first in every primary, unique and foreign key of a table that belongs to tenants', async () => {
     const rows = await db.query<{ table: string; name: string; kind: string; first: string }>({
       text: `

@@ -24,7 +24,7 @@ export function makePartitions(db: Db, tables: readonly PartitionedTable[]): Pro
   return eachTable(db, tables, (tx, table, names, now_ms) => {
     const missing = wanted(table, now_ms).filter((partition) => !names.has(partition.name))
     for (const { name, from, to } of missing) {
-      const storage = `with (fillfactor = ${table.fillfactor ?? 100})`
+      const storage = `with (fillfactor = ${table.fillfactor ?? 100}, ${UNPAUSED})`
       tx.send({
         text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) ${storage}`,
       })
@@ -32,6 +32,9 @@ export function makePartitions(db: Db, tables: readonly PartitionedTable[]): Pro
     return missing.map((partition) => partition.name)
   })
 }
+
+/** Gathering statistics with pauses keeps dead versions of hot rows for seconds (decision 0009). */
+const UNPAUSED = 'autovacuum_vacuum_cost_delay = 0'
 
 /** Drops those that are past keeping by the database's clock, as it is now: whoever calls has reason to trust it. */
 export function dropPartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { jsonArray, plainArray, textArray, timeArray, unnest, uuidArray } from '../src/lib/columns.ts'
+import { jsonArray, jsonbArray, plainArray, textArray, timeArray, unnest, uuidArray } from '../src/lib/columns.ts'
 import { CommitUnknown, connect, type Db, isConnectionLoss } from '../src/lib/db.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { startTcpProxy } from './harness/tcp-proxy.ts'
@@ -123,8 +123,9 @@ describe('rows that are sent as one array a column', () => {
     time: fc.date({ min: new Date('1970-01-01'), max: new Date('2255-01-01'), noInvalidDate: true }),
     text: fc.option(text),
     json: fc.jsonValue(),
+    jsonb: fc.record({ text, number: fc.integer() }),
   })
-  const columns = { number: 'bigint', id: 'uuid', time: 'timestamptz', text: 'text', json: 'json' }
+  const columns = { number: 'bigint', id: 'uuid', time: 'timestamptz', text: 'text', json: 'json', jsonb: 'jsonb' }
 
   it('arrive as they were, whatever texts are in them', async () => {
     await fc.assert(
@@ -135,9 +136,10 @@ describe('rows that are sent as one array a column', () => {
           timeArray(rows.map((each) => each.time.getTime())),
           textArray(rows.map((each) => each.text)),
           jsonArray(rows.map((each) => JSON.stringify(each.json))),
+          jsonbArray(rows.map((each) => JSON.stringify(each.jsonb))),
         ]
         const found = await db.query({
-          text: `select number, id, time, text, json::text from ${unnest(1, columns, 'row')}`,
+          text: `select number, id, time, text, json::text, jsonb from ${unnest(1, columns, 'row')}`,
           values,
         })
         expect(found).toEqual(rows.map((each) => ({ ...each, json: JSON.stringify(each.json) })))

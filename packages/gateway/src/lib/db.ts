@@ -172,12 +172,12 @@ const COMMIT: Statement = { text: 'commit', name: 'commit' }
 const ROLLBACK: Statement = { text: 'rollback', name: 'rollback' }
 
 async function commit(committing: Promise<Answer>, unanswered: Promise<unknown>[]): Promise<void> {
-  const settled = await Promise.allSettled(unanswered)
-  const failed = settled.find((answer) => answer.status === 'rejected')
+  let failure: unknown
+  for (const answer of unanswered) await answer.catch((reason) => (failure ??= reason))
   // A statement that the server refused made COMMIT a rollback; one whose answer was lost leaves COMMIT in doubt.
-  if (failed && !isConnectionLoss(failed.reason)) {
+  if (failure !== undefined && !isConnectionLoss(failure)) {
     await committing.catch(() => {})
-    throw failed.reason
+    throw failure
   }
   let outcome: Answer
   try {
@@ -192,6 +192,15 @@ async function commit(committing: Promise<Answer>, unanswered: Promise<unknown>[
 export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
+
+/** The unique key that a statement violated, and the values that are there already, as the server words them. */
+export function violatedKey(error: unknown): { constraint: string; detail: string } | undefined {
+  if (sqlState(error) !== UNIQUE_VIOLATION) return undefined
+  const { constraint = '', detail = '' } = error as pg.DatabaseError
+  return { constraint, detail }
+}
+
+const UNIQUE_VIOLATION = '23505'
 
 /**
  * True when nothing is known to have been answered: no SQLSTATE, or the server said that it ends the connection, or

@@ -1,5 +1,6 @@
 import {
   type FailureCode,
+  formatTime,
   MONEY_MAX,
   type OrderAnswer,
   type OrderRequest,
@@ -32,6 +33,7 @@ export interface PackageLine {
 /** As much of an existing order as an answer needs. */
 export interface ExistingOrder {
   orderId: string
+  orderNo: string
   transactionId: string
   orderStatus: OrderStatus
   amount: bigint
@@ -85,7 +87,8 @@ export function decideOrders(wallet: LockedWallet, wishes: OrderWish[], around: 
   return { verdicts, placed }
 }
 
-function repeat(wish: OrderWish, earlier: ExistingOrder): Verdict {
+/** An order whose transactionId is taken: the same one again, or a conflict. */
+export function repeat(wish: OrderWish, earlier: ExistingOrder): Verdict {
   if (contentOf(wish.request.packageInfoList) !== contentOf(earlier.packageLines)) return refuse('200012')
   // Found under the id made for this very call: it was placed by an attempt whose COMMIT went unanswered.
   return { kind: earlier.orderId === wish.orderId ? 'placed' : 'replayed', answer: answerOf(earlier) }
@@ -154,9 +157,14 @@ function refuseAmount(wish: OrderWish, amount: bigint, wallet: LockedWallet, now
   return undefined
 }
 
+/** The UTC day of a moment, as dates are read from the database. */
+export function dayOf(moment: Date): string {
+  return formatTime(moment).slice(0, 10)
+}
+
 /** What was spent counts for its own day only. Days are UTC days of the database's clock. */
 function turnDay(wallet: LockedWallet, now: Date): void {
-  const today = now.toISOString().slice(0, 10)
+  const today = dayOf(now)
   if (wallet.spentOn === today) return
   wallet.spentOn = today
   wallet.spent = 0n
@@ -171,6 +179,7 @@ function debit(wallet: LockedWallet, wish: OrderWish, lines: PackageLine[], amou
   return {
     tenantId: wish.tenant.tenantId,
     orderId: wish.orderId,
+    orderNo: orderNoOf(wish.orderId),
     transactionId: wish.request.transactionId,
     orderStatus: 'PAID',
     amount,
@@ -186,13 +195,13 @@ function debit(wallet: LockedWallet, wish: OrderWish, lines: PackageLine[], amou
 /** The answer of `esim/order`: a replay differs from the first in `orderStatus` only. */
 export function answerOf(order: ExistingOrder): OrderAnswer {
   return {
-    orderNo: orderNoOf(order.orderId),
+    orderNo: order.orderNo,
     transactionId: order.transactionId,
     orderStatus: order.orderStatus,
     amount: Number(order.amount),
     currencyCode: order.currencyCode,
     balanceAfter: Number(order.balanceAfter),
-    createTime: order.createdAt.toISOString(),
+    createTime: formatTime(order.createdAt),
   }
 }
 

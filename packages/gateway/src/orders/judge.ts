@@ -32,7 +32,8 @@ export function judgeOrders(wallets: readonly LockedWallet[], wishes: OrderWish[
     const ofTenant = byTenant.get(wallet.tenantId) ?? []
     const stepBefore = wallet.lowBalanceStep
     const { verdicts, placed } = decideOrders(wallet, ofTenant, {
-      ...around,
+      catalogue: around.catalogue,
+      available: around.available,
       now: later(around.now, wallet.updatedAt), // created_at never goes back within a wallet
       existing: around.existing.get(wallet.tenantId) ?? new Map(),
     })

@@ -7,6 +7,7 @@ import { walletMemory } from '../wallet/memory.ts'
 import type { OrderWish, Verdict } from './decide.ts'
 import { type DeskVerdict, placeOrders } from './place.ts'
 import { placeRemembered, type RememberedDeps } from './place-remembered.ts'
+import { openRepeats } from './repeats.ts'
 
 export interface OrderDesk {
   /** Places one order, together with those of the same moment. Never rejects: failures are verdicts too. */
@@ -55,7 +56,14 @@ export function orderDesk(deps: DeskDeps): OrderDesk {
     sameKeyShares: true,
     run: (wishes) => placeSafely(desk, wishes),
   })
-  const ask = (wish: OrderWish) => batches.add(wish).catch(() => UNAVAILABLE)
+  const repeats = openRepeats(desk.db)
+  const ask = async (wish: OrderWish) => {
+    const repeated = repeats.isLikely(wish) ? await repeats.lookUp(wish) : undefined
+    if (repeated) return repeated
+    const verdict = await batches.add(wish).catch(() => UNAVAILABLE)
+    if (verdict.kind !== 'not-admitted' && tellsOfAnOrder(verdict)) repeats.keep(wish)
+    return verdict
+  }
   const place = async (wish: OrderWish) => {
     const verdict = await ask(wish)
     return verdict.kind === 'not-admitted' ? UNAVAILABLE : verdict
@@ -63,11 +71,17 @@ export function orderDesk(deps: DeskDeps): OrderDesk {
   return {
     place,
     async placeOnceAdmitted(wish, admission) {
-      const verdict = await ask({ ...wish, isAdmitted: isKeptSoon(admission) })
+      const { tenant, orderId, request } = wish
+      const verdict = await ask({ tenant, orderId, request, isAdmitted: isKeptSoon(admission) })
       await admission
       return verdict.kind === 'not-admitted' ? place(wish) : verdict
     },
   }
+}
+
+/** Placed just now, or before: a conflict is one with an order that is there, too. */
+function tellsOfAnOrder(verdict: Verdict): boolean {
+  return verdict.kind !== 'refused' || verdict.code === '200012'
 }
 
 /** A wallet is kept locked no longer for an admission that does not come. */

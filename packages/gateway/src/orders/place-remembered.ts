@@ -1,8 +1,9 @@
+import { formatTime } from '@dealer-esim/contract'
 import type { DatabaseClock } from '../lib/clock.ts'
-import type { Db } from '../lib/db.ts'
+import { type Db, violatedKey } from '../lib/db.ts'
 import { pause } from '../lib/pause.ts'
 import type { WalletMemory } from '../wallet/memory.ts'
-import type { OrderWish, Verdict } from './decide.ts'
+import { dayOf, type OrderWish, type Verdict } from './decide.ts'
 import { type Judged, judgeOrders } from './judge.ts'
 import { admittedOf, type DeskVerdict, NOT_ADMITTED, type PlaceDeps } from './place.ts'
 import { type Assumptions, writeIfUnchanged } from './write.ts'
@@ -30,15 +31,16 @@ export async function placeRemembered(deps: RememberedDeps, wishes: OrderWish[])
   const now = new Date(deps.databaseClock.now())
   const judged = judgeOrders(wallets, wishes, { now, catalogue, existing: new Map(), available: deps.stock.available })
   if (!isPlain(judged)) return undefined
-  const assumed = { rowHashes, catalogueVersion: catalogue.version, today: now.toISOString().slice(0, 10) }
+  const assumed = { rowHashes, catalogueVersion: catalogue.version, today: dayOf(now) }
   const written = await write(deps, wishes, judged, assumed)
+  if (written === 'repeats') return undefined
   if (written === 'not admitted') return wishes.length === 1 ? [NOT_ADMITTED] : undefined
   if (written === undefined) {
     deps.memory.wasOutdated(tenantIds)
     return undefined
   }
   deps.memory.keep(written.wallets)
-  const createTime = written.now.toISOString()
+  const createTime = formatTime(written.now)
   return wishes.map((wish) => dated(judged.verdicts.get(wish)!, createTime))
 }
 
@@ -49,6 +51,10 @@ function isPlain({ verdicts, falls }: Judged): boolean {
 
 class NotAdmitted extends Error {}
 
+/** What makes a transactionId the name of one order. */
+const TRANSACTION_IDS = 'orders_tenant_id_transaction_id_key'
+
+/** @returns 'repeats' where one of the transactionIds has an order */
 async function write(deps: RememberedDeps, wishes: OrderWish[], judged: Judged, assumed: Assumptions) {
   try {
     const { writing } = await deps.db.tx(async (tx) => {
@@ -62,7 +68,11 @@ async function write(deps: RememberedDeps, wishes: OrderWish[], judged: Judged, 
     return await writing
   } catch (failure) {
     if (failure instanceof NotAdmitted) return 'not admitted'
-    throw failure
+    const key = violatedKey(failure)
+    if (key?.constraint !== TRANSACTION_IDS) throw failure
+    // Where one dealer repeats again and again, its batches are read for a while, and not written in vain each time.
+    deps.memory.wasOutdated(judged.touched.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
+    return 'repeats'
   }
 }
 

@@ -1,7 +1,7 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
 import { plainArray, ROWS, type Shape } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
-import { type Ids, orderNoOf } from '../lib/ids.ts'
+import type { Ids } from '../lib/ids.ts'
 import { movedValues } from '../wallet/debit.ts'
 import type { RememberedWallet } from '../wallet/memory.ts'
 import type { PlacedOrder } from './decide.ts'
@@ -36,6 +36,7 @@ export interface Assumptions {
  * Locks the wallets and writes the same, provided that what was assumed holds; else nothing. Orders are dated after the
  * locks, by the database's clock.
  * @returns the wallets as they are now; undefined where something did not hold
+ * @throws SQLSTATE 23505 where there is an order of one of the transactionIds
  */
 export async function writeIfUnchanged(
   tx: Tx,
@@ -45,12 +46,13 @@ export async function writeIfUnchanged(
 ): Promise<{ now: Date; wallets: RememberedWallet[] } | undefined> {
   const { rowHashes, catalogueVersion, today } = assumed
   const isOne = judged.placed.length === 1 && judged.placed[0]!.packageLines.length === 1
-  const { shape, ...statement } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
+  const { name, text, shape } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
   const values = [...valuesOf(shape, ids, judged), plainArray(rowHashes), catalogueVersion, today]
-  const [row] = await tx.query<WrittenRow & { now: Date }>({ ...statement, values })
+  const [row] = await tx.query<WrittenRow & { now_ms: number }>({ name, text, values })
   if (!row) return undefined
-  for (const wallet of judged.touched) wallet.updatedAt = row.now
-  return { now: row.now, wallets: rememberedOf(judged, row) }
+  const now = new Date(row.now_ms)
+  for (const wallet of judged.touched) wallet.updatedAt = now
+  return { now, wallets: rememberedOf(judged, row) }
 }
 
 interface WrittenRow {
@@ -76,7 +78,7 @@ function placedValues(shape: Shape, ids: Ids, placed: readonly PlacedOrder[]): u
     shape.plain(placed.map((order) => order.currencyCode)),
     shape.plain(placed.map((order) => order.balanceAfter)),
     shape.plain(placed.map((order) => order.walletVersion)),
-    shape.jsons(placed.map((order) => JSON.stringify(order.packageLines))),
+    shape.jsonbs(placed.map((order) => JSON.stringify(order.packageLines))),
     shape.texts(placed.map((order) => order.remark)),
     shape.times(placed.map((order) => order.createdAt.getTime())),
     shape.ids(placed.map(() => ids.uuid())),
@@ -106,7 +108,7 @@ function lineValues(shape: Shape, placed: readonly PlacedOrder[]): unknown[] {
 
 function paidContent(order: PlacedOrder): OrderPaidContent {
   return {
-    orderNo: orderNoOf(order.orderId),
+    orderNo: order.orderNo,
     transactionId: order.transactionId,
     orderStatus: order.orderStatus,
     sequence: 1,

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
-import { sqlState, type Tx } from '../lib/db.ts'
+import { type Tx, violatedKey } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
@@ -19,8 +19,6 @@ export interface NewPerson {
   /** null for the operator's own people. */
   tenantId: string | null
 }
-
-const UNIQUE_VIOLATION = '23505'
 
 /**
  * Invites a person: the token goes into a link by which they choose a password.
@@ -121,7 +119,7 @@ async function insertPerson(tx: Tx, ids: Ids, asked: NewPerson, hash: string | n
       insert into people (person_id, tenant_id, email, name, role, password_hash, password_change_required)
       values (${personId}, ${asked.tenantId}, ${email}, ${asked.name}, ${asked.role}, ${hash}, ${hash !== null})`)
   } catch (error) {
-    if (sqlState(error) !== UNIQUE_VIOLATION) throw error
+    if (!violatedKey(error)) throw error
     throw new Refusal(409, 'EMAIL_TAKEN', 'This address belongs to somebody already. Use another one.')
   }
   const after = { email, name: asked.name, role: asked.role }

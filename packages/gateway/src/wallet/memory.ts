@@ -26,8 +26,12 @@ export function walletMemory(clock: Pick<Clock, 'monotonic'>): WalletMemory {
   const untrustedUntil = new Map<string, number>()
   return {
     take(tenantIds) {
-      const found = tenantIds.flatMap((tenantId) => wallets.get(tenantId) ?? [])
-      if (found.length < tenantIds.length) return undefined
+      const found: RememberedWallet[] = []
+      for (const tenantId of tenantIds) {
+        const wallet = wallets.get(tenantId)
+        if (!wallet) return undefined
+        found.push(wallet)
+      }
       for (const tenantId of tenantIds) wallets.delete(tenantId)
       return found
     },

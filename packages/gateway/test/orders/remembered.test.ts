@@ -42,7 +42,7 @@ afterAll(async () => {
 })
 
 /** A desk of its own, as on another node, and the statements that it asks. */
-function openDesk(ahead_ms = () => 0) {
+function openDesk(ahead_ms = () => 0, query: Db['query'] = db.query) {
   const { clock, databaseClock, ids, catalogue } = node.deps
   const asked: string[] = []
   const listening: Db = {
@@ -57,6 +57,10 @@ function openDesk(ahead_ms = () => 0) {
           },
         }),
       ),
+    query(statement) {
+      asked.push(statement.name!)
+      return query(statement)
+    },
   }
   const desk = orderDesk({
     ...{ db: listening, clock, ids, catalogue, stock: { available: () => undefined } },
@@ -85,6 +89,13 @@ async function openDealer(desk: OrderDesk, creditLimit = 0): Promise<Dealer> {
   const dealer = await addDealer(node.deps, OPENING / 10_000)
   await change(`update wallets set credit_limit = ${creditLimit} where tenant_id = $1`, dealer)
   expect(balanceAfter(await place(desk, dealer, { transactionId: 'T-first' }))).toBe(OPENING - PRICE)
+  return dealer
+}
+
+/** A dealer whose T-first was placed by another node. The desk has placed another one since, and remembers the wallet. */
+async function openDealerElsewhere(desk: OrderDesk): Promise<Dealer> {
+  const dealer = await openDealer(openDesk().desk)
+  expect(balanceAfter(await place(desk, dealer))).toBe(OPENING - 2 * PRICE)
   return dealer
 }
 
@@ -141,7 +152,6 @@ describe('a crowd of many wallets', () => {
 
   it.each<[string, (dealer: Dealer) => Promise<unknown>, Wanted, number | string, string[]]>([
     ['has moved', more, {}, OPENING - 2 * PRICE + 5, [CROWD_WRITES, LOOKS]],
-    ['repeats an order', async () => {}, { transactionId: 'T-first' }, 'replayed', [CROWD_WRITES, LOOKS]],
     ['cannot pay', async () => {}, { count: 1_000 }, '200007', [LOOKS]],
   ])('reads where one of them %s, and places the others', async (_, happens, wanted, expected, asks) => {
     const { desk, asked, dealers } = await openCrowd()
@@ -151,6 +161,27 @@ describe('a crowd of many wallets', () => {
     expect(verdicts.map(balanceAfter)).toEqual([expected, ...others.map(() => OPENING - 2 * PRICE)])
     expect(asked.slice(0, asks.length)).toEqual(asks)
     expect(await Promise.all(others.map(ordersIn))).toEqual(others.map(() => 2n))
+  })
+
+  it("reads where one of them repeats another node's order, and places the others", async () => {
+    const { desk, asked, dealers } = await openCrowd()
+    const odd = await openDealerElsewhere(desk)
+    asked.length = 0
+    const repeated = place(desk, odd, { transactionId: 'T-first' })
+    const verdicts = await Promise.all([repeated, ...dealers.map((dealer) => place(desk, dealer))])
+    expect(verdicts.map(balanceAfter)).toEqual(['replayed', ...dealers.map(() => OPENING - 2 * PRICE)])
+    expect(asked.slice(0, 2)).toEqual([CROWD_WRITES, LOOKS])
+    expect(await ordersIn(odd)).toBe(2n)
+
+    asked.length = 0
+    const next = await Promise.all(dealers.map((dealer) => place(desk, dealer)))
+    expect(new Set(next.map(balanceAfter))).toEqual(new Set([OPENING - 3 * PRICE]))
+    expect(asked).toEqual([CROWD_WRITES])
+
+    // Who repeated one may repeat another: its orders are read for a second.
+    asked.length = 0
+    for (const bought of [3, 4]) expect(balanceAfter(await place(desk, odd))).toBe(OPENING - bought * PRICE)
+    expect(asked.filter((name) => name === LOOKS)).toHaveLength(2)
   })
 })
 
@@ -222,12 +253,16 @@ describe('what has changed since is noticed:', () => {
     await ordersIn(dealer)
   })
 
-  it('nothing: an earlier order is replayed, though its wallet has not moved', async () => {
-    const { desk } = openDesk()
-    const dealer = await openDealer(desk)
-    expect(balanceAfter(await place(desk, dealer, { transactionId: 'T-first' }))).toBe('replayed')
-    expect(balanceAfter(await place(desk, dealer, { transactionId: 'T-first', count: 2 }))).toBe('200012')
-    expect(await ordersIn(dealer)).toBe(1n)
+  it.each<[Wanted, string]>([
+    [{ transactionId: 'T-first' }, 'replayed'],
+    [{ transactionId: 'T-first', count: 2 }, '200012'],
+  ])('nothing: %o repeats an order of another node, though its wallet has not moved', async (wanted, expected) => {
+    const { desk, asked } = openDesk()
+    const dealer = await openDealerElsewhere(desk)
+    asked.length = 0
+    expect(balanceAfter(await place(desk, dealer, wanted))).toBe(expected)
+    expect(asked.slice(0, 2)).toEqual([WRITES_ONE, LOOKS])
+    expect(await ordersIn(dealer)).toBe(2n)
   })
 
   it('the catalogue: another price, and a package that is sold no more', async () => {
@@ -259,6 +294,53 @@ describe('what has changed since is noticed:', () => {
   })
 })
 
+describe('an order that this node has answered before', () => {
+  const LOOKS_UP = 'orders-around'
+
+  it('is looked up, and sends no crowd of other wallets to reading', async () => {
+    const { desk, asked } = openDesk()
+    const dealers = await Promise.all(Array.from({ length: 20 }, () => openDealer(desk)))
+    asked.length = 0
+    const again = { transactionId: 'T-first' }
+    const repeats = [place(desk, dealers[0]!, again), place(desk, dealers[1]!, { ...again, count: 2 })]
+    const verdicts = await Promise.all([...repeats, ...dealers.map((dealer) => place(desk, dealer))])
+    expect(verdicts.map(balanceAfter)).toEqual(['replayed', '200012', ...dealers.map(() => OPENING - 2 * PRICE)])
+    expect(asked.sort()).toEqual([LOOKS_UP, 'orders-write-if-unchanged'])
+  })
+
+  it('is known also where another node placed it and the answer was a conflict', async () => {
+    const { desk, asked } = openDesk()
+    const dealer = await openDealerElsewhere(desk)
+    const other = { transactionId: 'T-first', count: 2 }
+    expect(balanceAfter(await place(desk, dealer, other))).toBe('200012')
+    asked.length = 0
+    expect(balanceAfter(await place(desk, dealer, other))).toBe('200012')
+    expect(asked).toEqual([LOOKS_UP])
+  })
+
+  it('waits for nobody who holds its wallet, and is told as it is now', async () => {
+    const { desk } = openDesk()
+    const dealer = await openDealer(desk)
+    await node.deps.db.tx(async (tx) => {
+      await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
+      await change(`update orders set order_status = 'ALLOCATING' where tenant_id = $1`, dealer)
+      const answer = { transactionId: 'T-first', orderStatus: 'ALLOCATING', balanceAfter: OPENING - PRICE }
+      const verdict = await place(desk, dealer, { transactionId: 'T-first' })
+      expect(verdict).toMatchObject({ kind: 'replayed', answer })
+    })
+  })
+
+  it('is found by who would place it, where it cannot be looked up', async () => {
+    const { desk, asked } = openDesk(undefined, async () => {
+      throw new Error('no connection')
+    })
+    const dealer = await openDealer(desk)
+    expect(balanceAfter(await place(desk, dealer, { transactionId: 'T-first' }))).toBe('replayed')
+    expect(asked.slice(-2)).toEqual([LOOKS, LOOKS_UP])
+    expect(await ordersIn(dealer)).toBe(1n)
+  })
+})
+
 describe('an order that waits for its remembered wallet', () => {
   async function placedWhile(desk: OrderDesk, dealer: Dealer, text: string): Promise<Verdict> {
     let waiting: Promise<Verdict> | undefined
@@ -280,18 +362,12 @@ describe('an order that waits for its remembered wallet', () => {
     expect(await ordersIn(dealer)).toBe(1n)
   })
 
-  it('is placed when somebody only looked', async () => {
+  it.each([
+    ['somebody only looked', 'select from wallets where tenant_id = $1 for share'],
+    ['its row was written again as it was', 'update wallets set credit_limit = credit_limit where tenant_id = $1'],
+  ])('is placed whole when %s', async (_, text) => {
     const { desk } = openDesk()
     const dealer = await openDealer(desk)
-    const text = 'select from wallets where tenant_id = $1 for share'
-    expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe(OPENING - 2 * PRICE)
-    expect(await ordersIn(dealer)).toBe(2n)
-  })
-
-  it('is placed whole when its row was written again as it was', async () => {
-    const { desk } = openDesk()
-    const dealer = await openDealer(desk)
-    const text = 'update wallets set credit_limit = credit_limit where tenant_id = $1'
     expect(balanceAfter(await placedWhile(desk, dealer, text))).toBe(OPENING - 2 * PRICE)
     expect(await ordersIn(dealer)).toBe(2n)
   })

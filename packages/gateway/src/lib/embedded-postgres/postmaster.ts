@@ -72,8 +72,18 @@ export function readPostmasterPid(directory: string): { pid: number; port: numbe
   }
 }
 
-/** Said to each session that a stop ends, and to each that asks while the server starts or stops. */
-const ROUTINE = /terminating connection due to administrator command|the database system is (starting up|shutting down)/
+/**
+ * Said to each session that a stop ends, to each that asks while the server starts or stops, and of an order that repeats
+ * an earlier one (decision 0007), whose transaction has ended when it is rolled back.
+ */
+const ROUTINE = new RegExp(
+  [
+    'terminating connection due to administrator command',
+    'the database system is (starting up|shutting down)',
+    'unique constraint "orders_tenant_id_transaction_id_key"',
+    'there is no transaction in progress',
+  ].join('|'),
+)
 
 function readiness(child: ChildProcess, exited: Promise<string>, log: Log): Promise<void> {
   const lastLines: string[] = []

@@ -29,6 +29,8 @@ export interface Comparison {
   what: string
   aim: Aim
   rounds: number
+  /** How often a round measures either side, in turn (1): what disturbs the machine for seconds should meet both. */
+  turns?: number
   /** One measurement of round n; bigger is faster for rates, smaller for times: the aim says which is wanted. */
   ours(round: number): Promise<number>
   against(round: number): Promise<number>
@@ -36,15 +38,20 @@ export interface Comparison {
   notes?: string[]
 }
 
-/** Measures the two alternately (the order changes each round) and reports the ratio pair by pair. */
+interface Pair {
+  ours: number
+  against: number
+}
+
+/** Measures the two alternately (the order changes each time) and reports the ratio pair by pair. */
 export async function compare(comparison: Comparison): Promise<Result> {
-  const { name, rounds } = comparison
-  const pairs: { ours: number; against: number }[] = []
+  const { name, rounds, turns = 1 } = comparison
+  const pairs: Pair[] = []
   for (let round = 0; round < rounds; round++) {
-    const oursFirst = round % 2 === 0
-    const first = await (oursFirst ? comparison.ours : comparison.against)(round)
-    const second = await (oursFirst ? comparison.against : comparison.ours)(round)
-    const pair = oursFirst ? { ours: first, against: second } : { ours: second, against: first }
+    const taken: Pair[] = []
+    for (let turn = 0; turn < turns; turn++) taken.push(await measure(comparison, round, (round + turn) % 2 === 0))
+    const mean = comparison.aim.least === undefined ? meanOfTimes : meanOfRates
+    const pair = { ours: mean(taken.map(({ ours }) => ours)), against: mean(taken.map(({ against }) => against)) }
     pairs.push(pair)
     const ratio = (pair.ours / pair.against).toFixed(2)
     comparison.progress(
@@ -52,6 +59,21 @@ export async function compare(comparison: Comparison): Promise<Result> {
     )
   }
   return resultOf({ ...comparison, notes: comparison.notes ?? [] }, pairs)
+}
+
+async function measure(comparison: Comparison, round: number, oursFirst: boolean): Promise<Pair> {
+  const first = await (oursFirst ? comparison.ours : comparison.against)(round)
+  const second = await (oursFirst ? comparison.against : comparison.ours)(round)
+  return oursFirst ? { ours: first, against: second } : { ours: second, against: first }
+}
+
+function meanOfTimes(times: readonly number[]): number {
+  return times.reduce((sum, time) => sum + time, 0) / times.length
+}
+
+/** Of turns of as much work each: all of it by all of the time. */
+function meanOfRates(rates: readonly number[]): number {
+  return 1 / meanOfTimes(rates.map((rate) => 1 / rate))
 }
 
 /** Of two things that are counted and not timed: once is enough. */
@@ -68,7 +90,7 @@ export function single(counted: {
 
 function resultOf(
   { name, what, aim, notes }: Pick<Result, 'name' | 'what' | 'notes'> & { aim: Aim },
-  pairs: { ours: number; against: number }[],
+  pairs: Pair[],
 ): Result {
   const ratio = spread(pairs.map((pair) => pair.ours / pair.against))
   const { least, most } = aim

@@ -112,7 +112,7 @@ async function wearIn(server: Db): Promise<void> {
   await server.query({ text: 'checkpoint' }) // leaves the segments to be written over
 }
 
-/** Twice what a figure's orders write. */
+/** About what a figure's orders write. */
 const WORN_WAL_MB = 800
 
 function connectTo(url: string) {

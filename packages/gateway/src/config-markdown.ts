@@ -19,8 +19,9 @@ const HEADER = `| variable | default | meaning |
 const NOTES = `Rules that concern several variables:
 
 - A local deployment listens on loopback only, and only it makes a demo tenant and keeps secrets in \`DATA_DIR\`.
-- Test and production deployments are reached by HTTPS only: \`PUBLIC_URL\` begins with \`https://\`, and either
+- Test and production deployments are reached by HTTPS only: \`PUBLIC_URL\` and \`CONSOLE_URL\` begin with \`https://\`, and either
   \`TLS_CERT_FILE\` and \`TLS_KEY_FILE\` are set or \`TRUSTED_PROXIES\` names who ends TLS.
+- \`PORT\`, \`CONSOLE_PORT\` and \`METRICS_PORT\` differ, and so do those of several processes on one machine.
 - All nodes of one deployment share \`DATABASE_URL\`, \`MASTER_KEY\`, \`PUBLIC_URL\` and \`DEPLOYMENT\`.
 - \`DATA_DIR\` belongs to one machine: its lock tells processes of one machine apart, not containers on shared storage.`
 

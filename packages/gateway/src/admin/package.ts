@@ -78,7 +78,7 @@ function set(noun: Command, context: AdminContext): void {
     .option('--description <text>')
     .option('--status <status>', 'ON_SALE or OFF_SALE')
     .option('--data-type <type>', 'TOTAL, DAILY or UNLIMITED')
-    .option('--volume <size>', 'bytes, or such as 500MB or 3GB; of a day when DAILY', volume)
+    .option('--volume <size>', 'bytes, or such as 500MB or 3GB (powers of 1024); of a day when DAILY', volume)
     .option('--days <n>', 'how long it lasts from activation', count)
     .option('--unused-valid-time <days>', 'in which the first use must happen', count)
     .option('--activation-policy <policy>', 'ON_INSTALL, ON_FIRST_NETWORK or ON_PURCHASE')

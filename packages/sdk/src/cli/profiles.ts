@@ -57,5 +57,5 @@ export function rows(profiles: readonly Profile[], paint: Paint): string {
 
 export function codeRows(profiles: readonly Profile[], paint: Paint): string {
   const cells = profiles.map((each) => [each.iccid, each.ac, each.confirmationCode ?? '', each.qrCodeUrl])
-  return table(['ICCID', 'ACTIVATION CODE', 'CONFIRMATION', 'QR PICTURE'], cells, paint)
+  return table(['ICCID', 'ACTIVATION CODE', 'CONFIRMATION', 'INSTALL PAGE'], cells, paint)
 }

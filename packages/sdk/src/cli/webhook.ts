@@ -43,11 +43,13 @@ export function webhookCommands(program: Command, context: () => Context): void 
     )
   webhook
     .command('enable')
-    .description('send events again')
+    .description(
+      'send events from now on, after a test event; what was UNSENT meanwhile has to be replayed on the console',
+    )
     .action(() => send({ enabled: true }))
   webhook
     .command('disable')
-    .description('hold events back; they are recorded')
+    .description('send no events; they are recorded as UNSENT')
     .action(() => send({ enabled: false }))
   webhook
     .command('remove')

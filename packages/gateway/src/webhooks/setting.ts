@@ -15,7 +15,7 @@ import { type Endpoint, loadEndpoint, lockEndpoint } from './endpoint.ts'
 
 type SettingDeps = Pick<
   WebhookDeps,
-  'db' | 'ids' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config' | 'wake'
+  'db' | 'log' | 'ids' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config' | 'wake'
 >
 
 /**

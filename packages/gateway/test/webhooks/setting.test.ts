@@ -147,6 +147,23 @@ test('one check at a time: a second one is told to wait', async () => {
   await first
 })
 
+test('what was set is told as set, also where the turn could not be given back', async () => {
+  const tenant = await bed.tenant()
+  await bed.deps.db.query({
+    text: `create function refuse() returns trigger language plpgsql as $$ begin
+             raise 'out of time' using errcode = 'query_canceled'; end $$`,
+  })
+  await bed.deps.db.query({
+    text: `create trigger refused before update on webhook_checks for each row
+           when (new.running_until = 'epoch') execute function refuse()`,
+  })
+  try {
+    expect(await set(tenant, { callbackUrl: receiver.url })).toMatchObject({ callbackUrl: receiver.url })
+  } finally {
+    await bed.deps.db.query({ text: 'drop function refuse cascade' })
+  }
+})
+
 test('ten checks a minute, then 101007 until the first of them is a minute old', async () => {
   const tenant = await bed.tenant()
   for (let time = 0; time < 10; time++) await set(tenant, { callbackUrl: receiver.url })

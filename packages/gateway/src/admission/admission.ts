@@ -64,9 +64,10 @@ export async function admit(
       timestamp_ms: Number(request.headers.timestamp),
       version: tenant.version,
     })
+    // It has arrived, signed by that secret, whether or not it is admitted.
+    if (entered.verdict !== 'stale') noteFirstUse(deps, tenant, secretId)
     switch (entered.verdict) {
       case 'admitted':
-        noteFirstUse(deps, tenant, secretId)
         return { tenant, catalogueVersion: entered.catalogueVersion }
       case 'used':
         throw new ApiError('101006')

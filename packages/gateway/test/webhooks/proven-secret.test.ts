@@ -80,6 +80,14 @@ test('in a grace period a request signed with the new secret moves events to it,
   expect(await nextEventIsSignedWith()).toBe('new')
 })
 
+test('one that is refused for its RequestID has arrived, too', async () => {
+  const requestId = crypto.randomUUID()
+  expect((await call(node, dealer, 'health', { requestId })).code).toBe('000000')
+  expect((await call(node, dealer, 'health', { requestId, secret: newSecret })).code).toBe('101006')
+  await expect.poll(isProven).toBe(true)
+  expect(await nextEventIsSignedWith()).toBe('new')
+})
+
 test('a first use that could not be written down is written down at the next one', async () => {
   await node.deps.db.query({
     text: `create or replace function unproven() returns trigger language plpgsql as

@@ -1,3 +1,5 @@
+import type { LookupAddress } from 'node:dns'
+import { type LookupFunction, connect as netConnect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { jsonArray, jsonbArray, plainArray, textArray, timeArray, unnest, uuidArray } from '../src/lib/columns.ts'
@@ -57,6 +59,46 @@ it('a server that died without a word is given up soon, and with it every connec
   await patient.close()
   await proxy.close()
 }, 20_000)
+
+describe('a lost connection is told from what the server says of a statement', () => {
+  it('where a name has several addresses and none of them answers', async () => {
+    const lookup = ((_host: string, _options: object, done: (error: null, found: LookupAddress[]) => void) =>
+      done(null, [
+        { address: '127.0.0.1', family: 4 },
+        { address: '127.0.0.2', family: 4 },
+      ])) as LookupFunction
+    const socket = netConnect({ host: 'database', port: 1, lookup, autoSelectFamily: true })
+    const failure = await new Promise((resolve) => socket.once('error', resolve))
+    expect(failure).toBeInstanceOf(AggregateError)
+    expect(isConnectionLoss(failure)).toBe(true)
+  })
+
+  it('where the name still leads to a standby, which is not asked again over that connection', async () => {
+    const name = new URL(database.url).pathname.slice(1)
+    const readOnly = (value: string) =>
+      db.query({ text: `alter database "${name}" set default_transaction_read_only = ${value}` })
+    await readOnly('on')
+    const failing = connect({ url: database.url, poolSize: 1, applicationName: 'db test standby' })
+    const write = () => failing.tx(async (tx) => tx.send({ text: 'create table promoted ()' }))
+    await expect(write()).rejects.toSatisfy(isConnectionLoss)
+    await readOnly('off')
+    await write()
+    await failing.close()
+  })
+
+  it('where a transaction stood idle for too long', async () => {
+    const slow = connect({ url: database.url, poolSize: 1, applicationName: 'db test idle' })
+    const standing = slow.tx(async (tx) => {
+      const [own] = await tx.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
+      await tx.query({ text: `set idle_in_transaction_session_timeout = '20ms'` })
+      const ofIt = { text: 'select from pg_stat_activity where pid = $1', values: [own!.pid] }
+      await expect.poll(() => db.query(ofIt)).toEqual([])
+      await tx.query({ text: 'select 1' })
+    })
+    await expect(standing).rejects.toSatisfy(isConnectionLoss)
+    await slow.close()
+  })
+})
 
 it('a statement of its own whose commit fails has failed, though it was answered', async () => {
   // What is checked at the commit is refused after the answer. So is one whose connection is ended in between.

@@ -185,7 +185,7 @@ async function commit(committing: Promise<Answer>, unanswered: Promise<unknown>[
   } catch (error) {
     throw isConnectionLoss(error) ? new CommitUnknown(error) : error
   }
-  if (outcome.command !== 'COMMIT') throw new Error('the transaction was rolled back by the database')
+  if (outcome.command !== 'COMMIT') throw failure ?? new Error('the transaction was rolled back by the database')
 }
 
 /** SQLSTATE of a failure that the server reported, if it did. */
@@ -203,18 +203,26 @@ export function violatedKey(error: unknown): { constraint: string; detail: strin
 const UNIQUE_VIOLATION = '23505'
 
 /**
- * True when nothing is known to have been answered: no SQLSTATE, or the server said that it ends the connection, or
- * takes none.
+ * True when nothing is known to have been answered: no SQLSTATE, or the server said that it ends the connection, takes
+ * none, or is not the one that takes writes.
  */
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof CommitUnknown) return true
+  // A name with several addresses: each was tried.
+  if (error instanceof AggregateError) return error.errors.some(isConnectionLoss)
   const state = sqlState(error)
   if (state !== undefined) return CONNECTION_STATES.test(state)
-  return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error)
+  return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error || hasSystemCode(error))
 }
 
-// Ended by an administrator or a shutdown; connection exceptions; who it is, which database, too many.
-const CONNECTION_STATES = /^(57P|08|28|3D000|53300)/
+/** As failures of TLS have them, without an errno. */
+function hasSystemCode({ code }: NodeJS.ErrnoException): boolean {
+  return code !== undefined && /^E[A-Z]{3,}$/.test(code)
+}
+
+// Ended by an administrator, a shutdown, or for having been idle; connection exceptions; who it is, which database, too
+// many; a standby that is not promoted yet.
+const CONNECTION_STATES = /^(57P|25P03|08|28|3D000|53300|25006)/
 
 const CONNECTION_ERRORS =
   /connection (terminated|ended|error)|client (has encountered|was closed)|timeout exceeded when trying to connect|read timeout|not queryable/i

@@ -1,10 +1,10 @@
 import type { EventType } from '@dealer-esim/contract'
-import type { Cipher } from '../lib/crypto.ts'
+import { DecryptionFailed } from '../lib/crypto.ts'
 import type { Db, Statement, Tx } from '../lib/db.ts'
-import type { Ids } from '../lib/ids.ts'
 import { loadTenant, type Tenant } from '../tenants/load.ts'
 import type { Notification } from './attempt.ts'
 import { groupByTenant } from './by-tenant.ts'
+import type { WebhookDeps } from './deps.ts'
 import { type Endpoint, loadEndpoint } from './endpoint.ts'
 import { LEASE_MS } from './limits.ts'
 import { usePlannedIndexes } from './planner.ts'
@@ -31,20 +31,22 @@ export interface Setting {
   signer: Tenant | undefined
 }
 
+type ClaimDeps = Pick<WebhookDeps, 'db' | 'ids' | 'cipher' | 'log'>
+
 /**
  * Claims due events of some tenants under a lease, oldest due first, and reads what is needed to send them; one round
  * trip. Rows that another node holds are skipped. Locks events of one tenant per statement; nothing waits.
  */
 export async function claimEvents(
-  { db, ids, cipher }: { db: Db; ids: Ids; cipher: Cipher },
+  deps: ClaimDeps,
   wanted: readonly { tenantId: string; most: number }[],
   now_ms: number,
 ): Promise<Claim[]> {
-  const leaseToken = ids.uuid()
-  return db.tx(async (tx) => {
+  const leaseToken = deps.ids.uuid()
+  return deps.db.tx(async (tx) => {
     usePlannedIndexes(tx)
     tx.send(NOT_WAITING_FOR_THE_DISK)
-    return Promise.all(wanted.map(({ tenantId, most }) => claimOne(tx, cipher, { tenantId, most, leaseToken, now_ms })))
+    return Promise.all(wanted.map(({ tenantId, most }) => claimOne(tx, deps, { tenantId, most, leaseToken, now_ms })))
   })
 }
 
@@ -56,7 +58,7 @@ const NOT_WAITING_FOR_THE_DISK: Statement = {
 
 async function claimOne(
   tx: Tx,
-  cipher: Cipher,
+  deps: ClaimDeps,
   { tenantId, most, leaseToken, now_ms }: { tenantId: string; most: number; leaseToken: string; now_ms: number },
 ): Promise<Claim> {
   const [rows, setting] = await Promise.all([
@@ -65,7 +67,7 @@ async function claimOne(
       text: CLAIM,
       values: [tenantId, leaseToken, new Date(now_ms), new Date(now_ms + LEASE_MS), most],
     }),
-    loadSetting(tx, cipher, tenantId),
+    loadSetting(tx, deps, tenantId),
   ])
   const events = rows.map((row) => ({
     tenantId,
@@ -82,8 +84,18 @@ async function claimOne(
   return { tenantId, events, ...setting }
 }
 
-export async function loadSetting(db: Pick<Db | Tx, 'query'>, cipher: Cipher, tenantId: string): Promise<Setting> {
-  const [endpoint, signer] = await Promise.all([loadEndpoint(db, tenantId), loadTenant(db, cipher, { tenantId })])
+/** A secret that cannot be read is as none: its tenant's events wait, and nobody else's. */
+export async function loadSetting(
+  db: Pick<Db | Tx, 'query'>,
+  { cipher, log }: Pick<ClaimDeps, 'cipher' | 'log'>,
+  tenantId: string,
+): Promise<Setting> {
+  const reading = loadTenant(db, cipher, { tenantId }).catch((error) => {
+    if (!(error instanceof DecryptionFailed)) throw error
+    log.error({ err: error, tenantId }, 'the secret of a tenant cannot be read: its events wait')
+    return undefined
+  })
+  const [endpoint, signer] = await Promise.all([loadEndpoint(db, tenantId), reading])
   return { endpoint, signer }
 }
 

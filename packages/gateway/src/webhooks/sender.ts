@@ -142,8 +142,7 @@ export class Sender {
   async #renew({ tenantId, version }: DueTenant): Promise<void> {
     const lane = this.#lanes.get(tenantId)
     if (!lane || lane.queue.length === 0 || lane.version === version) return
-    const { db, cipher } = this.#deps
-    if (!take(lane, await loadSetting(db, cipher, tenantId))) this.#giveBackQueue(lane)
+    if (!take(lane, await loadSetting(this.#deps.db, this.#deps, tenantId))) this.#giveBackQueue(lane)
   }
 
   async #fly(lane: Lane): Promise<void> {

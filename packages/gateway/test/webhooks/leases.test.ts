@@ -52,6 +52,18 @@ const conclude = (deps: Parameters<typeof settle>[0], { tenantId, events, signer
     [],
   )
 
+test('a dealer whose secret cannot be read keeps nobody else waiting', async () => {
+  const [damaged, sound] = [await bed.tenant(), await bed.tenant()]
+  for (const tenant of [damaged, sound]) await bed.record(tenant)
+  await bed.deps.db.query({
+    text: `update tenant_secrets set ciphertext = '\\x00' where tenant_id = $1`,
+    values: [damaged.tenantId],
+  })
+  const wanted = [damaged, sound].map(({ tenantId }) => ({ tenantId, most: 1 }))
+  const [first, second] = await claimEvents(bed.deps, wanted, now())
+  expect([first!.signer, second!.signer?.tenantId]).toEqual([undefined, sound.tenantId])
+})
+
 test('what one node has claimed is not claimed by another until its lease has ended', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   await bed.record(tenant, 3)

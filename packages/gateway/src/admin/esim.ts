@@ -4,7 +4,7 @@ import { settleCancel } from '../fulfilment/review/settle-cancel.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { requireProfile } from '../profiles/find.ts'
 import type { AdminContext } from './context.ts'
-import { suppliersOf } from './suppliers.ts'
+import { withSuppliers } from './suppliers.ts'
 
 export function esimCommands(esim: Command, context: AdminContext): void {
   esim
@@ -14,24 +14,18 @@ export function esimCommands(esim: Command, context: AdminContext): void {
     .action((profileId: string, { reason }: { reason: string }) =>
       context.withDeps(async (deps) => {
         const found = await requireProfile(deps.db, profileId)
-        const suppliers = await suppliersOf(deps)
-        try {
-          const outcome = await cancelEsim({ ...deps, suppliers }, { ...found, reason }, context.by)
-          if (outcome.kind === 'refused') {
-            throw new Refusal(
-              409,
-              'CANCEL_REFUSED',
-              `The supplier did not cancel it: ${outcome.words}. Nothing is refunded.`,
-            )
-          }
-          const human =
-            outcome.kind === 'cancelled'
-              ? 'The supplier has cancelled it, and it is refunded.'
-              : `The supplier did not say whether it cancelled it (${outcome.words}). It is asked again; nothing is refunded until it has.`
-          context.print(human, { esimTranNo: profileId, outcome: outcome.kind })
-        } finally {
-          await suppliers.close()
+        const outcome = await withSuppliers(deps, (suppliers) =>
+          cancelEsim({ ...deps, suppliers }, { ...found, reason }, context.by),
+        )
+        if (outcome.kind === 'refused') {
+          const words = `The supplier did not cancel it: ${outcome.words}. Nothing is refunded.`
+          throw new Refusal(409, 'CANCEL_REFUSED', words)
         }
+        const human =
+          outcome.kind === 'cancelled'
+            ? 'The supplier has cancelled it, and it is refunded.'
+            : `The supplier did not say whether it cancelled it (${outcome.words}). It is asked again; nothing is refunded until it has.`
+        context.print(human, { esimTranNo: profileId, outcome: outcome.kind })
       }),
     )
   esim

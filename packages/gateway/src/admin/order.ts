@@ -10,6 +10,7 @@ import { listUnfinished, UNFINISHED_STATUSES, type UnfinishedOrder } from '../or
 import { CsvRefused, readEsims } from '../suppliers/stock/csv.ts'
 import type { AdminContext } from './context.ts'
 import { requireFile } from './files.ts'
+import { withSuppliers } from './suppliers.ts'
 import { fields, table, timeText } from './table.ts'
 import { namesOf, spanOf, whole } from './typed.ts'
 
@@ -135,10 +136,9 @@ function settleCommand(order: Command, context: AdminContext): void {
       await context.withDeps(async (deps) => {
         const found = await requireOrder(deps.db, orderNo)
         const verdict = await verdictOf(options)
-        const settled = await settleOrder(
-          { ...deps, catalogue: loadedCatalogue(deps) },
-          { ...found, verdict, evidence: options.evidence, ...(itemNos ? { itemNos } : {}) },
-          context.by,
+        const settlement = { ...found, verdict, evidence: options.evidence, ...(itemNos ? { itemNos } : {}) }
+        const settled = await withSuppliers(deps, (suppliers) =>
+          settleOrder({ ...deps, suppliers, catalogue: loadedCatalogue(deps) }, settlement, context.by),
         )
         context.print(`Settled items ${settled.join(', ')} of ${orderNo}.`, { orderNo, items: settled })
       })

@@ -6,7 +6,7 @@ import { addSupplier, listSuppliers, pauseSupplier, setSupplier } from '../suppl
 import type { AdminContext } from './context.ts'
 import { requireFile } from './files.ts'
 import { supplierReportCommand } from './supplier-report.ts'
-import { suppliersOf } from './suppliers.ts'
+import { withSuppliers } from './suppliers.ts'
 import { table, timeText } from './table.ts'
 
 export function supplierCommands(supplier: Command, context: AdminContext): void {
@@ -76,16 +76,13 @@ function testCommand(supplier: Command, context: AdminContext): void {
     .description('Call a supplier without buying, and say in a sentence what is wrong.')
     .action((name: string) =>
       context.withDeps(async (deps) => {
-        const suppliers = await suppliersOf(deps)
-        try {
+        const fault = await withSuppliers(deps, async (suppliers) => {
           const supplied = suppliers.get(name)
           if (supplied === undefined) throw absent('usable supplier', name)
-          const fault = await supplied.supplier.test()
-          if (fault !== undefined) throw new Refusal(422, 'SUPPLIER_FAULT', fault)
-          context.print(`${name} works.`, { name, works: true })
-        } finally {
-          await suppliers.close()
-        }
+          return supplied.supplier.test()
+        })
+        if (fault !== undefined) throw new Refusal(422, 'SUPPLIER_FAULT', fault)
+        context.print(`${name} works.`, { name, works: true })
       }),
     )
 }

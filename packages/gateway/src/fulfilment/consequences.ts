@@ -32,7 +32,7 @@ export type Standing =
   | { leaseToken: undefined }
 
 type ConsequencesDeps = Pick<FulfilmentDeps, 'ids' | 'cipher' | 'orderMetrics'> & {
-  suppliers?: Pick<Suppliers, 'get'>
+  suppliers: Pick<Suppliers, 'get'>
 }
 
 /** Gathers what follows from results, to be written at once. Also used for what is learnt without a lease. */
@@ -102,7 +102,7 @@ export class Consequences {
           supplier: supplier!,
           esim: made.esim,
           bought: this.find(item.packageCode),
-          isReported: this.deps.suppliers?.get(supplier!)?.supplier.report !== undefined,
+          isReported: this.deps.suppliers.get(supplier!)?.supplier.report !== undefined,
         })
         return
       case 'REFUSED': {

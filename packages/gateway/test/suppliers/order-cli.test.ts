@@ -103,6 +103,26 @@ describe('order settle', () => {
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
   })
 
+  it('--delivered has an upstream asked about its eSIM from then on, as if it had delivered it by itself', async () => {
+    const config = { url: 'http://127.0.0.1:1', appKey: 'upstream_key', appSecret: 'secret' }
+    await json(
+      'supplier',
+      'add',
+      'upstream',
+      '--type',
+      'gateway',
+      '--config',
+      file('upstream.json', JSON.stringify(config)),
+    )
+    const { tenantId, orderNo } = await underReview(1)
+    const ofIt = { text: `update order_items set supplier = 'upstream' where tenant_id = $1`, values: [tenantId] }
+    await shop.db.query(ofIt)
+    const esims = file('esim.csv', `iccid,ac\n${makeIccid('8985888', 3)},LPA:1$a.example$THREE\n`)
+    await json(...settle(orderNo, '--delivered', esims, ...WORD))
+    const due = { text: 'select asked_at is not null as due from profiles where tenant_id = $1', values: [tenantId] }
+    expect(await shop.db.query(due)).toEqual([{ due: true }])
+  })
+
   it('--retry has the supplier asked again; --items settles some', async () => {
     const { tenantId, orderNo } = await underReview(3)
     await json(...settle(orderNo, '--refused', '--items', '2', ...WORD))

@@ -3,6 +3,7 @@ import { orderNoOf } from '../../lib/ids.ts'
 import { absent, Refusal } from '../../lib/refusal.ts'
 import { itemKeyOf } from '../../orders/item-key.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'
+import type { Suppliers } from '../../suppliers/registry.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
 import { lockSettling } from '../../suppliers/stock/taken-codes.ts'
 import { Consequences } from '../consequences.ts'
@@ -39,7 +40,9 @@ export interface Settlement {
  * @throws Refusal
  */
 export async function settleOrder(
-  deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'catalogue' | 'wake'> & { linkKey: Buffer },
+  deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'catalogue' | 'wake' | 'linkKey'> & {
+    suppliers: Pick<Suppliers, 'get'>
+  },
   settlement: Settlement,
   by: By,
 ): Promise<number[]> {

@@ -231,8 +231,11 @@ describe('a reservation', () => {
     const esim = { tenantId: '', orderId: '', itemNo: 1, key: 'G-1', productCode: 'G', iccid, matchingId }
     const { supplier } = shop.suppliers.get('shelf')!
     expect(await supplier.cancel({ ...esim, shown: true })).toMatchObject({ kind: 'refused' })
-    expect(await supplier.cancel({ ...esim, shown: false })).toEqual({ kind: 'cancelled' })
-    expect(await level('G')).toBe(1)
+    // The second time as after a crash that came before it was written down.
+    for (let time = 0; time < 2; time++) {
+      expect(await supplier.cancel({ ...esim, shown: false })).toEqual({ kind: 'cancelled' })
+      expect(await level('G')).toBe(1)
+    }
   })
 })
 

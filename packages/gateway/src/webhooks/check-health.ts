@@ -99,7 +99,9 @@ async function giveTurnBack({ db, log }: CheckDeps, tenantId: string, token: str
     text: 'update webhook_checks set running_until = $3 where tenant_id = $1 and token = $2',
     values: [tenantId, token, new Date(0)],
   }
-  await db.query(ended).catch((error) => log.warn({ err: error, tenantId }, 'a turn of health checks was not given back'))
+  await db
+    .query(ended)
+    .catch((error) => log.warn({ err: error, tenantId }, 'a turn of health checks was not given back'))
 }
 
 async function tooMany(deps: CheckDeps, tenantId: string, now_ms: number): Promise<ApiError> {

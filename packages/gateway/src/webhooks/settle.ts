@@ -203,7 +203,8 @@ async function disable(
   const changed = await tx.query({
     text: `update webhook_endpoints
            set enabled = false, disabled_reason = $3, failing_since = coalesce(failing_since, $4), updated_at = $5
-           where tenant_id = $1 and callback_url = $2 and enabled and ($3 = 'GONE' or failing_since <= $4)
+           where tenant_id = $1 and callback_url = $2 and enabled
+             and case when $3 = 'GONE' then updated_at <= $5 else failing_since <= $4 end
            returning 1`,
     values: [tenantId, url, reason, new Date(since_ms), new Date(at_ms)],
   })

@@ -68,6 +68,7 @@ interface EndpointState {
   disabled_reason: string | null
   failing_since: Date | null
   warned_percent: number
+  updated_at: Date
 }
 
 export const MASTER_KEY = Buffer.alloc(32, 7)

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { setWebhook } from '../../src/webhooks/setting.ts'
+import { settle } from '../../src/webhooks/settle.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -42,6 +43,21 @@ async function failOnce(tenant: TestTenant): Promise<void> {
   await bed.record(tenant)
   await tried(tenant, before + 1)
 }
+
+test('a 410 from before its URL was set anew disables nothing', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  const set_ms = (await bed.endpoint(tenant)).updated_at.getTime()
+  const answered = (at_ms: number) =>
+    settle(
+      bed.deps,
+      [],
+      [{ ...tenant, url: receiver.url, at_ms, change: { change: 'DISABLE', reason: 'GONE', since_ms: at_ms } }],
+    )
+  await answered(set_ms - 1_000)
+  expect((await bed.endpoint(tenant)).enabled).toBe(true)
+  await answered(set_ms + 1_000)
+  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: false, disabled_reason: 'GONE' })
+})
 
 test('an endpoint that fails is warned about at 50, 75 and 90 percent, and disabled after 72 hours', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })

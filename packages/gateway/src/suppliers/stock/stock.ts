@@ -212,8 +212,18 @@ async function putBack(db: Db, name: string, esim: SuppliedEsim): Promise<Cancel
              where supplier = $1 and key = $2 and iccid = $3 returning product_code`,
       values: [name, esim.key, esim.iccid],
     })
-    if (row === undefined) return { kind: 'refused', words: 'the code is not reserved for this item' }
+    if (row === undefined) return outcomeOfRepeat(tx, name, esim)
     raiseLevel(tx, name, row.product_code, 1)
     return { kind: 'cancelled' }
   })
+}
+
+/** Whoever put it back was killed before writing that down. */
+async function outcomeOfRepeat(tx: Tx, name: string, { iccid }: SuppliedEsim): Promise<CancelOutcome> {
+  const isBack = {
+    text: `select from stock_codes where supplier = $1 and iccid = $2 and state = 'FREE'`,
+    values: [name, iccid],
+  }
+  if ((await tx.query(isBack)).length > 0) return { kind: 'cancelled' }
+  return { kind: 'refused', words: 'the code is not reserved for this item' }
 }

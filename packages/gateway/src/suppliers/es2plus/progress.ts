@@ -38,7 +38,8 @@ export interface ProgressBook {
   adopt(esim: { key: string; iccid: string; matchingId: string }): Promise<Progress>
   /**
    * Writes the next step, and what was learnt with it, unless another worker has moved the order meanwhile: then false.
-   * What an SM-DP+ told is told once, so a database that is away is waited for.
+   * What an SM-DP+ told is told once, so a database that is away is waited for. Before a purchase nothing was told: whoever
+   * waited there could send it beside another worker, who has taken the order over meanwhile.
    */
   advance(progress: Progress, to: Partial<Omit<Progress, 'key'>> & { step: Step }): Promise<boolean>
 }
@@ -93,24 +94,23 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
     },
     async advance(progress, to) {
       const next = { ...progress, ...to }
-      const moved = await patiently((repeated) =>
+      const write = (repeated: boolean) =>
         deps.db.query({
           name: 'es2plus-advance',
           text: `update es2plus_orders set iccid = $5, secrets = $6, step = $7, updated_at = now()
                  where supplier = $1 and key = $2 and step in ($3, $4) returning key`,
-          // A repeat, after a connection that broke around the commit, may find its own step. A purchase is not repeated
-          // even so: of two workers, one sends it.
+          // A repeat, after a connection that broke around the commit, may find its own step.
           values: [
             supplier,
             progress.key,
             progress.step,
-            repeated && next.step !== 'ORDERING' ? next.step : progress.step,
+            repeated ? next.step : progress.step,
             next.iccid,
             seal(next),
             next.step,
           ],
-        }),
-      )
+        })
+      const moved = await (next.step === 'ORDERING' ? write(false) : patiently(write))
       if (moved.length === 1) Object.assign(progress, next)
       return moved.length === 1
     },

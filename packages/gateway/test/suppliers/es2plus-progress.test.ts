@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { masterCipher } from '../../src/lib/crypto.ts'
+import { connect, type Db, isConnectionLoss } from '../../src/lib/db.ts'
+import { systemIds } from '../../src/lib/ids.ts'
+import { type ProgressBook, progressBook } from '../../src/suppliers/es2plus/progress.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
+
+let database: TestDatabase
+let proxy: TcpProxy
+let db: Db & { close(): Promise<void> }
+let book: ProgressBook
+beforeAll(async () => {
+  database = await createTestDatabase()
+  proxy = await startTcpProxy(database.url)
+  db = connect({ url: proxy.url, poolSize: 2, applicationName: 'progress test' })
+  await db.query({ text: `insert into suppliers (supplier, type, config) values ('smdp', 'es2plus', '')` })
+  const config = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1.2.3' }
+  book = progressBook('smdp', config, { db, ids: systemIds, cipher: masterCipher([Buffer.alloc(32, 7)]) })
+})
+afterAll(async () => {
+  await db.close()
+  await proxy.close()
+  await database.drop()
+})
+
+it('what an SM-DP+ told waits for a database that is away, and a purchase that is not sent yet does not', async () => {
+  const progress = (await book.start('ORDER-1'))!
+  proxy.cut()
+  await expect(book.advance(progress, { step: 'ORDERING' })).rejects.toSatisfy(isConnectionLoss)
+  expect(progress.step).toBe('NEW')
+  proxy.restore()
+  expect(await book.advance(progress, { step: 'ORDERING' })).toBe(true)
+  proxy.cut()
+  const told = book.advance(progress, { step: 'ORDERED', iccid: '8985200012345678901' })
+  const early = await Promise.race([told, db.query({ text: 'select' }).catch(() => 'still away')])
+  expect(early).toBe('still away')
+  proxy.restore()
+  expect(await told).toBe(true)
+  expect(await book.find('ORDER-1')).toMatchObject({ step: 'ORDERED', iccid: '8985200012345678901' })
+}, 20_000) // less than it is waited for

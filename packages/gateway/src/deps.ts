@@ -65,6 +65,12 @@ export interface Deps {
 
 /** Orders and look-ups of the dealers' door; the rest of the pool serves consoles and background loops. */
 const HOT_CONNECTIONS = 6
+/**
+ * A node whose machine dies without a word leaves the wallets that it had locked to the others after this. Nothing of ours
+ * thinks for so long inside a transaction of orders.
+ */
+const ORDER_IDLE_MS = 5_000
+const OF_ORDERS = { poolSize: HOT_CONNECTIONS, idleTimeout_ms: ORDER_IDLE_MS, applicationName: 'dealer-esim orders' }
 /** Admission brings the database's time with every batch; this is for nodes that are idle. */
 const CLOCK_SAMPLE_MS = 10_000
 
@@ -85,7 +91,7 @@ export async function openDeps(
   const connection = { url: databaseUrl, onIdleError }
   const db = connect({ ...connection, poolSize: config.databasePoolSize, ...named('gateway') })
   const hot = { ...connection, fixedPlans: true, keepsConnections: true }
-  const orderDb = connect({ ...hot, poolSize: HOT_CONNECTIONS, applicationName: 'dealer-esim orders' })
+  const orderDb = connect({ ...hot, ...OF_ORDERS })
   const clock = systemClock
   const dbClock = databaseClock(clock)
   const clocks = { clock, databaseClock: dbClock }

@@ -39,6 +39,8 @@ export interface DbOptions {
   applicationName: string
   lockTimeout_ms?: number
   statementTimeout_ms?: number
+  /** How long the server waits inside a transaction for our next statement (60 s). */
+  idleTimeout_ms?: number
   /** Commits need not wait for the disk: for what a crash may forget (RequestIDs), never for money. */
   asynchronousCommit?: boolean
   /**
@@ -67,7 +69,7 @@ export function connect(options: DbOptions): Db & { close(): Promise<void> } {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     lock_timeout: options.lockTimeout_ms ?? 10_000,
     statement_timeout: statementTimeout_ms,
-    idle_in_transaction_session_timeout: 60_000,
+    idle_in_transaction_session_timeout: options.idleTimeout_ms ?? 60_000,
     keepAlive: true,
     idleTimeoutMillis: options.keepsConnections ? 0 : IDLE_MS,
     types: { getTypeParser: parserOf },

@@ -239,6 +239,20 @@ describe('a reservation', () => {
   })
 })
 
+it('lists each code that was reserved since then once, however many there are', async () => {
+  await shop.db.query({
+    text: `insert into stock_codes
+             (supplier, code_id, product_code, iccid, fingerprint, secrets, imported_at, state, key, reserved_at)
+           select 'shelf', gen_random_uuid(), 'L', n::text, decode(md5(n::text), 'hex'), '', now(), 'RESERVED', 'L-' || n,
+                  case when n > 2500 then timestamptz '2026-01-01' else now() end
+           from generate_series(1, 3000) n`,
+  })
+  const listed: string[] = []
+  for await (const { key } of shop.suppliers.get('shelf')!.supplier.list!(new Date('2026-02-01'))) listed.push(key)
+  const own = listed.filter((key) => key.startsWith('L-'))
+  expect([own.length, new Set(own).size]).toEqual([2500, 2500])
+})
+
 it('an orphan goes back into stock by one of two nodes that reconcile at once', async () => {
   await load('H', `iccid,ac\n${rows(1)}`)
   const tenantId = await addTenant(shop.db)

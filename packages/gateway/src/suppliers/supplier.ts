@@ -32,7 +32,7 @@ export interface Supplier {
   test(): Promise<string | undefined>
   /** Status and usage of eSIMs, in their order; a request for each. */
   report?(esims: SuppliedEsim[]): Promise<ReportOutcome[]>
-  /** What the supplier has on its books for us, oldest first: reconciliation compares it with ours. */
+  /** What the supplier has on its books for us, in any order, page by page: reconciliation compares it with ours. */
   list?(since: Date): AsyncIterable<SupplierRecord>
   /** Who may deliver notices in its name: fingerprints of client certificates, addresses and blocks. */
   readonly noticesFrom?: { certificates: readonly string[]; addresses: readonly string[] }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Profile } from '@dealer-esim/contract'
+import { PAGE_SIZE_MAX } from '@dealer-esim/contract'
 import { DealerEsim, DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
 import Type, { type Static } from 'typebox'
 import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
@@ -73,17 +73,18 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       return 'failure' in answer ? sentenceOf(answer.failure, answer.network) : undefined
     },
     async *list(since) {
-      const answer = await upstream(async (client) => {
-        const profiles: Profile[] = []
-        for await (const profile of client.eachProfile({ startTime: since.toISOString() })) profiles.push(profile)
-        return profiles
-      })
-      if ('failure' in answer) throw answer.failure
-      for (const profile of answer.value.reverse()) {
-        const iccid = iccidOf(profile)
-        if (iccid === undefined) continue
-        const cancelled = profile.esimStatus === 'CANCEL'
-        yield { key: profile.transactionId, iccid, cancelled, time: new Date(profile.createTime) }
+      const request = { startTime: since.toISOString(), pageSize: PAGE_SIZE_MAX }
+      for (let next: { cursor?: string } | undefined = {}; next; ) {
+        const page = await upstream((client) => client.profiles({ ...request, ...next }))
+        if ('failure' in page) throw page.failure
+        for (const profile of page.value.profileList) {
+          const iccid = iccidOf(profile)
+          if (iccid === undefined) continue
+          const cancelled = profile.esimStatus === 'CANCEL'
+          yield { key: profile.transactionId, iccid, cancelled, time: new Date(profile.createTime) }
+        }
+        const { nextCursor } = page.value
+        next = nextCursor === null ? undefined : { cursor: nextCursor }
       }
     },
   }

@@ -41,6 +41,8 @@ export interface StockSecrets {
 
 const BATCH = 250
 const CONCURRENCY = 2_000
+/** Codes read at once where all are compared with our books. */
+const LISTED_AT_ONCE = 1_000
 const TIMEOUT_MS = 15_000
 /** The database ends a statement within 30 s: no reservation is at work longer. */
 const SETTLES_MS = 30_000
@@ -96,12 +98,16 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       return row === undefined ? 'it has no codes: import some with stock import' : undefined
     },
     async *list(since) {
-      const rows = await deps.db.query<{ key: string; iccid: string; reserved_at: Date }>({
-        text: `select key, iccid, reserved_at from stock_codes
-               where supplier = $1 and key is not null and reserved_at >= $2 order by reserved_at`,
-        values: [name, since],
-      })
-      for (const row of rows) yield { key: row.key, iccid: row.iccid, cancelled: false, time: row.reserved_at }
+      for (let after = ''; ; ) {
+        const rows = await deps.db.query<{ key: string; iccid: string; reserved_at: Date }>({
+          text: `select key, iccid, reserved_at from stock_codes
+                 where supplier = $1 and key > $3 and reserved_at >= $2 order by key limit $4`,
+          values: [name, since, after, LISTED_AT_ONCE],
+        })
+        for (const row of rows) yield { key: row.key, iccid: row.iccid, cancelled: false, time: row.reserved_at }
+        if (rows.length < LISTED_AT_ONCE) return
+        after = rows.at(-1)!.key
+      }
     },
   }
 }

@@ -1,3 +1,4 @@
+import { groupBy } from '../lib/group-by.ts'
 import type { LockedWallet } from '../wallet/lock.ts'
 import type { BalanceFall } from '../wallet/low-balance-notice.ts'
 import {
@@ -26,7 +27,7 @@ export interface Judged {
 
 /** Judges orders wallet by wallet, and applies their debits to the wallets. */
 export function judgeOrders(wallets: readonly LockedWallet[], wishes: OrderWish[], around: BatchCircumstances): Judged {
-  const byTenant = groupByTenant(wishes)
+  const byTenant = groupBy(wishes, ({ tenant }) => tenant.tenantId)
   const judged: Judged = { verdicts: new Map(), placed: [], touched: [], falls: [] }
   for (const wallet of wallets) {
     const ofTenant = byTenant.get(wallet.tenantId) ?? []
@@ -45,16 +46,6 @@ export function judgeOrders(wallets: readonly LockedWallet[], wishes: OrderWish[
     judged.placed.push(...placed)
   }
   return judged
-}
-
-function groupByTenant(wishes: OrderWish[]): Map<string, OrderWish[]> {
-  const byTenant = new Map<string, OrderWish[]>()
-  for (const wish of wishes) {
-    const ofTenant = byTenant.get(wish.tenant.tenantId)
-    if (ofTenant) ofTenant.push(wish)
-    else byTenant.set(wish.tenant.tenantId, [wish])
-  }
-  return byTenant
 }
 
 function later(left: Date, right: Date): Date {

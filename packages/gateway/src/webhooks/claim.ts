@@ -1,9 +1,9 @@
 import type { EventType } from '@dealer-esim/contract'
 import { DecryptionFailed } from '../lib/crypto.ts'
 import type { Db, Statement, Tx } from '../lib/db.ts'
+import { groupBy } from '../lib/group-by.ts'
 import { loadTenant, type Tenant } from '../tenants/load.ts'
 import type { Notification } from './attempt.ts'
-import { groupByTenant } from './by-tenant.ts'
 import type { WebhookDeps } from './deps.ts'
 import { type Endpoint, loadEndpoint } from './endpoint.ts'
 import { LEASE_MS } from './limits.ts'
@@ -124,7 +124,7 @@ const CLAIM = `
 
 /** Gives events back that were claimed and not attempted. */
 export async function releaseEvents(db: Db, events: readonly ClaimedEvent[]): Promise<void> {
-  const byTenant = groupByTenant(events)
+  const byTenant = groupBy(events, ({ tenantId }) => tenantId)
   await db.tx(async (tx) => {
     usePlannedIndexes(tx)
     for (const tenantId of [...byTenant.keys()].sort()) {

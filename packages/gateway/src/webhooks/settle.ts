@@ -2,11 +2,11 @@ import { formatTime } from '@dealer-esim/contract'
 import { audit, SYSTEM } from '../audit/audit.ts'
 import { type Columns, NULL, plainArray, unnest, uuidArray } from '../lib/columns.ts'
 import type { Db, Tx } from '../lib/db.ts'
+import { groupBy } from '../lib/group-by.ts'
 import type { Ids } from '../lib/ids.ts'
 import { notify } from '../notices/notices.ts'
 import type { Attempt, Signer } from './attempt.ts'
 import { type LoggedAttempt, logAttempts, maskedUrl } from './attempt-log.ts'
-import { groupByTenant } from './by-tenant.ts'
 import type { ClaimedEvent } from './claim.ts'
 import type { HealthChange } from './endpoint-health.ts'
 import { usePlannedIndexes } from './planner.ts'
@@ -36,7 +36,7 @@ export async function settle(
   settlements: readonly Settlement[],
   changes: readonly EndpointChange[],
 ): Promise<void> {
-  const byTenant = groupByTenant(settlements)
+  const byTenant = groupBy(settlements, ({ tenantId }) => tenantId)
   await db.tx(async (tx) => {
     usePlannedIndexes(tx)
     for (const tenantId of [...byTenant.keys()].sort()) writeResults(tx, tenantId, byTenant.get(tenantId) ?? [])

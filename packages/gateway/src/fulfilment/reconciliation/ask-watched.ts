@@ -6,6 +6,7 @@ import { callCancel } from '../review/cancel-esim.ts'
 import { readForCancel, wasNeverUsed } from '../review/cancel-subject.ts'
 import { finishCancel } from '../review/finish-cancel.ts'
 import { takeInEsim } from '../take-in.ts'
+import { askBySupplier } from './ask-by-supplier.ts'
 import { unwatch, type Watched } from './watch.ts'
 
 /** Of one pass; the next begins at once. */
@@ -23,9 +24,8 @@ interface WatchedRow {
 }
 
 /**
- * Takes what is due (its next time is set in the same statement, so that no other node takes it) and asks. The tenants of
- * what is due longest, one after the other: each statement locks rows of one tenant, skips those that somebody else has,
- * and waits for nobody.
+ * Takes what is due (its next time is set in the same statement, so that no other node takes it) and asks. Of the tenants of
+ * what is due longest: each statement locks rows of one tenant, skips those that somebody else has, and waits for nobody.
  * @returns how many were due
  */
 export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
@@ -35,14 +35,15 @@ export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
              select tenant_id from watched_items where ask_at <= now() order by ask_at limit $1) due`,
     values: [AT_ONCE],
   })
-  let taken = 0
-  for (const { tenant_id: tenantId } of tenants) taken += await askOfTenant(deps, tenantId)
+  const due: WatchedRow[] = []
+  for (const { tenant_id: tenantId } of tenants) due.push(...(await takeWatched(deps, tenantId)))
+  await askBySupplier(deps.clock, due, (row) => askAbout(deps, row))
   await endWatches(deps)
-  return taken
+  return due.length
 }
 
-async function askOfTenant(deps: FulfilmentDeps, tenant: string): Promise<number> {
-  const rows = await deps.db.query<WatchedRow>({
+function takeWatched(deps: FulfilmentDeps, tenant: string): Promise<WatchedRow[]> {
+  return deps.db.query({
     name: 'reconcile-watched',
     text: `with due as (
         select order_id, item_no, purpose from watched_items where tenant_id = $4 and ask_at <= now()
@@ -57,17 +58,14 @@ async function askOfTenant(deps: FulfilmentDeps, tenant: string): Promise<number
       join order_items i on i.tenant_id = $4 and i.order_id = t.order_id and i.item_no = t.item_no`,
     values: [AT_ONCE, ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS, tenant],
   })
-  for (const row of rows) {
-    const asking = row.purpose === 'CANCEL' ? repeatCancel(deps, row) : askForLateEsim(deps, row)
-    const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, purpose } = row
-    await asking.catch((error) =>
-      deps.log.error(
-        { err: error, tenantId, orderId, itemNo, purpose },
-        'it could not be asked about; the others go on',
-      ),
-    )
-  }
-  return rows.length
+}
+
+async function askAbout(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
+  const asking = row.purpose === 'CANCEL' ? repeatCancel(deps, row) : askForLateEsim(deps, row)
+  const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, purpose } = row
+  await asking.catch((error) =>
+    deps.log.error({ err: error, tenantId, orderId, itemNo, purpose }, 'it could not be asked about; the others go on'),
+  )
 }
 
 async function repeatCancel(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {

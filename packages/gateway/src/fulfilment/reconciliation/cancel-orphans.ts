@@ -2,6 +2,7 @@ import { itemKeyOf } from '../../orders/item-key.ts'
 import { openSecrets } from '../../profiles/read.ts'
 import type { FulfilmentDeps } from '../deps.ts'
 import { callCancel } from '../review/cancel-esim.ts'
+import { askBySupplier } from './ask-by-supplier.ts'
 
 /** Of one pass; the next begins at once. */
 const AT_ONCE = 50
@@ -30,14 +31,15 @@ export async function cancelOrphans(deps: FulfilmentDeps): Promise<number> {
              select tenant_id from orphans where state = 'FOUND' and updated_at <= now() order by updated_at limit $1) due`,
     values: [AT_ONCE],
   })
-  let taken = 0
-  for (const { tenant_id: tenantId } of tenants) taken += await cancelOfTenant(deps, tenantId)
-  return taken
+  const due: OrphanRow[] = []
+  for (const { tenant_id: tenantId } of tenants) due.push(...(await takeOrphans(deps, tenantId)))
+  await askBySupplier(deps.clock, due, (row) => giveBack(deps, row))
+  return due.length
 }
 
 /** Locks rows of one tenant, and skips those that somebody else has. */
-async function cancelOfTenant(deps: FulfilmentDeps, tenant: string): Promise<number> {
-  const rows = await deps.db.query<OrphanRow>({
+function takeOrphans(deps: FulfilmentDeps, tenant: string): Promise<OrphanRow[]> {
+  return deps.db.query({
     name: 'reconcile-orphans',
     text: `with due as (
         select orphan_id from orphans where tenant_id = $3 and state = 'FOUND' and updated_at <= now()
@@ -51,13 +53,13 @@ async function cancelOfTenant(deps: FulfilmentDeps, tenant: string): Promise<num
       join order_items i on i.tenant_id = $3 and i.order_id = t.order_id and i.item_no = t.item_no`,
     values: [AT_ONCE, CANCEL_AGAIN_MS, tenant],
   })
-  for (const row of rows) {
-    const { tenant_id: tenantId, order_id: orderId, item_no: itemNo } = row
-    await cancelOrphan(deps, row).catch((error) =>
-      deps.log.error({ err: error, tenantId, orderId, itemNo }, 'an orphan could not be given back; the others go on'),
-    )
-  }
-  return rows.length
+}
+
+async function giveBack(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {
+  const { tenant_id: tenantId, order_id: orderId, item_no: itemNo } = row
+  await cancelOrphan(deps, row).catch((error) =>
+    deps.log.error({ err: error, tenantId, orderId, itemNo }, 'an orphan could not be given back; the others go on'),
+  )
 }
 
 async function cancelOrphan(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { askBySupplier } from './ask-by-supplier.ts'
+
+const rows = ['hangs', 'answers', 'hangs', 'answers'].map((supplier, number) => ({ supplier, number }))
+
+it('a supplier that hangs keeps no other waiting, and is asked once', async () => {
+  let now_ms = 0
+  const asked: string[] = []
+  let end = () => {}
+  const pass = askBySupplier({ monotonic: () => now_ms }, rows, ({ supplier, number }) => {
+    asked.push(`${supplier} ${number}`)
+    return supplier === 'hangs' ? new Promise<void>((resolve) => (end = resolve)) : Promise.resolve()
+  })
+  await new Promise(setImmediate)
+  expect(asked).toEqual(['hangs 0', 'answers 1', 'answers 3'])
+  now_ms = 20_000
+  end()
+  await pass
+  expect(asked).toHaveLength(3)
+})
+
+it('what is answered in time is asked one after the other', async () => {
+  const asked: number[] = []
+  await askBySupplier({ monotonic: () => 0 }, rows, async ({ number }) => void asked.push(number))
+  expect(asked.sort()).toEqual([0, 1, 2, 3])
+})

@@ -1,0 +1,24 @@
+import type { Clock } from '../../lib/clock.ts'
+import { groupBy } from '../../lib/group-by.ts'
+
+/** Whoever takes longer over one question is left alone for this pass: the others would only add up. */
+const SLOW_MS = 10_000
+
+/**
+ * Asks suppliers side by side, each one question after the other: one that hangs holds up what is its own, and the pass
+ * for no longer than its time limit. `ask` does not reject; what is left out comes due again.
+ */
+export async function askBySupplier<Row extends { supplier: string }>(
+  clock: Pick<Clock, 'monotonic'>,
+  rows: readonly Row[],
+  ask: (row: Row) => Promise<void>,
+): Promise<void> {
+  const askOne = async (ofOne: readonly Row[]) => {
+    for (const row of ofOne) {
+      const begun_at = clock.monotonic()
+      await ask(row)
+      if (clock.monotonic() - begun_at > SLOW_MS) return
+    }
+  }
+  await Promise.all([...groupBy(rows, ({ supplier }) => supplier).values()].map(askOne))
+}

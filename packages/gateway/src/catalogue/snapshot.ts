@@ -1,4 +1,4 @@
-import type { DurationUnit, PackageListAnswer, PackageListRequest } from '@dealer-esim/contract'
+import type { PackageListAnswer, PackageListRequest } from '@dealer-esim/contract'
 import type { Coverage } from './coverage.ts'
 import { listPackages } from './list.ts'
 import type { CatalogueChanges, OwnPriceRow } from './load.ts'
@@ -20,13 +20,6 @@ export interface Offer {
   readonly packageName: string
   /** For one eSIM, in 1/10 000 of the buyer's currency. */
   readonly price: bigint
-  readonly duration: number
-  readonly durationUnit: DurationUnit
-  /** Bytes over the whole duration; null: unlimited. */
-  readonly totalVolume: bigint | null
-  /** Days in which the first use must happen. */
-  readonly unusedValidTime: number
-  readonly allowLoss: boolean
   /** Tried in this order, the next one only after a definite refusal. */
   readonly routes: readonly Route[]
 }
@@ -134,10 +127,7 @@ export class LoadedSnapshot implements Snapshot {
     const { price } = quote(this.tariffOf(buyer), item)
     if (price === undefined) return '310241'
     if (!item.onSale) return '310244'
-    const { duration, durationUnit, unusedValidTime, allowLoss, routes } = item
-    const totalVolume = item.volume !== null && item.dataType === 'DAILY' ? item.volume * BigInt(duration) : item.volume
-    const packageName = item.name
-    return { packageCode, packageName, price, duration, durationUnit, totalVolume, unusedValidTime, allowLoss, routes }
+    return { packageCode, packageName: item.name, price, routes: item.routes }
   }
 
   list(buyer: Buyer, request: PackageListRequest): PackageListAnswer {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { codes, type FailureCode, failure } from '@dealer-esim/contract'
+import { codes, failure } from '@dealer-esim/contract'
 import type { ApiError } from '../lib/api-error.ts'
 
 /** What is told in the contract's envelope: by the dealers' door, and wherever no door is reached. */
@@ -25,7 +25,7 @@ export function successAnswer(requestId: string, data: object, headers?: Record<
 /** `requestId` is the caller's where it was well formed. Never a stack trace, SQL or a secret: only what `error` says. */
 export function failureAnswer(requestId: string | undefined, error: ApiError): Answer {
   const { message, details, data, headers } = error.parts
-  const code = error.code as FailureCode
+  const { code } = error
   const told = requestId ?? randomUUID()
   const envelope = failure(code, told, { message, details, data: data as never })
   return {

@@ -1,4 +1,4 @@
-import type { Code, FaultDetail } from '@dealer-esim/contract'
+import type { FailureCode, FaultDetail } from '@dealer-esim/contract'
 
 export interface ErrorParts {
   /** Replaces the code's own message. */
@@ -10,12 +10,12 @@ export interface ErrorParts {
   headers?: Record<string, string>
 }
 
-/** The one type of an expected failure. Its code is one of the contract's table; doors turn it into an answer. */
+/** An expected failure with a code of the contract's table. What only console and command line meet is a Refusal. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  readonly code: Code
+  readonly code: FailureCode
   readonly parts: ErrorParts
-  constructor(code: Code, parts: ErrorParts = {}) {
+  constructor(code: FailureCode, parts: ErrorParts = {}) {
     super(parts.message ?? code)
     this.code = code
     this.parts = parts

@@ -3,12 +3,11 @@ import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { type Loop, runLoop, within } from '../lib/lifecycle.ts'
-import { itemKeyOf } from '../orders/item-key.ts'
 import type { Supplied, Suppliers } from '../suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
 import type { LifeDeps } from './loop.ts'
-import { openSecrets } from './read.ts'
 import { applyReports, type ReportedProfile } from './report.ts'
+import { type SuppliedRow, suppliedEsimOf } from './supplied-esim.ts'
 import { nextTenant } from './tenants.ts'
 
 export interface AskDeps extends LifeDeps {
@@ -146,13 +145,8 @@ interface Living {
   esim: SuppliedEsim
 }
 
-interface LivingRow {
+interface LivingRow extends SuppliedRow {
   profile_id: string
-  order_id: string
-  item_no: number
-  product_code: string
-  iccid: string
-  secrets: Buffer
 }
 
 /** Takes those that were asked about longest ago; no other node takes them. One that cannot be opened is left out. */
@@ -170,11 +164,9 @@ async function takeDue(deps: AskDeps, supplier: string, tenantId: string, most: 
     values: [tenantId, supplier, ASK_EVERY_S, most],
   })
   return rows.flatMap((row) => {
-    const { profile_id: profileId, order_id: orderId, item_no: itemNo, product_code: productCode, iccid } = row
+    const profileId = row.profile_id
     try {
-      const { matchingId } = openSecrets(deps.cipher, tenantId, row.secrets)
-      const key = itemKeyOf(orderId, itemNo)
-      return [{ profileId, esim: { tenantId, orderId, itemNo, key, productCode, iccid, matchingId, shown: true } }]
+      return [{ profileId, esim: suppliedEsimOf(deps.cipher, tenantId, row, true) }]
     } catch (error) {
       deps.log.error({ err: error, tenantId, profileId }, 'what installs the eSIM cannot be opened')
       return []

@@ -1,5 +1,4 @@
-import { itemKeyOf } from '../../orders/item-key.ts'
-import { openSecrets } from '../../profiles/read.ts'
+import { type SuppliedRow, suppliedEsimOf } from '../../profiles/supplied-esim.ts'
 import type { FulfilmentDeps } from '../deps.ts'
 import { callCancel } from '../review/cancel-esim.ts'
 import { askBySupplier } from './ask-by-supplier.ts'
@@ -8,15 +7,10 @@ import { askBySupplier } from './ask-by-supplier.ts'
 const AT_ONCE = 50
 const CANCEL_AGAIN_MS = 10 * 60_000
 
-interface OrphanRow {
+interface OrphanRow extends SuppliedRow {
   tenant_id: string
   orphan_id: string
-  order_id: string
-  item_no: number
   supplier: string
-  product_code: string
-  iccid: string
-  secrets: Buffer
 }
 
 /**
@@ -63,11 +57,8 @@ async function giveBack(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {
 }
 
 async function cancelOrphan(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {
-  const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, iccid } = row
-  const { matchingId } = openSecrets(deps.cipher, tenantId, row.secrets)
-  const key = itemKeyOf(orderId, itemNo)
-  const esim = { tenantId, orderId, itemNo, key, productCode: row.product_code, iccid, matchingId, shown: false }
-  const outcome = await callCancel(deps, row.supplier, esim)
+  const tenantId = row.tenant_id
+  const outcome = await callCancel(deps, row.supplier, suppliedEsimOf(deps.cipher, tenantId, row, false))
   const state = { cancelled: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
   await deps.db.query({
     text: `update orphans set state = $3, detail = $4, updated_at = case when $3 = 'FOUND' then updated_at else now() end

@@ -1,8 +1,7 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db } from '../../lib/db.ts'
-import { itemKeyOf } from '../../orders/item-key.ts'
-import { openSecrets } from '../../profiles/read.ts'
+import { suppliedEsimOf } from '../../profiles/supplied-esim.ts'
 import type { SuppliedEsim } from '../../suppliers/supplier.ts'
 
 /** An eSIM that is to be cancelled, or of which a cancel is in question. */
@@ -43,16 +42,7 @@ export async function readForCancel(
     esimStatus: row.esim_status,
     smdpStatus: row.smdp_status,
     profileId: row.profile_id,
-    esim: {
-      tenantId,
-      orderId: row.order_id,
-      itemNo: row.item_no,
-      key: itemKeyOf(row.order_id, row.item_no),
-      productCode: row.product_code,
-      iccid: row.iccid,
-      matchingId: openSecrets(deps.cipher, tenantId, row.secrets).matchingId,
-      shown: true,
-    },
+    esim: suppliedEsimOf(deps.cipher, tenantId, row, true),
   }
 }
 

@@ -99,6 +99,18 @@ describe('on a database of its own', () => {
     }
   })
 
+  test('a reset without grace says that the dealer is cut off, as its help does, and how to give it a day', async () => {
+    const { stdout: help } = await adminWith(['tenant', 'reset-secret', '--help'], env)
+    const { stdout } = await adminWith(['tenant', 'reset-secret', acme.tenantId], env)
+    for (const text of [help, stdout]) {
+      expect(text.replace(/\s+/g, ' ')).toMatch(/void[^.]*cut off until its programs have/)
+      expect(text).toContain('--grace 24h')
+    }
+    const graceful = await adminWith(['tenant', 'reset-secret', acme.tenantId, '--grace', '24h'], env)
+    expect(graceful.stdout).toMatch(/The old one verifies until \d{4}-/)
+    expect(graceful.stdout).not.toContain('cut off')
+  })
+
   test('money is decimal on the command line, and an integer of 1/10 000 in JSON', async () => {
     const topUp = ['wallet', 'top-up', acme.tenantId, '1250.05', '--reference', 'INV-1']
     expect(await jsonWith(topUp, env)).toMatchObject({ amount: 12_500_500, balanceAfter: 12_500_500, replayed: false })
@@ -332,10 +344,12 @@ describe('with the embedded database', () => {
     expect(await health(gateway.baseUrl, dealer)).toBe('101005')
     await adminJson(['tenant', 'resume', dealer.tenantId], env)
     const reset = ['tenant', 'reset-secret', dealer.tenantId]
-    await adminJson(reset, env)
-    expect(await health(gateway.baseUrl, dealer)).toBe('000000') // for a day, where nothing else was said
-    const { appSecret } = await adminJson<Credentials>([...reset, '--grace', '0'], env)
-    expect(await health(gateway.baseUrl, dealer)).toBe('101003')
+    const second = await adminJson<Credentials>([...reset, '--grace', '24h'], env)
+    expect(await health(gateway.baseUrl, dealer)).toBe('000000')
+    const { appSecret } = await adminJson<Credentials>(reset, env) // nothing said: no grace
+    for (const old of [dealer.appSecret, second.appSecret]) {
+      expect(await health(gateway.baseUrl, { ...dealer, appSecret: old })).toBe('101003')
+    }
     expect(await health(gateway.baseUrl, { ...dealer, appSecret })).toBe('000000')
     await adminJson(['tenant', 'set', dealer.tenantId, '--ip-allowlist', '203.0.113.0/24'], env)
     expect(await health(gateway.baseUrl, { ...dealer, appSecret })).toBe('101002')

@@ -118,12 +118,13 @@ function newSecret(tenant: Command, context: AdminContext): void {
   tenant
     .command('reset-secret <tenant-id>')
     .description(
-      'Replace the AppSecret and show the new one. The old one verifies for the grace period; one that was already in its grace ends.',
+      'Replace the AppSecret and show the new one. The old one is void at once, so that the dealer is cut off until its ' +
+        'programs have the new one; --grace 24h gives it a day to change over. One that was already in its grace ends.',
     )
-    .option('--grace <time>', 'how long the old one still verifies, up to 24h, such as 30m or 1h; 0: not at all', '24h')
+    .option('--grace <time>', 'how long the old one still verifies, up to 24h, such as 30m or 1h', '0')
     .addHelpText(
       'after',
-      '\nExamples:\n  npm run -s admin -- tenant reset-secret ID            the dealer has a day to change over\n  npm run -s admin -- tenant reset-secret ID --grace 0  it is known to others: void at once',
+      '\nExamples:\n  npm run -s admin -- tenant reset-secret ID --grace 24h  the dealer has a day to change over\n  npm run -s admin -- tenant reset-secret ID              the old one is known to others: void at once',
     )
     .action(async (tenantId: string, options: { grace: string }) => {
       const grace_ms = spanOf(options.grace)
@@ -131,7 +132,7 @@ function newSecret(tenant: Command, context: AdminContext): void {
         const { appSecret, oldValidUntil } = await resetSecret(deps, tenantId, { grace_ms }, context.by)
         const old = oldValidUntil
           ? `The old one verifies until ${oldValidUntil.toISOString()}.`
-          : 'The old one is void.'
+          : 'The old one is void: the dealer is cut off until its programs have this one. Another time --grace 24h gives it a day.'
         context.print(`AppSecret  ${appSecret}\n${old}`, { tenantId, appSecret, oldValidUntil })
       })
     })

@@ -29,14 +29,18 @@ export const credentialRoutes: Route[] = [
     path: '/tenants/:tenantId/secret/reset',
     who: TENANT_ADMINS,
     sessionOnly: true,
-    summary: 'Replace the AppSecret; the old one verifies for the grace period, 0 to 24 h',
+    summary: 'Replace the AppSecret; the old one verifies for the grace period, 0 (the default) to 24 h',
     params: tenantParams,
-    body: Type.Object({ ...proof, grace_s: Type.Integer({ minimum: 0, maximum: GRACE_MAX_S }) }, CLOSED),
+    body: Type.Object(
+      { ...proof, grace_s: Type.Optional(Type.Integer({ minimum: 0, maximum: GRACE_MAX_S, default: 0 })) },
+      CLOSED,
+    ),
     answer: Type.Object({ appSecret: Type.String(), oldValidUntil: nullable(time()) }),
     ratePerMinute: PROOFS_PER_MINUTE,
     async handle({ deps, person, by, address }, { params, body }) {
       await signInAgain(deps, person, { ...body, address })
-      return resetSecret(deps, params.tenantId, { grace_ms: body.grace_s * 1000 }, by)
+      const grace_ms = body.grace_s === undefined ? undefined : body.grace_s * 1000
+      return resetSecret(deps, params.tenantId, { grace_ms }, by)
     },
   }),
 ]

@@ -31,16 +31,16 @@ export function insertSecret(
 
 /**
  * Replaces the AppSecret. The old one verifies for `grace_ms` more; one that was already in its grace ends, so that at
- * most two verify. Without grace nothing but the new secret verifies from the commit on.
+ * most two verify. Without grace, which is what an absent one means, nothing but the new secret verifies from the commit
+ * on.
  * @throws Refusal for a grace outside 0 to 24 h, or a tenant that does not exist
  */
 export async function resetSecret(
   deps: SecretDeps,
   typedId: string,
-  reset: { grace_ms: number },
+  { grace_ms = 0 }: { grace_ms?: number | undefined },
   by: By,
 ): Promise<{ appSecret: string; oldValidUntil: Date | null }> {
-  const { grace_ms } = reset
   if (!Number.isInteger(grace_ms) || grace_ms < 0 || grace_ms > GRACE_MAX_MS) {
     throw new Refusal(422, 'GRACE_OUT_OF_RANGE', 'The grace period is at least 0 and at most 24 hours.')
   }

@@ -257,7 +257,7 @@ describe('on a database of its own', () => {
     ['an allowlist that is none', ['tenant', 'set', NOBODY, '--ip-allowlist', '127.1'], 1, '127.1'],
     ['an unknown tenant', ['tenant', 'show', NOBODY], 1, 'no such tenant'],
     ['an event that is none', ['webhook', 'show', NOBODY, 'abc'], 1, 'no such'],
-    ['an id that is none', ['price', 'list', '--tenant', 'abc'], 1, 'abc'],
+    ['an id that is none', ['price', 'list', '--tenant', 'abc'], 1, 'no such tenant'],
     ['an event before which', ['webhook', 'list', ACME, '--before', 'abc'], 1, 'There is no such event.'],
     ['a replay', ['webhook', 'replays', ACME, '--cancel', 'abc'], 1, 'There is no such replay.'],
     ['an event of somebody', ['webhook', 'resend', ACME, 'abc'], 1, 'There is no such event.'],

@@ -2,9 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { admin, json } from './harness/admin-here.ts'
+import { admin, failure, json } from './harness/admin-here.ts'
 import { admin as adminProcess } from './harness/admin-process.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+
+const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
 
 let database: TestDatabase
 let folder: string
@@ -55,6 +57,25 @@ test('packages and prices are set, shown and listed', async () => {
   expect(await json('price', 'plan', 'rename', 'FIXED', 'FLAT')).toMatchObject({ planName: 'FLAT', rules: [{}] })
   expect(await json('price', 'plan', 'list')).toMatchObject([{ planName: 'FLAT' }, { planName: 'GOLD' }])
   expect(await json('price', 'plan', 'delete', 'FLAT')).toEqual({ planName: 'FLAT', deleted: true })
+})
+
+test('a tenant is known by its id in capitals too, wherever prices take one', async () => {
+  const { tenantId } = await json('tenant', 'create', '--name', 'Loud')
+  const typed = tenantId.toUpperCase()
+  const pays = async () => (await json('price', 'list', 'JP_1_7', '--tenant', typed))[0]
+  await json('price', 'plan', 'create', 'TENTH', '--percent', '-10')
+  await json('price', 'group', 'create', 'SOUTH', '--plan', 'TENTH')
+  expect(await json('price', 'group', 'add', 'SOUTH', typed)).toMatchObject({ tenantIds: [tenantId] })
+  expect(await pays()).toMatchObject({ price: 45_000, source: 'GROUP' })
+  await json('price', 'plan', 'assign', 'TENTH', '--tenant', typed)
+  expect(await pays()).toMatchObject({ source: 'PLAN' })
+  await json('price', 'set', 'JP_1_7', '1', '--tenant', typed)
+  expect(await pays()).toMatchObject({ price: 10_000, source: 'OWN' })
+  await json('price', 'remove', 'JP_1_7', '--tenant', typed)
+  await json('price', 'plan', 'unassign', '--tenant', typed)
+  expect(await json('price', 'group', 'remove', 'SOUTH', typed)).toMatchObject({ tenantIds: [] })
+  expect(await pays()).toMatchObject({ price: 50_000, source: 'LIST' })
+  expect(await failure('price', 'list', '--tenant', NOBODY.toUpperCase())).toBe(`There is no tenant ${NOBODY}.`)
 })
 
 test('what is exported is imported without a change; a dry run says so', async () => {

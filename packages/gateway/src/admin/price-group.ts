@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { createGroup, readGroups, type ShownGroup, setGroupPlan, setTenantGroup } from '../catalogue/assignments.ts'
 import { refused } from '../catalogue/refuse.ts'
 import { deleteGroup, renameGroup } from '../catalogue/retire.ts'
+import { requireUuid } from '../lib/refusal.ts'
 import type { AdminContext } from './context.ts'
 import { fields, table } from './table.ts'
 
@@ -61,7 +62,7 @@ function members(group: Command, context: AdminContext): void {
     .action((groupName: string, tenantIds: string[]) =>
       context.withDeps(async (deps) => {
         const [before] = await readGroups(deps.db, groupName)
-        const stranger = tenantIds.find((tenantId) => !before!.tenantIds.includes(tenantId))
+        const stranger = tenantIds.find((typedId) => !before!.tenantIds.includes(requireUuid(typedId, 'tenant')))
         if (stranger !== undefined) throw refused('tenantId', `${stranger} is not in the group ${groupName}.`)
         for (const tenantId of tenantIds) await setTenantGroup(deps, tenantId, null, context.by)
         const [shown] = await readGroups(deps.db, groupName)

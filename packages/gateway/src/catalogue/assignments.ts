@@ -1,6 +1,6 @@
 import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
-import { absent } from '../lib/refusal.ts'
+import { absent, requireUuid } from '../lib/refusal.ts'
 import { insertName } from './price-names.ts'
 import type { ChangeDeps } from './put.ts'
 import { checkName, exists, mustExist } from './refuse.ts'
@@ -22,7 +22,7 @@ export async function setTenantPlan(
   planName: string | null,
   by: By,
 ): Promise<void> {
-  await assign(deps, TENANT_PLAN, tenantId, planName, by)
+  await assign(deps, TENANT_PLAN, requireUuid(tenantId, 'tenant'), planName, by)
 }
 
 /** The plan that the tenants of a group pay by, where they have none of their own. */
@@ -42,7 +42,7 @@ export async function setTenantGroup(
   groupName: string | null,
   by: By,
 ): Promise<void> {
-  await assign(deps, TENANT_GROUP, tenantId, groupName, by)
+  await assign(deps, TENANT_GROUP, requireUuid(tenantId, 'tenant'), groupName, by)
 }
 
 interface Kind {
@@ -107,14 +107,15 @@ export interface ShownAssignment {
 }
 
 /** @throws Refusal when there is no such tenant */
-export async function readAssignment(db: Db, tenantId: string): Promise<ShownAssignment> {
+export async function readAssignment(db: Db, typedId: string): Promise<ShownAssignment> {
+  const tenantId = requireUuid(typedId, 'tenant')
   const [row] = await db.query<ShownAssignment>({
     text: `select p.plan_name as "planName", g.group_name as "groupName", gp.plan_name as "groupPlanName"
            from tenants t
            left join tenant_price_plans p on p.tenant_id = t.tenant_id and not p.removed
            left join tenant_price_groups g on g.tenant_id = t.tenant_id and not g.removed
            left join price_group_plans gp on gp.group_name = g.group_name and not gp.removed
-           where t.tenant_id::text = $1`,
+           where t.tenant_id = $1`,
     values: [tenantId],
   })
   if (!row) throw absent('tenant', tenantId)

@@ -1,11 +1,12 @@
 import type { Db } from '../lib/db.ts'
-import { absent } from '../lib/refusal.ts'
+import { absent, requireUuid } from '../lib/refusal.ts'
 import type { Buyer } from './snapshot.ts'
 
 /** @throws Refusal when there is no such tenant */
-export async function buyerOf(db: Db, tenantId: string): Promise<Buyer> {
+export async function buyerOf(db: Db, typedId: string): Promise<Buyer> {
+  const tenantId = requireUuid(typedId, 'tenant')
   const [row] = await db.query<{ currencyCode: string }>({
-    text: 'select currency_code as "currencyCode" from tenants where tenant_id::text = $1',
+    text: 'select currency_code as "currencyCode" from tenants where tenant_id = $1',
     values: [tenantId],
   })
   if (!row) throw absent('tenant', tenantId)

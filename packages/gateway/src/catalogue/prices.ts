@@ -1,4 +1,5 @@
 import { audit, type By } from '../audit/audit.ts'
+import { requireUuid } from '../lib/refusal.ts'
 import { type ChangeDeps, putPackages } from './put.ts'
 import { checkPrice, mustExist, refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
@@ -31,7 +32,8 @@ export async function setOwnPrice(
   own: { tenantId: string; packageCode: string; price: bigint | null },
   by: By,
 ): Promise<void> {
-  const { tenantId, packageCode, price } = own
+  const { packageCode, price } = own
+  const tenantId = requireUuid(own.tenantId, 'tenant')
   if (price !== null) checkPrice(price)
   await changeCatalogue(deps.db, async (tx, stamp) => {
     await mustExist(tx, 'tenant', tenantId)

@@ -35,10 +35,10 @@ const THINGS = {
   tenant: { what: 'tenant', table: 'tenants', removable: false, column: 'tenant_id' },
 } as const
 
-/** @throws Refusal when it does not exist */
+/** @param name as it is stored: a tenant's id has been through `requireUuid`. @throws Refusal when it does not exist */
 export async function mustExist(tx: Tx, kind: keyof typeof THINGS, name: string): Promise<void> {
   const { what, table, column, removable } = THINGS[kind]
   const there = removable ? 'and not removed' : ''
-  const rows = await tx.query({ text: `select from ${table} where ${column}::text = $1 ${there}`, values: [name] })
+  const rows = await tx.query({ text: `select from ${table} where ${column} = $1 ${there}`, values: [name] })
   if (rows.length === 0) throw absent(what, name)
 }

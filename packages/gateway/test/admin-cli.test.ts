@@ -125,6 +125,8 @@ describe('on a database of its own', () => {
     await jsonWith([...create, 'a@acme.example', ...ofAcme], env)
     await jsonWith([...create, 'b@operator.example'], env)
     expect(await jsonWith(['people', 'list', ...ofAcme], env)).toMatchObject([{ role: 'DEALER_ADMIN' }])
+    const inCapitals = ['people', 'list', '--tenant', acme.tenantId.toUpperCase()]
+    expect(await jsonWith(inCapitals, env)).toMatchObject([{ tenantId: acme.tenantId }])
     expect(await jsonWith(['people', 'list'], env)).toMatchObject([{ role: 'OPERATOR_ADMIN' }])
     for (const [args, roles] of [
       [[...ofAcme, '--role', 'OPERATOR_STAFF'], 'DEALER_ADMIN or DEALER_STAFF'],
@@ -262,6 +264,20 @@ describe('on a database of its own', () => {
     ['a replay', ['webhook', 'replays', ACME, '--cancel', 'abc'], 1, 'There is no such replay.'],
     ['an event of somebody', ['webhook', 'resend', ACME, 'abc'], 1, 'There is no such event.'],
     ['an event of somebody', ['webhook', 'show', ACME, 'abc'], 1, 'There is no such event.'],
+    [
+      'a person of nobody',
+      ['people', 'create', '--name', 'X', '--email', 'x@y.example', '--tenant', NOBODY],
+      1,
+      'such tenant',
+    ],
+    [
+      'a person of no id',
+      ['people', 'create', '--name', 'X', '--email', 'x@y.example', '--tenant', 'abc'],
+      1,
+      'such tenant',
+    ],
+    ['the people of nobody', ['people', 'list', '--tenant', NOBODY], 1, 'There is no such tenant.'],
+    ['the people of no id', ['people', 'list', '--tenant', 'abc'], 1, 'There is no such tenant.'],
     ['an unknown currency', ['tenant', 'create', '--name', 'X', '--currency', 'EURO'], 1, 'EURO'],
   ])('%s is told in a sentence, and in one JSON document', async (_, given, code, words) => {
     const args = given.map((arg) => (arg === ACME ? acme.tenantId : arg))

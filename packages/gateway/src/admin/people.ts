@@ -7,6 +7,7 @@ import { consoleUrlOf, welcomeLink } from '../people/console-links.ts'
 import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../people/manage.ts'
 import { type Person, peopleOf, personByEmail } from '../people/person.ts'
 import { ROLES, type Role } from '../people/role.ts'
+import { requireTenant } from '../tenants/read.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import type { AdminDeps } from './open.ts'
@@ -35,7 +36,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     .action((options: Created) =>
       context.withDeps(async (deps) => {
         const role = roleOf(options.role ?? (options.tenant ? 'DEALER_ADMIN' : 'OPERATOR_ADMIN'))
-        const asked = { ...options, role, tenantId: options.tenant ?? null }
+        const asked = { ...options, role, tenantId: await organisationOf(deps, options) }
         const made = await deps.db.tx(async (tx) => {
           const { personId, linkToken } = await invitePerson(tx, deps.ids, asked, by)
           const link = linkOf(deps.config, linkToken)
@@ -83,11 +84,16 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     .option('--tenant <id>', 'the dealer')
     .action((options: { tenant?: string }) =>
       context.withDeps(async (deps) => {
-        const found = (await peopleOf(deps.db, options.tenant ?? null)).map(shown)
+        const found = (await peopleOf(deps.db, await organisationOf(deps, options))).map(shown)
         const lines = found.map((one) => `${one.email}\t${one.name}\t${one.role}\t${one.status}`)
         context.print(lines.join('\n') || 'Nobody yet.', found)
       }),
     )
+}
+
+/** null: the operator's own. */
+async function organisationOf({ db }: AdminDeps, { tenant }: { tenant?: string }): Promise<string | null> {
+  return tenant === undefined ? null : requireTenant(db, tenant)
 }
 
 function roleOf(text: string): Role {

@@ -1,4 +1,3 @@
-import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import type { Tx } from '../lib/db.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
@@ -9,6 +8,7 @@ import { lockProven, type Person, peopleOf, personById } from '../people/person.
 import { mayManage, ROLES, type Role } from '../people/role.ts'
 import { signedOut } from '../people/session.ts'
 import { signInAgain } from '../people/sign-in.ts'
+import { requireTenant } from '../tenants/read.ts'
 import { PROOFS_PER_MINUTE, proof } from './proof.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from './route.ts'
 import { CLOSED, done, line, nullable, time, uuid } from './schemas.ts'
@@ -74,7 +74,7 @@ export const peopleRoutes: Route[] = [
       const { deps, person, by, onlyTenant } = context
       if (onlyTenant !== null && asked.tenantId !== onlyTenant) throw absent('tenant')
       if (!mayManage(person, asked)) throw notTheirs()
-      if (asked.tenantId !== null) await mustExist(deps, asked.tenantId)
+      if (asked.tenantId !== null) await requireTenant(deps.db, asked.tenantId)
       return proven(context, { password, code }, async (tx) => {
         const { personId, linkToken } = await invitePerson(tx, deps.ids, asked, by)
         const link = welcomeLink(deps.consoleUrl(), linkToken)
@@ -187,11 +187,6 @@ async function managed({ deps, person, onlyTenant }: Context, personId: string):
 function notSelf({ person }: Context, other: Person): Person {
   if (other.personId !== person.personId) return other
   throw new Refusal(422, 'OWN_ACCOUNT', 'Change your own password and second factor on your account page.')
-}
-
-async function mustExist(deps: Context['deps'], tenantId: string): Promise<void> {
-  const rows = await deps.db.query(sql`select 1 from tenants where tenant_id = ${tenantId}`)
-  if (rows.length === 0) throw absent('tenant')
 }
 
 function notTheirs(): Refusal {

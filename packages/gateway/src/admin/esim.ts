@@ -4,6 +4,7 @@ import { settleCancel } from '../fulfilment/review/settle-cancel.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { requireProfile } from '../profiles/find.ts'
 import type { AdminContext } from './context.ts'
+import { UsageError } from './failure.ts'
 import { withSuppliers } from './suppliers.ts'
 
 export function esimCommands(esim: Command, context: AdminContext): void {
@@ -35,7 +36,7 @@ export function esimCommands(esim: Command, context: AdminContext): void {
     .option('--kept', 'it was not cancelled')
     .requiredOption('--evidence <text>', 'what the supplier said, when, and who: audited')
     .action(async (profileId: string, options: { cancelled?: boolean; kept?: boolean; evidence: string }) => {
-      if (options.cancelled === options.kept) throw new Error('Say one of --cancelled and --kept.')
+      if (options.cancelled === options.kept) throw new UsageError('Say one of --cancelled and --kept.')
       const verdict = options.cancelled ? 'cancelled' : 'kept'
       await context.withDeps(async (deps) => {
         const found = await requireProfile(deps.db, profileId)

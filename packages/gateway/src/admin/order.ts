@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { formatMoney, type QueryAnswer } from '@dealer-esim/contract'
+import { formatMoney, ORDER_ESIMS_MAX, type QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { loadedCatalogue } from '../catalogue/catalogue.ts'
 import { cancelOrder } from '../fulfilment/review/cancel-order.ts'
@@ -9,6 +9,7 @@ import { requireOrder } from '../orders/find.ts'
 import { listUnfinished, UNFINISHED_STATUSES, type UnfinishedOrder } from '../orders/list-unfinished.ts'
 import { CsvRefused, readEsims } from '../suppliers/stock/csv.ts'
 import type { AdminContext } from './context.ts'
+import { UsageError } from './failure.ts'
 import { requireFile } from './files.ts'
 import { withSuppliers } from './suppliers.ts'
 import { fields, table, timeText } from './table.ts'
@@ -130,9 +131,9 @@ function settleCommand(order: Command, context: AdminContext): void {
     .requiredOption('--evidence <text>', 'what the supplier said, when, and who: audited')
     .action(async (orderNo: string, options: SettleOptions) => {
       if ([options.delivered, options.refused, options.retry].filter(Boolean).length !== 1) {
-        throw new Error('Say one of --delivered FILE, --refused and --retry.')
+        throw new UsageError('Say one of --delivered FILE, --refused and --retry.')
       }
-      const itemNos = options.items?.split(',').map((text) => Number(text.trim()))
+      const itemNos = options.items?.split(',').map((text) => whole(text.trim(), '--items', { max: ORDER_ESIMS_MAX }))
       await context.withDeps(async (deps) => {
         const found = await requireOrder(deps.db, orderNo)
         const verdict = await verdictOf(options)

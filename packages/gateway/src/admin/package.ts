@@ -10,6 +10,7 @@ import { packageFileCommands } from './package-files.ts'
 import { type FilterOptions, filterOf, withFilterOptions } from './package-filter.ts'
 import { packageTable, packageText, unknownSupplierText } from './package-text.ts'
 import { amount } from './price-options.ts'
+import { whole } from './typed.ts'
 
 export function packageCommands(noun: Command, context: AdminContext): void {
   list(noun, context)
@@ -23,7 +24,7 @@ const LISTED_DEFAULT = 50
 function list(noun: Command, context: AdminContext): void {
   withFilterOptions(noun.command('list'))
     .description('List packages, by their codes, whether on sale or not.')
-    .option('--limit <n>', 'how many at most', count, LISTED_DEFAULT)
+    .option('--limit <n>', 'how many at most', (value) => whole(value, '--limit'), LISTED_DEFAULT)
     .action((options: FilterOptions & { limit: number }) =>
       context.withDeps(async (deps) => {
         const { packages, more } = await firstOf(documentBatches(deps.db, filterOf([], options)), options.limit)
@@ -79,13 +80,13 @@ function set(noun: Command, context: AdminContext): void {
     .option('--status <status>', 'ON_SALE or OFF_SALE')
     .option('--data-type <type>', 'TOTAL, DAILY or UNLIMITED')
     .option('--volume <size>', 'bytes, or such as 500MB or 3GB (powers of 1024); of a day when DAILY', volume)
-    .option('--days <n>', 'how long it lasts from activation', count)
-    .option('--unused-valid-time <days>', 'in which the first use must happen', count)
+    .option('--days <n>', 'how long it lasts from activation', count('--days'))
+    .option('--unused-valid-time <days>', 'in which the first use must happen', count('--unused-valid-time'))
     .option('--activation-policy <policy>', 'ON_INSTALL, ON_FIRST_NETWORK or ON_PURCHASE')
     .option('--locations <codes>', 'countries such as JP,KR; add !RG for a region, !GL for the world', codes)
     .option('--speed <text>')
     .option('--fup-policy <text>')
-    .option('--sms <status>', '0 none, 1 by phone and API, 2 by API', count)
+    .option('--sms <status>', '0 none, 1 by phone and API, 2 by API', count('--sms'))
     .option('--ekyc', 'the traveller must identify himself')
     .option('--no-ekyc')
     .option('--allow-loss', 'sell also what costs more than its price')
@@ -164,9 +165,9 @@ async function requirePackages(
   if (unknown.length > 0) throw absent('package', unknown[0]!)
 }
 
-function count(value: string): number {
-  if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError('Give a whole number.')
-  return Number(value)
+/** Which number fits is the catalogue's to say. */
+function count(option: string): (value: string) => number {
+  return (value) => whole(value, option, { min: 0 })
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }

@@ -6,6 +6,7 @@ import type { AdminContext } from './context.ts'
 import { requireFile } from './files.ts'
 import { progressBar } from './progress-bar.ts'
 import { count, table } from './table.ts'
+import { whole } from './typed.ts'
 
 const READ_MAX = 0.99
 /** Fewer are there at once. */
@@ -73,9 +74,8 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .requiredOption('--supplier <name>')
     .requiredOption('--product <code>')
     .action(async (typed: string, options: { supplier: string; product: string }) => {
-      if (typed !== 'none' && !/^\d{1,9}$/.test(typed)) throw new Error('The count is a whole number, or none.')
+      const lowAt = typed === 'none' ? null : whole(typed, 'stock low', { min: 0 })
       await context.withDeps(async (deps) => {
-        const lowAt = typed === 'none' ? null : Number(typed)
         const { supplier, product: productCode } = options
         await setLowStock(deps, { supplier, productCode, lowAt }, context.by)
         context.print('Changed.', { supplier, productCode, lowAt })

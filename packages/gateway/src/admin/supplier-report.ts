@@ -9,6 +9,7 @@ import {
 } from '../fulfilment/reconciliation/supplier-months.ts'
 import { csvText } from '../lib/csv.ts'
 import type { AdminContext } from './context.ts'
+import { UsageError } from './failure.ts'
 import { table, timeText } from './table.ts'
 
 interface ReportOptions {
@@ -27,9 +28,10 @@ export function supplierReportCommand(supplier: Command, context: AdminContext):
     .option('--to <month>', 'last month (default: this one)')
     .option('--discrepancies', 'list what does not add up, item by item')
     .option('--csv <file>', 'write CSV; - for standard output')
-    .action((options: ReportOptions) =>
-      context.withDeps(async (deps) => {
-        const period = periodOf(options, new Date(deps.databaseClock.now()))
+    .action(async (options: ReportOptions) => {
+      const months = { from: monthOf(options.from), to: monthOf(options.to) }
+      await context.withDeps(async (deps) => {
+        const period = periodOf(months, new Date(deps.databaseClock.now()))
         if (options.discrepancies) {
           const rows = await discrepancies(deps.db, period)
           if (options.csv) return writeCsv(options.csv, rows.map(discrepancyCells))
@@ -38,24 +40,28 @@ export function supplierReportCommand(supplier: Command, context: AdminContext):
         const rows = await supplierMonths(deps.db, period)
         if (options.csv) return writeCsv(options.csv, rows.map(monthCells))
         context.print(monthTable(rows), { monthList: rows })
-      }),
-    )
+      })
+    })
 }
 
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/
 
+/** When a month begins. @throws UsageError */
+function monthOf(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const [, year, month] = MONTH.exec(text) ?? []
+  if (year === undefined) throw new UsageError(`${text} is no month: write it like 2026-11.`)
+  return new Date(Date.UTC(Number(year), Number(month) - 1))
+}
+
 /** Whole UTC months, the last included. */
-function periodOf(options: ReportOptions, now: Date): { from: Date; to: Date } {
-  const thisMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
-  const start = (text: string | undefined, otherwise: Date) => {
-    if (text === undefined) return otherwise
-    const [, year, month] = MONTH.exec(text) ?? []
-    if (year === undefined) throw new Error(`${text} is no month: write it like 2026-11.`)
-    return new Date(Date.UTC(Number(year), Number(month) - 1))
-  }
-  const from = start(options.from, new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)))
-  const last = start(options.to, new Date(thisMonth))
-  return { from, to: new Date(Date.UTC(last.getUTCFullYear(), last.getUTCMonth() + 1)) }
+function periodOf(months: Record<'from' | 'to', Date | undefined>, now: Date): { from: Date; to: Date } {
+  const { from = monthsAfter(now, -1), to: last = monthsAfter(now, 0) } = months
+  return { from, to: monthsAfter(last, 1) }
+}
+
+function monthsAfter(time: Date, months: number): Date {
+  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + months))
 }
 
 function writeCsv(file: string, rows: readonly Record<string, string | number>[]): void {

@@ -1,6 +1,7 @@
 import { parseMoney } from '@dealer-esim/contract'
 import type { SettingsWish } from '../tenants/settings.ts'
 import { UsageError } from './failure.ts'
+import { whole } from './typed.ts'
 
 export const SETTING_OPTIONS = [
   ['--name <name>', 'the name that its people know it by'],
@@ -37,7 +38,7 @@ export function settingsWish(options: SettingOptions): SettingsWish {
   const wish: SettingsWish = {}
   if (name !== undefined) wish.clientName = name
   if (ipAllowlist !== undefined) wish.ipAllowlist = ipAllowlist === NONE ? [] : ipAllowlist.split(',')
-  if (qpsLimit !== undefined) wish.qpsLimit = orNone(qpsLimit, wholeNumber)
+  if (qpsLimit !== undefined) wish.qpsLimit = orNone(qpsLimit, (text) => whole(text, '--qps-limit', { min: 0 }))
   if (creditLimit !== undefined) wish.creditLimit = orNone(creditLimit, parseMoney) ?? 0n
   if (dailySpendLimit !== undefined) wish.dailySpendLimit = orNone(dailySpendLimit, parseMoney)
   if (lowBalanceThreshold !== undefined) wish.lowBalanceThreshold = orNone(lowBalanceThreshold, parseMoney)
@@ -57,9 +58,4 @@ const NONE = 'none'
 
 function orNone<Value>(text: string, parse: (text: string) => Value): Value | null {
   return text === NONE ? null : parse(text)
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`“${text}” is no whole number.`)
-  return Number(text)
 }

@@ -2,10 +2,15 @@ import { UsageError } from './failure.ts'
 
 /* What is typed on the command line, as values. Each throws UsageError with the form that it takes. */
 
-export function whole(text: string, option: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError(`${option} takes a whole number above zero, not “${text}”.`)
-  return Number(text)
+export function whole(text: string, option: string, { min = 1, max = WHOLE_MAX } = {}): number {
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (number >= min && number <= max) return number
+  const range = max < WHOLE_MAX ? `from ${min} to ${max}` : min === 1 ? 'above zero' : `from ${min} on`
+  throw new UsageError(`${option} takes a whole number ${range}, not “${text}”.`)
 }
+
+/** What 15 digits can say: all of it is exact. */
+const WHOLE_MAX = 999_999_999_999_999
 
 export function timeOf(text: string, option: string): Date {
   const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined

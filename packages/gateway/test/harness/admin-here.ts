@@ -44,8 +44,17 @@ export async function json(...args: string[]) {
 }
 
 /** What a command that must fail says. */
-export async function failure(...args: string[]): Promise<string> {
+export function failure(...args: string[]): Promise<string> {
+  return stderrOf(1, args)
+}
+
+/** What is said of a command line that cannot be understood. */
+export function usageError(...args: string[]): Promise<string> {
+  return stderrOf(2, args)
+}
+
+async function stderrOf(expected: number, args: string[]): Promise<string> {
   const { code, stdout, stderr } = await admin(...args)
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
   return stderr.trimEnd()
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { admin, failure, json } from '../harness/admin-here.ts'
+import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
 import {
@@ -189,6 +189,7 @@ describe('stock', () => {
     const typo = ['stock', 'low', '50', '--supplier', 'shelf', '--product', 'TYPO']
     expect(await failure(...typo)).toMatch(/^shelf never had codes of TYPO, and no package sells it/)
     expect(await failure(...typo.with(4, 'nosuch'))).toBe('There is no supplier nosuch.')
+    expect(await usageError(...typo.with(2, 'few'))).toBe('stock low takes a whole number from 0 on, not “few”.')
     await json('stock', 'low', '50', '--supplier', 'shelf', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: 50 })
     await json('stock', 'low', 'none', '--supplier', 'shelf', '--product', 'P')
@@ -274,7 +275,7 @@ describe('esim', () => {
       expect(await json(...cancel(esimTranNo))).toEqual({ esimTranNo, outcome: 'unknown' })
     }
     delete server.fault.cancelOrder
-    expect(await failure(...settle(cancelled.esimTranNo, ...word))).toBe('Say one of --cancelled and --kept.')
+    expect(await usageError(...settle(cancelled.esimTranNo, ...word))).toBe('Say one of --cancelled and --kept.')
     expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', '--evidence', ''))).toMatch(
       /what the supplier said/,
     )

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { orderNoOf } from '../../src/lib/ids.ts'
-import { admin, failure, json } from '../harness/admin-here.ts'
+import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addTenant, openShop, PRICE, payOrders, type Shop, TEST_KEY, walletOf } from '../harness/shop.ts'
 
@@ -143,8 +143,13 @@ describe('order settle', () => {
   it('settles nothing without one verdict, evidence, and an order that is in question', async () => {
     const { tenantId, orderNo } = await underReview(1)
     const one = 'Say one of --delivered FILE, --refused and --retry.'
-    expect(await failure(...settle(orderNo, ...WORD))).toBe(one)
-    expect(await failure(...settle(orderNo, '--refused', '--retry', ...WORD))).toBe(one)
+    expect(await usageError(...settle(orderNo, ...WORD))).toBe(one)
+    expect(await usageError(...settle(orderNo, '--refused', '--retry', ...WORD))).toBe(one)
+    for (const items of ['x', '1,', '1;2', '0', '1.5', '-1', '101', '1e0']) {
+      expect(await usageError(...settle(orderNo, '--refused', '--items', items, ...WORD))).toMatch(
+        /^--items takes a whole/,
+      )
+    }
     expect(await failure(...settle(orderNo, '--refused', '--evidence', '  '))).toMatch(/what the supplier said/)
     expect(await failure(...settle(orderNo, '--refused', '--items', '7', ...WORD))).toMatch(/Only items 1/)
     expect(await failure(...settle('01ARZ3NDEKTSV4RRFFQ69G5FAV', '--refused', ...WORD))).toMatch(/no order/)

@@ -9,7 +9,7 @@ import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { SupplierRecord } from '../../src/suppliers/supplier.ts'
-import { admin, failure, json } from '../harness/admin-here.ts'
+import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import {
   addPackage,
@@ -69,7 +69,7 @@ describe('supplier report', () => {
     )
     expect((await admin('supplier', 'report')).stdout).toMatch(/reported +2 +2 +0 +0 +4.00/)
     expect((await json('supplier', 'report', '--from', '2020-01', '--to', '2020-02')).monthList).toEqual([])
-    expect(await failure('supplier', 'report', '--from', 'May')).toMatch(/is no month/)
+    expect(await usageError('supplier', 'report', '--from', 'May')).toMatch(/is no month/)
     expect(await failure('supplier', 'report', '--csv', '/no/such/folder.csv')).toMatch(/no such file/)
   })
 

@@ -139,7 +139,7 @@ it('a cancel at an upstream gateway is of this eSIM, not of another under the sa
     values: [tenantId],
   })
   expect(shown!.iccid).toBe(x.iccid)
-  await cancelEsim(withUpstream, { tenantId, profileId: shown!.id }, ADA)
+  await cancelEsim(withUpstream, { tenantId, profileId: shown!.id, reason: 'ordered twice' }, ADA)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 

@@ -137,7 +137,7 @@ async function returnedOnItsLastDay(answer: () => CancelOutcome) {
     values: [tenantId],
   })
   const { profileId } = profile!
-  await cancelEsim(seen.deps, { tenantId, profileId }, ADA)
+  await cancelEsim(seen.deps, { tenantId, profileId, reason: 'ordered twice' }, ADA)
   await expireProfiles(seen.deps, tenantId)
   await shop.db.query({ text: 'update watched_items set ask_at = now() where tenant_id = $1', values: [tenantId] })
   await askAboutWatched(seen.deps)

@@ -2,6 +2,7 @@ import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../wallet/adjust.ts'
 import { type Adjustment, listAdjustments } from '../wallet/adjustments.ts'
+import { LINE_LENGTH_MAX } from '../wallet/wish.ts'
 import { actorNames } from './actors.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from './schemas.ts'
@@ -51,7 +52,10 @@ export const adjustmentRoutes: Route[] = [
     who: OPERATORS_WRITE,
     summary: 'Propose an adjustment; somebody else has to approve it',
     params: tenantParams,
-    body: Type.Object({ amount: money(), reference: line(64), reason: line(200) }, CLOSED),
+    body: Type.Object(
+      { amount: money(), reference: line(LINE_LENGTH_MAX.reference), reason: line(LINE_LENGTH_MAX.reason) },
+      CLOSED,
+    ),
     answer: decided,
     async handle({ deps, by }, { params, body }) {
       const wish = { ...body, tenantId: params.tenantId, amount: BigInt(body.amount) }

@@ -1,19 +1,23 @@
 import { Readable } from 'node:stream'
+import { ORDER_ESIMS_MAX } from '@dealer-esim/contract'
 import Type from 'typebox'
 import { cancelEsim } from '../fulfilment/review/cancel-esim.ts'
 import { cancelOrder } from '../fulfilment/review/cancel-order.ts'
+import { EVIDENCE_LENGTH_MAX, EVIDENCE_LENGTH_MIN } from '../fulfilment/review/evidence.ts'
+import { REASON_LENGTH_MAX, REASON_LENGTH_MIN } from '../fulfilment/review/reason.ts'
 import { settleOrder, type Verdict } from '../fulfilment/review/settle.ts'
 import { settleCancel } from '../fulfilment/review/settle-cancel.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { requireOrderId } from '../orders/find.ts'
 import { type CsvEsim, readEsims } from '../suppliers/stock/csv.ts'
 import { OPERATORS_WRITE, type Route, route } from './route.ts'
-import { CLOSED, done, reason, tenantParams, uuid } from './schemas.ts'
+import { CLOSED, done, line, tenantParams, uuid } from './schemas.ts'
 
 const orderParams = Type.Object({ ...tenantParams.properties, orderNo: Type.String({ maxLength: 26 }) }, CLOSED)
 const profileParams = Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED)
 /** What the supplier said, when, and who: what another operator can check. */
-const evidence = () => Type.String({ minLength: 3, maxLength: 2_000 })
+const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })
+const reason = () => line(REASON_LENGTH_MAX, REASON_LENGTH_MIN)
 const CSV_LENGTH_MAX = 100_000
 
 /** What operators do to orders and eSIMs where their state allows it. */
@@ -43,7 +47,10 @@ export const orderActionRoutes: Route[] = [
         verdict: Type.Enum(['refused', 'retry', 'delivered']),
         evidence: evidence(),
         itemNos: Type.Optional(
-          Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, description: 'Only these' }),
+          Type.Array(Type.Integer({ minimum: 1, maximum: ORDER_ESIMS_MAX }), {
+            minItems: 1,
+            description: 'Only these',
+          }),
         ),
         csv: Type.Optional(Type.String({ maxLength: CSV_LENGTH_MAX, description: 'The eSIMs that were delivered' })),
       },

@@ -11,7 +11,6 @@ export const money = () =>
   Type.Integer({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description: '1/10 000 units' })
 export const line = (maxLength: number, minLength = 1) =>
   Type.String({ minLength, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
-export const reason = () => line(300, 3)
 export const done = Type.Object({}, { description: 'It is done.' })
 
 export const tenantParams = Type.Object({ tenantId: uuid() }, CLOSED)

@@ -1,26 +1,28 @@
 import Type from 'typebox'
 import { Refusal } from '../lib/refusal.ts'
 import { isOperator } from '../people/role.ts'
-import { changeSettings, type SettingsWish } from '../tenants/settings.ts'
+import { ALLOWLIST_ENTRIES_MAX } from '../tenants/allowlist.ts'
+import { changeSettings, QPS_LIMIT_MAX, type SettingsWish, TEXT_LENGTH_MAX } from '../tenants/settings.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from './route.ts'
 import { CLOSED, done, money, nullable, tenantParams } from './schemas.ts'
 
-const text = (maxLength: number) => Type.Optional(nullable(Type.String({ maxLength })))
+const text = (member: keyof typeof TEXT_LENGTH_MAX) =>
+  Type.Optional(nullable(Type.String({ maxLength: TEXT_LENGTH_MAX[member] })))
 
 /** What a dealer's administrator decides alone. */
 const own = {
-  ipAllowlist: Type.Optional(Type.Array(Type.String({ maxLength: 60 }), { maxItems: 200 })),
+  ipAllowlist: Type.Optional(Type.Array(Type.String({ maxLength: 60 }), { maxItems: ALLOWLIST_ENTRIES_MAX })),
   lowBalanceThreshold: Type.Optional(nullable(money())),
-  legalName: text(200),
-  taxId: text(64),
-  billingAddress: text(500),
-  billingEmail: text(254),
+  legalName: text('legalName'),
+  taxId: text('taxId'),
+  billingAddress: text('billingAddress'),
+  billingEmail: text('billingEmail'),
 }
 
 /** What costs the operator capacity or credit, and is the operator's word. */
 const operators = {
-  clientName: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-  qpsLimit: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 100_000 }))),
+  clientName: Type.Optional(Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX.clientName })),
+  qpsLimit: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: QPS_LIMIT_MAX }))),
   creditLimit: Type.Optional(money()),
   dailySpendLimit: Type.Optional(nullable(money())),
 }

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { createTenant } from '../tenants/create.ts'
 import { listTenants, showTenant } from '../tenants/read.ts'
+import { TEXT_LENGTH_MAX } from '../tenants/settings.ts'
 import { resumeTenant, suspendTenant } from '../tenants/status.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, cursor, done, line, money, nextCursor, nullable, PAGE, pageOf, tenantParams, time } from './schemas.ts'
@@ -75,7 +76,10 @@ export const tenantRoutes: Route[] = [
     who: OPERATORS_WRITE,
     sessionOnly: true,
     summary: 'Create a dealer; answers the AppSecret, this once',
-    body: Type.Object({ clientName: line(100), currencyCode: Type.String({ pattern: '^[A-Z]{3}$' }) }, CLOSED),
+    body: Type.Object(
+      { clientName: line(TEXT_LENGTH_MAX.clientName), currencyCode: Type.String({ pattern: '^[A-Z]{3}$' }) },
+      CLOSED,
+    ),
     answer: credentials,
     handle: ({ deps, by }, { body }) => createTenant(deps, body, by),
   }),

@@ -6,6 +6,7 @@ import { entriesWithin, type StatementEntry, statementPage } from '../wallet/ent
 import { entriesCsv, statementFileName } from '../wallet/entries-csv.ts'
 import { type MonthStatement, monthStatement } from '../wallet/month.ts'
 import { topUp } from '../wallet/top-up.ts'
+import { LINE_LENGTH_MAX } from '../wallet/wish.ts'
 import { actorNames } from './actors.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, line, money, nextCursor, nullable, PAGE, tenantParams, time } from './schemas.ts'
@@ -119,7 +120,14 @@ export const walletRoutes: Route[] = [
     who: OPERATORS_WRITE,
     summary: 'Credit a payment, once per reference',
     params: tenantParams,
-    body: Type.Object({ amount: money(), reference: line(64), reason: Type.Optional(line(200)) }, CLOSED),
+    body: Type.Object(
+      {
+        amount: money(),
+        reference: line(LINE_LENGTH_MAX.reference),
+        reason: Type.Optional(line(LINE_LENGTH_MAX.reason)),
+      },
+      CLOSED,
+    ),
     answer: Type.Object({ balanceAfter: money(), replayed: Type.Boolean() }),
     async handle({ deps, by }, { params, body }) {
       const { amount, reference, reason } = body

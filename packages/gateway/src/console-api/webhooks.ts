@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '@dealer-esim/contract'
+import { CALLBACK_URL_LENGTH_MAX, EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { orderIdOf } from '../lib/ids.ts'
 import { loadEndpoint } from '../webhooks/endpoint.ts'
@@ -149,7 +149,7 @@ export const webhookRoutes: Route[] = [
     params: tenantParams,
     body: Type.Object(
       {
-        callbackUrl: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 2048 }))),
+        callbackUrl: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: CALLBACK_URL_LENGTH_MAX }))),
         eventTypes: Type.Optional(Type.Array(Type.Enum(EVENT_TYPES), { uniqueItems: true })),
         enabled: Type.Optional(Type.Boolean()),
       },

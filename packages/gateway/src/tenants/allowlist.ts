@@ -2,7 +2,7 @@ import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 import { type Block, exactAddress, fold, isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 
 /** Entries that one tenant may list: offices and servers, not customers. */
-const ENTRIES_MAX = 200
+export const ALLOWLIST_ENTRIES_MAX = 200
 
 export type ParsedAllowlist = { entries: string[] } | { fault: string }
 
@@ -22,8 +22,10 @@ export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
     }
     entries.add(entry)
   }
-  if (entries.size > ENTRIES_MAX) {
-    return { fault: `${entries.size} entries are too many: the most is ${ENTRIES_MAX}. List blocks, not addresses.` }
+  if (entries.size > ALLOWLIST_ENTRIES_MAX) {
+    return {
+      fault: `${entries.size} entries are too many: the most is ${ALLOWLIST_ENTRIES_MAX}. List blocks, not addresses.`,
+    }
   }
   return { entries: [...entries] }
 }

@@ -27,7 +27,7 @@ export interface SettingsWish {
 
 export type Settings = Required<SettingsWish>
 
-const QPS_MAX = 100_000
+export const QPS_LIMIT_MAX = 100_000
 
 /**
  * Changes settings, all or nothing. The callback URL is not among them: it must prove its health first
@@ -60,7 +60,8 @@ export async function changeSettings(
 
 /** What is wrong with a text member, as a sentence; undefined when nothing is. */
 export function textFault(member: keyof typeof TEXTS, text: string): string | undefined {
-  const { words, most, lines } = TEXTS[member]
+  const { words, lines } = TEXTS[member]
+  const most = TEXT_LENGTH_MAX[member]
   const unprintable = lines ? UNPRINTABLE : UNPRINTABLE_OR_NEW_LINE
   if (text.length === 0) return `The ${words} is empty.`
   if ([...text].length > most) return `The ${words} has more than ${most} characters.`
@@ -69,12 +70,21 @@ export function textFault(member: keyof typeof TEXTS, text: string): string | un
   return undefined
 }
 
+/** Of the members that people write; an e-mail address cannot be longer (RFC 5321 §4.5.3.1.3). */
+export const TEXT_LENGTH_MAX = {
+  clientName: 100,
+  legalName: 200,
+  taxId: 64,
+  billingAddress: 500,
+  billingEmail: 254,
+} as const
+
 const TEXTS = {
-  clientName: { words: 'name', most: 100, lines: false },
-  legalName: { words: 'legal name', most: 200, lines: false },
-  taxId: { words: 'tax id', most: 64, lines: false },
-  billingAddress: { words: 'billing address', most: 500, lines: true },
-  billingEmail: { words: 'billing e-mail address', most: 254, lines: false },
+  clientName: { words: 'name', lines: false },
+  legalName: { words: 'legal name', lines: false },
+  taxId: { words: 'tax id', lines: false },
+  billingAddress: { words: 'billing address', lines: true },
+  billingEmail: { words: 'billing e-mail address', lines: false },
 } as const
 
 const UNPRINTABLE = /[\u0000-\u0009\u000b-\u001f\u007f\p{Cs}]/u
@@ -101,8 +111,8 @@ export function checkSettings(wish: SettingsWish): Partial<Settings> {
     else wanted.ipAllowlist = parsed.entries
   }
   const qps = wish.qpsLimit ?? null
-  if (qps !== null && !(Number.isInteger(qps) && qps >= 1 && qps <= QPS_MAX)) {
-    faults.push(`The QPS limit is a whole number from 1 to ${QPS_MAX}; it is “${qps}”.`)
+  if (qps !== null && !(Number.isInteger(qps) && qps >= 1 && qps <= QPS_LIMIT_MAX)) {
+    faults.push(`The QPS limit is a whole number from 1 to ${QPS_LIMIT_MAX}; it is “${qps}”.`)
   }
   for (const [member, words] of AMOUNTS) {
     const amount = wish[member] ?? null

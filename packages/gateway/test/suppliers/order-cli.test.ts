@@ -151,6 +151,8 @@ describe('order settle', () => {
       )
     }
     expect(await failure(...settle(orderNo, '--refused', '--evidence', '  '))).toMatch(/what the supplier said/)
+    const tooLong = settle(orderNo, '--refused', '--evidence', 'x'.repeat(2_001))
+    expect(await failure(...tooLong)).toMatch(/^The evidence has 2001 characters, and 2000 at most are kept/)
     expect(await failure(...settle(orderNo, '--refused', '--items', '7', ...WORD))).toMatch(/Only items 1/)
     expect(await failure(...settle('01ARZ3NDEKTSV4RRFFQ69G5FAV', '--refused', ...WORD))).toMatch(/no order/)
     expect((await admin(...settle(orderNo, '--refused'))).code).toBe(2)
@@ -194,6 +196,10 @@ describe('order cancel', () => {
     const [orderId] = await payOrders(shop.db, tenantId, 'ANY', { count: 2 })
     const orderNo = orderNoOf(orderId!)
     const cancel = ['order', 'cancel', orderNo, '--reason', 'ordered by mistake']
+    for (const reason of ['', ' no ', 'x'.repeat(301), 'two\nlines']) {
+      expect(await failure(...cancel.with(-1, reason))).toMatch(/^The reason has 3 to 300 characters on one line/)
+    }
+    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
     expect(await json(...cancel)).toEqual({ orderNo, orderStatus: 'CANCELLED' })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
     expect((await eventsOf(tenantId)).at(-1)!.content).toMatchObject({

@@ -9,19 +9,22 @@ import { watch } from '../reconciliation/watch.ts'
 import { withPlainWords } from '../words.ts'
 import { type ProfileStatus, readForCancel, wasNeverUsed } from './cancel-subject.ts'
 import { finishCancel } from './finish-cancel.ts'
+import { checkedReason } from './reason.ts'
 
 type Deps = Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'suppliers' | 'wake' | 'clock'>
 
 /**
  * Cancels an eSIM that was delivered and not used: first at the supplier, and only when that has cancelled it, here,
  * with its refund. The intent is committed before the call; where the answer is lost, reconciliation asks again.
- * @throws Refusal where it is used, or the supplier does not cancel it.
+ * @throws Refusal without a reason, where it is used, or the supplier does not cancel it.
  */
 export async function cancelEsim(
   deps: Deps,
-  { tenantId, profileId, reason }: { tenantId: string; profileId: string; reason?: string },
+  asked: { tenantId: string; profileId: string; reason: string },
   by: By,
 ): Promise<CancelOutcome> {
+  const { tenantId, profileId } = asked
+  const reason = checkedReason(asked.reason)
   const profile = await readForCancel(deps, tenantId, profileId)
   if (profile === undefined) throw absent('eSIM')
   if (!isUnused(profile)) {
@@ -39,7 +42,7 @@ export async function cancelEsim(
                started_at) values ($1, $2, $3, $4, $5, 'CANCEL', $2, $6)`,
       values: [tenantId, attemptId, orderId, itemNo, profile.supplier, now],
     })
-    const after = { profileId, itemNo, ...(reason !== undefined && { reason }) }
+    const after = { profileId, itemNo, reason }
     audit(tx, deps.ids, { tenantId, ...by, action: 'order.cancel_esim', subject: orderNoOf(orderId), after })
   })
   await pause('cancel.after-attempt')

@@ -6,19 +6,22 @@ import { lockWalletAndOrders } from '../../orders/lock.ts'
 import { refundItems } from '../../orders/refund.ts'
 import type { FulfilmentDeps } from '../deps.ts'
 import { writeItems } from '../write-items.ts'
+import { checkedReason } from './reason.ts'
 
 /**
  * Cancels an order that no supplier was asked for yet, and refunds it. The attempt that would ask one is committed
  * under the order's row lock, as this is: one of the two comes first.
  *
  * Locks: the wallet, the order.
- * @throws Refusal once a supplier was asked: then only the eSIMs can be cancelled, one by one.
+ * @throws Refusal without a reason, or once a supplier was asked: then only the eSIMs can be cancelled, one by one.
  */
 export async function cancelOrder(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'wake'>,
-  { tenantId, orderId, reason }: { tenantId: string; orderId: string; reason: string },
+  asked: { tenantId: string; orderId: string; reason: string },
   by: By,
 ): Promise<void> {
+  const { tenantId, orderId } = asked
+  const reason = checkedReason(asked.reason)
   await deps.db.tx(async (tx) => {
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)

@@ -30,7 +30,10 @@ export const CLOCK_WINDOW_MS = 300_000
 export const REQUEST_ID_KEPT_MS = 3_600_000
 export const EVENT_TOLERANCE_S = 300
 
+/** Where the deployment says nothing else. */
 export const QPS_LIMIT_DEFAULT = 100
+/** Of a deployment's default, and of a tenant's own. */
+export const QPS_LIMIT_MAX = 100_000
 /** A receiver has this long to answer an event, connecting included. */
 export const EVENT_TIMEOUT_MS = 10_000
 export const CHECK_HEALTH_TIMEOUT_MS = 5_000

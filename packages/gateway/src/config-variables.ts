@@ -1,6 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
+import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import ipaddr from 'ipaddr.js'
+import { OTHER_CONNECTIONS } from './connections.ts'
 
 /*
  * Every environment variable that an operator may set. Besides, lib/pause.ts reads where tests stop a process, and the
@@ -82,8 +84,7 @@ export const VARIABLES = {
   },
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
-    description:
-      'Connections that this process keeps for everything but orders, admission and wake-ups, which have up to eleven of their own.',
+    description: `Connections that this process keeps for everything but orders, admission and wake-ups, which have up to ${OTHER_CONNECTIONS} of their own.`,
     parse: integer(2, 500),
     default: '20',
   },
@@ -116,8 +117,8 @@ export const VARIABLES = {
   defaultQpsLimit: {
     name: 'DEFAULT_QPS_LIMIT',
     description: 'Requests per second of a tenant that has no limit of its own.',
-    parse: integer(1, 100_000),
-    default: '100',
+    parse: integer(1, QPS_LIMIT_MAX),
+    default: String(QPS_LIMIT_DEFAULT),
   },
   console: {
     name: 'CONSOLE',

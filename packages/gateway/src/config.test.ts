@@ -6,6 +6,7 @@ import { testAuthority } from '../test/harness/certificates.ts'
 import { ConfigError, inspectConfig, localUrl, readConfig } from './config.ts'
 import { configurationMarkdown } from './config-markdown.ts'
 import { VARIABLES, type Variable } from './config-variables.ts'
+import { OTHER_CONNECTIONS } from './connections.ts'
 import { packageRoot } from './lib/package-root.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-config-'))
@@ -193,6 +194,11 @@ describe('the configuration', () => {
   it('is documented as it is (npm run configuration writes it)', () => {
     const document = readFileSync(join(packageRoot(), '../../docs/configuration.md'), 'utf8')
     expect(document).toBe(configurationMarkdown())
+  })
+
+  it('says how many connections a process opens, on the page about running as it is', () => {
+    const page = readFileSync(join(packageRoot(), '../../docs/running.md'), 'utf8')
+    expect(page).toContain(`opens up to \`DATABASE_POOL_SIZE\` and ${OTHER_CONNECTIONS} connections`)
   })
 
   it('makes an address of a local gateway’s host and port', () => {

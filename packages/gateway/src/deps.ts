@@ -4,6 +4,7 @@ import type { AdmissionDeps } from './admission/admission.ts'
 import { openAdmission } from './admission/open.ts'
 import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config.ts'
+import { ORDER_CONNECTIONS } from './connections.ts'
 import { ensureDeployment } from './deployment/ensure.ts'
 import { nameWithKeys } from './deployment/peers.ts'
 import { type RequestMetrics, requestMetrics } from './http/request-metrics.ts'
@@ -63,14 +64,12 @@ export interface Deps {
   traces: Traces | undefined
 }
 
-/** Orders and look-ups of the dealers' door; the rest of the pool serves consoles and background loops. */
-const HOT_CONNECTIONS = 6
 /**
  * A node whose machine dies without a word leaves the wallets that it had locked to the others after this. Nothing of ours
  * thinks for so long inside a transaction of orders.
  */
 const ORDER_IDLE_MS = 5_000
-const OF_ORDERS = { poolSize: HOT_CONNECTIONS, idleTimeout_ms: ORDER_IDLE_MS, applicationName: 'dealer-esim orders' }
+const OF_ORDERS = { poolSize: ORDER_CONNECTIONS, idleTimeout_ms: ORDER_IDLE_MS, applicationName: 'dealer-esim orders' }
 /** Admission brings the database's time with every batch; this is for nodes that are idle. */
 const CLOCK_SAMPLE_MS = 10_000
 

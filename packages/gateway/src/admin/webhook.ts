@@ -3,8 +3,9 @@ import type { Command } from 'commander'
 import { requireTenant } from '../tenants/read.ts'
 import { listEndpoints } from '../webhooks/endpoints.ts'
 import { listEvents, showEvent } from '../webhooks/read.ts'
-import { cancelReplay, listReplays, startReplay } from '../webhooks/replay.ts'
+import { cancelReplay, listReplays, REPLAY_RATE_DEFAULT_PER_S, startReplay } from '../webhooks/replay.ts'
 import { resendEvent } from '../webhooks/resend.ts'
+import { SENDABLE_DAYS } from '../webhooks/retry.ts'
 import type { AdminContext } from './context.ts'
 import { setWebhookHere } from './set-webhook.ts'
 import { whole } from './typed.ts'
@@ -66,7 +67,7 @@ function resend(webhook: Command, context: AdminContext): void {
   webhook
     .command('resend <tenant-id> <notify-id>')
     .description(
-      'Send one event again now, with the same notifyId, however its delivery ended, until 36 days after its recording.',
+      `Send one event again now, with the same notifyId, however its delivery ended, until ${SENDABLE_DAYS} days after its recording.`,
     )
     .action((tenantId: string, notifyId: string) =>
       context.withDeps(async (deps) => {
@@ -81,9 +82,9 @@ function replay(webhook: Command, context: AdminContext): void {
     .command('replay <tenant-id>')
     .description(
       'Send a range of events again, oldest first, with the same notifyIds: a job that survives restarts. What is older ' +
-        'than 36 days is left out.',
+        `than ${SENDABLE_DAYS} days is left out.`,
     )
-    .option('--rate <n>', 'events a second', '50')
+    .option('--rate <n>', 'events a second', String(REPLAY_RATE_DEFAULT_PER_S))
   filterOptions(command)
     .addHelpText(
       'after',

@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { ADMISSION_CONNECTIONS } from '../connections.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { connect, type Db, type DbOptions } from '../lib/db.ts'
@@ -21,14 +22,11 @@ export interface OpenAdmission {
   log: Log
 }
 
-/** Two statements under way, and one connection in hand while another is made again. */
-const CONNECTIONS = 3
-
 export function openAdmission(options: OpenAdmission): AdmissionDeps & { pool: Db['pool']; close(): Promise<void> } {
   const { hot, config, clock, databaseClock, db, cipher, log } = options
   const entranceDb = connect({
     ...hot,
-    poolSize: CONNECTIONS,
+    poolSize: ADMISSION_CONNECTIONS,
     applicationName: 'dealer-esim admission',
     asynchronousCommit: true,
   })

@@ -1,8 +1,9 @@
+import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import Type from 'typebox'
 import { Refusal } from '../lib/refusal.ts'
 import { isOperator } from '../people/role.ts'
 import { ALLOWLIST_ENTRIES_MAX } from '../tenants/allowlist.ts'
-import { changeSettings, QPS_LIMIT_MAX, type SettingsWish, TEXT_LENGTH_MAX } from '../tenants/settings.ts'
+import { changeSettings, type SettingsWish, TEXT_LENGTH_MAX } from '../tenants/settings.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from './route.ts'
 import { CLOSED, done, money, nullable, tenantParams } from './schemas.ts'
 

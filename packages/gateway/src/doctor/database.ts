@@ -1,4 +1,5 @@
 import { isLoopback } from '../config-rules.ts'
+import { OTHER_CONNECTIONS } from '../connections.ts'
 import type { Db } from '../lib/db.ts'
 import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/migrate.ts'
 import { whyNoConnection } from '../lib/no-connection.ts'
@@ -6,8 +7,6 @@ import type { Finding, Findings } from './finding.ts'
 import type { OpenPatient } from './patient.ts'
 
 const NEWEST_TRIED = 18
-/** Beside DATABASE_POOL_SIZE each process has connections for orders, admission, waking, and migrating at its start. */
-const OTHER_CONNECTIONS = 11
 
 /** @returns a sentence when the database cannot be spoken to */
 export async function whyNoDatabase(db: Db): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
+import { formatMoney, MONEY_MAX, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import type { By } from '../audit/audit.ts'
 import type { Tx } from '../lib/db.ts'
@@ -26,8 +26,6 @@ export interface SettingsWish {
 }
 
 export type Settings = Required<SettingsWish>
-
-export const QPS_LIMIT_MAX = 100_000
 
 /**
  * Changes settings, all or nothing. The callback URL is not among them: it must prove its health first

@@ -117,7 +117,7 @@ async function tooMany(deps: CheckDeps, tenantId: string, now_ms: number): Promi
     remaining: Math.max(0, CHECK_HEALTH_PER_MINUTE_MAX - recent.length),
     wait_s: Math.max(1, Math.ceil((free_ms - now_ms) / 1000)),
     message: full
-      ? 'The callback URL was checked ten times within a minute. Wait as long as Retry-After says.'
+      ? `The callback URL was checked ${CHECK_HEALTH_PER_MINUTE_MAX} times within a minute. Wait as long as Retry-After says.`
       : 'A check of the callback URL is under way. Wait until it has ended.',
   })
 }

@@ -1,7 +1,8 @@
 const HOUR = 3_600_000
 
 /** An endpoint that has failed for this long since the first failure after its last success is disabled. */
-export const FAILING_MAX_MS = 72 * HOUR
+export const FAILING_MAX_HOURS = 72
+export const FAILING_MAX_MS = FAILING_MAX_HOURS * HOUR
 /** The tenant is warned on the way, in percent of the window. */
 const WARNINGS_PERCENT = [90, 75, 50] as const
 

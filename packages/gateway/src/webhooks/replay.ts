@@ -53,7 +53,7 @@ const RUNNING_MAX = 5
 /**
  * Asks for a replay. It runs in steps (replay-step.ts) on whichever node comes first, survives restarts, and waits
  * while the endpoint is disabled.
- * @throws Refusal for a range or rate that cannot be, when no endpoint takes the events, or when five replays run
+ * @throws Refusal for a range or rate that cannot be, when no endpoint takes the events, or when RUNNING_MAX replays run
  */
 export async function startReplay(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
@@ -81,7 +81,11 @@ export async function startReplay(
     const [running] = await tx.query<{ count: number }>(sql`
       select count(*)::integer as count from webhook_replays where tenant_id = ${tenantId} and replay_state = 'RUNNING'`)
     if ((running?.count ?? 0) >= RUNNING_MAX) {
-      throw new Refusal(409, 'TOO_MANY_REPLAYS', 'Five replays of this tenant are running. Wait, or cancel one.')
+      throw new Refusal(
+        409,
+        'TOO_MANY_REPLAYS',
+        `${RUNNING_MAX} replays of this tenant are running. Wait, or cancel one.`,
+      )
     }
     tx.send(sql`
       insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, next_id,

@@ -8,7 +8,7 @@ import { notify } from '../notices/notices.ts'
 import type { Attempt, Signer } from './attempt.ts'
 import { type LoggedAttempt, logAttempts, maskedUrl } from './attempt-log.ts'
 import type { ClaimedEvent } from './claim.ts'
-import type { HealthChange } from './endpoint-health.ts'
+import { FAILING_MAX_HOURS, type HealthChange } from './endpoint-health.ts'
 import { usePlannedIndexes } from './planner.ts'
 import type { DeliveryState } from './read.ts'
 import type { NextStep } from './retry.ts'
@@ -187,7 +187,7 @@ async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { p
     tenantId,
     kind: 'ENDPOINT_FAILING',
     audience: 'TENANT',
-    message: `The callback URL has failed since ${since}. If it does not answer again, it is disabled 72 hours after that: ${change.percent} % of them have passed. The delivery log says what goes wrong.`,
+    message: `The callback URL has failed since ${since}. If it does not answer again, it is disabled ${FAILING_MAX_HOURS} hours after that: ${change.percent} % of them have passed. The delivery log says what goes wrong.`,
     data: { callbackUrl: maskedUrl(url), failingSince: since, percent: change.percent },
   })
 }
@@ -210,7 +210,7 @@ async function disable(
   })
   if (changed.length === 0) return
   const callbackUrl = maskedUrl(url)
-  const why = reason === 'GONE' ? 'It answered 410 Gone' : 'It has failed for 72 hours'
+  const why = reason === 'GONE' ? 'It answered 410 Gone' : `It has failed for ${FAILING_MAX_HOURS} hours`
   notify(tx, ids, {
     tenantId,
     kind: 'ENDPOINT_DISABLED',

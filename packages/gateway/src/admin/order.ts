@@ -71,7 +71,7 @@ function listCommand(order: Command, context: AdminContext): void {
   order
     .command('list')
     .description('List the orders that are not finished, the oldest first.')
-    .option('--status <states>', 'of PAID, ALLOCATING and UNDER_REVIEW, separated by commas', 'PAID,ALLOCATING')
+    .option('--status <states>', `of ${UNFINISHED_STATUSES.join(', ')}, separated by commas`, 'PAID,ALLOCATING')
     .option('--older-than <time>', 'only those that were placed longer ago, such as 15m, 2h or 3d', '0')
     .option('--limit <n>', 'how many', '50')
     .option('--after <order-no>', 'go on behind this order')

@@ -4,14 +4,12 @@ import { requireTenant } from '../tenants/read.ts'
 import { entriesWithin, type StatementEntry, statementPage } from '../wallet/entries.ts'
 import { entriesCsv } from '../wallet/entries-csv.ts'
 import { type MonthStatement, monthStatement } from '../wallet/month.ts'
-import type { TransferKind } from '../wallet/post.ts'
+import { TRANSFER_KINDS, type TransferKind } from '../wallet/post.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import type { AdminDeps } from './open.ts'
 import { fields, table, timeText } from './table.ts'
 import { whole } from './typed.ts'
-
-const KINDS: readonly TransferKind[] = ['ORDER', 'REFUND', 'TOP_UP', 'ADJUSTMENT']
 
 interface StatementOptions {
   month?: string
@@ -31,7 +29,7 @@ export function statementCommand(wallet: Command, context: AdminContext): void {
     .option('--month <month>', 'such as 2026-11')
     .option('--entries', 'with --month: its movements too, oldest first')
     .option('--csv', 'with --month: its movements as CSV')
-    .option('--kind <kind>', 'only ORDER, REFUND, TOP_UP or ADJUSTMENT')
+    .option('--kind <kind>', `one of ${TRANSFER_KINDS.join(', ')}`)
     .option('--limit <n>', 'without --month: how many movements', '50')
     .option('--before <version>', 'without --month: those before this version')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- wallet statement ID --month 2026-11 --csv > 2026-11.csv')
@@ -139,7 +137,8 @@ function subject(entry: StatementEntry): string {
 }
 
 function kindOf(text: string | undefined): TransferKind | undefined {
-  const kind = KINDS.find((known) => known === text?.toUpperCase().replace('-', '_'))
-  if (text !== undefined && !kind) throw new UsageError(`--kind is one of ${KINDS.join(', ')}; it is “${text}”.`)
+  const kind = TRANSFER_KINDS.find((known) => known === text?.toUpperCase().replace('-', '_'))
+  if (text !== undefined && !kind)
+    throw new UsageError(`--kind is one of ${TRANSFER_KINDS.join(', ')}; it is “${text}”.`)
   return kind
 }

@@ -2,8 +2,15 @@ import type { WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { requireTenant } from '../tenants/read.ts'
 import { listEndpoints } from '../webhooks/endpoints.ts'
-import { listEvents, showEvent } from '../webhooks/read.ts'
-import { cancelReplay, listReplays, REPLAY_RATE_DEFAULT_PER_S, startReplay } from '../webhooks/replay.ts'
+import { DELIVERY_STATES, listEvents, showEvent } from '../webhooks/read.ts'
+import {
+  cancelReplay,
+  listReplays,
+  REPLAY_RATE_DEFAULT_PER_S,
+  REPLAYABLE,
+  REPLAYED_BY_DEFAULT,
+  startReplay,
+} from '../webhooks/replay.ts'
 import { resendEvent } from '../webhooks/resend.ts'
 import { SENDABLE_DAYS } from '../webhooks/retry.ts'
 import type { AdminContext } from './context.ts'
@@ -28,7 +35,7 @@ function list(webhook: Command, context: AdminContext): void {
     .option('--unwell', 'without a tenant: only endpoints that fail or that we disabled')
     .option('--limit <n>', 'how many', '50')
     .option('--before <notify-id>', 'with a tenant: those before this event')
-  filterOptions(command)
+  filterOptions(command, DELIVERY_STATES)
     .addHelpText('after', '\nExample:\n  npm run -s admin -- webhook list ID --outcome DEAD,UNSENT --from 2026-11-20')
     .action(async (tenantId: string | undefined, options: FilterOptions & ListOptions) => {
       const most = whole(options.limit, '--limit')
@@ -85,7 +92,7 @@ function replay(webhook: Command, context: AdminContext): void {
         `than ${SENDABLE_DAYS} days is left out.`,
     )
     .option('--rate <n>', 'events a second', String(REPLAY_RATE_DEFAULT_PER_S))
-  filterOptions(command)
+  filterOptions(command, REPLAYABLE, REPLAYED_BY_DEFAULT.join(','))
     .addHelpText(
       'after',
       '\nExample:\n  npm run -s admin -- webhook replay ID --from 2026-11-20T08:00:00Z --outcome UNSENT',

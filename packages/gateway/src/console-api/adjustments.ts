@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../wallet/adjust.ts'
-import { type Adjustment, listAdjustments } from '../wallet/adjustments.ts'
+import { ADJUSTMENT_STATUSES, type Adjustment, listAdjustments } from '../wallet/adjustments.ts'
 import { LINE_LENGTH_MAX } from '../wallet/wish.ts'
 import { actorNames } from './actors.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
@@ -15,7 +15,7 @@ const adjustment = Type.Object({
   amount: money(),
   reference: Type.String(),
   reason: Type.String(),
-  status: Type.Enum(['PROPOSED', 'APPROVED', 'REJECTED', 'EXPIRED']),
+  status: Type.Enum(ADJUSTMENT_STATUSES),
   proposedBy: Type.String(),
   /** The proposer may withdraw, not approve. */
   ownProposal: Type.Boolean(),

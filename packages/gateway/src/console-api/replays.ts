@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { cancelReplay, listReplays, REPLAYABLE, startReplay } from '../webhooks/replay.ts'
+import { cancelReplay, listReplays, REPLAY_STATES, REPLAYABLE, startReplay } from '../webhooks/replay.ts'
 import { actorNames } from './actors.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from './route.ts'
 import { CLOSED, done, nullable, tenantParams, time, uuid } from './schemas.ts'
@@ -8,7 +8,7 @@ import { CLOSED, done, nullable, tenantParams, time, uuid } from './schemas.ts'
 const replay = Type.Object({
   replayId: Type.String(),
   tenantId: Type.String(),
-  replayState: Type.Enum(['RUNNING', 'DONE', 'CANCELLED']),
+  replayState: Type.Enum(REPLAY_STATES),
   from: time(),
   to: time(),
   notifyTypes: Type.Array(Type.String()),

@@ -5,6 +5,7 @@ import { absent } from '../lib/refusal.ts'
 import { entriesWithin, type StatementEntry, statementPage } from '../wallet/entries.ts'
 import { entriesCsv, statementFileName } from '../wallet/entries-csv.ts'
 import { type MonthStatement, monthStatement } from '../wallet/month.ts'
+import { TRANSFER_KINDS } from '../wallet/post.ts'
 import { topUp } from '../wallet/top-up.ts'
 import { LINE_LENGTH_MAX } from '../wallet/wish.ts'
 import { actorNames } from './actors.ts'
@@ -23,7 +24,7 @@ const wallet = Type.Object({
 })
 export type WalletView = Static<typeof wallet>
 
-const kind = () => Type.Enum(['ORDER', 'REFUND', 'TOP_UP', 'ADJUSTMENT'])
+const kind = () => Type.Enum(TRANSFER_KINDS)
 const entry = Type.Object({
   walletVersion: Type.Integer(),
   createdAt: time(),

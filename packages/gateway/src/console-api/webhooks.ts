@@ -2,13 +2,11 @@ import { CALLBACK_URL_LENGTH_MAX, EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { orderIdOf } from '../lib/ids.ts'
 import { loadEndpoint } from '../webhooks/endpoint.ts'
-import { type AttemptView, listEvents, showEvent } from '../webhooks/read.ts'
+import { type AttemptView, DELIVERY_STATES, listEvents, showEvent } from '../webhooks/read.ts'
 import { resendEvent } from '../webhooks/resend.ts'
 import { setWebhook } from '../webhooks/setting.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from './route.ts'
 import { CLOSED, cursor, done, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from './schemas.ts'
-
-const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT'] as const
 
 const eventRow = Type.Object({
   tenantId: Type.String(),

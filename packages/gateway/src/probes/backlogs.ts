@@ -1,12 +1,11 @@
 import type { Db } from '../lib/db.ts'
+import { UNFINISHED_STATUSES, type UnfinishedStatus } from '../orders/list-unfinished.ts'
 
 /** A backlog is counted this far: what matters is that it is one, and counting on would cost seconds. */
 export const COUNTED_MAX = 50_000
 
-const UNFINISHED = ['PAID', 'ALLOCATING', 'UNDER_REVIEW'] as const
-
 export interface Backlogs {
-  orders: { status: (typeof UNFINISHED)[number]; count: number; oldest_s: number }[]
+  orders: { status: UnfinishedStatus; count: number; oldest_s: number }[]
   eventsWaiting: number
   oldestEvent_s: number
   eventsDead: number
@@ -38,7 +37,7 @@ export async function readBacklogs(db: Db): Promise<Backlogs> {
     const found = new Map([...orders, ...reviewed].map((row) => [row.status, row]))
     const waiting = events[0]
     return {
-      orders: UNFINISHED.map((status) => {
+      orders: UNFINISHED_STATUSES.map((status) => {
         const row = found.get(status)
         return { status, count: row?.count ?? 0, oldest_s: row?.oldest_s ?? 0 }
       }),

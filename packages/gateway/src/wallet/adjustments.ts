@@ -2,7 +2,8 @@ import sql, { empty } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import { requireUuid } from '../lib/refusal.ts'
 
-export type AdjustmentStatus = 'PROPOSED' | 'APPROVED' | 'REJECTED' | 'EXPIRED'
+export const ADJUSTMENT_STATUSES = ['PROPOSED', 'APPROVED', 'REJECTED', 'EXPIRED'] as const
+export type AdjustmentStatus = (typeof ADJUSTMENT_STATUSES)[number]
 
 export interface Adjustment {
   adjustmentId: string

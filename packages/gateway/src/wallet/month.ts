@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import type { Db, Tx } from '../lib/db.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
-import type { TransferKind } from './post.ts'
+import { TRANSFER_KINDS, type TransferKind } from './post.ts'
 
 /** What a wallet did in one UTC month. Months adjoin: the opening of one is the closing of the one before. */
 export interface MonthStatement {
@@ -30,8 +30,6 @@ export interface VersionRange {
   from: bigint
   to: bigint
 }
-
-const KINDS: readonly TransferKind[] = ['TOP_UP', 'ORDER', 'REFUND', 'ADJUSTMENT']
 
 /**
  * The statement of a month, every kind listed. The wallet's lock is taken for sharing: it waits for movements that are
@@ -114,7 +112,7 @@ async function totalsOf(tx: Tx, tenantId: string, versions: VersionRange): Promi
     from transfers
     where tenant_id = ${tenantId} and wallet_version >= ${versions.from} and wallet_version < ${versions.to}
     group by kind`)
-  return KINDS.map((kind) => {
+  return TRANSFER_KINDS.map((kind) => {
     const row = rows.find((candidate) => candidate.kind === kind)
     return { kind, count: Number(row?.count ?? 0n), amount: row?.amount ?? 0n }
   })

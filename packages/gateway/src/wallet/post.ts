@@ -4,7 +4,9 @@ import type { Tx } from '../lib/db.ts'
 import type { LockedWallet } from './lock.ts'
 import { lowBalanceStep } from './low-balance.ts'
 
-export type TransferKind = 'ORDER' | 'REFUND' | 'TOP_UP' | 'ADJUSTMENT'
+/** In the order in which a statement sums them up. */
+export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'REFUND', 'ADJUSTMENT'] as const
+export type TransferKind = (typeof TRANSFER_KINDS)[number]
 
 /** One movement of the wallet. Orders are posted by their own batch (orders/write.ts), everything else here. */
 export type Posting =

@@ -5,7 +5,8 @@ import { firstUuidAt, orderNoOf } from '../lib/ids.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 import { ACKNOWLEDGED } from './attempt-log.ts'
 
-export type DeliveryState = 'PENDING' | 'DELIVERED' | 'DEAD' | 'UNSENT'
+export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 /** An event and where its delivery stands. */
 export interface EventView {

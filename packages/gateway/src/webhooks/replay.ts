@@ -5,12 +5,16 @@ import type { Db } from '../lib/db.ts'
 import { firstUuidAt, timeOfUuid } from '../lib/ids.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import type { WebhookDeps } from './deps.ts'
+import type { DeliveryState } from './read.ts'
 import { requireEndpoint } from './resend.ts'
 import { SENDABLE_DAYS, sendableSince } from './retry.ts'
 
 /** How the delivery of an event ended; what is still under way is not replayed. */
-export const REPLAYABLE = ['DELIVERED', 'DEAD', 'UNSENT'] as const
+export const REPLAYABLE = ['DELIVERED', 'DEAD', 'UNSENT'] as const satisfies readonly DeliveryState[]
 export type Replayable = (typeof REPLAYABLE)[number]
+/** What was not received. */
+export const REPLAYED_BY_DEFAULT: readonly Replayable[] = ['DEAD', 'UNSENT']
+export const REPLAY_STATES = ['RUNNING', 'DONE', 'CANCELLED'] as const
 
 export interface ReplayWish {
   /** Of the events' recording. What is too old to be sent (retry.ts) is left out. */
@@ -19,7 +23,7 @@ export interface ReplayWish {
   to?: Date | undefined
   /** Absent: both. */
   notifyTypes?: readonly EventType[] | undefined
-  /** Absent: DEAD and UNSENT. */
+  /** Absent: REPLAYED_BY_DEFAULT. */
   outcomes?: readonly Replayable[] | undefined
   /** Events a second. */
   rate_per_s?: number | undefined
@@ -29,7 +33,7 @@ export interface ReplayWish {
 export interface Replay {
   replayId: string
   tenantId: string
-  replayState: 'RUNNING' | 'DONE' | 'CANCELLED'
+  replayState: (typeof REPLAY_STATES)[number]
   from: Date
   to: Date
   notifyTypes: EventType[]
@@ -62,7 +66,7 @@ export async function startReplay(
   by: By,
 ): Promise<Replay> {
   const now = new Date(deps.databaseClock.now())
-  const { to = now, notifyTypes = EVENT_TYPES, outcomes = ['DEAD', 'UNSENT'] } = wish
+  const { to = now, notifyTypes = EVENT_TYPES, outcomes = REPLAYED_BY_DEFAULT } = wish
   const { rate_per_s = REPLAY_RATE_DEFAULT_PER_S } = wish
   if (wish.from >= to) throw new Refusal(422, 'EMPTY_RANGE', 'The replay ends before it begins: say an earlier start.')
   const since = sendableSince(now.getTime())

@@ -98,6 +98,10 @@ test('what cannot be is refused in words', async () => {
     [['replay', tenantId], /--from 2026-/],
     [['replay', tenantId, '--from', 'yesterday'], /--from takes a time like/],
     [['list', tenantId, '--outcome', 'LOST'], /--outcome/],
+    [
+      ['replay', tenantId, '--from', '2026-11-20', '--outcome', 'PENDING'],
+      /--outcome takes DELIVERED, DEAD, UNSENT, not/,
+    ],
     [['show', tenantId, tenantId], /no such event/],
   ] as const) {
     const { code, stdout, stderr } = await run(...args)
@@ -105,4 +109,13 @@ test('what cannot be is refused in words', async () => {
     expect(code).not.toBe(0)
     expect(stderr).toMatch(words)
   }
+})
+
+test('help offers what can be replayed, and says what is where nothing is said', async () => {
+  const { stdout } = await run('replay', '--help')
+  expect(stdout.replace(/\s+/g, ' ')).toContain(
+    '--outcome <states> DELIVERED, DEAD, UNSENT, separated by commas (default: "DEAD,UNSENT")',
+  )
+  expect(stdout).not.toContain('PENDING')
+  expect((await run('list', '--help')).stdout).toContain('PENDING, DELIVERED, DEAD, UNSENT')
 })

@@ -1,4 +1,4 @@
-import { operations } from '@dealer-esim/contract'
+import { MONEY_MAX, operations } from '@dealer-esim/contract'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createGroup, readGroups, setGroupPlan, setTenantGroup, setTenantPlan } from '../src/catalogue/assignments.ts'
@@ -259,6 +259,23 @@ describe('the change feed', () => {
     expect(offered(snapshot, retail, 'B')).toBe('310241')
     const left = snapshot.list(retail, request).packageList.find((item) => item.packageCode === 'A')
     expect(Object.keys(left!)).toEqual(['packageCode', 'status', 'lastUpdateTime'])
+  })
+
+  test('tells of a package whose price grew beyond what can be told', async () => {
+    const buyer = await shelf.addTenant('JPY')
+    await shelf.put({ packageCode: 'DEAR', price: MONEY_MAX, currencyCode: 'JPY' })
+    const request = { updatedSince: (await now()).list(buyer, {}).asOf }
+    await createPlan(shelf.deps, 'DEARER', shelf.by)
+    await setPlanRule(shelf.deps, { planName: 'DEARER', packageCode: null }, { percent: 10_000n }, shelf.by)
+    expect(prices(await now(), buyer, request)).toEqual({})
+    await setTenantPlan(shelf.deps, buyer.tenantId, 'DEARER', shelf.by)
+    const snapshot = await now()
+    expect(prices(snapshot, buyer)).toEqual({})
+    expect(offered(snapshot, buyer, 'DEAR')).toBe('310241')
+    expect(prices(snapshot, buyer, request)).toEqual({ DEAR: 'OFF_SALE' })
+    expect(prices(snapshot, buyer, { updatedSince: snapshot.list(buyer, {}).asOf })).toEqual({})
+    await setTenantPlan(shelf.deps, buyer.tenantId, null, shelf.by)
+    expect(prices(await now(), buyer, request)).toEqual({ DEAR: MONEY_MAX })
   })
 
   test('never mentions what the tenant could never buy', async () => {

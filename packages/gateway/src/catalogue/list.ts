@@ -144,7 +144,7 @@ function onlyChanged(tariff: Tariff, since: number): Show {
 /** When the package left what the tenant may buy; undefined if it never was there. */
 function leftAt(tariff: Tariff, item: CataloguePackage, quoted: Quote): number | undefined {
   if (!item.everOnSale) return undefined
-  const lostPrice = lostPriceAt(tariff, item)
+  const lostPrice = lostPriceAt(tariff, item, quoted)
   if (quoted.price === undefined && lostPrice === undefined) return undefined
   return Math.max(item.onSale ? 0 : item.saleChangedAt, quoted.price === undefined ? (lostPrice ?? 0) : 0)
 }

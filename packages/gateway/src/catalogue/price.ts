@@ -65,6 +65,7 @@ export function changeByPercent(price: bigint, percent: bigint): bigint | undefi
 export function lostPriceAt(
   tariff: Tariff,
   item: Pick<CataloguePackage, 'packageCode' | 'prices'>,
+  quoted: Quote,
 ): number | undefined {
   let lostAt: number | undefined
   const lost = (moment: number) => {
@@ -74,6 +75,8 @@ export function lostPriceAt(
   if (own?.removed) lost(own.updatedAt)
   const list = item.prices.find((price) => price.currencyCode === tariff.currencyCode)
   if (list?.removed) lost(list.updatedAt)
+  // The list price stands, and a percentage leads beyond what can be told: since something on the way last changed.
+  if (list && !list.removed && quoted.price === undefined) lost(quoted.changedAt)
   for (const { plan, from, until } of [...tariff.plans, ...tariff.formerPlans]) {
     for (const rule of plan.rulesFor(item.packageCode, tariff.currencyCode)) {
       // A percentage gives no price of its own. A fixed one counts if the plan was the tenant's while it held.

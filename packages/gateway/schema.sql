@@ -139,6 +139,7 @@ create table list_prices (
   retail_price bigint,
   removed boolean not null,
   updated_at timestamp with time zone not null,
+  first_at timestamp with time zone,
   constraint list_prices_pkey PRIMARY KEY (package_code, currency_code),
   constraint list_prices_package_code_fkey FOREIGN KEY (package_code) REFERENCES packages(package_code),
   constraint list_prices_currency_code_check CHECK ((currency_code ~ '^[A-Z]{3}$'::text)),
@@ -287,6 +288,7 @@ create table packages (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   touched_at timestamp with time zone not null,
+  first_on_sale_at timestamp with time zone,
   constraint packages_pkey PRIMARY KEY (package_code),
   constraint packages_slug_key UNIQUE (slug),
   constraint packages_coverage_id_fkey FOREIGN KEY (coverage_id) REFERENCES coverages(coverage_id),
@@ -346,6 +348,7 @@ create table price_group_plans (
   plan_name text not null,
   removed boolean not null,
   updated_at timestamp with time zone not null,
+  first_at timestamp with time zone,
   constraint price_group_plans_pkey PRIMARY KEY (group_name, plan_name),
   constraint price_group_plans_group_name_fkey FOREIGN KEY (group_name) REFERENCES price_groups(group_name),
   constraint price_group_plans_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name)
@@ -367,6 +370,7 @@ create table price_plan_rules (
   price bigint,
   removed boolean not null,
   updated_at timestamp with time zone not null,
+  first_at timestamp with time zone,
   constraint price_plan_rules_pkey PRIMARY KEY (plan_name, package_code, currency_code),
   constraint price_plan_rules_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name),
   constraint price_plan_rules_check CHECK (((percent IS NULL) <> (price IS NULL))),
@@ -588,6 +592,7 @@ create table tenant_price_groups (
   group_name text not null,
   removed boolean not null,
   updated_at timestamp with time zone not null,
+  first_at timestamp with time zone,
   constraint tenant_price_groups_pkey PRIMARY KEY (tenant_id, group_name),
   constraint tenant_price_groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );
@@ -598,6 +603,7 @@ create table tenant_price_plans (
   plan_name text not null,
   removed boolean not null,
   updated_at timestamp with time zone not null,
+  first_at timestamp with time zone,
   constraint tenant_price_plans_pkey PRIMARY KEY (tenant_id, plan_name),
   constraint tenant_price_plans_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );
@@ -609,6 +615,7 @@ create table tenant_prices (
   price bigint not null,
   removed boolean not null,
   updated_at timestamp with time zone not null,
+  first_at timestamp with time zone,
   constraint tenant_prices_pkey PRIMARY KEY (tenant_id, package_code),
   constraint tenant_prices_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
   constraint tenant_prices_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint)))

@@ -285,6 +285,31 @@ describe('the change feed', () => {
     expect(prices(await now(), retail, { updatedSince: new Date(0).toISOString() })).not.toHaveProperty('NOBODY')
   })
 
+  test('never mentions what had a price for the tenant at other times than it was on sale', async () => {
+    const [yen, other] = [await shelf.addTenant('JPY'), await shelf.addTenant('JPY')]
+    const usd = (packageCode: string) => ({ packageCode, price: 10_000, currencyCode: 'USD' })
+    await shelf.put({ ...usd('DRAFT'), status: 'OFF_SALE' }, usd('LATE'))
+    await setListPrices(shelf.deps, [{ packageCode: 'DRAFT', currencyCode: 'JPY', price: 5n }], shelf.by)
+    await setOwnPrice(shelf.deps, { tenantId: yen.tenantId, packageCode: 'DRAFT', price: 4n }, shelf.by)
+    await setOwnPrice(shelf.deps, { tenantId: yen.tenantId, packageCode: 'DRAFT', price: null }, shelf.by)
+    await setListPrices(shelf.deps, [{ packageCode: 'DRAFT', currencyCode: 'JPY', price: null }], shelf.by)
+    await setOnSale(shelf.deps, { packageCodes: ['DRAFT'] }, true, shelf.by)
+    await setOnSale(shelf.deps, { packageCodes: ['LATE'] }, false, shelf.by)
+    await setListPrices(shelf.deps, [{ packageCode: 'LATE', currencyCode: 'JPY', price: 5n }], shelf.by)
+    await setOwnPrice(shelf.deps, { tenantId: yen.tenantId, packageCode: 'LATE', price: 4n }, shelf.by)
+    const all = { updatedSince: new Date(0).toISOString() }
+    const snapshot = await now()
+    const [mentioned, ofOther] = [prices(snapshot, yen, all), prices(snapshot, other, all)]
+    for (const packageCode of ['DRAFT', 'LATE']) {
+      expect(mentioned).not.toHaveProperty(packageCode)
+      expect(ofOther).not.toHaveProperty(packageCode)
+    }
+    expect(prices(snapshot, retail, all)).toMatchObject({ DRAFT: 10_000, LATE: 'OFF_SALE' })
+    await setOnSale(shelf.deps, { packageCodes: ['LATE'] }, true, shelf.by)
+    await setOnSale(shelf.deps, { packageCodes: ['LATE'] }, false, shelf.by)
+    expect(prices(await now(), yen, all)).toMatchObject({ LATE: 'OFF_SALE' })
+  })
+
   test('a change that changes nothing makes no version', async () => {
     const { version } = await now()
     await shelf.put({ packageCode: 'NOBODY', name: 'Renamed' })

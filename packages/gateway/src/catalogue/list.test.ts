@@ -27,9 +27,17 @@ function pack(members: Partial<CataloguePackage> & { packageCode: string; countr
   return {
     ...{ slug: rest.packageCode, name: rest.packageCode, description: null, dataType: 'TOTAL', volume: 1n },
     ...{ duration: 7, durationUnit: 'DAY', unusedValidTime: 180, activationPolicy: 'ON_INSTALL', ekycRequired: false },
-    ...{ speed: null, fupPolicy: null, smsStatus: 0, allowLoss: false, onSale: true, everOnSale: true },
+    ...{
+      speed: null,
+      fupPolicy: null,
+      smsStatus: 0,
+      allowLoss: false,
+      onSale: true,
+      everOnSale: true,
+      firstOnSaleAt: 1,
+    },
     ...{ saleChangedAt: 1, createdAt: 1, updatedAt: 1, routes: [], coverage: coverageOf(countries, networks) },
-    prices: [{ currencyCode: 'USD', price: 1n, retailPrice: null, removed: false, updatedAt: 1 }],
+    prices: [{ currencyCode: 'USD', price: 1n, retailPrice: null, removed: false, firstAt: 1, updatedAt: 1 }],
     ...rest,
   }
 }

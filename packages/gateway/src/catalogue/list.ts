@@ -10,7 +10,7 @@ import {
 import { type CursorScope, openCursor, type Position, sealCursor } from '../lib/cursor.ts'
 import type { CataloguePackage } from './package.ts'
 import type { PackageIndex } from './package-index.ts'
-import { lostPriceAt, type Quote, quote } from './price.ts'
+import { pricedUntil, type Quote, quote } from './price.ts'
 import type { Tariff } from './tariff.ts'
 import { LATE_COMMIT_MS } from './version.ts'
 
@@ -144,9 +144,10 @@ function onlyChanged(tariff: Tariff, since: number): Show {
 /** When the package left what the tenant may buy; undefined if it never was there. */
 function leftAt(tariff: Tariff, item: CataloguePackage, quoted: Quote): number | undefined {
   if (!item.everOnSale) return undefined
-  const lostPrice = lostPriceAt(tariff, item, quoted)
-  if (quoted.price === undefined && lostPrice === undefined) return undefined
-  return Math.max(item.onSale ? 0 : item.saleChangedAt, quoted.price === undefined ? (lostPrice ?? 0) : 0)
+  const onSale = { from: item.firstOnSaleAt, until: item.onSale ? Number.POSITIVE_INFINITY : item.saleChangedAt }
+  const until = pricedUntil(tariff, item, quoted, onSale)
+  if (until === undefined) return undefined
+  return Math.max(item.onSale ? 0 : item.saleChangedAt, quoted.price === undefined ? until : 0)
 }
 
 function offSale(item: CataloguePackage, left: number): Package {

@@ -64,7 +64,7 @@ async function loadPlanRules(tx: Tx, since: Since): Promise<PlanRuleRow[]> {
   return timed(
     await tx.query({
       text: `select plan_name as "planName", package_code as "packageCode", currency_code as "currencyCode",
-                    percent, price, removed, updated_at as "updatedAt"
+                    percent, price, removed, ${FIRST_AT}, updated_at as "updatedAt"
              from price_plan_rules where updated_at > $1`,
       values: [since],
     }),
@@ -74,7 +74,7 @@ async function loadPlanRules(tx: Tx, since: Since): Promise<PlanRuleRow[]> {
 async function loadAssignments(tx: Tx, since: Since, table: string, owner: string, target: string) {
   return timed<Assignment>(
     await tx.query({
-      text: `select ${owner} as owner, ${target} as target, removed, updated_at as "updatedAt"
+      text: `select ${owner} as owner, ${target} as target, removed, ${FIRST_AT}, updated_at as "updatedAt"
              from ${table} where updated_at > $1`,
       values: [since],
     }),
@@ -84,15 +84,23 @@ async function loadAssignments(tx: Tx, since: Since, table: string, owner: strin
 async function loadOwnPrices(tx: Tx, since: Since): Promise<OwnPriceRow[]> {
   return timed(
     await tx.query({
-      text: `select tenant_id as "tenantId", package_code as "packageCode", price, removed, updated_at as "updatedAt"
+      text: `select tenant_id as "tenantId", package_code as "packageCode", price, removed, ${FIRST_AT},
+                    updated_at as "updatedAt"
              from tenant_prices where updated_at > $1`,
       values: [since],
     }),
   )
 }
 
-function timed<Row extends { updatedAt: number }>(rows: (Omit<Row, 'updatedAt'> & { updatedAt: Date })[]): Row[] {
-  return rows.map((row) => ({ ...row, updatedAt: row.updatedAt.getTime() }) as unknown as Row)
+/** What is not known counts as from the beginning. */
+const FIRST_AT = `coalesce(first_at, 'epoch') as "firstAt"`
+
+type Timed<Row> = Omit<Row, 'firstAt' | 'updatedAt'> & { firstAt: Date; updatedAt: Date }
+
+function timed<Row extends { firstAt: number; updatedAt: number }>(rows: Timed<Row>[]): Row[] {
+  return rows.map(
+    (row) => ({ ...row, firstAt: row.firstAt.getTime(), updatedAt: row.updatedAt.getTime() }) as unknown as Row,
+  )
 }
 
 /** Reads those among the ids that are not known yet, into the map. */
@@ -109,8 +117,9 @@ async function loadCoverages(tx: Tx, coverageIds: readonly string[], coverages: 
   }
 }
 
-type PackageRow = Omit<CataloguePackage, 'coverage' | 'saleChangedAt' | 'createdAt' | 'updatedAt'> & {
+type PackageRow = Omit<CataloguePackage, 'coverage' | 'firstOnSaleAt' | 'saleChangedAt' | 'createdAt' | 'updatedAt'> & {
   coverageId: string
+  firstOnSaleAt: Date
   saleChangedAt: Date
   createdAt: Date
   updatedAt: Date
@@ -129,7 +138,8 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
                duration_unit as "durationUnit", unused_valid_time as "unusedValidTime",
                activation_policy as "activationPolicy", ekyc_required as "ekycRequired", coverage_id as "coverageId",
                speed, fup_policy as "fupPolicy", sms_status as "smsStatus", allow_loss as "allowLoss",
-               on_sale as "onSale", ever_on_sale as "everOnSale", sale_changed_at as "saleChangedAt",
+               on_sale as "onSale", ever_on_sale as "everOnSale",
+               coalesce(first_on_sale_at, 'epoch') as "firstOnSaleAt", sale_changed_at as "saleChangedAt",
                created_at as "createdAt", updated_at as "updatedAt"
              from packages where package_code = any ($1)`,
       values: [codes],
@@ -147,6 +157,7 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
       packages.push({
         ...row,
         coverage: coverages.get(coverageId)!,
+        firstOnSaleAt: row.firstOnSaleAt.getTime(),
         saleChangedAt: row.saleChangedAt.getTime(),
         createdAt: row.createdAt.getTime(),
         updatedAt: row.updatedAt.getTime(),
@@ -159,16 +170,16 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
 }
 
 async function loadListPrices(tx: Tx, packageCodes: string[]): Promise<Map<string, ListPrice[]>> {
-  const rows = await tx.query<Omit<ListPrice, 'updatedAt'> & { packageCode: string; updatedAt: Date }>({
+  const rows = await tx.query<Timed<ListPrice & { packageCode: string }>>({
     text: `select package_code as "packageCode", currency_code as "currencyCode", price, retail_price as "retailPrice",
-                  removed, updated_at as "updatedAt"
+                  removed, ${FIRST_AT}, updated_at as "updatedAt"
            from list_prices where package_code = any ($1) order by package_code, currency_code`,
     values: [packageCodes],
   })
   const prices = new Map<string, ListPrice[]>()
-  for (const { packageCode, updatedAt, ...price } of rows) {
+  for (const { packageCode, ...price } of timed<ListPrice & { packageCode: string }>(rows)) {
     const list = prices.get(packageCode) ?? []
-    list.push({ ...price, updatedAt: updatedAt.getTime() })
+    list.push(price)
     prices.set(packageCode, list)
   }
   return prices

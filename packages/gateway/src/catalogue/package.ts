@@ -22,6 +22,8 @@ export interface CataloguePackage {
   readonly allowLoss: boolean
   readonly onSale: boolean
   readonly everOnSale: boolean
+  /** Of one that ever was; 0: not known. */
+  readonly firstOnSaleAt: number
   readonly saleChangedAt: number
   readonly createdAt: number
   /** Of what a dealer sees, prices apart. */
@@ -36,6 +38,8 @@ export interface ListPrice {
   readonly price: bigint
   readonly retailPrice: bigint | null
   readonly removed: boolean
+  /** 0: not known. */
+  readonly firstAt: number
   readonly updatedAt: number
 }
 

@@ -103,7 +103,7 @@ describe('the quote', () => {
         const first = candidates.find((price) => price !== undefined)
         const expected = first === 'beyond' ? undefined : first
         const tariff = tariffWith(own, tenantPlan, groupPlan)
-        const prices = list ? [{ currencyCode: 'USD', updatedAt: 1, ...list }] : []
+        const prices = list ? [{ currencyCode: 'USD', firstAt: 1, updatedAt: 1, ...list }] : []
         expect(quote(tariff, { packageCode: 'A', prices }).price).toBe(expected)
       }),
       { numRuns: 500 },
@@ -117,7 +117,9 @@ describe('the quote', () => {
       { packageCode: 'A', removed: false, value: { currencyCode: '', percent: 100_000n } },
       { packageCode: '', removed: false, value: { currencyCode: '', percent: -500_000n } },
     ]
-    const prices = [{ currencyCode: 'USD', updatedAt: 1, price: BigInt(MONEY_MAX), retailPrice: null, removed: false }]
+    const prices = [
+      { currencyCode: 'USD', firstAt: 1, updatedAt: 1, price: BigInt(MONEY_MAX), retailPrice: null, removed: false },
+    ]
     const item = { packageCode: 'A', prices }
     expect(quote(tariffWith(null, rules, null), item)).toMatchObject({ price: undefined, source: null })
     expect(quote(tariffWith(null, rules.slice(1), null), item)).toMatchObject({ source: 'PLAN' })
@@ -138,12 +140,12 @@ describe('the quote', () => {
       new Plan().with(
         (rules ?? []).map(
           ({ packageCode, removed, value: { currencyCode, percent = null, price = null } }): PlanRuleRow => ({
-            ...{ planName: 'P', packageCode, currencyCode, percent, price, removed, updatedAt: 1 },
+            ...{ planName: 'P', packageCode, currencyCode, percent, price, removed, firstAt: 1, updatedAt: 1 },
           }),
         ),
       )
-    const given = (owner: string, target: string) => ({ owner, target, removed: false, updatedAt: 1 })
-    const ownPrices = new Map<string, OwnPrice>(own ? [['A', { ...own, updatedAt: 1 }]] : [])
+    const given = (owner: string, target: string) => ({ owner, target, removed: false, firstAt: 1, updatedAt: 1 })
+    const ownPrices = new Map<string, OwnPrice>(own ? [['A', { ...own, firstAt: 1, updatedAt: 1 }]] : [])
     return tariffOf(
       {
         plans: new Map([

@@ -58,32 +58,47 @@ export function changeByPercent(price: bigint, percent: bigint): bigint | undefi
   return changed > BigInt(MONEY_MAX) ? undefined : changed
 }
 
+/** A time (ms), `until` not included. What held in it may have paused in between. */
+export interface Period {
+  readonly from: number
+  readonly until: number
+}
+
 /**
- * When a package that now has no price for the tenant lost the last one it had; undefined if it never had any. The
- * change feed tells of a package that left, and never of one that the tenant could not see.
+ * Until when the tenant had a price for a package in the time that it was on sale; infinite where it still has one, undefined
+ * where it never had. The change feed tells of a package that left, and never of one that the tenant could not see.
  */
-export function lostPriceAt(
+export function pricedUntil(
   tariff: Tariff,
   item: Pick<CataloguePackage, 'packageCode' | 'prices'>,
   quoted: Quote,
+  onSale: Period,
 ): number | undefined {
-  let lostAt: number | undefined
-  const lost = (moment: number) => {
-    lostAt = Math.max(lostAt ?? 0, moment)
+  // What still stands without giving a price is behind a percentage that leads beyond what can be told.
+  const end = quoted.price === undefined ? quoted.changedAt : Number.POSITIVE_INFINITY
+  let last: number | undefined
+  for (const period of periodsOf(tariff, item)) {
+    const until = Math.min(period.until, end)
+    if (Math.max(period.from, onSale.from) < Math.min(until, onSale.until)) last = Math.max(last ?? 0, until)
   }
+  return last
+}
+
+/** Whatever gave, or gives, the tenant a price of the package, and when. A percentage gives none of its own. */
+function* periodsOf(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode' | 'prices'>): Iterable<Period> {
   const own = tariff.ownPrices.get(item.packageCode)
-  if (own?.removed) lost(own.updatedAt)
+  if (own) yield periodOf(own)
   const list = item.prices.find((price) => price.currencyCode === tariff.currencyCode)
-  if (list?.removed) lost(list.updatedAt)
-  // The list price stands, and a percentage leads beyond what can be told: since something on the way last changed.
-  if (list && !list.removed && quoted.price === undefined) lost(quoted.changedAt)
+  if (list) yield periodOf(list)
   for (const { plan, from, until } of [...tariff.plans, ...tariff.formerPlans]) {
     for (const rule of plan.rulesFor(item.packageCode, tariff.currencyCode)) {
-      // A percentage gives no price of its own. A fixed one counts if the plan was the tenant's while it held.
       if (rule.price === null) continue
-      if (rule.removed && rule.updatedAt > from) lost(Math.min(rule.updatedAt, until))
-      if (!rule.removed && until < Number.POSITIVE_INFINITY && rule.updatedAt < until) lost(until)
+      const period = periodOf(rule)
+      yield { from: Math.max(from, period.from), until: Math.min(until, period.until) }
     }
   }
-  return lostAt
+}
+
+function periodOf({ firstAt, updatedAt, removed }: Pick<ListPrice, 'firstAt' | 'updatedAt' | 'removed'>): Period {
+  return { from: firstAt, until: removed ? updatedAt : Number.POSITIVE_INFINITY }
 }

@@ -48,8 +48,8 @@ export async function setOwnPrice(
       return
     }
     tx.send({
-      text: `insert into tenant_prices (tenant_id, package_code, price, removed, updated_at)
-             values ($1, $2, $3, $4, $5)
+      text: `insert into tenant_prices (tenant_id, package_code, price, removed, first_at, updated_at)
+             values ($1, $2, $3, $4, $5, $5)
              on conflict (tenant_id, package_code) do update
              set price = excluded.price, removed = excluded.removed, updated_at = excluded.updated_at`,
       values: [tenantId, packageCode, price ?? before, price === null, await stamp()],

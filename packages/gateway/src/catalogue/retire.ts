@@ -48,8 +48,9 @@ export async function renamePlan(deps: ChangeDeps, planName: string, newName: st
     await takeName(tx, 'plan', planName, newName)
     const at = await stamp()
     tx.send({
-      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, updated_at)
-             select $2, package_code, currency_code, percent, price, false, $3
+      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_at,
+               updated_at)
+             select $2, package_code, currency_code, percent, price, false, $3, $3
              from price_plan_rules where plan_name = $1 and not removed
              on conflict (plan_name, package_code, currency_code) do update
              set percent = excluded.percent, price = excluded.price, removed = false, updated_at = excluded.updated_at`,
@@ -69,8 +70,8 @@ export async function renameGroup(deps: ChangeDeps, groupName: string, newName: 
     await takeName(tx, 'group', groupName, newName)
     const at = await stamp()
     tx.send({
-      text: `insert into price_group_plans (group_name, plan_name, removed, updated_at)
-             select $2, plan_name, false, $3 from price_group_plans where group_name = $1 and not removed
+      text: `insert into price_group_plans (group_name, plan_name, removed, first_at, updated_at)
+             select $2, plan_name, false, $3, $3 from price_group_plans where group_name = $1 and not removed
              on conflict (group_name, plan_name) do update set removed = false, updated_at = excluded.updated_at`,
       values: [groupName, newName, at],
     })
@@ -122,8 +123,8 @@ function moveLinks(tx: Tx, { table, owner, target }: Links, from: string, to: st
     values: [from, at],
   })
   tx.send({
-    text: `insert into ${table} (${owner}, ${target}, removed, updated_at)
-           select ${owner}, $2, false, $3 from ${table} where ${target} = $1 and removed and updated_at = $3
+    text: `insert into ${table} (${owner}, ${target}, removed, first_at, updated_at)
+           select ${owner}, $2, false, $3::timestamptz, $3 from ${table} where ${target} = $1 and removed and updated_at = $3
            on conflict (${owner}, ${target}) do update set removed = false, updated_at = excluded.updated_at`,
     values: [from, to, at],
   })

@@ -4,6 +4,8 @@ export interface PlanRule {
   readonly percent: bigint | null
   readonly price: bigint | null
   readonly removed: boolean
+  /** 0: not known. */
+  readonly firstAt: number
   readonly updatedAt: number
 }
 
@@ -64,7 +66,7 @@ export class Plan {
   }
 }
 
-/** A plan and the time that it holds, or held, for a tenant (ms). */
+/** A plan and the time that it holds, or held, for a tenant (ms): from the first to the last, whatever was in between. */
 export interface PlanPeriod {
   readonly plan: Plan
   readonly planName: string
@@ -77,6 +79,8 @@ export interface PlanPeriod {
 export interface OwnPrice {
   readonly price: bigint
   readonly removed: boolean
+  /** 0: not known. */
+  readonly firstAt: number
   readonly updatedAt: number
 }
 
@@ -99,6 +103,8 @@ export interface Assignment {
   readonly owner: string
   readonly target: string
   readonly removed: boolean
+  /** 0: not known. It may have ended in between. */
+  readonly firstAt: number
   readonly updatedAt: number
 }
 
@@ -122,9 +128,9 @@ export function tariffOf(sources: TariffSources, tenant: { tenantId: string; cur
     const plan = sources.plans.get(planName) ?? NO_PLAN
     const ends = links.filter((link) => link.removed).map((link) => link.updatedAt)
     const starts = links.filter((link) => !link.removed).map((link) => link.updatedAt)
-    if (ends.length === 0)
-      plans.push({ plan, planName, by, from: Math.max(...starts), until: Number.POSITIVE_INFINITY })
-    else formerPlans.push({ plan, planName, by, from: 0, until: Math.min(...ends) })
+    const from = Math.max(...links.map((link) => link.firstAt))
+    if (ends.length === 0) plans.push({ plan, planName, by, from, until: Number.POSITIVE_INFINITY })
+    else formerPlans.push({ plan, planName, by, from, until: Math.min(...ends) })
     changedAt = Math.max(changedAt, ...starts, ...ends)
   }
   for (const own of sources.tenantPlans.get(tenant.tenantId) ?? NOTHING) take('PLAN', own.target, [own])

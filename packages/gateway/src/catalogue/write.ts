@@ -57,10 +57,10 @@ function upsertPackages(rows: readonly object[], at: Date): Statement {
   return {
     text: `insert into packages as p (package_code, slug, name, description, data_type, volume, duration, duration_unit,
              unused_valid_time, activation_policy, ekyc_required, coverage_id, speed, fup_policy, sms_status, allow_loss,
-             on_sale, ever_on_sale, sale_changed_at, created_at, updated_at, touched_at)
+             on_sale, ever_on_sale, first_on_sale_at, sale_changed_at, created_at, updated_at, touched_at)
            select "packageCode", slug, name, description, "dataType", volume, duration, "durationUnit",
              "unusedValidTime", "activationPolicy", "ekycRequired", "coverageId", speed, "fupPolicy", "smsStatus",
-             "allowLoss", "onSale", "onSale", $2::timestamptz, $2,
+             "allowLoss", "onSale", "onSale", case when "onSale" then $2::timestamptz end, $2, $2,
              case when visible then $2::timestamptz else '-infinity' end, $2
            from json_to_recordset($1) as r ("packageCode" text, slug text, name text, description text, "dataType" text,
              volume bigint, duration integer, "durationUnit" text, "unusedValidTime" integer, "activationPolicy" text,
@@ -74,6 +74,7 @@ function upsertPackages(rows: readonly object[], at: Date): Statement {
              coverage_id = excluded.coverage_id, speed = excluded.speed, fup_policy = excluded.fup_policy,
              sms_status = excluded.sms_status, allow_loss = excluded.allow_loss, on_sale = excluded.on_sale,
              ever_on_sale = p.ever_on_sale or excluded.on_sale,
+             first_on_sale_at = case when p.ever_on_sale then p.first_on_sale_at else excluded.first_on_sale_at end,
              sale_changed_at = case when p.on_sale = excluded.on_sale then p.sale_changed_at else $2 end,
              updated_at = greatest(p.updated_at, excluded.updated_at), touched_at = $2`,
     values: [JSON.stringify(rows), at],
@@ -92,8 +93,8 @@ function insertSuppliers(rows: readonly object[]): Statement {
 
 function upsertListPrices(rows: readonly object[], at: Date): Statement {
   return {
-    text: `insert into list_prices (package_code, currency_code, price, retail_price, removed, updated_at)
-           select "packageCode", "currencyCode", price, "retailPrice", removed, $2
+    text: `insert into list_prices (package_code, currency_code, price, retail_price, removed, first_at, updated_at)
+           select "packageCode", "currencyCode", price, "retailPrice", removed, $2, $2
            from json_to_recordset($1) as r ("packageCode" text, "currencyCode" text, price bigint, "retailPrice" bigint,
              removed boolean)
            on conflict (package_code, currency_code) do update set

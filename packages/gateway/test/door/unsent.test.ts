@@ -20,7 +20,9 @@ beforeAll(async () => {
   const db = connectDb({ url: database.url, poolSize: 1, applicationName: 'test unsent' })
   for (let at = 0; at < PACKAGES; at++) await addPackage(db, `P_${at}`, [{ supplier: 'sandbox', productCode: 'P' }])
   await db.query({ text: `update packages set description = repeat('x', $1)`, values: [DESCRIPTION_CHARACTERS] })
-  await db.query({ text: `insert into list_prices select package_code, 'USD', 1, null, false, now() from packages` })
+  await db.query({
+    text: `insert into list_prices select package_code, 'USD', 1, null, false, now(), now() from packages`,
+  })
   await db.close()
   node = await openNode(database.url, {}, { logRequest: () => void answered++ })
   dealer = await addDealer(node.deps)

@@ -2,10 +2,11 @@ import Type, { type Static } from 'typebox'
 import { ORDER_STATUSES } from './order-statuses.ts'
 import { ESIM_STATUSES, SMDP_STATUSES } from './profiles.ts'
 import { currencyCode, money, nullable, price, quantity, time } from './scalars.ts'
+import { transactionIdOfEvent } from './transaction-id.ts'
 
 const orderOfEvent = {
   orderNo: Type.String(),
-  transactionId: Type.String(),
+  transactionId: transactionIdOfEvent(),
   orderStatus: Type.Enum(ORDER_STATUSES),
   sequence: Type.Integer({
     minimum: 1,

@@ -34,15 +34,25 @@ test('the validator refuses a broken document', async () => {
 const RETRY_RULE = 'A retry takes a new RT-RequestID and the same `transactionId`'
 
 test('wherever an RT-RequestID or a transactionId is asked for, it is said what a retry does with both', () => {
-  const order = document.components.schemas.EsimOrderRequest.properties.transactionId
-  const query = document.components.schemas.EsimQueryRequest.properties.transactionId
-  for (const { description } of [document.components.parameters.requestId, order, query]) {
-    expect(description).toContain(RETRY_RULE)
-  }
+  expect(document.components.parameters.requestId.description).toContain(RETRY_RULE)
   expect([document.info.description, document.paths['/open-api/v1/esim/order'].post.description]).toEqual(
     [1, 2].map(() => expect.stringContaining(RETRY_RULE)),
   )
   expect(codes['101006'].cure).toContain(RETRY_RULE)
+})
+
+test('every transactionId is described, at requests and events with what a retry does', () => {
+  const described = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
+    membersOf(schema, 'transactionId').map(({ description = '' }) => [name, description] as const),
+  )
+  expect(described.map(([name]) => name)).toEqual([
+    ...['Profile', 'EsimOrderRequest', 'EsimOrderAnswer', 'EsimQueryRequest', 'EsimQueryAnswer'],
+    ...['EsimProfileListRequest', 'OrderPaidEvent', 'DeliveryUpdatedEvent'],
+  ])
+  for (const [name, description] of described) {
+    expect(description, name).toContain("The dealer's own key of the order")
+    if (/(Request|Event)$/.test(name)) expect(description, name).toContain(RETRY_RULE)
+  }
 })
 
 test.each(operationNames)(
@@ -84,6 +94,13 @@ describe('examples fit their schemas', () => {
     expect(Check(codes[code].data, failureExamples[code]?.data ?? {})).toBe(true)
   })
 })
+
+/** The schemas of a member, however deep it lies. */
+function membersOf(schema: unknown, member: string): { description?: string }[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const own = (schema as { properties?: Record<string, object> }).properties?.[member]
+  return [...(own ? [own] : []), ...Object.values(schema).flatMap((part) => membersOf(part, member))]
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: a JSON document is walked
 function resolve(reference: string): any {

@@ -1,26 +1,10 @@
 import Type, { type Static } from 'typebox'
 import { FORMS } from './forms.ts'
-import {
-  LINE_COUNT_MAX,
-  ORDER_ESIMS_MAX,
-  ORDER_LINES_MAX,
-  REMARK_LENGTH_MAX,
-  TRANSACTION_ID_LENGTH_MAX,
-} from './limits.ts'
+import { LINE_COUNT_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX, REMARK_LENGTH_MAX } from './limits.ts'
 import { ORDER_STATUSES } from './order-statuses.ts'
 import { profile } from './profiles.ts'
 import { CLOSED, currencyCode, money, name, nullable, price, quantity, time } from './scalars.ts'
-
-export const transactionId = () =>
-  Type.String({
-    minLength: 1,
-    maxLength: TRANSACTION_ID_LENGTH_MAX,
-    pattern: FORMS.transactionId.pattern,
-    description:
-      "The dealer's own key of the order, case-sensitive. A retry takes a new RT-RequestID and the same `transactionId`: " +
-      'it makes the order idempotent.',
-    examples: ['T-1'],
-  })
+import { transactionId, transactionIdOfOrder } from './transaction-id.ts'
 
 export const orderLineRequest = Type.Object(
   {
@@ -55,7 +39,7 @@ const orderStatus = () => Type.Enum(ORDER_STATUSES)
 
 export const orderAnswer = Type.Object({
   orderNo: Type.String(),
-  transactionId: Type.String(),
+  transactionId: transactionIdOfOrder(),
   orderStatus: orderStatus(),
   amount: price({ description: 'What was debited' }),
   currencyCode: currencyCode(),
@@ -86,7 +70,7 @@ export type OrderLine = Static<typeof orderLine>
 
 export const queryAnswer = Type.Object({
   orderNo: Type.String(),
-  transactionId: Type.String(),
+  transactionId: transactionIdOfOrder(),
   orderStatus: orderStatus(),
   amount: price({ description: 'What was debited' }),
   refundedAmount: price({ description: 'What came back of it' }),

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { FORMS } from './forms.ts'
-import { TRANSACTION_ID_LENGTH_MAX } from './limits.ts'
 import { DURATION_UNITS } from './packages.ts'
 import { CLOSED, cursor, name, nextCursor, nullable, pageSize, quantity, time } from './scalars.ts'
+import { transactionId, transactionIdOfOrder } from './transaction-id.ts'
 
 /** What has become of the eSIM as a product. */
 export const ESIM_STATUSES = [
@@ -23,9 +23,7 @@ export type SmdpStatus = (typeof SMDP_STATUSES)[number]
 export const profileListRequest = Type.Object(
   {
     orderNo: Type.Optional(name()),
-    transactionId: Type.Optional(
-      Type.String({ minLength: 1, maxLength: TRANSACTION_ID_LENGTH_MAX, pattern: FORMS.transactionId.pattern }),
-    ),
+    transactionId: Type.Optional(transactionId()),
     esimTranNo: Type.Optional(name({ description: 'Only this eSIM.' })),
     iccid: Type.Optional(
       Type.String({
@@ -50,7 +48,7 @@ export type ProfileListRequest = Static<typeof profileListRequest>
 export const profile = Type.Object({
   esimTranNo: Type.String({ description: 'The unique key of the eSIM: suppliers reuse ICCIDs.' }),
   orderNo: Type.String(),
-  transactionId: Type.String(),
+  transactionId: transactionIdOfOrder(),
   packageCode: Type.String(),
   packageName: Type.String(),
   iccid: Type.String({ examples: ['8985200012345678903'] }),

@@ -27,11 +27,14 @@ export function waitBefore(error: DealerEsimError, attemptsMade: number, random:
   return Math.max(backoff_ms * (0.5 + random() / 2), (error.retryAfter_s ?? 0) * 1000)
 }
 
+/** Thirty years: more is not told apart, so that a time that far off can still be reckoned with. */
+const RETRY_AFTER_MAX_S = 999_999_999
+
 /** The header Retry-After in seconds: a number, or a date. */
 export function retryAfter(answer: Answer, now_ms: number): number | undefined {
   const text = answer.headers.get('retry-after')?.trim()
   if (text === undefined || text === '') return undefined
-  if (/^\d{1,9}$/.test(text)) return Number(text)
+  if (/^\d+$/.test(text)) return Math.min(Number(text), RETRY_AFTER_MAX_S)
   const date_ms = Date.parse(text)
   return Number.isNaN(date_ms) ? undefined : Math.max(0, Math.ceil((date_ms - now_ms) / 1000))
 }

@@ -39,6 +39,9 @@ test('each wait is jittered by a fifth either way', () => {
 test('Retry-After makes a wait longer, up to twice the step, and never shorter', () => {
   expect(wait(answer(429, { 'retry-after': '15' }), 1)).toBe(15 * S)
   expect(wait(answer(503, { 'retry-after': '3600' }), 1)).toBe(20 * S)
+  for (const digits of [9, 10, 17, 400]) {
+    expect(wait(answer(503, { 'retry-after': '9'.repeat(digits) }), 1)).toBe(20 * S)
+  }
   expect(wait(answer(429, { 'retry-after': '1' }), 4)).toBe(600 * S)
   expect(wait(answer(429, { 'retry-after': 'Fri, 20 Nov 2026 13:00:40 GMT' }), 2)).toBe(40 * S)
   expect(wait(answer(429, { 'retry-after': 'soon' }), 1)).toBe(10 * S)

@@ -69,7 +69,8 @@ export function sendableSince(now_ms: number): Date {
 function retryAfter_ms(outcome: OutboundOutcome, now_ms: number): number | undefined {
   const text = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined
   if (typeof text !== 'string') return undefined
-  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND
+  // As many digits as it likes, to infinity: what is asked for is capped.
+  if (/^\d+$/.test(text)) return Number(text) * SECOND
   const moment = Date.parse(text)
   return Number.isNaN(moment) ? undefined : Math.max(0, moment - now_ms)
 }

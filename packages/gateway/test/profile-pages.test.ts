@@ -63,6 +63,15 @@ it('pages without a filter are the whole, each eSIM once, newest first', async (
   expect(new Set(idsOf(all)).size).toBe(all.length)
 })
 
+it('a page holds a hundred eSIMs where nothing is said', async () => {
+  const owner = await addTenant(shop.db)
+  for (let order = 0; order < 3; order++) await addEsims(owner)
+  const { profileList, nextCursor } = await listProfiles(shop, owner, {})
+  expect(profileList).toHaveLength(100)
+  const rest = await listProfiles(shop, owner, { cursor: nextCursor! })
+  expect([rest.profileList.length, rest.nextCursor]).toEqual([3 * all.length - 100, null])
+})
+
 it.each(['esimStatus', 'smdpStatus'] as const)('pages under each %s add up to the whole', async (member) => {
   const values = member === 'esimStatus' ? ESIM_STATUSES : SMDP_STATUSES
   const found: string[] = []

@@ -74,6 +74,14 @@ test('pages of any size hold every package once, newest first, also when some ar
   )
 })
 
+test('a page holds a hundred packages where nothing is said', () => {
+  const shelf = shelfOf(...Array.from({ length: 103 }, (_, i) => pack({ packageCode: `P${i}` })))
+  const { packageList, nextCursor } = list(shelf, {})
+  expect(packageList).toHaveLength(100)
+  const rest = list(shelf, { cursor: nextCursor! })
+  expect([rest.packageList.length, rest.nextCursor]).toEqual([3, null])
+})
+
 describe('filters', () => {
   const shelf = shelfOf(
     pack({ packageCode: 'JP', createdAt: 9, name: 'Sakura 1 GB' }),

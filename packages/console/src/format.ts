@@ -20,26 +20,6 @@ export function moneyInShort(amount: number, currencyCode: string): string {
   return format.format(amount / UNITS_PER_WHOLE)
 }
 
-/** What a person typed as money, in 1/10 000; undefined where it is none. Exact: no float multiplies. */
-export function parseMoney(text: string): number | undefined {
-  const match = /^\s*(-?)(\d{1,11})(?:[.,](\d{1,4}))?\s*$/.exec(text)
-  if (!match) return undefined
-  const [, sign, whole, part = ''] = match
-  const units = Number(whole) * UNITS_PER_WHOLE + Number(part.padEnd(4, '0'))
-  if (!Number.isSafeInteger(units)) return undefined
-  return sign ? -units : units
-}
-
-/** 1/10 000 as it would be typed. */
-export function typedMoney(amount: number | null | undefined): string {
-  if (amount === null || amount === undefined) return ''
-  const units = Math.abs(amount)
-  const part = String(units % UNITS_PER_WHOLE)
-    .padStart(4, '0')
-    .replace(/0{1,2}$/, '')
-  return `${amount < 0 ? '-' : ''}${Math.floor(units / UNITS_PER_WHOLE)}.${part}`
-}
-
 const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
 const ofThisYear = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
 const shortDateTime = new Intl.DateTimeFormat(locale, ofThisYear)

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
-import { api, button, go, heading, newcomer, type Stage } from '../console-world.ts'
+import { api, button, field, go, heading, newcomer, type Stage } from '../console-world.ts'
+
+const AMBIGUOUS = '"1,250" is not an amount: write it like 1250.00, without separators.'
 
 export function moneyFlows(stage: Stage): void {
   it('tops a wallet up, which account/balance says at once', async () => {
@@ -43,6 +45,46 @@ export function moneyFlows(stage: Stage): void {
     await second.locator('[data-row="2"]').getByText('a fee that the bank kept').waitFor()
     await second.context().close()
   })
+
+  it('takes no amount that could be read in two ways, wherever one is typed', async () => {
+    const { world, page, dealer } = stage
+    const own = `/tenants/${dealer.tenantId}`
+    const { balance } = await world.client(dealer).balance()
+    await api(world, page, '/price-plans', { planName: 'COMMA' })
+    await go(world, page, `${own}/wallet`)
+    await refusesIn('Top up', { Amount: '1,250', Reference: 'comma 1' })
+    await refusesIn('Propose adjustment', { Amount: ' 1,250', Reference: 'comma 2', Reason: 'a comma' })
+    await go(world, page, `${own}/prices`)
+    await refusesIn('Set own price', { Package: 'SANDBOX_OK', Price: '1,250' }, 'Save')
+    await go(world, page, '/catalogue/prices/plans/COMMA')
+    await refusesIn('Set rule', { Package: 'SANDBOX_OK', Price: '1,250' })
+
+    await go(world, page, `${own}/settings`)
+    const limits = ['Credit limit', 'Daily spend limit', 'Low-balance threshold']
+    for (const label of limits) await field(page, label).fill('1,250')
+    const form = page.locator('form').filter({ has: field(page, 'Credit limit') })
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form
+      .getByText(AMBIGUOUS)
+      .nth(limits.length - 1)
+      .waitFor()
+    expect((await world.client(dealer).balance()).balance).toBe(balance)
+  })
+
+  /** Fills the dialog behind a button and sends it, which says of the amount how it is written. */
+  async function refusesIn(title: string, fields: Record<string, string>, submit = title): Promise<void> {
+    const dialog = stage.page.getByRole('dialog')
+    await button(stage.page, title).first().click()
+    const kind = dialog.getByRole('combobox', { name: 'What it sets' })
+    await dialog.getByRole('textbox').first().waitFor()
+    if ((await kind.count()) > 0) await kind.selectOption('A price')
+    for (const [name, text] of Object.entries(fields))
+      await dialog.getByRole('textbox', { name: new RegExp(`^${name}`) }).fill(text)
+    await dialog.getByRole('button', { name: submit }).click()
+    await dialog.getByText(AMBIGUOUS).waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+  }
 
   async function refusesToApproveOneself(): Promise<void> {
     const { world, page, dealer } = stage

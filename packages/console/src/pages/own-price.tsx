@@ -1,9 +1,9 @@
 import type { PriceRow } from '@dealer-esim/gateway/console-api/tenant-prices.ts'
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { parseMoney, typedMoney } from '../format.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { t } from '../strings/index.ts'
+import { readMoney, typedMoney } from '../typed-money.ts'
 import { useChange } from '../use-api.ts'
 
 interface OwnPriceProps {
@@ -28,10 +28,11 @@ export function OwnPrice({ tenantId, currency, row, onClose }: OwnPriceProps) {
       busy={change.isPending}
       error={change.error}
       onSubmit={({ packageCode = row?.packageCode ?? '', price: typed = '' }) => {
-        const price = parseMoney(typed)
-        setFault(price === undefined ? t.prices.badAmount : undefined)
-        if (price === undefined) return
-        change.mutate({ method: 'PUT', path: pathOf(packageCode), body: { price } }, { onSuccess: onClose })
+        const read = readMoney(typed)
+        setFault('fault' in read ? read.fault : undefined)
+        if ('fault' in read) return
+        const body = { price: read.amount }
+        change.mutate({ method: 'PUT', path: pathOf(packageCode), body }, { onSuccess: onClose })
       }}
     >
       {!row && (

@@ -2,7 +2,7 @@ import type { PlanDetail, PlanRule } from '@dealer-esim/gateway/console-api/pric
 import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { money, parseMoney } from '../format.ts'
+import { money } from '../format.ts'
 import { Card } from '../parts/card.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
@@ -12,6 +12,7 @@ import { Page } from '../parts/page.tsx'
 import { SearchField } from '../parts/search-field.tsx'
 import { operates, useSession } from '../session.tsx'
 import { say, t } from '../strings/index.ts'
+import { readMoney } from '../typed-money.ts'
 import { useApi, useChange } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 import { PriceMembers } from './price-members.tsx'
@@ -109,11 +110,11 @@ function SetRule({ planName, onClose }: { planName: string; onClose(): void }) {
       busy={set.isPending}
       error={set.error}
       onSubmit={({ packageCode, percent, price = '', currencyCode = '' }) => {
-        const units = kind === 'price' ? parseMoney(price) : undefined
-        const isWrong = kind === 'price' && units === undefined
-        setFault(isWrong ? t.prices.badAmount : undefined)
+        const read = kind === 'price' ? readMoney(price) : undefined
+        const isWrong = read && 'fault' in read
+        setFault(isWrong ? read.fault : undefined)
         if (isWrong) return
-        const value = kind === 'price' ? { price: units, currencyCode: currencyCode.toUpperCase() } : { percent }
+        const value = read ? { price: read.amount, currencyCode: currencyCode.toUpperCase() } : { percent }
         const body = { ...(packageCode && { packageCode }), ...value }
         set.mutate({ method: 'PUT', path: `${apiPathOf('plan', planName)}/rules`, body }, { onSuccess: onClose })
       }}

@@ -1,11 +1,11 @@
 import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
 import { Button, Group, type InputWrapperProps, SimpleGrid, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
-import { parseMoney, typedMoney } from '../format.ts'
 import { Card } from '../parts/card.tsx'
 import { fieldsOf } from '../parts/proof.tsx'
 import { administers, isOperator, operates, useSession } from '../session.tsx'
 import { say, t } from '../strings/index.ts'
+import { readMoney, typedMoney } from '../typed-money.ts'
 import { useApi, useChange } from '../use-api.ts'
 import { useTenant } from './tenant.tsx'
 import { TenantSection } from './tenant-section.tsx'
@@ -129,9 +129,9 @@ function Limits({ tenant }: { tenant: TenantDetail }) {
         const faults: Record<string, string> = {}
         for (const name of operates(me) ? MONEY_FIELDS : (['lowBalanceThreshold'] as const)) {
           const typed = fields[name]
-          const amount = typed === undefined ? (name === 'creditLimit' ? 0 : null) : parseMoney(typed)
-          if (amount === undefined) faults[name] = t.settings.badMoney
-          else body[name] = amount
+          const read = typed === undefined ? { amount: name === 'creditLimit' ? 0 : null } : readMoney(typed)
+          if ('fault' in read) faults[name] = read.fault
+          else body[name] = read.amount
         }
         return Object.keys(faults).length > 0 ? { faults } : { body }
       }}

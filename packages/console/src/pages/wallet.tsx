@@ -3,7 +3,6 @@ import { Anchor, Button, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { apiUrl } from '../api.ts'
-import { parseMoney } from '../format.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Card } from '../parts/card.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -13,6 +12,7 @@ import { told } from '../parts/tell.ts'
 import { When } from '../parts/when.tsx'
 import { isOperator, operates, useSession } from '../session.tsx'
 import { say, t } from '../strings/index.ts'
+import { readMoney } from '../typed-money.ts'
 import { useApi, useChange } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 import { Adjustments } from './adjustments.tsx'
@@ -221,10 +221,10 @@ function TopUp({ tenantId, currency, onClose }: MoneyDialogProps) {
       busy={topUp.isPending}
       error={topUp.error}
       onSubmit={({ amount = '', reference, reason }) => {
-        const units = parseMoney(amount)
-        setFault(units === undefined ? t.wallet.badAmount : undefined)
-        if (units === undefined) return
-        const body = { amount: units, reference, ...(reason && { reason }) }
+        const read = readMoney(amount)
+        setFault('fault' in read ? read.fault : undefined)
+        if ('fault' in read) return
+        const body = { ...read, reference, ...(reason && { reason }) }
         topUp.mutate(
           { method: 'POST', path: `/tenants/${tenantId}/wallet/top-ups`, body },
           {
@@ -263,10 +263,10 @@ function Adjust({ tenantId, currency, onClose }: MoneyDialogProps) {
       busy={propose.isPending}
       error={propose.error}
       onSubmit={({ amount = '', reference, reason }) => {
-        const units = parseMoney(amount)
-        setFault(units === undefined ? t.wallet.badAmount : undefined)
-        if (units === undefined) return
-        const body = { amount: units, reference, reason }
+        const read = readMoney(amount)
+        setFault('fault' in read ? read.fault : undefined)
+        if ('fault' in read) return
+        const body = { ...read, reference, reason }
         propose.mutate({ method: 'POST', path: `/tenants/${tenantId}/adjustments`, body }, { onSuccess: onClose })
       }}
     >

@@ -1,0 +1,16 @@
+import { formatMoney, MalformedMoney, parseMoney } from '@dealer-esim/contract'
+
+/** What a person typed as money, in 1/10 000; where it is none, the contract's sentence, which says how to write it. */
+export function readMoney(typed: string): { amount: number } | { fault: string } {
+  try {
+    return { amount: Number(parseMoney(typed.trim())) }
+  } catch (error) {
+    if (error instanceof MalformedMoney) return { fault: error.message }
+    throw error
+  }
+}
+
+/** 1/10 000 as it would be typed; nothing where there is no amount. */
+export function typedMoney(amount: number | null | undefined): string {
+  return amount === null || amount === undefined ? '' : formatMoney(amount)
+}

@@ -34,6 +34,7 @@ export async function call<Answer>(
   parts: { query?: Query | undefined; body?: unknown; signal?: AbortSignal | undefined } = {},
 ): Promise<Answer> {
   let response: Response
+  let text: string
   try {
     response = await fetch(apiUrl(path, parts.query), {
       method,
@@ -44,14 +45,19 @@ export async function call<Answer>(
         body: JSON.stringify(parts.body),
       }),
     })
+    text = await response.text()
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     throw new ApiFailure(0, 'UNREACHABLE', t.errors.unreachable)
   }
-  const answer = await readAnswer(response)
-  if (response.ok) return answer as Answer
-  const { code = 'UNKNOWN', message = say(t.errors.answered, { status: response.status }), data } = answer
-  throw new ApiFailure(response.status, code, message, data)
+  if (response.ok) return membersOf(text) as Answer
+  throw failureFrom(response.status, text)
+}
+
+/** What a refused call is told: the gateway's own sentence; where a proxy answers in its place, the status. */
+export function failureFrom(status: number, text: string): ApiFailure {
+  const { code = 'UNKNOWN', message = say(t.errors.answered, { status }), data } = membersOf(text) as Failure
+  return new ApiFailure(status, code, message, data)
 }
 
 interface Failure {
@@ -60,9 +66,11 @@ interface Failure {
   data?: Record<string, unknown>
 }
 
-async function readAnswer(response: Response): Promise<Failure> {
+/** None where the text is no JSON object: a proxy's page, or nothing. */
+function membersOf(text: string): object {
   try {
-    return (await response.json()) as Failure
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : {}
   } catch {
     return {}
   }

@@ -1,4 +1,4 @@
-import { ApiFailure, apiUrl, type Query } from './api.ts'
+import { ApiFailure, apiUrl, failureFrom, type Query } from './api.ts'
 import { t } from './strings/index.ts'
 
 /** Sends a text file and tells how much of it is sent; `onText` gets the answer as it grows. */
@@ -16,9 +16,8 @@ export function upload(
     request.onprogress = () => on.text?.(request.responseText)
     request.onerror = () => reject(new ApiFailure(0, 'UNREACHABLE', t.errors.unreachable))
     request.onload = () => {
-      if (request.status === 200) return resolve(request.responseText)
-      const { code = 'UNKNOWN', message = '' } = JSON.parse(request.responseText || '{}') as Record<string, string>
-      reject(new ApiFailure(request.status, code, message))
+      if (request.status === 200) resolve(request.responseText)
+      else reject(failureFrom(request.status, request.responseText))
     }
     request.send(file)
   })

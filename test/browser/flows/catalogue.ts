@@ -1,6 +1,6 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { expect, it } from 'vitest'
-import { button, field, go, type Stage } from '../console-world.ts'
+import { button, field, go, load, type Stage } from '../console-world.ts'
 
 export function catalogueFlows(stage: Stage): void {
   it('previews an import, names the rows that are wrong, and imports nothing of them', async () => {
@@ -58,6 +58,28 @@ export function catalogueFlows(stage: Stage): void {
     })
     expect(seen.some((words) => /^Checked and stored: [1-9]/.test(words))).toBe(true)
     await page.locator('[data-row="shelf JP-7"]').getByText('5,000').waitFor()
+  })
+
+  it.each([
+    ['a page of a proxy', 413, '<html><h1>413 Request Entity Too Large</h1></html>', 'The gateway answered 413'],
+    ['JSON that is none of the gateway’s', 502, 'null', 'The gateway answered 502'],
+    ['nothing', 503, '', 'The gateway answered 503'],
+    ['an answer that breaks off', 200, '{"rows":2000}\n', 'The answer broke off'],
+    ['a page in place of the answer', 200, '<html>Sign in to the network</html>', 'The answer broke off'],
+  ])('tells of an import that is answered by %s, and can be sent again', async (_, status, body, words) => {
+    const { world, page } = stage
+    await load(world, page, '/stock')
+    await button(page, 'Import codes').click()
+    const dialog = page.getByRole('dialog')
+    await field(page, 'Product').fill('JP-8')
+    await giveFile('codes.csv', ['iccid,ac', codeLine(9_001)].join('\n'))
+    await page.route('**/api/stock/import?*', (route) => route.fulfill({ status, body, contentType: 'text/html' }))
+    await dialog.getByRole('button', { name: 'Import codes' }).click()
+    await dialog.getByRole('alert').getByText(words).waitFor()
+    await page.unroute('**/api/stock/import?*')
+    await dialog.locator('button[type=submit][data-loading]').waitFor({ state: 'detached' })
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'hidden' })
   })
 
   /** What the dialog said of its progress meanwhile. */

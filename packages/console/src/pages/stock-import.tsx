@@ -37,7 +37,7 @@ export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClo
         told(counted(t.stock.done, last.codes))
         await queryClient.invalidateQueries()
         onClose()
-      } else if (last && 'message' in last) setFailure(last)
+      } else setFailure(last && 'message' in last ? last : { message: t.stock.brokenOff })
     } catch (error) {
       setFailure(error as Error)
     }

@@ -132,14 +132,13 @@ function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(secret:
   )
 }
 
-/** In seconds, the kindest first: whoever needs the old one to end at once, as after a leak, says so. */
-const GRACES = ['86400', '21600', '3600', '0'] as const
-const [USUAL_GRACE] = GRACES
-const NO_GRACE = '0'
+/** In seconds, the contract's default first: none. */
+const GRACES = ['0', '3600', '21600', '86400'] as const
+const [NO_GRACE] = GRACES
 
 function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: Reset): void }) {
   const reset = useChange<Reset>({ quiet: true })
-  const [grace, setGrace] = useState<string>(USUAL_GRACE)
+  const [grace, setGrace] = useState<string>(NO_GRACE)
   const path = `/tenants/${props.tenantId}/secret/reset`
   return (
     <Dialog
@@ -161,14 +160,16 @@ function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: 
       <Select
         label={t.credentials.grace}
         value={grace}
-        onChange={(value) => setGrace(value ?? USUAL_GRACE)}
+        onChange={(value) => setGrace(value ?? NO_GRACE)}
         allowDeselect={false}
         data={GRACES.map((value) => ({ value, label: t.credentials.graces[value] }))}
       />
-      {grace === NO_GRACE && (
+      {grace === NO_GRACE ? (
         <Alert color="red" role="alert">
           {t.credentials.noGrace}
         </Alert>
+      ) : (
+        <Text size="sm">{t.credentials.withGrace}</Text>
       )}
       <ProofFields />
     </Dialog>

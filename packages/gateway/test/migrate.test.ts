@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -108,6 +108,19 @@ describe('migrating', () => {
     const tables = await query(`select tablename from pg_tables where schemaname = 'public' order by 1`)
     expect(tables.map((row) => row.tablename)).toEqual(['a', 'schema_migrations'])
     rmSync(broken, { recursive: true, force: true })
+  })
+
+  it('names cancelled replays in the audit log as everything else, also those of earlier releases', async () => {
+    const later = readdirSync(directory).filter((name) => name >= '0023')
+    for (const name of later) rmSync(join(directory, name))
+    await migrate({ databaseUrl: database.url, log, directory })
+    await query(`insert into audit_log (tenant_id, audit_id, actor, action)
+      select gen_random_uuid(), gen_random_uuid(), 'system', action
+      from unnest('{webhook.replay-cancel,webhook.replay}'::text[]) as action`)
+    cpSync(join(packageRoot(), 'migrations'), directory, { recursive: true })
+    await migrate({ databaseUrl: database.url, log, directory })
+    const rows = await query('select action from audit_log order by action')
+    expect(rows.map((row) => row.action)).toEqual(['webhook.cancel_replay', 'webhook.replay'])
   })
 
   it('refuses a database that is not in UTF-8', async () => {

@@ -1,3 +1,4 @@
+import type { AuditAction } from '@dealer-esim/gateway/audit/actions.ts'
 import type { AuditEntry } from '@dealer-esim/gateway/console-api/audit.ts'
 import { Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
@@ -16,7 +17,9 @@ import { say, t } from '../strings/index.ts'
 import { useApi } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 
-const ACTIONS = Object.keys(t.audit.actions)
+// An action without words does not compile.
+const WORDS: Record<AuditAction, string> = t.audit.actions
+const ACTIONS = Object.keys(WORDS)
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const ACTION = /^[a-z_]+(\.[a-z_]+)?$/
 
@@ -43,7 +46,7 @@ export function AuditPage() {
       }
     >
       <Group>
-        <FilterSelect name="action" label={t.audit.action} of={ACTIONS} texts={t.audit.actions} />
+        <FilterSelect name="action" label={t.audit.action} of={ACTIONS} texts={WORDS} />
         <SearchField
           label={t.audit.filterSubject}
           value={subject ?? ''}
@@ -98,7 +101,7 @@ function subjectOf({ subject, clientName }: AuditEntry): string {
 }
 
 function nameOf(action: string): string {
-  return (t.audit.actions as Record<string, string>)[action] ?? action
+  return (WORDS as Record<string, string>)[action] ?? action
 }
 
 function Entry({ of, onPerson }: { of: AuditEntry; onPerson(personId: string): void }) {

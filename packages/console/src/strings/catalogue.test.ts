@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { ESIM_STATUSES, ORDER_STATUSES, PACKAGE_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
+import { AUDIT_ACTIONS } from '@dealer-esim/gateway/audit/actions.ts'
 import { ITEM_STATUSES } from '@dealer-esim/gateway/orders/status.ts'
 import ts from 'typescript'
 import { expect, it } from 'vitest'
@@ -34,14 +35,11 @@ it('has a name for every status of orders, eSIMs and packages', () => {
   expect(statuses.filter((status) => !(status in en.statuses))).toEqual([])
 })
 
-it('has words for everything that the gateway keeps in the audit log', () => {
-  const gateway = join(folder, '../../gateway/src')
-  const written = readdirSync(gateway, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .flatMap((name) => [...readFileSync(join(gateway, name), 'utf8').matchAll(/\baction: '([a-z_.]+)'/g)])
-    .map((match) => match[1] ?? '')
-  expect(written.length).toBeGreaterThan(30)
-  expect(written.filter((action) => !(action in en.audit.actions))).toEqual([])
+/** Shown, but not written: what an earlier release wrote, and what a dealer is told of plans and groups. */
+const ONLY_SHOWN = ['esim.settle', 'prices.change']
+
+it('has words for everything that the gateway keeps in the audit log, and for nothing else', () => {
+  expect(Object.keys(en.audit.actions).sort()).toEqual([...AUDIT_ACTIONS, ...ONLY_SHOWN].sort())
 })
 
 it('has a text for one and for others wherever it counts', () => {

@@ -1,5 +1,6 @@
 import type { Tx } from '../lib/db.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
+import type { AuditAction } from './actions.ts'
 
 /** Who did it: `cli:<os user>`, `person:<id>`, `tenant` (its own API call) or `system`. */
 export type Actor = `cli:${string}` | `person:${string}` | 'tenant' | 'system'
@@ -21,8 +22,7 @@ export function byPerson({ personId }: { personId: string }, address: string): R
 export interface AuditEntry extends By {
   /** null: concerns the deployment, not one tenant. */
   tenantId: string | null
-  /** noun.verb, such as `wallet.top_up`. */
-  action: string
+  action: AuditAction
   subject?: string
   before?: unknown
   after?: unknown

@@ -1,4 +1,4 @@
-import { audit, type By } from '../audit/audit.ts'
+import { type AuditEntry, audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 import { insertName } from './price-names.ts'
@@ -49,7 +49,7 @@ interface Kind {
   readonly table: string
   readonly owner: { readonly kind: 'tenant' | 'group'; readonly column: string }
   readonly target: { readonly kind: 'plan' | 'group'; readonly column: string; readonly member: string }
-  readonly action: string
+  readonly action: AuditEntry['action']
 }
 
 const PLAN = { kind: 'plan', column: 'plan_name', member: 'planName' } as const

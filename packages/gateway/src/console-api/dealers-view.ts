@@ -1,3 +1,4 @@
+import type { AuditAction } from '../audit/actions.ts'
 import type { AuditFilter } from '../audit/search.ts'
 import type { Context } from './route.ts'
 
@@ -5,11 +6,11 @@ import type { Context } from './route.ts'
 const OPERATORS_MEMBERS = ['evidence', 'planName', 'groupName', 'proposedBy']
 
 /** What the operator's people consider among themselves, with their reasons. A dealer sees what comes of it. */
-const OPERATORS_ACTIONS = ['wallet.propose_adjustment', 'wallet.reject_adjustment']
+const OPERATORS_ACTIONS: readonly AuditAction[] = ['wallet.propose_adjustment', 'wallet.reject_adjustment']
 
 /** A dealer knows of prices, not of the operator's plans and groups that make them. */
 const PRICES_CHANGED = 'prices.change'
-const CHANGE_PRICES = ['price_plan.assign', 'price_group.assign']
+const CHANGE_PRICES: readonly string[] = ['price_plan.assign', 'price_group.assign'] satisfies AuditAction[]
 
 /** What was done, in terms that the reader knows. */
 export function shownAction({ onlyTenant }: Pick<Context, 'onlyTenant'>, action: string): string {

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { audit, type By } from '../audit/audit.ts'
+import { type AuditEntry, audit, type By } from '../audit/audit.ts'
 import { type Tx, violatedKey } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
@@ -147,7 +147,7 @@ function record(
   tx: Tx,
   ids: Ids,
   person: { tenantId: string | null; email: string },
-  said: { action: string; before?: unknown; after?: unknown },
+  said: Pick<AuditEntry, 'action' | 'before' | 'after'>,
   by: By,
 ): void {
   audit(tx, ids, { tenantId: person.tenantId, ...by, subject: person.email, ...said })

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { audit, type By } from '../audit/audit.ts'
+import { type AuditEntry, audit, type By } from '../audit/audit.ts'
 import type { Tx } from '../lib/db.ts'
 import { absent } from '../lib/refusal.ts'
 import { type AccessScope, deleteAccessToken, makeAccessToken } from './access-token.ts'
@@ -93,7 +93,7 @@ export function deleteOwnToken(deps: SignInDeps, person: Person, tokenId: string
 async function change<Result>(
   deps: SignInDeps,
   person: Person,
-  said: { action: string; before?: unknown; after?: unknown },
+  said: Pick<AuditEntry, 'action' | 'before' | 'after'>,
   by: By,
   work: (tx: Tx) => Result | Promise<Result>,
 ): Promise<Result> {

@@ -1,4 +1,4 @@
-import { audit, byPerson, SYSTEM } from '../audit/audit.ts'
+import { type AuditEntry, audit, byPerson, SYSTEM } from '../audit/audit.ts'
 import type { DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -122,7 +122,7 @@ async function failed(db: Db, ids: Ids, attempt: Attempt, person: Person | undef
   const { lockedNow } = await countFailure(db, attempt.key)
   if (!lockedNow || !person) return
   const { tenantId, email: subject } = person
-  const entry = { tenantId, ...SYSTEM, address: attempt.address, action: 'person.lock', subject }
+  const entry: AuditEntry = { tenantId, ...SYSTEM, address: attempt.address, action: 'person.lock', subject }
   // Who guesses past a sign-in has somebody's session: that is worth another look than a stranger's try.
   await db.tx(async (tx) => audit(tx, ids, attempt.where ? { ...entry, after: attempt.where } : entry))
 }

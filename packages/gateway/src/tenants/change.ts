@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { audit, type By } from '../audit/audit.ts'
+import { type AuditEntry, audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
@@ -26,7 +26,7 @@ export interface TenantRow {
 
 /** What a change did. `undefined` for the audit entry: nothing was different, so nothing is recorded. */
 export interface Change<Result> {
-  entry: { action: string; before?: unknown; after?: unknown } | undefined
+  entry: Pick<AuditEntry, 'action' | 'before' | 'after'> | undefined
   result: Result
 }
 

@@ -124,7 +124,7 @@ export async function cancelReplay(
       update webhook_replays set replay_state = 'CANCELLED', finished_at = ${new Date(deps.databaseClock.now())}
       where tenant_id = ${tenantId} and replay_id = ${replayId} and replay_state = 'RUNNING' returning 1`)
     if (cancelled.length === 0) throw absent('running replay')
-    audit(tx, deps.ids, { tenantId, ...by, action: 'webhook.replay-cancel', subject: replayId })
+    audit(tx, deps.ids, { tenantId, ...by, action: 'webhook.cancel_replay', subject: replayId })
   })
   return showReplay(deps.db, tenantId, replayId)
 }

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { searchAudit } from '../../src/audit/search.ts'
 import { silentLog } from '../../src/lib/silent-log.ts'
 import { listEvents, showEvent } from '../../src/webhooks/read.ts'
 import { cancelReplay, type ReplayWish, showReplay, startReplay } from '../../src/webhooks/replay.ts'
@@ -117,6 +118,8 @@ test('a replay waits while the endpoint is disabled, and ends when it is cancell
   expect((await step(tenant, replayId)).replayed).toBe(0)
   expect(await cancelReplay(bed.deps, tenant.tenantId, replayId, BY)).toMatchObject({ replayState: 'CANCELLED' })
   await expect(cancelReplay(bed.deps, tenant.tenantId, replayId, BY)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  const cancels = { tenantId: tenant.tenantId, action: 'webhook.cancel_replay' }
+  expect(await searchAudit(bed.deps.db, cancels, 2)).toMatchObject([{ actor: BY.actor, subject: replayId }])
 })
 
 test('replays that cannot move, by the hundred, and one that fails do not hold up another dealer’s', async () => {

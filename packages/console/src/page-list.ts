@@ -1,3 +1,5 @@
+import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './price-paths.ts'
+
 /** A page of the console: where it stands and what is loaded for it. Without side effects, so tests can read the list. */
 export interface ListedPage {
   path: string
@@ -36,10 +38,10 @@ export const pages = [
   listed('/tenants/$tenantId/events/$notifyId', () => import('./pages/event.tsx'), 'EventPage'),
   listed('/catalogue', () => import('./pages/catalogue.tsx'), 'CataloguePage'),
   listed('/catalogue/import', () => import('./pages/catalogue-import.tsx'), 'CatalogueImportPage'),
-  listed('/catalogue/prices', () => import('./pages/prices.tsx'), 'PricesPage'),
-  listed('/catalogue/prices/groups', () => import('./pages/prices.tsx'), 'PricesPage'),
-  listed('/catalogue/prices/plans/$planName', () => import('./pages/price-plan.tsx'), 'PricePlanPage'),
-  listed('/catalogue/prices/groups/$groupName', () => import('./pages/price-group.tsx'), 'PriceGroupPage'),
+  listed(PLANS, () => import('./pages/prices.tsx'), 'PricesPage'),
+  listed(GROUPS, () => import('./pages/prices.tsx'), 'PricesPage'),
+  listed(PLAN_PAGE, () => import('./pages/price-plan.tsx'), 'PricePlanPage'),
+  listed(GROUP_PAGE, () => import('./pages/price-group.tsx'), 'PriceGroupPage'),
   listed('/stock', () => import('./pages/stock.tsx'), 'StockPage'),
   listed('/suppliers', () => import('./pages/suppliers.tsx'), 'SuppliersPage'),
   listed('/explorer', () => import('./pages/explorer.tsx'), 'ExplorerPage'),

@@ -42,4 +42,40 @@ export function priceFlows(stage: Stage): void {
     await dialog.getByRole('alert').getByText('1 tenant is on HALF').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
+
+  it('puts a dealer into a group, whose page leads to its plan and its dealers, and takes it out again', async () => {
+    const { world, page, dealer } = stage
+    const dialog = page.getByRole('dialog')
+    const main = page.getByRole('main')
+    await go(world, page, '/catalogue/prices/groups')
+    await button(page, 'New group').click()
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('A.B:C')
+    await dialog.getByRole('button', { name: 'New group' }).click()
+    await heading(page, 'A.B:C').waitFor()
+    await main.getByText('Nobody is in it yet.').waitFor()
+    await button(page, 'Change').click()
+    await dialog.getByRole('combobox', { name: 'Price plan' }).selectOption('HALF')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await button(page, 'Add dealer').click()
+    await dialog.getByRole('combobox', { name: 'Dealer' }).fill('Flow')
+    await page.getByRole('option', { name: /^Flow/ }).click()
+    await dialog.getByRole('button', { name: 'Add dealer' }).click()
+    await main.getByRole('link', { name: /^Flow/ }).click()
+    await page.waitForURL(`**/tenants/${dealer.tenantId}/prices`)
+    await main.getByRole('link', { name: 'A.B:C' }).click()
+    await button(page, /^Take Flow .* out of the group$/).click()
+    await main.getByText('Nobody is in it yet.').waitFor()
+    await main.getByRole('link', { name: 'HALF' }).click()
+    await heading(page, 'HALF').waitFor()
+    await main.getByRole('link', { name: /^Flow/ }).waitFor()
+    expect(await button(page, /^Take Flow/).count()).toBe(0)
+    for (const [list, name] of [
+      ['/catalogue/prices', 'HALF'],
+      ['/catalogue/prices/groups', 'A.B:C'],
+    ] as const) {
+      await go(world, page, list)
+      await main.getByRole('link', { name }).click()
+      await heading(page, name).waitFor()
+    }
+  })
 }

@@ -11,6 +11,7 @@ import { Page } from '../parts/page.tsx'
 import { SearchField } from '../parts/search-field.tsx'
 import { Status } from '../parts/status.tsx'
 import { told } from '../parts/tell.ts'
+import { PLANS } from '../price-paths.ts'
 import { operates, useSession } from '../session.tsx'
 import { counted, locale, say, t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
@@ -36,7 +37,7 @@ export function CataloguePage() {
       title={t.catalogue.title}
       actions={
         <>
-          <Button component={Link} to="/catalogue/prices" variant="default">
+          <Button component={Link} to={PLANS} variant="default">
             {t.prices.title}
           </Button>
           <Button component="a" href={apiUrl('/packages.csv', query).href} download variant="default">

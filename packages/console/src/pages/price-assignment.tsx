@@ -6,11 +6,11 @@ import { Card } from '../parts/card.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { groupPath, planPath } from '../price-paths.ts'
 import { operates, useSession } from '../session.tsx'
 import { t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
 import { GroupField, PlanField } from './price-select.tsx'
-import { GROUPS, PLANS } from './prices.tsx'
 
 /** Which plan and which group a dealer has. */
 export function PriceAssignment({ tenantId }: { tenantId: string }) {
@@ -37,9 +37,9 @@ export function PriceAssignment({ tenantId }: { tenantId: string }) {
     >
       <Facts
         of={[
-          [t.prices.ownPlan, <Named key="p" name={data.planName} at={`${PLANS}/plans`} />],
-          [t.prices.group, <Named key="g" name={data.groupName} at={GROUPS} />],
-          [t.prices.groupPlan, <Named key="gp" name={data.groupPlanName} at={`${PLANS}/plans`} />],
+          [t.prices.ownPlan, <Named key="p" name={data.planName} path={planPath} />],
+          [t.prices.group, <Named key="g" name={data.groupName} path={groupPath} />],
+          [t.prices.groupPlan, <Named key="gp" name={data.groupPlanName} path={planPath} />],
         ]}
       />
       {open && <Assign tenantId={tenantId} what={open} now={data} onClose={() => setOpen(undefined)} />}
@@ -47,10 +47,10 @@ export function PriceAssignment({ tenantId }: { tenantId: string }) {
   )
 }
 
-function Named({ name, at }: { name: string | null; at: string }) {
+function Named({ name, path }: { name: string | null; path(name: string): string }) {
   if (name === null) return <>{t.prices.none}</>
   return (
-    <Anchor component={Link} to={`${at}/${encodeURIComponent(name)}`} size="sm">
+    <Anchor component={Link} to={path(name)} size="sm">
       {name}
     </Anchor>
   )

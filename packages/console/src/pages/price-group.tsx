@@ -7,13 +7,13 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Page } from '../parts/page.tsx'
+import { GROUPS, planPath } from '../price-paths.ts'
 import { operates, useSession } from '../session.tsx'
 import { t } from '../strings/index.ts'
 import { useApi, useChange } from '../use-api.ts'
 import { GroupDealers } from './group-dealers.tsx'
 import { apiPathOf, NameActions } from './price-names.tsx'
 import { PlanField } from './price-select.tsx'
-import { GROUPS, PLANS } from './prices.tsx'
 
 export function PriceGroupPage() {
   const me = useSession()
@@ -41,7 +41,7 @@ export function PriceGroupPage() {
         {data.planName === null ? (
           <Text size="sm">{t.prices.noPlan}</Text>
         ) : (
-          <Anchor component={Link} to={`${PLANS}/plans/${encodeURIComponent(data.planName)}`} size="sm">
+          <Anchor component={Link} to={planPath(data.planName)} size="sm">
             {data.planName}
           </Anchor>
         )}

@@ -2,19 +2,15 @@ import { Button, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
+import { GROUPS, groupPath, PLANS, planPath } from '../price-paths.ts'
 import { t } from '../strings/index.ts'
 import { useChange } from '../use-api.ts'
 
 type Kind = 'plan' | 'group'
 
 const OF = {
-  plan: { api: '/price-plans', page: '/catalogue/prices/plans', list: '/catalogue/prices', member: 'planName' },
-  group: {
-    api: '/price-groups',
-    page: '/catalogue/prices/groups',
-    list: '/catalogue/prices/groups',
-    member: 'groupName',
-  },
+  plan: { api: '/price-plans', page: planPath, list: PLANS, member: 'planName' },
+  group: { api: '/price-groups', page: groupPath, list: GROUPS, member: 'groupName' },
 } as const
 
 /** Where a plan or a group is changed. */
@@ -45,7 +41,7 @@ export function NewName({ kind, renamed, onClose }: { kind: Kind; renamed?: stri
           {
             onSuccess() {
               onClose()
-              void navigate({ to: `${OF[kind].page}/${encodeURIComponent(name)}` })
+              void navigate({ to: OF[kind].page(name) })
             },
           },
         )

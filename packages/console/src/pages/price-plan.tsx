@@ -10,6 +10,7 @@ import { List } from '../parts/list.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Page } from '../parts/page.tsx'
 import { SearchField } from '../parts/search-field.tsx'
+import { PLANS } from '../price-paths.ts'
 import { operates, useSession } from '../session.tsx'
 import { say, t } from '../strings/index.ts'
 import { readMoney } from '../typed-money.ts'
@@ -17,7 +18,6 @@ import { useApi, useChange } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 import { PriceMembers } from './price-members.tsx'
 import { apiPathOf, NameActions } from './price-names.tsx'
-import { PLANS } from './prices.tsx'
 
 export function PricePlanPage() {
   const me = useSession()

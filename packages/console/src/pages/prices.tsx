@@ -7,14 +7,12 @@ import { count } from '../format.ts'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { Tabs } from '../parts/tabs.tsx'
+import { GROUPS, groupPath, PLANS, planPath } from '../price-paths.ts'
 import { operates, useSession } from '../session.tsx'
 import { t } from '../strings/index.ts'
 import { useApi } from '../use-api.ts'
 import { useFilters } from '../use-filters.ts'
 import { NewName } from './price-names.tsx'
-
-export const PLANS = '/catalogue/prices'
-export const GROUPS = '/catalogue/prices/groups'
 
 /** Price plans, and the groups of dealers that pay by one. */
 export function PricesPage() {
@@ -57,7 +55,7 @@ function Plans() {
       error={list.error}
       retry={list.refetch}
       idOf={(row) => row.planName}
-      to={(row) => `${PLANS}/plans/${encodeURIComponent(row.planName)}`}
+      to={(row) => planPath(row.planName)}
       empty={{ title: t.prices.noPlans, text: t.prices.noPlansText }}
       columns={[
         { accessor: 'planName', title: t.prices.name },
@@ -86,7 +84,7 @@ function Groups() {
       error={list.error}
       retry={list.refetch}
       idOf={(row) => row.groupName}
-      to={(row) => `${GROUPS}/${encodeURIComponent(row.groupName)}`}
+      to={(row) => groupPath(row.groupName)}
       empty={{ title: t.prices.noGroups, text: t.prices.noGroupsText }}
       columns={[
         { accessor: 'groupName', title: t.prices.name },

@@ -36,12 +36,15 @@ export interface Change {
 }
 
 /** Changes something, says so, and reads again what may have changed: everything, since one change shows in many lists. */
-export function useChange<Answer = unknown>(options: { done?: string; quiet?: boolean } = {}) {
+export function useChange<Answer = unknown>(
+  options: { done?: string | ((answer: Answer) => string); quiet?: boolean } = {},
+) {
   const client = useQueryClient()
   return useMutation<Answer, ApiFailure, Change>({
     mutationFn: ({ method, path, body }) => call<Answer>(method, path, { body }),
-    async onSuccess() {
-      if (options.done) told(options.done)
+    async onSuccess(answer) {
+      const { done } = options
+      if (done) told(typeof done === 'string' ? done : done(answer))
       await client.invalidateQueries()
     },
     onError(error) {

@@ -17,6 +17,25 @@ export function moneyFlows(stage: Stage): void {
     await page.locator('[data-row="1"]').getByText('bank 4711').waitFor()
   })
 
+  it('tells of a payment also whoever has closed the dialog meanwhile', async () => {
+    const { page } = stage
+    const dialog = page.getByRole('dialog')
+    let release = () => {}
+    const closed = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route('**/wallet/top-ups', (route) => closed.then(() => route.continue()))
+    await button(page, 'Top up').first().click()
+    await dialog.getByRole('textbox', { name: /Amount/ }).fill('1250.50')
+    await dialog.getByRole('textbox', { name: 'Reference of the payment' }).fill('bank 4711')
+    await dialog.getByRole('button', { name: 'Top up' }).click()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'hidden' })
+    release()
+    await page.getByText('This payment was credited before.').waitFor()
+    await page.unroute('**/wallet/top-ups')
+  })
+
   it('adjusts a balance only when a second person approves, with the reason on the statement', async () => {
     const { world, page, dealer } = stage
     await button(page, 'Propose adjustment').click()

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { call } from '../api.ts'
 import { type CheckResult, diagnose } from '../diagnose.ts'
 import { Card } from '../parts/card.tsx'
-import { fieldsOf } from '../parts/proof.tsx'
+import { fieldsOf } from '../parts/fields.ts'
 import { failed } from '../parts/tell.ts'
 import { say, t } from '../strings/index.ts'
 

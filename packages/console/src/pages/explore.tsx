@@ -9,7 +9,7 @@ import { CopyIcon } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { useSession } from '../session.tsx'
 import { say, t } from '../strings/index.ts'
-import { Members } from './members.tsx'
+import { SchemaMembers } from './schema-members.tsx'
 
 const EXAMPLES: Record<OperationName, () => object> = {
   health: () => ({}),
@@ -107,7 +107,7 @@ export function Explore({ tenant, secret }: { tenant: TenantDetail; secret: stri
       <Grid.Col span={{ base: 12, md: 5 }}>
         <Card title={operation}>
           <Text size="sm">{operations[operation].description}</Text>
-          <Members of={operations[operation].request} />
+          <SchemaMembers of={operations[operation].request} />
         </Card>
       </Grid.Col>
       {sent && (

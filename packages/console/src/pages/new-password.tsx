@@ -2,7 +2,7 @@ import { Alert, Button, PasswordInput, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ApiFailure, call } from '../api.ts'
 import { Doorway } from '../parts/doorway.tsx'
-import { fieldsOf } from '../parts/proof.tsx'
+import { fieldsOf } from '../parts/fields.ts'
 import { t } from '../strings/index.ts'
 import { queryClient } from '../use-api.ts'
 

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Modal, Stack } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { t } from '../strings/index.ts'
-import { fieldsOf } from './proof.tsx'
+import { fieldsOf } from './fields.ts'
 
 interface DialogProps {
   title: string

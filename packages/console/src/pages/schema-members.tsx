@@ -12,7 +12,7 @@ interface Schema {
 }
 
 /** What an operation's body may hold, from the schema that the gateway judges by. */
-export function Members({ of, indent = 0 }: { of: object; indent?: number }) {
+export function SchemaMembers({ of, indent = 0 }: { of: object; indent?: number }) {
   const { properties = {}, required = [] } = of as Schema
   const names = Object.keys(properties)
   if (names.length === 0) return <pre className="code">{'{}'}</pre>
@@ -35,7 +35,7 @@ export function Members({ of, indent = 0 }: { of: object; indent?: number }) {
                 {schema.description}
               </Text>
             )}
-            {inner.properties && <Members of={inner} indent={16} />}
+            {inner.properties && <SchemaMembers of={inner} indent={16} />}
           </div>
         )
       })}

@@ -136,10 +136,19 @@ test('a Request that was read is said to be', async () => {
 })
 
 test('a call larger than any event is cut off', async () => {
-  const post = await serve(createServer(nodeWebhook({ appSecret: APP_SECRET, onEvent: () => undefined })))
+  const handle = nodeWebhook({ appSecret: APP_SECRET, onEvent: () => undefined })
+  const answered: number[] = []
+  const post = await serve(
+    createServer(async (request, response) => {
+      await handle(request, response)
+      answered.push(response.statusCode)
+    }),
+  )
   const { headers } = signedEvent()
-  const outcome = await post('x'.repeat(3_000_000), headers).catch(() => ({ status: 413 }))
-  expect(outcome.status).toBe(413)
+  // Whoever still writes when the connection ends may never read the answer.
+  const outcome = await post('x'.repeat(3_000_000), headers).catch(({ cause }) => ({ status: cause?.code ?? cause }))
+  expect([413, 'ECONNRESET', 'EPIPE']).toContain(outcome.status)
+  expect(answered).toEqual([413])
 })
 
 const quiet: express.ErrorRequestHandler = (error, _request, response, _next) => {

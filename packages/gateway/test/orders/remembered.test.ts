@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
@@ -24,6 +23,8 @@ const OPENING = 10_000_000
 const DAY_MS = 86_400_000
 const LOOKS = 'wallets-lock'
 const WRITES_ONE = 'orders-write-one-if-unchanged'
+/** Of orders/write.sql.ts: a statement that waited so long for its wallet believes nothing that it saw before. */
+const LONGEST_WAIT_MS = 50
 
 let database: TestDatabase
 let node: Node
@@ -385,7 +386,7 @@ describe('an order that waits for its remembered wallet', () => {
       waiting = place(desk, dealer)
       await untilLockIsWaitedFor(general)
       await priced(50_000n)
-      await delay(60)
+      await untilLockIsWaitedFor(general, 1, LONGEST_WAIT_MS)
     })
     expect(balanceAfter(await waiting!)).toBe(OPENING - PRICE - 50_000)
     expect(asked.slice(0, 2)).toEqual([WRITES_ONE, LOOKS])

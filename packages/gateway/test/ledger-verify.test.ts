@@ -278,9 +278,12 @@ test('movements beside the check are no faults', async () => {
     for (let index = 0; moving; index++)
       await topUp(money.deps, { tenantId, amount: 1n, reference: `M${index}` }, ALICE)
   })()
-  for (let round = 0; round < 20; round++) expect(await faultsOf(tenantId, 3)).toEqual([])
-  moving = false
-  await mover
+  try {
+    for (let round = 0; round < 20; round++) expect(await faultsOf(tenantId, 3)).toEqual([])
+  } finally {
+    moving = false
+    await mover
+  }
 })
 
 describe('the daily check', () => {

@@ -1,13 +1,11 @@
-import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { beginWork } from '../src/fulfilment/begin.ts'
 import { settleOrder } from '../src/fulfilment/review/settle.ts'
 import { takeInEsim } from '../src/fulfilment/take-in.ts'
 import { carryOut } from '../src/fulfilment/work.ts'
-import { gate } from '../src/suppliers/gate.ts'
-import type { Outcome, Supplier, SupplierRequest } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { untilLockIsWaitedFor } from './harness/lock-waits.ts'
+import { newEsim, scripted } from './harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, walletOf } from './harness/shop.ts'
 
 /*
@@ -29,24 +27,6 @@ afterAll(async () => {
 })
 
 const GATE = 4_711
-
-const esimOf = (number: number) => ({
-  iccid: makeIccid('8985777', number),
-  smdpAddress: 'a.example',
-  matchingId: `M-${number}`,
-})
-
-const deliver = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
-  requests.map(({ itemNo }) => ({ kind: 'delivered', esim: esimOf(itemNo) }))
-
-const supplier: Supplier = {
-  ...{ name: 'odd', type: 'gateway' },
-  traits: { batch: 10, concurrency: 10, perSecond: null, timeout_ms: 5_000, settles_ms: 0, giveUpAfter_ms: 3_600_000 },
-  order: deliver,
-  query: deliver,
-  cancel: async () => ({ kind: 'refused', words: 'it does not' }),
-  test: async () => undefined,
-}
 
 /** An order of two eSIMs, and one before it at which a claim stops; all of them due, and asked for long ago. */
 async function twoOrders(itemStatus: 'UNKNOWN' | 'REVIEW') {
@@ -74,13 +54,7 @@ async function twoOrders(itemStatus: 'UNKNOWN' | 'REVIEW') {
   await shop.db.query({
     text: 'create or replace trigger stopping before update on orders for each row execute function stop_at_first()',
   })
-  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
-  return {
-    tenantId,
-    orderId: orderId!,
-    supplied,
-    deps: { ...shop, suppliers: { ...shop.suppliers, get: () => supplied } },
-  }
+  return { tenantId, orderId: orderId!, deps: scripted(shop, {}, { batch: 10 }).deps }
 }
 
 /** What `meanwhile` commits falls between the claim's beginning and its coming to the second order. */
@@ -108,9 +82,9 @@ const items = (tenantId: string, orderId: string) =>
 
 it('goes on from an eSIM that arrived after it had begun', async () => {
   const scene = await twoOrders('UNKNOWN')
-  const { tenantId, orderId, supplied, deps } = scene
-  const arrived = { orderId, itemNo: 1, supplier: supplied.supplier.name }
-  const claim = await claimAround(scene, () => takeInEsim(deps, tenantId, arrived, esimOf(1)))
+  const { tenantId, orderId, deps } = scene
+  const arrived = { orderId, itemNo: 1, supplier: 'odd' }
+  const claim = await claimAround(scene, () => takeInEsim(deps, tenantId, arrived, newEsim()))
   expect(claim.attempts.filter((one) => one.orderId === orderId).map(({ itemNo }) => itemNo)).toEqual([2])
   await carryOut(deps, claim, shop.clock.monotonic())
   const delivered = { item_status: 'DELIVERED', esims: 1 }

@@ -7,10 +7,10 @@ import { orderNoOf } from '../src/lib/ids.ts'
 import type { Loop } from '../src/lib/lifecycle.ts'
 import { listProfiles } from '../src/profiles/list.ts'
 import { queryOrder } from '../src/profiles/query.ts'
-import { gate } from '../src/suppliers/gate.ts'
 import { pauseSupplier } from '../src/suppliers/manage.ts'
-import type { Outcome, Supplier, SupplierRequest } from '../src/suppliers/supplier.ts'
+import type { Outcome, Supplier, SupplierRequest, SupplierTraits } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { newEsim, scripted } from './harness/scripted-supplier.ts'
 import {
   addPackage,
   addSupplier,
@@ -63,7 +63,7 @@ it('what a supplier says is written, whatever characters it says it in and at wh
   const words = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
     requests.map(() => ({ kind: 'refused', words }))
-  const tenantId = await sold('RUDE', 1, supplierThat({ order: answer, query: answer, giveUpAfter_ms: 5_000 }))
+  const tenantId = await sold('RUDE', 1, { order: answer, query: answer })
   expect(await settled(tenantId)).toEqual({ FAILED: 1 })
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
   const links = { publicUrl: '' }
@@ -76,13 +76,10 @@ it('what a supplier says is written, whatever characters it says it in and at wh
 })
 
 it('an eSIM that cannot be written goes to review, and holds up none of its order', async () => {
-  const esimOf = (itemNo: number) => ({
-    ...{ iccid: itemNo === 2 ? '8985\u0000' : makeIccid('8985777', itemNo), smdpAddress: 'a.example' },
-    matchingId: `M-${itemNo}`,
-  })
+  const esimOf = (itemNo: number) => (itemNo === 2 ? { ...newEsim(), iccid: '8985\u0000' } : newEsim())
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
     requests.map(({ itemNo }) => ({ kind: 'delivered', esim: esimOf(itemNo) }))
-  const tenantId = await sold('ODD', 3, supplierThat({ order: answer, query: answer, giveUpAfter_ms: 0 }))
+  const tenantId = await sold('ODD', 3, { order: answer, query: answer }, { giveUpAfter_ms: 0 })
   expect(await settled(tenantId)).toEqual({ UNDER_REVIEW: 1 })
   const items = await shop.db.query({
     text: 'select item_status from order_items where tenant_id = $1 order by item_no',
@@ -93,26 +90,17 @@ it('an eSIM that cannot be written goes to review, and holds up none of its orde
 })
 
 /** Pays an order of so many eSIMs, and lets this supplier deliver it. @returns whose it is */
-async function sold(packageCode: string, count: number, supplier: Supplier): Promise<string> {
-  await addPackage(shop.db, packageCode, [{ supplier: supplier.name, productCode: 'X' }])
+async function sold(
+  packageCode: string,
+  count: number,
+  script: Partial<Supplier>,
+  traits: Partial<SupplierTraits> = {},
+) {
+  await addPackage(shop.db, packageCode, [{ supplier: 'odd', productCode: 'X' }])
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, packageCode, { count })
-  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
-  loop = fulfilmentLoop({ ...shop, suppliers: { ...shop.suppliers, get: () => supplied } })
+  loop = fulfilmentLoop(scripted(shop, script, { batch: 10, ...traits }).deps)
   return tenantId
-}
-
-function supplierThat({
-  giveUpAfter_ms,
-  ...answers
-}: Pick<Supplier, 'order' | 'query'> & { giveUpAfter_ms: number }): Supplier {
-  return {
-    ...{ name: 'odd', type: 'gateway' },
-    traits: { batch: 10, concurrency: 10, perSecond: null, timeout_ms: 5_000, settles_ms: 0, giveUpAfter_ms },
-    ...answers,
-    cancel: async () => ({ kind: 'refused', words: 'it does not' }),
-    test: async () => undefined,
-  }
 }
 
 describe('an order that more than one supplier could deliver', () => {

@@ -1,4 +1,3 @@
-import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { beginWork } from '../src/fulfilment/begin.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
@@ -8,10 +7,10 @@ import { settleOrder } from '../src/fulfilment/review/settle.ts'
 import type { Loop } from '../src/lib/lifecycle.ts'
 import type { Outbound } from '../src/lib/outbound/outbound.ts'
 import { itemKeyOf } from '../src/orders/item-key.ts'
-import { gate } from '../src/suppliers/gate.ts'
 import { gatewaySupplier } from '../src/suppliers/gateway/gateway.ts'
-import type { Outcome, Supplier, SupplierRequest } from '../src/suppliers/supplier.ts'
+import type { Outcome, SupplierRequest } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { deliver, newEsim, scripted } from './harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from './harness/shop.ts'
 
 /* What an operator, an upstream and a worker do to one order under review at the same moment. */
@@ -53,31 +52,6 @@ async function reviewed(count: number, columns = '') {
   return { tenantId, orderId: orderId! }
 }
 
-let number = 0
-const esim = () => {
-  number += 1
-  return { iccid: makeIccid('8985777', number), smdpAddress: 'a.example', matchingId: `M-${number}` }
-}
-const deliver = (): Outcome => ({ kind: 'delivered', esim: { ...esim(), smdpStatus: 'RELEASED' } })
-
-function depsWith(answers: Partial<Supplier>, traits: Partial<Supplier['traits']> = {}) {
-  const supplier: Supplier = {
-    ...{ name: 'odd', type: 'gateway' },
-    traits: {
-      ...{ batch: 1, concurrency: 10, perSecond: null, timeout_ms: 60_000, settles_ms: 0 },
-      giveUpAfter_ms: 3_600_000,
-      ...traits,
-    },
-    order: async (requests) => requests.map(deliver),
-    query: async (requests) => requests.map(deliver),
-    cancel: async () => ({ kind: 'refused', words: 'it does not' }),
-    test: async () => undefined,
-    ...answers,
-  }
-  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
-  return { supplied, deps: { ...shop, suppliers: { ...shop.suppliers, get: () => supplied, all: () => [supplied] } } }
-}
-
 it('an item asked about from review is taken up again after a crash, though another of its order was settled', async () => {
   const { tenantId, orderId } = await reviewed(2, `, in_doubt_at = now() - interval '2 hours'`)
   // Item 2 waits for an hour; item 1 is taken up by a worker ...
@@ -85,7 +59,7 @@ it('an item asked about from review is taken up again after a crash, though anot
     text: `update order_items set retry_at = now() + interval '1 hour' where tenant_id = $1 and item_no = 2`,
     values: [tenantId],
   })
-  const { deps } = depsWith({})
+  const { deps } = scripted(shop)
   const claim = await beginWork(deps, tenantId, 10)
   expect(claim.attempts.map(({ itemNo, operation }) => [itemNo, operation])).toEqual([[1, 'QUERY']])
   // ... meanwhile an operator settles item 2 ...
@@ -101,13 +75,13 @@ it('an item asked about from review is taken up again after a crash, though anot
 
 it('a cancel at an upstream gateway is of this eSIM, not of another under the same key', async () => {
   const { tenantId, orderId } = await reviewed(1, `, in_doubt_at = now() - interval '2 hours'`)
-  const { deps } = depsWith({})
+  const { deps } = scripted(shop)
   // Our upstream's support names an eSIM (X) for the order that is stuck there.
-  const x = esim()
+  const x = newEsim()
   const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
   await settleOrder(deps, { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence }, ADA)
   // Later its own order is delivered after all (A), which it takes back: an orphan of ours. X is alive.
-  const a = esim()
+  const a = newEsim()
   const key = itemKeyOf(orderId, 1)
   const profile = {
     ...{ esimTranNo: shop.ids.uuid(), orderNo: 'O', transactionId: key, packageCode: 'X', packageName: 'X' },
@@ -133,7 +107,7 @@ it('a cancel at an upstream gateway is of this eSIM, not of another under the sa
   } as unknown as Outbound
   const config = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
   const upstream = gatewaySupplier('odd', config, { outbound })
-  const { deps: withUpstream } = depsWith(upstream)
+  const { deps: withUpstream } = scripted(shop, upstream)
   const [shown] = await shop.db.query<{ id: string; iccid: string }>({
     text: 'select profile_id as id, iccid from profiles where tenant_id = $1',
     values: [tenantId],
@@ -153,7 +127,7 @@ it('an item whose supplier says "again at once" is asked for twice a second at m
     return requests.map(() => (calls < 4 ? ({ kind: 'retry', words: '101007: QPS', after_ms: 0 } as const) : deliver()))
   }
   const started = performance.now()
-  loop = fulfilmentLoop(depsWith({ order }).deps)
+  loop = fulfilmentLoop(scripted(shop, { order }).deps)
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   expect(performance.now() - started).toBeGreaterThan(1_500)
 })
@@ -168,7 +142,7 @@ it('an event of the upstream does not open what is being bought from review to a
       answer = resolve
     })
   }
-  const { deps, supplied } = depsWith({ order })
+  const { deps, supplied } = scripted(shop, { order })
   loop = fulfilmentLoop(deps)
   await until(async () => orders === 1)
   const settling = () => settleOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
@@ -190,10 +164,10 @@ it('while it is being bought from review another eSIM is not settled for it: wha
       answer = resolve
     })
   }
-  const { deps } = depsWith({ order })
+  const { deps } = scripted(shop, { order })
   loop = fulfilmentLoop(deps)
   await until(async () => orders === 1)
-  const x = esim()
+  const x = newEsim()
   const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
   const settling = settleOrder(
     deps,

@@ -1,4 +1,3 @@
-import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
 import { askAboutWatched } from '../src/fulfilment/reconciliation/ask-watched.ts'
@@ -7,9 +6,9 @@ import { settleOrder } from '../src/fulfilment/review/settle.ts'
 import { settleCancel } from '../src/fulfilment/review/settle-cancel.ts'
 import type { Loop } from '../src/lib/lifecycle.ts'
 import { expireProfiles } from '../src/profiles/loop.ts'
-import { gate } from '../src/suppliers/gate.ts'
-import type { CancelOutcome, Outcome, Supplier, SupplierRequest } from '../src/suppliers/supplier.ts'
+import type { CancelOutcome, Outcome, SupplierRequest } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { deliver, scripted } from './harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from './harness/shop.ts'
 
 /* What was left open: not bought in time, or cancelled without an answer. */
@@ -61,37 +60,20 @@ function start(answer: () => Outcome, places: number, cancel: () => CancelOutcom
     seen.bought += requests.length
     return requests.map(answer)
   }
-  const supplier: Supplier = {
-    ...{ name: 'odd', type: 'gateway' },
-    traits: {
-      ...{ batch: 1, concurrency: places, perSecond: null, timeout_ms: 5_000, settles_ms: 0 },
-      giveUpAfter_ms: 3_600_000,
-    },
-    order,
-    query: async () => {
-      throw new Error('nothing is in doubt')
-    },
-    cancel: async () => {
-      seen.cancels += 1
-      return cancel()
-    },
-    test: async () => undefined,
+  const query = async () => {
+    throw new Error('nothing is in doubt')
   }
-  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
-  seen.deps = { ...shop, suppliers: { ...shop.suppliers, get: () => supplied } }
+  const counted = async () => {
+    seen.cancels += 1
+    return cancel()
+  }
+  seen.deps = scripted(shop, { order, query, cancel: counted }, { concurrency: places }).deps
   loop = fulfilmentLoop(seen.deps)
   return seen
 }
 
 const ADA = { actor: 'cli:ada' } as const
 const keep = (): CancelOutcome => ({ kind: 'refused', words: 'it does not' })
-
-let delivered = 0
-const deliver = (): Outcome => {
-  const number = ++delivered
-  const esim = { iccid: makeIccid('8985777', number), smdpAddress: 'a.example', matchingId: `M-${number}` }
-  return { kind: 'delivered', esim: { ...esim, smdpStatus: 'RELEASED' } }
-}
 
 it('what waits in a queue after a pause of hours is delivered, and not put under review', async () => {
   const tenantId = await putOff(6)
@@ -173,21 +155,11 @@ it('what a worker may have bought before it died is asked about from review, how
     asked.push(operation)
     return requests.map(deliver)
   }
-  const supplier: Supplier = {
-    ...{ name: 'odd', type: 'gateway', order: answer('ORDER'), query: answer('QUERY') },
-    traits: {
-      ...{ batch: 1, concurrency: 1, perSecond: null, timeout_ms: 5_000, settles_ms: 0 },
-      giveUpAfter_ms: 3_600_000,
-    },
-    cancel: async () => keep(),
-    test: async () => undefined,
-  }
-  const places = gate(supplier.traits, shop.clock)
-  expect(places.take('somebody else', 1)).toBe(1)
-  const supplied = { supplier, gate: places, paused: false }
-  loop = fulfilmentLoop({ ...shop, suppliers: { ...shop.suppliers, get: () => supplied } })
+  const { deps, supplied } = scripted(shop, { order: answer('ORDER'), query: answer('QUERY') }, { concurrency: 1 })
+  expect(supplied.gate.take('somebody else', 1)).toBe(1)
+  loop = fulfilmentLoop(deps)
   await until(async () => (await statuses(shop.db, tenantId)).UNDER_REVIEW === 1)
-  places.giveBack('somebody else', 1)
+  supplied.gate.giveBack('somebody else', 1)
   await shop.db.query({ text: 'update order_items set retry_at = now() where tenant_id = $1', values: [tenantId] })
   await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
@@ -208,17 +180,7 @@ it('what is being bought from review is not settled as not bought meanwhile', as
       answer = resolve
     })
   }
-  const supplier: Supplier = {
-    ...{ name: 'odd', type: 'gateway', order, query: async () => [{ kind: 'unknown', words: 'lost' }] },
-    traits: {
-      ...{ batch: 1, concurrency: 1, perSecond: null, timeout_ms: 60_000, settles_ms: 0 },
-      giveUpAfter_ms: 3_600_000,
-    },
-    cancel: async () => keep(),
-    test: async () => undefined,
-  }
-  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
-  const deps = { ...shop, suppliers: { ...shop.suppliers, get: () => supplied } }
+  const { deps } = scripted(shop, { order, query: async () => [{ kind: 'unknown', words: 'lost' }] })
   loop = fulfilmentLoop(deps)
   await until(async () => orders === 1)
   const [row] = await shop.db.query<{ orderId: string }>({

@@ -3,12 +3,10 @@ import { putPackages } from '../src/catalogue/put.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
 import { compareBooks } from '../src/fulfilment/reconciliation/compare-books.ts'
 import { reconcileLoop } from '../src/fulfilment/reconciliation/reconcile.ts'
-import { gate } from '../src/suppliers/gate.ts'
 import { addSupplier } from '../src/suppliers/manage.ts'
-import type { Supplied } from '../src/suppliers/registry.ts'
-import type { Supplier } from '../src/suppliers/supplier.ts'
 import { addDealer, call, OPERATOR, openNode } from './door/node.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { scripted } from './harness/scripted-supplier.ts'
 import { packageInput } from './harness/shelf.ts'
 import { openShop, type Shop, statuses, until } from './harness/shop.ts'
 
@@ -95,20 +93,12 @@ it('books are compared every hour, also after a node’s clock was set back', as
 /** A node that is off, with a supplier that tells since when its books were asked for. */
 function listening(off_ms: number) {
   const since: number[] = []
-  const supplier: Supplier = {
-    ...{ name: 'listed', type: 'gateway' },
-    traits: { batch: 1, concurrency: 1, perSecond: null, timeout_ms: 1_000, settles_ms: 0, giveUpAfter_ms: 1_000 },
-    order: async () => [],
-    query: async () => [],
-    cancel: async () => ({ kind: 'refused', words: 'it does not' }),
-    test: async () => undefined,
+  const { deps } = scripted(shop, {
     async *list(from) {
       since.push(from.getTime())
       yield* []
     },
-  }
-  const supplied: Supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
+  })
   const clock = { ...shop.clock, now: () => rightNow() + off_ms }
-  const suppliers = { ...shop.suppliers, get: () => supplied, all: () => [supplied] }
-  return { deps: { ...shop, clock, suppliers }, since }
+  return { deps: { ...deps, clock }, since }
 }

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { gate } from '../../src/suppliers/gate.ts'
-import type { Suppliers } from '../../src/suppliers/registry.ts'
-import type { Supplier } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { scripted } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
 
 let database: TestDatabase
@@ -19,24 +17,6 @@ afterAll(async () => {
   await shop.close()
   await database.drop()
 })
-
-/** Takes every call and never answers one. */
-const hanging: Supplier = {
-  name: 'hanging',
-  type: 'gateway',
-  traits: {
-    batch: 1,
-    concurrency: 16,
-    perSecond: null,
-    timeout_ms: 5_000,
-    settles_ms: 60_000,
-    giveUpAfter_ms: 600_000,
-  },
-  order: () => new Promise(() => {}),
-  query: () => new Promise(() => {}),
-  cancel: () => new Promise(() => {}),
-  test: async () => undefined,
-}
 
 const ORDERS = 200
 const WARM_UP = 30
@@ -61,13 +41,11 @@ async function times(tenantId: string, orders = ORDERS): Promise<number[]> {
 }
 
 it('a supplier that hangs with 1 000 orders does not slow the orders of another, of the same dealer', async () => {
-  const suppliers: Suppliers = {
-    ...shop.suppliers,
-    get: (name) => (name === 'hanging' ? hung : shop.suppliers.get(name)),
-  }
-  const hung = { supplier: hanging, gate: gate(hanging.traits, shop.clock), paused: false }
+  const hang = () => new Promise<never>(() => {})
+  const script = { name: 'hanging', order: hang, query: hang, cancel: hang }
+  const { deps } = scripted(shop, script, { concurrency: 16, timeout_ms: 5_000, settles_ms: 60_000 })
   const tenantId = await addTenant(shop.db)
-  const loop = fulfilmentLoop({ ...shop, suppliers })
+  const loop = fulfilmentLoop(deps)
   try {
     await times(tenantId, WARM_UP)
     const undisturbed = await times(tenantId)

@@ -1,4 +1,3 @@
-import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
@@ -7,9 +6,9 @@ import { watch } from '../../src/fulfilment/reconciliation/watch.ts'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { silentLog } from '../../src/lib/silent-log.ts'
 import { itemKeyOf } from '../../src/orders/item-key.ts'
-import { gate } from '../../src/suppliers/gate.ts'
 import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { newEsim, scripted } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /* Reconciliation: whatever is wrong with one row, those behind it are looked after, and the log names the one. */
@@ -29,30 +28,11 @@ afterAll(async () => {
   await database.drop()
 })
 
-let number = 0
-function esim() {
-  number += 1
-  return { iccid: makeIccid('8985776', number), smdpAddress: 'a.example', matchingId: `M-${number}` }
-}
-
 const error = vi.fn()
-function depsWith(answers: Partial<Supplier>) {
+function depsWith(script: Partial<Supplier>) {
   error.mockClear()
-  const supplier: Supplier = {
-    ...{ name: 'odd', type: 'gateway' },
-    traits: {
-      ...{ batch: 1, concurrency: 10, perSecond: null, timeout_ms: 60_000, settles_ms: 0 },
-      giveUpAfter_ms: 3_600_000,
-    },
-    order: async () => [],
-    query: async () => [],
-    cancel: async () => ({ kind: 'cancelled' }),
-    test: async () => undefined,
-    ...answers,
-  }
-  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
-  const suppliers = { ...shop.suppliers, get: () => supplied, all: () => [supplied] }
-  return { supplied, deps: { ...shop, suppliers, log: Object.assign(Object.create(silentLog), { error }) } }
+  const { supplied, deps } = scripted(shop, script)
+  return { supplied, deps: { ...deps, log: Object.assign(Object.create(silentLog), { error }) } }
 }
 
 async function item(status: 'REFUSED' | 'ASKED') {
@@ -67,13 +47,13 @@ async function item(status: 'REFUSED' | 'ASKED') {
 
 /** An eSIM that its supplier turns out to have sold for it. */
 const takeIn = ({ tenantId, orderId, itemNo }: { tenantId: string; orderId: string; itemNo: number }) =>
-  takeInEsim(shop, tenantId, { orderId, itemNo, supplier: 'odd' }, esim())
+  takeInEsim(shop, tenantId, { orderId, itemNo, supplier: 'odd' }, newEsim())
 
 const orphanStates = (tenantIds: string[]) =>
   shop.db.query({ text: 'select tenant_id, state from orphans where tenant_id = any ($1)', values: [tenantIds] })
 
 it('an orphan that cannot be opened does not keep the others from being given back', async () => {
-  const { deps } = depsWith({})
+  const { deps } = depsWith({ cancel: async () => ({ kind: 'cancelled' }) })
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
   for (const one of [bad, good]) await takeIn(one)
   await shop.db.query({ text: `update orphans set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
@@ -85,7 +65,7 @@ it('an orphan that cannot be opened does not keep the others from being given ba
 
 it('a record of a supplier that cannot be taken in does not hide those behind it', async () => {
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
-  const found = { [itemKeyOf(bad.orderId, 1)]: esim(), [itemKeyOf(good.orderId, 1)]: esim() }
+  const found = { [itemKeyOf(bad.orderId, 1)]: newEsim(), [itemKeyOf(good.orderId, 1)]: newEsim() }
   const { deps, supplied } = depsWith({
     query: async ([request]): Promise<Outcome[]> => {
       if (request!.key === itemKeyOf(bad.orderId, 1)) throw new TypeError('profileList is not iterable')

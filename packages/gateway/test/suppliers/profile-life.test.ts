@@ -1,46 +1,35 @@
-import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import type { Loop } from '../../src/lib/lifecycle.ts'
 import { askSuppliersLoop } from '../../src/profiles/ask-suppliers.ts'
 import { profilesLoop } from '../../src/profiles/loop.ts'
-import { gate } from '../../src/suppliers/gate.ts'
-import type { Supplied } from '../../src/suppliers/registry.ts'
-import type { ProfileReport, ReportOutcome, SuppliedEsim, Supplier } from '../../src/suppliers/supplier.ts'
+import type { ProfileReport, ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { newEsim, scripted } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
+/** Knows a supplier that knows the status and the usage of what it sold. */
+let deps: Shop
 let loops: Loop[] = []
 let tenantId: string
 const asked: SuppliedEsim[] = []
 const reports = new Map<string, ProfileReport>()
 
-/** Knows the status and the usage of what it sold. */
-const telling: Supplier = {
-  name: 'telling',
-  type: 'gateway',
-  traits: { batch: 1, concurrency: 1, perSecond: null, timeout_ms: 1_000, settles_ms: 0, giveUpAfter_ms: 1_000 },
-  order: async () => [],
-  query: async () => [],
-  cancel: async () => ({ kind: 'refused', words: 'it does not' }),
-  test: async () => undefined,
-  async report(esims) {
-    asked.push(...esims)
-    return esims.map(({ iccid }): ReportOutcome => {
-      const report = reports.get(iccid)
-      return report ? { kind: 'told', report } : { kind: 'silent' }
-    })
-  },
+async function report(esims: SuppliedEsim[]): Promise<ReportOutcome[]> {
+  asked.push(...esims)
+  return esims.map(({ iccid }) => {
+    const report = reports.get(iccid)
+    return report ? { kind: 'told', report } : { kind: 'silent' }
+  })
 }
-let supplied: Supplied
 
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await openShop(database.url)
-  supplied = { supplier: telling, gate: gate(telling.traits, shop.clock), paused: false }
-  await addPackage(shop.db, 'P', [{ supplier: 'telling', productCode: 'X' }])
+  deps = scripted(shop, { report }).deps
+  await addPackage(shop.db, 'P', [{ supplier: 'odd', productCode: 'X' }])
   tenantId = await addTenant(shop.db)
 })
 afterAll(async () => {
@@ -49,19 +38,15 @@ afterAll(async () => {
   await database.drop()
 })
 
-let serial = 0
-async function deliver(packageCode = 'P'): Promise<{ orderId: string; iccid: string }> {
-  const iccid = makeIccid('8985444', ++serial)
+async function deliver(packageCode = 'P') {
+  const esim = newEsim()
   const [orderId] = await payOrders(shop.db, tenantId, packageCode)
   await shop.db.query({
     text: `update order_items set product_code = 'X' where tenant_id = $1 and order_id = $2`,
     values: [tenantId, orderId],
   })
-  const suppliers = { ...shop.suppliers, get: () => supplied }
-  const esim = { iccid, smdpAddress: 'a.example', matchingId: `M-${serial}`, smdpStatus: 'RELEASED' as const }
-  const item = { orderId: orderId!, itemNo: 1, supplier: telling.name }
-  await takeInEsim({ ...shop, suppliers }, tenantId, item, esim)
-  return { orderId: orderId!, iccid }
+  await takeInEsim(deps, tenantId, { orderId: orderId!, itemNo: 1, supplier: 'odd' }, esim)
+  return { orderId: orderId!, ...esim }
 }
 
 it('eSIMs expire, status and usage are asked for, and each change of a status is told once', async () => {
@@ -78,8 +63,7 @@ it('eSIMs expire, status and usage are asked for, and each change of a status is
   const time = new Date()
   reports.set(living.iccid, { time, esimStatus: 'IN_USE', smdpStatus: 'ENABLED', usage: 123_456n, activateTime: time })
   const before = await eventCounts()
-  const suppliers = { ...shop.suppliers, all: () => [supplied] }
-  loops = [profilesLoop(shop), askSuppliersLoop({ ...shop, suppliers })]
+  loops = [profilesLoop(shop), askSuppliersLoop(deps)]
   const rows = await until(async () => {
     const all = await shop.db.query<{
       order_id: string
@@ -102,14 +86,14 @@ it('eSIMs expire, status and usage are asked for, and each change of a status is
     order_usage: 123_456n,
   })
   expect(rows.get(asleep.orderId)).toMatchObject({ esim_status: 'GOT_RESOURCE' })
-  expect(asked.map((esim) => [esim.iccid, esim.matchingId])).toEqual([[living.iccid, 'M-3']])
+  expect(asked.map((esim) => [esim.iccid, esim.matchingId])).toEqual([[living.iccid, living.matchingId]])
   const after = await eventCounts()
   const more = [unused, used, living, asleep].map(({ orderId }) => after.get(orderId)! - before.get(orderId)!)
   expect(more).toEqual([1, 1, 1, 0])
 })
 
 it('an eSIM whose time runs from its purchase tells from the start when it ends', async () => {
-  await addPackage(shop.db, 'Q', [{ supplier: 'telling', productCode: 'X' }])
+  await addPackage(shop.db, 'Q', [{ supplier: 'odd', productCode: 'X' }])
   await shop.db.query({
     text: `with named as (update packages set activation_policy = 'ON_PURCHASE' where package_code = 'Q' returning 1)
            update catalogue_version set version = version + 1 from named`,

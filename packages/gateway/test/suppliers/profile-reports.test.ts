@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import type { Loop } from '../../src/lib/lifecycle.ts'
 import { askSuppliersLoop } from '../../src/profiles/ask-suppliers.ts'
 import { profilesLoop } from '../../src/profiles/loop.ts'
-import { gate } from '../../src/suppliers/gate.ts'
 import type { Supplied } from '../../src/suppliers/registry.ts'
-import type { ReportOutcome, SuppliedEsim, Supplier } from '../../src/suppliers/supplier.ts'
+import type { ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { newEsim, scripted, supplying } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
 
 /* One dealer’s eSIMs, or one supplier, in trouble: those of the others expire and are asked about all the same. */
@@ -34,45 +33,27 @@ afterAll(async () => {
 })
 
 type Answer = (esims: SuppliedEsim[]) => Promise<ReportOutcome[]>
-function supplierThat(name: string, report: Answer, traits: Partial<Supplier['traits']> = {}): Supplied {
-  const supplier: Supplier = {
-    name,
-    type: 'gateway',
-    traits: {
-      ...{ batch: 1, concurrency: 8, perSecond: null, timeout_ms: 60_000, settles_ms: 0, giveUpAfter_ms: 1_000 },
-      ...traits,
-    },
-    order: async () => [],
-    query: async () => [],
-    cancel: async () => ({ kind: 'refused', words: 'it does not' }),
-    test: async () => undefined,
-    report,
-  }
-  return { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
-}
+const supplierThat = (name: string, report: Answer): Supplied =>
+  scripted(shop, { name, report }, { concurrency: 8 }).supplied
 
 const used: Answer = async (esims) =>
   esims.map(() => ({ kind: 'told', report: { time: new Date(), esimStatus: 'IN_USE' } }))
 const hangs: Answer = () => new Promise(() => {})
 
 function start(...supplied: Supplied[]): void {
-  const suppliers = { ...shop.suppliers, all: () => supplied }
-  loops.push(profilesLoop(shop), askSuppliersLoop({ ...shop, suppliers }))
+  loops.push(profilesLoop(shop), askSuppliersLoop(supplying(shop, ...supplied)))
 }
 
-let serial = 0
 /** A dealer of its own with eSIMs of one supplier that are to be asked about now. Dealers take turns in this order. */
 async function dealerWith(supplied: Supplied, count = 1): Promise<string> {
   const tenantId = await addTenant(shop.db)
-  const suppliers = { ...shop.suppliers, get: () => supplied }
   for (const orderId of await payOrders(shop.db, tenantId, 'P', { orders: count })) {
-    const esim = { iccid: makeIccid('8985445', ++serial), smdpAddress: 'a.example', matchingId: `M-${serial}` }
     await shop.db.query({
       text: `update order_items set product_code = 'X' where tenant_id = $1 and order_id = $2`,
       values: [tenantId, orderId],
     })
     const item = { orderId, itemNo: 1, supplier: supplied.supplier.name }
-    await takeInEsim({ ...shop, suppliers }, tenantId, item, esim)
+    await takeInEsim(supplying(shop, supplied), tenantId, item, newEsim())
   }
   await set(tenantId, `asked_at = now() - interval '1 hour'`)
   return tenantId

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import type { Loop } from '../../src/lib/lifecycle.ts'
 import type { Outbound } from '../../src/lib/outbound/outbound.ts'
-import { gate } from '../../src/suppliers/gate.ts'
 import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { scripted } from '../harness/scripted-supplier.ts'
 import {
   addPackage,
   addTenant,
@@ -65,8 +65,7 @@ function sellFrom(asks: bigint, currencyCode = 'USD'): bigint[] {
   } as unknown as Outbound
   const config = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
   const supplier = gatewaySupplier('up', config, { outbound })
-  const supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
-  loop = fulfilmentLoop({ ...shop, suppliers: { ...shop.suppliers, get: () => supplied, all: () => [supplied] } })
+  loop = fulfilmentLoop(scripted(shop, supplier).deps)
   return paid
 }
 

@@ -15,6 +15,7 @@ import {
   addPackage,
   addSupplier,
   addTenant,
+  eventsOf,
   openShop,
   PRICE,
   payOrders,
@@ -44,13 +45,6 @@ afterAll(async () => {
   await shop.close()
   await database.drop()
 })
-
-async function events(tenantId: string) {
-  return shop.db.query<{ content: { orderStatus: string; sequence: number; refundedAmount: number } }>({
-    text: 'select content from events where tenant_id = $1 order by notify_id',
-    values: [tenantId],
-  })
-}
 
 async function settled(tenantId: string) {
   return until(async () => {
@@ -219,7 +213,7 @@ describe('an order of the sandbox', () => {
     expect(answer.profileList).toHaveLength(3)
     expect(answer.profileList[0]).toMatchObject({ esimStatus: 'GOT_RESOURCE', smdpStatus: 'RELEASED', eid: null })
     expect(new Set(answer.profileList.map((profile) => profile.iccid)).size).toBe(3)
-    const told = (await events(tenantId)).map((event) => [event.content.orderStatus, event.content.sequence])
+    const told = (await eventsOf(shop.db, tenantId)).map((event) => [event.content.orderStatus, event.content.sequence])
     expect(told).toEqual([
       ['ALLOCATING', 2],
       ['DELIVERED', 3],
@@ -236,7 +230,10 @@ describe('an order of the sandbox', () => {
     expect(await settled(tenantId)).toEqual({ FAILED: 5 })
     const wallet = await walletOf(shop.db, tenantId)
     expect(wallet).toMatchObject({ refunds: 10, refunded: 10n * PRICE, balance: wallet.sum })
-    expect((await events(tenantId)).at(-1)!.content).toMatchObject({ orderStatus: 'FAILED', refundedAmount: 20_000 })
+    expect((await eventsOf(shop.db, tenantId)).at(-1)!.content).toMatchObject({
+      orderStatus: 'FAILED',
+      refundedAmount: 20_000,
+    })
   })
 
   it('is delivered in part, and the rest refunded', async () => {

@@ -197,6 +197,14 @@ export async function statuses(db: Db, tenantId: string): Promise<Record<string,
   return Object.fromEntries(rows.map((row) => [row.order_status, row.count]))
 }
 
+/** What a tenant was told, oldest first. */
+export function eventsOf(db: Db, tenantId: string) {
+  return db.query<{ content: { orderStatus: string; sequence: number; refundedAmount: number } }>({
+    text: 'select content from events where tenant_id = $1 order by notify_id',
+    values: [tenantId],
+  })
+}
+
 /** The wallet against its transfers: what it holds, what they say, and what was refunded. */
 export async function walletOf(db: Db, tenantId: string) {
   const [row] = await db.query<{ balance: bigint; sum: bigint; refunds: number; refunded: bigint }>({

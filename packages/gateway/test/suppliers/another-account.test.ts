@@ -1,37 +1,21 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { makeIccid } from '@dealer-esim/contract'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { keepOrphan } from '../../src/fulfilment/reconciliation/orphans.ts'
 import { watch } from '../../src/fulfilment/reconciliation/watch.ts'
 import { failure, json } from '../harness/admin-here.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, TEST_KEY } from '../harness/shop.ts'
+import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
+import { addPackage, addTenant, payOrders } from '../harness/shop.ts'
 
-let database: TestDatabase
-let shop: Shop
-const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-account-'))
+let shop: OperatorShop
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  vi.stubEnv('DATABASE_URL', database.url)
-  vi.stubEnv('MASTER_KEY', TEST_KEY.toString('base64'))
-  vi.stubEnv('DATA_DIR', folder)
-  shop = await openShop(database.url)
+  shop = await openOperatorShop()
 })
-afterAll(async () => {
-  vi.unstubAllEnvs()
-  await shop.close()
-  await database.drop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => shop.close())
 
 function set(account: string, more: object = {}): string[] {
-  const path = join(folder, 'supplier.json')
   const config = { url: 'https://smdp.example', functionRequesterIdentifier: account, ...more }
-  writeFileSync(path, JSON.stringify(config))
-  return ['supplier', 'set', 'smdp', '--config', path]
+  return ['supplier', 'set', 'smdp', '--config', shop.file('supplier.json', JSON.stringify(config))]
 }
 
 it('another account is refused to a supplier of which eSIMs are open at the old one', async () => {

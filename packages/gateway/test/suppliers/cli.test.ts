@@ -1,65 +1,29 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { makeIccid } from '@dealer-esim/contract'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { admin, failure, json, usageError } from '../harness/admin-here.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
-import {
-  addPackage,
-  addTenant,
-  openShop,
-  PRICE,
-  payOrders,
-  type Shop,
-  TEST_KEY,
-  until,
-  walletOf,
-} from '../harness/shop.ts'
+import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
+import { addPackage, addTenant, eventsOf, PRICE, payOrders, until, walletOf } from '../harness/shop.ts'
 
-let database: TestDatabase
-let shop: Shop
+let shop: OperatorShop
 let server: Es2plusServer
-const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operator-'))
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  vi.stubEnv('DATABASE_URL', database.url)
-  vi.stubEnv('MASTER_KEY', TEST_KEY.toString('base64'))
-  vi.stubEnv('DATA_DIR', folder)
-  shop = await openShop(database.url)
+  shop = await openOperatorShop()
   server = await startEs2plusServer()
 })
 afterAll(async () => {
-  vi.unstubAllEnvs()
   await server.close()
   await shop.close()
-  await database.drop()
-  rmSync(folder, { recursive: true, force: true })
 })
-
-function file(name: string, text: string): string {
-  const path = join(folder, name)
-  writeFileSync(path, text)
-  return path
-}
-
-/** Of one action, oldest first, by whoever runs this. */
-async function audited(action: string) {
-  return shop.db.query<{ subject: string; after: Record<string, unknown> | null }>({
-    text: `select subject, after from audit_log where action = $1 and actor like 'cli:%' order by audit_id`,
-    values: [action],
-  })
-}
 
 describe('supplier', () => {
   it('add takes a configuration, with PEM files beside it, and keeps it encrypted', async () => {
     const { ca, cert, key } = server.identity
-    for (const [name, text] of Object.entries({ 'ca.pem': ca, 'cert.pem': cert, 'key.pem': key })) file(name, text)
+    for (const [name, text] of Object.entries({ 'ca.pem': ca, 'cert.pem': cert, 'key.pem': key })) shop.file(name, text)
     const config = { url: server.url, functionRequesterIdentifier: 'Secret-Requester', timeoutMs: 5_000 }
-    const path = file('smdp.json', JSON.stringify({ ...config, ca: 'ca.pem', cert: 'cert.pem', key: 'key.pem' }))
+    const path = shop.file('smdp.json', JSON.stringify({ ...config, ca: 'ca.pem', cert: 'cert.pem', key: 'key.pem' }))
     expect(await json('supplier', 'add', 'smdp', '--type', 'es2plus', '--config', path)).toEqual({
       name: 'smdp',
       type: 'es2plus',
@@ -69,7 +33,7 @@ describe('supplier', () => {
     })
     for (const text of ['Secret-Requester', 'PRIVATE KEY', server.url]) expect(row!.config.includes(text)).toBe(false)
     expect(await json('supplier', 'add', 'shelf', '--type', 'stock')).toEqual({ name: 'shelf', type: 'stock' })
-    expect(await audited('supplier.add')).toMatchObject([
+    expect(await shop.audited('supplier.add')).toMatchObject([
       { subject: 'smdp', after: { type: 'es2plus' } },
       { subject: 'shelf', after: { type: 'stock' } },
     ])
@@ -79,7 +43,7 @@ describe('supplier', () => {
     const add = (type: string, config?: unknown) =>
       failure(
         ...['supplier', 'add', 'bad', '--type', type],
-        ...(config === undefined ? [] : ['--config', file('bad.json', JSON.stringify(config))]),
+        ...(config === undefined ? [] : ['--config', shop.file('bad.json', JSON.stringify(config))]),
       )
     expect(await add('fax')).toBe('The type is one of sandbox, stock, es2plus, gateway.')
     expect(await add('es2plus', { foo: 1, url: 'smdp', timeoutMs: 5, iccidRange: { first: '1' } })).toBe(
@@ -108,20 +72,20 @@ describe('supplier', () => {
       '--type',
       'es2plus',
       '--config',
-      file('astray.json', JSON.stringify(config)),
+      shop.file('astray.json', JSON.stringify(config)),
     )
     expect(await failure('supplier', 'test', 'astray')).toMatch(/^DNS: the name does not resolve/)
   })
 
   it('set replaces the configuration; the audit names members, no values', async () => {
     const config = { url: server.url, functionRequesterIdentifier: 'Other-Requester' }
-    await json('supplier', 'set', 'astray', '--config', file('other.json', JSON.stringify(config)))
+    await json('supplier', 'set', 'astray', '--config', shop.file('other.json', JSON.stringify(config)))
     expect(await failure('supplier', 'test', 'astray')).toMatch(/^TLS: the handshake failed/)
-    const [entry] = await audited('supplier.set')
+    const [entry] = await shop.audited('supplier.set')
     expect(entry).toMatchObject({ subject: 'astray' })
     expect((entry!.after!.changed as string[]).sort()).toEqual(['functionRequesterIdentifier', 'timeoutMs', 'url'])
     expect(JSON.stringify(entry)).not.toContain('Other-Requester')
-    expect(await failure('supplier', 'set', 'nobody', '--config', file('none.json', '{}'))).toMatch(
+    expect(await failure('supplier', 'set', 'nobody', '--config', shop.file('none.json', '{}'))).toMatch(
       /no supplier nobody/,
     )
   })
@@ -133,7 +97,7 @@ describe('supplier', () => {
     expect(await state()).toBe('paused')
     await json('supplier', 'resume', 'shelf')
     expect(await state()).toBe('in use')
-    expect([await audited('supplier.pause'), await audited('supplier.resume')]).toMatchObject([
+    expect([await shop.audited('supplier.pause'), await shop.audited('supplier.resume')]).toMatchObject([
       [{ subject: 'shelf' }],
       [{ subject: 'shelf' }],
     ])
@@ -151,27 +115,29 @@ describe('stock', () => {
 
   it('import shows its progress, counts, and is audited', async () => {
     const rows = Array.from({ length: 10_000 }, (_, n) => row(n))
-    const run = await admin(...load(file('codes.csv', `iccid,ac\n${rows.join('\n')}\n`)))
+    const run = await admin(...load(shop.file('codes.csv', `iccid,ac\n${rows.join('\n')}\n`)))
     expect(run).toMatchObject({ code: 0, stdout: 'Imported 10000 codes.\n' })
     const [unsold, end, ...before] = run.stderr.trimEnd().split('\n').reverse()
     expect(unsold).toMatch(/^No package sells P of shelf yet: name it by package set CODE --supplier shelf:P\.$/)
     expect(end).toBe('100 %: 10000 codes')
     for (const line of before) expect(line).toMatch(/^[1-9]0 %: \d+000 codes$/)
     expect(await level()).toEqual({ supplier: 'shelf', productCode: 'P', available: 10_000, lowAt: null })
-    expect(await audited('stock.import')).toEqual([{ subject: 'shelf', after: { productCode: 'P', codes: 10_000 } }])
+    expect(await shop.audited('stock.import')).toEqual([
+      { subject: 'shelf', after: { productCode: 'P', codes: 10_000 } },
+    ])
   })
 
   it('import of a file with faults takes nothing, and names each line', async () => {
-    const path = file('faults.csv', `iccid,ac\n${row(20_001)}\n12,LPA:1$a.example$X\n${row(20_002)}\n${row(3)}\n`)
+    const path = shop.file('faults.csv', `iccid,ac\n${row(20_001)}\n12,LPA:1$a.example$X\n${row(20_002)}\n${row(3)}\n`)
     expect((await failure(...load(path))).split('\n')).toEqual(['line 3: iccid must have 18 to 20 digits'])
-    const duplicates = file('duplicates.csv', `iccid,ac\n${row(20_001)}\n${row(3)}\n${row(20_001)}\n`)
+    const duplicates = shop.file('duplicates.csv', `iccid,ac\n${row(20_001)}\n${row(3)}\n${row(20_001)}\n`)
     expect((await failure(...load(duplicates))).split('\n')).toEqual([
       expect.stringMatching(/^line 3: .* in stock already/),
       expect.stringMatching(/^line 4: .* twice in the file/),
     ])
     expect(await level()).toMatchObject({ available: 10_000 })
     expect(await failure(...load('/no/such.csv'))).toBe('There is no file /no/such.csv.')
-    expect(await failure(...load(file('odd.csv', 'iccid;ac\n1;2\n')))).toMatch(/semicolons: save it as CSV UTF-8/)
+    expect(await failure(...load(shop.file('odd.csv', 'iccid;ac\n1;2\n')))).toMatch(/semicolons: save it as CSV UTF-8/)
     expect(await failure('stock', 'import', path, '--supplier', 'smdp', '--product', 'P')).toMatch(
       /is a es2plus supplier/,
     )
@@ -179,7 +145,7 @@ describe('stock', () => {
 
   it('import tells of ICCIDs that fail their check digit, and takes them', async () => {
     const wrong = row(20_010).replace(/^\d{19}/, (iccid) => `${iccid.slice(0, 18)}${(Number(iccid[18]) + 1) % 10}`)
-    const odd = file('odd.csv', `iccid,ac\n${row(20_011)}\n${wrong}\n`)
+    const odd = shop.file('odd.csv', `iccid,ac\n${row(20_011)}\n${wrong}\n`)
     const run = await admin('stock', 'import', odd, '--supplier', 'shelf', '--product', 'ODD')
     expect(run).toMatchObject({ code: 0, stdout: 'Imported 2 codes.\n' })
     expect(run.stderr).toMatch(/^The ICCID 8985777\d{12} fails its check digit\./)
@@ -194,18 +160,12 @@ describe('stock', () => {
     expect(await level()).toMatchObject({ lowAt: 50 })
     await json('stock', 'low', 'none', '--supplier', 'shelf', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: null })
-    expect(await audited('stock.low')).toMatchObject([
+    expect(await shop.audited('stock.low')).toMatchObject([
       { subject: 'shelf', after: { productCode: 'P', lowAt: 50 } },
       { subject: 'shelf', after: { productCode: 'P', lowAt: null } },
     ])
   })
 })
-
-const eventsOf = (tenantId: string) =>
-  shop.db.query<{ content: { orderStatus: string; refundedAmount: number } }>({
-    text: 'select content from events where tenant_id = $1 order by notify_id',
-    values: [tenantId],
-  })
 
 describe('esim', () => {
   const cancel = (esimTranNo: string) => ['esim', 'cancel', esimTranNo, '--reason', 'bought twice']
@@ -235,11 +195,11 @@ describe('esim', () => {
       expect(run.code).toBe(n) // the second time it is CANCEL
       expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
     }
-    expect((await eventsOf(tenantId)).at(-1)!.content).toMatchObject({
+    expect((await eventsOf(shop.db, tenantId)).at(-1)!.content).toMatchObject({
       refundedAmount: 10_000,
       profiles: [{ esimTranNo, esimStatus: 'CANCEL' }],
     })
-    expect(await audited('order.cancel_esim')).toMatchObject([
+    expect(await shop.audited('order.cancel_esim')).toMatchObject([
       { after: { profileId: esimTranNo, reason: 'bought twice' } },
     ])
     expect((await admin('esim', 'cancel', esimTranNo)).code).toBe(2)
@@ -291,7 +251,7 @@ describe('esim', () => {
     expect(await walletOf(shop.db, cancelled.tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
     expect(await walletOf(shop.db, kept.tenantId)).toMatchObject({ refunds: 0 })
     expect(await shop.db.query({ text: `select from watched_items where purpose = 'CANCEL'` })).toEqual([])
-    expect(await audited('order.settle_cancel')).toMatchObject([
+    expect(await shop.audited('order.settle_cancel')).toMatchObject([
       { after: { profileId: cancelled.esimTranNo, verdict: 'cancelled', evidence: 'Mail of Mr Ito: cancelled' } },
       { after: { profileId: kept.esimTranNo, verdict: 'kept' } },
     ])

@@ -1,44 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { makeIccid } from '@dealer-esim/contract'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import { admin, failure, json, usageError } from '../harness/admin-here.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addTenant, openShop, PRICE, payOrders, type Shop, TEST_KEY, walletOf } from '../harness/shop.ts'
+import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
+import { addTenant, eventsOf, PRICE, payOrders, walletOf } from '../harness/shop.ts'
 
-let database: TestDatabase
-let shop: Shop
-const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operator-'))
+let shop: OperatorShop
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  vi.stubEnv('DATABASE_URL', database.url)
-  vi.stubEnv('MASTER_KEY', TEST_KEY.toString('base64'))
-  vi.stubEnv('DATA_DIR', folder)
-  shop = await openShop(database.url)
+  shop = await openOperatorShop()
 })
-afterAll(async () => {
-  vi.unstubAllEnvs()
-  await shop.close()
-  await database.drop()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-function file(name: string, text: string): string {
-  const path = join(folder, name)
-  writeFileSync(path, text)
-  return path
-}
-
-/** Of one action, oldest first, by whoever runs this. */
-async function audited(action: string) {
-  return shop.db.query<{ subject: string; after: Record<string, unknown> | null }>({
-    text: `select subject, after from audit_log where action = $1 and actor like 'cli:%' order by audit_id`,
-    values: [action],
-  })
-}
+afterAll(() => shop.close())
 
 async function underReview(count: number) {
   const tenantId = await addTenant(shop.db)
@@ -55,12 +27,6 @@ async function underReview(count: number) {
   return { tenantId, orderNo: orderNoOf(orderId!) }
 }
 
-const eventsOf = (tenantId: string) =>
-  shop.db.query<{ content: { orderStatus: string; refundedAmount: number } }>({
-    text: 'select content from events where tenant_id = $1 order by notify_id',
-    values: [tenantId],
-  })
-
 describe('order settle', () => {
   /** An order of which a supplier left everything in question. */
   const settle = (orderNo: string, ...rest: string[]) => ['order', 'settle', orderNo, ...rest]
@@ -70,8 +36,11 @@ describe('order settle', () => {
     const { tenantId, orderNo } = await underReview(2)
     expect(await json(...settle(orderNo, '--refused', ...WORD))).toEqual({ orderNo, items: [1, 2] })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
-    expect((await eventsOf(tenantId)).at(-1)!.content).toMatchObject({ orderStatus: 'FAILED', refundedAmount: 20_000 })
-    expect((await audited('order.settle')).at(-1)).toMatchObject({
+    expect((await eventsOf(shop.db, tenantId)).at(-1)!.content).toMatchObject({
+      orderStatus: 'FAILED',
+      refundedAmount: 20_000,
+    })
+    expect((await shop.audited('order.settle')).at(-1)).toMatchObject({
       subject: orderNo,
       after: { orderStatus: 'FAILED', verdict: 'refused', items: [1, 2], evidence: 'Ticket 4711, Ms Sato' },
     })
@@ -83,7 +52,7 @@ describe('order settle', () => {
     const { tenantId, orderNo } = await underReview(2)
     const [first, second] = [makeIccid('8985888', 1), makeIccid('8985888', 2)]
     const rows = [`2,${second},LPA:1$a.example$TWO`, `1,${first},LPA:1$a.example$ONE`]
-    const delivered = (text: string) => settle(orderNo, '--delivered', file('esims.csv', text), ...WORD)
+    const delivered = (text: string) => settle(orderNo, '--delivered', shop.file('esims.csv', text), ...WORD)
     expect(await failure(...delivered(`itemNo,iccid,ac\n${rows[0]}\n`))).toMatch(
       /2 eSIMs are under review, and the file has 1/,
     )
@@ -112,12 +81,12 @@ describe('order settle', () => {
       '--type',
       'gateway',
       '--config',
-      file('upstream.json', JSON.stringify(config)),
+      shop.file('upstream.json', JSON.stringify(config)),
     )
     const { tenantId, orderNo } = await underReview(1)
     const ofIt = { text: `update order_items set supplier = 'upstream' where tenant_id = $1`, values: [tenantId] }
     await shop.db.query(ofIt)
-    const esims = file('esim.csv', `iccid,ac\n${makeIccid('8985888', 3)},LPA:1$a.example$THREE\n`)
+    const esims = shop.file('esim.csv', `iccid,ac\n${makeIccid('8985888', 3)},LPA:1$a.example$THREE\n`)
     await json(...settle(orderNo, '--delivered', esims, ...WORD))
     const due = { text: 'select asked_at is not null as due from profiles where tenant_id = $1', values: [tenantId] }
     expect(await shop.db.query(due)).toEqual([{ due: true }])
@@ -202,11 +171,13 @@ describe('order cancel', () => {
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
     expect(await json(...cancel)).toEqual({ orderNo, orderStatus: 'CANCELLED' })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
-    expect((await eventsOf(tenantId)).at(-1)!.content).toMatchObject({
+    expect((await eventsOf(shop.db, tenantId)).at(-1)!.content).toMatchObject({
       orderStatus: 'CANCELLED',
       refundedAmount: 20_000,
     })
-    expect(await audited('order.cancel')).toMatchObject([{ subject: orderNo, after: { reason: 'ordered by mistake' } }])
+    expect(await shop.audited('order.cancel')).toMatchObject([
+      { subject: orderNo, after: { reason: 'ordered by mistake' } },
+    ])
     expect(await failure(...cancel)).toBe(
       'The order is CANCELLED: only one that no supplier was asked for can be cancelled.',
     )

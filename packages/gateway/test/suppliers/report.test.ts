@@ -1,45 +1,22 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { makeIccid } from '@dealer-esim/contract'
 import { parse } from 'csv-parse/sync'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.ts'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { SupplierRecord } from '../../src/suppliers/supplier.ts'
 import { admin, failure, json, usageError } from '../harness/admin-here.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import {
-  addPackage,
-  addSupplier,
-  addTenant,
-  openShop,
-  payOrders,
-  type Shop,
-  statuses,
-  TEST_KEY,
-  until,
-} from '../harness/shop.ts'
+import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
+import { addPackage, addSupplier, addTenant, payOrders, statuses, until } from '../harness/shop.ts'
 
-let database: TestDatabase
-let shop: Shop
-const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-report-'))
+let shop: OperatorShop
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  vi.stubEnv('DATABASE_URL', database.url)
-  vi.stubEnv('MASTER_KEY', TEST_KEY.toString('base64'))
-  vi.stubEnv('DATA_DIR', folder)
-  shop = await openShop(database.url)
+  shop = await openOperatorShop()
 })
-afterAll(async () => {
-  vi.unstubAllEnvs()
-  await shop.close()
-  await database.drop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => shop.close())
 
 describe('supplier report', () => {
   const month = new Date().toISOString().slice(0, 7)
@@ -57,7 +34,7 @@ describe('supplier report', () => {
   })
 
   it('is sales against cost by month and supplier, in a table, JSON and CSV', async () => {
-    const path = join(folder, 'months.csv')
+    const path = shop.path('months.csv')
     expect(await admin('supplier', 'report', '--from', month, '--to', month, '--csv', path)).toMatchObject({ code: 0 })
     expect(parse(readFileSync(path), { columns: true })).toContainEqual({
       ...{ month, supplier: 'reported', currencyCode: 'USD', delivered: '2', cancelled: '0', refused: '2' },

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { runAdmin } from '../../src/admin/program.ts'
 import { replayLoop } from '../../src/webhooks/replay-step.ts'
+import { admin, json as adminJson } from '../harness/admin-here.ts'
 import { type Bed, MASTER_KEY, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -31,27 +31,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function run(...args: string[]) {
-  const told = { stdout: '', stderr: '' }
-  const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
-      told[stream] += String(text)
-      return true
-    }),
-  )
-  try {
-    return { code: await runAdmin(['webhook', ...args]), ...told }
-  } finally {
-    for (const spy of spies) spy.mockRestore()
-  }
-}
-
-/** The JSON document of a command that must succeed. */
-async function json(...args: string[]) {
-  const { code, stdout, stderr } = await run(...args, '--json')
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  return JSON.parse(stdout)
-}
+const run = (...args: string[]) => admin('webhook', ...args)
+const json = (...args: string[]) => adminJson('webhook', ...args)
 
 const inState = (state: string) =>
   vi.waitFor(async () => {

@@ -1,7 +1,6 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { until } from '../../packages/gateway/test/harness/shop.ts'
+import { startReceiver } from '../../packages/gateway/test/webhooks/receiver.ts'
 import { api, type ConsoleWorld, enterAsOperator, newcomer, PASSWORD } from './console-world.ts'
 
 /** A gateway with something to see on every page, and who looks at it. */
@@ -25,7 +24,7 @@ export async function makeDemo(world: ConsoleWorld): Promise<Demo> {
   await enterAsOperator(world, operator)
   const ask = <Answer>(path: string, body?: object) => api<Answer>(world, operator, path, body)
   const tenantId = (await ask<{ tenants: { tenantId: string }[] }>('/tenants')).tenants[0]!.tenantId
-  const receiver = await startReceiver()
+  const receiver = await startReceiver((_, response) => response.end('{"received":true}'))
   await world.client(world.access).setWebhook({ callbackUrl: receiver.url })
   const packageCode = await placeOrders(world)
   const dealer = await newcomer({ world, page: operator }, { email: 'ada@dealer.test', role: 'DEALER_ADMIN', tenantId })
@@ -99,13 +98,4 @@ function deliveredEvent(world: ConsoleWorld, page: Page): Promise<string> {
     PATIENCE_MS,
     EVERY_MS,
   )
-}
-
-async function startReceiver(): Promise<{ url: string; close: Server['close'] }> {
-  const server = createServer((request, response) =>
-    request.resume().on('end', () => response.end('{"received":true}')),
-  )
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/esim-events`, close: server.close.bind(server) }
 }

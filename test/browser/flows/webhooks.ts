@@ -1,6 +1,5 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
+import { startReceiver } from '../../../packages/gateway/test/webhooks/receiver.ts'
 import { api, button, field, go, type Stage } from '../console-world.ts'
 
 export function webhookFlows(stage: Stage): void {
@@ -24,28 +23,14 @@ export function webhookFlows(stage: Stage): void {
     const unsent = `/events?tenantId=${dealer.tenantId}&state=UNSENT`
     expect((await api<{ events: unknown[] }>(world, page, unsent)).events).toEqual([])
     await expect
-      .poll(() => new Set(receiver.types))
+      .poll(() => new Set(receiver.received.map(({ notifyType }) => notifyType)))
       .toEqual(new Set(['CHECK_HEALTH', 'ORDER_PAID', 'DELIVERY_UPDATED']))
     await page.reload()
     await page.getByRole('table', { name: 'Events' }).getByRole('link').first().click()
     await page.getByText('acknowledged').first().waitFor()
-    const before = receiver.types.length
+    const before = receiver.received.length
     await button(page, 'Send again').click()
-    await expect.poll(() => receiver.types.length).toBeGreaterThan(before)
-    receiver.server.close()
+    await expect.poll(() => receiver.received.length).toBeGreaterThan(before)
+    await receiver.close()
   })
-}
-
-async function startReceiver(): Promise<{ url: string; types: string[]; server: Server }> {
-  const types: string[] = []
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => {
-      types.push((JSON.parse(Buffer.concat(parts).toString()) as { notifyType: string }).notifyType)
-      response.end('thank you')
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`, types, server }
 }

@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
+import { bash, blocksOf } from '../packages/gateway/test/harness/page-commands.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
 import { type LocalGateway, localGateway, root } from './local-gateway.ts'
 
@@ -47,25 +47,19 @@ test('the order that the quick start shows is taken as it stands', async () => {
 })
 
 function fences(page: string, language: string): string[] {
-  const text = readFileSync(join(root, page), 'utf8')
-  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]
-    .filter(([, found]) => found === language)
-    .map(([, , block = '']) => block.trimEnd())
+  return blocksOf(readFileSync(join(root, page), 'utf8'), language).map((block) => block.trimEnd())
 }
 
 /**
  * As a reader runs it: the SDK is installed, and the credentials are in the environment. npx takes longer than what it
  * starts: one block is run with it, the others with as much of it as a project needs that has the package.
  */
-function shell(script: string, by: 'npx' | 'quick npx' = 'quick npx'): Promise<{ code: number; output: string }> {
+async function shell(script: string, by: 'npx' | 'quick npx' = 'quick npx') {
   const cwd = temporaryFolder('reader')
   symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
   writeFileSync(join(cwd, 'npx'), '#!/bin/sh\nname=$1\nshift\nexec "./node_modules/.bin/$name" "$@"\n', { mode: 0o755 })
   const PATH = by === 'npx' ? process.env.PATH : `${cwd}${delimiter}${process.env.PATH}`
-  const options = { cwd, env: { ...process.env, ...gateway.env, PATH, npm_config_offline: 'true' } }
-  return new Promise((resolve) => {
-    execFile('bash', ['--norc', '-euo', 'pipefail', '-c', script], options, (error, out, err) => {
-      resolve({ code: Number(error?.code ?? 0), output: out + (error ? err : '') })
-    })
-  })
+  const env = { ...process.env, ...gateway.env, PATH, npm_config_offline: 'true' }
+  const { code, stdout, stderr } = await bash(script, { cwd, env })
+  return { code, output: stdout + (code === 0 ? '' : stderr) }
 }

@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { bash, blocksOf } from '../packages/gateway/test/harness/page-commands.ts'
 import { quickNpmPath } from '../packages/gateway/test/harness/quick-npm.ts'
 import { startReceiver } from '../packages/gateway/test/webhooks/receiver.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
@@ -61,13 +61,12 @@ test('the commands of docs/webhooks.md run as they stand, for events that were r
 })
 
 function commandsOf(page: string): string[] {
-  const text = readFileSync(join(root, page), 'utf8')
-  const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block)
+  const blocks = blocksOf(readFileSync(join(root, page), 'utf8'), 'sh')
   expect(blocks.length).toBeGreaterThan(1)
   return blocks
 }
 
-function shell(script: string, PATH = quickNpmPath(folder)): Promise<{ code: number; stdout: string; stderr: string }> {
+function shell(script: string, PATH = quickNpmPath(folder)) {
   const filled = Object.entries(placeholders).reduce(
     (text, [name, value]) => text.replace(new RegExp(`\\b${name}\\b`, 'g'), value),
     script,
@@ -75,9 +74,5 @@ function shell(script: string, PATH = quickNpmPath(folder)): Promise<{ code: num
   const { dataDir, logs } = gateway.process
   const metricsPort = String(logs.find((line) => line.msg === 'ready')!.metricsPort)
   const env = { ...process.env, ...gateway.env, DATA_DIR: dataDir, METRICS_PORT: metricsPort, PATH }
-  return new Promise((resolve) => {
-    execFile('bash', ['--norc', '-euo', 'pipefail', '-c', filled], { cwd: root, env }, (error, stdout, stderr) => {
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr: stderr.replace(/^npm .*\n/gm, '') })
-    })
-  })
+  return bash(filled, { cwd: root, env })
 }

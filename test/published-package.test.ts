@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { blocksOf } from '../packages/gateway/test/harness/page-commands.ts'
 import { root } from './local-gateway.ts'
 
 /** A dealer's project that has installed the tarball of `npm run pack`, and what the README's samples use beside it. */
@@ -95,8 +96,7 @@ export const generated = (esim: DealerEsim) => esim.order({ packageInfoList: [] 
 })
 
 test("the README's TypeScript compiles strictly", () => {
-  const readme = readFileSync(join(installed, 'README.md'), 'utf8')
-  const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code)
+  const blocks = blocksOf(readFileSync(join(installed, 'README.md'), 'utf8'), 'ts')
   expect(blocks.length).toBeGreaterThan(2)
   const surroundings = `import type { DealerEsim, Order, Notification } from '@dealer-esim/sdk'
 declare global {

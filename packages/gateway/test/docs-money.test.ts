@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packageRoot } from '../src/lib/package-root.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { buildGateway } from './harness/gateway-process.ts'
+import { bash, blocksOf } from './harness/page-commands.ts'
 import { quickNpmPath } from './harness/quick-npm.ts'
 
 const root = join(packageRoot(), '../..')
@@ -21,23 +21,18 @@ afterAll(async () => {
 })
 
 /** The page's commands in one shell, in their order: later ones use what earlier ones made. */
-function run(script: string): Promise<{ code: number; stdout: string; stderr: string }> {
+function run(script: string) {
   const PATH = quickNpmPath(folder)
   const env = { ...process.env, DATABASE_URL: database.url, DATA_DIR: folder, MASTER_KEY: '00'.repeat(32), PATH }
-  return new Promise((resolve) => {
-    execFile('bash', ['--norc', '-euo', 'pipefail', '-c', script], { cwd: root, env }, (error, stdout, stderr) => {
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr })
-    })
-  })
+  return bash(script, { cwd: root, env })
 }
 
 test('the commands of docs/money.md run as they stand, in their order', async () => {
-  const page = readFileSync(join(root, 'docs/money.md'), 'utf8')
-  const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block ?? '')
+  const blocks = blocksOf(readFileSync(join(root, 'docs/money.md'), 'utf8'), 'sh')
   expect(blocks.length).toBeGreaterThan(4)
   const csv = join(folder, '2026-11.csv')
   const { code, stdout, stderr } = await run(blocks.join('').replace('> 2026-11.csv', `> ${csv}`))
-  expect([code, stderr.replace(/^npm .*\n/gm, '')]).toEqual([0, ''])
+  expect([code, stderr]).toEqual([0, ''])
   for (const words of ['Acme Travel GmbH', 'Posted 1250.00', 'credited twice', 'Opening', 'The ledger is right']) {
     expect(stdout).toContain(words)
   }

@@ -8,6 +8,7 @@ import { headingId } from '../packages/gateway/src/public/docs-markdown.ts'
 import { DELETED, PARTITIONED } from '../packages/gateway/src/retention/table.ts'
 import { testAuthority } from '../packages/gateway/test/harness/certificates.ts'
 import { startGateway, stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { canRun } from './can-run.ts'
 import { root } from './local-gateway.ts'
 
 interface Rule {
@@ -87,7 +88,7 @@ test('the page about running tells what is kept how long, as the loop enforces i
   for (const row of rows) expect(page('running')).toContain(row)
 })
 
-test.skipIf(!isThere('systemd-analyze'))('systemd understands every line of the unit', () => {
+test.skipIf(!canRun('the systemd unit', 'systemd-analyze'))('systemd understands every line of the unit', () => {
   const unit = readFileSync(join(root, 'ops/dealer-esim.service'), 'utf8')
   const copy = join(folder, 'dealer-esim.service')
   const verify = (text: string) => {
@@ -121,12 +122,3 @@ test('the command line on a server has what the unit has, and knows who called i
   writeFileSync(join(bin, 'id'), '#!/bin/sh\necho 1000\n', { mode: 0o755 })
   expect(() => execFileSync(script, ['doctor'], { env, stdio: 'pipe' })).toThrow(/call this with sudo/)
 })
-
-function isThere(program: string): boolean {
-  try {
-    execFileSync('sh', ['-c', 'command -v "$0"', program], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,6 +7,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
 import { fakeGateway, ok, refusal } from '../packages/sdk/test/fake-gateway.ts'
+import { canRun } from './can-run.ts'
 import { type LocalGateway, localGateway, root } from './local-gateway.ts'
 
 /**
@@ -78,14 +79,8 @@ beforeAll(async () => {
 afterAll(stopGateways)
 
 for (const language of LANGUAGES) {
-  const missing = language.needs.filter((program) => !isThere(program))
-  if (missing.length > 0) {
-    const line = '!'.repeat(80)
-    console.warn(
-      `\n${line}\nTHE ${language.name} SAMPLES ARE NOT RUN: ${missing.join(', ')} is missing here.\n${line}\n`,
-    )
-  }
-  describe.skipIf(missing.length > 0)(`the samples in ${language.name}`, { concurrent: true }, () => {
+  const title = `the samples in ${language.name}`
+  describe.skipIf(!canRun(title, ...language.needs))(title, { concurrent: true }, () => {
     test.sequential('sign every vector', async () => {
       for (const { timestamp, requestId, appKey, appSecret, body, signature } of vectors.requests) {
         const { out } = await run(language, 'sign', [timestamp, requestId, appKey, appSecret, body])
@@ -162,7 +157,7 @@ for (const language of LANGUAGES) {
   })
 }
 
-test.skipIf(!isThere('python3'))(
+test.skipIf(!canRun('the small dealer in Python', 'python3'))(
   'the small dealer in Python orders, hears of the delivery and saves the QR code',
   async () => {
     const picture = join(gateway.cwd, 'qr.png')
@@ -219,13 +214,4 @@ async function compileJava(): Promise<string> {
   const env = { ...process.env, JAVA_TOOL_OPTIONS: QUICK_JAVA }
   await promisify(execFile)('javac', ['-d', folder, ...sources], { env })
   return folder
-}
-
-function isThere(program: string): boolean {
-  try {
-    execFileSync('sh', ['-c', 'command -v "$0"', program], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,8 +1,19 @@
-/** One row of the results: a ratio of two things measured in turn, in one run, on one machine. */
+/** How the two sides of a result were measured: the word for it, and what the page says of that word. */
+export const MEASURED = {
+  'in turn': 'both sides in each round, and which of them comes first changes',
+  'yardstick first':
+    'all rounds of the yardstick, then all of ours, so that whatever changed on the machine in between is in the ratio',
+  'against a limit': 'ours in each round, against a number that nobody measures',
+  'counted once': 'each side once, as nothing of it is timed',
+} as const
+type Measured = keyof typeof MEASURED
+
+/** One row of the results: a ratio of two things, in one run, on one machine. */
 export interface Result {
   name: string
   /** What the ratio is of, in words, with the unit. */
   what: string
+  measured: Measured
   aim: string
   ratio: Spread
   ours: Spread
@@ -33,7 +44,8 @@ export interface Comparison {
   turns?: number
   /** One measurement of round n; bigger is faster for rates, smaller for times: the aim says which is wanted. */
   ours(round: number): Promise<number>
-  against(round: number): Promise<number>
+  /** The same of the yardstick, in turn with ours; or what its rounds gave before; or a limit, which nobody measures. */
+  against: ((round: number) => Promise<number>) | readonly number[] | number
   progress(line: string): void
   notes?: string[]
 }
@@ -43,9 +55,9 @@ interface Pair {
   against: number
 }
 
-/** Measures the two alternately (the order changes each time) and reports the ratio pair by pair. */
+/** Measures the two, alternately where both are to be measured (the order changes each time), and reports pair by pair. */
 export async function compare(comparison: Comparison): Promise<Result> {
-  const { name, rounds, turns = 1 } = comparison
+  const { name, rounds, turns = 1, against } = comparison
   const pairs: Pair[] = []
   for (let round = 0; round < rounds; round++) {
     const taken: Pair[] = []
@@ -58,12 +70,16 @@ export async function compare(comparison: Comparison): Promise<Result> {
       `${name}: round ${round + 1} of ${rounds}: ${show(pair.ours)} against ${show(pair.against)}, ratio ${ratio}`,
     )
   }
-  return resultOf({ ...comparison, notes: comparison.notes ?? [] }, pairs)
+  const measured =
+    typeof against === 'function' ? 'in turn' : typeof against === 'number' ? 'against a limit' : 'yardstick first'
+  return resultOf({ ...comparison, measured, notes: comparison.notes ?? [] }, pairs)
 }
 
-async function measure(comparison: Comparison, round: number, oursFirst: boolean): Promise<Pair> {
-  const first = await (oursFirst ? comparison.ours : comparison.against)(round)
-  const second = await (oursFirst ? comparison.against : comparison.ours)(round)
+async function measure({ ours, against }: Comparison, round: number, oursFirst: boolean): Promise<Pair> {
+  if (typeof against === 'number') return { ours: await ours(round), against }
+  if (typeof against !== 'function') return { ours: await ours(round), against: against[round] ?? Number.NaN }
+  const first = await (oursFirst ? ours : against)(round)
+  const second = await (oursFirst ? against : ours)(round)
   return oursFirst ? { ours: first, against: second } : { ours: second, against: first }
 }
 
@@ -85,11 +101,11 @@ export function single(counted: {
   against: number
   notes?: string[]
 }): Result {
-  return resultOf({ ...counted, notes: counted.notes ?? [] }, [counted])
+  return resultOf({ ...counted, measured: 'counted once', notes: counted.notes ?? [] }, [counted])
 }
 
 function resultOf(
-  { name, what, aim, notes }: Pick<Result, 'name' | 'what' | 'notes'> & { aim: Aim },
+  { name, what, measured, aim, notes }: Pick<Result, 'name' | 'what' | 'measured' | 'notes'> & { aim: Aim },
   pairs: Pair[],
 ): Result {
   const ratio = spread(pairs.map((pair) => pair.ours / pair.against))
@@ -97,6 +113,7 @@ function resultOf(
   return {
     name,
     what,
+    measured,
     aim: least === undefined ? (most === undefined ? '' : `≤ ${most}`) : `≥ ${least}`,
     ratio,
     ours: spread(pairs.map((pair) => pair.ours)),
@@ -107,13 +124,22 @@ function resultOf(
 }
 
 function spread(values: number[]): Spread {
+  return { median: median(values), min: Math.min(...values), max: Math.max(...values) }
+}
+
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right)
-  return { median: percentile(sorted, 0.5), min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN }
+  return percentile(sorted, 0.5)
 }
 
 /** Of values in ascending order. */
 export function percentile(sorted: number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+}
+
+/** What follows a figure that has an aim. */
+export function mark(met: boolean | undefined): string {
+  return met === undefined ? '' : met ? ' ✓' : ' ✗'
 }
 
 export function show(value: number): string {

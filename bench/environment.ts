@@ -9,7 +9,7 @@ import { type Ids, systemIds } from '../packages/gateway/src/lib/ids.ts'
 import { silentLog } from '../packages/gateway/src/lib/silent-log.ts'
 import { createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/top-up.ts'
-import { percentile } from './compare.ts'
+import { median } from './compare.ts'
 import { type BenchGateway, startBenchGateway } from './gateway.ts'
 import type { Credentials } from './load.ts'
 
@@ -198,8 +198,5 @@ function flushTime_ms(dataDir: string): number {
     times.push(performance.now() - start)
   }
   closeSync(file)
-  return percentile(
-    times.sort((left, right) => left - right),
-    0.5,
-  )
+  return median(times)
 }

@@ -14,7 +14,7 @@ import { webhooks } from './figures/webhooks.ts'
 import { plot } from './plot.ts'
 import { markdown } from './report.ts'
 
-/** Each figure is a ratio of two things measured in turn, in one run, on one machine. The longest comes last. */
+/** Each figure is a ratio of two things, in one run, on one machine. The longest comes last. */
 const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay, nodes, start, webhooks, growth]
 
 const program = new Command('bench')

@@ -1,4 +1,4 @@
-import type { Result } from './compare.ts'
+import { mark, type Result } from './compare.ts'
 
 const ROW = 30
 const TOP = 64
@@ -55,11 +55,10 @@ function band({ aim }: Result, y: number, x: Scale): string {
 function row({ name, ratio, aim, met }: Result, y: number, x: Scale): string {
   const middle = y + ROW / 2
   const colour = met === undefined ? PLAIN : met ? GOOD : BAD
-  const mark = met === undefined ? '' : met ? ' ✓' : ' ✗'
   return `<text x="${LEFT - 14}" y="${middle + 4}" text-anchor="end">${name}</text>
 <path d="M${at(x(ratio.min))} ${middle}H${at(x(ratio.max))}" stroke="${colour}" stroke-width="3" stroke-linecap="round" opacity="0.45"/>
 <circle cx="${at(x(ratio.median))}" cy="${middle}" r="5.5" fill="${colour}"/>
-<text x="${LEFT + TRACK + 16}" y="${middle + 4}"><tspan font-weight="600" fill="${colour}">${ratio.median.toFixed(2)}${mark}</tspan><tspan fill="${FAINT}" dx="8">${aim && `aim ${aim}`}</tspan></text>`
+<text x="${LEFT + TRACK + 16}" y="${middle + 4}"><tspan font-weight="600" fill="${colour}">${ratio.median.toFixed(2)}${mark(met)}</tspan><tspan fill="${FAINT}" dx="8">${aim && `aim ${aim}`}</tspan></text>`
 }
 
 function aimOf(aim: string): { value: number; isLeast: boolean } | undefined {

@@ -1,4 +1,4 @@
-import { compare } from '../compare.ts'
+import { compare, median } from '../compare.ts'
 import type { Figure } from '../figure.ts'
 import { allSucceeded, orderBody, sendAll, signedRequest } from '../load.ts'
 import { placePlainly } from '../plain-sql.ts'
@@ -45,7 +45,6 @@ export const latency: Figure = {
       ours,
       against,
     })
-    const median = (values: number[]) => values.sort((left, right) => left - right)[Math.floor(values.length / 2)]!
     result.notes.push(`p99: ${median(p99.ours).toFixed(2)} ms against ${median(p99.against).toFixed(2)} ms`)
     await gateway.stop()
     return [result]

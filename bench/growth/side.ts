@@ -1,5 +1,5 @@
 import { verifyLedger } from '../../packages/gateway/src/wallet/verify.ts'
-import { percentile } from '../compare.ts'
+import { median } from '../compare.ts'
 import { type Environment, OPENING_BALANCE } from '../environment.ts'
 import { allSucceeded, sendAll, signedRequest } from '../load.ts'
 import { buffersTouched } from './buffers.ts'
@@ -63,8 +63,7 @@ async function timed(calls: number, call: (index: number) => Promise<unknown>): 
     await call(index)
     times_ms.push(performance.now() - start)
   }
-  times_ms.sort((left, right) => left - right)
-  return percentile(times_ms, 0.5)
+  return median(times_ms)
 }
 
 async function verified(db: Parameters<typeof verifyLedger>[0], orders: number): Promise<string> {

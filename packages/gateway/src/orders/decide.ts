@@ -10,7 +10,7 @@ import type { Offer, Snapshot } from '../catalogue/catalogue.ts'
 import type { ErrorParts } from '../lib/api-error.ts'
 import { orderNoOf } from '../lib/ids.ts'
 import type { Tenant } from '../tenants/load.ts'
-import type { LockedWallet } from '../wallet/lock.ts'
+import type { Wallet } from '../wallet/lock.ts'
 import { lowBalanceStep } from '../wallet/low-balance.ts'
 
 /** An order that wants to be placed. Its ids are made before, so that it is recognised after a lost COMMIT. */
@@ -68,7 +68,7 @@ export interface Circumstances {
  * `wallet`: the same as placing them one by one. Replay and conflict come before price, sale, stock and balance; a refused order
  * leaves no trace, so a later one with its transactionId is judged anew.
  */
-export function decideOrders(wallet: LockedWallet, wishes: OrderWish[], around: Circumstances) {
+export function decideOrders(wallet: Wallet, wishes: OrderWish[], around: Circumstances) {
   const placed: PlacedOrder[] = []
   turnDay(wallet, around.now)
   const verdicts = wishes.map((wish): Verdict => {
@@ -130,7 +130,7 @@ function priceLines(wish: OrderWish, around: Circumstances): { lines: PackageLin
 const DAY_MS = 86_400_000
 const AMOUNT_MAX = BigInt(MONEY_MAX)
 
-function refuseAmount(wish: OrderWish, amount: bigint, wallet: LockedWallet, now: Date): Verdict | undefined {
+function refuseAmount(wish: OrderWish, amount: bigint, wallet: Wallet, now: Date): Verdict | undefined {
   if (amount > AMOUNT_MAX) {
     const reason = 'The total is larger than any amount that can be told. Order fewer.'
     return refuse('000108', { details: [{ field: 'packageInfoList', reason }] })
@@ -163,14 +163,14 @@ export function dayOf(moment: Date): string {
 }
 
 /** What was spent counts for its own day only. Days are UTC days of the database's clock. */
-function turnDay(wallet: LockedWallet, now: Date): void {
+function turnDay(wallet: Wallet, now: Date): void {
   const today = dayOf(now)
   if (wallet.spentOn === today) return
   wallet.spentOn = today
   wallet.spent = 0n
 }
 
-function debit(wallet: LockedWallet, wish: OrderWish, lines: PackageLine[], amount: bigint, now: Date): PlacedOrder {
+function debit(wallet: Wallet, wish: OrderWish, lines: PackageLine[], amount: bigint, now: Date): PlacedOrder {
   wallet.spent += amount
   wallet.balance -= amount
   wallet.version += 1n

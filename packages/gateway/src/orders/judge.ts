@@ -1,5 +1,5 @@
 import { groupBy } from '../lib/group-by.ts'
-import type { LockedWallet } from '../wallet/lock.ts'
+import type { Wallet } from '../wallet/lock.ts'
 import type { BalanceFall } from '../wallet/low-balance-notice.ts'
 import {
   type Circumstances,
@@ -20,13 +20,13 @@ export interface Judged {
   verdicts: Map<OrderWish, Verdict>
   placed: PlacedOrder[]
   /** Wallets that were debited, with the debits applied. */
-  touched: LockedWallet[]
+  touched: Wallet[]
   /** Those of them that came below, or above, another step of their threshold. */
   falls: BalanceFall[]
 }
 
 /** Judges orders wallet by wallet, and applies their debits to the wallets. */
-export function judgeOrders(wallets: readonly LockedWallet[], wishes: OrderWish[], around: BatchCircumstances): Judged {
+export function judgeOrders(wallets: readonly Wallet[], wishes: OrderWish[], around: BatchCircumstances): Judged {
   const byTenant = groupBy(wishes, ({ tenant }) => tenant.tenantId)
   const judged: Judged = { verdicts: new Map(), placed: [], touched: [], falls: [] }
   for (const wallet of wallets) {

@@ -4,11 +4,11 @@ import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import { ADJUSTMENT_COLUMNS, type Adjustment } from './adjustments.ts'
+import { checkAmount, checkFits, checkLine } from './checks.ts'
 import { lockTenantWallet } from './lock.ts'
 import { lowBalanceStep } from './low-balance.ts'
 import { tellLowBalance } from './low-balance-notice.ts'
 import { post } from './post.ts'
-import { checkAmount, checkFits, checkLine } from './wish.ts'
 
 /*
  * An adjustment moves money for which no payment and no order stands, so two people make it:

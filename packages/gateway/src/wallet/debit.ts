@@ -1,5 +1,5 @@
 import type { Columns, Shape } from '../lib/columns.ts'
-import { type LockedWallet, WALLET_ROW_HASH } from './lock.ts'
+import { WALLET_ROW_HASH, type Wallet } from './lock.ts'
 
 /*
  * The money's part of the statements that place orders (orders/write.sql.ts). The wallets' row locks are held, by the caller
@@ -42,7 +42,7 @@ export function moveWallets(shape: Shape, first: number, at = 'moved.updated_at'
   returning w.tenant_id, ${WALLET_ROW_HASH} as row_hash`
 }
 
-export function movedValues(shape: Shape, wallets: readonly LockedWallet[]): unknown[] {
+export function movedValues(shape: Shape, wallets: readonly Wallet[]): unknown[] {
   return [
     shape.ids(wallets.map((wallet) => wallet.tenantId)),
     shape.plain(wallets.map((wallet) => wallet.balance)),

@@ -1,11 +1,8 @@
 import type { Tx } from '../lib/db.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 
-/**
- * A wallet's row as it was read under its lock. Holding the value means holding the lock until the transaction ends; only
- * one that is remembered (memory.ts) has to be locked and compared anew.
- */
-export interface LockedWallet {
+/** A wallet's row, as it was read at some time. */
+export interface Wallet {
   tenantId: string
   currencyCode: string
   balance: bigint
@@ -20,6 +17,10 @@ export interface LockedWallet {
   /** Of the latest transfer, in whole milliseconds: the next one is not older. */
   updatedAt: Date
 }
+
+declare const locked: unique symbol
+/** Read under its lock: whoever has the value holds the lock until the transaction ends. Only made here. */
+export type LockedWallet = Wallet & { readonly [locked]: true }
 
 /**
  * Locks the wallet's row. Lock order everywhere: wallets (ascending tenant), orders, items; so whoever moves money
@@ -55,7 +56,11 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
     const missing = tenantIds.find((tenantId) => !rows.some((row) => row.tenant_id === tenantId))
     throw new Error(`tenant ${missing} has no wallet`)
   }
-  return rows.map((row) => ({
+  return rows.map(walletOf) as LockedWallet[]
+}
+
+function walletOf(row: Row): Wallet {
+  return {
     tenantId: row.tenant_id,
     currencyCode: row.currency_code,
     balance: row.balance,
@@ -67,7 +72,7 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
     spent: row.spent,
     version: row.version,
     updatedAt: row.updated_at,
-  }))
+  }
 }
 
 /** A 64-bit hash of the whole row of `w`: equal before and after means that nothing has changed. */

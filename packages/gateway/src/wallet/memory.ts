@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts'
-import type { LockedWallet } from './lock.ts'
+import type { Wallet } from './lock.ts'
 
 /** A wallet as this node's latest transaction left it. Nobody holds its lock: it may have moved since. */
-export interface RememberedWallet extends LockedWallet {
+export interface RememberedWallet extends Wallet {
   /** WALLET_ROW_HASH of its row: whoever writes on this memory compares it under the lock. */
   rowHash: string
 }

@@ -3,9 +3,9 @@ import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
+import { checkAmount, checkFits, checkLine } from './checks.ts'
 import { type LockedWallet, lockTenantWallet } from './lock.ts'
 import { type Posted, post } from './post.ts'
-import { checkAmount, checkFits, checkLine } from './wish.ts'
 
 export interface TopUp {
   tenantId: string

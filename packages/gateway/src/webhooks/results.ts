@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { WebhookDeps } from './deps.ts'
+import type { EndpointChange } from './endpoint-change.ts'
 import { RESULTS_GATHER_MS, RESULTS_MANY, RESULTS_MAX } from './limits.ts'
 import type { WebhookMetrics } from './metrics.ts'
-import { type EndpointChange, type Settlement, settle } from './settle.ts'
+import { type Settlement, settle } from './settle.ts'
 
 export interface Result {
   settlement: Settlement

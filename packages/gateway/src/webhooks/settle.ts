@@ -1,14 +1,12 @@
 import { formatTime } from '@dealer-esim/contract'
-import { audit, SYSTEM } from '../audit/audit.ts'
 import { type Columns, NULL, plainArray, unnest, uuidArray } from '../lib/columns.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import { groupBy } from '../lib/group-by.ts'
 import type { Ids } from '../lib/ids.ts'
-import { notify } from '../notices/notices.ts'
 import type { Attempt, Signer } from './attempt.ts'
-import { type LoggedAttempt, logAttempts, maskedUrl } from './attempt-log.ts'
+import { type LoggedAttempt, logAttempts } from './attempt-log.ts'
 import type { ClaimedEvent } from './claim.ts'
-import { FAILING_MAX_HOURS, type HealthChange } from './endpoint-health.ts'
+import { type EndpointChange, writeEndpointChange } from './endpoint-change.ts'
 import { usePlannedIndexes } from './planner.ts'
 import type { DeliveryState } from './read.ts'
 import type { NextStep } from './retry.ts'
@@ -18,14 +16,6 @@ export type Settlement = { tenantId: string; event: ClaimedEvent } & (
   | { kind: 'UNSENT' }
   | { kind: 'ATTEMPTED'; url: string; signer: Signer; attempt: Attempt; next: NextStep; endedAt_ms: number }
 )
-
-/** A change of an endpoint's health that an attempt at `url` brought about. */
-export interface EndpointChange {
-  tenantId: string
-  url: string
-  at_ms: number
-  change: Exclude<HealthChange, { change: 'NONE' }> | { change: 'RECOVERED' }
-}
 
 /**
  * Writes results, each only where the lease that it was made under still holds: whoever claimed the event since will
@@ -41,7 +31,7 @@ export async function settle(
     usePlannedIndexes(tx)
     for (const tenantId of [...byTenant.keys()].sort()) writeResults(tx, tenantId, byTenant.get(tenantId) ?? [])
     logAttempts(tx, settlements.flatMap(loggedOf))
-    for (const change of changes) await changeEndpoint(tx, ids, change)
+    for (const change of changes) await writeEndpointChange(tx, ids, change)
   })
 }
 
@@ -116,14 +106,14 @@ const SETTLE = `
   where e.tenant_id = $1 and e.notify_id = any ($2::uuid[])
     and e.notify_id = r.notify_id and e.lease_token = r.lease_token`
 
-interface Result {
+interface EventResult {
   state: DeliveryState
   due: string
   attempts: number
   settled: string
 }
 
-function resultOf(settlement: Settlement): Result {
+function resultOf(settlement: Settlement): EventResult {
   const { event } = settlement
   if (settlement.kind === 'UNSENT') return { state: 'UNSENT', due: NULL, attempts: event.attempts, settled: NULL }
   const attempts = event.attempts + 1
@@ -145,85 +135,4 @@ function loggedOf(settlement: Settlement): LoggedAttempt[] {
   const { tenantId, event, url, attempt, signer } = settlement
   const { notifyId, notifyType } = event
   return [{ tenantId, notifyId, notifyType, attemptNo: event.attempts + 1, url, attempt, signer }]
-}
-
-/**
- * Each change holds only while the endpoint still is the one that was tried. What is told to the tenant is told by
- * whoever made the change, once.
- */
-async function changeEndpoint(tx: Tx, ids: Ids, { tenantId, url, at_ms, change }: EndpointChange): Promise<void> {
-  switch (change.change) {
-    case 'RECOVERED':
-      return tx.send({
-        text: `update webhook_endpoints set failing_since = null, warned_percent = 0
-               where tenant_id = $1 and callback_url = $2 and enabled and failing_since <= $3`,
-        values: [tenantId, url, new Date(at_ms)],
-      })
-    case 'FAILING':
-      return tx.send({
-        text: `update webhook_endpoints set failing_since = $3
-               where tenant_id = $1 and callback_url = $2 and enabled and failing_since is null`,
-        values: [tenantId, url, new Date(change.since_ms)],
-      })
-    case 'WARN':
-      return warn(tx, ids, tenantId, url, change)
-    case 'DISABLE':
-      return disable(tx, ids, tenantId, url, at_ms, change)
-    default:
-      return change satisfies never
-  }
-}
-
-async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { percent: number; since_ms: number }) {
-  const changed = await tx.query({
-    text: `update webhook_endpoints set warned_percent = $3
-           where tenant_id = $1 and callback_url = $2 and enabled and warned_percent < $3 and failing_since <= $4
-           returning 1`,
-    values: [tenantId, url, change.percent, new Date(change.since_ms)],
-  })
-  if (changed.length === 0) return
-  const since = new Date(change.since_ms).toISOString()
-  notify(tx, ids, {
-    tenantId,
-    kind: 'ENDPOINT_FAILING',
-    audience: 'TENANT',
-    message: `The callback URL has failed since ${since}. If it does not answer again, it is disabled ${FAILING_MAX_HOURS} hours after that: ${change.percent} % of them have passed. The delivery log says what goes wrong.`,
-    data: { callbackUrl: maskedUrl(url), failingSince: since, percent: change.percent },
-  })
-}
-
-async function disable(
-  tx: Tx,
-  ids: Ids,
-  tenantId: string,
-  url: string,
-  at_ms: number,
-  { reason, since_ms }: { reason: 'GONE' | 'FAILING'; since_ms: number },
-) {
-  const changed = await tx.query({
-    text: `update webhook_endpoints
-           set enabled = false, disabled_reason = $3, failing_since = coalesce(failing_since, $4), updated_at = $5
-           where tenant_id = $1 and callback_url = $2 and enabled
-             and case when $3 = 'GONE' then updated_at <= $5 else failing_since <= $4 end
-           returning 1`,
-    values: [tenantId, url, reason, new Date(since_ms), new Date(at_ms)],
-  })
-  if (changed.length === 0) return
-  const callbackUrl = maskedUrl(url)
-  const why = reason === 'GONE' ? 'It answered 410 Gone' : `It has failed for ${FAILING_MAX_HOURS} hours`
-  notify(tx, ids, {
-    tenantId,
-    kind: 'ENDPOINT_DISABLED',
-    audience: 'TENANT',
-    message: `The callback URL was disabled. ${why}. Events are still recorded: mend the receiver, enable the callback URL again, then replay what was not sent.`,
-    data: { callbackUrl, reason, failingSince: new Date(since_ms).toISOString() },
-  })
-  audit(tx, ids, {
-    tenantId,
-    ...SYSTEM,
-    action: 'webhook.disable',
-    subject: callbackUrl,
-    before: { enabled: true },
-    after: { enabled: false, reason },
-  })
 }

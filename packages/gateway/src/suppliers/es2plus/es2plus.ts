@@ -4,7 +4,7 @@ import { es2plusClient, TIMEOUT_MS } from './client.ts'
 import type { Es2plusConfig } from './config.ts'
 import { progressBook } from './progress.ts'
 import { type Desk, type Es2plusDeps, look, order, resume } from './purchase.ts'
-import { testEs2plus } from './test.ts'
+import { testEs2plus } from './trial.ts'
 
 const CONCURRENCY = 16
 const SETTLES_MS = 60_000

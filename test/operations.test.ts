@@ -18,8 +18,14 @@ interface Rule {
   annotations: { summary: string; runbook: string }
 }
 
+interface Played {
+  input_series: { series: string }[]
+  alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[]
+}
+
 const { groups } = parse(readFileSync(join(root, 'ops/alerts.yml'), 'utf8')) as { groups: { rules: Rule[] }[] }
 const rules = groups.flatMap((group) => group.rules)
+const { tests: played } = parse(readFileSync(join(root, 'ops/alerts.test.yml'), 'utf8')) as { tests: Played[] }
 const page = (name: string) => readFileSync(join(root, `docs/${name}.md`), 'utf8')
 const explained = [...page('alerts').matchAll(/^## (.*)$/gm)].map(([, name]) => name!)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operations-'))
@@ -78,6 +84,29 @@ describe('the alerts', () => {
 
   test('are the ones that the page explains', () => {
     expect([...explained].sort()).toEqual(rules.map(({ alert }) => alert).sort())
+  })
+
+  test.each(rules)('$alert is played to where it fires, and to where it does not', ({ alert }) => {
+    const fires = played
+      .flatMap((each) => each.alert_rule_test)
+      .filter(({ alertname }) => alertname === alert)
+      .map(({ exp_alerts = [] }) => exp_alerts.length > 0)
+    expect(new Set(fires)).toEqual(new Set([true, false]))
+  })
+
+  test('are played series that are exported', () => {
+    for (const { series } of played.flatMap((each) => each.input_series)) {
+      const known = exported.get(familyOf(series.replace(/\{.*/, '')))
+      if (series.startsWith('up{')) continue
+      expect(known, series).toBeDefined()
+      const labels = [...series.matchAll(/(\w+)="/g)].map(([, label]) => label!).filter((label) => label !== 'instance')
+      if (known!.size > 0) expect([...known!, 'le'], series).toEqual(expect.arrayContaining(labels))
+    }
+  })
+
+  const isPlayed = canRun('the tests of the alerts', 'promtool')
+  test.skipIf(!isPlayed)('fire where they are played to fire, and only there', () => {
+    execFileSync('promtool', ['test', 'rules', 'ops/alerts.test.yml'], { cwd: root, stdio: 'pipe' })
   })
 })
 

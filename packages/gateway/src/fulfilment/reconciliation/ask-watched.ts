@@ -6,7 +6,7 @@ import { callCancel } from '../review/cancel-esim.ts'
 import { readForCancel, wasNeverUsed } from '../review/cancel-subject.ts'
 import { finishCancel } from '../review/finish-cancel.ts'
 import { takeInEsim } from '../take-in.ts'
-import { askBySupplier } from './ask-by-supplier.ts'
+import { askBySupplier, takeFrom } from './ask-by-supplier.ts'
 import { unwatch, type Watched } from './watch.ts'
 
 /** Of one pass; the next begins at once. */
@@ -35,8 +35,7 @@ export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
              select tenant_id from watched_items where ask_at <= now() order by ask_at limit $1) due`,
     values: [AT_ONCE],
   })
-  const due: WatchedRow[] = []
-  for (const { tenant_id: tenantId } of tenants) due.push(...(await takeWatched(deps, tenantId)))
+  const due = await takeFrom(tenants, (tenantId) => takeWatched(deps, tenantId))
   await askBySupplier(deps.clock, due, (row) => askAbout(deps, row))
   await endWatches(deps)
   return due.length

@@ -1,7 +1,7 @@
 import { type SuppliedRow, suppliedEsimOf } from '../../profiles/supplied-esim.ts'
 import type { FulfilmentDeps } from '../deps.ts'
 import { callCancel } from '../review/cancel-esim.ts'
-import { askBySupplier } from './ask-by-supplier.ts'
+import { askBySupplier, takeFrom } from './ask-by-supplier.ts'
 
 /** Of one pass; the next begins at once. */
 const AT_ONCE = 50
@@ -25,8 +25,7 @@ export async function cancelOrphans(deps: FulfilmentDeps): Promise<number> {
              select tenant_id from orphans where state = 'FOUND' and updated_at <= now() order by updated_at limit $1) due`,
     values: [AT_ONCE],
   })
-  const due: OrphanRow[] = []
-  for (const { tenant_id: tenantId } of tenants) due.push(...(await takeOrphans(deps, tenantId)))
+  const due = await takeFrom(tenants, (tenantId) => takeOrphans(deps, tenantId))
   await askBySupplier(deps.clock, due, (row) => giveBack(deps, row))
   return due.length
 }

@@ -100,7 +100,7 @@ function hmac(secret: Secret, head: string, body: Body, encoding: BinaryToTextEn
   inner.set(key.inner)
   inner.write(head, BLOCK_BYTES)
   inner.set(text, BLOCK_BYTES + head_bytes)
-  key.outer.write(hash('sha256', inner, 'hex'), BLOCK_BYTES, 'hex')
+  key.outer.write(hash('sha256', inner, 'binary'), BLOCK_BYTES, 'latin1')
   return hash('sha256', key.outer, encoding)
 }
 

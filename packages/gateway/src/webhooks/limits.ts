@@ -8,14 +8,14 @@ export const FAILING_FLIGHTS_MAX = FLIGHTS_MAX / 2
 export const UNPROVEN_FLIGHTS_MAX = (FLIGHTS_MAX * 3) / 4
 
 /** Requests under way at one endpoint. The cap grows by one with each success and is halved by each failure. */
-export const ENDPOINT_FLIGHTS_MAX = 32
+export const ENDPOINT_FLIGHTS_MAX = 64
 /** Few at first, because a receiver that hangs holds them for 10 s; five rounds of successes lead to the most. */
 export const ENDPOINT_FLIGHTS_FIRST = 2
 /** What a receiver that hangs holds for as long as it hangs. */
 export const ENDPOINT_FLIGHTS_MIN = 2
 
 /** Events claimed ahead for an endpoint that answers promptly, as a multiple of its cap. */
-export const AHEAD = 16
+export const AHEAD = 8
 /** Longer mean answers than this, and nothing is claimed ahead. */
 export const PROMPT_MS = 1_000
 /** Claimed, under way or waiting to be written down, of this node. */

@@ -25,7 +25,7 @@ export interface Pools {
 /** Pools kept; the one used longest ago is closed for a new one. */
 const POOLS_MAX = 1_000
 /** Connections of a pool; callers cap themselves well below, the rest waits. */
-const CONNECTIONS_MAX = 64
+const CONNECTIONS_MAX = 128
 /** Shorter than what servers usually allow, so that they do not close a connection under a request. */
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MAX_MS = 30_000

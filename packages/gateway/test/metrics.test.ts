@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Registry } from '@platformatic/prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect, type Db } from '../src/lib/db.ts'
 import { systemIds } from '../src/lib/ids.ts'
+import { loopWatch } from '../src/lib/loop-watch.ts'
+import { silentLog } from '../src/lib/silent-log.ts'
+import { figuresLoop } from '../src/probes/figures.ts'
 import { call, type Dealer } from './door/node.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
@@ -142,3 +146,22 @@ const LOOPS = [
   'webhook replays',
   'webhooks',
 ]
+
+it('tells before the first check of the ledger since when one is due, and of no faults', async () => {
+  const fresh = await createTestDatabase()
+  const idle = connect({ url: fresh.url, poolSize: 1, applicationName: 'test metrics' })
+  await idle.query({
+    text: `insert into deployment (kind, master_key_fingerprint, link_key, created_at) values ('local', 'f', 'k', $1)`,
+    values: [new Date(1_700_000_000_000)],
+  })
+  const metrics = new Registry()
+  const loop = figuresLoop({ db: idle, metrics, log: silentLog, loops: loopWatch(metrics) })
+  try {
+    await expect.poll(() => metrics.metrics()).toContain('ledger_checked_timestamp_seconds{check="daily"} 1700000000')
+    expect(await metrics.metrics()).not.toContain('dealer_esim_ledger_faults{')
+  } finally {
+    await loop.stop(1_000)
+    await idle.close()
+    await fresh.drop()
+  }
+})

@@ -107,7 +107,7 @@ function backlogs({ db, metrics }: FiguresDeps): Refresh {
   }
 }
 
-/** What the latest check of the ledger found. Before the first: no samples, because 0 would say that all is well. */
+/** What the latest check of the ledger found. Before the first: no faults told, because 0 would say that all is well. */
 function ledger({ db, metrics }: FiguresDeps): Refresh {
   const registers = [metrics]
   const faults = new Gauge({
@@ -118,16 +118,22 @@ function ledger({ db, metrics }: FiguresDeps): Refresh {
   })
   const checked = new Gauge({
     name: 'dealer_esim_ledger_checked_timestamp_seconds',
-    help: 'When the latest check of the whole ledger was finished',
+    help: 'When the latest check of the whole ledger was finished; before the first, when the database was set up',
     labelNames: ['check'],
     registers,
   })
   return async () => {
     const state = await readLedgerState(db)
-    if (!state) return
-    faults.set({ check: 'daily' }, Number(state.faults))
-    checked.set({ check: 'daily' }, state.finishedAt.getTime() / 1000)
+    if (state) faults.set({ check: 'daily' }, Number(state.faults))
+    // A first check that never comes is overdue like any other.
+    const at = state?.finishedAt ?? (await setUpAt(db))
+    if (at) checked.set({ check: 'daily' }, at.getTime() / 1000)
   }
+}
+
+async function setUpAt(db: Deps['db']): Promise<Date | undefined> {
+  const [row] = await db.query<{ at: Date }>({ text: 'select created_at as at from deployment' })
+  return row?.at
 }
 
 function partitions({ db, metrics }: FiguresDeps): Refresh {

@@ -129,7 +129,7 @@ describe('the doctor', () => {
       `insert into ledger_checks (checked_on, started_at, finished_at, faults, first_faults, tenants, transfers, orders)
        values (current_date, now(), now(), 2, '["Tenant T: 5 missing."]', 1, 1, 1)`,
       `delete from ledger_checks`,
-      /^FAULT ledger: .*found 2 faults.*Tenant T: 5 missing\..*ledger verify$/,
+      /^FAULT ledger: .*found faults in the ledger: 2, .*Tenant T: 5 missing\..*ledger verify$/,
     ],
     [
       'a ledger that nobody checks',

@@ -11,12 +11,12 @@ export async function checkLedger({ db }: OpenPatient, say: Findings): Promise<F
   if (!state) return [say.ok('The ledger was not checked yet: a worker does it once a day.')]
   if (state.faults > 0n) {
     const [first] = state.firstFaults
-    const words = `The check of ${state.checkedOn} found ${state.faults} faults in the ledger, the first: ${first}`
+    const words = `The check of ${state.checkedOn} found faults in the ledger: ${state.faults}, the first: ${first}`
     return [say.fault(`${words} See all of them: npm run -s admin -- ledger verify`)]
   }
   if (Date.now() - state.finishedAt.getTime() > STALE_MS) {
     const words = `The ledger was checked on ${state.checkedOn} last, and should be daily.`
     return [say.warning(`${words} See that a worker runs (--role worker or all).`)]
   }
-  return [say.ok(`The check of ${state.checkedOn} found the ledger right (${state.transfers} transfers).`)]
+  return [say.ok(`The check of ${state.checkedOn} found the ledger right (transfers: ${state.transfers}).`)]
 }

@@ -5,8 +5,8 @@ export const EXIT = {
   REFUSED: 1,
   /** The command line or the settings are wrong; nothing was sent. */
   USAGE: 2,
-  /** No readable answer. An order may have been placed: repeat it with the same transactionId. */
-  NO_ANSWER: 3,
+  /** No readable answer, or one that leaves open what happened. An order may have been placed. */
+  OUTCOME_UNKNOWN: 3,
 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
@@ -14,7 +14,8 @@ export const EXIT_HELP = `Exit codes:
   0  done
   1  the gateway refused, or verify found a fault
   2  the command line or the settings are wrong; nothing was sent
-  3  no readable answer; an order may have been placed: repeat it with the same transactionId`
+  3  the outcome is unknown, or there was no readable answer; an order may have been placed: repeat it with the same
+     transactionId`
 
 /** Ends the command with a sentence for people. */
 export class CommandFailed extends Error {

@@ -26,7 +26,9 @@ export function tellFailure(context: Context, error: unknown): ExitCode {
   }
   if (told !== undefined) {
     if (!context.json) context.io.err(describe(context, told))
-    return told.httpStatus === undefined || told.code === 'ANSWER_UNREADABLE' ? EXIT.NO_ANSWER : EXIT.REFUSED
+    return told.outcomeUnknown || told.httpStatus === undefined || told.code === 'ANSWER_UNREADABLE'
+      ? EXIT.OUTCOME_UNKNOWN
+      : EXIT.REFUSED
   }
   if (!(error instanceof CommandFailed)) throw error
   if (!context.json) context.io.err(`${error.message}\n`)

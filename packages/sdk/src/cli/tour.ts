@@ -160,7 +160,7 @@ function eventInbox(): EventInbox {
         if (done || signal.aborted) return
         if (left_ms <= 0) {
           const message = `The events of order ${transactionId} did not arrive within ${EVENTS_WAIT_MS / 1000} s. Does the gateway play the worker role?`
-          throw new CommandFailed(message, EXIT.NO_ANSWER)
+          throw new CommandFailed(message, EXIT.OUTCOME_UNKNOWN)
         }
         arrived = new AbortController()
         await pause(left_ms, AbortSignal.any([arrived.signal, signal]))

@@ -27,3 +27,11 @@ export class CommandFailed extends Error {
     super(message)
   }
 }
+
+/** Ends the command; all is said already. */
+export class AllSaid extends Error {
+  override readonly name = 'AllSaid'
+  constructor(readonly exitCode: ExitCode) {
+    super()
+  }
+}

@@ -1,6 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { command, environment } from '../../test/command.ts'
-import { fakeGateway, refusal, type Script } from '../../test/fake-gateway.ts'
+import { type FakeAnswer, fakeGateway, ok, refusal, type Script } from '../../test/fake-gateway.ts'
 
 async function start(script: Script) {
   const gateway = await fakeGateway(script)
@@ -28,4 +28,48 @@ test('what the gateway says had no effect is a refusal', async () => {
 test('--help tells scripts after which exit code an order keeps its transactionId', async () => {
   const { out } = await command(['--help'])
   expect(out).toMatch(/^ {2}3 {2}the outcome is unknown.*an order may have been placed: repeat it with the same/ms)
+})
+
+const ORDER = {
+  orderNo: 'O1',
+  transactionId: 'T-1',
+  orderStatus: 'PAID',
+  amount: 45_000,
+  currencyCode: 'USD',
+  balanceAfter: 12_300_600,
+  createTime: '2026-11-20T13:28:09.000Z',
+}
+const PAID_THEN = (then: FakeAnswer | 'break' | 'hang') => (operation: string) =>
+  operation === 'esim/order' ? ok(ORDER) : then
+const BUY = ['order', 'JP_1_7', '--transaction-id', 'T-1', '--wait', '--retries', '0']
+
+describe('--wait', () => {
+  test.each([
+    ['the rate limit', refusal(429, '101007'), '101007'],
+    ['a broken connection', 'break', 'NETWORK_FAULT'],
+    ['an answer that cannot be shown', ok({ orderStatus: 'DELIVERED' }), 'COMMAND_FAILED'],
+  ] as const)('shows the order that was placed when %s hides what became of it', async (_what, then, reason) => {
+    const around = await start(PAID_THEN(then))
+    const { code, out, err } = await command(BUY, around)
+    expect(code).toBe(3)
+    expect(out).toMatch(/^Order +O1$/m)
+    expect(out).toMatch(/^Amount +4\.50 USD$/m)
+    expect(out).toContain('The order is placed: `dealer-esim query O1` tells how it goes.')
+    expect(err).toContain(reason)
+
+    const asJson = await command([...BUY, '--json'], around)
+    expect([asJson.code, asJson.err]).toEqual([3, ''])
+    const waitFailed = { code: reason, message: expect.any(String) }
+    expect(JSON.parse(asJson.out)).toEqual({ ...ORDER, replayed: false, waitFailed })
+  })
+
+  test('shows the order when Ctrl-C ends it', async () => {
+    const interrupt = new AbortController()
+    const around = await start((operation) => {
+      if (operation === 'esim/query') interrupt.abort()
+      return PAID_THEN('hang')(operation)
+    })
+    const { code, out } = await command(BUY, { ...around, interrupted: interrupt.signal })
+    expect([code, out]).toEqual([3, expect.stringContaining('The order is placed')])
+  })
 })

@@ -1,9 +1,10 @@
 import type { OrderLineRequest, QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { newTransactionId } from '../client.ts'
+import { newTransactionId, type Order } from '../client.ts'
+import { DealerEsimError } from '../error.ts'
 import { amount, duration_ms, orderLine } from './arguments.ts'
 import type { Context } from './context.ts'
-import { CommandFailed, EXIT } from './exit-codes.ts'
+import { AllSaid, CommandFailed, EXIT } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { money, type Paint, pairs, printable, table, time } from './output.ts'
 import { codeRows, rows } from './profiles.ts'
@@ -37,25 +38,21 @@ export function orderCommands(program: Command, context: () => Context): void {
     .option('--codes', `with --wait: ${CODES}`)
     .addHelpText('after', ORDER_HELP)
     .action(async (packageInfoList: OrderLineRequest[], { wait, codes, ...options }: OrderOptions) => {
-      const { client, print, io, paint } = context()
+      const current = context()
+      const { client, print, io, paint } = current
       const esim = client()
       const transactionId = options.transactionId ?? newTransactionId()
       if (options.transactionId === undefined) io.err(`transactionId ${transactionId}\n`)
       const order = await esim.order({ ...options, transactionId, packageInfoList })
-      if (wait !== undefined) {
-        const answer = await esim.waitForOrder({ orderNo: order.orderNo }, waiting(wait, io))
-        return print(describe(answer, paint, codes), answer)
+      if (wait === undefined) {
+        return print(`${placed(order)}${paint.dim(`Next: dealer-esim query ${printable(order.orderNo)}`)}\n`, order)
       }
-      const { replayed, ...answer } = order
-      const rows = pairs([
-        ['Order', answer.orderNo],
-        ['transactionId', answer.transactionId],
-        ['Status', answer.orderStatus],
-        ['Amount', money(answer.amount, answer.currencyCode)],
-        ['Balance', money(answer.balanceAfter, answer.currencyCode)],
-      ])
-      const note = replayed ? 'Ordered before with this transactionId: nothing was debited again.\n' : ''
-      print(`${rows}${note}${paint.dim(`Next: dealer-esim query ${printable(answer.orderNo)}`)}\n`, order)
+      try {
+        const answer = await esim.waitForOrder({ orderNo: order.orderNo }, waiting(wait, io))
+        print(describe(answer, paint, codes), answer)
+      } catch (error) {
+        tellWaitFailed(current, order, error as Error)
+      }
     })
 
   program
@@ -77,6 +74,27 @@ export function orderCommands(program: Command, context: () => Context): void {
         : client().waitForOrder(which, waiting(wait, io)))
       print(describe(answer, paint, codes), answer)
     })
+}
+
+function placed(order: Order): string {
+  const rows = pairs([
+    ['Order', order.orderNo],
+    ['transactionId', order.transactionId],
+    ['Status', order.orderStatus],
+    ['Amount', money(order.amount, order.currencyCode)],
+    ['Balance', money(order.balanceAfter, order.currencyCode)],
+  ])
+  return rows + (order.replayed ? 'Ordered before with this transactionId: nothing was debited again.\n' : '')
+}
+
+/** The order is debited, whatever it is that hides how it goes on: nobody may take this for a refusal. */
+function tellWaitFailed({ io, json, paint, print }: Context, order: Order, error: Error): never {
+  const { message } = error
+  const code = error instanceof DealerEsimError ? error.code : 'COMMAND_FAILED'
+  const next = `The order is placed: \`dealer-esim query ${printable(order.orderNo)}\` tells how it goes.\n`
+  print(placed(order) + next, { ...order, waitFailed: { code, message } })
+  if (!json) io.err(`${paint.red(printable(code))}  ${printable(message)}\n`)
+  throw new AllSaid(EXIT.OUTCOME_UNKNOWN)
 }
 
 function waiting(wait: number | true, { interrupted }: Io) {

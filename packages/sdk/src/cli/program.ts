@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { accountCommands } from './account.ts'
 import { duration_ms, integer } from './arguments.ts'
 import { type Context, context, type GlobalOptions } from './context.ts'
-import { EXIT, EXIT_HELP } from './exit-codes.ts'
+import { AllSaid, EXIT, EXIT_HELP } from './exit-codes.ts'
 import { tellFailure } from './failure.ts'
 import type { Io } from './io.ts'
 import { listenCommand } from './listen.ts'
@@ -11,7 +11,7 @@ import { packageCommands } from './packages.ts'
 import { profileCommands } from './profiles.ts'
 import { signCommand } from './sign.ts'
 import { tourCommand } from './tour.ts'
-import { Found, verifyCommand } from './verify.ts'
+import { verifyCommand } from './verify.ts'
 import { webhookCommands } from './webhook.ts'
 
 /** Runs one command line; resolves with the exit code. */
@@ -23,7 +23,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return EXIT.DONE
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.DONE : EXIT.USAGE
-    return error instanceof Found ? EXIT.REFUSED : tellFailure(current, error)
+    return error instanceof AllSaid ? error.exitCode : tellFailure(current, error)
   }
 }
 

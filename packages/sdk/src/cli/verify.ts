@@ -4,7 +4,7 @@ import { integer } from './arguments.ts'
 import type { Context } from './context.ts'
 import { readSecret } from './credentials.ts'
 import { answerTo, diagnose, type Finding } from './diagnose.ts'
-import { CommandFailed, EXIT } from './exit-codes.ts'
+import { AllSaid, CommandFailed, EXIT } from './exit-codes.ts'
 import { type Paint, printable } from './output.ts'
 import { readRequest } from './request-text.ts'
 
@@ -38,13 +38,8 @@ export function verifyCommand(program: Command, context: () => Context): void {
       const passed = findings.every((finding) => finding.passed !== false)
       const answer = answerTo(findings)
       print(report(findings, paint), { passed, ...(answer ? { code: answer.code } : {}), findings })
-      if (!passed) throw new Found()
+      if (!passed) throw new AllSaid(EXIT.REFUSED)
     })
-}
-
-/** Ends the command with exit code 1; all is said already. */
-export class Found extends Error {
-  override readonly name = 'Found'
 }
 
 function report(findings: readonly Finding[], { red, green, yellow, dim }: Paint): string {

@@ -2,7 +2,7 @@ import { codes, isCode } from '@dealer-esim/contract'
 import { DealerEsimError } from '../error.ts'
 import type { Context } from './context.ts'
 import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts'
-import { money, pairs } from './output.ts'
+import { money, pairs, printable } from './output.ts'
 
 /** Tells what went wrong, and what to do, on standard error; with --json as one document on standard output. */
 export function tellFailure(context: Context, error: unknown): ExitCode {
@@ -31,7 +31,7 @@ export function tellFailure(context: Context, error: unknown): ExitCode {
       : EXIT.REFUSED
   }
   if (!(error instanceof CommandFailed)) throw error
-  if (!context.json) context.io.err(`${error.message}\n`)
+  if (!context.json) context.io.err(`${printable(error.message)}\n`)
   return error.exitCode
 }
 
@@ -47,7 +47,7 @@ function describe({ paint: { red, dim } }: Context, error: DealerEsimError): str
     ? 'It may have been carried out all the same: repeat it, an order with the same transactionId.\n'
     : ''
   const cure = isCode(code) ? dim(`${codes[code].cure}\n`) : ''
-  return `${red(code)}  ${error.message}\n${pairs(rows, '  ')}${unknown}${cure}`
+  return `${red(printable(code))}  ${printable(error.message)}\n${pairs(rows, '  ')}${unknown}${cure}`
 }
 
 const MONEY_MEMBERS = new Set(['currentBalance', 'requiredAmount', 'shortfall', 'current', 'limit', 'spent'])

@@ -66,7 +66,7 @@ async function whileSet({ client, io }: Context, callbackUrl: string, end: Promi
   await esim.setWebhook({ callbackUrl, enabled: true })
   io.err('The gateway posts its events here now.\n')
   await end
-  io.err(`${await putBack(esim, before, callbackUrl)}\n`)
+  io.err(`${printable(await putBack(esim, before, callbackUrl))}\n`)
 }
 
 /** One line for each call; with --json one document a line, as there is no end to wait for. */

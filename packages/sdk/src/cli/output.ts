@@ -11,9 +11,11 @@ export function paint(colour: boolean): Paint {
 
 /** Names at the left, values at the right; what is null is left out. */
 export function pairs(rows: readonly (readonly [string, string | number | null | undefined])[], indent = ''): string {
-  const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  const shown = rows
+    .filter(([, value]) => value !== null && value !== undefined && value !== '')
+    .map(([name, value]) => [printable(name), printable(String(value))] as const)
   const width = Math.max(0, ...shown.map(([name]) => name.length))
-  return shown.map(([name, value]) => `${indent}${name.padEnd(width)}  ${printable(String(value))}\n`).join('')
+  return shown.map(([name, value]) => `${indent}${name.padEnd(width)}  ${value}\n`).join('')
 }
 
 /** Columns as wide as they need to be; a heading that starts with `>` is right-aligned. */
@@ -29,6 +31,11 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
       .join('  ')
       .trimEnd()
   return `${bold(line(names))}\n${clean.map((row) => `${line(row)}\n`).join('')}`
+}
+
+/** How to go on after one page of a list. */
+export function more(nextCursor: string | null, { dim }: Paint): string {
+  return nextCursor === null ? '' : dim(`More: --all, or --cursor ${printable(nextCursor)}\n`)
 }
 
 /** What a gateway says must not move the cursor of the terminal that shows it. */

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { eachRow } from '../pages.ts'
 import { integer } from './arguments.ts'
 import type { Context } from './context.ts'
-import { money, table, time, volume } from './output.ts'
+import { money, more, table, time, volume } from './output.ts'
 
 interface Options extends Omit<PackageListRequest, 'locationCode'> {
   location?: string
@@ -41,8 +41,7 @@ export function packageCommands(program: Command, context: () => Context): void 
         return print(rows(packageList, paint), { packageList, nextCursor: null, asOf })
       }
       const page = await client().packages(request)
-      const more = page.nextCursor === null ? '' : paint.dim(`More: --all, or --cursor ${page.nextCursor}\n`)
-      print(rows(page.packageList, paint) + more, page)
+      print(rows(page.packageList, paint) + more(page.nextCursor, paint), page)
     })
 }
 

@@ -2,7 +2,7 @@ import type { Profile, ProfileListRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { integer } from './arguments.ts'
 import type { Context } from './context.ts'
-import { type Paint, table, time, volume } from './output.ts'
+import { more, type Paint, table, time, volume } from './output.ts'
 
 interface Options extends ProfileListRequest {
   all?: boolean
@@ -36,8 +36,7 @@ export function profileCommands(program: Command, context: () => Context): void 
         return print(show(profileList, paint), { profileList, nextCursor: null })
       }
       const page = await client().profiles(request)
-      const more = page.nextCursor === null ? '' : paint.dim(`More: --all, or --cursor ${page.nextCursor}\n`)
-      print(show(page.profileList, paint) + more, page)
+      print(show(page.profileList, paint) + more(page.nextCursor, paint), page)
     })
 }
 

@@ -1,7 +1,7 @@
 import { type Notification, REQUEST_HEADERS } from '@dealer-esim/contract'
 import type { Exchange } from '../attempt.ts'
 import type { Context } from './context.ts'
-import { pairs } from './output.ts'
+import { pairs, printable } from './output.ts'
 
 /** What the tour tells while it walks; with --json, what it tells at the end. */
 export interface TourLog {
@@ -38,7 +38,7 @@ export function tourLog({ io, json, paint }: Context): TourLog {
       asked = false
       say(`\n${paint.bold(`${current.number}. ${operation}`)}  ${words}\n`)
     },
-    note: (words) => say(`   ${paint.yellow(words)}\n`),
+    note: (words) => say(`   ${paint.yellow(printable(words))}\n`),
     event(event, line) {
       events.push(event)
       say(`   ${paint.green('✓')} event, signature verified: ${line}\n${indent(JSON.stringify(event, null, 2))}\n`)
@@ -84,13 +84,13 @@ function excerpt(body: unknown): string {
 
 function brief(body: unknown): string {
   const { data } = (body ?? {}) as { data?: { orderStatus?: unknown } }
-  return typeof data?.orderStatus === 'string' ? data.orderStatus : ''
+  return typeof data?.orderStatus === 'string' ? printable(data.orderStatus) : ''
 }
 
 function indent(text: string): string {
   return text
     .split('\n')
-    .map((line) => `   ${line}`)
+    .map((line) => `   ${printable(line)}`)
     .join('\n')
 }
 

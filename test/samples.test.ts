@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
+import { DealerEsim } from '../packages/sdk/src/index.ts'
 import { fakeGateway, ok, refusal } from '../packages/sdk/test/fake-gateway.ts'
 import { canRun } from './can-run.ts'
 import { type LocalGateway, localGateway, root } from './local-gateway.ts'
@@ -157,20 +160,41 @@ for (const language of LANGUAGES) {
   })
 }
 
-test.skipIf(!canRun('the small dealer in Python', 'python3'))(
-  'the small dealer in Python orders, hears of the delivery and saves the QR code',
-  async () => {
+describe.skipIf(!canRun('the small dealer in Python', 'python3'))('the small dealer in Python', () => {
+  const shop = (...args: string[]) => {
+    const options = { cwd: join(samples, 'python'), env: { ...process.env, ...gateway.env } }
+    return promisify(execFile)('python3', ['-B', 'shop.py', ...args], options)
+  }
+
+  test('orders, hears of the delivery and saves the QR code, and run again buys nothing', async () => {
     const picture = join(gateway.cwd, 'qr.png')
-    const { stdout } = await promisify(execFile)('python3', ['-B', 'shop.py', 'JP_1_7', picture], {
-      cwd: join(samples, 'python'),
-      env: { ...process.env, ...gateway.env },
-    })
+    const { stdout } = await shop('JP_1_7', 'SHOP-1', picture)
     expect(stdout).toMatch(
       /^ordered \S+\nevent \w+ [\s\S]*event DELIVERY_UPDATED DELIVERED\ndelivered \d{18,20} QR code in/,
     )
     expect(readFileSync(picture).subarray(1, 4).toString()).toBe('PNG')
-  },
-)
+    const again = await shop('JP_1_7', 'SHOP-1', picture)
+    const [ordered] = stdout.split('\n')
+    expect(again.stdout).toMatch(/^ordered \S+\ndelivered /)
+    expect(again.stdout.split('\n')[0]).toBe(ordered)
+  })
+
+  test('puts the webhook setting back as it was, also when it fails', async () => {
+    const esim = new DealerEsim(gateway.credentials)
+    const receiver = createServer((_request, response) => response.writeHead(204).end())
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    const callbackUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+    try {
+      const before = await esim.setWebhook({ callbackUrl, eventTypes: ['ORDER_PAID'], enabled: true })
+      await expect(shop('NO_SUCH_PACKAGE', 'SHOP-2', join(gateway.cwd, 'none.png'))).rejects.toThrow('310241')
+      const { lastUpdateTime: _, ...setting } = before
+      expect(await esim.setWebhook()).toMatchObject(setting)
+    } finally {
+      await esim.setWebhook({ callbackUrl: null, eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'] })
+      receiver.close()
+    }
+  })
+})
 
 interface Outcome {
   code: number

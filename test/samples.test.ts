@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -159,6 +159,13 @@ for (const language of LANGUAGES) {
     })
   })
 }
+
+test('the samples in Bash say who sees the secret that they hand to openssl', () => {
+  for (const name of readdirSync(join(samples, 'bash'))) {
+    const text = readFileSync(join(samples, 'bash', name), 'utf8')
+    if (text.includes('-hmac "$')) expect(text, name).toContain('# openssl shows the secret in the process list')
+  }
+})
 
 describe.skipIf(!canRun('the small dealer in Python', 'python3'))('the small dealer in Python', () => {
   const shop = (...args: string[]) => {

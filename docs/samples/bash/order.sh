@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Buys one eSIM and prints the answer. Usage: order.sh PACKAGE_CODE TRANSACTION_ID
 # Needs openssl and curl, and DEALER_ESIM_BASE_URL, DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET.
+# openssl shows the secret in the process list while it runs: fine for trying, not for a shared machine.
 set -euo pipefail
 package_code=$1 transaction_id=$2
 body=$(printf '{"transactionId":"%s","packageInfoList":[{"packageCode":"%s","count":1}]}' "$transaction_id" "$package_code")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Is this event genuine? The body comes on standard input, byte for byte as it arrived.
 # Usage: verify-event.sh WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body; needs DEALER_ESIM_APP_SECRET.
+# openssl shows the secret in the process list while it runs: fine for trying, not for a shared machine.
 set -euo pipefail
 id=$1 timestamp=$2 signatures=$3
 

@@ -25,11 +25,22 @@ export function amount(text: string): number {
   throw new InvalidArgumentError('An amount is not negative.')
 }
 
+/** What a timer can hold, 24 days; a longer one would go off at once. */
+const DURATION_MAX_MS = 2_147_483_647
+
 /** `5s`, `250ms`, `1m` → milliseconds. A number alone is seconds. */
 export function duration_ms(text: string): number {
-  const match = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s|m)?$/.exec(text)
+  const match = /^(\d{1,10}(?:\.\d{1,3})?)(ms|s|m)?$/.exec(text)
   if (!match) throw new InvalidArgumentError('Write a time such as 250ms, 5s or 1m.')
-  return Number(match[1]) * { ms: 1, s: 1000, m: 60_000 }[(match[2] ?? 's') as 'ms' | 's' | 'm']
+  const value = Number(match[1]) * { ms: 1, s: 1000, m: 60_000 }[(match[2] ?? 's') as 'ms' | 's' | 'm']
+  if (value > DURATION_MAX_MS) throw new InvalidArgumentError(`The longest time is ${DURATION_MAX_MS}ms, 24 days.`)
+  return value
+}
+
+export function timeout_ms(text: string): number {
+  const value = duration_ms(text)
+  if (value < 1) throw new InvalidArgumentError('A time-out is 1ms or more.')
+  return value
 }
 
 /** `30%` → 0.3. */

@@ -17,6 +17,7 @@ export interface Context {
 
 export interface GlobalOptions {
   json?: boolean
+  /** Milliseconds. */
   timeout?: number
   retries?: number
 }
@@ -32,7 +33,7 @@ export function context(io: Io, options: GlobalOptions): Context {
     credentials: known,
     client: (more) => {
       const limits = {
-        ...(options.timeout === undefined ? {} : { timeout_ms: options.timeout * 1000 }),
+        ...(options.timeout === undefined ? {} : { timeout_ms: options.timeout }),
         ...(options.retries === undefined ? {} : { retries: options.retries }),
       }
       try {

@@ -198,6 +198,9 @@ describe('commands', () => {
   test.each([
     [['order', 'JP_1_7', '--amount', '1.23456'], /more than 4 decimal places/],
     [['packages', '--page-size', '501'], /from 1 to 500/],
+    [['balance', '--timeout', '0'], /A time-out is 1ms or more/],
+    [['balance', '--timeout', '999999m'], /The longest time is 2147483647ms/],
+    [['query', 'O1', '--wait', '2147483648ms'], /The longest time is 2147483647ms/],
     [['query'], /Give its number or --transaction-id/],
     [['sign', 'esim/delete'], /There is no operation esim\/delete/],
     [['listen', '--fail', '130%'], /such as 30%/],
@@ -208,6 +211,11 @@ describe('commands', () => {
     expect(err).toMatch(words)
     expect(code).toBe(2)
     expect(gateway?.seen).toEqual([])
+  })
+
+  test('the longest time-out is one that a timer can hold', async () => {
+    const around = await start(() => ok(BALANCE))
+    expect((await command(['balance', '--timeout', '2147483.647'], around)).code).toBe(0)
   })
 
   test('every command explains itself and exits 0', async () => {

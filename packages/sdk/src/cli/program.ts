@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { accountCommands } from './account.ts'
-import { duration_ms, integer } from './arguments.ts'
+import { integer, timeout_ms } from './arguments.ts'
 import { type Context, context, type GlobalOptions } from './context.ts'
 import { AllSaid, EXIT, EXIT_HELP } from './exit-codes.ts'
 import { tellFailure } from './failure.ts'
@@ -31,7 +31,7 @@ function commandLine(io: Io, current: () => Context): Command {
   const program = new Command('dealer-esim')
     .description('Buy eSIMs from a Dealer eSIM gateway, and find out why a call fails.')
     .option('--json', 'print one JSON document')
-    .option('--timeout <time>', 'for each attempt, 30s by default', (text) => duration_ms(text) / 1000)
+    .option('--timeout <time>', 'for each attempt, 30s by default', timeout_ms)
     .option('--retries <count>', 'attempts after the first, 3 by default', integer(0, 20))
     .showHelpAfterError('Add --help to see how it is used.')
     .configureOutput({ writeOut: io.out, writeErr: io.err })

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { command } from '../../test/command.ts'
 import { APP_SECRET, EVENT, signedEvent } from '../../test/signed-event.ts'
+import { startReceiver } from './receiver.ts'
 
 /** Starts the command on a free port, runs `work` against it and interrupts it. */
 async function listening(
@@ -38,6 +39,28 @@ test('shows what is genuine, refuses what is not, and ends on Ctrl-C', async () 
   expect(code).toBe(0)
   expect(out).toMatch(/204 {2}✓ ORDER_PAID {2}O1 {2}#1 {2}PAID/)
   expect(out).toMatch(/401 {2}not verified: .*another secret/)
+})
+
+test.each([
+  ['of a new kind', { notifyType: 'REFUND\x1b[2J', content: { orderNo: 'O1' } }, 'REFUND [2J  N1'],
+  ['of a new kind without content', { notifyType: 'REFUND', content: null }, 'REFUND  N1'],
+  ['without eSIMs', { notifyType: 'DELIVERY_UPDATED', content: { orderNo: 'O1' } }, 'DELIVERY_UPDATED  N1'],
+  ['without an amount', { notifyType: 'ORDER_PAID', content: { orderNo: 'O1' } }, 'ORDER_PAID  N1'],
+])('an event %s is shown by what it has', async (_what, event, words) => {
+  const { code, out } = await listening([], async (post) =>
+    expect(await post({ event: { notifyId: 'N1', ...event } })).toBe(204),
+  )
+  expect([code, out]).toEqual([0, expect.stringContaining(`204  ✓ ${words}\n`)])
+})
+
+test('what goes wrong in the receiver is told', async () => {
+  const told: string[] = []
+  const where = { host: '127.0.0.1', port: 0, path: '/' }
+  const failing = () => Promise.reject(new Error('out of order\x1b[2J'))
+  const receiver = await startReceiver(where, failing, (text) => told.push(text))
+  onTestFinished(() => receiver.close())
+  await expect(fetch(receiver.url)).rejects.toThrow()
+  expect(told).toEqual(['A request could not be handled: out of order [2J\n'])
 })
 
 test('a request whose target is no address is told so, and the next event is received', async () => {

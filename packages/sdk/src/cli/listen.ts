@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Notification } from '@dealer-esim/contract'
+import type { DeliveryUpdated, Notification, OrderPaid } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { reasonOf } from '../attempt.ts'
 import { DealerEsimError } from '../error.ts'
@@ -10,7 +10,7 @@ import { duration_ms, integer, percentage, webAddress } from './arguments.ts'
 import type { Context } from './context.ts'
 import { readSecret } from './credentials.ts'
 import { money, printable } from './output.ts'
-import { interrupted, startReceiver } from './receiver.ts'
+import { type Handle, interrupted, startReceiver } from './receiver.ts'
 import { putBack } from './webhook-setting.ts'
 
 interface Options {
@@ -45,9 +45,8 @@ export function listenCommand(program: Command, context: () => Context): void {
       const current = context()
       const { io } = current
       const { appSecret } = readSecret(io)
-      const receiver = await startReceiver(options, (request, response) =>
-        answer(current, appSecret, options, request, response),
-      )
+      const handle: Handle = (request, response) => answer(current, appSecret, options, request, response)
+      const receiver = await startReceiver(options, handle, io.err)
       try {
         io.err(`Listening on ${receiver.url}. Ctrl-C ends.\n`)
         const end = interrupted(io)
@@ -149,15 +148,24 @@ function passedOn({ headers }: IncomingMessage): Headers {
   return kept
 }
 
-/** An event in one line. */
+/** An event in one line. A newer gateway may send other kinds and members: those by what every event has. */
 export function describe(event: Notification): string {
   if (event.notifyType === 'CHECK_HEALTH') return 'CHECK_HEALTH'
-  const { orderNo, orderStatus, sequence } = event.content
-  const more =
-    event.notifyType === 'ORDER_PAID'
-      ? money(event.content.amount, event.content.currencyCode)
-      : `${event.content.profiles.length} eSIM`
-  return printable(`${event.notifyType}  ${orderNo}  #${sequence}  ${orderStatus}  ${more}`)
+  return printable(`${event.notifyType}  ${contentOf(event) ?? event.notifyId}`)
+}
+
+function contentOf({ notifyType, content }: OrderPaid | DeliveryUpdated): string | undefined {
+  const order = `${content?.orderNo}  #${content?.sequence}  ${content?.orderStatus}`
+  switch (notifyType) {
+    case 'ORDER_PAID':
+      return Number.isSafeInteger(content?.amount)
+        ? `${order}  ${money(content.amount, content.currencyCode)}`
+        : undefined
+    case 'DELIVERY_UPDATED':
+      return Array.isArray(content?.profiles) ? `${order}  ${content.profiles.length} eSIM` : undefined
+    default:
+      return undefined
+  }
 }
 
 const LISTEN_HELP = `

@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { reasonOf } from '../attempt.ts'
 import { CommandFailed, EXIT } from './exit-codes.ts'
 import type { Io } from './io.ts'
+import { printable } from './output.ts'
 
 export interface Receiver {
   /** Where it listens. */
@@ -9,19 +11,26 @@ export interface Receiver {
   close(): Promise<void>
 }
 
-type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+export type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** A local HTTP server for events. Port 0 takes a free one. */
+/**
+ * A local HTTP server for events. Port 0 takes a free one.
+ * @param tell hears what goes wrong in `handle`
+ */
 export async function startReceiver(
   where: { host: string; port: number; path: string },
   handle: Handle,
+  tell: (text: string) => void,
 ): Promise<Receiver> {
   const server = createServer((request, response) => {
     if (pathOf(request.url) !== where.path) {
       response.writeHead(404).end(`Events go to ${where.path}.`)
       return
     }
-    handle(request, response).catch((error: unknown) => response.destroy(error as Error))
+    handle(request, response).catch((error: Error) => {
+      tell(failed(error))
+      response.destroy(error)
+    })
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -39,6 +48,10 @@ export async function startReceiver(
         server.closeAllConnections()
       }),
   }
+}
+
+export function failed(error: unknown): string {
+  return `A request could not be handled: ${printable(reasonOf(error).words)}\n`
 }
 
 /** undefined for a target that cannot be read as an address, such as `//`: whatever anybody asks for, we go on. */

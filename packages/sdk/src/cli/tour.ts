@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FINAL_ORDER_STATUSES, type Notification, type PackageOnSale } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { type DealerEsim, newTransactionId } from '../client.ts'
@@ -9,7 +8,7 @@ import type { Context } from './context.ts'
 import { CommandFailed, EXIT } from './exit-codes.ts'
 import { describe } from './listen.ts'
 import { money } from './output.ts'
-import { type Receiver, startReceiver } from './receiver.ts'
+import { failed, type Receiver, startReceiver } from './receiver.ts'
 import { type TourLog, tourLog } from './tour-log.ts'
 import { putBack } from './webhook-setting.ts'
 
@@ -118,7 +117,7 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
   }
 }
 
-function receive({ credentials }: Context, log: TourLog, inbox: EventInbox, port: number): Promise<Receiver> {
+function receive({ credentials, io }: Context, log: TourLog, inbox: EventInbox, port: number): Promise<Receiver> {
   const handle = nodeWebhook({
     appSecret: credentials().appSecret,
     onEvent: (event) => {
@@ -126,10 +125,9 @@ function receive({ credentials }: Context, log: TourLog, inbox: EventInbox, port
       inbox.add(event)
     },
     onRefused: (error) => log.note(error.message),
+    onError: (error) => io.err(failed(error)),
   })
-  return startReceiver({ host: '127.0.0.1', port, path: '/' }, (request: IncomingMessage, response: ServerResponse) =>
-    handle(request, response),
-  )
+  return startReceiver({ host: '127.0.0.1', port, path: '/' }, handle, io.err)
 }
 
 interface EventInbox {

@@ -135,6 +135,27 @@ declare const console: { log(text: string): void }
   expect(inProject(process.execPath, [join(name, 'program.js')])).toBe('4.50\n')
 })
 
+test.each(['{}', '{"type":"commonjs"}'])('the samples start where package.json is %s', (packageJson) => {
+  const folder = mkdtempSync(join(project, 'samples-'))
+  writeFileSync(join(folder, 'package.json'), packageJson)
+  const samples = join(root, 'docs/samples/typescript')
+  const files = readdirSync(samples).map((name) => [name, readFileSync(join(samples, name), 'utf8')] as const)
+  expect(files.length).toBe(3)
+  for (const [name, code] of files) expect(code).toContain(`npx tsx ${name}`)
+  const readme = readFileSync(join(installed, 'README.md'), 'utf8')
+  const [example = ''] = blocksOf(readme, 'ts')
+  const [, command = ''] = /`npx tsx (\S+)`/.exec(readme) ?? []
+
+  for (const [name, code] of [...files, [command, example] as const]) {
+    writeFileSync(join(folder, name), code)
+    const env = { ...process.env, DEALER_ESIM_APP_KEY: '', DEALER_ESIM_APP_SECRET: 's' }
+    const options = { cwd: folder, env, input: '', encoding: 'utf8' } as const
+    const { stdout, stderr } = spawnSync(join(root, 'node_modules/.bin/tsx'), [name], options)
+    // Without credentials they get as far as their own words, or the SDK's.
+    expect(stdout + stderr, name).toMatch(/^[0-9a-f]{64}\n$|^not genuine\n$|TypeError: (appKey|baseUrl)/)
+  }
+})
+
 function compile(files: string[], options: object = {}): [number | null, string] {
   const compilerOptions = {
     strict: true,

@@ -63,11 +63,11 @@ const LANGUAGES: Language[] = [
     name: 'TypeScript',
     folder: 'typescript',
     needs: [process.execPath],
-    command: (p) => [process.execPath, '--import', 'tsx', `${p}.ts`],
+    command: (p) => [process.execPath, '--import', 'tsx', `${p}.mts`],
     async compiled(p) {
       const outfile = join(temporaryFolder('sample'), `${p}.mjs`)
       await build({
-        ...{ entryPoints: [join(samples, 'typescript', `${p}.ts`)], outfile, bundle: true },
+        ...{ entryPoints: [join(samples, 'typescript', `${p}.mts`)], outfile, bundle: true },
         ...{ platform: 'node', format: 'esm', target: 'node20', logLevel: 'silent' },
       })
       return [process.execPath, outfile]

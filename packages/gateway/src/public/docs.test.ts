@@ -136,7 +136,7 @@ describe('the served pages', () => {
   })
 
   test('samples are shown as text, never run by a browser', async () => {
-    const answer = await get('/docs/samples/typescript/order.ts')
+    const answer = await get('/docs/samples/typescript/order.mts')
     expect(answer.headers).toMatchObject({
       'content-type': 'text/plain; charset=utf-8',
       'x-content-type-options': 'nosniff',

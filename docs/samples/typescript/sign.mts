@@ -1,4 +1,4 @@
-// Prints X-Signature. Usage: npx tsx sign.ts TIMESTAMP REQUEST_ID APP_KEY APP_SECRET BODY
+// Prints X-Signature. Usage: npx tsx sign.mts TIMESTAMP REQUEST_ID APP_KEY APP_SECRET BODY
 // The SDK signs by itself; this is for those who do without it.
 import { createHmac } from 'node:crypto'
 

@@ -1,4 +1,4 @@
-// Buys one eSIM and prints the answer. Usage: npx tsx order.ts PACKAGE_CODE TRANSACTION_ID
+// Buys one eSIM and prints the answer. Usage: npx tsx order.mts PACKAGE_CODE TRANSACTION_ID
 // Needs DEALER_ESIM_BASE_URL, DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET.
 import { DealerEsim, DealerEsimError } from '@dealer-esim/sdk'
 

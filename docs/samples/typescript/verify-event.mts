@@ -1,5 +1,5 @@
 // Is this event genuine? The body comes on standard input, byte for byte as it arrived.
-// Usage: npx tsx verify-event.ts WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body; needs DEALER_ESIM_APP_SECRET.
+// Usage: npx tsx verify-event.mts WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body; needs DEALER_ESIM_APP_SECRET.
 // In a server take expressWebhook, fastifyWebhook, nodeWebhook or fetchWebhook, which call this for you.
 import { readFileSync } from 'node:fs'
 import { verifyEvent } from '@dealer-esim/sdk'

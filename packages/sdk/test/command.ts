@@ -15,6 +15,8 @@ export interface Surroundings {
   stdin?: string | Buffer
   /** Absent: an empty one, removed afterwards. */
   cwd?: string
+  /** Of a terminal. */
+  colour?: boolean
   interrupted?: AbortSignal
   /** Hears standard output as it comes. */
   onOut?: (text: string) => unknown
@@ -38,7 +40,7 @@ export async function command(argv: string[], around: Surroundings = {}): Promis
     stdin: async () => Buffer.from(around.stdin ?? ''),
     env: around.env ?? {},
     cwd,
-    colour: false,
+    colour: around.colour ?? false,
     interrupted: around.interrupted ?? new AbortController().signal,
   }
   try {

@@ -8,11 +8,11 @@ export function accountCommands(program: Command, context: () => Context): void 
     .command('health')
     .description('check the connection, the clock and the credentials')
     .action(async () => {
-      const { client, credentials, print, paint } = context()
+      const { client, credentials, print } = context()
       const health = await client().health()
       const rows = pairs([
         ['Gateway', credentials().baseUrl],
-        ['Status', paint.green(health.status)],
+        ['Status', health.status],
         ['Account', health.clientName],
         ['Tenant', health.tenantId],
       ])

@@ -106,6 +106,11 @@ describe('output', () => {
     const around = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'evil\x1b[2J\nname' }))
     expect((await command(['health'], around)).out).toContain('evil [2J name')
   })
+
+  test('nor do colours of ours show as text on a terminal', async () => {
+    const around = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'c' }))
+    expect((await command(['health'], { ...around, colour: true })).out).toMatch(/^Status +UP$/m)
+  })
 })
 
 describe('commands', () => {

@@ -58,7 +58,7 @@ export function verifyRequest<S extends Secret>(
 ): S | undefined {
   const given = Buffer.from(headers.signature, 'hex')
   for (const secret of secrets) {
-    if (secret !== '' && equal(Buffer.from(signRequest(secret, headers, body), 'hex'), given)) return secret
+    if (secret && equal(Buffer.from(signRequest(secret, headers, body), 'hex'), given)) return secret
   }
   return undefined
 }
@@ -83,7 +83,7 @@ export function verifyEvent(
   if (typeof read === 'string') return { ok: false, reason: read }
   const head = eventHead(read.parts)
   for (const secret of secrets) {
-    if (secret === '') continue
+    if (!secret) continue
     const expected = Buffer.from(hmac(secret, head, body, 'base64'))
     if (read.signatures.some((given) => equal(expected, Buffer.from(given)))) {
       return { ok: true, id: read.parts.id, secret }

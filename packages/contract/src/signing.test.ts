@@ -13,6 +13,9 @@ const implementations = [
   ['node:crypto', onNode],
 ] as const
 
+/** What a program without types hands over where it has no secret: TextEncoder makes the text "null" of one. */
+const NO_SECRETS = [null, undefined] as unknown as string[]
+
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 const flip = (text: string, at: number) => text.slice(0, at) + (text[at] === '0' ? '1' : '0') + text.slice(at + 1)
 
@@ -68,6 +71,13 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
     // The HMAC of the vector's text under an empty key.
     const signature = 'f06b3f62c6065e0d48b42524cbebb78c35e774cd78f556052d900b6e7d2c6d1f'
     expect(await verifyRequest([''], { ...vector, signature }, body)).toBeUndefined()
+  })
+
+  test.each(NO_SECRETS)('%s is no secret: it neither verifies nor signs', async (none) => {
+    const forged = { ...vector, signature: await signRequest(String(none), vector, body) }
+    expect(await verifyRequest([none, vector.appSecret], forged, body)).toBeUndefined()
+    expect(await verifyRequest([none, vector.appSecret], vector, body)).toBe(vector.appSecret)
+    await expect((async () => signRequest(none, vector, body))()).rejects.toThrow(TypeError)
   })
 })
 
@@ -176,5 +186,13 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     const headers = await signEvent(['secret'], parts, body)
     expect(await verifyEvent([], headers, body, now_s)).toEqual({ ok: false, reason: 'MISMATCH' })
     expect(await verifyEvent([''], headers, body, now_s)).toEqual({ ok: false, reason: 'MISMATCH' })
+  })
+
+  test.each(NO_SECRETS)('%s is no secret: it neither verifies nor signs', async (none) => {
+    const forged = await signEvent([String(none)], parts, body)
+    expect(await verifyEvent([none, 'secret'], forged, body, now_s)).toEqual({ ok: false, reason: 'MISMATCH' })
+    const headers = await signEvent(['secret'], parts, body)
+    expect(await verifyEvent([none, 'secret'], headers, body, now_s)).toMatchObject({ ok: true, secret: 'secret' })
+    await expect((async () => signEvent(['secret', none], parts, body))()).rejects.toThrow(TypeError)
   })
 })

@@ -20,7 +20,7 @@ export function stringToSign(parts: SignedParts, body: Body): Uint8Array<ArrayBu
 
 /** The value of X-Signature: 64 lower-case hex digits. */
 export async function signRequest(secret: string, parts: SignedParts, body: Body): Promise<string> {
-  return toHex(await hmac(utf8(secret), stringToSign(parts, body)))
+  return toHex(await hmac(keyOf(secret), stringToSign(parts, body)))
 }
 
 /**
@@ -37,7 +37,7 @@ export async function verifyRequest(
   const given = headers.signature.toLowerCase()
   let found: string | undefined
   for (const secret of secrets) {
-    if (secret !== '' && equalText(toHex(await hmac(utf8(secret), bytes)), given)) found ??= secret
+    if (secret && equalText(toHex(await hmac(keyOf(secret), bytes)), given)) found ??= secret
   }
   return found
 }
@@ -56,6 +56,12 @@ export function concatenate(head: Body, body: Body): Uint8Array<ArrayBuffer> {
 export async function hmac(key: Uint8Array<ArrayBuffer>, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const imported = await crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, bytes))
+}
+
+/** The key that a secret is. TextEncoder would make "null" of null: a key that everybody knows. */
+export function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+  if (typeof secret !== 'string') throw new TypeError('a secret must be a text')
+  return utf8(secret)
 }
 
 /** The UTF-8 bytes of a text. */

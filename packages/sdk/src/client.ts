@@ -20,6 +20,7 @@ import type {
 } from '@dealer-esim/contract'
 import type { Exchange } from './attempt.ts'
 import { type Caller, type CallOptions, type CallResult, call } from './call.ts'
+import { checkBaseUrl, checkText } from './options.ts'
 import { eachRow } from './pages.ts'
 import { type WaitOptions, waitForOrder } from './wait-for-order.ts'
 
@@ -173,21 +174,4 @@ export class DealerEsim {
 /** A transactionId that nobody has used: a UUID. */
 export function newTransactionId(): string {
   return crypto.randomUUID()
-}
-
-function checkBaseUrl(text: unknown): string {
-  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw new TypeError(`baseUrl must be an address such as https://esim.example.com, not ${JSON.stringify(text)}`)
-  }
-  if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not carry a user name or password')
-  const base = `${url.origin}${url.pathname}`.replace(/\/+$/, '')
-  if (base.endsWith('/open-api/v1')) throw new TypeError('baseUrl must not end with /open-api/v1: leave that away')
-  return base
-}
-
-function checkText(name: string, value: unknown): string {
-  if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing`)
-  if (value !== value.trim()) throw new TypeError(`${name} begins or ends with a space or a line break: remove it`)
-  return value
 }

@@ -1,12 +1,13 @@
 import type { DeliveryUpdated, OrderPaid } from '@dealer-esim/contract'
 import { readCapped } from './capped.ts'
 import { DealerEsimError } from './error.ts'
+import type { SecretsGiven } from './options.ts'
 import { type HeadersGiven, verifyEvent } from './verify-event.ts'
 
 /** What all handlers of webhook calls have in common. */
 export interface WebhookOptions {
   /** The AppSecret; the new and the old one in a grace period; or a function, asked at each event. */
-  appSecret: string | readonly string[] | (() => string | readonly string[] | Promise<string | readonly string[]>)
+  appSecret: SecretsGiven | (() => SecretsGiven | Promise<SecretsGiven>)
   /**
    * Takes a genuine event. The answer is sent when it is done: 204, or 500 when it throws, and then the gateway sends
    * the event again. Ten seconds are the limit, so store the event and do the work later.

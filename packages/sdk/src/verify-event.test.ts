@@ -78,6 +78,29 @@ test('a body that was parsed already is told from a forged one', async () => {
   await expect(verifyEvent({ headers, body: EVENT as unknown as string, appSecret })).rejects.toThrow(/raw bytes/)
 })
 
-test('no secret verifies nothing, and says so', async () => {
-  await expect(verifyEvent({ ...signedEvent(), appSecret: '' })).rejects.toThrow(/appSecret is missing/)
+describe('a secret', () => {
+  test.each([null, undefined, ''])('that is %j is passed over, in either place', async (none) => {
+    for (const both of [[none, APP_SECRET] as const, [APP_SECRET, none] as const]) {
+      expect(await verifyEvent({ ...signedEvent(), appSecret: both })).toEqual(EVENT)
+      for (const scheme of [{ request: null }, { standard: null }]) {
+        // standardwebhooks takes no empty key.
+        if (none === '' && scheme.request === null) continue
+        const forged = signedEvent({ standard: [String(none)], request: String(none), ...scheme })
+        expect(await refusal({ ...forged, appSecret: both })).toMatch(/another secret/)
+      }
+    }
+  })
+
+  test('is missing where there is none at all', async () => {
+    for (const none of ['', [], [''], [null, undefined], null, undefined]) {
+      const received = { ...signedEvent(), appSecret: none as string }
+      await expect(verifyEvent(received)).rejects.toThrow(new TypeError('appSecret is missing'))
+    }
+  })
+
+  test('with a line break around it is told from a forged event', async () => {
+    for (const appSecret of [`${APP_SECRET}\n`, ['another', ` ${APP_SECRET}`]]) {
+      await expect(verifyEvent({ ...signedEvent(), appSecret })).rejects.toThrow(/line break: remove it/)
+    }
+  })
 })

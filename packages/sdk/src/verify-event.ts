@@ -12,13 +12,14 @@ import {
   verifyEvent as verifyStandardWebhook,
 } from '@dealer-esim/contract'
 import { DealerEsimError } from './error.ts'
+import { checkSecrets, type SecretsGiven } from './options.ts'
 
 /** Headers in any form that servers hand them out; names in any case. */
 export type HeadersGiven = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface ReceivedEvent {
-  /** The AppSecret, or the new and the old one while a reset's grace period runs. */
-  appSecret: string | readonly string[]
+  /** The AppSecret, or the new and the old one while a reset's grace period runs: an old one that is null is none. */
+  appSecret: SecretsGiven
   headers: HeadersGiven
   /** The bytes as they arrived. A body that was parsed and written again does not verify. */
   body: Uint8Array | string
@@ -37,8 +38,7 @@ export async function verifyEvent(received: ReceivedEvent): Promise<Notification
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
     throw new TypeError('body must be the raw bytes or text of the request, taken before any JSON parser')
   }
-  const secrets = typeof received.appSecret === 'string' ? [received.appSecret] : received.appSecret
-  if (!secrets.some((secret) => secret !== '')) throw new TypeError('appSecret is missing')
+  const secrets = checkSecrets(received.appSecret)
   const headers = lowerCased(received.headers)
   const now_ms = (received.now ?? Date.now)()
   const faults: FaultDetail[] = []

@@ -1,0 +1,29 @@
+/** Checks of what a program hands over. A mistake there is a TypeError that says what to do, before anything is sent. */
+
+export function checkBaseUrl(text: unknown): string {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    throw new TypeError(`baseUrl must be an address such as https://esim.example.com, not ${JSON.stringify(text)}`)
+  }
+  if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not carry a user name or password')
+  const base = `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+  if (base.endsWith('/open-api/v1')) throw new TypeError('baseUrl must not end with /open-api/v1: leave that away')
+  return base
+}
+
+export function checkText(name: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing`)
+  if (value !== value.trim()) throw new TypeError(`${name} begins or ends with a space or a line break: remove it`)
+  return value
+}
+
+/** One secret, or the new and the old one of a grace period, as a row of a database holds them. */
+export type SecretsGiven = string | readonly (string | null | undefined)[]
+
+/** Those that there are, one at least. Anything but a text would verify what is signed with a key that all can guess. */
+export function checkSecrets(given: SecretsGiven): string[] {
+  const listed: readonly unknown[] = Array.isArray(given) ? given : [given]
+  const secrets = listed.filter((secret) => typeof secret === 'string' && secret !== '')
+  if (secrets.length === 0) throw new TypeError('appSecret is missing')
+  return secrets.map((secret) => checkText('appSecret', secret))
+}

@@ -1,6 +1,7 @@
 import { REQUEST_HEADERS, signRequest } from '@dealer-esim/contract'
 import { readCapped } from './capped.ts'
 import { DealerEsimError } from './error.ts'
+import { tell } from './tell.ts'
 
 /** What one attempt sent and got, for logs and for `dealer-esim tour`. It holds no secret, but it does hold bodies. */
 export interface Exchange {
@@ -19,6 +20,8 @@ export interface Exchange {
 export interface Answer {
   status: number
   headers: Headers
+  /** By the clock that the request was signed by. */
+  received_ms: number
   /** Undefined when the body is not an envelope. */
   envelope: { code: string; message: string; data: Record<string, unknown> } | undefined
 }
@@ -46,10 +49,11 @@ const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
 /**
  * Signs and sends one request, with its own RequestID and timestamp, and reads the whole answer within `timeout_ms`.
- * Throws a DealerEsimError where there is no answer; a refusal is an answer.
+ * Throws a DealerEsimError where there is no answer; a refusal is an answer. Another error comes before it is sent.
  */
 export async function attempt(wire: Wire, wanted: Attempt): Promise<{ requestId: string; answer: Answer }> {
-  const parts = { timestamp: String(wire.now()), requestId: wire.newRequestId(), appKey: wire.appKey }
+  const now_ms = wire.now()
+  const parts = { timestamp: String(now_ms), requestId: wire.newRequestId(), appKey: wire.appKey }
   const headers = {
     'Content-Type': 'application/json',
     [REQUEST_HEADERS.appKey]: parts.appKey,
@@ -63,10 +67,12 @@ export async function attempt(wire: Wire, wanted: Attempt): Promise<{ requestId:
   try {
     const received = await sendWithin(wire, wanted, headers, parts.requestId)
     text = received.text
-    answer = { status: received.status, headers: received.headers, envelope: parseEnvelope(text) }
+    // Reckoned: a clock that fails now must not take the answer away.
+    const received_ms = now_ms + performance.now() - started
+    answer = { status: received.status, headers: received.headers, received_ms, envelope: parseEnvelope(text) }
     return { requestId: parts.requestId, answer }
   } finally {
-    wire.observe?.({
+    void tell(wire.observe, {
       operation: wanted.operation,
       attempt: wanted.attempt,
       url: wanted.url,

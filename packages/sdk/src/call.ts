@@ -42,8 +42,8 @@ export async function call(
   let unknown = false
   for (let made = 1; ; made++) {
     const outcome = await attempt(caller, { operation, attempt: made, url, body, timeout_ms, signal }).then(
-      ({ requestId, answer }) => judge(caller, answer, requestId, made),
-      (error: DealerEsimError) => error,
+      ({ requestId, answer }) => judge(answer, requestId, made),
+      (error: unknown) => (error instanceof DealerEsimError ? error : notSent(error)),
     )
     if (!(outcome instanceof DealerEsimError)) return outcome
     unknown ||= outcome.outcomeUnknown
@@ -56,9 +56,15 @@ export async function call(
   }
 }
 
-function judge(caller: Caller, answer: Answer, requestId: string, attempts: number): CallResult | DealerEsimError {
+/** The clock, the signing or the signal given failed; from `fetch` on, every fault is a DealerEsimError. */
+function notSent(cause: unknown): DealerEsimError {
+  const message = `The request was not sent: ${cause instanceof Error ? cause.message : cause}.`
+  return new DealerEsimError({ code: 'NOT_SENT', message, cause })
+}
+
+function judge(answer: Answer, requestId: string, attempts: number): CallResult | DealerEsimError {
   const { envelope, status, headers } = answer
-  const retryAfter_s = retryAfter(answer, caller.now())
+  const retryAfter_s = retryAfter(answer)
   if (envelope === undefined) {
     return new DealerEsimError({
       code: 'ANSWER_UNREADABLE',

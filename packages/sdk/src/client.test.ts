@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type FakeGateway, fakeGateway, ok, refusal, type Script } from '../test/fake-gateway.ts'
 import { DealerEsim, type DealerEsimOptions } from './client.ts'
 import { DealerEsimError } from './error.ts'
@@ -173,6 +173,45 @@ describe('failures', () => {
     expect(before).toMatchObject({ code: 'ABORTED', outcomeUnknown: false, attempts: 1 })
   })
 
+  test('what goes wrong before a request leaves is an error of this call, which nobody carried out', async () => {
+    let clock = () => Date.now()
+    const esim = await client(() => ok(ORDER), { now: () => clock(), retries: 0 })
+    clock = () => {
+      throw new RangeError('no clock')
+    }
+    const error = await failure(esim.order({ packageInfoList: LINES }, { generateTransactionId: true }))
+    expect(error).toMatchObject({
+      code: 'NOT_SENT',
+      outcomeUnknown: false,
+      attempts: 1,
+      cause: new RangeError('no clock'),
+    })
+    expect(error.transactionId).toMatch(/^[0-9a-f-]{36}$/)
+    expect(gateway?.seen).toEqual([])
+  })
+
+  test('it leaves the outcome of an earlier attempt as unknown as it was', async () => {
+    let asked = 0
+    const esim = await client(() => 'break', {
+      now: () => {
+        if (++asked > 1) throw new RangeError('no clock')
+        return Date.now()
+      },
+    })
+    const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
+    expect(error).toMatchObject({ code: 'NOT_SENT', outcomeUnknown: true, attempts: 2, transactionId: 'T-1' })
+  })
+
+  test('a clock that fails once the answer is there takes nothing from it', async () => {
+    let asked = 0
+    const now = () => {
+      if (++asked > 1) throw new RangeError('no clock')
+      return Date.now()
+    }
+    const esim = await client(() => ok(ORDER), { now })
+    expect(await esim.order({ transactionId: 'T-1', packageInfoList: LINES })).toMatchObject({ orderNo: 'O1' })
+  })
+
   test('a gateway that does not run is said to be unreachable, and nothing happened', async () => {
     const esim = await client(() => ok({}), { retries: 0 })
     await gateway?.close()
@@ -246,5 +285,26 @@ describe('repeating', () => {
       [2, 200],
     ])
     expect(observed[1]?.stringToSign).toMatch(/^\d{13}[0-9a-f-]{36}fake_app_key\{\}$/)
+  })
+
+  test('an observer that fails changes nothing of a purchase, and is heard of', async () => {
+    const told = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    try {
+      const fault = new Error('the log is full')
+      const observers = [
+        () => {
+          throw fault
+        },
+        () => Promise.reject(fault),
+      ]
+      for (const observe of observers) {
+        const esim = await client(twice(refusal(500, '000001')), { observe })
+        expect(await esim.order({ transactionId: 'T-1', packageInfoList: LINES })).toMatchObject({ orderNo: 'O1' })
+        await gateway?.close()
+      }
+      expect(told.mock.calls).toEqual([[fault], [fault], [fault], [fault]])
+    } finally {
+      told.mockRestore()
+    }
   })
 })

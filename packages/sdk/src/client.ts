@@ -35,7 +35,10 @@ export interface DealerEsimOptions {
   retries?: number
   /** Another `fetch`: a proxy's, or a test's. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** Sees every attempt: for logs. Bodies hold activation codes, so mind where they go. */
+  /**
+   * Sees every attempt: for logs. Bodies hold activation codes, so mind where they go. What it throws changes nothing
+   * of the call; it goes to `console.error`.
+   */
   observe?: (exchange: Exchange) => void
   /** Milliseconds since 1970, for machines whose clock is wrong. */
   now?: () => number

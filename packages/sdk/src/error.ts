@@ -10,6 +10,8 @@ export type LocalCode =
   | 'ABORTED'
   /** What came back is no answer of a gateway: a proxy's page, a redirect, or more than the limit. */
   | 'ANSWER_UNREADABLE'
+  /** The request could not be made, for the reason in `cause`: nothing of this attempt left. */
+  | 'NOT_SENT'
   /** A webhook call that is not a genuine event; the message says which check failed. */
   | 'EVENT_REFUSED'
 

@@ -31,12 +31,12 @@ export function waitBefore(error: DealerEsimError, attemptsMade: number, random:
 const RETRY_AFTER_MAX_S = 999_999_999
 
 /** The header Retry-After in seconds: a number, or a date. */
-export function retryAfter(answer: Answer, now_ms: number): number | undefined {
+export function retryAfter(answer: Answer): number | undefined {
   const text = answer.headers.get('retry-after')?.trim()
   if (text === undefined || text === '') return undefined
   if (/^\d+$/.test(text)) return Math.min(Number(text), RETRY_AFTER_MAX_S)
   const date_ms = Date.parse(text)
-  return Number.isNaN(date_ms) ? undefined : Math.max(0, Math.ceil((date_ms - now_ms) / 1000))
+  return Number.isNaN(date_ms) ? undefined : Math.max(0, Math.ceil((date_ms - answer.received_ms) / 1000))
 }
 
 /** Resolves after the time, or at once when the signal is or becomes aborted. */

@@ -1,5 +1,6 @@
 import { type Answer, attempt, type Wire } from './attempt.ts'
 import { DealerEsimError, type ErrorParts } from './error.ts'
+import { checkRetries, checkTimeout } from './options.ts'
 import { LONGEST_WAIT_MS, pause, retryAfter, waitBefore, worthRepeating } from './retry.ts'
 
 export interface Caller extends Wire {
@@ -36,8 +37,8 @@ export async function call(
   const body = JSON.stringify(request)
   const url = `${caller.baseUrl}/open-api/v1/${operation}`
   const { signal } = options
-  const timeout_ms = options.timeout_ms ?? caller.timeout_ms
-  const most = 1 + (options.retries ?? caller.retries)
+  const timeout_ms = checkTimeout(options.timeout_ms ?? caller.timeout_ms)
+  const most = 1 + checkRetries(options.retries ?? caller.retries)
   // Once an attempt's outcome is unknown it stays so until a success tells: a refusal says nothing of an earlier attempt.
   let unknown = false
   for (let made = 1; ; made++) {

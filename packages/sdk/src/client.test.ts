@@ -119,6 +119,27 @@ describe('operations', () => {
     expect(() => new DealerEsim({ ...good, appSecret: 's\n' })).toThrow(/line break/)
     expect(() => new DealerEsim({ ...good, appKey: '' })).toThrow(/appKey is missing/)
   })
+
+  test.each([
+    ...[Number.POSITIVE_INFINITY, Number.NaN, 0, -1, 2 ** 31, '5000'].map((timeout_ms) => ({ timeout_ms })),
+    ...[Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY, '3'].map((retries) => ({ retries })),
+  ])('%o is refused before anything is sent', async (given) => {
+    const wrong = given as { timeout_ms?: number; retries?: number }
+    const [name = ''] = Object.keys(wrong)
+    const esim = await client(() => ok(ORDER))
+    await expect(esim.order({ transactionId: 'T-1', packageInfoList: LINES }, wrong)).rejects.toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(`^${name} must be`) }),
+    )
+    expect(gateway?.seen).toEqual([])
+    expect(() => new DealerEsim({ baseUrl: 'https://e.example.com', appKey: 'k', appSecret: 's', ...wrong })).toThrow(
+      TypeError,
+    )
+  })
+
+  test('the longest time that a timer can take is taken', async () => {
+    const esim = await client(() => ok(ORDER), { timeout_ms: 2 ** 31 - 1, retries: 0 })
+    expect(await esim.query({ orderNo: 'O1' }, { timeout_ms: 1e6, retries: 1 })).toMatchObject({ orderNo: 'O1' })
+  })
 })
 
 describe('failures', () => {

@@ -20,7 +20,7 @@ import type {
 } from '@dealer-esim/contract'
 import type { Exchange } from './attempt.ts'
 import { type Caller, type CallOptions, type CallResult, call } from './call.ts'
-import { checkBaseUrl, checkText } from './options.ts'
+import { checkBaseUrl, checkRetries, checkText, checkTimeout } from './options.ts'
 import { eachRow } from './pages.ts'
 import { type WaitOptions, waitForOrder } from './wait-for-order.ts'
 
@@ -60,7 +60,7 @@ export type OrderCallOptions = CallOptions & {
 
 /**
  * A dealer's client of one gateway. Every method signs, sends, repeats where that is safe, and resolves with the
- * `data` of the answer; whatever fails throws a DealerEsimError.
+ * `data` of the answer; whatever fails throws a DealerEsimError. An option that cannot work is a TypeError at once.
  */
 export class DealerEsim {
   readonly #caller: Caller
@@ -70,8 +70,8 @@ export class DealerEsim {
       baseUrl: checkBaseUrl(options.baseUrl),
       appKey: checkText('appKey', options.appKey),
       appSecret: checkText('appSecret', options.appSecret),
-      timeout_ms: options.timeout_ms ?? 30_000,
-      retries: options.retries ?? 3,
+      timeout_ms: checkTimeout(options.timeout_ms ?? 30_000),
+      retries: checkRetries(options.retries ?? 3),
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
       observe: options.observe,
       now: options.now ?? Date.now,

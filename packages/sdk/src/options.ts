@@ -17,6 +17,19 @@ export function checkText(name: string, value: unknown): string {
   return value
 }
 
+/** A timer that is set to more than this, or to no number, goes off at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export function checkTimeout(value: unknown): number {
+  if (typeof value === 'number' && value >= 1 && value <= LONGEST_TIMER_MS) return value
+  throw new TypeError(`timeout_ms must be a number of milliseconds from 1 to ${LONGEST_TIMER_MS}, not ${value}`)
+}
+
+export function checkRetries(value: unknown): number {
+  if (Number.isInteger(value) && (value as number) >= 0) return value as number
+  throw new TypeError(`retries must be a whole number from 0, not ${value}`)
+}
+
 /** One secret, or the new and the old one of a grace period, as a row of a database holds them. */
 export type SecretsGiven = string | readonly (string | null | undefined)[]
 

@@ -135,7 +135,8 @@ export class DealerEsim {
 
   /**
    * The order once nothing more happens to it by itself, asked for at growing intervals; or as it is when `wait_ms`,
-   * a minute by default, is over: look at its `orderStatus`. `signal` ends the waiting with `ABORTED`.
+   * a minute by default, is over: look at its `orderStatus`. Where no query was answered by then, it throws `TIMED_OUT`;
+   * `signal` ends the waiting with `ABORTED`.
    */
   waitForOrder(which: QueryRequest, options: WaitOptions = {}): Promise<QueryAnswer> {
     return waitForOrder((request, each) => this.query(request, each), which, options)

@@ -4,7 +4,7 @@ import type { FailureCode, FailureData, FaultDetail } from '@dealer-esim/contrac
 export type LocalCode =
   /** The connection could not be made, or it broke. */
   | 'NETWORK_FAULT'
-  /** No complete answer within `timeout_ms`. */
+  /** No complete answer within `timeout_ms`, or within the `wait_ms` of waitForOrder. */
   | 'TIMED_OUT'
   /** The caller's `signal` ended the call. */
   | 'ABORTED'

@@ -18,7 +18,7 @@ export function checkText(name: string, value: unknown): string {
 }
 
 /** A timer that is set to more than this, or to no number, goes off at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+export const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export function checkTimeout(value: unknown): number {
   if (typeof value === 'number' && value >= 1 && value <= LONGEST_TIMER_MS) return value

@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { type FakeGateway, fakeGateway, ok, refusal, type Script } from '../test/fake-gateway.ts'
+import { DealerEsim } from './client.ts'
+
+let gateway: FakeGateway | undefined
+afterEach(() => gateway?.close())
+
+const ALLOCATING = { orderNo: 'O1', orderStatus: 'ALLOCATING' }
+const which = { orderNo: 'O1' }
+
+async function client(script: Script) {
+  gateway = await fakeGateway(script)
+  return new DealerEsim(gateway)
+}
+
+describe('when the time is over', () => {
+  test('a query that hangs is ended, and the answer before it is the last one', async () => {
+    const esim = await client((_operation, _body, arrival) => (arrival === 1 ? ok(ALLOCATING) : 'hang'))
+    expect(await esim.waitForOrder(which, { wait_ms: 400 })).toEqual(ALLOCATING)
+    expect(gateway?.seen).toHaveLength(2)
+  }, 5_000)
+
+  test('without any answer it is TIMED_OUT, also between two attempts', async () => {
+    for (const script of [(): 'hang' => 'hang', () => refusal(503, '000002', {}, { 'Retry-After': '30' })]) {
+      const esim = await client(script)
+      await expect(esim.waitForOrder(which, { wait_ms: 100 })).rejects.toMatchObject({
+        code: 'TIMED_OUT',
+        message: expect.stringContaining('100 ms'),
+      })
+      await gateway?.close()
+    }
+  }, 5_000)
+})
+
+test('a wait of 0 asks once, for as long as a query takes', async () => {
+  const esim = await client(() => ok(ALLOCATING))
+  expect(await esim.waitForOrder(which, { wait_ms: 0 })).toEqual(ALLOCATING)
+  expect(gateway?.seen).toHaveLength(1)
+})
+
+test("the caller's signal ends it as ABORTED, answers or none", async () => {
+  const reason = new Error('the customer left')
+  for (const answer of [ok(ALLOCATING), 'hang' as const]) {
+    const controller = new AbortController()
+    const esim = await client(() => {
+      queueMicrotask(() => controller.abort(reason))
+      return answer
+    })
+    await expect(esim.waitForOrder(which, { signal: controller.signal })).rejects.toMatchObject({ code: 'ABORTED' })
+    const before = esim.waitForOrder(which, { signal: controller.signal })
+    await expect(before).rejects.toMatchObject({ code: 'ABORTED', cause: reason })
+    await gateway?.close()
+  }
+})
+
+test('a wait that no timer can take is a long one, and one that is no time is refused', async () => {
+  const esim = await client((_operation, _body, arrival) =>
+    ok({ ...ALLOCATING, ...(arrival > 1 && { orderStatus: 'DELIVERED' }) }),
+  )
+  expect(await esim.waitForOrder(which, { wait_ms: 2 ** 40 })).toMatchObject({ orderStatus: 'DELIVERED' })
+  for (const wait_ms of [Number.NaN, -1]) {
+    await expect(esim.waitForOrder(which, { wait_ms })).rejects.toThrow(/wait_ms must be/)
+  }
+})

@@ -252,6 +252,7 @@ describe('repeating', () => {
     ['an internal error', refusal(500, '000001')],
     ['a gateway that is starting', refusal(503, '000002', {}, { 'Retry-After': '0' })],
     ['a proxy without its gateway', { status: 502, body: '<html>' }],
+    ['a page in place of an answer', { status: 200, body: '<html>' }],
     ['the rate limit', refusal(429, '101007', {}, { 'Retry-After': '0' })],
     ['a request that something between repeated', refusal(409, '101006')],
   ])('%s is tried again with a fresh RequestID and the same transactionId', async (_name, first) => {

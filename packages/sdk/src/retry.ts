@@ -6,7 +6,7 @@ import type { DealerEsimError } from './error.ts'
  * and `esim/order` is idempotent by its transactionId. Each attempt takes a fresh RequestID, because a RequestID is
  * accepted once; the body, and with it the transactionId, stays.
  *
- *     no answer, or one that is not a gateway's      again
+ *     no answer, or a 2xx that cannot be read        again
  *     5xx, also a proxy's                            again
  *     429                                            again, after Retry-After
  *     101006, RequestID used                         again: something between repeated our request
@@ -14,6 +14,7 @@ import type { DealerEsimError } from './error.ts'
  */
 export function worthRepeating(error: DealerEsimError): boolean {
   if (error.code === 'ABORTED') return false
+  if (error.code === 'ANSWER_UNREADABLE' && error.outcomeUnknown) return true
   if (error.httpStatus === undefined) return error.code === 'NETWORK_FAULT' || error.code === 'TIMED_OUT'
   return error.httpStatus >= 500 || error.httpStatus === 429 || error.code === '101006'
 }

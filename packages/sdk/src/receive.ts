@@ -10,7 +10,8 @@ export interface WebhookOptions {
   appSecret: SecretsGiven | (() => SecretsGiven | Promise<SecretsGiven>)
   /**
    * Takes a genuine event. The answer is sent when it is done: 204, or 500 when it throws, and then the gateway sends
-   * the event again. Ten seconds are the limit, so store the event and do the work later.
+   * the event again. Ten seconds are the limit, so store the event and do the work later. Kinds of a newer gateway,
+   * which the type does not name, come here too: pass over a `notifyType` that you do not know.
    */
   onEvent: (event: OrderPaid | DeliveryUpdated) => unknown
   /** Hears of calls that are no genuine events; they are answered 401. */

@@ -69,7 +69,9 @@ describe('refused is', () => {
   })
 
   test('a signed request that is no event', async () => {
-    expect(await refusal({ ...signedEvent({ event: { transactionId: 'T-1' } }), appSecret })).toMatch(/not an event/)
+    for (const event of [{ transactionId: 'T-1' }, { ...EVENT, content: null }, { ...EVENT, content: [] }]) {
+      expect(await refusal({ ...signedEvent({ event }), appSecret })).toMatch(/not an event/)
+    }
   })
 })
 

@@ -31,7 +31,8 @@ export interface ReceivedEvent {
  * The event, when it is genuine and at most five minutes old. It is signed twice, by the Standard Webhooks headers and
  * by the request scheme; one that verifies is enough, because in a grace period the second may still use the old
  * secret. Throws a DealerEsimError `EVENT_REFUSED` that says which check failed. Events repeat and overtake each
- * other: drop a `notifyId` that you have seen, and per order keep the highest `sequence`.
+ * other: drop a `notifyId` that you have seen, and per order keep the highest `sequence`. A newer gateway may send
+ * kinds that the type does not name: compare `notifyType` before each use, and pass over what you do not know.
  */
 export async function verifyEvent(received: ReceivedEvent): Promise<Notification> {
   const { body } = received
@@ -91,7 +92,8 @@ function parse(body: Uint8Array | string): Notification {
     value = undefined
   }
   const { notifyId, notifyType, content } = (value ?? {}) as Partial<Record<string, unknown>>
-  if (typeof notifyId !== 'string' || typeof notifyType !== 'string' || typeof content !== 'object') {
+  const isObject = typeof content === 'object' && content !== null && !Array.isArray(content)
+  if (typeof notifyId !== 'string' || typeof notifyType !== 'string' || !isObject) {
     throw refused([{ field: 'body', reason: 'It is signed, but it is not an event.' }])
   }
   return value as Notification

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import Fastify from 'fastify'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest'
 import { APP_SECRET, EVENT, signedEvent } from '../test/signed-event.ts'
 import { expressWebhook, fastifyWebhook, fetchWebhook, nodeWebhook } from './handlers.ts'
 import type { WebhookOptions } from './receive.ts'
@@ -92,6 +92,51 @@ for (const [kind, start] of Object.entries(kinds)) {
     })
   })
 }
+
+describe('a listener that fails', () => {
+  const fault = new Error('the log is full')
+  const failing = [
+    () => {
+      throw fault
+    },
+    () => Promise.reject(fault),
+  ]
+  let told: MockInstance
+  beforeEach(() => {
+    told = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  })
+  afterEach(() => told.mockRestore())
+
+  test.each(Object.entries(kinds))('of refusals leaves the 401 as it is: %s', async (_kind, start) => {
+    for (const onRefused of failing) {
+      const post = await start({ appSecret: APP_SECRET, onEvent: () => undefined, onRefused })
+      const { body, headers } = signedEvent({ standard: ['another'], request: 'another' })
+      expect((await post(body, headers)).status).toBe(401)
+    }
+    expect(told.mock.calls).toEqual([[fault], [fault]])
+  })
+
+  test('of errors leaves the 500 as it is, which is sent before it hears', async () => {
+    for (const onError of failing) {
+      const order: string[] = []
+      const heard = () => {
+        order.push('heard')
+        return onError()
+      }
+      const options = { appSecret: APP_SECRET, onEvent: () => Promise.reject(new Error('away')), onError: heard }
+      const { body, headers } = signedEvent()
+      const call = { method: 'POST', headers, body }
+      const response = { statusCode: 0, setHeader: () => undefined, end: () => order.push('answered') }
+      await nodeWebhook(options)(call as never, response)
+      expect([response.statusCode, order]).toEqual([500, ['answered', 'heard']])
+      const request = new Request('https://dealer.example/', { method: 'POST', body, headers })
+      expect((await fetchWebhook(options)(request)).status).toBe(500)
+      const read = new Request('https://dealer.example/', { method: 'POST', body, headers })
+      await read.text()
+      expect((await fetchWebhook(options)(read)).status).toBe(500)
+    }
+  })
+})
 
 test('Express with the raw body gone says where to mount the handler', async () => {
   const app = express()

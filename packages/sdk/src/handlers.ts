@@ -1,4 +1,5 @@
 import { readEventBody, receive, type WebhookAnswer, type WebhookOptions } from './receive.ts'
+import { tell } from './tell.ts'
 
 /**
  * Webhook calls in the four usual kinds of servers. The servers' types are described here by what is used of them, so
@@ -24,8 +25,8 @@ interface OutgoingAnswer {
 export function nodeWebhook(options: WebhookOptions & { onError?: (error: unknown) => void }) {
   return async (request: IncomingCall, response: OutgoingAnswer): Promise<void> => {
     const answer = await receiveFrom(options, request)
-    if (answer.status === 500) (options.onError ?? console.error)(answer.failed)
     send(response, answer)
+    if (answer.status === 500) void tell(options.onError ?? console.error, answer.failed)
   }
 }
 
@@ -81,14 +82,13 @@ export function fastifyWebhook(options: WebhookOptions & { path: string }) {
 export function fetchWebhook(options: WebhookOptions & { onError?: (error: unknown) => void }) {
   return async (request: Request): Promise<Response> => {
     if (request.method === 'POST' && (request.bodyUsed || request.body?.locked)) {
-      ;(options.onError ?? console.error)(
-        bodyGone('fetchWebhook', 'hand it the Request before anything reads its body'),
-      )
+      const failed = bodyGone('fetchWebhook', 'hand it the Request before anything reads its body')
+      void tell(options.onError ?? console.error, failed)
       return new Response(null, { status: 500 })
     }
     const body = request.method === 'POST' ? await readEventBody(request.body) : undefined
     const answer = await receive(options, { method: request.method, headers: request.headers, body })
-    if (answer.status === 500) (options.onError ?? console.error)(answer.failed)
+    if (answer.status === 500) void tell(options.onError ?? console.error, answer.failed)
     return new Response(answer.status === 204 ? null : answer.text, { status: answer.status, headers: PLAIN })
   }
 }

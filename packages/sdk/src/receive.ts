@@ -2,6 +2,7 @@ import type { DeliveryUpdated, OrderPaid } from '@dealer-esim/contract'
 import { readCapped } from './capped.ts'
 import { DealerEsimError } from './error.ts'
 import type { SecretsGiven } from './options.ts'
+import { tell } from './tell.ts'
 import { type HeadersGiven, verifyEvent } from './verify-event.ts'
 
 /** What all handlers of webhook calls have in common. */
@@ -14,7 +15,7 @@ export interface WebhookOptions {
    * which the type does not name, come here too: pass over a `notifyType` that you do not know.
    */
   onEvent: (event: OrderPaid | DeliveryUpdated) => unknown
-  /** Hears of calls that are no genuine events; they are answered 401. */
+  /** Hears of calls that are no genuine events; they are answered 401. What it throws goes to `console.error`. */
   onRefused?: (error: DealerEsimError) => void
 }
 
@@ -48,7 +49,7 @@ export async function receive(
     return { status: 204, text: '' }
   } catch (error) {
     if (error instanceof DealerEsimError && error.code === 'EVENT_REFUSED') {
-      options.onRefused?.(error)
+      void tell(options.onRefused, error)
       return { status: 401, text: error.message }
     }
     return { status: 500, text: 'The event could not be handled. Send it again.', failed: error }

@@ -95,7 +95,10 @@ export class DealerEsim {
     return this.call('package/list', request, options)
   }
 
-  /** Every package that matches, page by page. With `updatedSince` also those that left sale, as `OFF_SALE`. */
+  /**
+   * Every package that matches, page by page. With `updatedSince` also those that left sale, as `OFF_SALE`. `asOf`, for
+   * a copy of the catalogue, is a page's: take the pages from `packages`.
+   */
   eachPackage(
     request?: Omit<PackageListRequest, 'cursor' | 'updatedSince'> & { updatedSince?: never },
     options?: CallOptions,

@@ -4,6 +4,7 @@ import { browserIsThere } from './chromium.ts'
 import { openWorld, type Stage } from './console-world.ts'
 import { accessFlows, firstSignIn } from './flows/access.ts'
 import { catalogueFlows } from './flows/catalogue.ts'
+import { contextFlows } from './flows/context.ts'
 import { credentialFlows } from './flows/credentials.ts'
 import { keyboardFlows } from './flows/keyboard.ts'
 import { moneyFlows } from './flows/money.ts'
@@ -34,6 +35,7 @@ describe.skipIf(!browserIsThere())('the console in a browser', () => {
   credentialFlows(stage)
   moneyFlows(stage)
   orderFlows(stage)
+  contextFlows(stage)
   keyboardFlows(stage)
   catalogueFlows(stage)
   priceFlows(stage)

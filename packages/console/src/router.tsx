@@ -37,6 +37,8 @@ function routeOf({ path, load, name }: ListedPage, parent: AnyRoute) {
     beforeLoad({ params }) {
       if (!areIds(params)) throw notFound()
     },
+    // Another eSIM or dealer is another page: dialogs, codes and data kept while loading never cross to it.
+    remountDeps: ({ params }) => params,
     component: lazyRouteComponent(load as () => Promise<Record<string, never>>, name as never),
   })
 }

@@ -7,6 +7,8 @@ import { useChange } from '../use-api.ts'
 
 interface OfWallet {
   tenantId: string
+  /** The dealer's: a dialog covers the page that says whose money it is. */
+  clientName: string
   currency: string
   onClose(): void
 }
@@ -57,12 +59,12 @@ interface MoneyDialogProps<Answer> extends OfWallet {
 
 /** Asks for an amount and what it is for. */
 function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
-  const { tenantId, currency, onClose, title, path, done } = props
+  const { tenantId, clientName, currency, onClose, title, path, done } = props
   const change = useChange<Answer>({ done, quiet: true })
   const [fault, setFault] = useState<string>()
   return (
     <Dialog
-      title={title}
+      title={`${title}: ${clientName}`}
       opened
       onClose={onClose}
       submit={title}

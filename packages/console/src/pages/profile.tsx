@@ -37,7 +37,7 @@ export function ProfilePage() {
           {isOperator(me) && profile.clientName}
         </Group>
       }
-      actions={operates(me) && unused && <CancelEsim path={path} />}
+      actions={operates(me) && unused && <CancelEsim path={path} iccid={profile.iccid} />}
     >
       <Card>
         <Facts
@@ -121,7 +121,7 @@ function Codes({ path }: { path: string }) {
   )
 }
 
-function CancelEsim({ path }: { path: string }) {
+function CancelEsim({ path, iccid }: { path: string; iccid: string }) {
   const [asking, setAsking] = useState(false)
   const cancel = useChange<{ outcome: keyof typeof t.profiles.cancelOutcomes }>({ quiet: true })
   return (
@@ -130,7 +130,7 @@ function CancelEsim({ path }: { path: string }) {
         {t.profiles.cancel}
       </Button>
       <Dialog
-        title={t.profiles.cancel}
+        title={`${t.profiles.cancel}: ${iccid}`}
         opened={asking}
         onClose={() => setAsking(false)}
         submit={t.profiles.cancel}

@@ -21,6 +21,7 @@ export function WalletPage() {
   const [open, setOpen] = useState<'top-up' | 'adjust'>()
   if (!tenant || !wallet.data) return null
   const { currencyCode: currency, balance, creditLimit } = wallet.data
+  const ofWallet = { tenantId, clientName: tenant.clientName, currency, onClose: () => setOpen(undefined) }
   const actions = operates(me) && (
     <>
       <Button onClick={() => setOpen('top-up')}>{t.wallet.topUp}</Button>
@@ -51,8 +52,8 @@ export function WalletPage() {
       </Card>
       {isOperator(me) && <Adjustments tenantId={tenantId} />}
       <WalletStatement tenantId={tenantId} currency={currency} createdAt={tenant.createdAt} />
-      {open === 'top-up' && <TopUp tenantId={tenantId} currency={currency} onClose={() => setOpen(undefined)} />}
-      {open === 'adjust' && <Adjust tenantId={tenantId} currency={currency} onClose={() => setOpen(undefined)} />}
+      {open === 'top-up' && <TopUp {...ofWallet} />}
+      {open === 'adjust' && <Adjust {...ofWallet} />}
     </TenantSection>
   )
 }

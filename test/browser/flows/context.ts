@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest'
+import { api, button, copyable, go, heading, type Stage } from '../console-world.ts'
+
+/** What is shown, asked and typed stays with what it is about: none of it crosses to another eSIM or dealer, or is lost. */
+export function contextFlows(stage: Stage): void {
+  const QR = 'QR code that installs this eSIM'
+  const esims: { iccid: string; profileId: string }[] = []
+
+  it('shows no codes of one eSIM on the page of another', async () => {
+    const { world, page, dealer } = stage
+    const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 2 }]
+    const { orderNo } = await world.client(dealer).order({ transactionId: 'two-esims', packageInfoList })
+    const delivered = async () => {
+      const path = `/tenants/${dealer.tenantId}/orders/${orderNo}`
+      return (await api<{ profiles: typeof esims }>(world, page, path)).profiles
+    }
+    await expect.poll(async () => (await delivered()).length).toBe(2)
+    esims.push(...(await delivered()))
+    const [first, second] = esims
+    await go(world, page, `/tenants/${dealer.tenantId}/profiles/${first!.profileId}`)
+    await button(page, 'Show codes and QR').click()
+    await page.getByRole('img', { name: QR }).waitFor()
+    const code = await copyable(page, 'Activation code').innerText()
+    stage.secrets.push(code)
+    await find(second!.iccid)
+    expect(await page.getByRole('img', { name: QR }).count()).toBe(0)
+    expect(await page.content()).not.toContain(code)
+  })
+
+  it('closes what is asked of an eSIM, by its ICCID, when Back leads to another', async () => {
+    const { page } = stage
+    const [first, second] = esims
+    await button(page, 'Cancel and refund').click()
+    await page.getByRole('dialog', { name: `Cancel and refund: ${second!.iccid}` }).waitFor()
+    await page.goBack()
+    await heading(page, first!.iccid).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+
+  it('names the dealer whose money is moved, and asks no longer where Back leads to another dealer', async () => {
+    const { world, page, dealer } = stage
+    const { tenantId } = await api<{ tenantId: string }>(world, page, '/tenants', {
+      clientName: 'Beta Travel',
+      currencyCode: 'USD',
+    })
+    const dialog = page.getByRole('dialog')
+    await go(world, page, `/tenants/${dealer.tenantId}/wallet`)
+    const name = await heading(page, /^Flow/).innerText()
+    await go(world, page, `/tenants/${tenantId}/wallet`)
+    await heading(page, 'Beta Travel').waitFor()
+    for (const title of ['Propose adjustment', 'Top up']) {
+      await button(page, title).click()
+      await page.getByRole('dialog', { name: `${title}: Beta Travel` }).waitFor()
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'hidden' })
+    }
+    await button(page, 'Top up').click()
+    await dialog.getByRole('textbox', { name: /Amount/ }).fill('4711')
+    await page.goBack()
+    await heading(page, name).waitFor()
+    expect(await dialog.count()).toBe(0)
+  })
+
+  /** Goes there as people do: the page stays in place, and only what it is about changes. */
+  async function find(iccid: string): Promise<void> {
+    const { page } = stage
+    await button(page, 'Search').click()
+    await page.getByRole('dialog').getByRole('textbox').fill(iccid)
+    await page.getByRole('dialog').getByRole('button', { name: iccid }).click()
+    await heading(page, iccid).waitFor()
+  }
+}

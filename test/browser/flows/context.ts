@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { api, button, copyable, go, heading, type Stage } from '../console-world.ts'
+import { api, button, copyable, field, go, heading, type Stage } from '../console-world.ts'
 
 /** What is shown, asked and typed stays with what it is about: none of it crosses to another eSIM or dealer, or is lost. */
 export function contextFlows(stage: Stage): void {
@@ -59,6 +59,20 @@ export function contextFlows(stage: Stage): void {
     await page.goBack()
     await heading(page, name).waitFor()
     expect(await dialog.count()).toBe(0)
+  })
+
+  it('keeps what is typed into one card of the settings when another is saved', async () => {
+    const { world, page, dealer } = stage
+    await go(world, page, `/tenants/${dealer.tenantId}/settings`)
+    await field(page, 'Legal name').fill('Not saved yet')
+    await field(page, 'Callback URL').fill('https://not-saved.example/')
+    await field(page, 'Low-balance threshold').fill('7')
+    const limits = page.locator('form').filter({ has: field(page, 'Low-balance threshold') })
+    await limits.getByRole('button', { name: 'Save' }).click()
+    // Written as amounts are: the card was made anew from what was saved.
+    await expect.poll(() => field(page, 'Low-balance threshold').inputValue()).toBe('7.00')
+    expect(await field(page, 'Legal name').inputValue()).toBe('Not saved yet')
+    expect(await field(page, 'Callback URL').inputValue()).toBe('https://not-saved.example/')
   })
 
   /** Goes there as people do: the page stays in place, and only what it is about changes. */

@@ -13,6 +13,7 @@ export function webhookFlows(stage: Stage): void {
     await field(page, 'Callback URL').fill(receiver.url)
     await button(page, 'Check and save').click()
     await page.getByText('Events are sent here.').waitFor()
+    await keepsWhatIsTypedThroughATest()
     await button(page, 'Replay a range').click()
     await button(page, 'Replay').click()
     const replay = page.locator('[data-replay="DONE"]')
@@ -33,4 +34,16 @@ export function webhookFlows(stage: Stage): void {
     await expect.poll(() => receiver.received.length).toBeGreaterThan(before)
     await receiver.close()
   })
+
+  async function keepsWhatIsTypedThroughATest(): Promise<void> {
+    const { page } = stage
+    const type = page.getByRole('checkbox', { name: 'Order paid' })
+    await type.uncheck()
+    const readAgain = page.waitForResponse((r) => r.url().endsWith('/endpoint') && r.request().method() === 'GET')
+    await button(page, 'Send test').click()
+    await (await readAgain).finished()
+    await expect.poll(() => button(page, 'Send test').isEnabled()).toBe(true)
+    expect(await type.isChecked()).toBe(false)
+    await type.check()
+  }
 }

@@ -16,13 +16,19 @@ export function SettingsPage() {
   if (!tenant) return null
   return (
     <TenantSection title={t.settings.title}>
-      <ApiAccess key={`a${tenant.updatedAt}`} tenant={tenant} />
+      <ApiAccess key={keyOf('api', tenant.ipAllowlist, tenant.qpsLimit)} tenant={tenant} />
       <WebhookSetting tenantId={tenant.tenantId} />
-      <Limits key={`l${tenant.updatedAt}`} tenant={tenant} />
-      <Billing key={`b${tenant.updatedAt}`} tenant={tenant} />
+      <Limits key={keyOf('limits', ...MONEY_FIELDS.map((name) => tenant[name]))} tenant={tenant} />
+      <Billing
+        key={keyOf('billing', tenant.clientName, ...BILLING_TEXTS.map((name) => tenant[name]))}
+        tenant={tenant}
+      />
     </TenantSection>
   )
 }
+
+/** A card begins anew when what it shows has changed, and only then: what is typed in it outlives a save of another. */
+const keyOf = (...shown: unknown[]) => JSON.stringify(shown)
 
 /** A card whose fields are saved together. `bodyOf` makes the change, or says by field what is wrong. */
 function SettingsCard(props: {
@@ -171,9 +177,10 @@ function Limits({ tenant }: { tenant: TenantDetail }) {
   )
 }
 
+const BILLING_TEXTS = ['legalName', 'taxId', 'billingEmail', 'billingAddress'] as const
+
 function Billing({ tenant }: { tenant: TenantDetail }) {
   const me = useSession()
-  const texts = ['legalName', 'taxId', 'billingEmail', 'billingAddress'] as const
   return (
     <SettingsCard
       title={t.settings.billingTitle}
@@ -181,7 +188,7 @@ function Billing({ tenant }: { tenant: TenantDetail }) {
       bodyOf={(fields) => ({
         body: {
           ...(isOperator(me) && { clientName: fields.clientName ?? tenant.clientName }),
-          ...Object.fromEntries(texts.map((name) => [name, fields[name] ?? null])),
+          ...Object.fromEntries(BILLING_TEXTS.map((name) => [name, fields[name] ?? null])),
         },
       })}
     >

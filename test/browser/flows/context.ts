@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { api, button, copyable, field, go, heading, type Stage } from '../console-world.ts'
+import { api, button, copyable, field, go, heading, load, type Stage } from '../console-world.ts'
 
 /** What is shown, asked and typed stays with what it is about: none of it crosses to another eSIM or dealer, or is lost. */
 export function contextFlows(stage: Stage): void {
@@ -75,6 +75,27 @@ export function contextFlows(stage: Stage): void {
     expect(await field(page, 'Callback URL').inputValue()).toBe('https://not-saved.example/')
   })
 
+  it('keeps a page and what is typed on it when reading it again fails, and says above it that it may be old', async () => {
+    const { world, page, dealer } = stage
+    const wallet = `/tenants/${dealer.tenantId}/wallet`
+    await go(world, page, wallet)
+    await button(page, 'Top up').click()
+    const amount = page.getByRole('dialog').getByRole('textbox', { name: /Amount/ })
+    await amount.fill('4711')
+    const reads = `**/api/tenants/${dealer.tenantId}{,/**}`
+    await page.route(reads, (route) => route.fulfill({ status: 503, json: { code: 'BUSY', message: 'Not just now.' } }))
+    await readAgain()
+    await page.getByText('Not just now.').first().waitFor()
+    expect(await amount.inputValue()).toBe('4711')
+    await page.getByText('What is shown may be old').waitFor()
+    await page.unroute(reads)
+    await page.keyboard.press('Escape')
+    await button(page, 'Try again').click()
+    await page.getByText('What is shown may be old').waitFor({ state: 'hidden' })
+    // Gives the page its own clock back.
+    await load(world, page, wallet)
+  })
+
   /** Goes there as people do: the page stays in place, and only what it is about changes. */
   async function find(iccid: string): Promise<void> {
     const { page } = stage
@@ -82,5 +103,14 @@ export function contextFlows(stage: Stage): void {
     await page.getByRole('dialog').getByRole('textbox').fill(iccid)
     await page.getByRole('dialog').getByRole('button', { name: iccid }).click()
     await heading(page, iccid).waitFor()
+  }
+
+  /** As when somebody comes back to the window after a minute. */
+  async function readAgain(): Promise<void> {
+    await stage.page.evaluate(`{
+      const later = Date.now() + 60_000
+      Date.now = () => later
+      window.dispatchEvent(new Event('visibilitychange'))
+    }`)
   }
 }

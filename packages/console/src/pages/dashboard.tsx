@@ -37,7 +37,7 @@ export function DashboardPage() {
         />
       }
     >
-      {error && <Failure error={error} retry={refetch} />}
+      {error && !data && <Failure error={error} retry={refetch} />}
       {!data && !error && <Loading />}
       {data && (
         <>

@@ -24,7 +24,7 @@ export function EventPage() {
   const path = `/tenants/${tenantId}/events/${notifyId}`
   const { data: event, error, refetch } = useApi<EventView>(path, {}, { refresh_ms: REFRESH_MS })
   const resend = useChange({ done: t.webhooks.resent })
-  if (error) return <Failure error={error} retry={refetch} />
+  if (error && !event) return <Failure error={error} retry={refetch} />
   if (!event) return <Loading />
   return (
     <Page

@@ -28,7 +28,7 @@ export function OrderPage() {
   const first = useApi<OrderDetail>(path)
   const moving = MOVING.has(first.data?.orderStatus ?? '')
   const { data: order, error, refetch } = useApi<OrderDetail>(path, {}, { refresh_ms: moving ? REFRESH_MS : undefined })
-  if (error) return <Failure error={error} retry={refetch} />
+  if (error && !order) return <Failure error={error} retry={refetch} />
   if (!order) return <Loading />
   const { currencyCode: currency } = order
   return (

@@ -17,7 +17,7 @@ export function PriceAssignment({ tenantId }: { tenantId: string }) {
   const me = useSession()
   const { data, error, refetch } = useApi<Assignment>(`/tenants/${tenantId}/price-assignment`)
   const [open, setOpen] = useState<'plan' | 'group'>()
-  if (error) return <Failure error={error} retry={refetch} />
+  if (error && !data) return <Failure error={error} retry={refetch} />
   if (!data) return null
   return (
     <Card

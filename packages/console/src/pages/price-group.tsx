@@ -20,7 +20,7 @@ export function PriceGroupPage() {
   const { groupName = '' } = useParams({ strict: false }) as { groupName?: string }
   const { data, error, refetch } = useApi<GroupDetail>(apiPathOf('group', groupName))
   const [choosing, setChoosing] = useState(false)
-  if (error) return <Failure error={error} retry={refetch} />
+  if (error && !data) return <Failure error={error} retry={refetch} />
   if (!data) return <Loading />
   return (
     <Page

@@ -26,7 +26,7 @@ export function PricePlanPage() {
   const path = apiPathOf('plan', planName)
   const { data, error, refetch, isFetching } = useApi<PlanDetail>(path, { packageCode, cursor })
   const [setting, setSetting] = useState(false)
-  if (error) return <Failure error={error} retry={refetch} />
+  if (error && !data) return <Failure error={error} retry={refetch} />
   if (!data) return <Loading />
   const changes = operates(me)
   return (

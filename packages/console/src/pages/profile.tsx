@@ -23,7 +23,7 @@ export function ProfilePage() {
   const { tenantId, profileId } = useParams({ strict: false }) as { tenantId: string; profileId: string }
   const path = `/tenants/${tenantId}/profiles/${profileId}`
   const { data: profile, error, refetch } = useApi<ProfileRow>(path)
-  if (error) return <Failure error={error} retry={refetch} />
+  if (error && !profile) return <Failure error={error} retry={refetch} />
   if (!profile) return <Loading />
   const unused = profile.esimStatus === 'GOT_RESOURCE' && ['RELEASED', null].includes(profile.smdpStatus)
   return (

@@ -22,7 +22,7 @@ export function useTenant() {
 export function TenantPage() {
   const me = useSession()
   const { tenantId, data, error, refetch } = useTenant()
-  if (error) return <Failure error={error} retry={refetch} />
+  if (error && !data) return <Failure error={error} retry={refetch} />
   if (!data) return <Loading />
   if (!isOperator(me)) return <Outlet />
   const at = `/tenants/${tenantId}`

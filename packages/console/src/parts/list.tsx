@@ -39,7 +39,7 @@ interface ListProps<Row> {
 /** Every list of the console: a table that becomes cards on a phone. The pages of a long one are in the address. */
 export function List<Row>(props: ListProps<Row>) {
   const { rows, columns, loading, error, retry, empty, label } = props
-  if (error) return <Failure error={error} retry={retry} />
+  if (error && !rows) return <Failure error={error} retry={retry} />
   if (rows === undefined) return <Loading />
   if (rows.length === 0)
     return (

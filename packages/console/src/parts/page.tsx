@@ -2,6 +2,7 @@ import { Anchor, Box, Group, Stack, Text, Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect } from 'react'
 import { t } from '../strings/index.ts'
+import { Stale } from './stale.tsx'
 
 interface PageProps {
   title: string
@@ -37,6 +38,7 @@ export function Page({ title, description, actions, back, children }: PageProps)
         </Box>
         {actions && <Group gap="xs">{actions}</Group>}
       </Group>
+      <Stale />
       {children}
     </Stack>
   )

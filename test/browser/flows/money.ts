@@ -17,22 +17,26 @@ export function moneyFlows(stage: Stage): void {
     await page.locator('[data-row="1"]').getByText('bank 4711').waitFor()
   })
 
-  it('tells of a payment also whoever has closed the dialog meanwhile', async () => {
+  it('keeps a dialog open while its change is under way, so that nothing looks like a cancel of it', async () => {
     const { page } = stage
     const dialog = page.getByRole('dialog')
     let release = () => {}
-    const closed = new Promise<void>((resolve) => {
+    const tried = new Promise<void>((resolve) => {
       release = resolve
     })
-    await page.route('**/wallet/top-ups', (route) => closed.then(() => route.continue()))
+    await page.route('**/wallet/top-ups', (route) => tried.then(() => route.continue()))
     await button(page, 'Top up').first().click()
     await dialog.getByRole('textbox', { name: /Amount/ }).fill('1250.50')
     await dialog.getByRole('textbox', { name: 'Reference of the payment' }).fill('bank 4711')
     await dialog.getByRole('button', { name: 'Top up' }).click()
+    await expect.poll(() => dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true)
+    expect(await dialog.getByRole('button', { name: 'Close' }).isDisabled()).toBe(true)
     await page.keyboard.press('Escape')
-    await dialog.waitFor({ state: 'hidden' })
+    await page.mouse.click(5, 5)
+    expect(await dialog.count()).toBe(1)
     release()
     await page.getByText('This payment was credited before.').waitFor()
+    await dialog.waitFor({ state: 'hidden' })
     await page.unroute('**/wallet/top-ups')
   })
 

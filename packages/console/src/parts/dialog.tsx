@@ -34,12 +34,20 @@ document.addEventListener('focusin', ({ target }) => {
   if (target instanceof HTMLElement && !target.closest('[role=dialog]')) lastFocused = target
 })
 
-/** A question with a form: Enter submits, Escape closes. */
+/**
+ * A question with a form: Enter submits, Escape closes. Nothing closes it while it is busy: that would look like a cancel
+ * of what goes on, and an answer that is shown only once would be lost.
+ */
 export function Dialog(props: DialogProps) {
-  const { title, opened, onClose, onSubmit, submit, busy, error, danger, children } = props
+  const { title, opened, onClose, onSubmit, submit, busy = false, error, danger, children } = props
   useFocusBack(opened)
   return (
-    <Modal opened={opened} onClose={onClose} title={title} closeButtonProps={{ 'aria-label': t.common.close }}>
+    <Modal
+      opened={opened}
+      onClose={() => busy || onClose()}
+      title={title}
+      closeButtonProps={{ 'aria-label': t.common.close, disabled: busy }}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -54,10 +62,10 @@ export function Dialog(props: DialogProps) {
             </Alert>
           )}
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" disabled={busy} onClick={onClose}>
               {t.common.cancel}
             </Button>
-            <Button type="submit" loading={busy ?? false} {...(danger && { color: 'red' })}>
+            <Button type="submit" loading={busy} {...(danger && { color: 'red' })}>
               {submit}
             </Button>
           </Group>

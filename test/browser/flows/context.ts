@@ -96,6 +96,18 @@ export function contextFlows(stage: Stage): void {
     await load(world, page, wallet)
   })
 
+  it('keeps a space that was typed before a pause in a search', async () => {
+    const { world, page } = stage
+    await go(world, page, '/tenants')
+    const search = page.getByRole('searchbox', { name: 'Search by name or AppKey' })
+    await search.pressSequentially('Beta ')
+    await page.waitForURL(/q=Beta$/)
+    await page.getByText('Beta Travel').waitFor()
+    await search.pressSequentially('Travel')
+    expect(await search.inputValue()).toBe('Beta Travel')
+    await page.waitForURL(/q=Beta\+Travel$/)
+  })
+
   /** Goes there as people do: the page stays in place, and only what it is about changes. */
   async function find(iccid: string): Promise<void> {
     const { page } = stage

@@ -52,13 +52,16 @@ function sellFrom(asks: bigint, currencyCode = 'USD'): bigint[] {
   const success = (data: object) => answer({ code: '000000', message: 'success', data })
   const ask = (path: string, request: { transactionId: string; packageInfoList: { price?: number }[] }) => {
     if (path === 'account/balance') return success({ balance: 0, currencyCode })
-    if (path === 'esim/query') return success({ orderStatus: 'DELIVERED', profileList: [esim(request.transactionId)] })
+    const { transactionId } = request
+    if (path === 'esim/query') {
+      return success({ transactionId, orderStatus: 'DELIVERED', profileList: [esim(transactionId)] })
+    }
     const { price } = request.packageInfoList[0]!
     if (price !== undefined && BigInt(price) !== asks) {
       return answer({ code: '200005', message: 'another price', data: { current: Number(asks) } }, 422)
     }
     paid.push(asks)
-    return success({ orderNo: 'O', transactionId: request.transactionId, orderStatus: 'PAID' })
+    return success({ orderNo: 'O', transactionId, orderStatus: 'PAID' })
   }
   const outbound = {
     request: async ({ url, body }: { url: string; body: string }) => ask(url.split('/v1/')[1]!, JSON.parse(body)),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { PAGE_SIZE_MAX } from '@dealer-esim/contract'
+import { PAGE_SIZE_MAX, type Profile, type ProfileListAnswer } from '@dealer-esim/contract'
 import { DealerEsim, DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
 import Type, { type Static } from 'typebox'
 import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
@@ -14,7 +14,7 @@ import type {
   SupplierRequest,
 } from '../supplier.ts'
 import { iccidOf, reportOf } from './esim.ts'
-import { outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
+import { OF_ANOTHER, outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
 
 const MINUTE_MS = 60_000
 
@@ -158,6 +158,7 @@ async function order(upstream: Upstream, { key, productCode, guard }: SupplierRe
   }
   await pause('gateway.ordered')
   if ('failure' in placed) return outcomeOfFailure(placed.failure, placed.sent)
+  if (placed.value.transactionId !== key) return OF_ANOTHER
   let outcome: Outcome = { kind: 'unknown', words: 'the upstream gateway has taken it' }
   for (let look = 0; look < LOOKS && outcome.kind === 'unknown'; look++) {
     await delay(FIRST_LOOK_MS * 2 ** look)
@@ -175,7 +176,7 @@ function currentPrice(failure: DealerEsimError): bigint | undefined {
 
 async function query(upstream: Upstream, key: string): Promise<Outcome> {
   const found = await upstream((client) => client.query({ transactionId: key }))
-  if (!('failure' in found)) return outcomeOfOrder(found.value)
+  if (!('failure' in found)) return outcomeOfOrder(found.value, key)
   if (found.failure.is('200013')) return { kind: 'retry', words: 'the upstream gateway has no such order' }
   // A question changes nothing: whatever keeps it from being answered leaves the item in doubt.
   const { words } = outcomeOfFailure(found.failure, found.sent)
@@ -183,20 +184,25 @@ async function query(upstream: Upstream, key: string): Promise<Outcome> {
 }
 
 /** The interface has no cancel: its operator cancels, and we see that it was done. */
-async function cancel(upstream: Upstream, { key, iccid }: SuppliedEsim): Promise<CancelOutcome> {
-  const found = await upstream((client) => client.profiles({ transactionId: key }))
+async function cancel(upstream: Upstream, esim: SuppliedEsim): Promise<CancelOutcome> {
+  const found = await upstream((client) => client.profiles({ transactionId: esim.key }))
   if ('failure' in found) return { kind: 'unknown', words: found.failure.message }
-  const profile = found.value.profileList.find((candidate) => iccidOf(candidate) === iccid)
+  const profile = profileOf(found.value, esim)
   if (profile?.esimStatus === 'CANCEL') return { kind: 'cancelled' }
   const words = 'an upstream gateway is asked to cancel by its operator: cancel again when it says that it has'
   return { kind: 'refused', words }
 }
 
-async function report(upstream: Upstream, { key, iccid }: SuppliedEsim): Promise<ReportOutcome> {
-  const found = await upstream((client) => client.profiles({ transactionId: key }))
+async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOutcome> {
+  const found = await upstream((client) => client.profiles({ transactionId: esim.key }))
   if ('failure' in found) return { kind: 'silent', ...(found.network === undefined ? {} : { down: true }) }
-  const profile = found.value.profileList.find((candidate) => iccidOf(candidate) === iccid)
+  const profile = profileOf(found.value, esim)
   return profile ? { kind: 'told', report: reportOf(profile) } : { kind: 'silent' }
+}
+
+/** An ICCID may have been sold again: the key says whose it is. */
+function profileOf({ profileList }: ProfileListAnswer, { key, iccid }: SuppliedEsim): Profile | undefined {
+  return profileList.find((profile) => profile.transactionId === key && iccidOf(profile) === iccid)
 }
 
 async function receive(

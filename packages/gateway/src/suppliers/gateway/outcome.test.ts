@@ -74,7 +74,9 @@ describe('a failure of an upstream', () => {
   })
 })
 
+const KEY = 'ORDER-1'
 const PROFILE = {
+  transactionId: KEY,
   iccid: '8999900000000000017',
   smdpAddress: 'smdp.example.com',
   matchingId: 'M-1',
@@ -93,6 +95,7 @@ const PROFILE = {
 
 function order(parts: Partial<QueryAnswer>): QueryAnswer {
   return {
+    transactionId: KEY,
     orderStatus: 'ALLOCATING',
     profileList: [],
     packageInfoList: [{ failureReason: null }],
@@ -109,17 +112,18 @@ describe('an order of an upstream', () => {
     ['FAILED', 'refused'],
     ['CANCELLED', 'refused'],
   ] as const)('that is %s and has no eSIM is %s', (orderStatus, kind) => {
-    expect(outcomeOfOrder(order({ orderStatus })).kind).toBe(kind)
+    expect(outcomeOfOrder(order({ orderStatus }), KEY).kind).toBe(kind)
   })
 
   it('that failed says why', () => {
     const packageInfoList = [{ failureReason: 'out of stock' }] as QueryAnswer['packageInfoList']
-    expect(outcomeOfOrder(order({ orderStatus: 'FAILED', packageInfoList }))).toMatchObject({ words: 'out of stock' })
+    const failed = order({ orderStatus: 'FAILED', packageInfoList })
+    expect(outcomeOfOrder(failed, KEY)).toMatchObject({ words: 'out of stock' })
   })
 
   it('that has an eSIM is delivered with all that it tells of it', () => {
-    const { puk: _, imsi: __, eid: ___, ...told } = PROFILE
-    expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList: [PROFILE] }))).toEqual({
+    const { transactionId: _, puk: __, imsi: ___, eid: ____, ...told } = PROFILE
+    expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList: [PROFILE] }), KEY)).toEqual({
       kind: 'delivered',
       esim: { ...told, installBefore: new Date('2027-01-01') },
     })
@@ -128,12 +132,12 @@ describe('an order of an upstream', () => {
   it('whose eSIM cannot be read is in doubt: it exists, so that it is neither refunded nor bought again', () => {
     for (const odd of [{ ac: null }, { iccid: 'pending' }]) {
       const profileList = [{ ...PROFILE, ...odd } as unknown as Profile]
-      expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList })).kind).toBe('unknown')
+      expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList }), KEY).kind).toBe('unknown')
     }
   })
 
   it('whose eSIM was cancelled is refused', () => {
     const profileList = [{ ...PROFILE, esimStatus: 'CANCEL' as const }]
-    expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList })).kind).toBe('refused')
+    expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList }), KEY).kind).toBe('refused')
   })
 })

@@ -43,8 +43,12 @@ export function outcomeOfFailure(error: DealerEsimError, sent: boolean): Exclude
 
 const PARAMETER = /^00010[5-8]$/
 
-/** Pure: what an upstream order of one eSIM says of our item. */
-export function outcomeOfOrder(order: QueryAnswer): Outcome {
+/** Believed of our key, it would give one eSIM to two dealers, or refund what was delivered. */
+export const OF_ANOTHER: Outcome = { kind: 'unknown', words: 'the upstream gateway answered for another order' }
+
+/** Pure: what an upstream order of one eSIM says of our item, whose key was asked about. */
+export function outcomeOfOrder(order: QueryAnswer, key: string): Outcome {
+  if ([order, ...order.profileList].some(({ transactionId }) => transactionId !== key)) return OF_ANOTHER
   const [profile] = order.profileList
   if (profile !== undefined) {
     if (profile.esimStatus === 'CANCEL') return { kind: 'refused', words: 'cancelled by the upstream gateway' }

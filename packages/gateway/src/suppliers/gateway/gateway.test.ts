@@ -1,0 +1,62 @@
+import type { Profile } from '@dealer-esim/contract'
+import { describe, expect, it } from 'vitest'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
+import { gatewaySupplier } from './gateway.ts'
+
+/* An upstream that does not keep to the contract. */
+
+const KEY = 'ORDER-1'
+const ESIM = {
+  ...{ transactionId: KEY, iccid: '8999900000000000017', esimStatus: 'GOT_RESOURCE', smdpStatus: 'RELEASED' },
+  ...{ smdpAddress: 'smdp.example.com', matchingId: 'M-1', ac: 'LPA:1$smdp.example.com$M-1' },
+  lastUpdateTime: '2026-11-20T13:28:09.000Z',
+} as Profile
+const REQUEST = { tenantId: 'T', orderId: 'O', itemNo: 1, key: KEY, productCode: 'P' }
+const OF_ANOTHER = { kind: 'unknown', words: 'the upstream gateway answered for another order' }
+
+/** What it answers to each operation, whatever it is asked. */
+function upstream(answers: Record<string, (request: Record<string, unknown>) => object>) {
+  const asked: string[] = []
+  const outbound = {
+    async request({ url, body }: { url: string; body: string }) {
+      const operation = url.split('/v1/')[1]!
+      asked.push(operation)
+      const answer = { code: '000000', message: 'success', data: answers[operation]!(JSON.parse(body)) }
+      return { kind: 'answer', status: 200, headers: {}, body: Buffer.from(JSON.stringify(answer)) }
+    },
+  } as unknown as Outbound
+  const config = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
+  return { supplier: gatewaySupplier('up', config, { outbound }), asked }
+}
+
+const query = (data: object) => upstream({ 'esim/query': () => data }).supplier.query([REQUEST], 'RESUME')
+
+describe('what an upstream answers for another order is not believed', () => {
+  const ours = { transactionId: KEY, orderStatus: 'DELIVERED', profileList: [ESIM] }
+  const anothers = { ...ESIM, transactionId: 'ORDER-2' }
+
+  it('an order, or its eSIM, that is not of our key stays in doubt', async () => {
+    expect(await query(ours)).toMatchObject([{ kind: 'delivered' }])
+    expect(await query({ ...ours, transactionId: 'ORDER-2' })).toEqual([OF_ANOTHER])
+    expect(await query({ ...ours, transactionId: undefined })).toEqual([OF_ANOTHER])
+    expect(await query({ ...ours, profileList: [anothers] })).toEqual([OF_ANOTHER])
+    expect(await query({ ...ours, profileList: [ESIM, anothers] })).toEqual([OF_ANOTHER])
+    const failed = { transactionId: 'ORDER-2', orderStatus: 'FAILED', profileList: [] }
+    expect(await query(failed)).toEqual([OF_ANOTHER])
+  })
+
+  it('neither is its word that it has taken an order', async () => {
+    const { supplier, asked } = upstream({ 'esim/order': () => ({ transactionId: 'ORDER-2', orderStatus: 'PAID' }) })
+    expect(await supplier.order([REQUEST])).toEqual([OF_ANOTHER])
+    expect(asked).toEqual(['esim/order'])
+  })
+
+  it('an eSIM of the same ICCID, which was sold again, neither is cancelled nor reports for ours', async () => {
+    const { supplier } = upstream({
+      'esim/profile/list': () => ({ profileList: [{ ...anothers, esimStatus: 'CANCEL' }], nextCursor: null }),
+    })
+    const esim = { ...REQUEST, iccid: ESIM.iccid, matchingId: ESIM.matchingId, shown: true }
+    expect(await supplier.cancel(esim)).toMatchObject({ kind: 'refused' })
+    expect(await supplier.report!([esim])).toEqual([{ kind: 'silent' }])
+  })
+})

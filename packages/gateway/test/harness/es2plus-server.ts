@@ -32,6 +32,8 @@ export interface Es2plusServer {
   /** For the supplier's configuration. */
   identity: TestCertificate & { ca: string }
   fault: Partial<Record<string, Es2plusFault>>
+  /** Members that a function answers instead of its own. */
+  answers: Partial<Record<string, object>>
   /** Whether a repeated DownloadOrder meets the fault, too. */
   faultsRepeats: boolean
   late_ms: number
@@ -54,6 +56,7 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
   const state: Omit<Es2plusServer, 'url' | 'close'> = {
     identity: { ...client, ca: authority.cert },
     fault: {},
+    answers: {},
     faultsRepeats: false,
     late_ms: 1_500,
     pads: true,
@@ -89,7 +92,7 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
       if (fault === 'lost' || fault === 'dies') return request.socket.destroy()
       if (fault === 'nonsense') return answer(200, 'nonsense')
       if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, state.late_ms))
-      return answer(200, result)
+      return answer(200, { ...result, ...state.answers[name] })
     },
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop()
 })
 beforeEach(() => {
-  Object.assign(server, { fault: {}, faultsRepeats: false, pads: true })
+  Object.assign(server, { fault: {}, answers: {}, faultsRepeats: false, pads: true })
   server.requests.length = 0
 })
 
@@ -162,6 +162,19 @@ describe('ICCIDs', () => {
         for (const iccid of sent) expect(iccid).toMatch(written)
       }
     }
+  })
+
+  it('that we chose are not given up for another that is answered: it may be of somebody else’s order', async () => {
+    const smdp = await supplier(range())
+    const wanted = request()
+    const another = makeIccid('8985999', 5)
+    server.answers.downloadOrder = { iccid: another }
+    const [outcome] = await smdp.order([wanted])
+    const ours = String(bodies()[0]!.iccid)
+    const words = `DownloadOrder was sent for ICCID ${ours} and answered for ${another}`
+    expect(outcome).toEqual({ kind: 'unknown', words })
+    expect(names()).toEqual(['downloadOrder'])
+    expect(await smdp.query([wanted], 'RESUME')).toMatchObject([{ kind: 'delivered', esim: { iccid: ours } }])
   })
 
   it('of a range whose ends were moved go on behind what was drawn, through every block of it', async () => {

@@ -98,6 +98,10 @@ async function download(desk: Desk, progress: Progress, profileType: string): Pr
   if (result.kind === 'done') {
     const iccid = stripIccidPadding(result.body.iccid ?? progress.iccid ?? '')
     if (!isIccid(iccid)) return { kind: 'unknown', words: 'DownloadOrder was executed, but its answer has no ICCID' }
+    // The answer may be that to another order, whose profile is not ours to confirm. Ours is asked for again.
+    if (progress.iccidChosen && iccid !== progress.iccid) {
+      return { kind: 'unknown', words: `DownloadOrder was sent for ICCID ${progress.iccid} and answered for ${iccid}` }
+    }
     if (!(await desk.book.advance(progress, { step: 'ORDERED', iccid }))) return ELSEWHERE
     await pause('es2plus.ordered')
     return undefined

@@ -60,3 +60,41 @@ describe('what an upstream answers for another order is not believed', () => {
     expect(await supplier.report!([esim])).toEqual([{ kind: 'silent' }])
   })
 })
+
+describe('the list of an upstream', () => {
+  /** @returns the eSIMs that were read, why it ended before its end, and the pages that were asked for. */
+  async function read(nextCursor: (page: number) => unknown) {
+    const { supplier, asked } = upstream({
+      'esim/profile/list'() {
+        if (asked.length > 5_000) throw new Error('it is still going on')
+        return { profileList: [ESIM], nextCursor: nextCursor(asked.length) }
+      },
+    })
+    const read = { keys: [] as string[], fault: undefined as string | undefined }
+    try {
+      for await (const { key } of supplier.list!(new Date(0))) read.keys.push(key)
+    } catch (error) {
+      read.fault = (error as Error).message
+    }
+    return { ...read, pages: asked.length }
+  }
+
+  it('is read to the page that says that it is the last', async () => {
+    const cursors = ['a', 'b', null]
+    expect(await read((page) => cursors[page - 1])).toEqual({ keys: [KEY, KEY, KEY], fault: undefined, pages: 3 })
+  })
+
+  it.each([
+    ['comes again', 2, () => 'again'],
+    ['comes again later', 3, (page: number) => `page ${page % 2}`],
+    ['is missing', 1, () => undefined],
+    ['is no text', 1, () => 7],
+  ])('ends with a cursor that %s: all other reconciliation waits for it', async (_, pages, nextCursor) => {
+    expect(await read(nextCursor)).toMatchObject({ pages, fault: `page ${pages} of its list leads to no other page` })
+  })
+
+  it('ends where it has more pages than anybody sells eSIMs', async () => {
+    const { keys, fault } = await read((page) => `page ${page}`)
+    expect([keys.length, fault]).toEqual([4_000, 'its list has more than 4000 pages'])
+  })
+})

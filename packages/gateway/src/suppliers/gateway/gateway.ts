@@ -11,6 +11,7 @@ import type {
   ReportOutcome,
   SuppliedEsim,
   Supplier,
+  SupplierRecord,
   SupplierRequest,
 } from '../supplier.ts'
 import { iccidOf, reportOf } from './esim.ts'
@@ -72,21 +73,7 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       const answer = await upstream((client) => client.health())
       return 'failure' in answer ? sentenceOf(answer.failure, answer.network) : undefined
     },
-    async *list(since) {
-      const request = { startTime: since.toISOString(), pageSize: PAGE_SIZE_MAX }
-      for (let next: { cursor?: string } | undefined = {}; next; ) {
-        const page = await upstream((client) => client.profiles({ ...request, ...next }))
-        if ('failure' in page) throw page.failure
-        for (const profile of page.value.profileList) {
-          const iccid = iccidOf(profile)
-          if (iccid === undefined) continue
-          const cancelled = profile.esimStatus === 'CANCEL'
-          yield { key: profile.transactionId, iccid, cancelled, time: new Date(profile.createTime) }
-        }
-        const { nextCursor } = page.value
-        next = nextCursor === null ? undefined : { cursor: nextCursor }
-      }
-    },
+    list: (since) => list(upstream, since),
   }
 }
 
@@ -203,6 +190,33 @@ async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOut
 /** An ICCID may have been sold again: the key says whose it is. */
 function profileOf({ profileList }: ProfileListAnswer, { key, iccid }: SuppliedEsim): Profile | undefined {
   return profileList.find((profile) => profile.transactionId === key && iccidOf(profile) === iccid)
+}
+
+/** Of one comparison: two million eSIMs. */
+const PAGES_MAX = 4_000
+
+/** @throws where it cannot be read to the end: a cursor that leads in a circle would be followed for ever. */
+async function* list(upstream: Upstream, since: Date): AsyncGenerator<SupplierRecord> {
+  const request = { startTime: since.toISOString(), pageSize: PAGE_SIZE_MAX }
+  const cursors = new Set<string>()
+  for (let next: { cursor?: string } = {}; ; ) {
+    const page = await upstream((client) => client.profiles({ ...request, ...next }))
+    if ('failure' in page) throw page.failure
+    for (const profile of page.value.profileList) {
+      const iccid = iccidOf(profile)
+      if (iccid === undefined) continue
+      const cancelled = profile.esimStatus === 'CANCEL'
+      yield { key: profile.transactionId, iccid, cancelled, time: new Date(profile.createTime) }
+    }
+    const cursor: unknown = page.value.nextCursor
+    if (cursor === null) return
+    if (typeof cursor !== 'string' || cursors.has(cursor)) {
+      throw new Error(`page ${cursors.size + 1} of its list leads to no other page`)
+    }
+    cursors.add(cursor)
+    if (cursors.size === PAGES_MAX) throw new Error(`its list has more than ${PAGES_MAX} pages`)
+    next = { cursor }
+  }
 }
 
 async function receive(

@@ -16,6 +16,12 @@ import type { DeliveredEsim, ProfileReport } from '../supplier.ts'
  * written. Neither does an identifier that has not its form: dealers are promised it (contract §5).
  */
 
+/** undefined: they cannot be read. Thrown, it would count as a supplier that is away, for the eSIMs of others as well. */
+export function profilesOf({ profileList }: { profileList: unknown }): Profile[] | undefined {
+  const isList = Array.isArray(profileList) && profileList.every((one) => typeof one === 'object' && one !== null)
+  return isList ? profileList : undefined
+}
+
 /** undefined: what installs it cannot be read. */
 export function esimOf(profile: Profile): DeliveredEsim | undefined {
   const { smdpAddress, matchingId, ac, installBefore } = profile

@@ -61,6 +61,37 @@ describe('what an upstream answers for another order is not believed', () => {
   })
 })
 
+describe('what cannot be read of an upstream', () => {
+  const UNREADABLE = { kind: 'unknown', words: expect.stringContaining('cannot be read') }
+
+  it('leaves an order in doubt, and its supplier is not down: others’ orders pass', async () => {
+    const answer = { transactionId: KEY, orderStatus: 'DELIVERED' }
+    for (const profileList of [undefined, null, 'none', [null], ['eSIM']]) {
+      expect(await query({ ...answer, profileList }), String(profileList)).toEqual([UNREADABLE])
+    }
+  })
+
+  it('is no reason why an order failed', async () => {
+    const failed = { transactionId: KEY, orderStatus: 'FAILED', profileList: [] }
+    const words = 'FAILED at the upstream gateway'
+    for (const packageInfoList of [undefined, [null], [{ failureReason: 7 }]]) {
+      expect(await query({ ...failed, packageInfoList })).toEqual([{ kind: 'refused', words }])
+    }
+  })
+
+  it('says nothing of its own eSIM, and takes no word from the others that are asked about', async () => {
+    const lists: Record<string, unknown> = { ABSENT: undefined, NULL: [null], TEXT: ['eSIM'], [KEY]: [ESIM] }
+    const { supplier } = upstream({
+      'esim/profile/list': ({ transactionId }) => ({ profileList: lists[String(transactionId)], nextCursor: null }),
+    })
+    const { iccid, matchingId } = ESIM
+    const esims = Object.keys(lists).map((key) => ({ ...REQUEST, key, iccid, matchingId, shown: true }))
+    const [silent, told] = [{ kind: 'silent' }, expect.objectContaining({ kind: 'told' })]
+    expect(await supplier.report!(esims)).toEqual([silent, silent, silent, told])
+    expect(await supplier.cancel(esims[0]!)).toMatchObject({ kind: 'refused' })
+  })
+})
+
 describe('the list of an upstream', () => {
   /** @returns the eSIMs that were read, why it ended before its end, and the pages that were asked for. */
   async function read(nextCursor: (page: number) => unknown) {

@@ -14,7 +14,7 @@ import type {
   SupplierRecord,
   SupplierRequest,
 } from '../supplier.ts'
-import { iccidOf, reportOf } from './esim.ts'
+import { iccidOf, profilesOf, reportOf } from './esim.ts'
 import { OF_ANOTHER, outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
 
 const MINUTE_MS = 60_000
@@ -188,8 +188,8 @@ async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOut
 }
 
 /** An ICCID may have been sold again: the key says whose it is. */
-function profileOf({ profileList }: ProfileListAnswer, { key, iccid }: SuppliedEsim): Profile | undefined {
-  return profileList.find((profile) => profile.transactionId === key && iccidOf(profile) === iccid)
+function profileOf(answer: ProfileListAnswer, { key, iccid }: SuppliedEsim): Profile | undefined {
+  return profilesOf(answer)?.find((profile) => profile.transactionId === key && iccidOf(profile) === iccid)
 }
 
 /** Of one comparison: two million eSIMs. */

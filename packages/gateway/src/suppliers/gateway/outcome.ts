@@ -1,7 +1,7 @@
 import type { QueryAnswer } from '@dealer-esim/contract'
 import type { DealerEsimError } from '@dealer-esim/sdk'
 import type { Outcome } from '../supplier.ts'
-import { esimOf } from './esim.ts'
+import { esimOf, profilesOf } from './esim.ts'
 
 const TOP_UP_WAIT_MS = 30_000
 
@@ -48,8 +48,10 @@ export const OF_ANOTHER: Outcome = { kind: 'unknown', words: 'the upstream gatew
 
 /** Pure: what an upstream order of one eSIM says of our item, whose key was asked about. */
 export function outcomeOfOrder(order: QueryAnswer, key: string): Outcome {
-  if ([order, ...order.profileList].some(({ transactionId }) => transactionId !== key)) return OF_ANOTHER
-  const [profile] = order.profileList
+  const profiles = profilesOf(order)
+  if ([order, ...(profiles ?? [])].some(({ transactionId }) => transactionId !== key)) return OF_ANOTHER
+  if (profiles === undefined) return { kind: 'unknown', words: 'what the upstream gateway answers cannot be read' }
+  const [profile] = profiles
   if (profile !== undefined) {
     if (profile.esimStatus === 'CANCEL') return { kind: 'refused', words: 'cancelled by the upstream gateway' }
     const esim = esimOf(profile)
@@ -60,8 +62,9 @@ export function outcomeOfOrder(order: QueryAnswer, key: string): Outcome {
   switch (order.orderStatus) {
     case 'FAILED':
     case 'CANCELLED': {
-      const reason = order.packageInfoList[0]?.failureReason
-      return { kind: 'refused', words: reason ?? `${order.orderStatus} at the upstream gateway` }
+      const reason: unknown = order.packageInfoList?.[0]?.failureReason
+      const words = typeof reason === 'string' ? reason : `${order.orderStatus} at the upstream gateway`
+      return { kind: 'refused', words }
     }
     default:
       return { kind: 'unknown', words: `the upstream gateway has it ${order.orderStatus}` }

@@ -10,8 +10,8 @@ const answer = (status: number, body: unknown): OutboundOutcome => ({
   address: '192.0.2.1',
   body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
 })
-const executed = (status: string, code?: string, message?: string) => {
-  const [subjectCode, reasonCode] = code?.split('/') ?? []
+const executed = (status: string, code?: string | unknown[], message?: unknown) => {
+  const [subjectCode, reasonCode] = typeof code === 'string' ? code.split('/') : (code ?? [])
   const statusCodeData = code === undefined ? {} : { statusCodeData: { subjectCode, reasonCode, message } }
   return answer(200, { header: { functionExecutionStatus: { status, ...statusCodeData } } })
 }
@@ -45,6 +45,10 @@ const TABLE: [row: string, outcome: OutboundOutcome, chosen: string, notChosen: 
   ['no code at all', executed('Failed'), 'unknown', 'unknown'],
   ['Expired, whatever the code', executed('Expired', '8.2.5/3.7'), 'unknown', 'unknown'],
   ['a status of no version', executed('Pending'), 'unknown', 'unknown'],
+  ['a reason that is a number', executed('Failed', ['8.2.5', 3.7]), 'refused', 'refused'],
+  ['codes that are neither', executed('Failed', [{}, ['3.7']]), 'unknown', 'unknown'],
+  ['a refusal whose message is no text', executed('Failed', '8.2.5/3.7', { en: 'none left' }), 'refused', 'refused'],
+  ['a status that is nothing', answer(200, { header: { functionExecutionStatus: null } }), 'unknown', 'unknown'],
   ['HTTP 400', answer(400, {}), 'retry', 'retry'],
   ['HTTP 403', answer(403, 'forbidden'), 'retry', 'retry'],
   ['HTTP 408', answer(408, {}), 'unknown', 'unknown'],
@@ -72,4 +76,21 @@ it('counts what is no answer of the SM-DP+ at all for its breaker, and nothing t
 it('keeps the code for those who repeat, and the words for operators, of which a long message is cut', () => {
   const result = resultOf(executed('Failed', '8.2.1/3.3', 'x'.repeat(1_000)), true)
   expect(result).toMatchObject({ code: '8.2.1/3.3', words: `Failed 8.2.1/3.3: ${'x'.repeat(200)}` })
+})
+
+it('tells what was executed in texts: a number where it is exact, nothing where it is none', () => {
+  const told = (members: object) => {
+    const result = resultOf(
+      answer(200, { header: { functionExecutionStatus: { status: 'Executed-Success' } }, ...members }),
+      true,
+    )
+    return result.kind === 'done' && result.body
+  }
+  const texts = { iccid: '8985222000000000001F', matchingId: 'M-1', smdpAddress: 'smdp.example.com' }
+  expect(told({ ...texts, eid: 'unread' })).toEqual(texts)
+  expect(
+    told({ iccid: Number(texts.iccid.slice(0, -1)), matchingId: 4711, smdpAddress: { host: 'a.example' } }),
+  ).toEqual({
+    matchingId: '4711',
+  })
 })

@@ -10,19 +10,8 @@ export type Es2plusResult =
   /** It may have been executed. */
   | { kind: 'unknown'; words: string; down?: true; code?: string }
 
-/** The members of answers that we read (SGP.22 §5.3, §6.5.2). */
-export interface Es2plusAnswer {
-  header?: {
-    functionExecutionStatus?: {
-      status?: string
-      statusCodeData?: { subjectCode?: string; reasonCode?: string; subjectIdentifier?: string; message?: string }
-    }
-  }
-  iccid?: string
-  eid?: string
-  matchingId?: string
-  smdpAddress?: string
-}
+/** The members of answers that we read (SGP.22 §5.3). */
+export type Es2plusAnswer = Texts<'iccid' | 'matchingId' | 'smdpAddress'>
 
 /**
  * Pure: what an answer, or its absence, says of one call. An SM-DP+ answers HTTP 200 also on failure; what counts is
@@ -52,16 +41,16 @@ export function resultOf(outcome: OutboundOutcome, iccidChosen: boolean): Es2plu
   if (status === 408 || status >= 500) return { kind: 'unknown', words: `HTTP ${status}`, down: true }
   if (status >= 400) return { kind: 'retry', words: `HTTP ${status}: not accepted`, down: true }
   const body = parse(outcome.body)
-  const executed = body?.header?.functionExecutionStatus
-  if (!body || typeof executed?.status !== 'string') {
-    return { kind: 'unknown', words: `HTTP ${status} without an ES2+ answer` }
-  }
-  if (executed.status === 'Executed-Success' || executed.status === 'Executed-WithWarning')
-    return { kind: 'done', body }
-  const { subjectCode = '?', reasonCode = '?', message } = executed.statusCodeData ?? {}
+  const told = body?.header?.functionExecutionStatus
+  const { status: executed } = textsOf(told, 'status')
+  if (executed === undefined) return { kind: 'unknown', words: `HTTP ${status} without an ES2+ answer` }
+  if (executed === 'Executed-Success' || executed === 'Executed-WithWarning')
+    return { kind: 'done', body: textsOf(body, 'iccid', 'matchingId', 'smdpAddress') }
+  const codes = textsOf(told?.statusCodeData, 'subjectCode', 'reasonCode', 'message')
+  const { subjectCode = '?', reasonCode = '?', message } = codes
   const code = `${subjectCode}/${reasonCode}`
-  const words = `${executed.status} ${code}${message ? `: ${message.slice(0, WORDS_MAX)}` : ''}`
-  if (executed.status !== 'Failed') return { kind: 'unknown', words, code }
+  const words = `${executed} ${code}${message ? `: ${message.slice(0, WORDS_MAX)}` : ''}`
+  if (executed !== 'Failed') return { kind: 'unknown', words, code }
   if (REFUSED_CODES.has(code) || REFUSED_REASONS.has(reasonCode)) return { kind: 'refused', words, code }
   if (RETRY_REASONS.has(reasonCode)) return iccidChosen ? { kind: 'retry', words } : { kind: 'unknown', words, code }
   return { kind: 'unknown', words, code }
@@ -97,11 +86,29 @@ export function isNotExecuted(result: Exclude<Es2plusResult, { kind: 'done' }>):
   return result.code !== undefined && !RETRY_REASONS.has(result.code.slice(result.code.indexOf('/') + 1))
 }
 
-function parse(body: Buffer): Es2plusAnswer | undefined {
+interface Envelope {
+  header?: { functionExecutionStatus?: { statusCodeData?: unknown } | null } | null
+}
+
+function parse(body: Buffer): Envelope | undefined {
   try {
     const value: unknown = JSON.parse(body.toString())
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Es2plusAnswer) : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+type Texts<Name extends string> = { [name in Name]?: string }
+
+/** Vendors write numbers for texts: one that is exact is read as its text. What else is no text says nothing. */
+function textsOf<Name extends string>(value: unknown, ...names: Name[]): Texts<Name> {
+  const members = Object(value) as Record<Name, unknown>
+  const texts: Texts<Name> = {}
+  for (const name of names) {
+    const member = members[name]
+    const isExact = typeof member === 'number' && Math.abs(member) <= Number.MAX_SAFE_INTEGER
+    if (typeof member === 'string' || isExact) texts[name] = String(member)
+  }
+  return texts
 }

@@ -78,6 +78,38 @@ describe('a text that no table can hold', () => {
   })
 })
 
+describe('a time that is none', () => {
+  // The last two no table holds, or no eSIM was made in; a table that refuses one refuses all that is written with it.
+  const ODD_TIMES = [
+    undefined,
+    null,
+    '',
+    'soon',
+    7,
+    {},
+    '2026-13-01T00:00:00Z',
+    '+020000-01-01T00:00:00Z',
+    '0000-01-01T00:00:00Z',
+  ]
+
+  it.each(ODD_TIMES)('is left out (%j)', (odd) => {
+    expect(esimOf(foreign({ installBefore: odd }))).not.toHaveProperty('installBefore')
+    const told = reportOf(foreign({ activateTime: odd, expiredTime: odd }))
+    expect(told).not.toHaveProperty('activateTime')
+    expect(told).not.toHaveProperty('expiredTime')
+  })
+
+  it.each(ODD_TIMES)('dates no report (%j): what it says may be old', (odd) => {
+    expect(reportOf(foreign({ lastUpdateTime: odd }))).toBeUndefined()
+  })
+
+  it('is not one of another zone, or without milliseconds', () => {
+    const installBefore = new Date('2027-01-01T00:00:00Z')
+    for (const time of ['2027-01-01T09:00:00+09:00', '2027-01-01T00:00:00Z'])
+      expect(esimOf(foreign({ installBefore: time }))).toMatchObject({ installBefore })
+  })
+})
+
 describe('a report of an upstream', () => {
   it('tells status and usage', () => {
     const known = { smdpStatus: 'ENABLED', esimStatus: 'IN_USE', usage: 1_024n }

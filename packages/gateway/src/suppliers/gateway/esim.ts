@@ -34,31 +34,48 @@ export function esimOf(profile: Profile): DeliveredEsim | undefined {
   }
   const eid = eidOf(profile)
   if (eid !== undefined) esim.eid = eid
-  if (installBefore !== null) esim.installBefore = new Date(installBefore)
+  const deadline = dateOf(installBefore)
+  if (deadline !== undefined) esim.installBefore = deadline
   return esim
 }
 
-/** CANCEL is left out: here it comes with a refund (fulfilment/review). */
-export function reportOf(profile: Profile): ProfileReport {
-  const { orderUsage, activateTime, expiredTime, lastUpdateTime } = profile
+/**
+ * CANCEL is left out: here it comes with a refund (fulfilment/review).
+ * @returns undefined where nobody can tell how old it is.
+ */
+export function reportOf(profile: Profile): ProfileReport | undefined {
+  const { orderUsage } = profile
+  const [time, activateTime, expiredTime] = TIMES.map((name) => dateOf(profile[name]))
+  if (time === undefined) return undefined
   const { esimStatus, ...smdpStatus } = statusesOf(profile)
   const eid = eidOf(profile)
   return {
-    time: new Date(lastUpdateTime),
+    time,
     ...(esimStatus === undefined || esimStatus === 'CANCEL' ? {} : { esimStatus }),
     ...smdpStatus,
     ...(eid === undefined ? {} : { eid }),
     ...(Number.isSafeInteger(orderUsage) ? { usage: BigInt(orderUsage as number) } : {}),
-    ...(activateTime === null ? {} : { activateTime: new Date(activateTime) }),
-    ...(expiredTime === null ? {} : { expiredTime: new Date(expiredTime) }),
+    ...(activateTime === undefined ? {} : { activateTime }),
+    ...(expiredTime === undefined ? {} : { expiredTime }),
   }
 }
+
+const TIMES = ['lastUpdateTime', 'activateTime', 'expiredTime'] as const
 
 /** As we keep it: 18 to 20 digits, without padding. */
 export function iccidOf({ iccid }: { iccid: unknown }): string | undefined {
   const stripped = isText(iccid) ? stripIccidPadding(iccid) : ''
   return isIccid(stripped) ? stripped : undefined
 }
+
+/** RFC 3339. No time of an eSIM is before all eSIMs, or beyond the years of four digits, which a table could not hold. */
+function dateOf(value: unknown): Date | undefined {
+  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
+  return time >= BEFORE_ESIMS_MS && time < YEAR_10000_MS ? new Date(time) : undefined
+}
+
+const BEFORE_ESIMS_MS = Date.UTC(2010, 0, 1)
+const YEAR_10000_MS = Date.UTC(10_000, 0, 1)
 
 function eidOf({ eid }: { eid: unknown }): string | undefined {
   return isText(eid) && isEid(eid) ? eid : undefined

@@ -184,7 +184,8 @@ async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOut
   const found = await upstream((client) => client.profiles({ transactionId: esim.key }))
   if ('failure' in found) return { kind: 'silent', ...(found.network === undefined ? {} : { down: true }) }
   const profile = profileOf(found.value, esim)
-  return profile ? { kind: 'told', report: reportOf(profile) } : { kind: 'silent' }
+  const told = profile && reportOf(profile)
+  return told ? { kind: 'told', report: told } : { kind: 'silent' }
 }
 
 /** An ICCID may have been sold again: the key says whose it is. */

@@ -42,6 +42,14 @@ function load(productCode: string, text: string, supplier = 'shelf') {
   return importStock(shop, { supplier, productCode, file }, { actor: 'cli:test' })
 }
 
+/** What was imported in good time comes near its end. */
+function age(iccid: string, expiresAt: string) {
+  return shop.db.query({
+    text: `update stock_codes set expires_at = $2 where supplier = 'shelf' and iccid = $1`,
+    values: [iccid, expiresAt],
+  })
+}
+
 async function level(productCode: string): Promise<number | undefined> {
   const [row] = await shop.db.query<{ available: bigint }>({
     text: `select available from stock_levels where supplier = 'shelf' and product_code = $1`,
@@ -102,6 +110,15 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     expect(await refused(load('C', 'ac,iccid,colour\n'))).toEqual([expect.stringContaining('1: unknown column colour')])
     expect(await refused(load('C', ''))).toEqual(['1: the file is empty'])
     expect(await refused(load('C', 'iccid,ac\n'))).toEqual(['2: the file has no codes'])
+  })
+
+  it('refuses a code that would never be sold: past, or too near its end', async () => {
+    const at = (hours: number) => `,${new Date(Date.now() + hours * 3_600_000).toISOString()}`
+    const file = `iccid,ac,expiresAt\n${rows(1, ',2025-12-31')}\n${rows(1, at(23))}\n${rows(1, at(25))}\n${rows(1, ',')}`
+    const words = (line: number) => expect.stringMatching(`^${line}: expiresAt must be after .*Z, or it is never sold$`)
+    expect(await refused(load('X', file))).toEqual([words(2), words(3)])
+    await addSupplier(shop, 'short', 'stock', { leastValidityHours: 0 })
+    expect(await load('X', `iccid,ac,expiresAt\n${rows(1, at(23))}`, 'short')).toBe(1)
   })
 
   it('is refused by a sentence where there is no such supplier, or it is of another type', async () => {
@@ -168,11 +185,12 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
 describe('a reservation', () => {
   it('takes the code that expires first, never an expired one, and the same one for the same key', async () => {
     const iccids = [makeIccid('8985', ++serial), makeIccid('8985', ++serial), makeIccid('8985', ++serial)]
-    const expiries = ['2098-01-01', '2020-01-01', '2097-01-01']
+    const expiries = ['2098-01-01', '2096-01-01', '2097-01-01']
     await load(
       'E',
       `iccid,ac,expiresAt\n${iccids.map((iccid, i) => `${iccid},LPA:1$a.example$E${i},${expiries[i]}`).join('\n')}`,
     )
+    await age(iccids[1]!, '2020-01-01')
     const first = await order('E', ['E-1'])
     expect(first).toMatchObject([{ kind: 'delivered', esim: { iccid: iccids[2] } }])
     expect(await order('E', ['E-1', 'E-2', 'E-3'])).toMatchObject([
@@ -187,8 +205,10 @@ describe('a reservation', () => {
 
   it('takes no code that its dealer could hardly install in time: a day is left by default, or as it is configured', async () => {
     const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString()
-    const row = (hours: number) => `${makeIccid('8985', ++serial)},LPA:1$a.example$V-${serial},${inHours(hours)}`
-    await load('V', `iccid,ac,expiresAt\n${row(1 / 60)}\n${row(23)}\n${row(25)}\n`)
+    for (const hours of [1 / 60, 23, 25]) {
+      await load('V', `iccid,ac\n${rows(1)}`)
+      await age(makeIccid('8985', serial), inHours(hours))
+    }
     const [taken, ...others] = await order('V', ['V-1', 'V-2'])
     expect(taken).toMatchObject({ kind: 'delivered', esim: { installBefore: expect.any(Date) } })
     expect((taken as { esim: { installBefore: Date } }).esim.installBefore.getTime()).toBeGreaterThan(
@@ -202,7 +222,8 @@ describe('a reservation', () => {
 
   it('counts a code that is too near its end out of stock', async () => {
     const soon = new Date(Date.now() + 3_600_000).toISOString()
-    await load('W', `iccid,ac,expiresAt\n${rows(1, `,${soon}`)}\n${rows(1, ',2099-01-01')}`)
+    await load('W', `iccid,ac,expiresAt\n${rows(2, ',2099-01-01')}`)
+    await age(makeIccid('8985', serial), soon)
     await shop.suppliers.get('shelf')!.supplier.tidy!()
     expect(await level('W')).toBe(1)
   })

@@ -9,7 +9,7 @@ import { supplierOwner } from '../supplier.ts'
 import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from './csv.ts'
 import { fingerprint } from './fingerprint.ts'
 import { raiseLevel } from './levels.ts'
-import type { StockSecrets } from './stock.ts'
+import { leastValidityHoursOf, type StockConfig, type StockSecrets } from './stock.ts'
 import { findTakenCodes, lockImports, refuseSettledMeanwhile } from './taken-codes.ts'
 
 export interface StockImport {
@@ -24,6 +24,7 @@ export interface StockImport {
 
 /** An ICCID of so many has its check digit. */
 const CHECKED_DIGITS = 19
+const NEVER = Number.POSITIVE_INFINITY
 /** Codes of one statement. */
 const BATCH = 1_000
 const PROGRESS_EVERY = 2_000
@@ -31,7 +32,7 @@ const PROGRESS_EVERY = 2_000
 /**
  * Takes a file of activation codes into stock: streamed, in one transaction, all or nothing. Refused are codes that
  * are in any supplier's stock or were ever sold from it, or were delivered by settling; ICCIDs that are in stock, or of
- * orphans.
+ * orphans; and what is too near its end to be sold.
  *
  * Locks: an advisory one of imports; at the end that of settling with eSIMs, then the counter.
  * @returns how many there were.
@@ -39,13 +40,13 @@ const PROGRESS_EVERY = 2_000
  *   IMPORT_RUNNING, ESIM_TAKEN
  */
 export async function importStock(
-  deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt'>; linkKey: Buffer },
+  deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt' | 'decrypt'>; linkKey: Buffer },
   wanted: StockImport,
   by: By,
 ): Promise<number> {
   const { supplier, productCode } = wanted
   return deps.db.tx(async (tx) => {
-    await checkSupplier(tx, supplier)
+    const soldUntil = await checkSupplier(tx, deps.cipher, supplier)
     await lockImports(tx)
     const faults: CsvFault[] = []
     let batch: CsvEsim[] = []
@@ -59,7 +60,11 @@ export async function importStock(
     for await (const row of readEsims(wanted.file)) {
       rows += 1
       if ('reason' in row) faults.push(row)
-      else {
+      else if ((row.esim.installBefore ?? NEVER) <= soldUntil) {
+        // It would be taken out of stock within a minute, and nobody told.
+        const reason = `expiresAt must be after ${soldUntil.toISOString()}, or it is never sold`
+        faults.push({ line: row.line, reason })
+      } else {
         batch.push(row)
         if (row.esim.iccid.length === CHECKED_DIGITS && !passesLuhn(row.esim.iccid) && odd.count++ === 0) {
           odd.example = row.esim.iccid
@@ -103,15 +108,21 @@ async function warningsOf(
   return warnings
 }
 
-async function checkSupplier(tx: Tx, supplier: string): Promise<void> {
-  const [row] = await tx.query<{ type: string }>({
-    text: 'select type from suppliers where supplier = $1',
+const HOUR_MS = 3_600_000
+
+/** @returns what expires until then is not sold any more. */
+async function checkSupplier(tx: Tx, cipher: Pick<Cipher, 'decrypt'>, supplier: string): Promise<Date> {
+  const [row] = await tx.query<{ type: string; config: Buffer; now: Date }>({
+    text: 'select type, config, now() from suppliers where supplier = $1',
     values: [supplier],
   })
   if (row === undefined) throw absent('supplier', supplier)
-  if (row.type === 'stock') return
-  const words = `${supplier} is a ${row.type} supplier. Codes go into a supplier of type stock.`
-  throw new Refusal(422, 'SUPPLIER_NOT_STOCK', words)
+  if (row.type !== 'stock') {
+    const words = `${supplier} is a ${row.type} supplier. Codes go into a supplier of type stock.`
+    throw new Refusal(422, 'SUPPLIER_NOT_STOCK', words)
+  }
+  const config = JSON.parse(cipher.decrypt(row.config, supplierOwner(supplier)).toString()) as StockConfig
+  return new Date(row.now.getTime() + leastValidityHoursOf(config) * HOUR_MS)
 }
 
 /** @returns the rows that are duplicates: of this file, of what was imported before, or of what is sold. */

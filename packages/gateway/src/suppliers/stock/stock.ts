@@ -54,7 +54,7 @@ const VALIDITY_MIN_HOURS = 24
  * commits in a transaction of its own, under the item's key, so a repeat finds the same code.
  */
 export function stockSupplier(name: string, config: StockConfig, deps: StockDeps): Supplier {
-  const shelf: Shelf = { name, leastValidityHours: config.leastValidityHours ?? VALIDITY_MIN_HOURS }
+  const shelf: Shelf = { name, leastValidityHours: leastValidityHoursOf(config) }
   const outcomesOf = (requests: SupplierRequest[], rows: CodeRow[], otherwise: Outcome) => {
     const byKey = new Map(rows.map((row) => [row.key, row]))
     return requests.map((request): Outcome => {
@@ -110,6 +110,10 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       }
     },
   }
+}
+
+export function leastValidityHoursOf(config: StockConfig): number {
+  return config.leastValidityHours ?? VALIDITY_MIN_HOURS
 }
 
 const HELD: Outcome = { kind: 'retry', words: 'the last codes are being taken by others' }

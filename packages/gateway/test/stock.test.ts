@@ -121,6 +121,20 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     expect(await load('X', `iccid,ac,expiresAt\n${rows(1, at(23))}`, 'short')).toBe(1)
   })
 
+  it('takes a code again that expired unsold, with its new date and product; not twice, and not one that was sold', async () => {
+    const [expired, sold] = [rows(1), rows(1)]
+    await load('Y', `iccid,ac,expiresAt\n${expired},2090-01-01\n${sold},2080-01-01`)
+    expect(await order('Y', ['Y-1'])).toMatchObject([{ kind: 'delivered' }])
+    for (const row of [expired, sold]) await age(row.slice(0, row.indexOf(',')), '2025-12-31')
+    await shop.suppliers.get('shelf')!.supplier.tidy!()
+    const again = `iccid,ac,expiresAt\n${expired},2099-01-01`
+    expect(await refused(load('Z', `${again}\n${expired},2099-01-01\n${sold},2099-01-01`))).toHaveLength(2)
+    expect(await load('Z', again)).toBe(1)
+    expect([await level('Y'), await level('Z')]).toEqual([0, 1])
+    const esim = { iccid: expired.slice(0, expired.indexOf(',')), installBefore: new Date('2099-01-01') }
+    expect(await order('Z', ['Z-1'])).toMatchObject([{ kind: 'delivered', esim }])
+  })
+
   it('is refused by a sentence where there is no such supplier, or it is of another type', async () => {
     await addSupplier(shop, 'elsewhere', 'sandbox')
     const into = (supplier: string) => {

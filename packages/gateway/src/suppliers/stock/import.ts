@@ -32,7 +32,7 @@ const PROGRESS_EVERY = 2_000
 /**
  * Takes a file of activation codes into stock: streamed, in one transaction, all or nothing. Refused are codes that
  * are in any supplier's stock or were ever sold from it, or were delivered by settling; ICCIDs that are in stock, or of
- * orphans; and what is too near its end to be sold.
+ * orphans; and what is too near its end to be sold. What expired unsold in this supplier's stock is taken again.
  *
  * Locks: an advisory one of imports; at the end that of settling with eSIMs, then the counter.
  * @returns how many there were.
@@ -144,6 +144,11 @@ async function insert(
     expires_at: esim.installBefore ?? 'infinity',
   }))
   const taking = findTakenCodes(tx, supplier, rows)
+  // What expired here unsold may come again with a later date: nobody has seen it.
+  tx.send({
+    text: `delete from stock_codes where supplier = $1 and state = 'EXPIRED' and fingerprint = any ($2::bytea[])`,
+    values: [supplier, rows.map((row) => row.fingerprint)],
+  })
   const inserted = await tx.query<{ code_id: string }>({
     name: 'stock-insert',
     text: `insert into stock_codes (supplier, product_code, imported_at, code_id, fingerprint, iccid, secrets, imsi,

@@ -69,7 +69,7 @@ const EXPIRED_AT_ONCE = 1_000
 
 /**
  * Takes codes out of stock whose time has passed, or is too short to sell them, and off the counters with them. They stay
- * out when the least validity is lowered later.
+ * out when the least validity is lowered later, until they are imported again.
  * @returns whether there may be more.
  */
 export async function expireCodes(

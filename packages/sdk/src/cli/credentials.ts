@@ -22,9 +22,9 @@ const VARIABLES = {
  */
 export function readCredentials(io: Io): Credentials {
   const given = {
-    baseUrl: io.env[VARIABLES.baseUrl],
-    appKey: io.env[VARIABLES.appKey],
-    appSecret: io.env[VARIABLES.appSecret],
+    baseUrl: inEnvironment(io, 'baseUrl'),
+    appKey: inEnvironment(io, 'appKey'),
+    appSecret: inEnvironment(io, 'appSecret'),
   }
   const missing = (Object.keys(VARIABLES) as (keyof Credentials)[]).filter((key) => !given[key])
   if (missing.length === 0) return given as Credentials
@@ -37,10 +37,17 @@ export function readCredentials(io: Io): Credentials {
 
 /** The secret alone, for commands that call nobody. */
 export function readSecret(io: Io): Pick<Credentials, 'appSecret'> & Partial<Credentials> {
-  const appSecret = io.env[VARIABLES.appSecret]
+  const appSecret = inEnvironment(io, 'appSecret')
   if (!appSecret) return readCredentials(io)
-  const appKey = io.env[VARIABLES.appKey]
+  const appKey = inEnvironment(io, 'appKey')
   return appKey ? { appSecret, appKey } : { appSecret }
+}
+
+function inEnvironment(io: Io, name: keyof Credentials): string | undefined {
+  const variable = VARIABLES[name]
+  const value = io.env[variable]
+  if (value === value?.trim()) return value
+  throw new CommandFailed(`${variable} begins or ends with a space or a line break: remove it.`, EXIT.USAGE)
 }
 
 function localCredentials(io: Io): Credentials {

@@ -190,6 +190,12 @@ describe('an event', () => {
     expect([code, out]).toEqual([0, expect.stringContaining(`ORDER_PAID ${EVENT.notifyId} is genuine`)])
   })
 
+  test('is not looked at with a secret that came with its line break, and the variable is named', async () => {
+    const broken = { env: { DEALER_ESIM_APP_SECRET: `${APP_SECRET}\n` }, stdin: text(signedEvent()) }
+    const { code, err } = await command(['verify'], broken)
+    expect([code, err]).toEqual([2, expect.stringMatching(/^DEALER_ESIM_APP_SECRET .*line break: remove it/)])
+  })
+
   test('whose body went through a JSON parser is told so', async () => {
     const event = signedEvent()
     const changed = { ...event, body: JSON.stringify(JSON.parse(event.body), null, 2) }

@@ -43,7 +43,7 @@ test('shows what is genuine, refuses what is not, and ends on Ctrl-C', async () 
 
 test.each([
   ['of a new kind', { notifyType: 'REFUND\x1b[2J', content: { orderNo: 'O1' } }, 'REFUND [2J  N1'],
-  ['of a new kind without content', { notifyType: 'REFUND', content: null }, 'REFUND  N1'],
+  ['of a new kind with nothing in it', { notifyType: 'REFUND', content: {} }, 'REFUND  N1'],
   ['without eSIMs', { notifyType: 'DELIVERY_UPDATED', content: { orderNo: 'O1' } }, 'DELIVERY_UPDATED  N1'],
   ['without an amount', { notifyType: 'ORDER_PAID', content: { orderNo: 'O1' } }, 'ORDER_PAID  N1'],
 ])('an event %s is shown by what it has', async (_what, event, words) => {

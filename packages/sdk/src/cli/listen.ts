@@ -155,14 +155,14 @@ export function describe(event: Notification): string {
 }
 
 function contentOf({ notifyType, content }: OrderPaid | DeliveryUpdated): string | undefined {
-  const order = `${content?.orderNo}  #${content?.sequence}  ${content?.orderStatus}`
+  const order = `${content.orderNo}  #${content.sequence}  ${content.orderStatus}`
   switch (notifyType) {
     case 'ORDER_PAID':
-      return Number.isSafeInteger(content?.amount)
+      return Number.isSafeInteger(content.amount)
         ? `${order}  ${money(content.amount, content.currencyCode)}`
         : undefined
     case 'DELIVERY_UPDATED':
-      return Array.isArray(content?.profiles) ? `${order}  ${content.profiles.length} eSIM` : undefined
+      return Array.isArray(content.profiles) ? `${order}  ${content.profiles.length} eSIM` : undefined
     default:
       return undefined
   }

@@ -20,3 +20,16 @@ it('finds by every action that the log tells of', async () => {
     expect([action, status, found]).toEqual([action, 200, [action]])
   }
 })
+
+it('exports every entry, however many there are', async () => {
+  const entries = 100_001
+  await room.db.query({
+    text: `insert into audit_log (audit_id, tenant_id, actor, action, subject)
+           select gen_random_uuid(), '00000000-0000-0000-0000-000000000000', 'cli:root', 'tenant.create', 'one of many'
+           from generate_series(1, $1::int)`,
+    values: [entries],
+  })
+  const operator = await signedInAs(room, 'OPERATOR_READ_ONLY')
+  const { body } = await operator.call('GET', '/audit.csv?subject=one%20of%20many')
+  expect(body.trimEnd().split('\n').length).toBe(1 + entries)
+})

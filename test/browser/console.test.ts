@@ -10,6 +10,7 @@ import { keyboardFlows } from './flows/keyboard.ts'
 import { moneyFlows } from './flows/money.ts'
 import { orderFlows, settlingFlow } from './flows/orders.ts'
 import { priceFlows } from './flows/prices.ts'
+import { sessionFlows } from './flows/sessions.ts'
 import { toolFlows } from './flows/tools.ts'
 import { webhookFlows } from './flows/webhooks.ts'
 
@@ -42,6 +43,7 @@ describe.skipIf(!browserIsThere())('the console in a browser', () => {
   webhookFlows(stage)
   toolFlows(stage)
   accessFlows(stage)
+  sessionFlows(stage)
   settlingFlow(stage)
 
   it('has done nothing on the way that its policy forbids', async () => {

@@ -1,3 +1,4 @@
+import { isUnattended } from './attendance.ts'
 import { say, t } from './strings/index.ts'
 
 /** Calls to the console's interface. A failure is an ApiFailure whose message is a sentence to show as it is. */
@@ -40,10 +41,11 @@ export async function call<Answer>(
       method,
       credentials: 'same-origin',
       ...(parts.signal && { signal: parts.signal }),
-      ...(parts.body !== undefined && {
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(parts.body),
-      }),
+      headers: {
+        ...(isUnattended() && { 'x-unattended': 'true' }),
+        ...(parts.body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(parts.body !== undefined && { body: JSON.stringify(parts.body) }),
     })
     text = await response.text()
   } catch (error) {

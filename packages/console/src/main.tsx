@@ -7,6 +7,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { watchAttendance } from './attendance.ts'
 import { router } from './router.tsx'
 import { language } from './strings/index.ts'
 import { colorSchemes, cssVariables, theme } from './theme.ts'
@@ -16,6 +17,7 @@ import { queryClient } from './use-api.ts'
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? ''
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 document.documentElement.lang = language
+watchAttendance()
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -17,11 +17,14 @@ export async function identify(
   if (bearer !== undefined) return bearer.startsWith(ACCESS_TOKEN_PREFIX) ? byToken(deps, bearer) : undefined
   const cookie = request.cookies[cookieName]
   if (!cookie) return undefined
-  const session = await sessionOf(deps.db, cookie)
+  const session = await sessionOf(deps.db, cookie, request.headers[UNATTENDED] === undefined)
   const person = session && (await personById(deps.db, session.personId))
   if (!session || person?.status !== 'ACTIVE') return undefined
   return { person, means: { kind: 'session', sessionId: session.sessionId } }
 }
+
+/** Set by the console's pages where nobody has touched them for a while, and they only keep themselves up to date. */
+const UNATTENDED = 'x-unattended'
 
 /** The token of `Authorization: Bearer`, if that is there. */
 export function bearerOf(request: FastifyRequest): string | undefined {

@@ -39,13 +39,14 @@ export function openSession(tx: Tx, ids: Ids, personId: string, from: { address:
   return token
 }
 
-/** The living session of a token. */
-export async function sessionOf(db: Db, token: string): Promise<Session | undefined> {
+/** The living session of a token; a page that asks by itself, with nobody before it, does not prolong it. */
+export async function sessionOf(db: Db, token: string, attended: boolean): Promise<Session | undefined> {
   const rows = await db.query<Session & { stale: boolean }>(sql`
     select session_id as "sessionId", person_id as "personId", seen_at < now() - ${SEEN_EVERY}::interval as stale
     from sessions where token_hash = ${hashToken(token)} and not ${ended}`)
   const session = rows[0]
-  if (session?.stale) await db.query(sql`update sessions set seen_at = now() where session_id = ${session.sessionId}`)
+  if (session?.stale && attended)
+    await db.query(sql`update sessions set seen_at = now() where session_id = ${session.sessionId}`)
   return session
 }
 

@@ -88,6 +88,26 @@ describe('a session', () => {
     expect((await here.call('GET', '/session')).status).toBe(401)
   })
 
+  it('that is only polled ends like one that nobody asks for, and one that is used does not', async () => {
+    const left = await signedInAs(room, 'OPERATOR_STAFF')
+    const used = await signedInAs(room, 'OPERATOR_STAFF')
+    left.headers['x-unattended'] = 'true'
+    const hoursLater = (hours: number) =>
+      exec(
+        `update sessions set seen_at = seen_at - $2 * interval '1 hour' where person_id = any ($1)`,
+        [left.personId, used.personId],
+        hours,
+      )
+    const polled = async () => [
+      (await left.call('GET', '/session')).status,
+      (await used.call('GET', '/session')).status,
+    ]
+    await hoursLater(7)
+    expect(await polled()).toEqual([200, 200])
+    await hoursLater(7)
+    expect(await polled()).toEqual([401, 200])
+  })
+
   it('that was stolen makes no access token: that takes the password', async () => {
     const person = await signedInAs(room, 'OPERATOR_STAFF')
     const wish = { name: 'to stay', scope: 'WRITE', days: 365 }

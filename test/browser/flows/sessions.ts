@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { api, heading, newcomer, type Stage } from '../console-world.ts'
+import { api, button, enter, field, heading, load, newcomer, PASSWORD, type Stage } from '../console-world.ts'
 
 /** How sessions end, and what is left of them in the browser. */
 export function sessionFlows(stage: Stage): void {
@@ -21,4 +21,27 @@ export function sessionFlows(stage: Stage): void {
     expect(await refreshed()).toBeUndefined()
     await page.context().close()
   })
+
+  it('opens the second of two links that are followed in one tab', async () => {
+    const { world } = stage
+    const [first, second] = [await invite('one@link.test'), await invite('two@link.test')]
+    const page = await world.open(first)
+    await page.getByText('one@link.test').waitFor()
+    await load(world, page, second)
+    await page.getByText('two@link.test').waitFor()
+    await field(page, 'New password').fill(PASSWORD)
+    await button(page, 'Set password').click()
+    await enter(page, 'two@link.test', PASSWORD)
+    await heading(page, 'Dashboard').waitFor()
+    await page.context().close()
+  })
+
+  /** @returns where the link leads, below the console. */
+  async function invite(email: string): Promise<string> {
+    const { world, page } = stage
+    const invitation = { name: 'New Comer', tenantId: null, role: 'OPERATOR_STAFF', password: PASSWORD, email }
+    const { link } = await api<{ link: string }>(world, page, '/people', invitation)
+    stage.secrets.push(new URL(link).hash.slice(1))
+    return link.slice(world.access.consoleUrl.length)
+  }
 }

@@ -1,7 +1,6 @@
 import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { type ApiFailure, call } from '../api.ts'
 import { Doorway } from '../parts/doorway.tsx'
 import { Failure } from '../parts/failure.tsx'
@@ -18,10 +17,15 @@ interface Invited {
 
 /** Where an invitation's or a reset's link leads. The token stands after #, so no server's log has it. */
 export function WelcomePage() {
-  const [token] = useState(() => location.hash.slice(1))
+  const token = useRouterState({ select: ({ location }) => location.hash })
+  // Another link that is followed in the same tab is another page: nothing that was typed for the first goes with it.
+  return <Welcome key={token} token={token} />
+}
+
+function Welcome({ token }: { token: string }) {
   const navigate = useNavigate()
   const link = useQuery<Invited, ApiFailure>({
-    queryKey: ['link'],
+    queryKey: ['link', token],
     queryFn: () => call('POST', '/link', { body: { token } }),
     retry: false,
   })

@@ -15,6 +15,11 @@ export class ApiFailure extends Error {
   }
 }
 
+/** Whether the session has ended. Wrong passwords and codes are answered with 401, too. */
+export function isSignedOut(error: unknown): boolean {
+  return error instanceof ApiFailure && error.code === 'SIGNED_OUT'
+}
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export type Query = Record<string, string | number | boolean | null | undefined>
 

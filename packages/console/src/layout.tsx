@@ -18,13 +18,13 @@ import { IconMoon, IconSearch, IconSun, IconUserCircle } from '@tabler/icons-rea
 import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { type MouseEvent, useEffect } from 'react'
-import { call } from './api.ts'
+import { call, consoleBase, isSignedOut } from './api.ts'
 import { navigationOf, type Place } from './navigation.ts'
 import { Finder } from './parts/finder.tsx'
 import { Mark } from './parts/mark.tsx'
+import { failed } from './parts/tell.ts'
 import { useSession } from './session.tsx'
 import { t } from './strings/index.ts'
-import { queryClient } from './use-api.ts'
 
 /** The frame of every page: navigation, search, and who is signed in. */
 export function Layout() {
@@ -132,10 +132,14 @@ function UserMenu() {
   const me = useSession()
   const navigate = useNavigate()
   async function signOut() {
-    await call('DELETE', '/session').catch(() => {})
-    queryClient.clear()
-    await navigate({ to: '/', search: {} as never })
-    await queryClient.resetQueries()
+    try {
+      await call('DELETE', '/session')
+    } catch (error) {
+      // Whoever is signed out already has what they wanted.
+      if (!isSignedOut(error)) return failed(error)
+    }
+    // Loaded anew, the page holds nothing any more of what this person saw.
+    location.replace(consoleBase)
   }
   return (
     <Menu position="bottom-end" withinPortal>

@@ -1,8 +1,29 @@
+import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { api, button, enter, field, heading, load, newcomer, PASSWORD, type Stage } from '../console-world.ts'
+import { api, button, enter, field, go, heading, load, newcomer, PASSWORD, type Stage } from '../console-world.ts'
 
 /** How sessions end, and what is left of them in the browser. */
 export function sessionFlows(stage: Stage): void {
+  it('signs out of any page at once, and says so where it cannot', async () => {
+    const { world } = stage
+    const person = { email: 'out@session.test', role: 'OPERATOR_STAFF' }
+    const theirs = await newcomer(stage, person)
+    await signOut(theirs)
+    await heading(theirs, 'Sign in').waitFor()
+    await enter(theirs, person.email, PASSWORD)
+    await go(world, theirs, '/orders')
+    await heading(theirs, 'Orders').waitFor()
+    await theirs.route('**/api/session', (route) => route.abort())
+    await signOut(theirs)
+    await theirs.getByText('The gateway cannot be reached').waitFor()
+    await theirs.unroute('**/api/session')
+    await signOut(theirs)
+    await heading(theirs, 'Sign in').waitFor()
+    expect(theirs.url()).toBe(`${world.access.consoleUrl}/`)
+    expect(await theirs.getByRole('navigation').count()).toBe(0)
+    await theirs.context().close()
+  })
+
   it('tells the gateway of its own refreshing once nobody has touched the page for a while', async () => {
     const page = await newcomer(stage, { email: 'away@session.test', role: 'OPERATOR_STAFF' })
     await page.clock.install()
@@ -43,5 +64,10 @@ export function sessionFlows(stage: Stage): void {
     const { link } = await api<{ link: string }>(world, page, '/people', invitation)
     stage.secrets.push(new URL(link).hash.slice(1))
     return link.slice(world.access.consoleUrl.length)
+  }
+
+  async function signOut(page: Page): Promise<void> {
+    await button(page, 'Account').click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
   }
 }

@@ -1,10 +1,23 @@
-import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { ApiFailure, call, type Method, type Query } from './api.ts'
+import {
+  keepPreviousData,
+  MutationCache,
+  QueryCache,
+  QueryClient,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { ApiFailure, call, isSignedOut, type Method, type Query } from './api.ts'
 import { failed, told } from './parts/tell.ts'
 
 const STALE_MS = 10_000
 
+/** Of GET /session, by which the console knows who is signed in. */
+export const SESSION = ['/session', {}] as const
+
 export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: askWhoIsSignedIn }),
+  mutationCache: new MutationCache({ onError: askWhoIsSignedIn }),
   defaultOptions: {
     queries: {
       staleTime: STALE_MS,
@@ -13,6 +26,12 @@ export const queryClient = new QueryClient({
     },
   },
 })
+
+/** Whichever call is told first that the session has ended: the sign-in comes at once, not with the next refresh. */
+function askWhoIsSignedIn(error: unknown): void {
+  const isKnown = isSignedOut(queryClient.getQueryState(SESSION)?.error)
+  if (isSignedOut(error) && !isKnown) void queryClient.refetchQueries({ queryKey: SESSION }, { cancelRefetch: false })
+}
 
 /** Reads. The page before stays visible while the next one loads. */
 export function useApi<Answer>(

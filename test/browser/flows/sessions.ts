@@ -24,6 +24,56 @@ export function sessionFlows(stage: Stage): void {
     await theirs.context().close()
   })
 
+  it('forgets secrets when the session ends, and all the rest when somebody else signs in', async () => {
+    const { world } = stage
+    const next = { email: 'next@session.test', role: 'OPERATOR_READ_ONLY' }
+    await (await newcomer(stage, next)).context().close()
+    const first = { email: 'first@session.test', role: 'OPERATOR_ADMIN' }
+    const page = await newcomer(stage, first)
+    const { tenants } = await api<{ tenants: { tenantId: string }[] }>(world, page, '/tenants?q=Demo')
+    const explorer = `/explorer?tenantId=${tenants[0]?.tenantId}`
+    await page.evaluate('globalThis.seenByFirst = true')
+    for (const [{ email }, path, title] of [
+      [first, '/orders', 'Orders'],
+      [next, '/tenants?q=none', 'Dealers'],
+    ] as const) {
+      await go(world, page, explorer)
+      await field(page, 'AppSecret').fill('the secret of the first')
+      await button(page, 'Save').click()
+      await button(page, 'Forget it').waitFor()
+      await endSession(page)
+      await go(world, page, path)
+      await heading(page, 'Sign in').waitFor()
+      await enter(page, email, PASSWORD)
+      await heading(page, 'Sign in').waitFor({ state: 'hidden' })
+      await heading(page, title).waitFor()
+      await go(world, page, explorer)
+      await field(page, 'AppSecret').waitFor()
+      expect(await button(page, 'Forget it').count()).toBe(0)
+      expect(await page.evaluate('globalThis.seenByFirst === true')).toBe(email === first.email)
+    }
+    await page.context().close()
+  })
+
+  it('asks to sign in over a half-filled form, and keeps it for who comes back', async () => {
+    const { world } = stage
+    const person = { email: 'form@session.test', role: 'OPERATOR_STAFF' }
+    const page = await newcomer(stage, person)
+    await go(world, page, '/account')
+    await field(page, 'Name').fill('Typed Before')
+    await endSession(page)
+    await button(page, 'Save').first().click()
+    await heading(page, 'Sign in').waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await enter(page, person.email, PASSWORD)
+    await heading(page, 'Sign in').waitFor({ state: 'hidden' })
+    expect(await field(page, 'Name').inputValue()).toBe('Typed Before')
+    await button(page, 'Save').first().click()
+    await expect.poll(async () => (await api<{ name: string }>(world, page, '/session')).name).toBe('Typed Before')
+    await page.context().close()
+  })
+
   it('tells the gateway of its own refreshing once nobody has touched the page for a while', async () => {
     const page = await newcomer(stage, { email: 'away@session.test', role: 'OPERATOR_STAFF' })
     await page.clock.install()
@@ -69,5 +119,12 @@ export function sessionFlows(stage: Stage): void {
   async function signOut(page: Page): Promise<void> {
     await button(page, 'Account').click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  }
+
+  /** As the operator, twelve idle hours or another window of the person do: the page is not told. */
+  async function endSession(page: Page): Promise<void> {
+    const url = `${stage.world.access.consoleUrl}/api/session`
+    const answer = await page.request.delete(url, { headers: { origin: new URL(url).origin } })
+    expect(answer.status()).toBe(200)
   }
 }

@@ -1,3 +1,4 @@
+import type { Me } from '@dealer-esim/gateway/console-api/me.ts'
 import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -6,22 +7,20 @@ import { Doorway } from '../parts/doorway.tsx'
 import { fieldsOf } from '../parts/fields.ts'
 import { CodeField } from '../parts/proof.tsx'
 import { t } from '../strings/index.ts'
-import { queryClient } from '../use-api.ts'
 
 /** Password first; the code of the authenticator is asked for once the password is right. */
-export function LoginPage() {
+export function LoginPage({ text, onSignedIn }: { text?: string; onSignedIn(me: Me): unknown }) {
   const [codeAsked, setCodeAsked] = useState(false)
-  const signIn = useMutation<unknown, ApiFailure, Record<string, string>>({
+  const signIn = useMutation<Me, ApiFailure, Record<string, string>>({
     mutationFn: (body) => call('POST', '/session', { body }),
-    // What another person saw in this tab must not be seen for a moment by this one.
-    onSuccess: () => queryClient.resetQueries(),
+    onSuccess: onSignedIn,
     onError(error) {
       if (error.code === 'CODE_REQUIRED') setCodeAsked(true)
     },
   })
   const error = signIn.error && signIn.error.code !== 'CODE_REQUIRED' ? signIn.error : null
   return (
-    <Doorway title={t.login.title}>
+    <Doorway title={t.login.title} {...(text !== undefined && { text })}>
       <form
         onSubmit={(event) => {
           event.preventDefault()

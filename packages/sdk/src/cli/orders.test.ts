@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { command, environment } from '../../test/command.ts'
 import { type FakeAnswer, fakeGateway, ok, refusal, type Script } from '../../test/fake-gateway.ts'
+import { ORDER } from '../../test/order.ts'
 
 async function start(script: Script) {
   const gateway = await fakeGateway(script)
@@ -30,15 +31,6 @@ test('--help tells scripts after which exit code an order keeps its transactionI
   expect(out).toMatch(/^ {2}3 {2}the outcome is unknown.*an order may have been placed: repeat it with the same/ms)
 })
 
-const ORDER = {
-  orderNo: 'O1',
-  transactionId: 'T-1',
-  orderStatus: 'PAID',
-  amount: 45_000,
-  currencyCode: 'USD',
-  balanceAfter: 12_300_600,
-  createTime: '2026-11-20T13:28:09.000Z',
-}
 const PAID_THEN = (then: FakeAnswer | 'break' | 'hang') => (operation: string) =>
   operation === 'esim/order' ? ok(ORDER) : then
 const BUY = ['order', 'JP_1_7', '--transaction-id', 'T-1', '--wait', '--retries', '0']

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { command, environment } from '../../test/command.ts'
 import { type FakeGateway, fakeGateway, ok, refusal, type Script } from '../../test/fake-gateway.ts'
+import { ORDER } from '../../test/order.ts'
 
 let gateway: FakeGateway | undefined
 afterEach(() => gateway?.close())
@@ -21,15 +22,6 @@ const BALANCE = {
   currencyCode: 'USD',
   lowBalanceThreshold: null,
   lastUpdateTime: '2026-11-20T13:28:09.000Z',
-}
-const ORDER = {
-  orderNo: 'O1',
-  transactionId: 'T-1',
-  orderStatus: 'PAID',
-  amount: 45_000,
-  currencyCode: 'USD',
-  balanceAfter: 12_300_600,
-  createTime: '2026-11-20T13:28:09.000Z',
 }
 
 describe('credentials', () => {

@@ -386,7 +386,7 @@ describe('an order that waits for its remembered wallet', () => {
       waiting = place(desk, dealer)
       await untilLockIsWaitedFor(general)
       await priced(50_000n)
-      await untilLockIsWaitedFor(general, 1, LONGEST_WAIT_MS)
+      await untilLockIsWaitedFor(general, 1, LONGEST_WAIT_MS + 1) // it counts whole ones
     })
     expect(balanceAfter(await waiting!)).toBe(OPENING - PRICE - 50_000)
     expect(asked.slice(0, 2)).toEqual([WRITES_ONE, LOOKS])

@@ -1,6 +1,6 @@
 import { DealerEsim, type DealerEsimOptions } from '../client.ts'
 import { type Credentials, readCredentials } from './credentials.ts'
-import { CommandFailed, EXIT } from './exit-codes.ts'
+import { orUsage } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { type Paint, paint } from './output.ts'
 
@@ -36,11 +36,7 @@ export function context(io: Io, options: GlobalOptions): Context {
         ...(options.timeout === undefined ? {} : { timeout_ms: options.timeout }),
         ...(options.retries === undefined ? {} : { retries: options.retries }),
       }
-      try {
-        return new DealerEsim({ ...known(), ...limits, ...more })
-      } catch (error) {
-        throw error instanceof TypeError ? new CommandFailed(`${error.message}.`, EXIT.USAGE) : error
-      }
+      return orUsage(() => new DealerEsim({ ...known(), ...limits, ...more }))
     },
   }
 }

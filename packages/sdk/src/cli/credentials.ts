@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { CommandFailed, EXIT } from './exit-codes.ts'
+import { checkText } from '../options.ts'
+import { CommandFailed, EXIT, orUsage } from './exit-codes.ts'
 import type { Io } from './io.ts'
 
 export interface Credentials {
@@ -44,10 +45,8 @@ export function readSecret(io: Io): Pick<Credentials, 'appSecret'> & Partial<Cre
 }
 
 function inEnvironment(io: Io, name: keyof Credentials): string | undefined {
-  const variable = VARIABLES[name]
-  const value = io.env[variable]
-  if (value === value?.trim()) return value
-  throw new CommandFailed(`${variable} begins or ends with a space or a line break: remove it.`, EXIT.USAGE)
+  const value = io.env[VARIABLES[name]]
+  return value && orUsage(() => checkText(VARIABLES[name], value))
 }
 
 function localCredentials(io: Io): Credentials {

@@ -28,6 +28,15 @@ export class CommandFailed extends Error {
   }
 }
 
+/** What the library refuses as an option that cannot work is a mistake of the command line, or of its settings. */
+export function orUsage<Result>(work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof TypeError ? new CommandFailed(`${error.message}.`, EXIT.USAGE) : error
+  }
+}
+
 /** Ends the command; all is said already. */
 export class AllSaid extends Error {
   override readonly name = 'AllSaid'

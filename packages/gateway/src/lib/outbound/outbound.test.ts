@@ -40,6 +40,20 @@ test('an answer is data: status, headers, body, and the address that was dialled
   }
 })
 
+test('requests that follow each other share as many connections as are under way at once', async () => {
+  const atOnce = 8
+  const server = createServer((request, response) => request.resume().on('end', () => response.end()))
+  let connections = 0
+  server.on('connection', () => connections++)
+  const url = `http://127.0.0.1:${await listen(server)}/`
+  const send = outbound()
+  const oneAfterAnother = async () => {
+    for (let sent = 0; sent < 50; sent++) expect(await send({ url })).toMatchObject({ kind: 'answer', status: 200 })
+  }
+  await Promise.all(Array.from({ length: atOnce }, oneAfterAnother))
+  expect(connections).toBe(atOnce)
+})
+
 test('a redirect is an answer and is not followed', async () => {
   let calls = 0
   const port = await serve((_, response) => {

@@ -27,8 +27,10 @@ export const PLAIN_ORDER = `
     insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, order_id, created_at)
     select $1, version, 'ORDER', 'WALLET', 'SALES', $4, balance, $2, updated_at from debited
   ), told as (
-    insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state)
-    select $1, $6::uuid, 'ORDER_PAID', $2, $7::json, updated_at, 'UNSENT' from debited
+    insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
+    select $1, $6::uuid, 'ORDER_PAID', $2, $7::json, updated_at from debited
+  ), to_deliver as (
+    insert into deliveries (tenant_id, notify_id, delivery_state) select $1, $6, 'UNSENT' from debited
   )
   select balance from debited`
 

@@ -34,7 +34,7 @@ const PRICE = 45_000n
 const LINES = JSON.stringify([{ packageCode: 'JP_1_7', packageName: 'Japan 1 GB 7 days', count: 1, price: 45_000 }])
 const NULL = '\\N'
 
-/** The tables of an order, each with its columns and a line per order (two of events). */
+/** The tables of an order, each with its columns and a line per order (two of events, which were acknowledged). */
 export const TABLES: Record<string, { columns: string; rows(past: Past, n: number): string[] }> = {
   orders: {
     columns: `tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after, wallet_version,
@@ -82,7 +82,7 @@ export const TABLES: Record<string, { columns: string; rows(past: Past, n: numbe
     },
   },
   events: {
-    columns: 'tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state',
+    columns: 'tenant_id, notify_id, notify_type, order_id, content, created_at',
     rows(past, n) {
       const { tenantId, orderId, transactionId, place } = orderAt(past, n)
       const common = { orderNo: orderNoOf(orderId), transactionId }
@@ -91,7 +91,7 @@ export const TABLES: Record<string, { columns: string; rows(past: Past, n: numbe
       const balance = { balanceAfter: Number(balanceAfter(past, place)), packageInfoList: JSON.parse(LINES) }
       return [['ORDER_PAID', 2, { ...paid, ...balance }] as const, ['DELIVERY_UPDATED', 3, delivered] as const].map(
         ([type, kind, content]) =>
-          line(tenantId, idAt(past, n, kind), type, orderId, JSON.stringify(content), timeAt(past, n), 'UNSENT'),
+          line(tenantId, idAt(past, n, kind), type, orderId, JSON.stringify(content), timeAt(past, n)),
       )
     },
   },

@@ -46,6 +46,20 @@ create table coverages (
   constraint coverages_pkey PRIMARY KEY (coverage_id)
 );
 
+create table deliveries (
+  tenant_id uuid not null,
+  notify_id uuid not null,
+  delivery_state text not null,
+  due_at timestamp with time zone,
+  attempts smallint not null default 0,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  constraint deliveries_pkey PRIMARY KEY (tenant_id, notify_id),
+  constraint deliveries_delivery_state_check CHECK ((delivery_state = ANY (ARRAY['PENDING'::text, 'DEAD'::text, 'UNSENT'::text])))
+) partition by RANGE (notify_id);
+CREATE INDEX deliveries_dead ON deliveries USING btree (tenant_id, notify_id) WHERE (delivery_state = 'DEAD'::text);
+CREATE INDEX deliveries_due ON deliveries USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
+
 create table delivery_attempts (
   tenant_id uuid not null,
   attempt_id uuid not null,
@@ -59,9 +73,8 @@ create table delivery_attempts (
   http_status integer,
   outcome text not null,
   answer bytea,
-  constraint delivery_attempts_pkey PRIMARY KEY (tenant_id, attempt_id)
+  constraint delivery_attempts_pkey PRIMARY KEY (tenant_id, notify_id, attempt_id)
 ) partition by RANGE (attempt_id);
-CREATE INDEX delivery_attempts_event ON delivery_attempts USING btree (notify_id);
 
 create table deployment (
   singleton boolean not null default true,
@@ -106,18 +119,9 @@ create table events (
   order_id uuid not null,
   content json not null,
   created_at timestamp with time zone not null,
-  delivery_state text not null,
-  due_at timestamp with time zone,
-  attempts smallint not null default 0,
-  lease_token uuid,
-  lease_until timestamp with time zone,
-  settled_at timestamp with time zone,
   constraint events_pkey PRIMARY KEY (tenant_id, notify_id),
-  constraint events_delivery_state_check CHECK ((delivery_state = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'DEAD'::text, 'UNSENT'::text]))),
   constraint events_notify_type_check CHECK ((notify_type = ANY (ARRAY['ORDER_PAID'::text, 'DELIVERY_UPDATED'::text])))
 ) partition by RANGE (notify_id);
-CREATE INDEX events_dead ON events USING btree (tenant_id, notify_id) WHERE (delivery_state = 'DEAD'::text);
-CREATE INDEX events_due ON events USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX events_order ON events USING btree (order_id);
 
 create table ledger_checks (

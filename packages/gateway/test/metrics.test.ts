@@ -46,9 +46,8 @@ async function age(): Promise<void> {
     const tomorrow = (Math.floor(Date.now() / 86_400_000) + 1) * 24
     tx.send({ text: `drop table delivery_attempts_${tomorrow}` })
     tx.send({
-      text: `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state)
-             select '00000000-0000-0000-0000-000000000001', id::uuid, 'ORDER_PAID', id::uuid, '{}', now(), 'DEAD'
-             from unnest($1::text[]) as id`,
+      text: `insert into deliveries (tenant_id, notify_id, delivery_state)
+             select '00000000-0000-0000-0000-000000000001', id::uuid, 'DEAD' from unnest($1::text[]) as id`,
       values: [[systemIds.uuid(), systemIds.uuid()]],
     })
   })

@@ -34,6 +34,18 @@ async function query(text: string): Promise<Record<string, unknown>[]> {
   }
 }
 
+/** Brings the database to a release that had only the files before this one. */
+async function migrateBefore(number: string): Promise<void> {
+  for (const name of readdirSync(directory).filter((name) => name >= number)) rmSync(join(directory, name))
+  await migrate({ databaseUrl: database.url, log, directory })
+}
+
+/** And from there to this one. */
+async function migrateOn(): Promise<void> {
+  cpSync(join(packageRoot(), 'migrations'), directory, { recursive: true })
+  await migrate({ databaseUrl: database.url, log, directory })
+}
+
 /** Takes connections and answers none. */
 async function silentServer() {
   const server = createServer().listen(0, '127.0.0.1')
@@ -111,16 +123,52 @@ describe('migrating', () => {
   })
 
   it('names cancelled replays in the audit log as everything else, also those of earlier releases', async () => {
-    const later = readdirSync(directory).filter((name) => name >= '0023')
-    for (const name of later) rmSync(join(directory, name))
-    await migrate({ databaseUrl: database.url, log, directory })
+    await migrateBefore('0023')
     await query(`insert into audit_log (tenant_id, audit_id, actor, action)
       select gen_random_uuid(), gen_random_uuid(), 'system', action
       from unnest('{webhook.replay-cancel,webhook.replay}'::text[]) as action`)
-    cpSync(join(packageRoot(), 'migrations'), directory, { recursive: true })
-    await migrate({ databaseUrl: database.url, log, directory })
+    await migrateOn()
     const rows = await query('select action from audit_log order by action')
     expect(rows.map((row) => row.action)).toEqual(['webhook.cancel_replay', 'webhook.replay'])
+  })
+
+  it('takes along what earlier releases have not delivered, in partitions like those of the events', async () => {
+    await migrateBefore('0025')
+    const id = (number: number) => `0190000${number}-0000-7000-8000-000000000000`
+    const range = `for values from ('${id(0)}') to ('${id(9)}')`
+    await query(`create table events_168 partition of events ${range} with (fillfactor = 45)`)
+    const states = ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT']
+    for (const [number, state] of states.entries()) {
+      await query(`insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state,
+          due_at, attempts, lease_token, lease_until)
+        values ('${id(1)}', '${id(number)}', 'ORDER_PAID', '${id(2)}', '{"sequence":1}', now(), '${state}',
+          ${state === 'PENDING' ? `'2026-11-01T00:00:00Z', 2, '${id(3)}', now()` : 'null, 11, null, null'})`)
+    }
+    await migrateOn()
+    expect(await query('select notify_id, content from events order by 1')).toEqual(
+      states.map((_, number) => ({ notify_id: id(number), content: { sequence: 1 } })),
+    )
+    expect(
+      await query(`select tableoid::regclass::text as part, notify_id, delivery_state, due_at, attempts, lease_token
+                   from deliveries order by notify_id`),
+    ).toEqual(
+      [
+        [0, 'PENDING', new Date('2026-11-01T00:00:00Z'), 2],
+        [2, 'DEAD', null, 11],
+        [3, 'UNSENT', null, 11],
+      ].map(([number, delivery_state, due_at, attempts]) => {
+        const notify_id = id(number as number)
+        return { part: 'deliveries_168', notify_id, delivery_state, due_at, attempts, lease_token: null }
+      }),
+    )
+    const [storage] = await query(`select e.reloptions as event, d.reloptions as delivery, 
+        pg_get_expr(e.relpartbound, e.oid) = pg_get_expr(d.relpartbound, d.oid) as alike
+      from pg_class e, pg_class d where e.relname = 'events_168' and d.relname = 'deliveries_168'`)
+    expect(storage).toEqual({
+      event: null,
+      delivery: ['fillfactor=40', 'autovacuum_vacuum_cost_delay=0'],
+      alike: true,
+    })
   })
 
   it('refuses a database that is not in UTF-8', async () => {

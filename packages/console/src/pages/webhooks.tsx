@@ -62,7 +62,12 @@ export function WebhooksPage() {
             title: t.webhooks.state,
             render: (row) => <Status of={row.deliveryState} texts={t.webhooks.states} />,
           },
-          { accessor: 'attempts', title: t.webhooks.attempts, textAlign: 'right' },
+          {
+            accessor: 'attempts',
+            title: t.webhooks.attempts,
+            textAlign: 'right',
+            render: (row) => row.attempts ?? '–',
+          },
           { accessor: 'lastOutcome', title: t.webhooks.last, render: (row) => outcomeOf(row.lastOutcome) ?? '–' },
           { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
         ]}

@@ -1,6 +1,7 @@
 import { EVENT_TYPES, type EventType } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { DELIVERY_STATES, type DeliveryState, type EventFilter } from '../webhooks/read.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../webhooks/delivery-state.ts'
+import type { EventFilter } from '../webhooks/read.ts'
 import { REPLAYABLE, type ReplayWish } from '../webhooks/replay.ts'
 import { UsageError } from './failure.ts'
 import { namesOf, timeOf, whole } from './typed.ts'

@@ -37,7 +37,7 @@ export function eventTable(events: EventView[]): string {
       { title: 'TYPE', value: (event) => event.notifyType },
       { title: 'ORDER', value: (event) => event.orderNo },
       { title: 'STATE', value: (event) => event.deliveryState },
-      { title: 'ATTEMPTS', value: (event) => String(event.attempts), right: true },
+      { title: 'ATTEMPTS', value: (event) => String(event.attempts ?? ''), right: true },
       { title: 'NEXT (UTC)', value: (event) => timeText(event.dueAt) },
     ],
     'There are no such events.',

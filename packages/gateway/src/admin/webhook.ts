@@ -1,8 +1,9 @@
 import type { WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { requireTenant } from '../tenants/read.ts'
+import { DELIVERY_STATES } from '../webhooks/delivery-state.ts'
 import { listEndpoints } from '../webhooks/endpoints.ts'
-import { DELIVERY_STATES, listEvents, showEvent } from '../webhooks/read.ts'
+import { listEvents, showEvent } from '../webhooks/read.ts'
 import {
   cancelReplay,
   listReplays,

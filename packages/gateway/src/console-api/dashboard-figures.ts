@@ -1,6 +1,7 @@
-import sql, { empty, type Sql } from 'sql-template-tag'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import { firstUuidAt } from '../lib/ids.ts'
+import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../webhooks/delivery-state.ts'
 import type { LocalDay } from './local-days.ts'
 
 /*
@@ -81,7 +82,8 @@ export function webhookDays(db: Reader, { tenantId, days }: Scope): Promise<Webh
            count(*) filter (where delivery_state = 'UNSENT')::int as unsent
     from tenants t
     cross join lateral (
-      select notify_id, delivery_state from events e
+      select e.notify_id, ${raw(STATE_OF_EVENT)} as delivery_state
+      from events e ${raw(DELIVERY_OF_EVENT)} and d.notify_id >= ${firstOf(days)}
       where e.tenant_id = t.tenant_id and e.notify_id >= ${firstOf(days)}) e
     where ${of(tenantId)}
     group by 1 order by 1`)
@@ -140,7 +142,7 @@ export async function attention(db: Reader, tenantId: string | null): Promise<At
   const [row] = await db.query<Attention>(sql`
     select
       (select count(*)::int from orders where order_status = 'UNDER_REVIEW' ${own}) as "underReview",
-      (select count(*)::int from events where delivery_state = 'DEAD' ${own}) as "deadEvents",
+      (select count(*)::int from deliveries where delivery_state = 'DEAD' ${own}) as "deadEvents",
       (select count(*)::int from wallets where balance < low_balance_threshold ${own}) as "lowBalances",
       (select count(*)::int from webhook_endpoints
        where callback_url is not null and (disabled_reason is not null or failing_since is not null) ${own})

@@ -1,8 +1,9 @@
 import { CALLBACK_URL_LENGTH_MAX, EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { orderIdOf } from '../lib/ids.ts'
+import { DELIVERY_STATES } from '../webhooks/delivery-state.ts'
 import { loadEndpoint } from '../webhooks/endpoint.ts'
-import { type AttemptView, DELIVERY_STATES, listEvents, showEvent } from '../webhooks/read.ts'
+import { type AttemptView, listEvents, showEvent } from '../webhooks/read.ts'
 import { resendEvent } from '../webhooks/resend.ts'
 import { setWebhook } from '../webhooks/setting.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from './route.ts'
@@ -15,7 +16,7 @@ const eventRow = Type.Object({
   notifyType: Type.Enum(EVENT_TYPES),
   orderNo: Type.String(),
   deliveryState: Type.Enum(DELIVERY_STATES),
-  attempts: Type.Integer(),
+  attempts: nullable(Type.Integer()),
   dueAt: nullable(time()),
   createdAt: time(),
   settledAt: nullable(time()),

@@ -1,7 +1,8 @@
 import type { OrderStatus } from '@dealer-esim/contract'
-import sql from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import { orderNoOf, timeOfUuid } from '../lib/ids.ts'
+import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../webhooks/delivery-state.ts'
 
 /** One thing that happened to an order. */
 export type Step = { at: Date } & (
@@ -70,9 +71,10 @@ function attempts(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Pro
 
 function events(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
   return db.query<Step>(sql`
-    select created_at as at, 'EVENT' as kind, notify_id as "notifyId", notify_type as "notifyType",
-           delivery_state as "deliveryState"
-    from events where tenant_id = ${tenantId} and order_id = ${orderId} order by notify_id limit ${STEPS_MAX}`)
+    select e.created_at as at, 'EVENT' as kind, e.notify_id as "notifyId", e.notify_type as "notifyType",
+           ${raw(STATE_OF_EVENT)} as "deliveryState"
+    from events e ${raw(DELIVERY_OF_EVENT)}
+    where e.tenant_id = ${tenantId} and e.order_id = ${orderId} order by e.notify_id limit ${STEPS_MAX}`)
 }
 
 function deliveries(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {

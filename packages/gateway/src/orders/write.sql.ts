@@ -1,7 +1,7 @@
 import { type Columns, ONE_ROW, ROWS, type Shape } from '../lib/columns.ts'
 import { DEBITS_OF_PLACED, MOVED_COLUMNS, moveWallets } from '../wallet/debit.ts'
 import { lockRemembered } from '../wallet/lock.ts'
-import { recordEventsOf } from '../webhooks/record.ts'
+import { deliveriesOf, eventsOf } from '../webhooks/record.ts'
 
 /*
  * One statement writes all that a batch has placed. Its parameters are the columns of the orders, of their lines, of the
@@ -53,7 +53,8 @@ itemised as (
   select tenant_id, order_id, generate_series(first_item, last_item), line_no, package_code, price, created_at
   from line
 ), debited as (${DEBITS_OF_PLACED}
-), told as (${recordEventsOf('placed')}
+), told as (${eventsOf('placed')}
+), to_deliver as (${deliveriesOf('placed')}
 ), ordered as (
   insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
     wallet_version, package_lines, remark, status_history, event_sequence, due_at, created_at, updated_at)

@@ -76,6 +76,10 @@ interface RestRow {
 const age = (of: string) =>
   `greatest(0, coalesce(extract(epoch from clock_timestamp() - min(${of})), 0))::float8 as oldest_s`
 
+/** A UUIDv7 begins with the ms since 1970 at which it was made. */
+const timeOf = (id: string) =>
+  `to_timestamp(('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`
+
 const ORDERS = `
   select order_status as status, count(*)::int as count, ${age('created_at')}
   from (select order_status, created_at from orders where due_at is not null order by tenant_id, due_at limit $1) o
@@ -87,7 +91,7 @@ const REVIEWED = `
 
 const EVENTS = `
   select count(*)::int as count, ${age('created_at')}
-  from (select created_at from events where due_at is not null limit $1) e`
+  from (select ${timeOf('notify_id')} as created_at from deliveries where due_at is not null limit $1) d`
 
 const MAILS = `
   select count(*)::int as count, ${age('created_at')}
@@ -95,7 +99,7 @@ const MAILS = `
 
 const REST = `
   select
-    (select count(*)::int from (select from events where delivery_state = 'DEAD' limit $1) e) as dead,
+    (select count(*)::int from (select from deliveries where delivery_state = 'DEAD' limit $1) d) as dead,
     (select greatest(0, coalesce(extract(epoch from clock_timestamp() - min(failing_since)), 0))::float8
      from webhook_endpoints where enabled) as failing_s,
     (select count(*)::int from webhook_endpoints where not enabled and disabled_reason is not null) as disabled,

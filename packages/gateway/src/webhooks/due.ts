@@ -50,15 +50,15 @@ interface DueRow {
 
 const DUE = `
   with recursive due (tenant_id, due_at, number) as (
-    (select tenant_id, due_at, 1 from events
+    (select tenant_id, due_at, 1 from deliveries
      where due_at is not null and tenant_id > $1
      order by tenant_id, due_at limit 1)
     union all
     select next.tenant_id, next.due_at, due.number + 1
     from due cross join lateral (
-      select e.tenant_id, e.due_at from events e
-      where e.due_at is not null and e.tenant_id > due.tenant_id
-      order by e.tenant_id, e.due_at limit 1) next
+      select d.tenant_id, d.due_at from deliveries d
+      where d.due_at is not null and d.tenant_id > due.tenant_id
+      order by d.tenant_id, d.due_at limit 1) next
     where due.number < $2
   )
   select due.tenant_id, due.due_at, clock_timestamp() as now,

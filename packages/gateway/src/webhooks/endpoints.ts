@@ -34,7 +34,7 @@ export async function listEndpoints(db: Db, filter: EndpointFilter, most: number
     select e.tenant_id as "tenantId", t.client_name as "clientName", e.callback_url as "callbackUrl",
            e.event_types as "eventTypes", e.enabled, e.disabled_reason as "disabledReason",
            e.failing_since as "failingSince", e.updated_at as "updatedAt",
-           (select count(*)::integer from (select from events v where v.tenant_id = e.tenant_id and v.due_at is not null
+           (select count(*)::integer from (select from deliveries v where v.tenant_id = e.tenant_id and v.due_at is not null
                                            limit ${WAITING_COUNTED}) waiting) as waiting
     from webhook_endpoints e join tenants t using (tenant_id)
     where (${filter.tenantId ?? null}::uuid is null or e.tenant_id = ${filter.tenantId ?? null})

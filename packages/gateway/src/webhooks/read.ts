@@ -1,12 +1,10 @@
 import type { EventType } from '@dealer-esim/contract'
-import sql, { empty, join, type Sql } from 'sql-template-tag'
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/db.ts'
 import { firstUuidAt, orderNoOf } from '../lib/ids.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 import { ACKNOWLEDGED } from './attempt-log.ts'
-
-export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT'] as const
-export type DeliveryState = (typeof DELIVERY_STATES)[number]
+import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from './delivery-state.ts'
 
 /** An event and where its delivery stands. */
 export interface EventView {
@@ -17,11 +15,11 @@ export interface EventView {
   orderNo: string
   createdAt: Date
   deliveryState: DeliveryState
-  /** Since it was recorded or last replayed. */
-  attempts: number
+  /** Since it was recorded or last replayed; null: it was delivered before the log of attempts begins. */
+  attempts: number | null
   /** When it is tried next. */
   dueAt: Date | null
-  /** When it became DELIVERED or DEAD. */
+  /** When the attempt ended by which it became DELIVERED or DEAD; null as well where the log does not reach back. */
   settledAt: Date | null
   /** Of the latest attempt, in plain words. */
   lastOutcome: string | null
@@ -83,7 +81,8 @@ export async function listEvents(
   const rows = await db.query<EventRow>(sql`
     select ${COLUMNS} from tenants t
     cross join lateral (
-      select * from events e where ${join(where, ' and ')} order by e.notify_id desc limit ${most}) e
+      select e.*, d.delivery_state, d.attempts, d.due_at from events e ${deliveriesIn(deliveryStates)}
+      where ${join(where, ' and ')} order by e.notify_id desc limit ${most}) e
     ${LATEST_ATTEMPT}
     ${tenantId === undefined ? empty : sql`where t.tenant_id = ${tenantId}`}
     order by e.notify_id desc limit ${most}`)
@@ -97,7 +96,9 @@ export async function showEvent(
   notifyId: string,
 ): Promise<EventView & { content: unknown; attemptList: AttemptView[] }> {
   const [row] = await db.query<EventRow & { content: unknown }>(sql`
-    select ${COLUMNS}, e.content from tenants t join events e on e.tenant_id = t.tenant_id ${LATEST_ATTEMPT}
+    select ${COLUMNS}, e.content from tenants t
+    join (select e.*, d.delivery_state, d.attempts, d.due_at from events e ${raw(DELIVERY_OF_EVENT)}) e using (tenant_id)
+    ${LATEST_ATTEMPT}
     where t.tenant_id = ${tenantId} and e.notify_id = ${requireUuid(notifyId, 'event')}`)
   if (!row) throw absent('event')
   const attempts = await db.query<AttemptRow>(sql`
@@ -111,21 +112,31 @@ export async function showEvent(
 /** More than the retry table has; only an event that was replayed again and again has more. */
 const ATTEMPTS_SHOWN_MAX = 200
 
-/** DEAD by itself has an index of its own, which only a constant finds. */
+/** What is not delivered is little, and found without looking at what is. */
+function deliveriesIn(states: readonly DeliveryState[] | undefined): Sql {
+  return states && !states.includes('DELIVERED')
+    ? sql`join deliveries d using (tenant_id, notify_id)`
+    : raw(DELIVERY_OF_EVENT)
+}
+
 function inStates(states: readonly DeliveryState[]): Sql {
-  return states.length === 1 && states[0] === 'DEAD'
-    ? sql`e.delivery_state = 'DEAD'`
-    : sql`e.delivery_state = any (${states})`
+  // DEAD by itself has an index of its own, which only a constant finds.
+  if (states.length === 1 && states[0] === 'DEAD') return sql`d.delivery_state = 'DEAD'`
+  return states.includes('DELIVERED')
+    ? sql`${raw(STATE_OF_EVENT)} = any (${states})`
+    : sql`d.delivery_state = any (${states})`
 }
 
 const COLUMNS = sql`
   e.tenant_id as "tenantId", t.client_name as "clientName", e.notify_id as "notifyId", e.notify_type as "notifyType",
-  e.order_id as "orderId", e.created_at as "createdAt", e.delivery_state as "deliveryState", e.attempts,
-  e.due_at as "dueAt", e.settled_at as "settledAt", a.outcome as "lastOutcome"`
+  e.order_id as "orderId", e.created_at as "createdAt", coalesce(e.delivery_state, 'DELIVERED') as "deliveryState",
+  coalesce(e.attempts, a.attempt_no) as attempts, e.due_at as "dueAt", a.outcome as "lastOutcome",
+  case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as "settledAt"`
 
 const LATEST_ATTEMPT = sql`
   left join lateral (
-    select outcome from delivery_attempts a where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
+    select outcome, attempt_no, started_at + duration_ms * interval '1 millisecond' as ended_at
+    from delivery_attempts a where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
     order by a.attempt_id desc limit 1) a on true`
 
 type EventRow = Omit<EventView, 'orderNo'> & { orderId: string }

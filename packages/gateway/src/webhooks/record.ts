@@ -36,15 +36,20 @@ export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
 }
 
 /**
- * The same as a part of a larger statement: records a row of `source` each. It needs tenant_id, notify_id, notify_type,
- * order_id, content and created_at there.
+ * The same as two parts of a larger statement, for a row of `source` each: the event, and its delivery. They need
+ * tenant_id, notify_id, notify_type, order_id, content and created_at there.
  */
-export function recordEventsOf(source: string): string {
+export function eventsOf(source: string): string {
+  return `
+  insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
+  select tenant_id, notify_id, notify_type, order_id, content, created_at from ${source}`
+}
+
+export function deliveriesOf(source: string): string {
   // A caller's clock that runs ahead must not delay the first attempt, hence least().
   return `
-  insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state, due_at)
-  select e.tenant_id, e.notify_id, e.notify_type, e.order_id, e.content, e.created_at,
-         case when w.tenant_id is null then 'UNSENT' else 'PENDING' end,
+  insert into deliveries (tenant_id, notify_id, delivery_state, due_at)
+  select e.tenant_id, e.notify_id, case when w.tenant_id is null then 'UNSENT' else 'PENDING' end,
          case when w.tenant_id is not null then least(e.created_at, clock_timestamp()) end
   from ${source} as e
   left join webhook_endpoints w
@@ -59,4 +64,7 @@ const EVENTS: Columns = {
   content: 'json',
   created_at: 'timestamptz',
 }
-const RECORD = recordEventsOf(`(select * from ${unnest(1, EVENTS, 'event')})`)
+const RECORD = `
+with event as materialized (select * from ${unnest(1, EVENTS, 'event')}
+), recorded as (${eventsOf('event')}
+)${deliveriesOf('event')}`

@@ -1,5 +1,6 @@
 import { firstUuidAt } from '../lib/ids.ts'
 import { type Running, runLoop } from '../lib/lifecycle.ts'
+import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from './delivery-state.ts'
 import type { WebhookDeps } from './deps.ts'
 import { STEP_MAX } from './limits.ts'
 import { usePlannedIndexes } from './planner.ts'
@@ -76,9 +77,10 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
       text: MOVE,
       values: [tenantId, replayId, due, now, LOOKED_AT_MAX, oldest],
     })
-    const done = moved!.window_end === null && moved!.replayed < due
-    tx.send({ text: ADVANCE, values: [tenantId, replayId, moved!.position, moved!.replayed, now, done] })
-    return { replayed: moved!.replayed, more: !done && moved!.replayed < due }
+    const { replayed, full, window_end, position } = moved!
+    const done = window_end === null && !full
+    tx.send({ text: ADVANCE, values: [tenantId, replayId, position, replayed, now, done] })
+    return { replayed, more: !done && !full }
   })
 }
 
@@ -94,7 +96,7 @@ const LOCK = `
   select r.rate_per_s, r.stepped_at,
          exists (select from webhook_endpoints w
                  where w.tenant_id = $1 and w.enabled and w.callback_url is not null) as able,
-         (select count(*)::integer from (select from events where tenant_id = $1 and due_at <= $3 limit $4) due) as backlog
+         (select count(*)::integer from (select from deliveries where tenant_id = $1 and due_at <= $3 limit $4) due) as backlog
   from webhook_replays r
   where r.tenant_id = $1 and r.replay_id = $2 and r.replay_state = 'RUNNING'
   for update of r skip locked`
@@ -103,14 +105,16 @@ const PAUSE = 'update webhook_replays set stepped_at = $3 where tenant_id = $1 a
 
 interface Moved {
   replayed: number
+  /** It found as many as it looked for: there may be more in its window. */
+  full: boolean
   /** null: the window reached the end of the range. */
   window_end: string | null
   position: string
 }
 
 // Looks at a window of the range that starts behind the latest position. Events under way are left alone: they are not
-// among the outcomes, and so is what has become too old while the replay waited. A full step stops at its last event,
-// another one at the end of its window.
+// among the outcomes, nor are those that another replay has made due meanwhile; and so is what has become too old while
+// the replay waited. A full step stops at its last event, another one at the end of its window.
 const MOVE = `
   with replay as (
     select greatest(next_id, $6::uuid) as next_id, to_id, notify_types, delivery_states
@@ -119,20 +123,23 @@ const MOVE = `
     select (select e.notify_id from events e, replay r
             where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id
             order by e.notify_id offset $5 limit 1) as window_end),
+  found as materialized (
+    select e.notify_id from replay r cross join bound b cross join events e ${DELIVERY_OF_EVENT}
+    where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id
+      and e.notify_id <= coalesce(b.window_end, r.to_id)
+      and e.notify_type = any (r.notify_types) and ${STATE_OF_EVENT} = any (r.delivery_states)
+    order by e.notify_id limit $3),
   moved as (
-    update events set delivery_state = 'PENDING', due_at = $4, attempts = 0, settled_at = null
-    where tenant_id = $1 and notify_id = any (array(
-      select e.notify_id from events e, replay r, bound b
-      where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id
-        and e.notify_id <= coalesce(b.window_end, r.to_id)
-        and e.notify_type = any (r.notify_types) and e.delivery_state = any (r.delivery_states)
-      order by e.notify_id limit $3
-      for update of e))
-    returning notify_id)
-  select (select count(*)::integer from moved) as replayed, b.window_end,
-         case when (select count(*) from moved) = $3 then (select max(notify_id::text)::uuid from moved)
-              else coalesce(b.window_end, r.to_id) end as position
-  from bound b, replay r`
+    insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at)
+    select $1, notify_id, 'PENDING', $4 from found
+    on conflict (tenant_id, notify_id) do update
+    set delivery_state = 'PENDING', due_at = excluded.due_at, attempts = 0
+    where d.delivery_state <> 'PENDING'
+    returning 1),
+  looked as (select count(*) = $3 as full, max(notify_id::text)::uuid as last from found)
+  select (select count(*)::integer from moved) as replayed, l.full, b.window_end,
+         case when l.full then l.last else coalesce(b.window_end, r.to_id) end as position
+  from bound b, replay r, looked l`
 
 const ADVANCE = `
   update webhook_replays

@@ -1,11 +1,11 @@
 import { EVENT_TYPES, type EventType } from '@dealer-esim/contract'
-import sql from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
 import type { Db } from '../lib/db.ts'
 import { firstUuidAt, timeOfUuid } from '../lib/ids.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
+import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from './delivery-state.ts'
 import type { WebhookDeps } from './deps.ts'
-import type { DeliveryState } from './read.ts'
 import { requireEndpoint } from './resend.ts'
 import { SENDABLE_DAYS, sendableSince } from './retry.ts'
 
@@ -96,9 +96,9 @@ export async function startReplay(
                                    rate_per_s, matched, stepped_at, actor, created_at)
       select ${tenantId}, ${replayId}, ${notifyTypes}, ${outcomes}, ${fromId}, ${toId}, ${fromId}, ${rate_per_s},
              count(*), ${now}, ${by.actor}, ${now}
-      from (select from events
-            where tenant_id = ${tenantId} and notify_id >= ${fromId} and notify_id < ${toId}
-              and notify_type = any (${notifyTypes}) and delivery_state = any (${outcomes})
+      from (select from events e ${raw(DELIVERY_OF_EVENT)}
+            where e.tenant_id = ${tenantId} and e.notify_id >= ${fromId} and e.notify_id < ${toId}
+              and e.notify_type = any (${notifyTypes}) and ${raw(STATE_OF_EVENT)} = any (${outcomes})
             limit ${COUNTED_MAX}) matching`)
     audit(tx, deps.ids, {
       tenantId,

@@ -30,9 +30,11 @@ export async function resendEvent(
     }
     await requireEndpoint(tx, tenantId, [event.notify_type])
     const changed = await tx.query(sql`
-      update events set delivery_state = 'PENDING', due_at = ${now}, attempts = 0, settled_at = null,
-                        lease_token = null, lease_until = null
-      where tenant_id = ${tenantId} and notify_id = ${notifyId} and (lease_until is null or lease_until < ${now})
+      insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at)
+      values (${tenantId}, ${notifyId}, 'PENDING', ${now})
+      on conflict (tenant_id, notify_id) do update
+      set delivery_state = 'PENDING', due_at = excluded.due_at, attempts = 0, lease_token = null, lease_until = null
+      where d.lease_until is null or d.lease_until < excluded.due_at
       returning 1`)
     if (changed.length === 0) throw new Refusal(409, 'ATTEMPT_UNDER_WAY', 'The event is being sent at this moment.')
     audit(tx, deps.ids, { tenantId, ...by, action: 'webhook.resend', subject: notifyId })

@@ -6,9 +6,9 @@ import type { Ids } from '../lib/ids.ts'
 import type { Attempt, Signer } from './attempt.ts'
 import { type LoggedAttempt, logAttempts } from './attempt-log.ts'
 import type { ClaimedEvent } from './claim.ts'
+import type { DeliveryState } from './delivery-state.ts'
 import { type EndpointChange, writeEndpointChange } from './endpoint-change.ts'
 import { usePlannedIndexes } from './planner.ts'
-import type { DeliveryState } from './read.ts'
 import type { NextStep } from './retry.ts'
 
 /** What became of a claimed event. UNSENT: its endpoint went away, or does not want its type, before an attempt. */
@@ -36,19 +36,22 @@ export async function settle(
 }
 
 function writeResults(tx: Tx, tenantId: string, settlements: readonly Settlement[]): void {
-  const acknowledged = settlements.filter(isAcknowledged)
-  const others = settlements.filter((settlement) => !isAcknowledged(settlement))
+  const left = settlements.filter(isLeft)
+  const acknowledged = settlements.filter((settlement) => !isLeft(settlement))
   if (acknowledged.length > 0) writeAcknowledged(tx, tenantId, acknowledged)
-  if (others.length > 0) writeOthers(tx, tenantId, others)
+  if (left.length > 0) writeLeft(tx, tenantId, left)
 }
 
-type Attempted = Extract<Settlement, { kind: 'ATTEMPTED' }>
+type Step<Steps extends NextStep['step']> = { next: Extract<NextStep, { step: Steps }> }
+type Unacknowledged =
+  | Extract<Settlement, { kind: 'UNSENT' }>
+  | (Extract<Settlement, { kind: 'ATTEMPTED' }> & Step<'RETRY' | 'DEAD'>)
 
-function isAcknowledged(settlement: Settlement): settlement is Attempted {
-  return settlement.kind === 'ATTEMPTED' && settlement.next.step === 'ACKNOWLEDGED'
+function isLeft(settlement: Settlement): settlement is Unacknowledged {
+  return settlement.kind === 'UNSENT' || settlement.next.step !== 'ACKNOWLEDGED'
 }
 
-function writeAcknowledged(tx: Tx, tenantId: string, settlements: readonly Attempted[]): void {
+function writeAcknowledged(tx: Tx, tenantId: string, settlements: readonly Settlement[]): void {
   tx.send({
     name: 'webhooks-settle-acknowledged',
     text: SETTLE_ACKNOWLEDGED,
@@ -56,23 +59,20 @@ function writeAcknowledged(tx: Tx, tenantId: string, settlements: readonly Attem
       tenantId,
       uuidArray(settlements.map(({ event }) => event.notifyId)),
       uuidArray([...new Set(settlements.map(({ event }) => event.leaseToken))]),
-      formatTime(Math.max(...settlements.map(({ endedAt_ms }) => endedAt_ms))),
     ],
   })
 }
 
-// Nearly all results are of this kind, and need nothing of their own: they share the moment at which the last one came.
-// Any of the tokens will do for each: under a later lease of this node, too, it was acknowledged. The ids come as an
-// array, because a join with rows was planned, until the first statistics of a partition, to read all events of the
-// tenant: 70 to 900 ms for 264 results.
+// Nearly all results are of this kind: what is acknowledged is not to be delivered any more, and its row goes. Any of the
+// tokens will do for each: under a later lease of this node, too, it was acknowledged. The ids come as an array, because a
+// join with rows was planned, until the first statistics of a partition, to read all of the tenant's: 70 to 900 ms for
+// 264 results.
 const SETTLE_ACKNOWLEDGED = `
-  update events
-  set delivery_state = 'DELIVERED', due_at = null, attempts = attempts + 1, settled_at = $4,
-      lease_token = null, lease_until = null
+  delete from deliveries
   where tenant_id = $1 and notify_id = any ($2::uuid[]) and lease_token = any ($3::uuid[])`
 
-function writeOthers(tx: Tx, tenantId: string, settlements: readonly Settlement[]): void {
-  const rows = settlements.map(resultOf)
+function writeLeft(tx: Tx, tenantId: string, settlements: readonly Unacknowledged[]): void {
+  const rows = settlements.map(leftOf)
   tx.send({
     name: 'webhooks-settle',
     text: SETTLE,
@@ -83,7 +83,6 @@ function writeOthers(tx: Tx, tenantId: string, settlements: readonly Settlement[
       plainArray(rows.map((row) => row.state)),
       plainArray(rows.map((row) => row.due)),
       plainArray(rows.map((row) => row.attempts)),
-      plainArray(rows.map((row) => row.settled)),
     ],
   })
 }
@@ -94,40 +93,32 @@ const RESULTS: Columns = {
   delivery_state: 'text',
   due_at: 'timestamptz',
   attempts: 'smallint',
-  settled_at: 'timestamptz',
 }
 
-// Indexes hold due events only: a settled one leaves them. The ids twice: the array finds the events (see above).
+// The ids twice: the array finds the rows (see above).
 const SETTLE = `
-  update events e
-  set delivery_state = r.delivery_state, due_at = r.due_at, attempts = r.attempts, settled_at = r.settled_at,
+  update deliveries d
+  set delivery_state = r.delivery_state, due_at = r.due_at, attempts = r.attempts,
       lease_token = null, lease_until = null
   from ${unnest(2, RESULTS, 'r')}
-  where e.tenant_id = $1 and e.notify_id = any ($2::uuid[])
-    and e.notify_id = r.notify_id and e.lease_token = r.lease_token`
+  where d.tenant_id = $1 and d.notify_id = any ($2::uuid[])
+    and d.notify_id = r.notify_id and d.lease_token = r.lease_token`
 
-interface EventResult {
+interface Left {
   state: DeliveryState
   due: string
   attempts: number
-  settled: string
 }
 
-function resultOf(settlement: Settlement): EventResult {
+/** What is left to deliver. */
+function leftOf(settlement: Unacknowledged): Left {
   const { event } = settlement
-  if (settlement.kind === 'UNSENT') return { state: 'UNSENT', due: NULL, attempts: event.attempts, settled: NULL }
+  if (settlement.kind === 'UNSENT') return { state: 'UNSENT', due: NULL, attempts: event.attempts }
   const attempts = event.attempts + 1
-  const ended = formatTime(settlement.endedAt_ms)
-  switch (settlement.next.step) {
-    case 'ACKNOWLEDGED':
-      return { state: 'DELIVERED', due: NULL, attempts, settled: ended }
-    case 'DEAD':
-      return { state: 'DEAD', due: NULL, attempts, settled: ended }
-    case 'RETRY':
-      return { state: 'PENDING', due: formatTime(settlement.next.due_ms), attempts, settled: NULL }
-    default:
-      return settlement.next satisfies never
-  }
+  const { next } = settlement
+  return next.step === 'DEAD'
+    ? { state: 'DEAD', due: NULL, attempts }
+    : { state: 'PENDING', due: formatTime(next.due_ms), attempts }
 }
 
 function loggedOf(settlement: Settlement): LoggedAttempt[] {

@@ -19,9 +19,9 @@ export async function unsendWaiting(db: Db, tenantId: string, now_ms: number): P
 
 const UNSEND = `
   with unsent as (
-    update events set delivery_state = 'UNSENT', due_at = null, lease_token = null, lease_until = null
+    update deliveries set delivery_state = 'UNSENT', due_at = null, lease_token = null, lease_until = null
     where tenant_id = $1 and notify_id = any (array(
-      select notify_id from events
+      select notify_id from deliveries
       where tenant_id = $1 and due_at is not null and (lease_until is null or lease_until < $2)
       order by due_at limit $3
       for update skip locked))

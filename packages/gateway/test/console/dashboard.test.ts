@@ -36,8 +36,8 @@ it('counts a day’s events as the list of that day has them, however often and 
   const { notifyId } = await furnish(room, tenantId, 'JP')
   const yesterday = new Date(room.clock.now() - 26 * 3_600_000)
   await room.db.query({
-    text: `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state)
-           select tenant_id, $1, notify_type, order_id, content, $3, 'DELIVERED' from events where notify_id = $2`,
+    text: `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
+           select tenant_id, $1, notify_type, order_id, content, $3 from events where notify_id = $2`,
     values: [firstUuidAt(yesterday.getTime()), notifyId, yesterday],
   })
   const dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)

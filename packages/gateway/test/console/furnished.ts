@@ -35,11 +35,12 @@ export async function furnish(room: ConsoleApp, tenantId: string, packageCode: s
       ],
       [`insert into webhook_endpoints (tenant_id, callback_url) values ($1, 'https://receiver.test/')`],
       [
-        `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state, attempts)
-        values ($1, $2, 'ORDER_PAID', $3, '{}', now(), 'DEAD', 1)`,
+        `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
+        values ($1, $2, 'ORDER_PAID', $3, '{}', now())`,
         notifyId,
         orderId,
       ],
+      [`insert into deliveries (tenant_id, notify_id, delivery_state, attempts) values ($1, $2, 'DEAD', 1)`, notifyId],
       [
         `insert into delivery_attempts (tenant_id, attempt_id, notify_id, notify_type, attempt_no, url, started_at,
           duration_ms, http_status, outcome, answer)

@@ -280,6 +280,7 @@ async function expectTables(
                (select count(*)::int from orders o where o.tenant_id = w.tenant_id) as orders,
                (select count(*)::int from order_items i where i.tenant_id = w.tenant_id) as items,
                (select count(*)::int from events e where e.tenant_id = w.tenant_id and notify_type = 'ORDER_PAID') as events,
+               (select count(*)::int from deliveries d where d.tenant_id = w.tenant_id and delivery_state = 'UNSENT') as unsent,
                (select count(*)::int from transfers t where t.tenant_id = w.tenant_id and kind = 'ORDER') as debits
              from wallets w where tenant_id = $1`,
       values: [tenantId],
@@ -289,6 +290,7 @@ async function expectTables(
       orders: placed.length,
       items: placed.reduce((sum, each) => sum + each.wish.lines.reduce((count, line) => count + line.count, 0), 0),
       events: placed.length,
+      unsent: placed.length, // there is no endpoint; an event without a delivery counts as acknowledged
       debits: placed.length,
     })
     const faults: string[] = []

@@ -10,6 +10,7 @@ import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import type { Resolve } from '../../src/lib/outbound/resolve.ts'
 import { silentLog } from '../../src/lib/silent-log.ts'
 import { wakeups } from '../../src/lib/wake.ts'
+import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../src/webhooks/delivery-state.ts'
 import type { WebhookDeps } from '../../src/webhooks/deps.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
 import { recordEvents } from '../../src/webhooks/record.ts'
@@ -132,7 +133,10 @@ export async function openBed(options: BedOptions = {}): Promise<Bed> {
     },
     states: ({ tenantId }) =>
       db.query({
-        text: 'select notify_id, delivery_state, attempts, due_at from events where tenant_id = $1 order by notify_id',
+        text: `select e.notify_id, ${STATE_OF_EVENT} as delivery_state, d.due_at,
+                      coalesce(d.attempts, (select max(attempt_no) from delivery_attempts a
+                                            where a.tenant_id = $1 and a.notify_id = e.notify_id)) as attempts
+               from events e ${DELIVERY_OF_EVENT} where e.tenant_id = $1 order by e.notify_id`,
         values: [tenantId],
       }),
     attempts: ({ tenantId }) =>

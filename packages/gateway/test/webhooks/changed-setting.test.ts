@@ -38,7 +38,7 @@ beforeEach(async () => {
   await bed.record(tenant, CLAIMED_MAX + 100)
   await expect.poll(() => held.length, patient).toBe(ENDPOINT_FLIGHTS_MAX)
   const claimed = {
-    text: 'select from events where tenant_id = $1 and lease_token is not null',
+    text: 'select from deliveries where tenant_id = $1 and lease_token is not null',
     values: [tenant.tenantId],
   }
   await expect.poll(async () => (await bed.deps.db.query(claimed)).length, patient).toBe(CLAIMED_MAX)

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { ACKNOWLEDGED } from '../../src/webhooks/attempt-log.ts'
 import { LEASE_MS } from '../../src/webhooks/limits.ts'
 import { bundleForChildren, type ChildBundle } from '../harness/child-bundle.ts'
 import { type Bed, MASTER_KEY, openBed, type TestTenant } from './bed.ts'
@@ -72,4 +73,12 @@ test('every event arrives at least once, however often the sender is killed whil
   )
   expect(interrupted).toBe(true) // else no kill came while there was work
   expect(missing()).toEqual([])
+  // What is no delivery any more was acknowledged, and the log says when.
+  const unproven = await bed.deps.db.query({
+    text: `select from events e where not exists (
+             select from delivery_attempts a
+             where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id and a.outcome = $1)`,
+    values: [ACKNOWLEDGED],
+  })
+  expect(unproven).toHaveLength(0)
 })

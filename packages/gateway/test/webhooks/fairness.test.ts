@@ -1,6 +1,7 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { ENDPOINT_FLIGHTS_FIRST } from '../../src/webhooks/limits.ts'
+import { deliveriesOf, eventsOf } from '../../src/webhooks/record.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -26,11 +27,13 @@ afterAll(async () => {
 /** A backlog as fast as the database takes it. */
 async function backlog(tenant: TestTenant, count: number): Promise<void> {
   await bed.deps.db.query({
-    text: `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state, due_at)
-           select $1, (lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0') || '7000'
-                       || '8000' || lpad(to_hex(n), 12, '0'))::uuid,
-                  'ORDER_PAID', $1, '{}', now(), 'PENDING', now()
-           from generate_series(1, $2::integer) n`,
+    text: `with event as materialized (
+             select $1::uuid as tenant_id, (lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0') || '7000'
+                         || '8000' || lpad(to_hex(n), 12, '0'))::uuid as notify_id,
+                    'ORDER_PAID' as notify_type, $1::uuid as order_id, '{}'::json as content, now() as created_at
+             from generate_series(1, $2::integer) n
+           ), recorded as (${eventsOf('event')}
+           )${deliveriesOf('event')}`,
     values: [tenant.tenantId, count],
   })
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { type Claim, claimEvents, releaseEvents } from '../../src/webhooks/claim.ts'
+import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../src/webhooks/delivery-state.ts'
 import { ENDPOINT_FLIGHTS_MAX, LEASE_MS } from '../../src/webhooks/limits.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
 import type { NextStep } from '../../src/webhooks/retry.ts'
@@ -88,12 +89,12 @@ test('a result that comes after its lease has gone to another node changes nothi
   expect(await bed.attempts(tenant)).toHaveLength(2) // both were made, so both are in the log
 })
 
-test('a claimed event stays on its page, so that no index has to follow it', async () => {
+test('a claimed delivery stays on its page, so that no index has to follow it', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   await bed.record(tenant, 200)
   const pages = () =>
     bed.deps.db.query<{ notify_id: string; page: string }>({
-      text: `select notify_id, split_part(ctid::text, ',', 1) as page from events where tenant_id = $1 order by notify_id`,
+      text: `select notify_id, split_part(ctid::text, ',', 1) as page from deliveries where tenant_id = $1 order by notify_id`,
       values: [tenant.tenantId],
     })
   const recorded = await pages()
@@ -168,7 +169,7 @@ test('what waited until its lease was late is given back together, and sent unde
         work({
           query: (statement) => tx.query(statement),
           send(statement) {
-            const isRelease = /^update events set lease_token = null/.test(statement.text)
+            const isRelease = /^update deliveries set lease_token = null/.test(statement.text)
             if (isRelease && statement.values?.[0] === tenant.tenantId) givenBack++
             tx.send(statement)
           },
@@ -178,12 +179,12 @@ test('what waited until its lease was late is given back together, and sent unde
   const clock = { ...bed.deps.clock, monotonic: () => bed.deps.clock.monotonic() + ahead_ms }
   const node = webhooksLoop({ ...bed.deps, db, clock, metrics: createMetrics() })
   const inState = async (where: string) => {
-    const text = `select count(*)::int as count from events where tenant_id = $1 and ${where}`
+    const text = `select count(*)::int as count from events e ${DELIVERY_OF_EVENT} where e.tenant_id = $1 and ${where}`
     return (await bed.deps.db.query<{ count: number }>({ text, values: [tenant.tenantId] }))[0]!.count
   }
   try {
     await bed.record(tenant, 100) // an endpoint that answers has events claimed ahead
-    await expect.poll(() => inState(`delivery_state = 'DELIVERED'`), { timeout: 10_000 }).toBe(100)
+    await expect.poll(() => inState(`${STATE_OF_EVENT} = 'DELIVERED'`), { timeout: 10_000 }).toBe(100)
     const answers: (() => void)[] = []
     receiver.script = (_, response, { headers }) => {
       if (headers['rt-accesscode'] === tenant.appKey) answers.push(() => response.end())
@@ -195,7 +196,7 @@ test('what waited until its lease was late is given back together, and sent unde
     ahead_ms = LEASE_MS
     receiver.script = 200
     for (const answer of answers) answer()
-    await expect.poll(() => inState(`delivery_state = 'DELIVERED'`), { timeout: 10_000 }).toBe(200)
+    await expect.poll(() => inState(`${STATE_OF_EVENT} = 'DELIVERED'`), { timeout: 10_000 }).toBe(200)
     expect(givenBack).toBe(1)
   } finally {
     await node.stop(1_000)
@@ -211,7 +212,7 @@ test('a burst of events of one tenant does not hold up the claim of another', as
   await bed.record(quiet, 1)
   // A transaction that locks events of the busy tenant, as a claim or a result does.
   await bed.deps.db.tx(async (tx) => {
-    await tx.query({ text: 'select from events where tenant_id = $1 for update', values: [busy.tenantId] })
+    await tx.query({ text: 'select from deliveries where tenant_id = $1 for update', values: [busy.tenantId] })
     expect((await claim(quiet)).events).toHaveLength(1)
     expect((await claim(busy)).events).toEqual([])
   })

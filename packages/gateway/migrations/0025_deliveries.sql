@@ -1,6 +1,10 @@
 -- What is not delivered, in a narrow table of its own: an event that is acknowledged leaves it, and is written only once
 -- itself (docs/decisions/0050-deliveries.md). Nodes of the release before write what is gone from here: they are stopped
--- before this runs. It takes as long as reading the events and indexing a month of attempts does.
+-- before this runs. It takes as long as copying what is not delivered and indexing a month of attempts does.
+
+-- Whoever writes events all the same is done before they are copied, or fails.
+lock table events in access exclusive mode;
+
 create table deliveries (
   tenant_id uuid not null,
   notify_id uuid not null,

@@ -65,7 +65,7 @@ export function eventText(event: EventView & { content: unknown; attemptList: At
       { title: 'OUTCOME', value: (attempt) => attempt.outcome },
       { title: 'ANSWER', value: (attempt) => firstLine(attempt.answer ?? '') },
     ],
-    'It was not attempted.',
+    event.deliveryState === 'DELIVERED' ? 'Its attempts are no longer in the log.' : 'It was not attempted.',
   )
   return `${head}\n\n${attempts}`
 }

@@ -38,7 +38,7 @@ export async function readTimeline(
     transfers(db, tenantId, orderId),
     attempts(db, tenantId, orderId),
     events(db, tenantId, orderId),
-    deliveries(db, tenantId, orderId),
+    sendings(db, tenantId, orderId),
     decisions(db, tenantId, orderId),
   ])
   const statuses = history.map((entry): Step => {
@@ -77,7 +77,7 @@ function events(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promi
     where e.tenant_id = ${tenantId} and e.order_id = ${orderId} order by e.notify_id limit ${STEPS_MAX}`)
 }
 
-function deliveries(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
+function sendings(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
   return db.query<Step>(sql`
     select a.started_at as at, 'DELIVERY' as kind, a.notify_id as "notifyId", a.http_status as "httpStatus", a.outcome,
            a.duration_ms as "duration_ms"

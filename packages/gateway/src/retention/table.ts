@@ -43,16 +43,16 @@ export const PARTITIONED: readonly Partitioned[] = [
     keep_hours: 42 * DAY,
     what: 'events, sent and unsent: what can be resent or replayed, for 36 days',
   },
-  // Dropped after the events, because one without a delivery counts as acknowledged.
+  // A day longer than the events, because one without a delivery counts as acknowledged.
   {
     table: 'deliveries',
     key: 'uuid',
     span_hours: 7 * DAY,
     ahead: 4,
-    keep_hours: 42 * DAY,
+    keep_hours: 43 * DAY,
     // Room for a claimed copy of each row, which is longer by a quarter: an update that leaves its page writes all indexes.
     fillfactor: 40,
-    what: 'of those events, what is not acknowledged: it waits, was given up, or had no endpoint',
+    what: 'which events are not acknowledged: they wait, were given up, or had no endpoint',
   },
   {
     table: 'delivery_attempts',

@@ -35,7 +35,7 @@ type ClaimDeps = Pick<WebhookDeps, 'db' | 'ids' | 'cipher' | 'log'>
 
 /**
  * Claims due events of some tenants under a lease, oldest due first, and reads what is needed to send them; one round
- * trip. Rows that another node holds are skipped. Locks events of one tenant per statement; nothing waits.
+ * trip. Rows that another node holds are skipped. Locks deliveries of one tenant per statement; nothing waits.
  */
 export async function claimEvents(
   deps: ClaimDeps,
@@ -109,8 +109,8 @@ interface ClaimedRow {
   fresh: boolean
 }
 
-// Lease columns are in no index and partitions leave room in their pages, so that a claim is a HOT update.
-// 64 of a backlog of 100 000: 1.1 ms.
+// Lease columns are in no index and partitions leave room in their pages, so that a claim is a HOT update. "offset 0" keeps
+// the planner from reading all events of the tenant and looking for the claimed ones among them.
 const CLAIM = `
   with claimed as (
     update deliveries set lease_token = $2, lease_until = $4
@@ -123,7 +123,8 @@ const CLAIM = `
   select e.notify_id, e.notify_type, e.content::text as content, c.attempts,
          date_part('epoch', e.created_at) * 1000 as created_at_ms,
          c.attempts = 0 and c.due_at <= e.created_at as fresh
-  from claimed c join events e on e.tenant_id = $1 and e.notify_id = c.notify_id`
+  from claimed c cross join lateral (
+    select * from events where tenant_id = $1 and notify_id = c.notify_id offset 0) e`
 
 /** Gives events back that were claimed and not attempted. */
 export async function releaseEvents(db: Db, events: readonly ClaimedEvent[]): Promise<void> {

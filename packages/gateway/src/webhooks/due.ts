@@ -3,6 +3,7 @@ import type { Db } from '../lib/db.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
 import type { WebhookDeps } from './deps.ts'
 import { settingVersion } from './endpoint.ts'
+import { usePlannedIndexes } from './planner.ts'
 
 export interface DueTenant {
   tenantId: string
@@ -25,10 +26,9 @@ export async function findDueTenants(
   most: number,
 ): Promise<DueTenant[]> {
   const sent_at = clock.monotonic()
-  const rows = await db.query<DueRow>({
-    name: 'webhooks-due',
-    text: DUE,
-    values: [after ?? LOWEST_UUID, most],
+  const rows = await db.tx((tx) => {
+    usePlannedIndexes(tx)
+    return tx.query<DueRow>({ name: 'webhooks-due', text: DUE, values: [after ?? LOWEST_UUID, most] })
   })
   if (rows[0]) databaseClock.observe(rows[0].now.getTime(), sent_at, clock.monotonic())
   return rows.map((row) => ({

@@ -21,7 +21,7 @@ export interface EventView {
   dueAt: Date | null
   /** When the attempt ended by which it became DELIVERED or DEAD; null as well where the log does not reach back. */
   settledAt: Date | null
-  /** Of the latest attempt, in plain words. */
+  /** Of the latest attempt, in plain words; of a DELIVERED event, of the one that was acknowledged. */
   lastOutcome: string | null
 }
 
@@ -68,21 +68,25 @@ export async function listEvents(
   { most, before }: Page,
 ): Promise<EventView[]> {
   const { tenantId, notifyTypes, deliveryStates, orderId, from, to } = filter
+  const isOwed = deliveryStates !== undefined && !deliveryStates.includes('DELIVERED')
+  // What is not delivered is found by the deliveries, without a look at what is.
+  const deliveries = isOwed ? sql`join deliveries d using (tenant_id, notify_id)` : raw(DELIVERY_OF_EVENT)
+  const id = isOwed ? sql`d.notify_id` : sql`e.notify_id`
   const where = [
     sql`e.tenant_id = t.tenant_id`,
     ...(notifyTypes ? [sql`e.notify_type = any (${notifyTypes})`] : []),
     ...(deliveryStates ? [inStates(deliveryStates)] : []),
     ...(orderId ? [sql`e.order_id = ${orderId}`] : []),
     // UUIDv7s carry their time: a range of time is a range of ids, and only its partitions are read.
-    ...(from ? [sql`e.notify_id >= ${firstUuidAt(from.getTime())}`] : []),
-    ...(to ? [sql`e.notify_id < ${firstUuidAt(to.getTime())}`] : []),
-    ...(before ? [sql`e.notify_id < ${requireUuid(before, 'event')}`] : []),
+    ...(from ? [sql`${id} >= ${firstUuidAt(from.getTime())}`] : []),
+    ...(to ? [sql`${id} < ${firstUuidAt(to.getTime())}`] : []),
+    ...(before ? [sql`${id} < ${requireUuid(before, 'event')}`] : []),
   ]
   const rows = await db.query<EventRow>(sql`
     select ${COLUMNS} from tenants t
     cross join lateral (
-      select e.*, d.delivery_state, d.attempts, d.due_at from events e ${deliveriesIn(deliveryStates)}
-      where ${join(where, ' and ')} order by e.notify_id desc limit ${most}) e
+      select e.*, d.delivery_state, d.attempts, d.due_at from events e ${deliveries}
+      where ${join(where, ' and ')} order by ${id} desc limit ${most}) e
     ${LATEST_ATTEMPT}
     ${tenantId === undefined ? empty : sql`where t.tenant_id = ${tenantId}`}
     order by e.notify_id desc limit ${most}`)
@@ -112,13 +116,6 @@ export async function showEvent(
 /** More than the retry table has; only an event that was replayed again and again has more. */
 const ATTEMPTS_SHOWN_MAX = 200
 
-/** What is not delivered is little, and found without looking at what is. */
-function deliveriesIn(states: readonly DeliveryState[] | undefined): Sql {
-  return states && !states.includes('DELIVERED')
-    ? sql`join deliveries d using (tenant_id, notify_id)`
-    : raw(DELIVERY_OF_EVENT)
-}
-
 function inStates(states: readonly DeliveryState[]): Sql {
   // DEAD by itself has an index of its own, which only a constant finds.
   if (states.length === 1 && states[0] === 'DEAD') return sql`d.delivery_state = 'DEAD'`
@@ -133,11 +130,12 @@ const COLUMNS = sql`
   coalesce(e.attempts, a.attempt_no) as attempts, e.due_at as "dueAt", a.outcome as "lastOutcome",
   case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as "settledAt"`
 
+// An acknowledgement goes before what an attempt under an earlier lease came to after it.
 const LATEST_ATTEMPT = sql`
   left join lateral (
     select outcome, attempt_no, started_at + duration_ms * interval '1 millisecond' as ended_at
     from delivery_attempts a where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
-    order by a.attempt_id desc limit 1) a on true`
+    order by e.delivery_state is null and a.outcome = ${ACKNOWLEDGED} desc, a.attempt_id desc limit 1) a on true`
 
 type EventRow = Omit<EventView, 'orderNo'> & { orderId: string }
 

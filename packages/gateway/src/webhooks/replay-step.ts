@@ -1,6 +1,5 @@
 import { firstUuidAt } from '../lib/ids.ts'
 import { type Running, runLoop } from '../lib/lifecycle.ts'
-import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from './delivery-state.ts'
 import type { WebhookDeps } from './deps.ts'
 import { STEP_MAX } from './limits.ts'
 import { usePlannedIndexes } from './planner.ts'
@@ -113,8 +112,9 @@ interface Moved {
 }
 
 // Looks at a window of the range that starts behind the latest position. Events under way are left alone: they are not
-// among the outcomes, nor are those that another replay has made due meanwhile; and so is what has become too old while
-// the replay waited. A full step stops at its last event, another one at the end of its window.
+// among the outcomes, and what another replay has made due meanwhile is skipped; so is what has become too old while the
+// replay waited. A full step stops at its last event, another one at the end of its window. The state is a query of its
+// own, because a join was planned to go through all deliveries of the tenant for each event.
 const MOVE = `
   with replay as (
     select greatest(next_id, $6::uuid) as next_id, to_id, notify_types, delivery_states
@@ -124,10 +124,12 @@ const MOVE = `
             where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id
             order by e.notify_id offset $5 limit 1) as window_end),
   found as materialized (
-    select e.notify_id from replay r cross join bound b cross join events e ${DELIVERY_OF_EVENT}
+    select e.notify_id from events e, replay r, bound b
     where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id
       and e.notify_id <= coalesce(b.window_end, r.to_id)
-      and e.notify_type = any (r.notify_types) and ${STATE_OF_EVENT} = any (r.delivery_states)
+      and e.notify_type = any (r.notify_types)
+      and coalesce((select d.delivery_state from deliveries d
+                    where d.tenant_id = e.tenant_id and d.notify_id = e.notify_id), 'DELIVERED') = any (r.delivery_states)
     order by e.notify_id limit $3),
   moved as (
     insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at)

@@ -19,7 +19,7 @@ export type Settlement = { tenantId: string; event: ClaimedEvent } & (
 
 /**
  * Writes results, each only where the lease that it was made under still holds: whoever claimed the event since will
- * write its own. Attempts are logged in any case. Locks events of one tenant per statement, in ascending tenant order.
+ * write its own. Attempts are logged in any case. Locks deliveries of one tenant per statement, in ascending tenant order.
  */
 export async function settle(
   { db, ids }: { db: Db; ids: Ids },
@@ -36,22 +36,21 @@ export async function settle(
 }
 
 function writeResults(tx: Tx, tenantId: string, settlements: readonly Settlement[]): void {
-  const left = settlements.filter(isLeft)
-  const acknowledged = settlements.filter((settlement) => !isLeft(settlement))
+  const acknowledged = settlements.filter(isAcknowledged)
+  const others = settlements.filter((settlement): settlement is Other => !isAcknowledged(settlement))
   if (acknowledged.length > 0) writeAcknowledged(tx, tenantId, acknowledged)
-  if (left.length > 0) writeLeft(tx, tenantId, left)
+  if (others.length > 0) writeOthers(tx, tenantId, others)
 }
 
-type Step<Steps extends NextStep['step']> = { next: Extract<NextStep, { step: Steps }> }
-type Unacknowledged =
-  | Extract<Settlement, { kind: 'UNSENT' }>
-  | (Extract<Settlement, { kind: 'ATTEMPTED' }> & Step<'RETRY' | 'DEAD'>)
+type Attempted = Extract<Settlement, { kind: 'ATTEMPTED' }>
+type Acknowledged = Attempted & { next: { step: 'ACKNOWLEDGED' } }
+type Other = Exclude<Settlement, Attempted> | (Attempted & { next: Exclude<NextStep, { step: 'ACKNOWLEDGED' }> })
 
-function isLeft(settlement: Settlement): settlement is Unacknowledged {
-  return settlement.kind === 'UNSENT' || settlement.next.step !== 'ACKNOWLEDGED'
+function isAcknowledged(settlement: Settlement): settlement is Acknowledged {
+  return settlement.kind === 'ATTEMPTED' && settlement.next.step === 'ACKNOWLEDGED'
 }
 
-function writeAcknowledged(tx: Tx, tenantId: string, settlements: readonly Settlement[]): void {
+function writeAcknowledged(tx: Tx, tenantId: string, settlements: readonly Acknowledged[]): void {
   tx.send({
     name: 'webhooks-settle-acknowledged',
     text: SETTLE_ACKNOWLEDGED,
@@ -71,8 +70,8 @@ const SETTLE_ACKNOWLEDGED = `
   delete from deliveries
   where tenant_id = $1 and notify_id = any ($2::uuid[]) and lease_token = any ($3::uuid[])`
 
-function writeLeft(tx: Tx, tenantId: string, settlements: readonly Unacknowledged[]): void {
-  const rows = settlements.map(leftOf)
+function writeOthers(tx: Tx, tenantId: string, settlements: readonly Other[]): void {
+  const rows = settlements.map(resultOf)
   tx.send({
     name: 'webhooks-settle',
     text: SETTLE,
@@ -104,21 +103,25 @@ const SETTLE = `
   where d.tenant_id = $1 and d.notify_id = any ($2::uuid[])
     and d.notify_id = r.notify_id and d.lease_token = r.lease_token`
 
-interface Left {
+interface DeliveryResult {
   state: DeliveryState
   due: string
   attempts: number
 }
 
-/** What is left to deliver. */
-function leftOf(settlement: Unacknowledged): Left {
+function resultOf(settlement: Other): DeliveryResult {
   const { event } = settlement
   if (settlement.kind === 'UNSENT') return { state: 'UNSENT', due: NULL, attempts: event.attempts }
   const attempts = event.attempts + 1
   const { next } = settlement
-  return next.step === 'DEAD'
-    ? { state: 'DEAD', due: NULL, attempts }
-    : { state: 'PENDING', due: formatTime(next.due_ms), attempts }
+  switch (next.step) {
+    case 'DEAD':
+      return { state: 'DEAD', due: NULL, attempts }
+    case 'RETRY':
+      return { state: 'PENDING', due: formatTime(next.due_ms), attempts }
+    default:
+      return next satisfies never
+  }
 }
 
 function loggedOf(settlement: Settlement): LoggedAttempt[] {

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { connect } from '../../src/lib/db.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { type Claim, claimEvents, releaseEvents } from '../../src/webhooks/claim.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../src/webhooks/delivery-state.ts'
+import { findDueTenants } from '../../src/webhooks/due.ts'
 import { ENDPOINT_FLIGHTS_MAX, LEASE_MS } from '../../src/webhooks/limits.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
 import type { NextStep } from '../../src/webhooks/retry.ts'
@@ -120,6 +122,43 @@ test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', due_ms: Date.now(
     expect(beside!.discarded).toBeLessThanOrEqual(alone!.discarded)
   },
 )
+
+test('a claim takes no look at what the tenant has received, before any statistics either', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  const seen: Explained[] = []
+  const deps = { ...bed.deps, db: explained(bed.deps.db, seen) }
+  for (const received of [10, 2_000]) {
+    await bed.record(tenant, received)
+    await acknowledge(await claim(tenant, received))
+    await bed.record(tenant, 10)
+    const [claimed] = await claimEvents(deps, [{ tenantId: tenant.tenantId, most: 10 }], now())
+    await acknowledge(claimed!)
+  }
+  const [alone, beside] = seen.filter(({ statement }) => statement === 'webhooks-claim')
+  expect(beside!.discarded).toBeLessThanOrEqual(alone!.discarded)
+  expect(beside!.pages).toBeLessThan(2 * alone!.pages)
+})
+
+test('a pass reads one row a tenant, also where its plan was made while nothing was to be delivered', async () => {
+  const db = connect({ url: bed.url, poolSize: 1, applicationName: 'one session' })
+  onTestFinished(() => db.close())
+  const pass = () => findDueTenants({ ...bed.deps, db }, undefined, 100)
+  const rowsScanned = async () => {
+    await db.query({ text: 'select pg_stat_force_next_flush()' })
+    const [scanned] = await db.query<{ rows: number }>({
+      text: `select sum(seq_tup_read)::int as rows from pg_stat_user_tables where relname like 'deliveries%'`,
+    })
+    return scanned!.rows
+  }
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  await db.query({ text: 'delete from deliveries' })
+  await db.query({ text: 'vacuum analyze deliveries' })
+  for (let times = 0; times < 7; times++) await pass() // after five the server keeps a plan
+  await bed.record(tenant, 2_000)
+  const before = await rowsScanned()
+  expect(await pass()).toHaveLength(1)
+  expect((await rowsScanned()) - before).toBe(0)
+})
 
 test('what is given back is free at once', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })

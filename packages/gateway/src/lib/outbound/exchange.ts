@@ -98,7 +98,7 @@ class Listener implements Dispatcher.DispatchHandler {
 
   /**
    * Tells a turn of the event loop later. By then undici takes the connection up again, and whoever has the next request
-   * ready finds it: asked at once, it opened another, and an event cost its sender a fifth more on twice as many.
+   * ready finds it. Told at once, it opened another one: on twice as many connections an event cost its sender a fifth more.
    */
   #finish(outcome: OutboundOutcome): void {
     if (this.#over) return

@@ -10,6 +10,8 @@ import { record, tenantsWithEndpoint, wake } from '../webhooks/events.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 const EVENTS = 20_000
+/** Of a round, on either side: whatever was measured right before makes a turn quicker or slower by a quarter. */
+const TURNS = 3
 /** The first ones cost the sender a tenth more: what is hot in it is still being compiled. Both sides are warmed alike. */
 const WARM_EVENTS = 20_000
 const TENANTS = 20
@@ -68,6 +70,7 @@ async function rate(bench: Environment, gateway: BenchGateway, bare: BarePosts, 
     what: `events/s to a local receiver, claimed, signed twice, sent, logged and settled by a gateway, against a loop of the same POSTs, signed beforehand, on the same client, ${ENDPOINT_FLIGHTS_MAX} at a time`,
     aim: { least: 0.5 },
     rounds: bench.rounds,
+    turns: TURNS,
     progress: bench.progress,
     ours: () => ours(EVENTS),
     against: () => against(EVENTS),

@@ -94,15 +94,27 @@ export function verifyEvent(
 
 function hmac(secret: Secret, head: string, body: Body, encoding: BinaryToTextEncoding): string {
   const key = typeof secret === 'string' ? prepareSecret(secret) : secret
-  const text = typeof body === 'string' ? Buffer.from(body) : body
-  const head_bytes = Buffer.byteLength(head)
-  const inner = Buffer.allocUnsafe(BLOCK_BYTES + head_bytes + text.length)
-  inner.set(key.inner)
-  inner.write(head, BLOCK_BYTES)
-  inner.set(text, BLOCK_BYTES + head_bytes)
-  key.outer.write(hash('sha256', inner, 'binary'), BLOCK_BYTES, 'latin1')
+  key.outer.write(hash('sha256', innerText(key, head, body), 'binary'), BLOCK_BYTES, 'latin1')
   return hash('sha256', key.outer, encoding)
 }
+
+/** Written over the one before, unless it is long: bytes of its own for each signature were a seventh of what it costs. */
+function innerText({ inner }: PreparedSecret, head: string, body: Body): Buffer {
+  const most_bytes = BLOCK_BYTES + UTF8_MAX_BYTES * head.length + (typeof body === 'string' ? UTF8_MAX_BYTES : 1) * body.length
+  const text = most_bytes <= scratch.length ? scratch : Buffer.allocUnsafe(most_bytes)
+  text.set(inner)
+  let end = BLOCK_BYTES + text.write(head, BLOCK_BYTES)
+  if (typeof body === 'string') end += text.write(body, end)
+  else {
+    text.set(body, end)
+    end += body.length
+  }
+  return text.subarray(0, end)
+}
+
+const scratch = Buffer.alloc(16 * 1024)
+/** Of one UTF-16 code unit. */
+const UTF8_MAX_BYTES = 3
 
 /** The lengths are no secret: every signature of a scheme has the same. */
 function equal(left: Buffer, right: Buffer): boolean {

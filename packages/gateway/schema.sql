@@ -52,13 +52,12 @@ create table deliveries (
   delivery_state text not null,
   due_at timestamp with time zone,
   attempts smallint not null default 0,
-  lease_token uuid,
-  lease_until timestamp with time zone,
+  turn bigint not null default 0,
   constraint deliveries_pkey PRIMARY KEY (tenant_id, notify_id),
   constraint deliveries_delivery_state_check CHECK ((delivery_state = ANY (ARRAY['PENDING'::text, 'DEAD'::text, 'UNSENT'::text])))
 ) partition by RANGE (notify_id);
 CREATE INDEX deliveries_dead ON deliveries USING btree (tenant_id, notify_id) WHERE (delivery_state = 'DEAD'::text);
-CREATE INDEX deliveries_due ON deliveries USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX deliveries_due ON deliveries USING btree (tenant_id, due_at, notify_id) WHERE (due_at IS NOT NULL);
 
 create table delivery_attempts (
   tenant_id uuid not null,
@@ -775,6 +774,14 @@ create table webhook_endpoints (
   constraint webhook_endpoints_pkey PRIMARY KEY (tenant_id),
   constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );
+
+create table webhook_lanes (
+  tenant_id uuid not null,
+  node_id uuid not null,
+  held_until timestamp with time zone not null,
+  constraint webhook_lanes_pkey PRIMARY KEY (tenant_id),
+  constraint webhook_lanes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+) with (fillfactor=50, autovacuum_vacuum_cost_delay=0);
 
 create table webhook_replays (
   tenant_id uuid not null,

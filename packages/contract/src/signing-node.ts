@@ -100,7 +100,8 @@ function hmac(secret: Secret, head: string, body: Body, encoding: BinaryToTextEn
 
 /** Written over the one before, unless it is long: bytes of its own for each signature were a seventh of what it costs. */
 function innerText({ inner }: PreparedSecret, head: string, body: Body): Buffer {
-  const most_bytes = BLOCK_BYTES + UTF8_MAX_BYTES * head.length + (typeof body === 'string' ? UTF8_MAX_BYTES : 1) * body.length
+  const most_bytes =
+    BLOCK_BYTES + UTF8_MAX_BYTES * head.length + (typeof body === 'string' ? UTF8_MAX_BYTES : 1) * body.length
   const text = most_bytes <= scratch.length ? scratch : Buffer.allocUnsafe(most_bytes)
   text.set(inner)
   let end = BLOCK_BYTES + text.write(head, BLOCK_BYTES)

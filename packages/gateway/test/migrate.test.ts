@@ -149,7 +149,7 @@ describe('migrating', () => {
       states.map((_, number) => ({ notify_id: id(number), content: { sequence: 1 } })),
     )
     expect(
-      await query(`select tableoid::regclass::text as part, notify_id, delivery_state, due_at, attempts, lease_token
+      await query(`select tableoid::regclass::text as part, notify_id, delivery_state, due_at, attempts, turn
                    from deliveries order by notify_id`),
     ).toEqual(
       [
@@ -158,7 +158,7 @@ describe('migrating', () => {
         [3, 'UNSENT', null, 11],
       ].map(([number, delivery_state, due_at, attempts]) => {
         const notify_id = id(number as number)
-        return { part: 'deliveries_168', notify_id, delivery_state, due_at, attempts, lease_token: null }
+        return { part: 'deliveries_168', notify_id, delivery_state, due_at, attempts, turn: '0' }
       }),
     )
     const [storage] = await query(`select e.reloptions as event, d.reloptions as delivery, 
@@ -166,7 +166,7 @@ describe('migrating', () => {
       from pg_class e, pg_class d where e.relname = 'events_168' and d.relname = 'deliveries_168'`)
     expect(storage).toEqual({
       event: null,
-      delivery: ['fillfactor=40', 'autovacuum_vacuum_cost_delay=0'],
+      delivery: ['autovacuum_vacuum_cost_delay=0'],
       alike: true,
     })
   })

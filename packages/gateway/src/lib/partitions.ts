@@ -10,8 +10,6 @@ export interface PartitionedTable {
   ahead: number
   /** Hours after its end that a partition is kept; undefined: for ever. */
   keep_hours: number | undefined
-  /** Percent of a page that inserts fill; the rest is room for updates in place. */
-  fillfactor?: number
 }
 
 const HOUR_MS = 3_600_000
@@ -24,9 +22,8 @@ export function makePartitions(db: Db, tables: readonly PartitionedTable[]): Pro
   return eachTable(db, tables, (tx, table, names, now_ms) => {
     const missing = wanted(table, now_ms).filter((partition) => !names.has(partition.name))
     for (const { name, from, to } of missing) {
-      const storage = `with (fillfactor = ${table.fillfactor ?? 100}, ${UNPAUSED})`
       tx.send({
-        text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) ${storage}`,
+        text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) with (${UNPAUSED})`,
       })
     }
     return missing.map((partition) => partition.name)

@@ -50,8 +50,6 @@ export const PARTITIONED: readonly Partitioned[] = [
     span_hours: 7 * DAY,
     ahead: 4,
     keep_hours: 43 * DAY,
-    // Room for a claimed copy of each row, which is longer by a quarter: an update that leaves its page writes all indexes.
-    fillfactor: 40,
     what: 'which events are not acknowledged: they wait, were given up, or had no endpoint',
   },
   {
@@ -98,6 +96,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   tenants: 'one row a dealer',
   webhook_endpoints: 'one row a dealer',
   webhook_checks: 'one row a dealer',
+  webhook_lanes: 'one row a dealer',
   qps_buckets: 'one row a dealer',
   people: 'one row a person',
   recovery_codes: 'ten a person',

@@ -1,64 +1,95 @@
-import { bytesArray, type Columns, NULL, plainArray, textArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
+import { bytesArray, type Columns, plainArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
+import { groupBy } from '../lib/group-by.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
-import type { Attempt, Signer } from './attempt.ts'
+import type { Attempt, Notification, Signer } from './attempt.ts'
 import { ANSWER_KEPT_BYTES } from './limits.ts'
 import { isAcknowledged } from './retry.ts'
 
+/** An attempt as the log keeps it: nothing else of it is held until it is written. */
 export interface LoggedAttempt {
-  tenantId: string
+  attemptId: string
   notifyId: string
   notifyType: string
   attemptNo: number
+  /** Values in its query masked. */
   url: string
-  attempt: Attempt
-  /** Whose secrets an answer may echo. */
-  signer: Signer
+  address: string | undefined
+  startedAt_ms: number
+  duration_ms: number
+  status: number | undefined
+  /** What happened, for people. */
+  words: string
+  /** The first 4 KiB, without secrets; null: none, or an empty one. */
+  answer: Buffer | null
 }
 
-/** Writes attempts into the log that operators and the tenant see; kept for 30 days. */
-export function logAttempts(tx: Tx, attempts: readonly LoggedAttempt[]): void {
-  if (attempts.length === 0) return
-  tx.send({
-    name: 'webhooks-log',
-    text: LOG,
-    values: [
-      uuidArray(attempts.map((logged) => logged.tenantId)),
-      uuidArray(attempts.map((logged) => logged.attempt.attemptId)),
-      uuidArray(attempts.map((logged) => logged.notifyId)),
-      plainArray(attempts.map((logged) => logged.notifyType)),
-      plainArray(attempts.map((logged) => logged.attemptNo)),
-      textArray(attempts.map((logged) => maskedUrl(logged.url))),
-      plainArray(attempts.map((logged) => logged.attempt.outcome.address ?? NULL)),
-      timeArray(attempts.map((logged) => logged.attempt.startedAt.getTime())),
-      plainArray(attempts.map((logged) => logged.attempt.duration_ms)),
-      plainArray(attempts.map((logged) => statusOf(logged.attempt.outcome))),
-      textArray(attempts.map((logged) => wordsOf(logged.attempt.outcome))),
-      bytesArray(attempts.map((logged) => keptAnswer(logged))),
-    ],
-  })
+/** @param signer whose secrets an answer may echo */
+export function loggedAttempt(
+  { attemptId, startedAt, duration_ms, outcome }: Attempt,
+  { notifyId, notifyType }: Pick<Notification, 'notifyId' | 'notifyType'>,
+  attemptNo: number,
+  url: string,
+  signer: Signer,
+): LoggedAttempt {
+  return {
+    attemptId,
+    notifyId,
+    notifyType,
+    attemptNo,
+    url: maskedUrl(url),
+    address: outcome.address,
+    startedAt_ms: startedAt.getTime(),
+    duration_ms,
+    status: outcome.kind === 'answer' ? outcome.status : undefined,
+    words: wordsOf(outcome),
+    answer: keptAnswer(outcome, signer),
+  }
 }
 
-const ATTEMPTS: Columns = {
-  tenant_id: 'uuid',
-  attempt_id: 'uuid',
+/** Writes attempts of one tenant into the log that operators and the tenant see; kept for 30 days. */
+export function logAttempts(tx: Tx, tenantId: string, attempts: readonly LoggedAttempt[]): void {
+  for (const alike of groupBy(attempts, likeness).values()) {
+    tx.send({ name: 'webhooks-log', text: LOG, values: [tenantId, ...logValues(alike)] })
+  }
+}
+
+/** Attempts that are alike in this are logged by one statement, which says it once. */
+export function likeness({ url, address, status, words }: LoggedAttempt): string {
+  return `${status} ${address} ${url} ${words}`
+}
+
+const EACH: Columns = {
   notify_id: 'uuid',
+  attempt_id: 'uuid',
   notify_type: 'text',
   attempt_no: 'smallint',
-  url: 'text',
-  address: 'text',
   started_at: 'timestamptz',
   duration_ms: 'integer',
-  http_status: 'integer',
-  outcome: 'text',
   answer: 'bytea',
 }
-const LOG = `
-  insert into delivery_attempts (${Object.keys(ATTEMPTS).join(', ')})
-  select * from ${unnest(1, ATTEMPTS, 'attempt')}`
 
-function statusOf(outcome: OutboundOutcome): number | typeof NULL {
-  return outcome.kind === 'answer' ? outcome.status : NULL
+/** Logs attempts of the tenant $1 that are alike; the array of their events is $6. */
+export const LOG = `
+  insert into delivery_attempts (tenant_id, url, address, http_status, outcome, ${Object.keys(EACH).join(', ')})
+  select $1::uuid, $2::text, $3::text, $4::integer, $5::text, attempt.* from ${unnest(6, EACH, 'attempt')}`
+
+/** The parameters of LOG behind the tenant. */
+export function logValues(alike: readonly LoggedAttempt[]): unknown[] {
+  const { url, address, status, words } = alike[0]!
+  return [
+    url,
+    address,
+    status,
+    words,
+    uuidArray(alike.map((attempt) => attempt.notifyId)),
+    uuidArray(alike.map((attempt) => attempt.attemptId)),
+    plainArray(alike.map((attempt) => attempt.notifyType)),
+    plainArray(alike.map((attempt) => attempt.attemptNo)),
+    timeArray(alike.map((attempt) => attempt.startedAt_ms)),
+    plainArray(alike.map((attempt) => attempt.duration_ms)),
+    bytesArray(alike.map((attempt) => attempt.answer)),
+  ]
 }
 
 /** What happened, for people. */
@@ -82,11 +113,8 @@ export function maskedUrl(url: string): string {
 const MASK = '***'
 
 /** The first line of an answer that has words in it, for people. */
-export function firstLineOf({ attempt, signer }: Pick<LoggedAttempt, 'attempt' | 'signer'>): string | undefined {
-  const lines =
-    maskedAnswer({ attempt, signer })
-      ?.toString('utf8')
-      .split(/[\r\n]/) ?? []
+export function firstLineOf(answer: Buffer | null): string | undefined {
+  const lines = answer?.toString('utf8').split(/[\r\n]/) ?? []
   const shown = lines.map((line) => line.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').trim())
   const line = shown.find((each) => each !== '')
   return line && [...line].slice(0, LINE_SHOWN).join('')
@@ -95,16 +123,12 @@ export function firstLineOf({ attempt, signer }: Pick<LoggedAttempt, 'attempt' |
 /** Characters: enough to tell which handler answered and why. */
 const LINE_SHOWN = 200
 
-function keptAnswer(logged: LoggedAttempt): Buffer | null {
-  return maskedAnswer(logged)?.subarray(0, ANSWER_KEPT_BYTES) ?? null
-}
-
 /** An answer without secrets: receivers under construction like to echo what they got, AppSecret and signatures go. */
-function maskedAnswer({ attempt, signer }: Pick<LoggedAttempt, 'attempt' | 'signer'>): Buffer | null {
-  if (attempt.outcome.kind !== 'answer' || attempt.outcome.body.length === 0) return null
+function keptAnswer(outcome: OutboundOutcome, signer: Signer): Buffer | null {
+  if (outcome.kind !== 'answer' || outcome.body.length === 0) return null
   // latin1 maps bytes to characters one to one, whatever the answer's encoding is.
-  let text = attempt.outcome.body.toString('latin1')
+  let text = outcome.body.toString('latin1')
   for (const { secret } of signer.secrets) text = text.replaceAll(secret, MASK)
   text = text.replaceAll(/\b[0-9a-fA-F]{64}\b/g, MASK).replaceAll(/\bv1,[A-Za-z0-9+/]{43}=/g, `v1,${MASK}`)
-  return Buffer.from(text, 'latin1')
+  return Buffer.from(text.slice(0, ANSWER_KEPT_BYTES), 'latin1')
 }

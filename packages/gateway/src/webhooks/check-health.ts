@@ -3,7 +3,7 @@ import { ApiError } from '../lib/api-error.ts'
 import { tooManyRequests } from '../lib/too-many-requests.ts'
 import { loadTenant } from '../tenants/load.ts'
 import { attemptDelivery } from './attempt.ts'
-import { firstLineOf, logAttempts, wordsOf } from './attempt-log.ts'
+import { firstLineOf, logAttempts, loggedAttempt } from './attempt-log.ts'
 import type { WebhookDeps } from './deps.ts'
 import { isAcknowledged } from './retry.ts'
 
@@ -38,16 +38,17 @@ async function check(deps: CheckDeps, tenantId: string, url: string): Promise<vo
   const createdAt = new Date(deps.databaseClock.now())
   const notification = { notifyId: deps.ids.uuid(), notifyType: 'CHECK_HEALTH', createdAt, content: '{}' }
   const attempt = await attemptDelivery(deps, url, signer, notification, CHECK_HEALTH_TIMEOUT_MS)
-  await deps.db.tx(async (tx) => logAttempts(tx, [{ tenantId, ...notification, attemptNo: 1, url, attempt, signer }]))
+  const logged = loggedAttempt(attempt, notification, 1, url, signer)
+  await deps.db.tx(async (tx) => logAttempts(tx, tenantId, [logged]))
   const { outcome } = attempt
   if (isAcknowledged(outcome)) return
   if (outcome.kind === 'failed' && (outcome.phase === 'url' || outcome.phase === 'forbidden')) {
     throw notAllowed(outcome.words)
   }
-  const line = firstLineOf({ attempt, signer })
+  const line = firstLineOf(logged.answer)
   const said = line === undefined ? '' : ` It said: “${line}”`
   throw new ApiError('400102', {
-    details: [{ field: 'callbackUrl', reason: `The health check failed: ${wordsOf(outcome)}.${said}` }],
+    details: [{ field: 'callbackUrl', reason: `The health check failed: ${logged.words}.${said}` }],
   })
 }
 

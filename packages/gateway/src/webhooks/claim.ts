@@ -1,7 +1,8 @@
 import type { EventType } from '@dealer-esim/contract'
+import { uuidArray } from '../lib/columns.ts'
 import { DecryptionFailed } from '../lib/crypto.ts'
 import type { Db, Statement, Tx } from '../lib/db.ts'
-import { groupBy } from '../lib/group-by.ts'
+import { LOWEST_UUID } from '../lib/ids.ts'
 import { loadTenant, type Tenant } from '../tenants/load.ts'
 import type { Notification } from './attempt.ts'
 import type { WebhookDeps } from './deps.ts'
@@ -14,14 +15,33 @@ export interface ClaimedEvent extends Notification {
   notifyType: EventType
   /** Made before, since it was recorded or last replayed. */
   attempts: number
-  /** Never attempted before, nor replayed: its first attempt measures our latency. */
-  fresh: boolean
-  leaseToken: string
+  /** 0 until it is resent or replayed, and greater each time: what becomes of this attempt is this turn's. */
+  turn: number
+}
+
+/** A place in the order in which a tenant's events come due. */
+export interface Position {
+  due_s: number
+  notifyId: string
+}
+
+export interface Wanted {
+  tenantId: string
+  most: number
+  /** Only what comes behind it; undefined: from the first that is due. */
+  behind: Position | undefined
+  /** Ids that are left out, because this node has them in hand. */
+  except: readonly string[]
 }
 
 export interface Claim extends Setting {
   tenantId: string
+  /** In the order in which they came due. */
   events: ClaimedEvent[]
+  /** Of the last of them. */
+  last: Position | undefined
+  /** Until when the lane is this node's, by the database's clock; undefined: it is another one's. */
+  heldUntil_ms: number | undefined
 }
 
 /** Where a tenant's events go, and what signs them. */
@@ -31,26 +51,32 @@ export interface Setting {
   signer: Tenant | undefined
 }
 
-type ClaimDeps = Pick<WebhookDeps, 'db' | 'ids' | 'cipher' | 'log'>
+type ClaimDeps = Pick<WebhookDeps, 'db' | 'cipher' | 'log'>
 
 /**
- * Claims due events of some tenants under a lease, oldest due first, and reads what is needed to send them; one round
- * trip. Rows that another node holds are skipped. Locks deliveries of one tenant per statement; nothing waits.
+ * Takes the lanes of some tenants for this node, or holds them longer, and then reads what is due there and what is needed
+ * to send it; one round trip. From a lane that another node holds nothing comes. Locks lanes in ascending tenant order.
  */
 export async function claimEvents(
   deps: ClaimDeps,
-  wanted: readonly { tenantId: string; most: number }[],
+  nodeId: string,
+  wanted: readonly Wanted[],
   now_ms: number,
 ): Promise<Claim[]> {
-  const leaseToken = deps.ids.uuid()
-  return deps.db.tx(async (tx) => {
+  const claims = await deps.db.tx(async (tx) => {
     usePlannedIndexes(tx)
     tx.send(NOT_WAITING_FOR_THE_DISK)
-    return Promise.all(wanted.map(({ tenantId, most }) => claimOne(tx, deps, { tenantId, most, leaseToken, now_ms })))
+    return Promise.all(wanted.toSorted(byTenant).map((one) => claimOne(tx, deps, nodeId, one, now_ms)))
   })
+  return wanted.map(({ tenantId }) => claims.find((claim) => claim.tenantId === tenantId)!)
 }
 
-/** A claim that a crash of the database forgets is made again: nothing is lost but the time. */
+/** The order in which rows of several tenants are locked. */
+export function byTenant(one: { tenantId: string }, other: { tenantId: string }): number {
+  return one.tenantId < other.tenantId ? -1 : 1
+}
+
+/** A lane that a crash of the database forgets is taken again: nothing is lost, and at worst something is sent twice. */
 const NOT_WAITING_FOR_THE_DISK: Statement = {
   name: 'webhooks-claim-commit',
   text: 'set local synchronous_commit = off',
@@ -59,29 +85,41 @@ const NOT_WAITING_FOR_THE_DISK: Statement = {
 async function claimOne(
   tx: Tx,
   deps: ClaimDeps,
-  { tenantId, most, leaseToken, now_ms }: { tenantId: string; most: number; leaseToken: string; now_ms: number },
+  nodeId: string,
+  { tenantId, most, behind = BEFORE_ALL, except }: Wanted,
+  now_ms: number,
 ): Promise<Claim> {
-  const [rows, setting] = await Promise.all([
+  const heldUntil_ms = now_ms + LEASE_MS
+  const [now, until] = [new Date(now_ms), new Date(heldUntil_ms)]
+  const [taken, rows, setting] = await Promise.all([
+    tx.query({ name: 'webhooks-take', text: TAKE, values: [tenantId, nodeId, now, until] }),
     tx.query<ClaimedRow>({
       name: 'webhooks-claim',
       text: CLAIM,
-      values: [tenantId, leaseToken, new Date(now_ms), new Date(now_ms + LEASE_MS), most],
+      values: [tenantId, nodeId, now, until, behind.due_s, behind.notifyId, uuidArray(except), most],
     }),
     loadSetting(tx, deps, tenantId),
   ])
-  const events = rows.map((row) => ({
+  const last = rows.at(-1)
+  return {
+    tenantId,
+    events: rows.map((row) => eventOf(tenantId, row)),
+    last: last && { due_s: last.due_s, notifyId: last.notify_id },
+    heldUntil_ms: taken.length > 0 ? heldUntil_ms : undefined,
+    ...setting,
+  }
+}
+
+function eventOf(tenantId: string, row: ClaimedRow): ClaimedEvent {
+  return {
     tenantId,
     notifyId: row.notify_id,
     notifyType: row.notify_type,
     createdAt: new Date(Math.round(row.created_at_ms)),
     content: row.content,
     attempts: row.attempts,
-    fresh: row.fresh,
-    leaseToken,
-  }))
-  // "update … returning" keeps no order.
-  events.sort((left, right) => (left.notifyId < right.notifyId ? -1 : 1))
-  return { tenantId, events, ...setting }
+    turn: row.turn,
+  }
 }
 
 /** A secret that cannot be read is as none: its tenant's events wait, and nobody else's. */
@@ -103,41 +141,57 @@ interface ClaimedRow {
   notify_id: string
   notify_type: EventType
   content: string
-  /** A number, because reading a date took a microsecond of each event. */
+  /** Numbers, because reading a date took a microsecond of each event. */
   created_at_ms: number
+  due_s: number
   attempts: number
-  fresh: boolean
+  turn: number
 }
 
-// Lease columns are in no index and partitions leave room in their pages, so that a claim is a HOT update. "offset 0" keeps
-// the planner from reading all events of the tenant and looking for the claimed ones among them.
-const CLAIM = `
-  with claimed as (
-    update deliveries set lease_token = $2, lease_until = $4
-    where tenant_id = $1 and notify_id = any (array(
-      select notify_id from deliveries
-      where tenant_id = $1 and due_at <= $3 and (lease_until is null or lease_until < $3)
-      order by due_at limit $5
-      for update skip locked))
-    returning notify_id, attempts, due_at)
-  select e.notify_id, e.notify_type, e.content::text as content, c.attempts,
-         date_part('epoch', e.created_at) * 1000 as created_at_ms,
-         c.attempts = 0 and c.due_at <= e.created_at as fresh
-  from claimed c cross join lateral (
-    select * from events where tenant_id = $1 and notify_id = c.notify_id offset 0) e`
+const BEFORE_ALL: Position = { due_s: 0, notifyId: LOWEST_UUID }
 
-/** Gives events back that were claimed and not attempted. */
-export async function releaseEvents(db: Db, events: readonly ClaimedEvent[]): Promise<void> {
-  const byTenant = groupBy(events, ({ tenantId }) => tenantId)
+const TAKE = `
+  insert into webhook_lanes as l (tenant_id, node_id, held_until) values ($1, $2, $4)
+  on conflict (tenant_id) do update set node_id = excluded.node_id, held_until = excluded.held_until
+  where l.node_id = excluded.node_id or l.held_until <= $3
+  returning 1`
+
+// A statement of its own, with a snapshot from after the lane was had: one from before would have what the node that left
+// it has sent. Deliveries are read and not written: marking each as claimed, and finding its mark again, took two thirds of
+// a claim's time. Behind the last claim, because what was acknowledged since stays in the index until it is vacuumed.
+// "offset 0" keeps the planner from reading all events of the tenant and looking for the claimed ones among them.
+const CLAIM = `
+  select e.notify_id, e.notify_type, e.content::text as content, d.attempts, d.turn::float8 as turn,
+         date_part('epoch', e.created_at) * 1000 as created_at_ms, date_part('epoch', d.due_at) as due_s
+  from (select from webhook_lanes where tenant_id = $1 and node_id = $2 and held_until = $4) lane
+  cross join lateral (
+    select notify_id, attempts, turn, due_at from deliveries
+    where tenant_id = $1 and due_at <= $3 and (due_at, notify_id) > (to_timestamp($5), $6)
+      and notify_id not in (select unnest($7::uuid[]))
+    order by due_at, notify_id limit $8) d
+  cross join lateral (
+    select * from events where tenant_id = $1 and notify_id = d.notify_id offset 0) e`
+
+/** A lane that nothing is in hand of, and until when it was held by the claim that was the last one then. */
+export interface Hold {
+  tenantId: string
+  heldUntil_ms: number
+}
+
+/** Leaves lanes in a transaction of their own: one that a crash forgets is left when its lease ends. */
+export async function leaveLanesAlone(db: Db, nodeId: string, holds: readonly Hold[]): Promise<void> {
   await db.tx(async (tx) => {
-    usePlannedIndexes(tx)
-    for (const tenantId of [...byTenant.keys()].sort()) {
-      const own = byTenant.get(tenantId) ?? []
-      tx.send({
-        text: `update deliveries set lease_token = null, lease_until = null
-               where tenant_id = $1 and notify_id = any ($2::uuid[]) and lease_token = any ($3::uuid[])`,
-        values: [tenantId, own.map((event) => event.notifyId), [...new Set(own.map((event) => event.leaseToken))]],
-      })
-    }
+    tx.send(NOT_WAITING_FOR_THE_DISK)
+    leaveLanes(tx, nodeId, holds)
   })
 }
+
+/** Leaves lanes to whoever comes next. One that was claimed again meanwhile stays. Locks them in ascending tenant order. */
+export function leaveLanes(tx: Tx, nodeId: string, holds: readonly Hold[]): void {
+  for (const { tenantId, heldUntil_ms } of holds.toSorted(byTenant)) {
+    tx.send({ name: 'webhooks-leave', text: LEAVE, values: [tenantId, nodeId, new Date(heldUntil_ms)] })
+  }
+}
+
+const LEAVE = `
+  update webhook_lanes set held_until = '-infinity' where tenant_id = $1 and node_id = $2 and held_until = $3`

@@ -11,6 +11,8 @@ export interface DueTenant {
   due_ms: number
   /** Whether its endpoint is set and enabled. */
   able: boolean
+  /** Another node sends its events. */
+  isElsewhere: boolean
   /** Of its endpoint and its secrets: another one than a lane has, and they were changed. */
   version: string
 }
@@ -22,19 +24,22 @@ export interface DueTenant {
  */
 export async function findDueTenants(
   { db, databaseClock, clock }: { db: Db; databaseClock: DatabaseClock } & Pick<WebhookDeps, 'clock'>,
+  nodeId: string,
   after: string | undefined,
   most: number,
 ): Promise<DueTenant[]> {
   const sent_at = clock.monotonic()
+  const now = new Date(databaseClock.now())
   const rows = await db.tx((tx) => {
     usePlannedIndexes(tx)
-    return tx.query<DueRow>({ name: 'webhooks-due', text: DUE, values: [after ?? LOWEST_UUID, most] })
+    return tx.query<DueRow>({ name: 'webhooks-due', text: DUE, values: [after ?? LOWEST_UUID, most, nodeId, now] })
   })
   if (rows[0]) databaseClock.observe(rows[0].now.getTime(), sent_at, clock.monotonic())
   return rows.map((row) => ({
     tenantId: row.tenant_id,
     due_ms: row.due_at.getTime(),
     able: row.set_at !== null,
+    isElsewhere: row.is_elsewhere,
     version: settingVersion(row.set_at, row.version),
   }))
 }
@@ -45,6 +50,7 @@ interface DueRow {
   /** Of an endpoint that is set and enabled. */
   set_at: Date | null
   version: bigint
+  is_elsewhere: boolean
   now: Date
 }
 
@@ -64,5 +70,7 @@ const DUE = `
   select due.tenant_id, due.due_at, clock_timestamp() as now,
          (select w.updated_at from webhook_endpoints w
           where w.tenant_id = due.tenant_id and w.enabled and w.callback_url is not null) as set_at,
-         (select t.version from tenants t where t.tenant_id = due.tenant_id) as version
+         (select t.version from tenants t where t.tenant_id = due.tenant_id) as version,
+         coalesce((select l.node_id <> $3 and l.held_until > $4 from webhook_lanes l
+                   where l.tenant_id = due.tenant_id), false) as is_elsewhere
   from due`

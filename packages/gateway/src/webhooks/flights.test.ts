@@ -5,7 +5,7 @@ import { type Lane, newLane } from './lane.ts'
 import { ENDPOINT_FLIGHTS_FIRST, FAILING_FLIGHTS_MAX, FLIGHTS_MAX, UNPROVEN_FLIGHTS_MAX } from './limits.ts'
 
 function lane(name: string, events: number, standing: Lane['standing'] = 'PROVEN', cap = 32): Lane {
-  const queue = Array.from({ length: events }, () => ({ event: {} as ClaimedEvent, claimed_at: 0 }))
+  const queue = Array.from({ length: events }, () => ({}) as ClaimedEvent)
   return { ...newLane(name), queue, standing, cap }
 }
 

@@ -16,14 +16,16 @@ export const ENDPOINT_FLIGHTS_MIN = 2
 
 /** Events claimed ahead for an endpoint that answers promptly, as a multiple of its cap. */
 export const AHEAD = 8
+/** Claims that go on one behind the other. The next one looks from the first: what came due late may have been committed. */
+export const CLAIMS_ON_MAX = 16
 /** Longer mean answers than this, and nothing is claimed ahead. */
 export const PROMPT_MS = 1_000
 /** Claimed, under way or waiting to be written down, of this node. */
 export const HELD_MAX = 5_000
 
-/** How long a claim holds: what a crashed node had claimed goes to another after this. */
-export const LEASE_MS = 45_000
-/** An attempt begins only while this much of its lease is left: its time limit, and time to write the result. */
+/** How long a claim holds its lane: what a crashed node had in hand goes to another after this. */
+export const LEASE_MS = 30_000
+/** An attempt begins only while this much of the lease is left: its time limit, and time to write the result. */
 export const LEASE_MARGIN_MS = EVENT_TIMEOUT_MS + 5_000
 
 /** The net under the wake-up. */

@@ -132,10 +132,11 @@ const MOVE = `
                     where d.tenant_id = e.tenant_id and d.notify_id = e.notify_id), 'DELIVERED') = any (r.delivery_states)
     order by e.notify_id limit $3),
   moved as (
-    insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at)
-    select $1, notify_id, 'PENDING', $4 from found
+    insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at, turn)
+    select $1, notify_id, 'PENDING', $4, date_part('epoch', $4::timestamptz) * 1000 from found
     on conflict (tenant_id, notify_id) do update
-    set delivery_state = 'PENDING', due_at = excluded.due_at, attempts = 0
+    set delivery_state = 'PENDING', due_at = excluded.due_at, attempts = 0,
+        turn = greatest(excluded.turn, d.turn + 1)
     where d.delivery_state <> 'PENDING'
     returning 1),
   looked as (select count(*) = $3 as full, max(notify_id::text)::uuid as last from found)

@@ -9,8 +9,8 @@ import { SENDABLE_DAYS, sendableSince } from './retry.ts'
 
 /**
  * Sends one event again, with the same notifyId and the whole retry table before it; an event that waits for its next
- * attempt is sent now.
- * @throws Refusal when there is no such event, it is too old, no endpoint wants it, or an attempt is under way
+ * attempt is sent now; one that is under way is sent once more behind that.
+ * @throws Refusal when there is no such event, it is too old, or no endpoint wants it
  */
 export async function resendEvent(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock' | 'wake'>,
@@ -29,14 +29,12 @@ export async function resendEvent(
       throw new Refusal(409, 'EVENT_TOO_OLD', words)
     }
     await requireEndpoint(tx, tenantId, [event.notify_type])
-    const changed = await tx.query(sql`
-      insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at)
-      values (${tenantId}, ${notifyId}, 'PENDING', ${now})
+    await tx.query(sql`
+      insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at, turn)
+      values (${tenantId}, ${notifyId}, 'PENDING', ${now}, ${now.getTime()})
       on conflict (tenant_id, notify_id) do update
-      set delivery_state = 'PENDING', due_at = excluded.due_at, attempts = 0, lease_token = null, lease_until = null
-      where d.lease_until is null or d.lease_until < excluded.due_at
-      returning 1`)
-    if (changed.length === 0) throw new Refusal(409, 'ATTEMPT_UNDER_WAY', 'The event is being sent at this moment.')
+      set delivery_state = 'PENDING', due_at = excluded.due_at, attempts = 0,
+        turn = greatest(excluded.turn, d.turn + 1)`)
     audit(tx, deps.ids, { tenantId, ...by, action: 'webhook.resend', subject: notifyId })
   })
   deps.wake.wake('webhooks')

@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { CommitUnknown, violatedKey } from '../lib/db.ts'
+import type { Hold } from './claim.ts'
 import type { WebhookDeps } from './deps.ts'
 import type { EndpointChange } from './endpoint-change.ts'
 import { RESULTS_GATHER_MS, RESULTS_MANY, RESULTS_MAX } from './limits.ts'
@@ -19,11 +21,19 @@ export interface ResultWriter {
 /** A database that is away for a moment must not cost what receivers have acknowledged. */
 const PAUSES_MS = [100, 500, 2_000, 5_000]
 
-/** @param done told of results that are written, or given up: their leases end, and the events are sent again */
+export interface ResultWriterOptions {
+  /** Who holds the lanes. */
+  nodeId: string
+  /** Lanes that nothing is in hand of when these are written. */
+  leftBy(results: readonly Result[]): Hold[]
+  /** Told of results that are written, or given up: the events are claimed, and sent, again. */
+  done(results: readonly Result[]): void
+}
+
 export function resultWriter(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'log'>,
   metrics: WebhookMetrics,
-  done: (results: readonly Result[]) => void,
+  { nodeId, leftBy, done }: ResultWriterOptions,
 ): ResultWriter {
   const waiting: Result[] = []
   let writing = false
@@ -41,14 +51,21 @@ export function resultWriter(
 
   /** Never rejects. */
   async function write(results: readonly Result[]): Promise<void> {
-    const settlements = results.map((result) => result.settlement)
-    const changes = results.flatMap(({ change }) => (change ? [change] : []))
+    const settled = {
+      settlements: results.map(({ settlement }) => settlement),
+      changes: results.flatMap(({ change }) => change ?? []),
+      left: leftBy(results),
+    }
+    let inDoubt = false
     for (const pause_ms of [...PAUSES_MS, undefined]) {
       try {
-        return await settle(deps, settlements, changes)
+        return await settle(deps, nodeId, settled)
       } catch (error) {
+        // The try before it was committed, though nobody said so: its attempts are in the log.
+        if (inDoubt && violatedKey(error)?.constraint.startsWith('delivery_attempts')) return
+        inDoubt ||= error instanceof CommitUnknown
         if (pause_ms === undefined) {
-          giveUp(settlements, error)
+          giveUp(settled.settlements, error)
           return
         }
         const facts = { err: error, results: results.length, pause_ms }
@@ -60,8 +77,8 @@ export function resultWriter(
 
   function giveUp(settlements: readonly Settlement[], error: unknown): void {
     metrics.settleFailures.inc()
-    for (const { tenantId, event } of settlements) {
-      deps.log.error({ err: error, tenantId, notifyId: event.notifyId }, 'a result was lost: the event is sent again')
+    for (const { tenantId, notifyId } of settlements) {
+      deps.log.error({ err: error, tenantId, notifyId }, 'a result was lost: the event is sent again')
     }
   }
 

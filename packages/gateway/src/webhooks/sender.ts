@@ -1,18 +1,28 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 import { type Batcher, batcher } from '../lib/batch.ts'
+import { groupBy } from '../lib/group-by.ts'
 import { within } from '../lib/lifecycle.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import { type Attempt, attemptDelivery } from './attempt.ts'
-import { wordsOf } from './attempt-log.ts'
+import { loggedAttempt, wordsOf } from './attempt-log.ts'
 import { attemptSpan } from './attempt-span.ts'
-import { type Claim, type ClaimedEvent, claimEvents, loadSetting, releaseEvents, type Setting } from './claim.ts'
+import {
+  type Claim,
+  type ClaimedEvent,
+  claimEvents,
+  type Hold,
+  leaveLanesAlone,
+  loadSetting,
+  type Setting,
+  type Wanted,
+} from './claim.ts'
 import type { WebhookDeps } from './deps.ts'
 import { type DueTenant, findDueTenants } from './due.ts'
 import { settingVersion } from './endpoint.ts'
 import { afterFailure } from './endpoint-health.ts'
 import { type Flights, flightQueue } from './flights.ts'
-import { afterAttempt, type Lane, newLane, roomOf, wantsMore } from './lane.ts'
-import { HELD_MAX, LEASE_MARGIN_MS, LEASE_MS, STEP_MAX, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from './limits.ts'
+import { afterAttempt, giveBack, type Lane, load, newLane, nextClaim, roomOf, wantsMore } from './lane.ts'
+import { HELD_MAX, STEP_MAX, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from './limits.ts'
 import { labelOf, type WebhookMetrics } from './metrics.ts'
 import { type Result, type ResultWriter, resultWriter } from './results.ts'
 import { type NextStep, nextStep } from './retry.ts'
@@ -26,14 +36,17 @@ export interface Pass {
 }
 
 /**
- * The life of a due event on this node: a pass finds its tenant, a claim puts it into the tenant's lane under a lease,
- * it flies when the lane's turn comes, and its result is written together with others.
+ * The life of a due event on this node: a pass finds its tenant, a claim takes the tenant's lane under a lease and puts the
+ * event there, it flies when the lane's turn comes, and its result is written together with others. A lane that nothing is
+ * in hand of is left to whoever claims next.
  */
 export class Sender {
   readonly #deps: WebhookDeps
   readonly #metrics: WebhookMetrics
+  /** Holds lanes. Another one after each start: what the node before it held is another's. */
+  readonly #nodeId: string
   readonly #lanes = new Map<string, Lane>()
-  readonly #claims: Batcher<{ tenantId: string; most: number }, Claim>
+  readonly #claims: Batcher<Wanted, Claim>
   readonly #results: ResultWriter
   readonly #flights: Flights
   /** Monotonic times at which the requests under way began. */
@@ -47,16 +60,22 @@ export class Sender {
   constructor(deps: WebhookDeps, metrics: WebhookMetrics, wake: () => void) {
     this.#deps = deps
     this.#metrics = metrics
+    this.#nodeId = deps.ids.uuid()
     this.#claims = batcher({
-      run: (wanted) => claimEvents(deps, wanted, deps.databaseClock.now()),
+      run: (wanted) => claimEvents(deps, this.#nodeId, wanted, deps.databaseClock.now()),
       most: TENANTS_PER_CLAIM,
       lanes: 2,
       waitingMax: TENANTS_PER_PASS * 2,
       full: () => new Error('too many claims wait'),
     })
-    this.#results = resultWriter(deps, metrics, (results) => {
-      this.#held -= results.length
-      if (results.some(({ change }) => change?.change.change === 'DISABLE')) wake()
+    this.#results = resultWriter(deps, metrics, {
+      nodeId: this.#nodeId,
+      leftBy: (results) => this.#leftBy(results),
+      done: (results) => {
+        this.#held -= results.length
+        for (const { settlement } of results) this.#lane(settlement.tenantId).inHand.delete(settlement.notifyId)
+        if (results.some(({ change }) => change?.change.change === 'DISABLE')) wake()
+      },
     })
     this.#flights = flightQueue((lane) => void this.#fly(lane))
   }
@@ -69,15 +88,16 @@ export class Sender {
   /** Looks for tenants with due events and takes them up. */
   async pass(): Promise<Pass> {
     const { databaseClock } = this.#deps
-    const found = await findDueTenants(this.#deps, this.#after, TENANTS_PER_PASS)
+    const found = await findDueTenants(this.#deps, this.#nodeId, this.#after, TENANTS_PER_PASS)
     const cut = found.length === TENANTS_PER_PASS
     this.#after = cut ? found.at(-1)?.tenantId : undefined
     const now_ms = databaseClock.now()
-    const unable = found.filter((tenant) => !tenant.able)
-    const due = found.filter((tenant) => tenant.able && tenant.due_ms <= now_ms)
-    const later = found.filter((tenant) => tenant.able && tenant.due_ms > now_ms)
+    const own = found.filter((tenant) => !tenant.isElsewhere)
+    const unable = own.filter((tenant) => !tenant.able)
+    const due = own.filter((tenant) => tenant.able && tenant.due_ms <= now_ms)
+    const later = own.filter((tenant) => tenant.able && tenant.due_ms > now_ms)
     const [unsent] = await Promise.all([
-      Promise.all(unable.map((tenant) => this.#unsend(tenant.tenantId, now_ms))),
+      Promise.all(unable.map((tenant) => this.#unsend(tenant.tenantId))),
       Promise.all(due.map((tenant) => this.#claim(this.#lane(tenant.tenantId)))),
       Promise.all(due.map((tenant) => this.#renew(tenant))),
     ])
@@ -90,11 +110,32 @@ export class Sender {
     }
   }
 
-  /** Takes nothing new, gives back what was not begun, and waits for what was. */
+  /** Takes nothing new, waits for what was begun, and leaves its lanes with the rest to others. */
   async stop(deadline_ms: number): Promise<void> {
     this.#stopping = true
-    for (const lane of this.#lanes.values()) this.#giveBackQueue(lane)
+    for (const lane of this.#lanes.values()) this.#giveBack(lane)
     await within(this.#emptied(), deadline_ms)
+    const empty = [...this.#lanes.values()].filter(({ inHand }) => inHand.size === 0)
+    await this.#leave(empty.map(({ tenantId, heldUntil_ms }) => ({ tenantId, heldUntil_ms })))
+    this.#deps.wake.wake('webhooks')
+  }
+
+  /** Never rejects. */
+  async #leave(holds: readonly Hold[]): Promise<void> {
+    if (holds.length === 0) return
+    await leaveLanesAlone(this.#deps.db, this.#nodeId, holds).catch((error) =>
+      this.#deps.log.warn({ err: error }, 'lanes could not be left; their leases will end'),
+    )
+  }
+
+  /** Lanes of which these results are all that is in hand. */
+  #leftBy(results: readonly Result[]): Hold[] {
+    const left: Hold[] = []
+    for (const [tenantId, own] of groupBy(results, ({ settlement }) => settlement.tenantId)) {
+      const { inHand, claiming, heldUntil_ms } = this.#lane(tenantId)
+      if (inHand.size === own.length && !claiming) left.push({ tenantId, heldUntil_ms })
+    }
+    return left
   }
 
   async #emptied(): Promise<void> {
@@ -109,47 +150,46 @@ export class Sender {
 
   async #claim(lane: Lane): Promise<void> {
     const most = Math.min(roomOf(lane), HELD_MAX - this.#held)
+    if (lane.claiming) lane.claimAsked = true
     if (lane.claiming || most <= 0 || this.#stopping) return
     lane.claiming = true
+    const { tenantId, unsends } = lane
     this.#held += most
     let taken = 0
     try {
       const claimed_at = this.#deps.clock.monotonic()
-      const claim = await this.#claims.add({ tenantId: lane.tenantId, most })
-      taken = claim.events.length
-      lane.more = taken === most
-      this.#load(lane, claim, claimed_at)
+      const claim = await this.#claims.add(nextClaim(lane, most))
+      lane.more = claim.events.length === most
+      taken = load(lane, claim, claimed_at)
+      // Without an endpoint: the next pass sees it, and turns what waits UNSENT.
+      if (this.#stopping || lane.unsends !== unsends || !take(lane, claim)) taken -= giveBack(lane)
+      const { heldUntil_ms } = claim
+      if (lane.inHand.size === 0 && heldUntil_ms !== undefined) await this.#leave([{ tenantId, heldUntil_ms }])
+      this.#flights.offer(lane)
     } catch (error) {
-      this.#deps.log.error({ err: error, tenantId: lane.tenantId }, 'events could not be claimed')
+      this.#deps.log.error({ err: error, tenantId }, 'events could not be claimed')
       lane.more = false
     } finally {
       this.#held += taken - most
       lane.claiming = false
     }
-  }
-
-  #load(lane: Lane, { events, ...setting }: Claim, claimed_at: number): void {
-    // Without an endpoint: the next pass sees it, and turns what waits UNSENT.
-    if (this.#stopping || !take(lane, setting)) {
-      this.#giveBack(events)
-      return
-    }
-    for (const event of events) lane.queue.push({ event, claimed_at })
-    this.#flights.offer(lane)
+    if (!lane.claimAsked) return
+    lane.claimAsked = false
+    void this.#claim(lane)
   }
 
   /** What was claimed ahead goes where the tenant's events go now, and as they are signed now. */
   async #renew({ tenantId, version }: DueTenant): Promise<void> {
     const lane = this.#lanes.get(tenantId)
     if (!lane || lane.queue.length === 0 || lane.version === version) return
-    if (!take(lane, await loadSetting(this.#deps.db, this.#deps, tenantId))) this.#giveBackQueue(lane)
+    if (!take(lane, await loadSetting(this.#deps.db, this.#deps, tenantId))) this.#giveBack(lane)
   }
 
   async #fly(lane: Lane): Promise<void> {
     const { standing } = lane
-    this.#giveBack(takeLate(lane, this.#deps.clock.monotonic()))
-    const next = lane.queue.shift()
-    const result = next && (await this.#send(lane, next.event))
+    if (this.#deps.clock.monotonic() > lane.sendableUntil) this.#giveBack(lane)
+    const event = lane.queue.shift()
+    const result = event && (await this.#send(lane, event))
     this.#flights.ended(lane, standing)
     if (wantsMore(lane)) void this.#claim(lane)
     if (result) this.#results.add(result)
@@ -158,7 +198,10 @@ export class Sender {
   async #send(lane: Lane, event: ClaimedEvent): Promise<Result> {
     const { tenantId, signer } = lane
     const { url, eventTypes } = lane.endpoint
-    if (!eventTypes.includes(event.notifyType)) return { settlement: { kind: 'UNSENT', tenantId, event } }
+    const { notifyId, turn, attempts } = event
+    if (!eventTypes.includes(event.notifyType)) {
+      return { settlement: { tenantId, notifyId, turn, attempts, logged: undefined, next: { step: 'UNSENT' } } }
+    }
     const begun = { at: this.#deps.clock.monotonic() }
     this.#begun.add(begun)
     let attempt: Attempt
@@ -169,9 +212,10 @@ export class Sender {
     }
     this.#begun.delete(begun)
     const endedAt_ms = this.#deps.databaseClock.now()
-    const next = nextStep(attempt.outcome, event.attempts + 1, endedAt_ms, this.#chance)
+    const next = nextStep(attempt.outcome, attempts + 1, endedAt_ms, this.#chance)
     const change = this.#learn(lane, event, attempt, next, endedAt_ms)
-    const settlement = { kind: 'ATTEMPTED', tenantId, event, url, signer, attempt, next, endedAt_ms } as const
+    const logged = loggedAttempt(attempt, event, attempts + 1, url, signer)
+    const settlement = { tenantId, notifyId, turn, attempts, logged, next }
     return change ? { settlement, change: { tenantId, url, at_ms: endedAt_ms, change } } : { settlement }
   }
 
@@ -191,32 +235,25 @@ export class Sender {
     afterAttempt(lane, acknowledged, attempt.duration_ms)
     this.#observeAttempt(event, attempt, acknowledged, endedAt_ms)
     const change = acknowledged ? recover(lane) : fail(lane, next.gone, endedAt_ms)
-    if (change?.change === 'DISABLE') this.#giveBackQueue(lane)
+    if (change?.change === 'DISABLE') this.#giveBack(lane)
     return change
   }
 
-  async #unsend(tenantId: string, now_ms: number): Promise<number> {
-    const lane = this.#lanes.get(tenantId)
-    if (lane) this.#giveBackQueue(lane)
-    return unsendWaiting(this.#deps.db, tenantId, now_ms)
+  async #unsend(tenantId: string): Promise<number> {
+    const lane = this.#lane(tenantId)
+    lane.unsends++
+    this.#giveBack(lane)
+    return unsendWaiting(this.#deps.db, tenantId, lane.inHand)
   }
 
-  #giveBackQueue(lane: Lane): void {
-    this.#giveBack(lane.queue.splice(0).map((queued) => queued.event))
-  }
-
-  #giveBack(events: readonly ClaimedEvent[]): void {
-    if (events.length === 0) return
-    releaseEvents(this.#deps.db, events)
-      .catch((error) => this.#deps.log.warn({ err: error }, 'events could not be given back; their leases will end'))
-      .finally(() => {
-        this.#held -= events.length
-      })
+  /** What was claimed and not begun waits where it is, for the next claim. */
+  #giveBack(lane: Lane): void {
+    this.#held -= giveBack(lane)
   }
 
   #forgetIdleLanes(): void {
     for (const [tenantId, lane] of this.#lanes) {
-      if (lane.flying === 0 && lane.queue.length === 0 && !lane.claiming) this.#lanes.delete(tenantId)
+      if (lane.inHand.size === 0 && !lane.claiming) this.#lanes.delete(tenantId)
     }
   }
 
@@ -229,25 +266,20 @@ export class Sender {
   }
 
   #observeAttempt(event: ClaimedEvent, attempt: Attempt, acknowledged: boolean, endedAt_ms: number): void {
-    const { tenantId, notifyId, notifyType, attempts, createdAt, fresh } = event
+    const { tenantId, notifyId, notifyType, attempts, createdAt, turn } = event
     const { outcome, duration_ms, attemptId, startedAt } = attempt
     const recorded_ms = createdAt.getTime()
+    // Never attempted before, nor replayed: what it took to send it is our latency.
+    const fresh = attempts === 0 && turn === 0
     this.#metrics.attempts.inc({ outcome: labelOf(outcome) })
     if (fresh) this.#metrics.firstAttempt_s.observe((startedAt.getTime() - recorded_ms) / 1000)
     if (fresh && acknowledged) this.#metrics.acknowledged_s.observe((endedAt_ms - recorded_ms) / 1000)
-    const line = {
-      tenantId,
-      notifyId,
-      notifyType,
-      attemptId,
-      attempt: attempts + 1,
-      duration_ms,
-      address: outcome.address,
-    }
+    this.#deps.traces?.add(attemptSpan(event, attempt, acknowledged, endedAt_ms))
+    const { address } = outcome
+    const line = { tenantId, notifyId, notifyType, attemptId, attempt: attempts + 1, duration_ms, address }
     // The delivery log has every attempt. As a line each, those that went well cost a sender with a backlog a tenth.
     if (acknowledged) this.#deps.log.debug(line, 'delivery attempt')
     else this.#deps.log.info({ ...line, outcome: wordsOf(outcome) }, 'delivery attempt')
-    this.#deps.traces?.add(attemptSpan(event, attempt, acknowledged, endedAt_ms))
   }
 }
 
@@ -267,15 +299,6 @@ function take(lane: Lane, { endpoint, signer }: Setting): boolean {
 const DRAIN_LOOK_MS = 10
 /** Lanes remember how their endpoint does; beyond this the idle ones are forgotten. */
 const LANES_KEPT = 5_000
-
-/** Events that could not be sent within their lease any more: they are at the head, as they were claimed. */
-function takeLate({ queue }: Lane, now: number): ClaimedEvent[] {
-  let late = 0
-  while (late < queue.length && now - queue[late]!.claimed_at > LEASE_MS - LEASE_MARGIN_MS) late++
-  return late === 0 ? NONE : queue.splice(0, late).map(({ event }) => event)
-}
-
-const NONE: ClaimedEvent[] = []
 
 /** What an attempt changes in the endpoint's health: in the lane at once, in the database with the result. */
 function recover(lane: Lane) {

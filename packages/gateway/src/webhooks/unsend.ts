@@ -1,17 +1,19 @@
+import { uuidArray } from '../lib/columns.ts'
 import type { Db } from '../lib/db.ts'
 import { STEP_MAX } from './limits.ts'
 import { usePlannedIndexes } from './planner.ts'
 
 /**
  * What waits for an endpoint that is removed or disabled becomes UNSENT: kept and replayable, not sent by itself when
- * an endpoint comes back. What is under way is left to its own end. @returns how many; STEP_MAX: there may be more
+ * an endpoint comes back. What this node has in hand is left to its own end, and what another one has, to that one.
+ * @returns how many; STEP_MAX: there may be more
  */
-export async function unsendWaiting(db: Db, tenantId: string, now_ms: number): Promise<number> {
+export async function unsendWaiting(db: Db, tenantId: string, inHand: Iterable<string>): Promise<number> {
   return db.tx(async (tx) => {
     usePlannedIndexes(tx)
     const [row] = await tx.query<{ count: number }>({
       text: UNSEND,
-      values: [tenantId, new Date(now_ms), STEP_MAX],
+      values: [tenantId, STEP_MAX, uuidArray([...inHand])],
     })
     return row?.count ?? 0
   })
@@ -19,11 +21,11 @@ export async function unsendWaiting(db: Db, tenantId: string, now_ms: number): P
 
 const UNSEND = `
   with unsent as (
-    update deliveries set delivery_state = 'UNSENT', due_at = null, lease_token = null, lease_until = null
+    update deliveries set delivery_state = 'UNSENT', due_at = null
     where tenant_id = $1 and notify_id = any (array(
       select notify_id from deliveries
-      where tenant_id = $1 and due_at is not null and (lease_until is null or lease_until < $2)
-      order by due_at limit $3
+      where tenant_id = $1 and due_at is not null and notify_id not in (select unnest($3::uuid[]))
+      order by due_at limit $2
       for update skip locked))
     and not exists (select from webhook_endpoints w
                     where w.tenant_id = $1 and w.enabled and w.callback_url is not null)

@@ -48,11 +48,13 @@ test('a 410 from before its URL was set anew disables nothing', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   const set_ms = (await bed.endpoint(tenant)).updated_at.getTime()
   const answered = (at_ms: number) =>
-    settle(
-      bed.deps,
-      [],
-      [{ ...tenant, url: receiver.url, at_ms, change: { change: 'DISABLE', reason: 'GONE', since_ms: at_ms } }],
-    )
+    settle(bed.deps, bed.deps.ids.uuid(), {
+      settlements: [],
+      changes: [
+        { ...tenant, url: receiver.url, at_ms, change: { change: 'DISABLE', reason: 'GONE', since_ms: at_ms } },
+      ],
+      left: [],
+    })
   await answered(set_ms - 1_000)
   expect((await bed.endpoint(tenant)).enabled).toBe(true)
   await answered(set_ms + 1_000)

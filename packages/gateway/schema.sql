@@ -747,8 +747,10 @@ create table watched_items (
   ask_at timestamp with time zone not null,
   until timestamp with time zone not null,
   asked integer not null default 0,
+  supplier text not null,
+  product_code text,
   constraint watched_items_pkey PRIMARY KEY (tenant_id, order_id, item_no, purpose),
-  constraint watched_items_purpose_check CHECK ((purpose = ANY (ARRAY['REFUNDED_IN_DOUBT'::text, 'CANCEL'::text])))
+  constraint watched_items_purpose_check CHECK ((purpose = ANY (ARRAY['REFUNDED_IN_DOUBT'::text, 'DELIVERED_IN_DOUBT'::text, 'CANCEL'::text])))
 );
 CREATE INDEX watched_items_due ON watched_items USING btree (ask_at);
 CREATE INDEX watched_items_until ON watched_items USING btree (until);

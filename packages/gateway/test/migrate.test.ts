@@ -171,6 +171,27 @@ describe('migrating', () => {
     })
   })
 
+  it('asks about what earlier releases watch at the supplier that it was watched for', async () => {
+    await migrateBefore('0027')
+    const id = '01900001-0000-7000-8000-000000000000'
+    await query(`set session_replication_role = replica;
+      insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, item_status, supplier,
+        product_code, updated_at)
+      select '${id}', '${id}', n, 0, 'P', 1, 'REFUSED', case when n < 3 then 'second' end, 'S', now()
+      from generate_series(1, 3) as n;
+      insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets, esim_status,
+        total_duration, duration_unit, created_at, updated_at)
+      values ('${id}', '${id}', '${id}', 2, 'first', '8985', 'a', '', 'GOT_RESOURCE', 7, 'DAY', now(), now());
+      insert into watched_items (tenant_id, order_id, item_no, purpose, ask_at, until)
+      select '${id}', '${id}', n, case n when 2 then 'CANCEL' else 'REFUNDED_IN_DOUBT' end, now(), now()
+      from generate_series(1, 3) as n`)
+    await migrateOn()
+    expect(await query('select item_no, supplier, product_code from watched_items order by 1')).toEqual([
+      { item_no: 1, supplier: 'second', product_code: 'S' },
+      { item_no: 2, supplier: 'first', product_code: 'S' },
+    ])
+  })
+
   it('refuses a database that is not in UTF-8', async () => {
     const ascii = await createEmptyDatabase('SQL_ASCII')
     await expect(migrate({ databaseUrl: ascii.url, log, directory })).rejects.toThrow(

@@ -12,6 +12,7 @@ import type { FulfilmentDeps } from './deps.ts'
 import { type Transition, transition, whenDelivered } from './outcome.ts'
 import { hasNextRoute } from './plan.ts'
 import { keepOrphan, type Orphan } from './reconciliation/orphans.ts'
+import { type Watch, watch } from './reconciliation/watch.ts'
 import { writeItems } from './write-items.ts'
 
 /** What came of one item; without an attempt where nobody could be asked, or an eSIM turned up. */
@@ -45,6 +46,7 @@ export class Consequences {
   private readonly profiles: NewProfile[] = []
   private readonly refused = new Map<string, { itemNo: number; amount: bigint; words: string }[]>()
   private readonly orphans: Orphan[] = []
+  private readonly watched: Watch[] = []
   private readonly releases = new Map<string, NonNullable<OrderChange['release']>>()
 
   constructor(
@@ -78,8 +80,26 @@ export class Consequences {
             hasNextRoute: hasNextRoute(item, this.find(item.packageCode)),
             jitter: this.deps.ids.bytes(1)[0]! / 255,
           })
+    if (made.to === 'DELIVERED' && attempt !== undefined) this.takeOver(order, item, attempt)
     this.move(order, item, made, attempt?.supplied.supplier.name ?? result.supplier ?? item.supplier)
     return made
+  }
+
+  /**
+   * Delivered by a supplier whose word that it has nothing was believed, when another was asked already: the item is its
+   * own again, on today's terms. What the other may have sold is nobody's: it is asked, and gives it back.
+   */
+  private takeOver({ orderId }: LockedOrder, item: LockedItem, { supplied, productCode }: Attempt): void {
+    const supplier = supplied.supplier.name
+    if (supplier === item.supplier) return
+    if (item.supplier !== null && isInDoubt(item)) {
+      const other = { supplier: item.supplier, productCode: item.productCode }
+      this.watched.push({ orderId, itemNo: item.itemNo, purpose: 'DELIVERED_IN_DOUBT', ...other })
+    }
+    const routes = this.find(item.packageCode)?.routes ?? []
+    const route = routes.find((one) => one.supplier === supplier && one.productCode === productCode)
+    const [cost, costCurrency] = [route?.cost ?? null, route?.costCurrency ?? null]
+    Object.assign(item, { supplier, productCode, cost, costCurrency })
   }
 
   move(order: LockedOrder, item: LockedItem, made: Transition, supplier: string | null): void {
@@ -149,6 +169,7 @@ export class Consequences {
     for (const [index, profile] of inserted.entries()) {
       orders.get(this.profiles[index]!.orderId)!.profiles.push(profile)
     }
+    for (const watched of this.watched) watch(tx, tenantId, watched, now)
     for (const orphan of this.orphans) await keepOrphan(tx, deps, tenantId, orphan, now)
     for (const [orderId, refused] of this.refused) {
       const reason = [...new Set(refused.map((item) => item.words))].join('; ')
@@ -167,6 +188,10 @@ function withoutAttempt(item: LockedItem, outcome: Outcome, deliveredIccid: stri
   if (outcome.kind === 'delivered') return whenDelivered(item, outcome.esim, deliveredIccid)
   if (item.itemStatus !== 'WAITING' || outcome.kind !== 'refused') return { to: 'SAME' }
   return { to: 'REFUSED', words: outcome.words }
+}
+
+function isInDoubt({ itemStatus, inDoubtAt }: LockedItem): boolean {
+  return itemStatus === 'ASKED' || itemStatus === 'UNKNOWN' || (itemStatus === 'REVIEW' && inDoubtAt !== null)
 }
 
 /** When an order that nobody works on is to be looked at: null when none of its items moves by itself. */

@@ -93,12 +93,11 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
               where (o.due_at is not null or o.order_status = 'UNDER_REVIEW') and i.supplier = $1
                 and (i.item_status in ('ASKED', 'UNKNOWN') or i.item_status = 'REVIEW' and i.in_doubt_at is not null)
              ) as doubted,
-             (select count(*)::int from watched_items w join order_items i using (tenant_id, order_id, item_no)
-              where i.supplier = $1)
+             (select count(*)::int from watched_items where supplier = $1)
              + (select count(*)::int from orphans where supplier = $1 and state = 'FOUND') as watched`,
     values: [name, updatedAt, PAUSED_MIN_S],
   })
-  if (!is!.used) return
+  if (!is!.used && is!.watched === 0) return
   const why = `Another ${ACCOUNT_MEMBERS.join(' or ')} may be another account, of which nothing was bought yet.`
   const instead = 'Or add that account as a supplier of its own, and let the packages name it.'
   if (!paused || !is!.settled) {
@@ -110,7 +109,7 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${first} ${instead}`)
   }
   if (is!.watched > 0) {
-    const what = `${is!.watched} eSIMs of ${name} are still asked about or given back there: refunded in doubt (for a month), cancels without an answer (esim settle ends them), orphans. Wait until none is left.`
+    const what = `${is!.watched} eSIMs of ${name} are still asked about or given back there: settled in doubt (for a month), cancels without an answer (esim settle ends them), orphans. Wait until none is left.`
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${what} ${instead}`)
   }
 }

@@ -22,7 +22,7 @@ export interface Supplier {
    *
    *   RESUME  the item is still wanted: an order that stopped half-way may go on, and be repeated where a repeat cannot
    *           buy a second eSIM
-   *   LOOK    the item is settled without an eSIM: nothing may be bought any more. What exists all the same is told
+   *   LOOK    the item is settled without its eSIM: nothing may be bought any more. What exists all the same is told
    *           as delivered; what is reserved may be given back at once
    */
   query(requests: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]>

@@ -48,15 +48,16 @@ it('another account is refused while anything is still asked about, or to be giv
   await addPackage(shop.db, 'WATCHED', [{ supplier: 'watched', productCode: 'X' }])
   const [orderId] = await payOrders(shop.db, tenantId, 'WATCHED', { count: 3 })
   await shop.db.query({
-    text: `update order_items set item_status = 'REFUSED', supplier = 'watched', product_code = 'X' where order_id = $1`,
+    text: `update order_items set item_status = 'DELIVERED', supplier = 'smdp', product_code = 'X' where order_id = $1`,
     values: [orderId],
   })
   await json('supplier', 'pause', 'watched')
   await shop.db.query({ text: `update suppliers set updated_at = now() - interval '11 s' where supplier = 'watched'` })
   await shop.db.tx(async (tx) => {
     const now = new Date()
-    watch(tx, tenantId, { orderId: orderId!, itemNo: 1, purpose: 'REFUNDED_IN_DOUBT' }, now)
-    watch(tx, tenantId, { orderId: orderId!, itemNo: 2, purpose: 'CANCEL' }, now)
+    const asked = { orderId: orderId!, supplier: 'watched', productCode: 'X' }
+    watch(tx, tenantId, { ...asked, itemNo: 1, purpose: 'DELIVERED_IN_DOUBT' }, now)
+    watch(tx, tenantId, { ...asked, itemNo: 2, purpose: 'CANCEL' }, now)
     const esim = { iccid: makeIccid('8985777', 1), smdpAddress: 'a.example', matchingId: 'LATE' }
     await keepOrphan(tx, shop, tenantId, { orderId: orderId!, itemNo: 3, supplier: 'watched', esim }, now)
   })

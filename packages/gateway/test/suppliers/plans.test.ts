@@ -97,8 +97,8 @@ async function grow(): Promise<void> {
       values: [sealed],
     })
     tx.send({
-      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, ask_at, until)
-             select $1, ${id(0)}, 1, 'CANCEL', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
+      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, ask_at, until)
+             select $1, ${id(0)}, 1, 'CANCEL', 'shelf', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
       values: [tenantId],
     })
     tx.send({ text: `insert into stock_levels (supplier, product_code, available) values ('shelf', 'P', ${ROWS / 2})` })

@@ -91,7 +91,7 @@ it('a cancel in question whose eSIM cannot be opened does not keep the others fr
   const [bad, good] = [await item('ASKED'), await item('ASKED')]
   for (const one of [bad, good]) {
     await takeIn(one)
-    await shop.db.tx(async (tx) => watch(tx, one.tenantId, { ...one, purpose: 'CANCEL' }, new Date(0)))
+    await shop.db.tx(async (tx) => watch(tx, one.tenantId, { ...one, supplier: 'odd', purpose: 'CANCEL' }, new Date(0)))
   }
   await shop.db.query({ text: `update profiles set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
   await shop.db.query({

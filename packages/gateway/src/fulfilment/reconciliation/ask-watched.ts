@@ -20,7 +20,7 @@ interface WatchedRow {
   item_no: number
   purpose: Watched['purpose']
   supplier: string
-  product_code: string
+  product_code: string | null
 }
 
 /**
@@ -47,14 +47,11 @@ function takeWatched(deps: FulfilmentDeps, tenant: string): Promise<WatchedRow[]
     text: `with due as (
         select order_id, item_no, purpose from watched_items where tenant_id = $4 and ask_at <= now()
         order by ask_at limit $1 for no key update skip locked
-      ), taken as (
-        update watched_items w set asked = asked + 1,
-          ask_at = now() + least($3, $2 * power(2, least(asked, 20))) * interval '1 millisecond'
-        from due d where w.tenant_id = $4 and w.order_id = d.order_id and w.item_no = d.item_no and w.purpose = d.purpose
-        returning w.tenant_id, w.order_id, w.item_no, w.purpose
       )
-      select t.*, i.supplier, i.product_code from taken t
-      join order_items i on i.tenant_id = $4 and i.order_id = t.order_id and i.item_no = t.item_no`,
+      update watched_items w set asked = asked + 1,
+        ask_at = now() + least($3, $2 * power(2, least(asked, 20))) * interval '1 millisecond'
+      from due d where w.tenant_id = $4 and w.order_id = d.order_id and w.item_no = d.item_no and w.purpose = d.purpose
+      returning w.tenant_id, w.order_id, w.item_no, w.purpose, w.supplier, w.product_code`,
     values: [AT_ONCE, ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS, tenant],
   })
 }
@@ -81,7 +78,7 @@ async function repeatCancel(deps: FulfilmentDeps, row: WatchedRow): Promise<void
 async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
   const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, product_code: productCode } = row
   const supplied = deps.suppliers.get(row.supplier)
-  if (supplied === undefined) return
+  if (supplied === undefined || productCode === null) return
   const key = itemKeyOf(orderId, itemNo)
   const asking = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }], 'LOOK')
   const [outcome] = await asking.catch((): Outcome[] => [])

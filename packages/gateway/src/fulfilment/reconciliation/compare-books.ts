@@ -45,18 +45,24 @@ interface OwnItem {
   known: boolean
 }
 
+/** Of an item that another supplier has delivered, too, where this one is in doubt or its eSIM was found already. */
 async function ownItem(db: Db, supplied: Supplied, record: SupplierRecord): Promise<OwnItem | undefined> {
   const named = parseItemKey(record.key)
   if (named === undefined) return undefined
   const [item] = await db.query<Omit<OwnItem, 'orderId' | 'itemNo'>>({
     name: 'reconcile-own-item',
-    text: `select i.tenant_id as "tenantId", i.product_code as "productCode", i.item_status as "itemStatus",
-             exists (select from profiles p where p.tenant_id = i.tenant_id and p.order_id = i.order_id
-               and p.item_no = i.item_no and p.iccid = $4)
-             or exists (select from orphans p where p.tenant_id = i.tenant_id and p.order_id = i.order_id
-               and p.item_no = i.item_no and p.iccid = $4) as known
+    text: `select i.tenant_id as "tenantId", coalesce(w.product_code, i.product_code) as "productCode",
+             i.item_status as "itemStatus", k.known
            from tenants t join order_items i on i.tenant_id = t.tenant_id
-           where i.order_id = $1 and i.item_no = $2 and i.supplier = $3`,
+           left join watched_items w on w.tenant_id = i.tenant_id and w.order_id = i.order_id and w.item_no = i.item_no
+             and w.purpose = 'DELIVERED_IN_DOUBT' and w.supplier = $3
+           cross join lateral (
+             select exists (select from profiles p where p.tenant_id = i.tenant_id and p.order_id = i.order_id
+                 and p.item_no = i.item_no and p.iccid = $4)
+               or exists (select from orphans p where p.tenant_id = i.tenant_id and p.order_id = i.order_id
+                 and p.item_no = i.item_no and p.iccid = $4) as known
+           ) k
+           where i.order_id = $1 and i.item_no = $2 and (i.supplier = $3 or w.supplier is not null or k.known)`,
     values: [named.orderId, named.itemNo, supplied.supplier.name, record.iccid],
   })
   return item && { ...item, ...named }

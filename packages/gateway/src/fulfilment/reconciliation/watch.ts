@@ -3,24 +3,34 @@ import type { Tx } from '../../lib/db.ts'
 export interface Watched {
   orderId: string
   itemNo: number
-  purpose: 'REFUNDED_IN_DOUBT' | 'CANCEL'
+  purpose: 'REFUNDED_IN_DOUBT' | 'DELIVERED_IN_DOUBT' | 'CANCEL'
+}
+
+/** And whom to ask: an item may be another supplier's than the one that is in doubt. */
+export interface Watch extends Watched {
+  supplier: string
+  /** What it was asked for there. */
+  productCode: string | null
 }
 
 const DAY_MS = 86_400_000
-/** An eSIM that has not come a month after its refund will not come; the supplier's list still shows it. */
-const WATCHED_MS = { REFUNDED_IN_DOUBT: 30 * DAY_MS, CANCEL: 7 * DAY_MS } as const
+/** An eSIM that has not come a month after its item was settled will not come; the supplier's list still shows it. */
+const WATCHED_MS = { REFUNDED_IN_DOUBT: 30 * DAY_MS, DELIVERED_IN_DOUBT: 30 * DAY_MS, CANCEL: 7 * DAY_MS } as const
 const FIRST_ASK_MS = 60_000
 
 /** Makes reconciliation ask about an item of a settled order. */
-export function watch(tx: Tx, tenantId: string, { orderId, itemNo, purpose }: Watched, now: Date): void {
+export function watch(tx: Tx, tenantId: string, watched: Watch, now: Date): void {
+  const { orderId, itemNo, purpose, supplier, productCode } = watched
   tx.send({
-    text: `insert into watched_items (tenant_id, order_id, item_no, purpose, ask_at, until)
-           values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+    text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, ask_at, until)
+           values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
     values: [
       tenantId,
       orderId,
       itemNo,
       purpose,
+      supplier,
+      productCode,
       new Date(now.getTime() + FIRST_ASK_MS),
       new Date(now.getTime() + WATCHED_MS[purpose]),
     ],

@@ -31,22 +31,23 @@ export async function cancelEsim(
     const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: only one that was never downloaded can be cancelled.`
     throw new Refusal(409, 'ESIM_IN_USE', words)
   }
-  const { orderId, itemNo } = profile.esim
+  const { supplier } = profile
+  const { orderId, itemNo, productCode } = profile.esim
   const attemptId = deps.ids.uuid()
   await deps.db.tx(async (tx) => {
     const { orders, now } = await lockOrders(tx, tenantId, [orderId])
     if (!orders.has(orderId)) throw absent('order')
-    watch(tx, tenantId, { orderId, itemNo, purpose: 'CANCEL' }, now)
+    watch(tx, tenantId, { orderId, itemNo, purpose: 'CANCEL', supplier, productCode }, now)
     tx.send({
       text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
                started_at) values ($1, $2, $3, $4, $5, 'CANCEL', $2, $6)`,
-      values: [tenantId, attemptId, orderId, itemNo, profile.supplier, now],
+      values: [tenantId, attemptId, orderId, itemNo, supplier, now],
     })
     const after = { profileId, itemNo, reason }
     audit(tx, deps.ids, { tenantId, ...by, action: 'order.cancel_esim', subject: orderNoOf(orderId), after })
   })
   await pause('cancel.after-attempt')
-  const outcome = await callCancel(deps, profile.supplier, profile.esim)
+  const outcome = await callCancel(deps, supplier, profile.esim)
   await pause('cancel.after-call')
   await finishCancel(deps, tenantId, { ...profile.esim, profileId, attemptId }, outcome)
   return outcome

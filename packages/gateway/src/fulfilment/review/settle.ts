@@ -75,8 +75,9 @@ export async function settleOrder(
         throw new Refusal(409, 'BEING_ASKED', words)
       }
       consequences.move(order, item, transitionOf(verdict, named[index], now), supplier)
-      if (verdict.kind === 'refused' && inDoubtAt !== null) {
-        watch(tx, tenantId, { orderId, itemNo: item.itemNo, purpose: 'REFUNDED_IN_DOUBT' }, now)
+      if (verdict.kind === 'refused' && inDoubtAt !== null && supplier !== null) {
+        const { itemNo, productCode } = item
+        watch(tx, tenantId, { orderId, itemNo, purpose: 'REFUNDED_IN_DOUBT', supplier, productCode }, now)
       }
       if (verdict.kind === 'retry') Object.assign(item, { askedAt: null, attempts: 1 })
     }

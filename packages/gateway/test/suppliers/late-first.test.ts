@@ -1,0 +1,134 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
+import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
+import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.ts'
+import type { Loop } from '../../src/lib/lifecycle.ts'
+import { itemKeyOf } from '../../src/orders/item-key.ts'
+import type { Outcome, QueryPurpose, SupplierRecord, SupplierRequest } from '../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { newEsim, scripted, supplying } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
+
+/* A first supplier denies an order and delivers it all the same, when a second one was asked already. */
+
+let database: TestDatabase
+let shop: Shop
+let loop: Loop | undefined
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await openShop(database.url)
+  const routes = [
+    { supplier: 'first', productCode: 'F', cost: 1_000n },
+    { supplier: 'second', productCode: 'S', cost: 2_000n },
+  ]
+  await addPackage(shop.db, 'LATE', routes)
+})
+afterEach(async () => {
+  await loop?.stop(5_000)
+  loop = undefined
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+/** Somebody who answers when the test says so. */
+function later() {
+  let answer: (outcome: Outcome) => void = () => {}
+  const asked: SupplierRequest[] = []
+  const order = (requests: SupplierRequest[]) => {
+    asked.push(...requests)
+    return new Promise<Outcome[]>((resolve) => {
+      answer = (outcome) => resolve([outcome])
+    })
+  }
+  return { order, asked, answer: (outcome: Outcome) => answer(outcome) }
+}
+
+/** An order that the first supplier was asked for in vain, and the second one is being asked for. */
+async function atTheSecond() {
+  const [first, second] = [later(), later()]
+  const [firstEsim, secondEsim] = [newEsim(), newEsim()]
+  const looks: { purpose: QueryPurpose; productCode: string }[] = []
+  const books = (iccid: string) =>
+    async function* (): AsyncGenerator<SupplierRecord> {
+      yield { key: itemKeyOf(orderId!, 1), iccid, cancelled: false, time: new Date() }
+    }
+  const denies = {
+    ...{ name: 'first', order: first.order, list: books(firstEsim.iccid) },
+    query: async (): Promise<Outcome[]> => [{ kind: 'refused', words: 'never heard of it' }],
+  }
+  const silent = {
+    ...{ name: 'second', order: second.order, list: books(secondEsim.iccid) },
+    async query([request]: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]> {
+      looks.push({ purpose, productCode: request!.productCode })
+      return [purpose === 'LOOK' ? { kind: 'delivered', esim: secondEsim } : { kind: 'unknown', words: 'cannot tell' }]
+    },
+    cancel: async () => ({ kind: 'cancelled' }) as const,
+  }
+  const { supplied: firstSupplied } = scripted(shop, denies, { timeout_ms: 20 })
+  const { supplied: secondSupplied } = scripted(shop, silent)
+  const deps = supplying(shop, firstSupplied, secondSupplied)
+  const tenantId = await addTenant(shop.db)
+  const [orderId] = await payOrders(shop.db, tenantId, 'LATE')
+  loop = fulfilmentLoop(deps)
+  // The first call is taken to be over.
+  const text = `update order_items set in_doubt_at = now() - interval '1 minute', retry_at = now()
+                where tenant_id = $1 and item_status = 'UNKNOWN' returning 1`
+  await until(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)
+  await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
+  await until(async () => second.asked.length === 1)
+  const attemptAtSecond = (outcome: string) =>
+    until(async () => {
+      const ended = `select from supplier_attempts where tenant_id = $1 and supplier = 'second' and outcome = $2`
+      return (await shop.db.query({ text: ended, values: [tenantId, outcome] })).length === 1
+    })
+  const deliverFirst = async () => {
+    first.answer({ kind: 'delivered', esim: firstEsim })
+    await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  }
+  const rowsOf = (columns: string, table: string) =>
+    shop.db.query({ text: `select ${columns} from ${table} where tenant_id = $1`, values: [tenantId] })
+  const suppliers = { firstSupplied, secondSupplied, second, firstEsim, secondEsim, looks }
+  return { tenantId, deps, ...suppliers, attemptAtSecond, deliverFirst, rowsOf }
+}
+
+it('what the second one may have sold is asked about, given back and reported', async () => {
+  const { tenantId, deps, second, firstEsim, secondEsim, looks, ...its } = await atTheSecond()
+  await its.deliverFirst()
+  second.answer({ kind: 'unknown', words: 'lost' })
+  await its.attemptAtSecond('unknown')
+  await shop.db.query({ text: 'update watched_items set ask_at = now() where tenant_id = $1', values: [tenantId] })
+  await askAboutWatched(deps)
+  await cancelOrphans(deps)
+  expect(await its.rowsOf('supplier, iccid, state', 'orphans')).toEqual([
+    { supplier: 'second', iccid: secondEsim.iccid, state: 'CANCELLED' },
+  ])
+  expect(looks).toEqual([{ purpose: 'LOOK', productCode: 'S' }])
+  expect(await its.rowsOf('supplier, iccid', 'profiles')).toEqual([{ supplier: 'first', iccid: firstEsim.iccid }])
+  expect(await its.rowsOf('purpose', 'watched_items')).toEqual([])
+  expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
+})
+
+it('the item is that of the first one, at its cost, and the books of both tell of nothing that is nobody’s', async () => {
+  const { deps, firstSupplied, secondSupplied, second, secondEsim, ...its } = await atTheSecond()
+  await its.deliverFirst()
+  second.answer({ kind: 'unknown', words: 'lost' })
+  expect(await its.rowsOf('supplier, product_code, cost', 'order_items')).toEqual([
+    { supplier: 'first', product_code: 'F', cost: 1_000n },
+  ])
+  for (const supplied of [firstSupplied, secondSupplied, secondSupplied]) await compareBooks(deps, supplied, 60_000)
+  expect(await its.rowsOf('supplier, iccid', 'orphans')).toEqual([{ supplier: 'second', iccid: secondEsim.iccid }])
+  expect(await shop.db.query({ text: 'select key from unclaimed_esims' })).toEqual([])
+})
+
+it('a second one that had surely bought nothing is not asked any more', async () => {
+  const { second, looks, ...its } = await atTheSecond()
+  second.answer({ kind: 'retry', words: 'our balance is used up', after_ms: 60_000 })
+  await its.attemptAtSecond('retry')
+  await its.deliverFirst()
+  expect(await its.rowsOf('purpose', 'watched_items')).toEqual([])
+  expect(looks).toEqual([])
+})

@@ -7,6 +7,7 @@ import { coverageId } from './coverage.ts'
 import { differences, differingMembers, type PackageChange } from './difference.ts'
 import type { PackageDocument } from './document.ts'
 import { mergePackage, type PackageInput } from './merge.ts'
+import { suppliersNamedTwice } from './named-twice.ts'
 import { documentBatches, type PackageFilter, readDocuments } from './read.ts'
 import { refused } from './refuse.ts'
 import { changeCatalogue } from './version.ts'
@@ -50,6 +51,7 @@ export async function putPackages(
     const taken = changes.find(({ after }) => (owners.get(after.slug) ?? after.packageCode) !== after.packageCode)
     if (taken)
       throw refused('slug', `${taken.after.slug} is the slug of ${owners.get(taken.after.slug)}: choose another.`)
+    for (const [{ after }, faults] of await suppliersNamedTwice(tx, changes)) throw faulty(after.packageCode, faults)
     return applyChanges(tx, deps, stamp, changes, by)
   })
 }

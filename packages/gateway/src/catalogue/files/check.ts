@@ -4,6 +4,7 @@ import { differences, differingMembers, type PackageChange } from '../difference
 import { type DifferenceLine, differenceLines, warningsOf } from '../difference-lines.ts'
 import type { PackageDocument } from '../document.ts'
 import { mergePackage } from '../merge.ts'
+import { suppliersNamedTwice } from '../named-twice.ts'
 import { slugOwners } from '../put.ts'
 import { readDocuments } from '../read.ts'
 import type { ImportRow } from './rows.ts'
@@ -64,10 +65,9 @@ export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Fi
     rows.map(codeOf).filter((code) => code !== null),
   )
   const judged = rows.map((row) => judge(row, existing, findings))
-  const owners = await slugOwners(
-    tx,
-    judged.flatMap(({ change }) => (change ? [change] : [])),
-  )
+  const wanted = judged.flatMap(({ change }) => (change ? [change] : []))
+  const owners = await slugOwners(tx, wanted)
+  const twice = await suppliersNamedTwice(tx, wanted)
   const differing: PackageDocument[] = []
   for (const { row, change, faults } of judged) {
     findings.rows++
@@ -75,6 +75,8 @@ export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Fi
     if (owner !== undefined && owner !== change?.after.packageCode) {
       faults.push(fault('slug', `${change?.after.slug} is the slug of ${owner}: choose another.`))
     }
+    const named = (change && twice.get(change)) ?? []
+    faults.push(...named.map((one) => ({ ...one, field: row.columnOf(one.field) })))
     if (faults.length > 0 || !change) reject(findings, row, faults)
     else if (count(findings, change)) differing.push(change.after)
   }

@@ -202,6 +202,8 @@ create table order_items (
   failure_reason text,
   retry_at timestamp with time zone,
   updated_at timestamp with time zone not null,
+  charged bigint,
+  charged_currency text,
   constraint order_items_pkey PRIMARY KEY (tenant_id, order_id, item_no),
   constraint order_items_item_status_check CHECK ((item_status = ANY (ARRAY['WAITING'::text, 'ASKED'::text, 'UNKNOWN'::text, 'REVIEW'::text, 'DELIVERED'::text, 'REFUSED'::text, 'CANCELLED'::text])))
 ) with (fillfactor=70, autovacuum_vacuum_cost_delay=0);
@@ -576,6 +578,18 @@ create table supplier_attempts (
   constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text])))
 ) partition by RANGE (attempt_id);
 CREATE INDEX supplier_attempts_order ON supplier_attempts USING btree (tenant_id, order_id);
+
+create table supplier_prices (
+  supplier text not null,
+  product_code text not null,
+  currency_code text not null,
+  price bigint not null,
+  seen_at timestamp with time zone not null,
+  told boolean not null default false,
+  told_at timestamp with time zone,
+  constraint supplier_prices_pkey PRIMARY KEY (supplier, product_code),
+  constraint supplier_prices_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
+);
 
 create table suppliers (
   supplier text not null,

@@ -48,6 +48,7 @@ const REFERENCE_TABLES: Record<string, string> = {
 const SUPPLIER_TABLES: Record<string, string> = {
   suppliers: 'the suppliers themselves, few',
   stock_levels: 'one row a product: read before an order is taken, by whoever orders',
+  supplier_prices: 'one row a product: its price is the same for all tenants',
   stock_codes: 'a code belongs to whoever it is reserved for, and before that to nobody',
   settled_codes: 'found by code, from a file of stock, before anybody knows whose it is',
   unclaimed_esims: 'found in the books of a supplier: whose they are is not known',

@@ -113,7 +113,10 @@ function Items({ order }: { order: OrderDetail }) {
           title: t.orders.cost,
           textAlign: 'right',
           hidden: !isOperator(me),
-          render: (row) => <Amount of={row.cost} currency={row.costCurrency ?? order.currencyCode} />,
+          render: ({ cost, costCurrency, charged, chargedCurrency }) => {
+            const currency = charged === null ? costCurrency : chargedCurrency
+            return <Amount of={charged ?? cost} currency={currency ?? order.currencyCode} />
+          },
         },
         { accessor: 'failureReason', title: t.orders.failure },
       ]}

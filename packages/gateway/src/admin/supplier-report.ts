@@ -85,6 +85,8 @@ function monthCells(row: SupplierMonth) {
     refunds: formatMoney(row.refunds),
     cost: row.cost === null ? '' : formatMoney(row.cost),
     costCurrency: row.costCurrency ?? '',
+    charged: row.charged,
+    chargedCost: formatMoney(row.chargedCost),
   }
 }
 
@@ -99,9 +101,10 @@ function monthTable(rows: readonly SupplierMonth[]): string {
     'sales',
     'refunds',
     'cost',
+    'charged',
   ] as const
   return table(
-    rows.map(monthCells),
+    rows.map((row) => ({ ...monthCells(row), cost: costText(row) })),
     columns.map((name) => ({
       title: name.toUpperCase(),
       value: (row: ReturnType<typeof monthCells>) => String(row[name]),
@@ -109,6 +112,12 @@ function monthTable(rows: readonly SupplierMonth[]): string {
     })),
     'Nothing was ordered in this time.',
   )
+}
+
+/** With its currency, which may be another than that of the sales. */
+function costText({ delivered, cost, costCurrency }: SupplierMonth): string {
+  if (cost === null) return delivered > 0 ? 'unknown' : ''
+  return `${formatMoney(cost)} ${costCurrency}`
 }
 
 function discrepancyCells(row: Discrepancy) {

@@ -42,6 +42,9 @@ const item = Type.Object({
   productCode: nullable(Type.String()),
   cost: nullable(money()),
   costCurrency: nullable(Type.String()),
+  /** What the supplier says that it charged. */
+  charged: nullable(money()),
+  chargedCurrency: nullable(Type.String()),
   attempts: nullable(Type.Integer()),
   cancelInQuestion: Type.Boolean({
     description: 'Its supplier has not said whether it cancelled it; to operators only',
@@ -148,7 +151,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     deps.db.query<Omit<OrderItem, 'supplierKey'>>(sql`
       select item_no as "itemNo", package_code as "packageCode", price, item_status as "itemStatus",
              failure_reason as "failureReason", supplier, product_code as "productCode", cost,
-             cost_currency as "costCurrency", attempts,
+             cost_currency as "costCurrency", charged, charged_currency as "chargedCurrency", attempts,
              exists (select from supplier_attempts a
                      where a.tenant_id = i.tenant_id and a.order_id = i.order_id and a.item_no = i.item_no
                        and a.operation = 'CANCEL' and (a.outcome is null or a.outcome = 'unknown'))
@@ -185,8 +188,9 @@ interface MoreColumns {
 function withoutSupplier(row: OrderItem): OrderItem {
   const failed = row.itemStatus === 'REFUSED' || row.itemStatus === 'CANCELLED'
   const told = { failureReason: failed ? row.failureReason : null }
-  const costs = { ...told, productCode: null, cost: null, costCurrency: null, attempts: null }
-  return { ...row, ...costs, supplier: null, supplierKey: null, cancelInQuestion: false }
+  const costs = { cost: null, costCurrency: null, charged: null, chargedCurrency: null }
+  const asked = { productCode: null, attempts: null, supplier: null, supplierKey: null, cancelInQuestion: false }
+  return { ...row, ...told, ...costs, ...asked }
 }
 
 async function shownSteps(context: Context, steps: Step[]) {

@@ -6,6 +6,7 @@ import { itemKeyOf } from '../orders/item-key.ts'
 import { type LockedItem, type LockedOrder, readProfiles } from '../orders/lock.ts'
 import type { Supplied } from '../suppliers/registry.ts'
 import type { PriceGuard } from '../suppliers/supplier.ts'
+import { NOT_CHARGED } from './charged.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { type Claimed, claimOrders } from './due.ts'
 import { isPast } from './outcome.ts'
@@ -228,7 +229,8 @@ function beginAttempt(
   const isReviewed = item.itemStatus === 'REVIEW'
   // Should we die in the middle, a question that may buy is what is in doubt then; so is what is bought from review.
   const mayBuy = step.do === 'order' ? isReviewed : supplied.supplier.traits.queryBuys === true
-  if (step.do === 'order') Object.assign(item, step.route, { routeNo: step.routeNo })
+  // What was charged for it before came to nothing, or it would not be bought: at another supplier, or once more.
+  if (step.do === 'order') Object.assign(item, step.route, { routeNo: step.routeNo, ...NOT_CHARGED })
   if (!isReviewed) item.itemStatus = step.do === 'order' ? 'ASKED' : 'UNKNOWN'
   item.inDoubtAt = mayBuy ? now : doubtSince
   item.attempts = Math.min(item.attempts + 1, ATTEMPTS_COUNTED)

@@ -8,6 +8,7 @@ import { insertProfiles, type NewProfile } from '../profiles/insert.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
 import type { Outcome } from '../suppliers/supplier.ts'
 import type { Attempt } from './begin.ts'
+import { keepCharge, NOT_CHARGED } from './charged.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { type Transition, transition, whenDelivered } from './outcome.ts'
 import { hasNextRoute } from './plan.ts'
@@ -82,6 +83,7 @@ export class Consequences {
           })
     if (made.to === 'DELIVERED' && attempt !== undefined) this.takeOver(order, item, attempt)
     this.move(order, item, made, attempt?.supplied.supplier.name ?? result.supplier ?? item.supplier)
+    if (outcome.kind === 'unknown' && made.to !== 'SAME') keepCharge(item, outcome.charged)
     return made
   }
 
@@ -99,7 +101,7 @@ export class Consequences {
     const routes = this.find(item.packageCode)?.routes ?? []
     const route = routes.find((one) => one.supplier === supplier && one.productCode === productCode)
     const [cost, costCurrency] = [route?.cost ?? null, route?.costCurrency ?? null]
-    Object.assign(item, { supplier, productCode, cost, costCurrency })
+    Object.assign(item, { supplier, productCode, cost, costCurrency, ...NOT_CHARGED })
   }
 
   move(order: LockedOrder, item: LockedItem, made: Transition, supplier: string | null): void {
@@ -116,6 +118,7 @@ export class Consequences {
       case 'DELIVERED':
         item.itemStatus = 'DELIVERED'
         item.failureReason = null
+        keepCharge(item, made.esim.charged)
         this.profiles.push({
           orderId: order.orderId,
           itemNo: item.itemNo,
@@ -127,6 +130,7 @@ export class Consequences {
         return
       case 'REFUSED': {
         item.itemStatus = 'REFUSED'
+        Object.assign(item, NOT_CHARGED)
         const refused = this.refused.get(order.orderId) ?? []
         this.refused.set(order.orderId, refused)
         refused.push({ itemNo: item.itemNo, amount: item.price, words: made.words })

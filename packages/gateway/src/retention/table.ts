@@ -92,6 +92,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   es2plus_ranges: 'one row a range of ICCIDs',
   sandbox_issued: 'the sandbox’s own books',
   stock_levels: 'one row a product',
+  supplier_prices: 'one row a product that was bought where prices are told',
   suppliers: 'few',
   tenants: 'one row a dealer',
   webhook_endpoints: 'one row a dealer',

@@ -91,6 +91,12 @@ export interface PriceGuard {
   currencyCode: string
 }
 
+/** What a supplier says that one eSIM costs us, in 1/10 000 of the currency that it names. */
+export interface Charge {
+  amount: bigint
+  currencyCode: string
+}
+
 /** What became of one request. */
 export type Outcome =
   | { kind: 'delivered'; esim: DeliveredEsim }
@@ -98,8 +104,11 @@ export type Outcome =
   | { kind: 'refused'; words: string }
   /** Definite: nothing was bought, a later try may succeed. */
   | { kind: 'retry'; words: string; after_ms?: number; down?: true }
-  /** It may have been bought. `down`: the supplier as a whole seems away, which counts for its breaker. */
-  | { kind: 'unknown'; words: string; down?: true }
+  /**
+   * It may have been bought. `down`: the supplier as a whole seems away, which counts for its breaker. `charged`: what it
+   * has taken for what it has not delivered yet.
+   */
+  | { kind: 'unknown'; words: string; down?: true; charged?: Charge | undefined }
 
 /** Codes in the clear: they are encrypted before they are stored, and never logged. */
 export interface DeliveredEsim {
@@ -118,6 +127,8 @@ export interface DeliveredEsim {
   esimStatus?: EsimStatus
   smdpStatus?: SmdpStatus
   installBefore?: Date
+  /** Where the supplier says it. */
+  charged?: Charge | undefined
 }
 
 /** An eSIM that was delivered, as its supplier knows it. */

@@ -79,6 +79,21 @@ describe('of the operator’s organisation a dealer is told', () => {
     expect(await keyOf(dealer)).toBeNull()
   })
 
+  it('nothing of what an eSIM cost, nor of what its supplier charged', async () => {
+    await addPackage(room.db, 'COSTLY', [])
+    const [orderId = ''] = await payOrders(room.db, tenantId, 'COSTLY')
+    const costs = { cost: 5_000, costCurrency: 'USD', charged: 900_000, chargedCurrency: 'JPY' }
+    await room.db.query({
+      text: `update order_items set cost = $2, cost_currency = $3, charged = $4, charged_currency = $5 where order_id = $1`,
+      values: [orderId, ...Object.values(costs)],
+    })
+    const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`
+    const itemAs = async (who: Awaited<ReturnType<typeof signedInAs>>) => (await who.call('GET', path)).body.items[0]
+    expect(await itemAs(await signedInAs(room, 'OPERATOR_READ_ONLY'))).toMatchObject(costs)
+    const hidden = Object.fromEntries(Object.keys(costs).map((name) => [name, null]))
+    expect(await itemAs(await signedInAs(room, 'DEALER_STAFF', tenantId))).toMatchObject(hidden)
+  })
+
   it('why an eSIM failed, and not what a supplier says while it is open', async () => {
     await addPackage(room.db, 'SAID', [])
     const [orderId = ''] = await payOrders(room.db, tenantId, 'SAID')

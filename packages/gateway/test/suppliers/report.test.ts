@@ -39,6 +39,7 @@ describe('supplier report', () => {
     expect(parse(readFileSync(path), { columns: true })).toContainEqual({
       ...{ month, supplier: 'reported', currencyCode: 'USD', delivered: '2', cancelled: '0', refused: '2' },
       ...{ underReview: '0', orphans: '0', sales: '4.00', refunds: '2.00', cost: '0.50', costCurrency: 'USD' },
+      ...{ charged: '0', chargedCost: '0.00' },
     })
     const { monthList } = await json('supplier', 'report')
     expect(monthList).toContainEqual(

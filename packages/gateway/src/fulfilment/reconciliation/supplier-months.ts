@@ -14,9 +14,12 @@ export interface SupplierMonth {
   orphans: number
   sales: bigint
   refunds: bigint
-  /** Of what was delivered; null where the cost is not known. */
+  /** Of what was delivered: what the supplier says that it charged, else what the catalogue had. null: neither is known. */
   cost: bigint | null
   costCurrency: string | null
+  /** Of how many of those delivered the supplier says what it charged, and what these come to within the cost. */
+  charged: number
+  chargedCost: bigint
 }
 
 /** An item that does not add up. */
@@ -36,14 +39,15 @@ const STUCK_AFTER = `interval '1 hour'`
 const DISCREPANCIES_MAX = 10_000
 
 /**
- * Cost against sales by month and supplier. Reads the orders of the period and their items once, dealer by dealer, by
- * the time in their ids: for a report, not for a page.
+ * Cost against sales by month and supplier, in rows of their own where currencies differ: nothing is converted. Reads the
+ * orders of the period and their items once, dealer by dealer, by the time in their ids: for a report, not for a page.
  */
 export async function supplierMonths(db: Db, period: { from: Date; to: Date }): Promise<SupplierMonth[]> {
   return db.query<SupplierMonth>({
     text: `
       select to_char(o.created_at at time zone 'utc', 'YYYY-MM') as month, coalesce(i.supplier, '') as supplier,
-        o.currency_code as "currencyCode", i.cost_currency as "costCurrency",
+        o.currency_code as "currencyCode",
+        case when i.charged is null then i.cost_currency else i.charged_currency end as "costCurrency",
         count(*) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as delivered,
         count(*) filter (where p.esim_status = 'CANCEL')::int as cancelled,
         count(*) filter (where i.item_status in ('REFUSED', 'CANCELLED'))::int as refused,
@@ -52,7 +56,11 @@ export async function supplierMonths(db: Db, period: { from: Date; to: Date }): 
         sum(i.price)::bigint as sales,
         coalesce(sum(i.price) filter (where i.item_status in ('REFUSED', 'CANCELLED') or p.esim_status = 'CANCEL'),
           0)::bigint as refunds,
-        sum(i.cost) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::bigint as cost
+        sum(coalesce(i.charged, i.cost)) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::bigint
+          as cost,
+        count(i.charged) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as charged,
+        coalesce(sum(i.charged) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL'), 0)::bigint
+          as "chargedCost"
       from tenants t join orders o on o.tenant_id = t.tenant_id and o.order_id >= $3 and o.order_id < $4
       join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
       left join profiles p on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no

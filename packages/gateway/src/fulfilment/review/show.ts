@@ -22,6 +22,8 @@ export interface ShownItem {
   productCode: string | null
   cost: number | null
   costCurrency: string | null
+  charged: number | null
+  chargedCurrency: string | null
   failureReason: string | null
   esimTranNo: string | null
   iccid: string | null
@@ -49,7 +51,8 @@ export async function showOrder(
   const { profileList: _, ...order } = await queryOrder({ ...deps, links }, tenantId, { orderNo: orderNoOf(orderId) })
   const items = await deps.db.query<Omit<ShownItem, 'key'>>({
     text: `select i.item_no as "itemNo", i.item_status as "itemStatus", i.supplier, i.product_code as "productCode",
-             i.cost::float8 as cost, i.cost_currency as "costCurrency", i.failure_reason as "failureReason",
+             i.cost::float8 as cost, i.cost_currency as "costCurrency", i.charged::float8 as charged,
+             i.charged_currency as "chargedCurrency", i.failure_reason as "failureReason",
              p.profile_id as "esimTranNo", p.iccid, p.esim_status as "esimStatus", p.smdp_status as "smdpStatus"
            from order_items i left join profiles p
              on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no

@@ -61,6 +61,19 @@ describe('what an upstream answers for another order is not believed', () => {
   })
 })
 
+it('what an order was debited with is known from its own answer, also where nobody tells more of it', async () => {
+  const charged = { amount: 27_000n, currencyCode: 'USD' }
+  const ordered = async (profileList: object[]) => {
+    const { supplier } = upstream({
+      'esim/order': () => ({ transactionId: KEY, orderStatus: 'PAID', amount: 27_000, currencyCode: 'USD' }),
+      'esim/query': () => ({ transactionId: KEY, orderStatus: 'ALLOCATING', profileList }),
+    })
+    return supplier.order([REQUEST])
+  }
+  expect(await ordered([ESIM])).toMatchObject([{ kind: 'delivered', esim: { charged } }])
+  expect(await ordered([])).toMatchObject([{ kind: 'unknown', charged }])
+})
+
 describe('what cannot be read of an upstream', () => {
   const UNREADABLE = { kind: 'unknown', words: expect.stringContaining('cannot be read') }
 

@@ -6,6 +6,7 @@ import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
 import { pause } from '../../lib/pause.ts'
 import type {
   CancelOutcome,
+  Charge,
   Outcome,
   ReceivedNotice,
   ReportOutcome,
@@ -15,7 +16,7 @@ import type {
   SupplierRequest,
 } from '../supplier.ts'
 import { iccidOf, profilesOf, reportOf } from './esim.ts'
-import { OF_ANOTHER, outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
+import { chargeOf, OF_ANOTHER, outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
 
 const MINUTE_MS = 60_000
 
@@ -152,7 +153,15 @@ async function order(upstream: Upstream, { key, productCode, guard }: SupplierRe
     outcome = await query(upstream, key)
   }
   // The order exists: that it cannot be seen just now does not undo it.
-  return outcome.kind === 'retry' ? { kind: 'unknown', words: outcome.words } : outcome
+  if (outcome.kind === 'retry') outcome = { kind: 'unknown', words: outcome.words }
+  return chargedAtLeast(outcome, chargeOf(placed.value))
+}
+
+/** What the order's own answer said of its amount, where what was asked afterwards said nothing of it. */
+function chargedAtLeast(outcome: Outcome, charged: Charge | undefined): Outcome {
+  if (outcome.kind === 'unknown') return { ...outcome, charged: outcome.charged ?? charged }
+  if (outcome.kind !== 'delivered') return outcome
+  return { kind: 'delivered', esim: { ...outcome.esim, charged: outcome.esim.charged ?? charged } }
 }
 
 /** Of a package that was not bought because the price that was expected is another one. */

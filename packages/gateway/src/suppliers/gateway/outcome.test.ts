@@ -129,6 +129,17 @@ describe('an order of an upstream', () => {
     })
   })
 
+  it('tells what it was debited with, delivered or not, and nothing where that has no form of ours', () => {
+    const debited = { amount: 27_000, currencyCode: 'USD' }
+    const charged = { amount: 27_000n, currencyCode: 'USD' }
+    const open = (parts: object) => outcomeOfOrder(order({ orderStatus: 'ALLOCATING', ...parts }), KEY)
+    expect(open(debited)).toMatchObject({ kind: 'unknown', charged })
+    expect(outcomeOfOrder(order({ ...debited, profileList: [PROFILE] }), KEY)).toMatchObject({ esim: { charged } })
+    for (const odd of [{ amount: '27000' }, { amount: 2.7 }, { amount: -1 }, { amount: null }, { currencyCode: '$' }]) {
+      expect(open({ ...debited, ...odd }), JSON.stringify(odd)).toMatchObject({ charged: undefined })
+    }
+  })
+
   it('whose eSIM cannot be read is in doubt: it exists, so that it is neither refunded nor bought again', () => {
     for (const odd of [{ ac: null }, { iccid: 'pending' }]) {
       const profileList = [{ ...PROFILE, ...odd } as unknown as Profile]

@@ -1,6 +1,6 @@
 import type { QueryAnswer } from '@dealer-esim/contract'
 import type { DealerEsimError } from '@dealer-esim/sdk'
-import type { Outcome } from '../supplier.ts'
+import type { Charge, Outcome } from '../supplier.ts'
 import { esimOf, profilesOf } from './esim.ts'
 
 const TOP_UP_WAIT_MS = 30_000
@@ -51,13 +51,14 @@ export function outcomeOfOrder(order: QueryAnswer, key: string): Outcome {
   const profiles = profilesOf(order)
   if ([order, ...(profiles ?? [])].some(({ transactionId }) => transactionId !== key)) return OF_ANOTHER
   if (profiles === undefined) return { kind: 'unknown', words: 'what the upstream gateway answers cannot be read' }
+  const charged = chargeOf(order)
   const [profile] = profiles
   if (profile !== undefined) {
     if (profile.esimStatus === 'CANCEL') return { kind: 'refused', words: 'cancelled by the upstream gateway' }
     const esim = esimOf(profile)
     if (esim === undefined)
-      return { kind: 'unknown', words: 'the upstream gateway tells of an eSIM that cannot be read' }
-    return { kind: 'delivered', esim }
+      return { kind: 'unknown', words: 'the upstream gateway tells of an eSIM that cannot be read', charged }
+    return { kind: 'delivered', esim: { ...esim, charged } }
   }
   switch (order.orderStatus) {
     case 'FAILED':
@@ -67,6 +68,13 @@ export function outcomeOfOrder(order: QueryAnswer, key: string): Outcome {
       return { kind: 'refused', words }
     }
     default:
-      return { kind: 'unknown', words: `the upstream gateway has it ${order.orderStatus}` }
+      return { kind: 'unknown', words: `the upstream gateway has it ${order.orderStatus}`, charged }
   }
+}
+
+/** Pure: what an order of one eSIM was debited with. @returns undefined where the upstream does not say so in a form of ours. */
+export function chargeOf({ amount, currencyCode }: { amount: unknown; currencyCode: unknown }): Charge | undefined {
+  const isAmount = Number.isSafeInteger(amount) && (amount as number) >= 0
+  const isCurrency = typeof currencyCode === 'string' && /^[A-Z]{3}$/.test(currencyCode)
+  return isAmount && isCurrency ? { amount: BigInt(amount as number), currencyCode } : undefined
 }

@@ -1,0 +1,113 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { settleOrder, type Verdict } from '../../src/fulfilment/review/settle.ts'
+import { orderNoOf } from '../../src/lib/ids.ts'
+import type { Loop } from '../../src/lib/lifecycle.ts'
+import type { Charge, Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
+import { admin, json } from '../harness/admin-here.ts'
+import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
+import { newEsim, scripted } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, payOrders, statuses, until } from '../harness/shop.ts'
+
+/* What a supplier says that it charged, which may be another amount than the cost that the catalogue has. */
+
+const COST = 5_000n
+const usd = (amount: bigint): Charge => ({ amount, currencyCode: 'USD' })
+const deliveredAt = (charged?: Charge): Outcome => ({ kind: 'delivered', esim: { ...newEsim(), charged } })
+const REFUSED: Outcome = { kind: 'refused', words: 'none left' }
+
+let shop: OperatorShop
+let loop: Loop | undefined
+beforeAll(async () => {
+  shop = await openOperatorShop()
+})
+afterEach(async () => {
+  await loop?.stop(5_000)
+  loop = undefined
+})
+afterAll(() => shop.close())
+
+type Parts = Partial<SupplierTraits> & { query?: Supplier['query'] }
+/** Orders an eSIM for each outcome of a supplier of its own. */
+async function sell(supplier: string, outcomes: Outcome[], ended: string, parts: Parts = {}) {
+  const tenantId = await addTenant(shop.db)
+  await addPackage(shop.db, supplier, [{ supplier, productCode: 'X', cost: COST }])
+  const [orderId = ''] = await payOrders(shop.db, tenantId, supplier, { count: outcomes.length })
+  const answers = [...outcomes]
+  const order = async () => [answers.shift()!]
+  const { query, ...traits } = parts
+  const script = { name: supplier, order, ...(query && { query }) }
+  loop = fulfilmentLoop(scripted(shop, script, { concurrency: 1, ...traits }).deps)
+  await until(async () => (await statuses(shop.db, tenantId))[ended] === 1)
+  return { tenantId, orderId }
+}
+
+type Item = Record<'supplier' | 'cost' | 'charged' | 'chargedCurrency', unknown>
+const chargesOf = async (orderId: string) =>
+  (await json('order', 'show', orderNoOf(orderId))).itemList.map(
+    ({ supplier, cost, charged, chargedCurrency }: Item) => [supplier, cost, charged, chargedCurrency],
+  )
+
+async function monthsOf(supplier: string) {
+  const { monthList } = await json('supplier', 'report')
+  return monthList.filter((month: { supplier: string }) => month.supplier === supplier)
+}
+
+describe('the report of suppliers', () => {
+  it('counts what was charged in place of the catalogue’s cost, and tells of how many eSIMs it knows', async () => {
+    await sell('dearer', [deliveredAt(usd(6_200n)), deliveredAt(usd(6_300n)), deliveredAt()], 'DELIVERED')
+    const counted = { delivered: 3, cost: 17_500, costCurrency: 'USD', charged: 2, chargedCost: 12_500 }
+    expect(await monthsOf('dearer')).toMatchObject([counted])
+    expect((await admin('supplier', 'report')).stdout).toMatch(/dearer .* 1\.75 USD +2$/m)
+  })
+
+  it('converts nothing: what was charged in another currency stands in a row of its own', async () => {
+    await sell('abroad', [deliveredAt({ amount: 900_000n, currencyCode: 'JPY' }), deliveredAt()], 'DELIVERED')
+    expect(await monthsOf('abroad')).toMatchObject([
+      { delivered: 1, cost: 900_000, costCurrency: 'JPY', charged: 1, chargedCost: 900_000 },
+      { delivered: 1, cost: 5_000, costCurrency: 'USD', charged: 0, chargedCost: 0 },
+    ])
+  })
+})
+
+describe('what was charged for an eSIM that is in doubt', () => {
+  const inDoubt: Outcome = { kind: 'unknown', words: 'it has taken it', charged: usd(6_200n) }
+  const settle = (order: { tenantId: string; orderId: string }, verdict: Verdict) =>
+    settleOrder(shop, { ...order, verdict, evidence: 'Ticket 4711' }, { actor: 'cli:test' })
+
+  it('is what it cost once an operator settles it as delivered', async () => {
+    const order = await sell('doubtful', [inDoubt], 'UNDER_REVIEW', { giveUpAfter_ms: 0 })
+    const esim = { ...newEsim(), matchingId: 'SETTLED', ac: 'LPA:1$a.example$SETTLED' }
+    await settle(order, { kind: 'delivered', esims: [{ line: 2, esim }] })
+    expect(await chargesOf(order.orderId)).toEqual([['doubtful', 5_000, 6_200, 'USD']])
+    expect(await monthsOf('doubtful')).toMatchObject([{ delivered: 1, cost: 6_200, charged: 1 }])
+  })
+
+  it('is taken back where it is settled as refused', async () => {
+    const order = await sell('taker', [inDoubt], 'UNDER_REVIEW', { giveUpAfter_ms: 0 })
+    await settle(order, { kind: 'refused' })
+    expect(await chargesOf(order.orderId)).toEqual([['taker', 5_000, null, null]])
+  })
+
+  it('is told by a question, too', async () => {
+    const query = async () => [deliveredAt(usd(6_200n))]
+    const lost: Outcome = { kind: 'unknown', words: 'no answer' }
+    const { orderId } = await sell('asked', [lost], 'DELIVERED', { query })
+    expect(await chargesOf(orderId)).toEqual([['asked', 5_000, 6_200, 'USD']])
+  })
+
+  it('is not counted for the supplier that is asked next', async () => {
+    const tenantId = await addTenant(shop.db)
+    await addPackage(shop.db, 'NEXT', [
+      { supplier: 'first', productCode: 'X', cost: COST },
+      { supplier: 'sandbox', productCode: 'X', cost: COST + 1n },
+    ])
+    const [orderId = ''] = await payOrders(shop.db, tenantId, 'NEXT')
+    const traits = { timeout_ms: 100 }
+    loop = fulfilmentLoop(
+      scripted(shop, { name: 'first', order: async () => [inDoubt], query: async () => [REFUSED] }, traits).deps,
+    )
+    await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+    expect(await chargesOf(orderId)).toEqual([['sandbox', 5_001, null, null]])
+  })
+})

@@ -7,6 +7,7 @@ import { mailLoop } from './mail/loop.ts'
 import { askSuppliersLoop } from './profiles/ask-suppliers.ts'
 import { profilesLoop } from './profiles/expire.ts'
 import { retentionLoop } from './retention/loop.ts'
+import { priceNoticeLoop } from './suppliers/price-notice.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
 import { ledgerLoop } from './wallet/ledger-loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
@@ -19,6 +20,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     fulfilmentLoop(deps),
     reconcileLoop(deps),
     reviewNoticeLoop(deps),
+    priceNoticeLoop(deps),
     profilesLoop(deps),
     askSuppliersLoop(deps),
     stockLoop(deps),

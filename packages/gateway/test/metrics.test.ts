@@ -134,6 +134,7 @@ const LOOPS = [
   'figures',
   'fulfilment',
   'ledger',
+  'price notices',
   'profile reports',
   'profiles',
   'reconcile',

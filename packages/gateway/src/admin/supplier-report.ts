@@ -8,6 +8,7 @@ import {
   supplierMonths,
 } from '../fulfilment/reconciliation/supplier-months.ts'
 import { csvText } from '../lib/csv.ts'
+import { type PriceDifference, priceDifferences } from '../suppliers/prices.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import { table, timeText } from './table.ts'
@@ -17,6 +18,7 @@ interface ReportOptions {
   to?: string
   csv?: string
   discrepancies?: boolean
+  prices?: boolean
 }
 
 /** Cost against sales, and what does not add up. */
@@ -27,10 +29,16 @@ export function supplierReportCommand(supplier: Command, context: AdminContext):
     .option('--from <month>', 'first month, like 2026-11 (default: the month before this one)')
     .option('--to <month>', 'last month (default: this one)')
     .option('--discrepancies', 'list what does not add up, item by item')
+    .option('--prices', 'list packages on sale whose supplier asks another price now than their cost')
     .option('--csv <file>', 'write CSV; - for standard output')
     .action(async (options: ReportOptions) => {
       const months = { from: monthOf(options.from), to: monthOf(options.to) }
       await context.withDeps(async (deps) => {
+        if (options.prices) {
+          const rows = await priceDifferences(deps.db)
+          if (options.csv) return writeCsv(options.csv, rows.map(priceCells))
+          return context.print(priceTable(rows), { priceList: rows })
+        }
         const period = periodOf(months, new Date(deps.databaseClock.now()))
         if (options.discrepancies) {
           const rows = await discrepancies(deps.db, period)
@@ -118,6 +126,33 @@ function monthTable(rows: readonly SupplierMonth[]): string {
 function costText({ delivered, cost, costCurrency }: SupplierMonth): string {
   if (cost === null) return delivered > 0 ? 'unknown' : ''
   return `${formatMoney(cost)} ${costCurrency}`
+}
+
+function priceCells(row: PriceDifference) {
+  return {
+    supplier: row.supplier,
+    packageCode: row.packageCode,
+    productCode: row.productCode,
+    price: formatMoney(row.price),
+    cost: formatMoney(row.cost),
+    currencyCode: row.currencyCode,
+    since: row.seenAt.toISOString(),
+  }
+}
+
+function priceTable(rows: readonly PriceDifference[]): string {
+  return table(
+    rows,
+    [
+      { title: 'SUPPLIER', value: (row) => row.supplier },
+      { title: 'PACKAGE', value: (row) => row.packageCode },
+      { title: 'PRODUCT', value: (row) => row.productCode },
+      { title: 'ASKS', value: (row) => `${formatMoney(row.price)} ${row.currencyCode}`, right: true },
+      { title: 'COST', value: (row) => formatMoney(row.cost), right: true },
+      { title: 'SINCE', value: (row) => timeText(row.seenAt) },
+    ],
+    'No supplier that tells its prices is known to ask another than the cost in the catalogue.',
+  )
 }
 
 function discrepancyCells(row: Discrepancy) {

@@ -6,6 +6,7 @@ import type { Result } from './consequences.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { LEASE_MS, renewLeases } from './due.ts'
 import { finishWork } from './finish.ts'
+import { seePrices } from './seen-prices.ts'
 import { takeInLateEsims } from './take-in.ts'
 
 const RENEW_MS = LEASE_MS / 3
@@ -49,6 +50,7 @@ export async function carryOut(deps: FulfilmentDeps, claim: Claim, begunAt: numb
     waiting.push(...results) // `waiting` as it is now: another parcel's writing may have taken the one before
     writing ??= writeWaiting()
     await writing
+    await seePrices(deps, results)
   }
 
   const renewing = setInterval(() => {

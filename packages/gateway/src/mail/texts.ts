@@ -14,6 +14,7 @@ export const NOTICE_SUBJECTS: Readonly<Record<string, string>> = {
   ENDPOINT_FAILING: 'Your callback URL does not answer: {client}',
   ENDPOINT_DISABLED: 'Your callback URL was disabled: {client}',
   LOW_STOCK: 'Activation codes are running low',
+  SUPPLIER_PRICE: 'A supplier asks other prices than your catalogue has',
   UNDER_REVIEW: 'Orders wait for your decision',
   ORPHAN_ESIM: 'An eSIM came that nobody waits for',
   CANCEL_UNANSWERED: 'A supplier did not confirm a cancellation',
@@ -26,6 +27,7 @@ const NOTICE_PAGES: Readonly<Record<string, string>> = {
   ENDPOINT_FAILING: '/webhooks',
   ENDPOINT_DISABLED: '/webhooks',
   LOW_STOCK: '/stock',
+  SUPPLIER_PRICE: '/catalogue',
   UNDER_REVIEW: '/orders',
 }
 

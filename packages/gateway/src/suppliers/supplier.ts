@@ -100,8 +100,8 @@ export interface Charge {
 /** What became of one request. */
 export type Outcome =
   | { kind: 'delivered'; esim: DeliveredEsim }
-  /** Definite: this supplier has not sold this eSIM and will not. */
-  | { kind: 'refused'; words: string }
+  /** Definite: this supplier has not sold this eSIM and will not. `asks`: its price, where that is the reason. */
+  | { kind: 'refused'; words: string; asks?: Charge }
   /** Definite: nothing was bought, a later try may succeed. */
   | { kind: 'retry'; words: string; after_ms?: number; down?: true }
   /**

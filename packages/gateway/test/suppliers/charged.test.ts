@@ -7,7 +7,7 @@ import type { Charge, Outcome, Supplier, SupplierTraits } from '../../src/suppli
 import { admin, json } from '../harness/admin-here.ts'
 import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
 import { newEsim, scripted } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, payOrders, statuses, until } from '../harness/shop.ts'
+import { addPackage, addSupplier, addTenant, payOrders, statuses, until } from '../harness/shop.ts'
 
 /* What a supplier says that it charged, which may be another amount than the cost that the catalogue has. */
 
@@ -89,11 +89,14 @@ describe('what was charged for an eSIM that is in doubt', () => {
     expect(await chargesOf(order.orderId)).toEqual([['taker', 5_000, null, null]])
   })
 
-  it('is told by a question, too', async () => {
+  it('is told by a question, too, which says nothing of the price of now', async () => {
+    await addSupplier(shop, 'asked', 'stock')
     const query = async () => [deliveredAt(usd(6_200n))]
     const lost: Outcome = { kind: 'unknown', words: 'no answer' }
     const { orderId } = await sell('asked', [lost], 'DELIVERED', { query })
+    await loop?.stop(5_000)
     expect(await chargesOf(orderId)).toEqual([['asked', 5_000, 6_200, 'USD']])
+    expect(await shop.db.query({ text: `select from supplier_prices where supplier = 'asked'` })).toEqual([])
   })
 
   it('is not counted for the supplier that is asked next', async () => {

@@ -8,6 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { scripted } from '../harness/scripted-supplier.ts'
 import {
   addPackage,
+  addSupplier,
   addTenant,
   openShop,
   PRICE,
@@ -21,6 +22,7 @@ import {
 /* An upstream whose price is no longer the cost that our catalogue has. Its far side is played: it keeps to the contract. */
 
 const COST = PRICE / 2n
+const CONFIG = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
 
 let database: TestDatabase
 let shop: Shop
@@ -28,6 +30,7 @@ let loop: Loop | undefined
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await openShop(database.url)
+  await addSupplier(shop, 'up', 'gateway', CONFIG)
   const route = { supplier: 'up', productCode: 'X' }
   await addPackage(shop.db, 'KNOWN', [{ ...route, cost: COST }])
   await addPackage(shop.db, 'LOSS', [{ ...route, cost: COST }], true)
@@ -61,13 +64,12 @@ function sellFrom(asks: bigint, currencyCode = 'USD'): bigint[] {
       return answer({ code: '200005', message: 'another price', data: { current: Number(asks) } }, 422)
     }
     paid.push(asks)
-    return success({ orderNo: 'O', transactionId, orderStatus: 'PAID' })
+    return success({ orderNo: 'O', transactionId, orderStatus: 'PAID', amount: Number(asks), currencyCode })
   }
   const outbound = {
     request: async ({ url, body }: { url: string; body: string }) => ask(url.split('/v1/')[1]!, JSON.parse(body)),
   } as unknown as Outbound
-  const config = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
-  const supplier = gatewaySupplier('up', config, { outbound })
+  const supplier = gatewaySupplier('up', CONFIG, { outbound })
   loop = fulfilmentLoop(scripted(shop, supplier).deps)
   return paid
 }
@@ -88,6 +90,15 @@ function esim(transactionId: string) {
   }
 }
 
+/** What the newest item was charged, and at which price its supplier was seen to sell. */
+async function known() {
+  const [row] = await shop.db.query<{ charged: string | null; seen: string }>({
+    text: `select i.charged || ' ' || i.charged_currency as charged, p.price || ' ' || p.currency_code as seen
+           from order_items i cross join supplier_prices p order by i.order_id desc limit 1`,
+  })
+  return row
+}
+
 async function ordered(packageCode: string) {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, packageCode)
@@ -103,6 +114,7 @@ it('a price that has risen above the sale price is not paid: the order is refund
   const paid = sellFrom(PRICE + 1n)
   expect(await ordered('KNOWN')).toEqual({ ended: { FAILED: 1 }, refunds: 1 })
   expect(paid).toEqual([])
+  await expect.poll(known).toEqual({ charged: null, seen: `${PRICE + 1n} USD` })
 })
 
 it.each([
@@ -113,6 +125,7 @@ it.each([
   const paid = sellFrom(asks)
   expect(await ordered('KNOWN')).toEqual({ ended: { DELIVERED: 1 }, refunds: 0 })
   expect(paid).toEqual([asks])
+  await expect.poll(known).toEqual({ charged: `${asks} USD`, seen: `${asks} USD` })
 })
 
 it.each(['LOSS', 'UNKNOWN'])(
@@ -128,4 +141,5 @@ it('a price in another currency than the sale is not compared with it', async ()
   const paid = sellFrom(PRICE * 150n, 'JPY')
   expect(await ordered('KNOWN')).toEqual({ ended: { DELIVERED: 1 }, refunds: 0 })
   expect(paid).toEqual([PRICE * 150n])
+  await expect.poll(known).toEqual({ charged: `${PRICE * 150n} JPY`, seen: `${PRICE * 150n} JPY` })
 })

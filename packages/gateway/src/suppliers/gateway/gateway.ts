@@ -140,7 +140,9 @@ async function order(upstream: Upstream, { key, productCode, guard }: SupplierRe
       const account = await upstream((client) => client.balance())
       if ('failure' in account) return { kind: 'retry', words: `${words}; its currency could not be asked for` }
       // A cost may have been written down converted: what the upstream asks is not compared with another currency.
-      if (account.value.currencyCode === guard.currencyCode) return { kind: 'refused', words }
+      const { currencyCode } = account.value
+      if (currencyCode === guard.currencyCode)
+        return { kind: 'refused', words, asks: { amount: current, currencyCode } }
     }
     placed = await buy(current)
   }

@@ -132,3 +132,12 @@ it('a second one that had surely bought nothing is not asked any more', async ()
   expect(await its.rowsOf('purpose', 'watched_items')).toEqual([])
   expect(looks).toEqual([])
 })
+
+it('what the second one had charged is not counted for the first', async () => {
+  const { second, ...its } = await atTheSecond()
+  second.answer({ kind: 'unknown', words: 'it has taken it', charged: { amount: 2_500n, currencyCode: 'USD' } })
+  await its.attemptAtSecond('unknown')
+  expect(await its.rowsOf('supplier, charged', 'order_items')).toEqual([{ supplier: 'second', charged: 2_500n }])
+  await its.deliverFirst()
+  expect(await its.rowsOf('supplier, charged', 'order_items')).toEqual([{ supplier: 'first', charged: null }])
+})

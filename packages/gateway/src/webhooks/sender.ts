@@ -73,7 +73,7 @@ export class Sender {
       leftBy: (results) => this.#leftBy(results),
       done: (results) => {
         this.#held -= results.length
-        for (const { settlement } of results) this.#lane(settlement.tenantId).inHand.delete(settlement.notifyId)
+        for (const { settlement } of results) this.#lanes.get(settlement.tenantId)?.inHand.delete(settlement.notifyId)
         if (results.some(({ change }) => change?.change.change === 'DISABLE')) wake()
       },
     })

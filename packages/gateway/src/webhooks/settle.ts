@@ -3,7 +3,7 @@ import { type Columns, NULL, plainArray, unnest, uuidArray } from '../lib/column
 import type { Db, Tx } from '../lib/db.ts'
 import { groupBy } from '../lib/group-by.ts'
 import type { Ids } from '../lib/ids.ts'
-import { LOG, type LoggedAttempt, likeness, logAttempts, logValues } from './attempt-log.ts'
+import { groupAlike, isAlike, LOG, type LoggedAttempt, logAttempts, logValues } from './attempt-log.ts'
 import { byTenant, type Hold, leaveLanes } from './claim.ts'
 import type { DeliveryState } from './delivery-state.ts'
 import { type EndpointChange, writeEndpointChange } from './endpoint-change.ts'
@@ -67,14 +67,14 @@ function isAcknowledged(settlement: Settlement): settlement is Acknowledged {
 }
 
 function writeAcknowledged(tx: Tx, tenantId: string, settlements: readonly Acknowledged[]): void {
-  for (const alike of groupBy(settlements, likenessInTurn).values()) {
+  for (const alike of groupAlike(settlements, areAlike)) {
     const values = [tenantId, ...logValues(alike.map(({ logged }) => logged)), alike[0]!.turn]
     tx.send({ name: 'webhooks-settle-acknowledged', text: SETTLE_ACKNOWLEDGED, values })
   }
 }
 
-function likenessInTurn({ turn, logged }: Acknowledged): string {
-  return `${turn} ${likeness(logged)}`
+function areAlike(one: Acknowledged, other: Acknowledged): boolean {
+  return one.turn === other.turn && isAlike(one.logged, other.logged)
 }
 
 // Nearly all results are of this kind: what is acknowledged is not to be delivered any more, and its row goes, whoever

@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import packageJson from '../package.json' with { type: 'json' }
 
 export interface BenchGateway {
   pid: number
@@ -15,6 +16,8 @@ export interface BenchGateway {
 const MAIN = fileURLToPath(new URL('../packages/gateway/dist/main.js', import.meta.url))
 const BUILD = fileURLToPath(new URL('../scripts/build.mjs', import.meta.url))
 const START_TIMEOUT_MS = 30_000
+/** As `npm start` and the unit have them. */
+const NODE_OPTIONS = packageJson.scripts.start.split(' ').filter((word) => word.startsWith('--'))
 
 /**
  * A gateway as operators run it: the bundle, in a process of its own, with its usual log level. Its log goes to a file,
@@ -32,7 +35,7 @@ export async function startBenchGateway(options: {
   const logFile = join(options.folder, `${options.name}.log`)
   const log = openSync(logFile, 'w')
   const profiling = options.profileDir ? ['--cpu-prof', `--cpu-prof-dir=${options.profileDir}`] : []
-  const child = spawn(process.execPath, [...profiling, MAIN, '--role', options.role], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, ...profiling, MAIN, '--role', options.role], {
     env: { PATH: process.env.PATH ?? '', PORT: '0', METRICS_PORT: '0', ...options.env },
     stdio: ['ignore', log, log],
   })

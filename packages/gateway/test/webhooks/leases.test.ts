@@ -256,6 +256,26 @@ test('a node leaves the lane of a tenant with the result of the last that it had
   await node.stop(1_000)
 })
 
+test('what waits for an endpoint that is gone is left to the node that holds the lane, until its lease ends', async () => {
+  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  await bed.record(tenant, 3)
+  await claim(tenant)
+  const text = 'update webhook_endpoints set enabled = false where tenant_id = $1'
+  await bed.deps.db.query({ text, values: [tenant.tenantId] })
+  const statesOf = async (one: TestTenant) => (await bed.states(one)).map(({ delivery_state }) => delivery_state)
+  const node = bed.startLoop()
+  // The node has gone through a whole pass since: the second of two events, one after the other, was sent.
+  const witness = await bed.tenant({ callbackUrl: receiver.url })
+  for (const sent of [['DELIVERED'], ['DELIVERED', 'DELIVERED']]) {
+    await bed.record(witness)
+    await expect.poll(() => statesOf(witness), { timeout: 10_000 }).toEqual(sent)
+  }
+  expect(await statesOf(tenant)).toEqual(['PENDING', 'PENDING', 'PENDING'])
+  bed.advance(LEASE_MS)
+  await expect.poll(() => statesOf(tenant), { timeout: 10_000 }).toEqual(['UNSENT', 'UNSENT', 'UNSENT'])
+  await node.stop(1_000)
+})
+
 test('two nodes send each event once between them', async () => {
   const tenants = await Promise.all(Array.from({ length: 5 }, () => bed.tenant({ callbackUrl: receiver.url })))
   const recorded = (await Promise.all(tenants.map((tenant) => bed.record(tenant, 100)))).flat()

@@ -60,7 +60,7 @@ export function isAlike(one: LoggedAttempt, other: LoggedAttempt): boolean {
   )
 }
 
-/** Few groups, mostly one: comparing with the first of each costs a quarter of making a key of four texts for each. */
+/** Few groups, mostly one: each item is compared with the first of a group, where a key would be made of each. */
 export function groupAlike<Item>(items: readonly Item[], alike: (one: Item, other: Item) => boolean): Item[][] {
   const groups: Item[][] = []
   let latest: Item[] = []

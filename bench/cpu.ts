@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 const TICKS_PER_S = 100
 
 /** Processor time that a process has used, in µs; undefined where the system does not tell. */
-export function cpuTime_us(pid: number): number | undefined {
+export function cpuTimeUs(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const [user = '', system = ''] = stat

@@ -116,7 +116,7 @@ async function wearIn(server: Db): Promise<void> {
 const WORN_WAL_MB = 800
 
 function connectTo(url: string) {
-  return connect({ url, poolSize: 4, applicationName: 'bench', statementTimeout_ms: STATEMENT_TIMEOUT_MS })
+  return connect({ url, poolSize: 4, applicationName: 'bench', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
 }
 
 interface Place {
@@ -183,11 +183,11 @@ async function describe(db: Db, dataDir: string): Promise<string[]> {
   return [
     `node ${process.version} on ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}`,
     ...rows.map((row) => `${row.name} = ${row.setting}`),
-    `a flush of 8 KiB to disk takes ${flushTime_ms(dataDir).toFixed(2)} ms (median of 200)`,
+    `a flush of 8 KiB to disk takes ${flushTimeMs(dataDir).toFixed(2)} ms (median of 200)`,
   ]
 }
 
-function flushTime_ms(dataDir: string): number {
+function flushTimeMs(dataDir: string): number {
   const file = openSync(join(dataDir, 'flush'), 'w')
   const page = Buffer.alloc(8192, 1)
   const times: number[] = []

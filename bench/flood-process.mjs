@@ -7,7 +7,7 @@ const { port, connections, appKey, appSecret } = JSON.parse(process.argv[2])
 let seen = nothing()
 
 function nothing() {
-  return { placed_ms: [], refused_ms: [], others: 0 }
+  return { placedMs: [], refusedMs: [], others: 0 }
 }
 
 function signedOrder() {
@@ -24,18 +24,18 @@ function signedOrder() {
 function connect() {
   const socket = net.connect(port, '127.0.0.1').setNoDelay(true)
   let order = signedOrder()
-  let sent_at = 0
+  let sentAt = 0
   const send = () => {
-    sent_at = performance.now()
+    sentAt = performance.now()
     socket.write(order)
   }
   socket.on('connect', send)
   socket.on('error', () => seen.others++)
   socket.on('data', (bytes) => {
     const status = bytes.latin1Slice(9, 12)
-    const duration_ms = performance.now() - sent_at
-    if (status === '200') seen.placed_ms.push(duration_ms)
-    else if (status === '503') seen.refused_ms.push(duration_ms)
+    const durationMs = performance.now() - sentAt
+    if (status === '200') seen.placedMs.push(durationMs)
+    else if (status === '503') seen.refusedMs.push(durationMs)
     else seen.others++
     if (status !== '503') order = signedOrder()
     send()
@@ -45,8 +45,8 @@ function connect() {
 for (let index = 0; index < connections; index++) connect()
 
 process.on('message', () => {
-  seen.placed_ms.sort((left, right) => left - right)
-  seen.refused_ms.sort((left, right) => left - right)
+  seen.placedMs.sort((left, right) => left - right)
+  seen.refusedMs.sort((left, right) => left - right)
   process.send(seen)
   seen = nothing()
 })

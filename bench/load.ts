@@ -15,8 +15,8 @@ export interface Credentials {
 
 export interface LoadResult {
   perSecond: number
-  p50_ms: number
-  p99_ms: number
+  p50Ms: number
+  p99Ms: number
   /** Answers by their code. */
   codes: Record<string, number>
   /** Answers that say of themselves that they repeat an earlier one. */
@@ -53,7 +53,7 @@ export function orderBody(transactionId: string = randomUUID()): string {
 export async function sendAll(baseUrl: string, requests: Buffer[], connections: number): Promise<LoadResult> {
   const { hostname, port } = new URL(baseUrl)
   const codes: Record<string, number> = {}
-  const times_ms: number[] = []
+  const timesMs: number[] = []
   let replayed = 0
   let next = 0
   // Connecting is no part of the figure.
@@ -62,11 +62,11 @@ export async function sendAll(baseUrl: string, requests: Buffer[], connections: 
   const sendOn = (socket: net.Socket) =>
     new Promise<void>((resolve, reject) => {
       let received = ''
-      let sent_at = 0
+      let sentAt = 0
       const send = () => {
         const request = requests[next++]
         if (!request) return void socket.end(resolve)
-        sent_at = performance.now()
+        sentAt = performance.now()
         socket.write(request)
       }
       socket.on('error', reject)
@@ -74,7 +74,7 @@ export async function sendAll(baseUrl: string, requests: Buffer[], connections: 
         received += bytes.toString('latin1')
         const answer = takeAnswer(received)
         if (!answer) return
-        times_ms.push(performance.now() - sent_at)
+        timesMs.push(performance.now() - sentAt)
         received = received.slice(answer.length)
         codes[answer.code] = (codes[answer.code] ?? 0) + 1
         if (answer.isReplay) replayed++
@@ -84,11 +84,11 @@ export async function sendAll(baseUrl: string, requests: Buffer[], connections: 
     })
   await Promise.all(sockets.map(sendOn))
   const seconds = (performance.now() - start) / 1000
-  times_ms.sort((left, right) => left - right)
+  timesMs.sort((left, right) => left - right)
   return {
     perSecond: requests.length / seconds,
-    p50_ms: percentile(times_ms, 0.5),
-    p99_ms: percentile(times_ms, 0.99),
+    p50Ms: percentile(timesMs, 0.5),
+    p99Ms: percentile(timesMs, 0.99),
     codes,
     replayed,
   }

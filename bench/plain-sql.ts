@@ -58,7 +58,7 @@ export async function placePlainly(url: string, tenantIds: string[], count: numb
   pool.on('error', () => {}) // idle connections of a server that is being stopped
   let next = 0
   let placed = 0
-  const times_ms: number[] = []
+  const timesMs: number[] = []
   const place = async (client: pg.PoolClient, index: number) => {
     const values = [tenantIds[index % tenantIds.length], v7(), randomUUID(), '45000', LINES, v7(), CONTENT]
     const { rowCount } = await client.query({ name: 'plain-order', text: PLAIN_ORDER, values })
@@ -69,7 +69,7 @@ export async function placePlainly(url: string, tenantIds: string[], count: numb
       const start = performance.now()
       const rows = await place(client, index) // `placed += await` would lose what others placed meanwhile
       placed += rows
-      times_ms.push(performance.now() - start)
+      timesMs.push(performance.now() - start)
     }
     client.release()
   }
@@ -81,6 +81,6 @@ export async function placePlainly(url: string, tenantIds: string[], count: numb
   const seconds = (performance.now() - start) / 1000
   await pool.end()
   if (placed !== count) throw new Error(`the yardstick placed ${placed} of ${count}`)
-  times_ms.sort((left, right) => left - right)
-  return { perSecond: count / seconds, p50_ms: percentile(times_ms, 0.5), p99_ms: percentile(times_ms, 0.99) }
+  timesMs.sort((left, right) => left - right)
+  return { perSecond: count / seconds, p50Ms: percentile(timesMs, 0.5), p99Ms: percentile(timesMs, 0.99) }
 }

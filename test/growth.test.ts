@@ -49,7 +49,7 @@ async function openSide(side: TestDatabase, orders: number): Promise<Rooms> {
     tenantIds.push(tenantId)
   }
   const secrets = tenantIds.map((tenantId) => cipher.encrypt(secretsText(), tenantId))
-  const past: Past = { tenantIds, orders, start_ms: Date.now() - WEEK_MS, opening: OPENING, secrets }
+  const past: Past = { tenantIds, orders, startMs: Date.now() - WEEK_MS, opening: OPENING, secrets }
   if (orders > 0) await loadPast(side.url, db, past, () => {})
   const faults: string[] = []
   await verifyLedger(db, { onFault: ({ sentence }) => faults.push(sentence) })

@@ -111,8 +111,8 @@ describe('the alerts', () => {
 })
 
 test('the page about running tells what is kept how long, as the loop enforces it', () => {
-  const kept = PARTITIONED.map(({ table, keep_hours, what }) => ({ table, days: keep_hours! / 24, what }))
-  const told = [...kept, ...DELETED.map(({ table, keep_days: days, what }) => ({ table, days, what }))]
+  const kept = PARTITIONED.map(({ table, keepHours, what }) => ({ table, days: keepHours! / 24, what }))
+  const told = [...kept, ...DELETED.map(({ table, keepDays: days, what }) => ({ table, days, what }))]
   const rows = told.map(({ table, days, what }) => `| \`${table}\` | ${Number(days.toFixed(1))} | ${what} |`)
   for (const row of rows) expect(page('running')).toContain(row)
 })

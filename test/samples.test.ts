@@ -135,8 +135,8 @@ for (const language of LANGUAGES) {
       const appSecret = 'demo_app_secret'
       const [grace] = vectors.events.filter((each: { appSecrets: string[] }) => each.appSecrets.length === 2)
       const { id, body } = grace
-      const verify = async (secrets: string[], age_s = 0, changed = body) => {
-        const at = new Date(Date.now() - age_s * 1000)
+      const verify = async (secrets: string[], ageS = 0, changed = body) => {
+        const at = new Date(Date.now() - ageS * 1000)
         const signatures = secrets.map((secret) =>
           new Webhook(Buffer.from(secret).toString('base64')).sign(id, at, body),
         )

@@ -30,15 +30,15 @@ export const growth: Figure = {
 }
 
 async function compareTimes(bench: Environment, path: Path, large: Side, small: Side): Promise<Result> {
-  for (const side of [large, small]) await side.p50_ms(path, CALLS) // warm
+  for (const side of [large, small]) await side.p50Ms(path, CALLS) // warm
   return compare({
     name: `growth: ${path}`,
     what: `p50 in ms at ${bench.orders} orders, half of them this dealer's, against ${SMALL}`,
     aim: { most: TIME_AIM },
     rounds: bench.rounds,
     progress: bench.progress,
-    ours: () => large.p50_ms(path, CALLS),
-    against: () => small.p50_ms(path, CALLS),
+    ours: () => large.p50Ms(path, CALLS),
+    against: () => small.p50Ms(path, CALLS),
   })
 }
 

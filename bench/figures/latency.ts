@@ -22,13 +22,13 @@ export const latency: Figure = {
     const ours = async () => {
       const requests = Array.from({ length: ORDERS }, () => signedRequest(tenant!, 'esim/order', orderBody()))
       const result = allSucceeded(await sendAll(gateway.baseUrl, requests, 1))
-      p99.ours.push(result.p99_ms)
-      return result.p50_ms
+      p99.ours.push(result.p99Ms)
+      return result.p50Ms
     }
     const against = async () => {
       const result = await placePlainly(bench.databaseUrl, [plain!.tenantId], ORDERS, 1)
-      p99.against.push(result.p99_ms)
-      return result.p50_ms
+      p99.against.push(result.p99Ms)
+      return result.p50Ms
     }
     const warming = Array.from({ length: WARM_ORDERS }, () => signedRequest(tenant!, 'esim/order', orderBody()))
     allSucceeded(await sendAll(gateway.baseUrl, warming, WARM_CONNECTIONS))

@@ -78,8 +78,8 @@ async function ordersPerSecond(count: number, among: BenchGateway[], tenants: Cr
   const connections = CONNECTIONS / among.length
   const sending = among.map(({ baseUrl }, node) => sendAll(baseUrl, requests[node]!, connections))
   const answers = (await Promise.all(sending)).map(allSucceeded)
-  const duration_s = (performance.now() - started) / 1000
+  const durationS = (performance.now() - started) / 1000
   const replayed = answers.reduce((sum, answer) => sum + answer.replayed, 0)
   if (replayed !== count) throw new Error(`of ${2 * count} answers to ${count} orders ${replayed} were replays`)
-  return count / duration_s
+  return count / durationS
 }

@@ -23,18 +23,18 @@ export const start: Figure = {
   async run(bench) {
     const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-start-'))
     const existing = join(folder, 'existing')
-    const idle_mb: number[] = []
+    const idleMb: number[] = []
     const existingStart = async (round: number) => {
       const started = await npmStart(existing)
       await delay(IDLE_AFTER_MS)
-      idle_mb[round] = memory_mb(started.pid)
+      idleMb[round] = memoryMb(started.pid)
       await started.stop()
-      return started.duration_ms
+      return started.durationMs
     }
     const emptyStart = async (round: number) => {
       const started = await npmStart(join(folder, `empty-${round}`))
       await started.stop()
-      return started.duration_ms
+      return started.durationMs
     }
     const common = { rounds: bench.rounds, progress: bench.progress, aim: { most: 1 } }
     try {
@@ -58,7 +58,7 @@ export const start: Figure = {
           ...common,
           name: 'start: idle memory',
           what: `resident MB of the gateway process ${IDLE_AFTER_MS / 1000} s after its first answer, against the 150 that it may have`,
-          ours: async (round) => idle_mb[round]!,
+          ours: async (round) => idleMb[round]!,
           against: IDLE_MAX_MB,
         }),
       ]
@@ -70,7 +70,7 @@ export const start: Figure = {
 
 interface Started {
   pid: number
-  duration_ms: number
+  durationMs: number
   stop(): Promise<void>
 }
 
@@ -78,18 +78,18 @@ interface Started {
 async function npmStart(dataDir: string): Promise<Started> {
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
   const env = { PATH, HOME, TMPDIR, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0' }
-  const started_at = performance.now()
+  const startedAt = performance.now()
   const child = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   const { pid, baseUrl } = await ready(child.stdout)
   const access = JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as Credentials
   allSucceeded(await sendAll(baseUrl, [signedRequest(access, 'health', '{}')], 1))
-  const duration_ms = performance.now() - started_at
+  const durationMs = performance.now() - startedAt
   const stop = async () => {
     process.kill(pid, 'SIGTERM')
     await exited
   }
-  return { pid, duration_ms, stop }
+  return { pid, durationMs, stop }
 }
 
 /** The line in which the gateway says that it serves. */
@@ -103,6 +103,6 @@ async function ready(output: NodeJS.ReadableStream): Promise<{ pid: number; base
   })
 }
 
-function memory_mb(pid: number): number {
+function memoryMb(pid: number): number {
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ENDPOINT_FLIGHTS_MAX } from '../../packages/gateway/src/webhooks/limits.ts'
 import { compare, mark, median, percentile, type Result } from '../compare.ts'
-import { cpuTime_us } from '../cpu.ts'
+import { cpuTimeUs } from '../cpu.ts'
 import type { Environment } from '../environment.ts'
 import type { Figure } from '../figure.ts'
 import type { BenchGateway } from '../gateway.ts'
@@ -43,28 +43,28 @@ export const webhooks: Figure = {
 
 async function rate(bench: Environment, gateway: BenchGateway, bare: BarePosts, receiver: Receiver): Promise<Result> {
   const [tenantId] = await tenantsWithEndpoint(bench, receiver.url, 1)
-  const cpu_us = { ours: [] as number[], against: [] as number[] }
+  const cpuUs = { ours: [] as number[], against: [] as number[] }
   const ours = async (count: number) => {
     await record(bench, tenantId!, count)
-    const used_us = cpuTime_us(gateway.pid)
-    const started_ms = performance.timeOrigin + performance.now()
+    const usedUs = cpuTimeUs(gateway.pid)
+    const startedMs = performance.timeOrigin + performance.now()
     await wake(bench)
     // The last arrival counts: asking for all of them takes the receiver a while.
     const arrived = await receiver.take(count)
-    const duration_s = (Math.max(...arrived.values()) - started_ms) / 1000
-    cpu_us.ours.push(((cpuTime_us(gateway.pid) ?? Number.NaN) - (used_us ?? 0)) / count)
-    return count / duration_s
+    const durationS = (Math.max(...arrived.values()) - startedMs) / 1000
+    cpuUs.ours.push(((cpuTimeUs(gateway.pid) ?? Number.NaN) - (usedUs ?? 0)) / count)
+    return count / durationS
   }
   const against = async (count: number) => {
-    const used_us = cpuTime_us(bare.pid)
-    const duration_s = await bare.send(receiver.url, count, ENDPOINT_FLIGHTS_MAX)
-    cpu_us.against.push(((cpuTime_us(bare.pid) ?? Number.NaN) - (used_us ?? 0)) / count)
+    const usedUs = cpuTimeUs(bare.pid)
+    const durationS = await bare.send(receiver.url, count, ENDPOINT_FLIGHTS_MAX)
+    cpuUs.against.push(((cpuTimeUs(bare.pid) ?? Number.NaN) - (usedUs ?? 0)) / count)
     await receiver.take(count)
-    return count / duration_s
+    return count / durationS
   }
   await ours(WARM_EVENTS)
   await against(WARM_EVENTS)
-  cpu_us.ours.length = cpu_us.against.length = 0
+  cpuUs.ours.length = cpuUs.against.length = 0
   const result = await compare({
     name: 'webhooks',
     what: `events/s to a local receiver, claimed, signed twice, sent, logged and settled by a gateway, against a loop of the same POSTs, signed beforehand, on the same client, ${ENDPOINT_FLIGHTS_MAX} at a time`,
@@ -77,14 +77,14 @@ async function rate(bench: Environment, gateway: BenchGateway, bare: BarePosts, 
     notes: ['every event was seen at the receiver'],
   })
   result.notes.push(
-    `processor time of the sending process: ${median(cpu_us.ours).toFixed(0)} µs an event against ${median(cpu_us.against).toFixed(0)} µs a bare POST`,
+    `processor time of the sending process: ${median(cpuUs.ours).toFixed(0)} µs an event against ${median(cpuUs.against).toFixed(0)} µs a bare POST`,
   )
   return result
 }
 
 async function times(bench: Environment, receiver: Receiver): Promise<Result> {
   const tenantIds = await tenantsWithEndpoint(bench, receiver.url, TENANTS)
-  const p99_ms = { alone: [] as number[], beside: [] as number[] }
+  const p99Ms = { alone: [] as number[], beside: [] as number[] }
   const measure = async (into: number[]) => {
     const sorted = await timed(bench, receiver, tenantIds)
     into.push(percentile(sorted, 0.99))
@@ -92,7 +92,7 @@ async function times(bench: Environment, receiver: Receiver): Promise<Result> {
   }
   // Beside needs the backlog, which alone must not have: alone is measured first, as often.
   const alone: number[] = []
-  for (let round = 0; round < bench.rounds; round++) alone.push(await measure(p99_ms.alone))
+  for (let round = 0; round < bench.rounds; round++) alone.push(await measure(p99Ms.alone))
   const [hanging] = await tenantsWithEndpoint(bench, receiver.hangingUrl, 1)
   for (let made = 0; made < BACKLOG; made += RECORDED_AT_ONCE) await record(bench, hanging!, RECORDED_AT_ONCE)
   const result = await compare({
@@ -101,20 +101,20 @@ async function times(bench: Environment, receiver: Receiver): Promise<Result> {
     aim: { most: 1.5 },
     rounds: bench.rounds,
     progress: bench.progress,
-    ours: () => measure(p99_ms.beside),
+    ours: () => measure(p99Ms.beside),
     against: alone,
   })
   result.notes.push(
-    `alone: p50 ${judged(alone, P50_MAX_MS)}, p99 ${judged(p99_ms.alone, P99_MAX_MS)}`,
-    `beside the backlog: p99 ${median(p99_ms.beside).toFixed(1)} ms`,
+    `alone: p50 ${judged(alone, P50_MAX_MS)}, p99 ${judged(p99Ms.alone, P99_MAX_MS)}`,
+    `beside the backlog: p99 ${median(p99Ms.beside).toFixed(1)} ms`,
   )
   return result
 }
 
 /** The median of the rounds, and whether it meets this aim. */
-function judged(values_ms: readonly number[], most_ms: number): string {
-  const value_ms = median(values_ms)
-  return `${value_ms.toFixed(1)} ms${mark(value_ms <= most_ms)} (aim ≤ ${most_ms})`
+function judged(valuesMs: readonly number[], mostMs: number): string {
+  const valueMs = median(valuesMs)
+  return `${valueMs.toFixed(1)} ms${mark(valueMs <= mostMs)} (aim ≤ ${mostMs})`
 }
 
 /** Milliseconds from each commit to the receiver, in ascending order. */
@@ -133,5 +133,5 @@ async function timed(bench: Environment, receiver: Receiver, tenantIds: string[]
   }
   await Promise.all(recordings)
   const arrived = await receiver.take(TIMED_EVENTS)
-  return [...committed].map(([notifyId, at_ms]) => arrived.get(notifyId)! - at_ms).sort((left, right) => left - right)
+  return [...committed].map(([notifyId, atMs]) => arrived.get(notifyId)! - atMs).sort((left, right) => left - right)
 }

@@ -58,10 +58,10 @@ async function takeDownIndexes(db: Db): Promise<string[]> {
 
 /** The wallets as their orders left them, topped up before the first. */
 async function settleWallets(db: Db, past: Past): Promise<void> {
-  const opened_at = new Date(past.start_ms - 1)
+  const openedAt = new Date(past.startMs - 1)
   await db.query({
     text: 'update transfers set created_at = $2 where tenant_id = any ($1::uuid[]) and wallet_version = 1',
-    values: [past.tenantIds, opened_at],
+    values: [past.tenantIds, openedAt],
   })
   const counts = past.tenantIds.map((_, tenant) => ordersOf(past, tenant))
   await db.query({

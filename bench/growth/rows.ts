@@ -13,7 +13,7 @@ export interface Past {
   tenantIds: string[]
   orders: number
   /** When the first order was placed, ms since 1970. */
-  start_ms: number
+  startMs: number
   /** Of each wallet, before its first order; its transfer has version 1. */
   opening: bigint
   /** Encrypted, of each tenant in turn. */
@@ -72,7 +72,7 @@ export const TABLES: Record<string, { columns: string; rows(past: Past, n: numbe
     rows(past, n) {
       const { tenant, tenantId, orderId } = orderAt(past, n)
       const time = timeAt(past, n)
-      const later = new Date(past.start_ms + 60 * WEEK_MS).toISOString()
+      const later = new Date(past.startMs + 60 * WEEK_MS).toISOString()
       const iccid = `8943108${String(n).padStart(12, '0')}`
       const secrets = `\\\\x${past.secrets[tenant]!.toString('hex')}`
       const state = STATES[n % STATES.length]!
@@ -144,7 +144,7 @@ function timeAt(past: Past, n: number): string {
 }
 
 function momentAt(past: Past, n: number): number {
-  return past.start_ms + Math.floor((n / past.orders) * WEEK_MS)
+  return past.startMs + Math.floor((n / past.orders) * WEEK_MS)
 }
 
 /** A UUIDv7 of the order's moment; `kind` tells an order's ids apart. */

@@ -10,7 +10,7 @@ import { type Past, secretsText } from './rows.ts'
 /** One of the two databases: the dealer with half of its orders, and a gateway. */
 export interface Side {
   /** Of lone calls, one after the other. Over HTTP, but for the statement, which dealers and operators read elsewhere. */
-  p50_ms(path: Path, calls: number): Promise<number>
+  p50Ms(path: Path, calls: number): Promise<number>
   /** Shared buffers that a call touches: of the room's own function, on one connection. */
   buffers(path: Path): Promise<number>
   notes: string[]
@@ -28,7 +28,7 @@ export async function openSide(bench: Environment, name: string, orders: number)
   const tenants = await database.tenants(TENANTS)
   const tenantIds = tenants.map((tenant) => tenant.tenantId)
   const secrets = tenantIds.map((tenantId) => bench.cipher.encrypt(secretsText(), tenantId))
-  const past: Past = { tenantIds, orders, start_ms: Date.now() - WEEK_MS, opening: OPENING_BALANCE, secrets }
+  const past: Past = { tenantIds, orders, startMs: Date.now() - WEEK_MS, opening: OPENING_BALANCE, secrets }
   await loadPast(database.databaseUrl, database.db, past, bench.progress)
   const notes = [await verified(database.db, orders)]
   const [size] = await database.db.query<{ size: string }>({
@@ -40,12 +40,12 @@ export async function openSide(bench: Environment, name: string, orders: number)
   const dealer = tenants[0]!
   return {
     notes,
-    async p50_ms(path, calls) {
+    async p50Ms(path, calls) {
       const operation = OPERATIONS[path]
       if (operation === undefined) return timed(calls, (index) => rooms.call(path, index))
       const bodies = Array.from({ length: calls }, (_, index) => rooms.body(path, index))
       const requests = bodies.map((body) => signedRequest(dealer, operation, body))
-      return allSucceeded(await sendAll(gateway.baseUrl, requests, 1)).p50_ms
+      return allSucceeded(await sendAll(gateway.baseUrl, requests, 1)).p50Ms
     },
     buffers: (path) => buffersTouched(path === 'order' ? rooms.orderDb : rooms.db, (index) => rooms.call(path, index)),
     async close() {
@@ -57,13 +57,13 @@ export async function openSide(bench: Environment, name: string, orders: number)
 }
 
 async function timed(calls: number, call: (index: number) => Promise<unknown>): Promise<number> {
-  const times_ms: number[] = []
+  const timesMs: number[] = []
   for (let index = 0; index < calls; index++) {
     const start = performance.now()
     await call(index)
-    times_ms.push(performance.now() - start)
+    timesMs.push(performance.now() - start)
   }
-  return median(times_ms)
+  return median(timesMs)
 }
 
 async function verified(db: Parameters<typeof verifyLedger>[0], orders: number): Promise<string> {

@@ -18,8 +18,8 @@ process.on('message', async ({ url, headers, body, count, concurrency }) => {
   }
   const started = performance.now()
   await Promise.all(Array.from({ length: concurrency }, worker))
-  const duration_s = (performance.now() - started) / 1000
+  const durationS = (performance.now() - started) / 1000
   await pool.close()
-  process.send({ duration_s })
+  process.send({ durationS })
 })
 process.on('disconnect', () => process.exit(0))

@@ -16,14 +16,14 @@ const BODY = JSON.stringify({ notifyId: randomUUID(), content: 'x'.repeat(400) }
 
 export function startBarePosts(): BarePosts {
   const child = fork(fileURLToPath(new URL('bare-posts-process.mjs', import.meta.url)), [], { execArgv: [] })
-  const secret = { secretId: '', secret: 'x'.repeat(43), validUntil_ms: null, provenAt_ms: null }
+  const secret = { secretId: '', secret: 'x'.repeat(43), validUntilMs: null, provenAtMs: null }
   const headers = signedHeaders({ appKey: 'bench_bare', secrets: [secret] }, '', randomUUID(), new Date(), BODY)
   return {
     pid: child.pid!,
     async send(url, count, concurrency) {
       const answer = once(child, 'message')
       child.send({ url, headers, body: BODY, count, concurrency })
-      return ((await answer)[0] as { duration_s: number }).duration_s
+      return ((await answer)[0] as { durationS: number }).durationS
     },
     stop: () => void child.kill(),
   }

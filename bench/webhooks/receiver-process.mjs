@@ -4,12 +4,12 @@ import { createServer } from 'node:http'
 const arrived = new Map()
 
 const server = createServer((request, response) => {
-  const at_ms = performance.timeOrigin + performance.now()
+  const atMs = performance.timeOrigin + performance.now()
   request.resume()
   if (request.url === '/hang') return
   request.on('end', () => {
     const notifyId = String(request.headers['webhook-id'])
-    if (!arrived.has(notifyId)) arrived.set(notifyId, at_ms)
+    if (!arrived.has(notifyId)) arrived.set(notifyId, atMs)
     response.writeHead(204).end()
   })
 })

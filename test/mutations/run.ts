@@ -38,11 +38,11 @@ try {
   const tests = [...new Set(mutations.flatMap((mutation) => mutation.tests))]
   if (!runTests(tests)) throw new Error(`the tests fail without any mutation: ${tests.join(' ')}`)
   for (const [index, mutation] of mutations.entries()) {
-    const started_at = performance.now()
+    const startedAt = performance.now()
     const result = judge(mutation)
-    const duration_s = Math.round((performance.now() - started_at) / 1000)
+    const durationS = Math.round((performance.now() - startedAt) / 1000)
     const progress = `${index + 1}/${mutations.length}`
-    process.stdout.write(`${progress} ${result.padEnd(14)} ${mutation.name} (${duration_s} s): ${mutation.missing}\n`)
+    process.stdout.write(`${progress} ${result.padEnd(14)} ${mutation.name} (${durationS} s): ${mutation.missing}\n`)
     if (result !== 'killed') failures.push(`${mutation.name}: ${result}`)
   }
 } finally {

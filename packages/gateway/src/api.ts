@@ -51,9 +51,9 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   if (ownConsole) await listenForConsole(ownConsole, deps)
   return {
     port,
-    async stop(deadline_ms) {
+    async stop(deadlineMs) {
       certificate?.stop()
-      await Promise.all([server, ownConsole].map((each) => each && closeWithin(each, deadline_ms)))
+      await Promise.all([server, ownConsole].map((each) => each && closeWithin(each, deadlineMs)))
     },
   }
 }

@@ -187,7 +187,7 @@ export const VARIABLES = {
     parse: integer(0, 100),
     default: '100',
   },
-  drainTimeout_ms: {
+  drainTimeoutMs: {
     name: 'DRAIN_TIMEOUT_MS',
     description:
       'How long a stopping gateway finishes requests and work that it has begun. A second signal ends it at once.',

@@ -69,7 +69,7 @@ export interface Deps {
  * thinks for so long inside a transaction of orders.
  */
 const ORDER_IDLE_MS = 5_000
-const OF_ORDERS = { poolSize: ORDER_CONNECTIONS, idleTimeout_ms: ORDER_IDLE_MS, applicationName: 'dealer-esim orders' }
+const OF_ORDERS = { poolSize: ORDER_CONNECTIONS, idleTimeoutMs: ORDER_IDLE_MS, applicationName: 'dealer-esim orders' }
 /** Admission brings the database's time with every batch; this is for nodes that are idle. */
 const CLOCK_SAMPLE_MS = 10_000
 
@@ -148,11 +148,11 @@ export async function openDeps(
     orderDesk: desk,
     links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
     traces,
-    async stop(deadline_ms) {
+    async stop(deadlineMs) {
       stopping = true
       clearInterval(sampling)
-      await traces?.stop(deadline_ms)
-      await Promise.all([suppliers.stop(deadline_ms), stock.stop(deadline_ms)])
+      await traces?.stop(deadlineMs)
+      await Promise.all([suppliers.stop(deadlineMs), stock.stop(deadlineMs)])
       await wake.stop()
       await outbound.close()
       await Promise.all([db.close(), orderDb.close(), admission.close()])

@@ -48,8 +48,8 @@ export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void
 }
 
 async function demoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | undefined> {
-  const [row] = await db.query<{ demo_tenant_id: string | null }>({ text: 'select demo_tenant_id from deployment' })
-  return row?.demo_tenant_id ?? undefined
+  const [row] = await db.query<{ demoTenantId: string | null }>({ text: 'select demo_tenant_id from deployment' })
+  return row?.demoTenantId ?? undefined
 }
 
 /** The command line finds local.json in .data of the directory that it runs in; elsewhere it has to be told. */

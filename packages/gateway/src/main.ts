@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   const config = configOrExit()
   const log = createLog(config.logLevel)
   const stack = runningStack(log)
-  stopOnSignals({ log, deadline_ms: config.drainTimeout_ms, stop: stack.stop })
+  stopOnSignals({ log, deadlineMs: config.drainTimeoutMs, stop: stack.stop })
   try {
     const { port, metricsPort } = await start(config, log, stack)
     const baseUrl = config.publicUrl ?? (port && localUrl(config, port))
@@ -59,10 +59,10 @@ async function start(config: Config, log: Log, stack: RunningStack): Promise<{ p
 }
 
 async function startDatabase(config: Config, log: Log, stack: RunningStack): Promise<string> {
-  const started_at = performance.now()
+  const startedAt = performance.now()
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log })
   stack.push('database', postgres)
-  log.info({ pid: postgres.pid, duration_ms: Math.round(performance.now() - started_at) }, 'embedded database started')
+  log.info({ pid: postgres.pid, durationMs: Math.round(performance.now() - startedAt) }, 'embedded database started')
   return postgres.url
 }
 

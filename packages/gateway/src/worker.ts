@@ -31,8 +31,8 @@ export async function startWorker(deps: Deps): Promise<Running> {
   const mail = mailLoop(deps)
   if (mail) loops.push(mail)
   return {
-    async stop(deadline_ms) {
-      await Promise.all(loops.map((loop) => loop.stop(deadline_ms)))
+    async stop(deadlineMs) {
+      await Promise.all(loops.map((loop) => loop.stop(deadlineMs)))
     },
   }
 }

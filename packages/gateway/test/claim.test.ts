@@ -87,7 +87,7 @@ it('goes on from an eSIM that arrived after it had begun', async () => {
   const claim = await claimAround(scene, () => takeInEsim(deps, tenantId, arrived, newEsim()))
   expect(claim.attempts.filter((one) => one.orderId === orderId).map(({ itemNo }) => itemNo)).toEqual([2])
   await carryOut(deps, claim, shop.clock.monotonic())
-  const delivered = { item_status: 'DELIVERED', esims: 1 }
+  const delivered = { itemStatus: 'DELIVERED', esims: 1 }
   expect(await items(tenantId, orderId)).toEqual([delivered, delivered])
 })
 
@@ -100,8 +100,8 @@ it('goes on from what an operator settled after it had begun', async () => {
   )
   await carryOut(deps, claim, shop.clock.monotonic())
   expect(await items(tenantId, orderId)).toEqual([
-    { item_status: 'REFUSED', esims: 0 },
-    { item_status: 'DELIVERED', esims: 1 },
+    { itemStatus: 'REFUSED', esims: 0 },
+    { itemStatus: 'DELIVERED', esims: 1 },
   ])
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })

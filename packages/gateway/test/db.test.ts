@@ -41,7 +41,7 @@ describe('a transaction whose connection is lost under several statements', () =
 
 it('a server that died without a word is given up soon, and with it every connection of its time', async () => {
   const proxy = await startTcpProxy(database.url)
-  const patient = connect({ url: proxy.url, poolSize: 4, applicationName: 'db test silence', statementTimeout_ms: 500 })
+  const patient = connect({ url: proxy.url, poolSize: 4, applicationName: 'db test silence', statementTimeoutMs: 500 })
   const one = () => patient.query({ text: 'select 1 as one', name: 'one' })
   await Promise.all([one(), one(), one(), one()])
   let asked: Promise<unknown> | undefined

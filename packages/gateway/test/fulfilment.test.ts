@@ -73,13 +73,13 @@ it('an eSIM that cannot be written goes to review, and holds up none of its orde
   const esimOf = (itemNo: number) => (itemNo === 2 ? { ...newEsim(), iccid: '8985\u0000' } : newEsim())
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
     requests.map(({ itemNo }) => ({ kind: 'delivered', esim: esimOf(itemNo) }))
-  const tenantId = await sold('ODD', 3, { order: answer, query: answer }, { giveUpAfter_ms: 0 })
+  const tenantId = await sold('ODD', 3, { order: answer, query: answer }, { giveUpAfterMs: 0 })
   expect(await settled(tenantId)).toEqual({ UNDER_REVIEW: 1 })
   const items = await shop.db.query({
     text: 'select item_status from order_items where tenant_id = $1 order by item_no',
     values: [tenantId],
   })
-  expect(items).toEqual(['DELIVERED', 'REVIEW', 'DELIVERED'].map((item_status) => ({ item_status })))
+  expect(items).toEqual(['DELIVERED', 'REVIEW', 'DELIVERED'].map((itemStatus) => ({ itemStatus })))
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
@@ -100,9 +100,9 @@ async function sold(
 describe('an order that more than one supplier could deliver', () => {
   const bought = (tenantId: string) =>
     shop.db.query<{
-      item_status: string
+      itemStatus: string
       supplier: string
-      product_code: string
+      productCode: string
       cost: bigint | null
       asked: string[]
     }>({
@@ -186,7 +186,7 @@ describe('an order that more than one supplier could deliver', () => {
     loop = fulfilmentLoop(shop)
     expect(await settled(silent)).toEqual({ UNDER_REVIEW: 1 })
     expect(new Set((await bought(silent))[0]!.asked)).toEqual(new Set(['first']))
-    expect(await bought(waiting)).toMatchObject([{ item_status: 'WAITING', asked: null }])
+    expect(await bought(waiting)).toMatchObject([{ itemStatus: 'WAITING', asked: null }])
     await pauseSupplier({ ...shop, config: { deployment: 'local' } }, { name: 'second', paused: false }, by)
     await shop.suppliers.refresh()
     await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [waiting] })
@@ -311,7 +311,7 @@ describe('an order of the sandbox', () => {
       text: 'select lease_token, lease_until > now() as is_held from orders where tenant_id = $1',
       values: [tenantId],
     })
-    expect(order).toEqual({ lease_token: heir, is_held: true })
+    expect(order).toEqual({ leaseToken: heir, isHeld: true })
   })
 
   it('delivers thousands, every one once', async () => {

@@ -188,10 +188,10 @@ describe('who gets what', () => {
   it('a dealer that moves its threshold all day long has no more than a hundred mails sent, to whomever', async () => {
     const dealer = dealerOf(await running())
     await nobodyRuns()
-    const [{ tenant_id: tenantId }] = (await db.query<{ tenant_id: string }>({
+    const [{ tenantId }] = (await db.query<{ tenantId: string }>({
       text: `update tenants set billing_email = 'stranger@elsewhere.example' where app_key = $1 returning tenant_id`,
       values: [dealer.appKey],
-    })) as [{ tenant_id: string }]
+    })) as [{ tenantId: string }]
     const deps = { db, ids: systemIds, wake: { wake() {}, on: () => () => {} } }
     for (let at = 0; at < 110; at++) {
       const lowBalanceThreshold = 900_000_000n + BigInt(at)

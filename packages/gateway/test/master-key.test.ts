@@ -182,7 +182,7 @@ describe('the rotation of the master key', () => {
     const early = await admin(['master-key', 'rotate'], env(NEW, OLD))
     expect(early).toMatchObject({ code: 1, stdout: '' })
     expect(early.stderr).toMatch(/^Gateways that encrypt under another key are connected: .*start them again\.\n$/)
-    expect(await db.query({ text: 'select rotating_to from deployment' })).toEqual([{ rotating_to: null }])
+    expect(await db.query({ text: 'select rotating_to from deployment' })).toEqual([{ rotatingTo: null }])
     node = await replace(node, NEW, OLD)
 
     // Killed after its first batch.

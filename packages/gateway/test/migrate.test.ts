@@ -146,7 +146,7 @@ describe('migrating', () => {
     }
     await migrateOn()
     expect(await query('select notify_id, content from events order by 1')).toEqual(
-      states.map((_, number) => ({ notify_id: id(number), content: { sequence: 1 } })),
+      states.map((_, number) => ({ notifyId: id(number), content: { sequence: 1 } })),
     )
     expect(
       await query(`select tableoid::regclass::text as part, notify_id, delivery_state, due_at, attempts, turn
@@ -156,9 +156,9 @@ describe('migrating', () => {
         [0, 'PENDING', new Date('2026-11-01T00:00:00Z'), 2],
         [2, 'DEAD', null, 11],
         [3, 'UNSENT', null, 11],
-      ].map(([number, delivery_state, due_at, attempts]) => {
-        const notify_id = id(number as number)
-        return { part: 'deliveries_168', notify_id, delivery_state, due_at, attempts, turn: '0' }
+      ].map(([number, deliveryState, dueAt, attempts]) => {
+        const notifyId = id(number as number)
+        return { part: 'deliveries_168', notifyId, deliveryState, dueAt, attempts, turn: '0' }
       }),
     )
     const [storage] = await query(`select e.reloptions as event, d.reloptions as delivery, 
@@ -187,8 +187,8 @@ describe('migrating', () => {
       from generate_series(1, 3) as n`)
     await migrateOn()
     expect(await query('select item_no, supplier, product_code from watched_items order by 1')).toEqual([
-      { item_no: 1, supplier: 'second', product_code: 'S' },
-      { item_no: 2, supplier: 'first', product_code: 'S' },
+      { itemNo: 1, supplier: 'second', productCode: 'S' },
+      { itemNo: 2, supplier: 'first', productCode: 'S' },
     ])
   })
 

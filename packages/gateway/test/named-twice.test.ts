@@ -73,5 +73,5 @@ it('is sold from the second product of a stock when the first is used up', async
   loop = fulfilmentLoop(shop)
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   const text = 'select supplier, product_code from order_items where tenant_id = $1'
-  expect(await shop.db.query({ text, values: [tenantId] })).toEqual([{ supplier: 'shelf', product_code: 'B' }])
+  expect(await shop.db.query({ text, values: [tenantId] })).toEqual([{ supplier: 'shelf', productCode: 'B' }])
 })

@@ -66,17 +66,17 @@ const ROWS: Record<string, string> = {
 
 describe('the loop', () => {
   it.each(DELETED)('drops $table after $keep_days days, and not a day before', async (table) => {
-    const insert = async (age_days: number) => {
-      const at = new Date(Date.now() - age_days * DAY_MS)
+    const insert = async (ageDays: number) => {
+      const at = new Date(Date.now() - ageDays * DAY_MS)
       const person = /session|person|token/.test(table.table)
       const id = firstUuidAt(at.getTime())
       const text = ROWS[table.table]!
       const values = [person ? PERSON : TENANT, id, at].slice(0, text.includes('$3') ? 3 : 2)
       await db.query({ text, values })
     }
-    await insert(table.keep_days + 3) // of another day in every case
-    await insert(table.keep_days + 1.1)
-    await insert(table.keep_days - 1.1)
+    await insert(table.keepDays + 3) // of another day in every case
+    await insert(table.keepDays + 1.1)
+    await insert(table.keepDays - 1.1)
     const left = async () => (await db.query({ text: `select from ${table.table}` })).length
     expect(await left()).toBe(3)
     await enforceRetention({ db, databaseClock: databaseClock(systemClock) })

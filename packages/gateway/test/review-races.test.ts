@@ -124,7 +124,7 @@ it('an item whose supplier says "again at once" is asked for twice a second at m
   let calls = 0
   const order = async (requests: SupplierRequest[]) => {
     calls += 1
-    return requests.map(() => (calls < 4 ? ({ kind: 'retry', words: '101007: QPS', after_ms: 0 } as const) : deliver()))
+    return requests.map(() => (calls < 4 ? ({ kind: 'retry', words: '101007: QPS', afterMs: 0 } as const) : deliver()))
   }
   const started = performance.now()
   loop = fulfilmentLoop(scripted(shop, { order }).deps)

@@ -115,7 +115,7 @@ async function returnedOnItsLastDay(answer: () => CancelOutcome) {
   const seen = start(deliver, 1, () => (seen.cancels === 1 ? { kind: 'unknown', words: 'lost' } : answer()))
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   const [profile] = await shop.db.query<{ profileId: string }>({
-    text: `update profiles set install_before = now() where tenant_id = $1 returning profile_id as "profileId"`,
+    text: `update profiles set install_before = now() where tenant_id = $1 returning profile_id`,
     values: [tenantId],
   })
   const { profileId } = profile!
@@ -132,13 +132,13 @@ const statusOf = async (tenantId: string) =>
 it('a cancel without an answer is asked about after the eSIM has expired unused, and refunded', async () => {
   const { tenantId, seen } = await returnedOnItsLastDay(() => ({ kind: 'cancelled' }))
   expect(seen.cancels).toBe(2)
-  expect(await statusOf(tenantId)).toEqual({ esim_status: 'CANCEL' })
+  expect(await statusOf(tenantId)).toEqual({ esimStatus: 'CANCEL' })
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
 
 it('a cancel without an answer is settled by an operator after the eSIM has expired unused', async () => {
   const { tenantId, profileId, seen } = await returnedOnItsLastDay(() => ({ kind: 'unknown', words: 'lost again' }))
-  expect(await statusOf(tenantId)).toEqual({ esim_status: 'UNUSED_EXPIRED' })
+  expect(await statusOf(tenantId)).toEqual({ esimStatus: 'UNUSED_EXPIRED' })
   const word = { verdict: 'cancelled', evidence: 'Ticket 4711' } as const
   await settleCancel(seen.deps, { tenantId, profileId, ...word }, ADA)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
@@ -184,7 +184,7 @@ it('what is being bought from review is not settled as not bought meanwhile', as
   loop = fulfilmentLoop(deps)
   await until(async () => orders === 1)
   const [row] = await shop.db.query<{ orderId: string }>({
-    text: 'select order_id as "orderId" from orders where tenant_id = $1',
+    text: 'select order_id from orders where tenant_id = $1',
     values: [tenantId],
   })
   const word = { verdict: { kind: 'retry' }, evidence: 'Ticket 4711' } as const

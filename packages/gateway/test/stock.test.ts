@@ -183,7 +183,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
   })
 
   it('is refused by a sentence while another takes long', async () => {
-    const shortly = connect({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeout_ms: 50 })
+    const shortly = connect({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 50 })
     const first = new PassThrough()
     const taking = importStock(shop, { supplier: 'shelf', productCode: 'K', file: first }, { actor: 'cli:test' })
     await until(async () => (await shop.db.query({ text: `select from pg_locks where locktype = 'advisory'` })).length)

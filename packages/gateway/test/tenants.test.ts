@@ -36,7 +36,7 @@ describe('a new tenant', () => {
     expect(Buffer.from(appSecret, 'base64url')).toHaveLength(32)
     const tenant = await load(tenantId)
     expect(tenant).toMatchObject({ appKey, clientName: 'Acme Travel', currencyCode: 'EUR', status: 'ACTIVE' })
-    expect(tenant.secrets).toMatchObject([{ secret: appSecret, validUntil_ms: null, provenAt_ms: null }])
+    expect(tenant.secrets).toMatchObject([{ secret: appSecret, validUntilMs: null, provenAtMs: null }])
     expect(await loadTenant(money.db, money.deps.cipher, { appKey })).toEqual(tenant)
     expect(await showTenant(money.db, tenantId)).toMatchObject({ balance: 0n, creditLimit: 0n, qpsLimit: null })
   })
@@ -53,7 +53,7 @@ describe('a new tenant', () => {
 
   test('no secret stands in the database, and none in the audit log', async () => {
     const { tenantId, appSecret } = await money.tenant()
-    const reset = await resetSecret(money.deps, tenantId, { grace_ms: HOUR_MS }, ALICE)
+    const reset = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     await viewSecret(money.deps, tenantId, ALICE)
     const [dump] = await money.db.query<{ text: string }>(sql`
       select (select string_agg(a::text, '') from audit_log a where tenant_id = ${tenantId})
@@ -67,7 +67,7 @@ describe('a new tenant', () => {
 describe('a reset', () => {
   test('without grace leaves nothing but the new secret', async () => {
     const { tenantId, appSecret } = await money.tenant()
-    const reset = await resetSecret(money.deps, tenantId, { grace_ms: 0 }, ALICE)
+    const reset = await resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE)
     expect(reset).toMatchObject({ oldValidUntil: null })
     expect(reset.appSecret).not.toBe(appSecret)
     expect(await verifying(tenantId)).toEqual([reset.appSecret])
@@ -75,27 +75,27 @@ describe('a reset', () => {
 
   test('with grace lets the old one verify until it ends, the new one first', async () => {
     const { tenantId, appSecret } = await money.tenant()
-    const before_ms = Date.now()
-    const reset = await resetSecret(money.deps, tenantId, { grace_ms: HOUR_MS }, ALICE)
+    const beforeMs = Date.now()
+    const reset = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     expect(await verifying(tenantId)).toEqual([reset.appSecret, appSecret])
-    const until_ms = reset.oldValidUntil!.getTime()
-    expect(until_ms - before_ms).toBeGreaterThanOrEqual(HOUR_MS - 1_000)
-    expect(until_ms - before_ms).toBeLessThan(HOUR_MS + 10_000)
-    expect((await load(tenantId)).secrets[1]!.validUntil_ms).toBe(until_ms)
+    const untilMs = reset.oldValidUntil!.getTime()
+    expect(untilMs - beforeMs).toBeGreaterThanOrEqual(HOUR_MS - 1_000)
+    expect(untilMs - beforeMs).toBeLessThan(HOUR_MS + 10_000)
+    expect((await load(tenantId)).secrets[1]!.validUntilMs).toBe(untilMs)
     await endGrace(tenantId)
     expect(await verifying(tenantId)).toEqual([reset.appSecret])
   })
 
   test('ends an older grace: at most two verify', async () => {
     const { tenantId } = await money.tenant()
-    const second = await resetSecret(money.deps, tenantId, { grace_ms: 24 * HOUR_MS }, ALICE)
-    const third = await resetSecret(money.deps, tenantId, { grace_ms: 1_000 }, ALICE)
+    const second = await resetSecret(money.deps, tenantId, { graceMs: 24 * HOUR_MS }, ALICE)
+    const third = await resetSecret(money.deps, tenantId, { graceMs: 1_000 }, ALICE)
     expect(await verifying(tenantId)).toEqual([third.appSecret, second.appSecret])
   })
 
   test('of an id in capitals gives a secret that can be read again, and is entered under the id as stored', async () => {
     const { tenantId } = await money.tenant()
-    const { appSecret } = await resetSecret(money.deps, tenantId.toUpperCase(), { grace_ms: 0 }, ALICE)
+    const { appSecret } = await resetSecret(money.deps, tenantId.toUpperCase(), { graceMs: 0 }, ALICE)
     expect(await verifying(tenantId)).toEqual([appSecret])
     const entries = await money.db.query(sql`
       select from audit_log where action = 'tenant.reset_secret' and subject = ${tenantId}`)
@@ -104,21 +104,21 @@ describe('a reset', () => {
 
   test('without grace ends every grace', async () => {
     const { tenantId } = await money.tenant()
-    await resetSecret(money.deps, tenantId, { grace_ms: HOUR_MS }, ALICE)
-    const last = await resetSecret(money.deps, tenantId, { grace_ms: 0 }, ALICE)
+    await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
+    const last = await resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE)
     expect(await verifying(tenantId)).toEqual([last.appSecret])
   })
 
-  test.each([-1, 24 * HOUR_MS + 1, 1.5, Number.NaN])('a grace of %s ms is refused', async (grace_ms) => {
+  test.each([-1, 24 * HOUR_MS + 1, 1.5, Number.NaN])('a grace of %s ms is refused', async (graceMs) => {
     const { tenantId, appSecret } = await money.tenant()
-    const reset = resetSecret(money.deps, tenantId, { grace_ms }, ALICE)
+    const reset = resetSecret(money.deps, tenantId, { graceMs }, ALICE)
     await expect(reset).rejects.toMatchObject({ code: 'GRACE_OUT_OF_RANGE' })
     expect(await verifying(tenantId)).toEqual([appSecret])
   })
 
   test('ten resets at once leave one current secret and one in its grace', async () => {
     const { tenantId } = await money.tenant()
-    const resets = Array.from({ length: 10 }, () => resetSecret(money.deps, tenantId, { grace_ms: HOUR_MS }, ALICE))
+    const resets = Array.from({ length: 10 }, () => resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE))
     const secrets = (await Promise.all(resets)).map((reset) => reset.appSecret)
     const now = await verifying(tenantId)
     expect(now).toHaveLength(2)
@@ -127,7 +127,7 @@ describe('a reset', () => {
 
   test('a view shows the current secret and leaves an entry with who and where from', async () => {
     const { tenantId } = await money.tenant()
-    const { appSecret } = await resetSecret(money.deps, tenantId, { grace_ms: HOUR_MS }, ALICE)
+    const { appSecret } = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     const by = { actor: 'person:eve', address: '203.0.113.7' } as const
     expect(await viewSecret(money.deps, tenantId, by)).toBe(appSecret)
     const entries = await money.db.query(sql`
@@ -239,7 +239,7 @@ test('every change moves the version on and wakes the nodes; what changes nothin
     [() => suspendTenant(money.deps, tenantId, ALICE), false],
     [() => resumeTenant(money.deps, tenantId, ALICE), true],
     [() => resumeTenant(money.deps, tenantId, ALICE), false],
-    [() => resetSecret(money.deps, tenantId, { grace_ms: 0 }, ALICE), true],
+    [() => resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE), true],
   ]
   for (const [step, changes] of steps) {
     const [{ version }, woken] = [await load(tenantId), money.woken.length]
@@ -263,7 +263,7 @@ test.each([NOBODY, 'acme', ''])('the tenant “%s”, who does not exist, is tol
     () => showTenant(money.db, tenantId),
     () => changeSettings(money.deps, tenantId, { qpsLimit: 1 }, ALICE),
     () => suspendTenant(money.deps, tenantId, ALICE),
-    () => resetSecret(money.deps, tenantId, { grace_ms: 0 }, ALICE),
+    () => resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE),
     () => viewSecret(money.deps, tenantId, ALICE),
   ]
   for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ status: 404 })

@@ -17,8 +17,8 @@ interface ReceivedSpan {
   parentSpanId?: string
   name: string
   kind: number
-  start_ms: number
-  duration_ms: number
+  startMs: number
+  durationMs: number
   attributes: Record<string, string | number>
   status: { code?: number; message?: string }
   service: Record<string, string | number>
@@ -92,7 +92,7 @@ describe('traces', () => {
       'http.response.status_code': 200,
     })
     expect(root!.service).toMatchObject({ 'service.name': 'dealer-esim', 'deployment.environment.name': 'local' })
-    expect(Math.abs(root!.start_ms - Date.now())).toBeLessThan(60_000)
+    expect(Math.abs(root!.startMs - Date.now())).toBeLessThan(60_000)
     const children = ofOrder().filter((span) => span.parentSpanId === root!.spanId)
     expect(children).toHaveLength(ofOrder().length - 1)
     const names = children.map((span) => span.name)
@@ -135,12 +135,12 @@ function decoded(body: any): ReceivedSpan[] {
           traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
           spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
         })
-        const start_ms = Number(BigInt(span.startTimeUnixNano) / 1_000_000n)
-        const duration_ms = Number(BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano)) / 1e6
+        const startMs = Number(BigInt(span.startTimeUnixNano) / 1_000_000n)
+        const durationMs = Number(BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano)) / 1e6
         return {
           ...span,
-          start_ms,
-          duration_ms,
+          startMs,
+          durationMs,
           attributes: attributes(span.attributes),
           service: attributes(resource.attributes),
         }

@@ -98,7 +98,7 @@ test('an item is refunded once, however often and from wherever it is asked for'
   expect(refunds).toHaveLength(2)
   expect(await readBalance(money.db, tenantId)).toMatchObject({ balance: -50 })
   const [order] = await money.db.query(sql`select refunded_amount from orders where order_id = ${orderId}`)
-  expect(order).toEqual({ refunded_amount: 50n })
+  expect(order).toEqual({ refundedAmount: 50n })
 })
 
 test("a refund moves its order's last update, one that is repeated does not, and none moves it back", async () => {
@@ -109,21 +109,21 @@ test("a refund moves its order's last update, one that is repeated does not, and
   const setUpdated = (ago: string) =>
     money.db.query(sql`update orders set updated_at = date_trunc('milliseconds', now()) - ${ago}::interval
                        where order_id = ${orderId}`)
-  const updated_ms = async () =>
+  const updatedMs = async () =>
     (
       await money.db.query<{ at: Date }>(sql`select updated_at as at from orders where order_id = ${orderId}`)
     )[0]!.at.getTime()
   await setUpdated('1 hour')
-  const before_ms = await updated_ms()
+  const beforeMs = await updatedMs()
   await refundOne(1, 30n)
-  const refunded_ms = await updated_ms()
-  expect(refunded_ms).toBeGreaterThan(before_ms)
+  const refundedMs = await updatedMs()
+  expect(refundedMs).toBeGreaterThan(beforeMs)
   await refundOne(1, 30n)
-  expect(await updated_ms()).toBe(refunded_ms)
+  expect(await updatedMs()).toBe(refundedMs)
   await setUpdated('-1 hour') // as by a clock that was ahead
-  const ahead_ms = await updated_ms()
+  const aheadMs = await updatedMs()
   await refundOne(2, 20n)
-  expect(await updated_ms()).toBe(ahead_ms)
+  expect(await updatedMs()).toBe(aheadMs)
 })
 
 test("a refund gives back today's spending, and leaves another day's alone", async () => {

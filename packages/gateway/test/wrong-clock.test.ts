@@ -31,17 +31,17 @@ afterAll(async () => {
 describe.each([
   ['40 days behind', -40 * DAY_MS],
   ['60 days ahead', 60 * DAY_MS],
-])('a node that is %s', (_, off_ms) => {
+])('a node that is %s', (_, offMs) => {
   it('sells and delivers, and writes nothing that is not of today', async () => {
-    vi.spyOn(Date, 'now').mockImplementation(() => rightNow() + off_ms)
+    vi.spyOn(Date, 'now').mockImplementation(() => rightNow() + offMs)
     const node = await openNode(database.url)
     const { deps } = node
-    await addSupplier(deps, { name: `shop${off_ms}`, type: 'sandbox', config: {} }, OPERATOR)
+    await addSupplier(deps, { name: `shop${offMs}`, type: 'sandbox', config: {} }, OPERATOR)
     const product = packageInput({
-      packageCode: `P${off_ms}`,
+      packageCode: `P${offMs}`,
       status: 'ON_SALE',
       prices: [{ currencyCode: 'USD', price: 1_000, retailPrice: null }],
-      suppliers: [{ supplier: `shop${off_ms}`, productCode: 'SANDBOX_OK' }],
+      suppliers: [{ supplier: `shop${offMs}`, productCode: 'SANDBOX_OK' }],
     })
     await putPackages(deps, [product], OPERATOR)
     const dealer = await addDealer(deps)
@@ -71,7 +71,7 @@ describe.each([
   })
 
   it('compares the books of the last day', async () => {
-    const { deps, since } = listening(off_ms)
+    const { deps, since } = listening(offMs)
     await compareBooks(deps, deps.suppliers.all()[0]!, DAY_MS)
     expect(Math.abs(since[0]! - (rightNow() - DAY_MS))).toBeLessThan(60_000)
   })
@@ -79,11 +79,11 @@ describe.each([
 
 it('books are compared every hour, also after a node’s clock was set back', async () => {
   const { deps, since } = listening(0)
-  const time = { now_ms: rightNow(), monotonic_ms: 0 }
-  const clock = { now: () => time.now_ms, monotonic: () => time.monotonic_ms }
+  const time = { nowMs: rightNow(), monotonicMs: 0 }
+  const clock = { now: () => time.nowMs, monotonic: () => time.monotonicMs }
   const loop = reconcileLoop({ ...deps, clock })
   for (const compared of [1, 2]) {
-    Object.assign(time, { now_ms: time.now_ms - 30 * DAY_MS, monotonic_ms: time.monotonic_ms + HOUR_MS + 1 })
+    Object.assign(time, { nowMs: time.nowMs - 30 * DAY_MS, monotonicMs: time.monotonicMs + HOUR_MS + 1 })
     loop.wake()
     await until(async () => since.length === compared, 2_000)
   }
@@ -91,7 +91,7 @@ it('books are compared every hour, also after a node’s clock was set back', as
 })
 
 /** A node that is off, with a supplier that tells since when its books were asked for. */
-function listening(off_ms: number) {
+function listening(offMs: number) {
   const since: number[] = []
   const { deps } = scripted(shop, {
     async *list(from) {
@@ -99,6 +99,6 @@ function listening(off_ms: number) {
       yield* []
     },
   })
-  const clock = { ...shop.clock, now: () => rightNow() + off_ms }
+  const clock = { ...shop.clock, now: () => rightNow() + offMs }
   return { deps: { ...deps, clock }, since }
 }

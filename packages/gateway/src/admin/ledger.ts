@@ -18,7 +18,7 @@ export function ledgerCommands(ledger: Command, context: AdminContext): void {
     .action((options: { tenant?: string }) =>
       context.withDeps(async (deps) => {
         const faults: LedgerFault[] = []
-        let told_at = performance.now()
+        let toldAt = performance.now()
         const counts = await verifyLedger(deps.db, {
           ...(options.tenant === undefined ? {} : { tenantId: options.tenant }),
           onFault(fault) {
@@ -26,8 +26,8 @@ export function ledgerCommands(ledger: Command, context: AdminContext): void {
             else if (faults.length < JSON_FAULTS_MAX) faults.push(fault)
           },
           onTenant(_, { tenants, transfers }) {
-            if (performance.now() - told_at < PROGRESS_EVERY_MS) return
-            told_at = performance.now()
+            if (performance.now() - toldAt < PROGRESS_EVERY_MS) return
+            toldAt = performance.now()
             context.progress(`tenants ${tenants}, transfers ${transfers} …`)
           },
         })

@@ -78,12 +78,12 @@ function listCommand(order: Command, context: AdminContext): void {
     .addHelpText('after', '\nExample:\n  npm run -s admin -- order list --older-than 15m')
     .action(async (options: ListOptions) => {
       const most = whole(options.limit, '--limit')
-      const olderThan_ms = spanOf(options.olderThan)
+      const olderThanMs = spanOf(options.olderThan)
       const statuses = namesOf(options.status, UNFINISHED_STATUSES, '--status')
       await context.withDeps(async (deps) => {
         const after = options.after === undefined ? undefined : (await requireOrder(deps.db, options.after)).orderId
         // A moment ahead: ids are made by other machines' clocks.
-        const before = new Date(deps.databaseClock.now() - (olderThan_ms || -AHEAD_MS))
+        const before = new Date(deps.databaseClock.now() - (olderThanMs || -AHEAD_MS))
         const rows = await listUnfinished(deps.db, { statuses, before, after }, most + 1)
         context.print(unfinishedText(rows, most), { orderList: rows.slice(0, most) })
       })

@@ -16,13 +16,13 @@ export function progressBar(context: Pick<AdminContext, 'json' | 'progress'>): P
 }
 
 function drawnBar(): ProgressBar {
-  let drawn_at = Number.NEGATIVE_INFINITY
+  let drawnAt = Number.NEGATIVE_INFINITY
   let length = 0
   return {
     show(share, words) {
       const now = performance.now()
-      if (now - drawn_at < REDRAW_MS && share < 1) return
-      drawn_at = now
+      if (now - drawnAt < REDRAW_MS && share < 1) return
+      drawnAt = now
       const filled = Math.round(Math.min(1, share) * WIDTH)
       const line = `[${'='.repeat(filled)}${' '.repeat(WIDTH - filled)}] ${words}`
       process.stderr.write(`\r${line.padEnd(length)}`)

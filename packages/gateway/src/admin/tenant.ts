@@ -127,9 +127,9 @@ function newSecret(tenant: Command, context: AdminContext): void {
       '\nExamples:\n  npm run -s admin -- tenant reset-secret ID --grace 24h  the dealer has a day to change over\n  npm run -s admin -- tenant reset-secret ID              the old one is known to others: void at once',
     )
     .action(async (tenantId: string, options: { grace: string }) => {
-      const grace_ms = spanOf(options.grace)
+      const graceMs = spanOf(options.grace)
       await context.withDeps(async (deps) => {
-        const { appSecret, oldValidUntil } = await resetSecret(deps, tenantId, { grace_ms }, context.by)
+        const { appSecret, oldValidUntil } = await resetSecret(deps, tenantId, { graceMs }, context.by)
         const old = oldValidUntil
           ? `The old one verifies until ${oldValidUntil.toISOString()}.`
           : 'The old one is void: the dealer is cut off until its programs have this one. Another time --grace 24h gives it a day.'

@@ -40,5 +40,5 @@ export function replayWish(options: ReplayOptions): ReplayWish {
   const { from, to, notifyTypes } = eventFilter(range)
   if (from === undefined) throw new UsageError('Say from when: --from 2026-11-20T08:00:00Z.')
   const outcomes = outcome === undefined ? undefined : namesOf(outcome, REPLAYABLE, '--outcome')
-  return { from, to, notifyTypes, outcomes, rate_per_s: whole(rate, '--rate') }
+  return { from, to, notifyTypes, outcomes, ratePerS: whole(rate, '--rate') }
 }

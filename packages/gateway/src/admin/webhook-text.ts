@@ -60,7 +60,7 @@ export function eventText(event: EventView & { content: unknown; attemptList: At
     [
       { title: 'ATTEMPT', value: (attempt) => attempt.attemptId },
       { title: 'BEGUN (UTC)', value: (attempt) => timeText(attempt.startedAt) },
-      { title: 'MS', value: (attempt) => String(attempt.duration_ms), right: true },
+      { title: 'MS', value: (attempt) => String(attempt.durationMs), right: true },
       { title: 'ADDRESS', value: (attempt) => attempt.address ?? '' },
       { title: 'OUTCOME', value: (attempt) => attempt.outcome },
       { title: 'ANSWER', value: (attempt) => firstLine(attempt.answer ?? '') },
@@ -85,7 +85,7 @@ export function replayText(replay: Replay): string {
     ['Events before', timeText(replay.to)],
     ['Types', replay.notifyTypes.join(', ')],
     ['Outcomes', replay.outcomes.join(', ')],
-    ['Progress', `${replay.replayed} of ${replay.matched}, ${replay.rate_per_s} a second`],
+    ['Progress', `${replay.replayed} of ${replay.matched}, ${replay.ratePerS} a second`],
   ])
 }
 

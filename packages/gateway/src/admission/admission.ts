@@ -61,7 +61,7 @@ export async function admit(
     const entered = await deps.entrance.add({
       tenantId: tenant.tenantId,
       requestId: request.headers.requestId,
-      timestamp_ms: Number(request.headers.timestamp),
+      timestampMs: Number(request.headers.timestamp),
       version: tenant.version,
     })
     // It has arrived, signed by that secret, whether or not it is admitted.
@@ -72,7 +72,7 @@ export async function admit(
       case 'used':
         throw new ApiError('101006')
       case 'over-qps':
-        throw tooManyRequests({ limit: tenant.qpsLimit ?? deps.defaultQpsLimit, wait_s: 1 })
+        throw tooManyRequests({ limit: tenant.qpsLimit ?? deps.defaultQpsLimit, waitS: 1 })
       case 'stale':
         // Its signature was good a moment ago: whatever else its address has done, it is no guess.
         judged = await readAndJudge(deps, request)
@@ -122,7 +122,7 @@ function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode)
 
 function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string): void {
   const secret = tenant.secrets.find((candidate) => candidate.secretId === secretId)
-  if (!secret || secret.provenAt_ms !== null) return
-  secret.provenAt_ms = deps.databaseClock.now()
+  if (!secret || secret.provenAtMs !== null) return
+  secret.provenAtMs = deps.databaseClock.now()
   deps.onSecretProven(tenant, secret)
 }

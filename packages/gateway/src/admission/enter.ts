@@ -9,7 +9,7 @@ import { ENTER_ONE, ENTER_REQUESTS } from './enter.sql.ts'
 export interface Entry {
   tenantId: string
   requestId: string
-  timestamp_ms: number
+  timestampMs: number
   /** Of the credentials and settings that the request was judged by. */
   version: bigint
 }
@@ -50,7 +50,7 @@ export function entrance(deps: EnterDeps): Batcher<Entry, Entered> {
   return batcher<Entry, Entered>({
     most: BATCH_MAX,
     lanes: LANES,
-    pace: { clock: deps.clock, patience_ms: PATIENCE_MS, gather_ms: GATHER_MS, halvesCrowds: true },
+    pace: { clock: deps.clock, patienceMs: PATIENCE_MS, gatherMs: GATHER_MS, halvesCrowds: true },
     waitingMax: WAITING_MAX,
     full: () => new ApiError('000002'),
     // One id twice in one statement, in whatever case, could not be told apart: the second waits for the next one. The
@@ -74,12 +74,12 @@ const CHECK_VIOLATION = '23514'
 
 async function runStatement(deps: EnterDeps, entries: Entry[]): Promise<Entered[]> {
   const statement = entries.length === 1 ? enterOne(deps, entries[0]!) : enterAll(deps, entries)
-  const sent_at = deps.clock.monotonic()
-  const [answer] = await deps.db.query<{ now_ms: number; catalogue_version: bigint; verdicts: string }>(statement)
-  deps.databaseClock.observe(answer!.now_ms, sent_at, deps.clock.monotonic())
+  const sentAt = deps.clock.monotonic()
+  const [answer] = await deps.db.query<{ nowMs: number; catalogueVersion: bigint; verdicts: string }>(statement)
+  deps.databaseClock.observe(answer!.nowMs, sentAt, deps.clock.monotonic())
   return entries.map((_, index) => ({
     verdict: VERDICTS[answer!.verdicts[index] as keyof typeof VERDICTS],
-    catalogueVersion: answer!.catalogue_version,
+    catalogueVersion: answer!.catalogueVersion,
   }))
 }
 
@@ -110,22 +110,22 @@ function enterOne({ databaseClock, defaultQpsLimit }: EnterDeps, entry: Entry): 
   return { name: 'enter-one', text: ENTER_ONE, values: [...values, ...earlierSlots(now)] }
 }
 
-function slotOf({ timestamp_ms }: Entry): number {
-  return Math.floor(timestamp_ms / HOUR_MS)
+function slotOf({ timestampMs }: Entry): number {
+  return Math.floor(timestampMs / HOUR_MS)
 }
 
 /** The first of the slots that still count, and the last of those that nobody enters any more. */
-function earlierSlots(now_ms: number): [number, number] {
-  const first = Math.floor((now_ms - CLOCK_WINDOW_MS - REQUEST_ID_KEPT_MS) / HOUR_MS)
-  return [first, Math.floor((now_ms - EDGE_MS) / HOUR_MS) - 1]
+function earlierSlots(nowMs: number): [number, number] {
+  const first = Math.floor((nowMs - CLOCK_WINDOW_MS - REQUEST_ID_KEPT_MS) / HOUR_MS)
+  return [first, Math.floor((nowMs - EDGE_MS) / HOUR_MS) - 1]
 }
 
 const VERDICTS = { A: 'admitted', S: 'stale', U: 'used', Q: 'over-qps' } as const
 
 /** The slot on the other side of an edge that is near now; null where both clocks of a repeat share one slot. */
-export function otherSlot(slot: number, now_ms: number): number | null {
-  const before = Math.floor((now_ms - EDGE_MS) / HOUR_MS)
-  const after = Math.floor((now_ms + EDGE_MS) / HOUR_MS)
+export function otherSlot(slot: number, nowMs: number): number | null {
+  const before = Math.floor((nowMs - EDGE_MS) / HOUR_MS)
+  const after = Math.floor((nowMs + EDGE_MS) / HOUR_MS)
   if (before === after) return null
   return slot === before ? after : before
 }

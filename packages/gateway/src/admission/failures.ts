@@ -91,7 +91,7 @@ export function failureLimit(clock: Clock): FailureLimit {
 function refused(tokens: number): ApiError {
   return tooManyRequests({
     limit: BURST,
-    wait_s: Math.max(1, Math.ceil((1 - tokens) / REGAINED_PER_S)),
+    waitS: Math.max(1, Math.ceil((1 - tokens) / REGAINED_PER_S)),
     message: 'Too many failed authentications from this address: mend the credentials, then wait.',
   })
 }

@@ -11,12 +11,12 @@ const REQUEST_ID = '7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11'
 const TENANT: Tenant = {
   ...{ tenantId: REQUEST_ID, appKey: APP_KEY, clientName: 'T', currencyCode: 'USD', status: 'ACTIVE', version: 1n },
   ...{ ipAllowlist: [], qpsLimit: null },
-  secrets: [{ secretId: 's', secret: SECRET, validUntil_ms: null, provenAt_ms: NOW_MS }],
+  secrets: [{ secretId: 's', secret: SECRET, validUntilMs: null, provenAtMs: NOW_MS }],
 }
 
 /** Of a request that was signed so long after the gateway's now. */
-function verdictAt(offset_ms: number) {
-  const timestamp = String(NOW_MS + offset_ms)
+function verdictAt(offsetMs: number) {
+  const timestamp = String(NOW_MS + offsetMs)
   const body = Buffer.from('{}')
   const signature = createHmac('sha256', SECRET)
     .update(timestamp + REQUEST_ID + APP_KEY + body)

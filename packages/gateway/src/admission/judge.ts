@@ -14,11 +14,11 @@ export interface SignedRequest {
 /** What the checks from the timestamp to the allowlist say (contract §3), by what a node knows of the tenant. */
 export type Judgement = { ok: true; secretId: string } | { ok: false; code: '101001' | '101003' | '101005' | '101002' }
 
-export function judge(request: SignedRequest, tenant: Tenant, now_ms: number): Judgement {
-  if (!inWindow(request.headers.timestamp, now_ms)) return { ok: false, code: '101001' }
+export function judge(request: SignedRequest, tenant: Tenant, nowMs: number): Judgement {
+  if (!inWindow(request.headers.timestamp, nowMs)) return { ok: false, code: '101001' }
   const { headers, body } = request
   const secret = tenant.secrets.find((candidate) => {
-    const isLive = candidate.validUntil_ms === null || candidate.validUntil_ms > now_ms
+    const isLive = candidate.validUntilMs === null || candidate.validUntilMs > nowMs
     return isLive && verifyRequest([prepared(candidate)], headers, body) !== undefined
   })
   if (!secret) return { ok: false, code: '101003' }
@@ -27,6 +27,6 @@ export function judge(request: SignedRequest, tenant: Tenant, now_ms: number): J
   return { ok: true, secretId: secret.secretId }
 }
 
-function inWindow(timestamp: string, now_ms: number): boolean {
-  return Math.abs(Number(timestamp) - now_ms) <= CLOCK_WINDOW_MS
+function inWindow(timestamp: string, nowMs: number): boolean {
+  return Math.abs(Number(timestamp) - nowMs) <= CLOCK_WINDOW_MS
 }

@@ -46,7 +46,7 @@ export function openAdmission(options: OpenAdmission): AdmissionDeps & { pool: D
     defaultQpsLimit: config.defaultQpsLimit,
     onSecretProven(tenant, secret) {
       proveSecret(db, tenant, secret).catch((err) => {
-        secret.provenAt_ms = null // or no later request would tell it: events would stay signed with the old secret
+        secret.provenAtMs = null // or no later request would tell it: events would stay signed with the old secret
         log.warn({ err }, 'the first use of a secret was not noted')
       })
     },

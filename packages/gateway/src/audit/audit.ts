@@ -1,3 +1,4 @@
+import { recordset } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
 import type { AuditAction } from './actions.ts'
@@ -38,9 +39,9 @@ export function auditAll(tx: Tx, ids: Ids, entries: readonly AuditEntry[]): void
   const rows = entries.map((entry) => ({ ...entry, tenantId: entry.tenantId ?? NIL_TENANT, auditId: ids.uuid() }))
   tx.send({
     text: `insert into audit_log (tenant_id, audit_id, actor, action, subject, before, after, address)
-           select "tenantId", "auditId", actor, action, subject, before, after, address
-           from json_to_recordset($1) as r ("tenantId" uuid, "auditId" uuid, actor text, action text, subject text,
+           select tenant_id, audit_id, actor, action, subject, before, after, address
+           from json_to_recordset($1) as r (tenant_id uuid, audit_id uuid, actor text, action text, subject text,
              before jsonb, after jsonb, address text)`,
-    values: [JSON.stringify(rows, (_, member) => (typeof member === 'bigint' ? member.toString() : member))],
+    values: [recordset(rows, (_, member) => (typeof member === 'bigint' ? member.toString() : member))],
   })
 }

@@ -35,8 +35,8 @@ export interface AuditFilter {
 export function searchAudit(db: Pick<Db, 'query'>, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
   const { tenantId, actor, action, actions, withoutActions, subject, from, to, before } = filter
   return db.query<AuditRow>(sql`
-    select audit_id as "auditId", tenant_id as "tenantId", actor, action, subject, before, after, address,
-           created_at as "createdAt"
+    select audit_id, tenant_id, actor, action, subject, before, after, address,
+           created_at
     from audit_log
     where true
       ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}

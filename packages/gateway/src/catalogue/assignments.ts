@@ -110,7 +110,7 @@ export interface ShownAssignment {
 export async function readAssignment(db: Db, typedId: string): Promise<ShownAssignment> {
   const tenantId = requireUuid(typedId, 'tenant')
   const [row] = await db.query<ShownAssignment>({
-    text: `select p.plan_name as "planName", g.group_name as "groupName", gp.plan_name as "groupPlanName"
+    text: `select p.plan_name, g.group_name, gp.plan_name as group_plan_name
            from tenants t
            left join tenant_price_plans p on p.tenant_id = t.tenant_id and not p.removed
            left join tenant_price_groups g on g.tenant_id = t.tenant_id and not g.removed
@@ -131,10 +131,10 @@ export interface ShownGroup {
 /** Every group, or the one of that name, with its plan and its tenants. */
 export async function readGroups(db: Db, groupName?: string): Promise<ShownGroup[]> {
   const groups = await db.query<ShownGroup>({
-    text: `select group_name as "groupName",
-             (select plan_name from price_group_plans p where p.group_name = g.group_name and not removed) as "planName",
+    text: `select group_name,
+             (select plan_name from price_group_plans p where p.group_name = g.group_name and not removed) as plan_name,
              array(select tenant_id::text from tenant_price_groups t
-                   where t.group_name = g.group_name and not removed order by 1) as "tenantIds"
+                   where t.group_name = g.group_name and not removed order by 1) as tenant_ids
            from price_groups g where not removed and ($1::text is null or group_name = $1) order by group_name`,
     values: [groupName ?? null],
   })

@@ -6,7 +6,7 @@ import type { Buyer } from './snapshot.ts'
 export async function buyerOf(db: Db, typedId: string): Promise<Buyer> {
   const tenantId = requireUuid(typedId, 'tenant')
   const [row] = await db.query<{ currencyCode: string }>({
-    text: 'select currency_code as "currencyCode" from tenants where tenant_id = $1',
+    text: 'select currency_code from tenants where tenant_id = $1',
     values: [tenantId],
   })
   if (!row) throw absent('tenant', tenantId)

@@ -39,7 +39,7 @@ export async function loadChanges(
   return db.tx(async (tx) => {
     tx.send({ text: 'set transaction isolation level repeatable read, read only' })
     const [current] = await tx.query<{ version: bigint; changedAt: Date }>({
-      text: `select version, date_trunc('milliseconds', changed_at) as "changedAt" from catalogue_version`,
+      text: `select version, date_trunc('milliseconds', changed_at) as changed_at from catalogue_version`,
     })
     const coverages = new Map(known)
     const [planRules, tenantPlans, tenantGroups, groupPlans, ownPrices, packages] = await Promise.all([
@@ -63,8 +63,8 @@ type Since = Date | '-infinity'
 async function loadPlanRules(tx: Tx, since: Since): Promise<PlanRuleRow[]> {
   return timed(
     await tx.query({
-      text: `select plan_name as "planName", package_code as "packageCode", currency_code as "currencyCode",
-                    percent, price, removed, ${FIRST_AT}, updated_at as "updatedAt"
+      text: `select plan_name, package_code, currency_code,
+                    percent, price, removed, ${FIRST_AT}, updated_at
              from price_plan_rules where updated_at > $1`,
       values: [since],
     }),
@@ -74,7 +74,7 @@ async function loadPlanRules(tx: Tx, since: Since): Promise<PlanRuleRow[]> {
 async function loadAssignments(tx: Tx, since: Since, table: string, owner: string, target: string) {
   return timed<Assignment>(
     await tx.query({
-      text: `select ${owner} as owner, ${target} as target, removed, ${FIRST_AT}, updated_at as "updatedAt"
+      text: `select ${owner} as owner, ${target} as target, removed, ${FIRST_AT}, updated_at
              from ${table} where updated_at > $1`,
       values: [since],
     }),
@@ -84,8 +84,8 @@ async function loadAssignments(tx: Tx, since: Since, table: string, owner: strin
 async function loadOwnPrices(tx: Tx, since: Since): Promise<OwnPriceRow[]> {
   return timed(
     await tx.query({
-      text: `select tenant_id as "tenantId", package_code as "packageCode", price, removed, ${FIRST_AT},
-                    updated_at as "updatedAt"
+      text: `select tenant_id, package_code, price, removed, ${FIRST_AT},
+                    updated_at
              from tenant_prices where updated_at > $1`,
       values: [since],
     }),
@@ -93,7 +93,7 @@ async function loadOwnPrices(tx: Tx, since: Since): Promise<OwnPriceRow[]> {
 }
 
 /** What is not known counts as from the beginning. */
-const FIRST_AT = `coalesce(first_at, 'epoch') as "firstAt"`
+const FIRST_AT = `coalesce(first_at, 'epoch') as first_at`
 
 type Timed<Row> = Omit<Row, 'firstAt' | 'updatedAt'> & { firstAt: Date; updatedAt: Date }
 
@@ -108,7 +108,7 @@ async function loadCoverages(tx: Tx, coverageIds: readonly string[], coverages: 
   const missing = [...new Set(coverageIds)].filter((id) => !coverages.has(id))
   if (missing.length === 0) return
   const rows = await tx.query<{ coverageId: string; locationCodes: string[]; networks: LocationNetwork[] }>({
-    text: `select coverage_id as "coverageId", location_codes as "locationCodes", location_networks as networks
+    text: `select coverage_id, location_codes, location_networks as networks
            from coverages where coverage_id = any ($1)`,
     values: [missing],
   })
@@ -127,20 +127,20 @@ type PackageRow = Omit<CataloguePackage, 'coverage' | 'firstOnSaleAt' | 'saleCha
 
 async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverage>): Promise<CataloguePackage[]> {
   const touched = await tx.query<{ packageCode: string }>({
-    text: 'select package_code as "packageCode" from packages where touched_at > $1',
+    text: 'select package_code from packages where touched_at > $1',
     values: [since],
   })
   const packages: CataloguePackage[] = []
   for (let start = 0; start < touched.length; start += BATCH_ROWS) {
     const codes = touched.slice(start, start + BATCH_ROWS).map((row) => row.packageCode)
     const rows = await tx.query<PackageRow>({
-      text: `select package_code as "packageCode", slug, name, description, data_type as "dataType", volume, duration,
-               duration_unit as "durationUnit", unused_valid_time as "unusedValidTime",
-               activation_policy as "activationPolicy", ekyc_required as "ekycRequired", coverage_id as "coverageId",
-               speed, fup_policy as "fupPolicy", sms_status as "smsStatus", allow_loss as "allowLoss",
-               on_sale as "onSale", ever_on_sale as "everOnSale",
-               coalesce(first_on_sale_at, 'epoch') as "firstOnSaleAt", sale_changed_at as "saleChangedAt",
-               created_at as "createdAt", updated_at as "updatedAt"
+      text: `select package_code, slug, name, description, data_type, volume, duration,
+               duration_unit, unused_valid_time,
+               activation_policy, ekyc_required, coverage_id,
+               speed, fup_policy, sms_status, allow_loss,
+               on_sale, ever_on_sale,
+               coalesce(first_on_sale_at, 'epoch') as first_on_sale_at, sale_changed_at,
+               created_at, updated_at
              from packages where package_code = any ($1)`,
       values: [codes],
     })
@@ -171,8 +171,8 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
 
 async function loadListPrices(tx: Tx, packageCodes: string[]): Promise<Map<string, ListPrice[]>> {
   const rows = await tx.query<Timed<ListPrice & { packageCode: string }>>({
-    text: `select package_code as "packageCode", currency_code as "currencyCode", price, retail_price as "retailPrice",
-                  removed, ${FIRST_AT}, updated_at as "updatedAt"
+    text: `select package_code, currency_code, price, retail_price,
+                  removed, ${FIRST_AT}, updated_at
            from list_prices where package_code = any ($1) order by package_code, currency_code`,
     values: [packageCodes],
   })
@@ -187,8 +187,8 @@ async function loadListPrices(tx: Tx, packageCodes: string[]): Promise<Map<strin
 
 async function loadRoutes(tx: Tx, packageCodes: string[]): Promise<Map<string, Route[]>> {
   const rows = await tx.query<Route & { packageCode: string }>({
-    text: `select package_code as "packageCode", supplier, product_code as "productCode", cost_price as cost,
-                  cost_currency as "costCurrency"
+    text: `select package_code, supplier, product_code, cost_price as cost,
+                  cost_currency
            from package_suppliers where package_code = any ($1) order by package_code, position`,
     values: [packageCodes],
   })

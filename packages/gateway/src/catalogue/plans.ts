@@ -87,7 +87,7 @@ async function checkScope(tx: Tx, { planName, packageCode }: RuleScope): Promise
 
 async function readRule(tx: Tx, scope: RuleScope, currencyCode: string): Promise<RuleRow | undefined> {
   const [row] = await tx.query<RuleRow>({
-    text: `select percent, price, removed, currency_code as "currencyCode" from price_plan_rules
+    text: `select percent, price, removed, currency_code from price_plan_rules
            where plan_name = $1 and package_code = $2 and currency_code = $3`,
     values: [scope.planName, scope.packageCode ?? '', currencyCode],
   })
@@ -132,17 +132,17 @@ export interface ShownPlan {
 /** Every plan, or the one of that name, with its rules and who has it. */
 export async function readPlans(db: Db, planName?: string): Promise<ShownPlan[]> {
   const plans = await db.query<Omit<ShownPlan, 'rules'>>({
-    text: `select plan_name as "planName",
+    text: `select plan_name,
              array(select tenant_id::text from tenant_price_plans t
-                   where t.plan_name = p.plan_name and not removed order by 1) as "tenantIds",
+                   where t.plan_name = p.plan_name and not removed order by 1) as tenant_ids,
              array(select group_name from price_group_plans g
-                   where g.plan_name = p.plan_name and not removed order by 1) as "groupNames"
+                   where g.plan_name = p.plan_name and not removed order by 1) as group_names
            from price_plans p where not removed and ($1::text is null or plan_name = $1) order by plan_name`,
     values: [planName ?? null],
   })
   if (planName !== undefined && plans.length === 0) throw absent('price plan', planName)
   const rules = await db.query<RuleRow & { planName: string; packageCode: string }>({
-    text: `select plan_name as "planName", package_code as "packageCode", currency_code as "currencyCode", percent, price
+    text: `select plan_name, package_code, currency_code, percent, price
            from price_plan_rules where not removed and ($1::text is null or plan_name = $1)
            order by plan_name, package_code, currency_code`,
     values: [planName ?? null],

@@ -35,13 +35,13 @@ export async function pricesOfPackage(db: Db, packageCode: string): Promise<Pric
     price: bigint | null
     currency: string
   }>({
-    text: `select plan_name as "planName", package_code as code, percent, price, currency_code as currency
+    text: `select plan_name, package_code as code, percent, price, currency_code as currency
            from price_plan_rules where package_code in ($1, '') and not removed
            order by plan_name, package_code desc, currency_code desc`,
     values: [packageCode],
   })
   const own = await db.query<PricesOfPackage['own'][number]>({
-    text: `select p.tenant_id as "tenantId", t.client_name as "clientName", p.price, t.currency_code as "currencyCode"
+    text: `select p.tenant_id, t.client_name, p.price, t.currency_code
            from tenant_prices p join tenants t using (tenant_id)
            where p.package_code = $1 and not p.removed order by t.client_name, p.tenant_id`,
     values: [packageCode],

@@ -102,7 +102,7 @@ export async function slugOwners(tx: Tx, changes: readonly PackageChange[]): Pro
   const wanted = changes.filter(({ before, after }) => before?.slug !== after.slug).map(({ after }) => after.slug)
   if (wanted.length === 0) return new Map()
   const rows = await tx.query<{ slug: string; packageCode: string }>({
-    text: 'select slug, package_code as "packageCode" from packages where slug = any ($1)',
+    text: 'select slug, package_code from packages where slug = any ($1)',
     values: [wanted],
   })
   return new Map(rows.map((row) => [row.slug, row.packageCode]))

@@ -66,12 +66,12 @@ function matches(document: PackageDocument, { locationCode, keyword }: PackageFi
 }
 
 const SELECT = `
-  select p.package_code as "packageCode", p.slug, p.name, p.description, p.on_sale as "onSale",
-    p.data_type as "dataType", p.volume, p.duration, p.duration_unit as "durationUnit",
-    p.unused_valid_time as "unusedValidTime", p.activation_policy as "activationPolicy",
-    p.ekyc_required as "ekycRequired", c.location_codes as "locationCodes",
-    c.location_networks as "locationNetworkList", p.speed, p.fup_policy as "fupPolicy", p.sms_status as "smsStatus",
-    p.allow_loss as "allowLoss",
+  select p.package_code, p.slug, p.name, p.description, p.on_sale,
+    p.data_type, p.volume, p.duration, p.duration_unit,
+    p.unused_valid_time, p.activation_policy,
+    p.ekyc_required, c.location_codes,
+    c.location_networks as location_network_list, p.speed, p.fup_policy, p.sms_status,
+    p.allow_loss,
     (select coalesce(json_agg(json_build_object('currencyCode', currency_code, 'price', price,
                                                 'retailPrice', retail_price) order by currency_code), '[]')
      from list_prices l where l.package_code = p.package_code and not removed) as prices,

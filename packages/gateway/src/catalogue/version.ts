@@ -16,7 +16,7 @@ export async function bumpCatalogue(tx: Tx): Promise<CatalogueVersion> {
            set version = version + 1,
                changed_at = greatest(date_trunc('milliseconds', clock_timestamp()),
                                      date_trunc('milliseconds', changed_at) + interval '1 millisecond')
-           returning version, changed_at as "changedAt"`,
+           returning version, changed_at`,
   })
   return row!
 }
@@ -40,16 +40,16 @@ export interface Stamping {
 /** Keeps other changes out until the transaction ends. */
 export async function stampOnce(tx: Tx): Promise<Stamping> {
   const [row] = await tx.query<{ version: bigint }>({ text: 'select version from catalogue_version for update' })
-  let stamped: { changedAt: Date; monotonic_ms: number } | undefined
+  let stamped: { changedAt: Date; monotonicMs: number } | undefined
   return {
     startedFrom: row!.version,
     async stamp() {
-      stamped ??= { monotonic_ms: performance.now(), changedAt: (await bumpCatalogue(tx)).changedAt }
+      stamped ??= { monotonicMs: performance.now(), changedAt: (await bumpCatalogue(tx)).changedAt }
       return stamped.changedAt
     },
     checkTime() {
       // The rest is left for the commit itself.
-      if (stamped && performance.now() - stamped.monotonic_ms > LATE_COMMIT_MS * 0.75) {
+      if (stamped && performance.now() - stamped.monotonicMs > LATE_COMMIT_MS * 0.75) {
         throw new Error('The change took too long and was undone. Try again, or change less at a time.')
       }
     },

@@ -1,3 +1,4 @@
+import { recordset } from '../lib/columns.ts'
 import type { Statement, Tx } from '../lib/db.ts'
 import { coverageId } from './coverage.ts'
 import { differingMembers, differingPrices, type Member, type PackageChange } from './difference.ts'
@@ -46,10 +47,10 @@ function withPositions({ packageCode, suppliers }: PackageChange['after']) {
 function insertCoverages(rows: readonly object[]): Statement {
   return {
     text: `insert into coverages (coverage_id, location_codes, location_networks)
-           select "coverageId", "locationCodes", "locationNetworkList"
-           from json_to_recordset($1) as r ("coverageId" text, "locationCodes" text[], "locationNetworkList" json)
+           select coverage_id, location_codes, location_network_list
+           from json_to_recordset($1) as r (coverage_id text, location_codes text[], location_network_list json)
            on conflict do nothing`,
-    values: [JSON.stringify(rows)],
+    values: [recordset(rows)],
   }
 }
 
@@ -58,14 +59,14 @@ function upsertPackages(rows: readonly object[], at: Date): Statement {
     text: `insert into packages as p (package_code, slug, name, description, data_type, volume, duration, duration_unit,
              unused_valid_time, activation_policy, ekyc_required, coverage_id, speed, fup_policy, sms_status, allow_loss,
              on_sale, ever_on_sale, first_on_sale_at, sale_changed_at, created_at, updated_at, touched_at)
-           select "packageCode", slug, name, description, "dataType", volume, duration, "durationUnit",
-             "unusedValidTime", "activationPolicy", "ekycRequired", "coverageId", speed, "fupPolicy", "smsStatus",
-             "allowLoss", "onSale", "onSale", case when "onSale" then $2::timestamptz end, $2, $2,
+           select package_code, slug, name, description, data_type, volume, duration, duration_unit,
+             unused_valid_time, activation_policy, ekyc_required, coverage_id, speed, fup_policy, sms_status,
+             allow_loss, on_sale, on_sale, case when on_sale then $2::timestamptz end, $2, $2,
              case when visible then $2::timestamptz else '-infinity' end, $2
-           from json_to_recordset($1) as r ("packageCode" text, slug text, name text, description text, "dataType" text,
-             volume bigint, duration integer, "durationUnit" text, "unusedValidTime" integer, "activationPolicy" text,
-             "ekycRequired" boolean, "coverageId" text, speed text, "fupPolicy" text, "smsStatus" smallint,
-             "allowLoss" boolean, "onSale" boolean, visible boolean)
+           from json_to_recordset($1) as r (package_code text, slug text, name text, description text, data_type text,
+             volume bigint, duration integer, duration_unit text, unused_valid_time integer, activation_policy text,
+             ekyc_required boolean, coverage_id text, speed text, fup_policy text, sms_status smallint,
+             allow_loss boolean, on_sale boolean, visible boolean)
            on conflict (package_code) do update set
              slug = excluded.slug, name = excluded.name, description = excluded.description,
              data_type = excluded.data_type, volume = excluded.volume, duration = excluded.duration,
@@ -77,28 +78,28 @@ function upsertPackages(rows: readonly object[], at: Date): Statement {
              first_on_sale_at = case when p.ever_on_sale then p.first_on_sale_at else excluded.first_on_sale_at end,
              sale_changed_at = case when p.on_sale = excluded.on_sale then p.sale_changed_at else $2 end,
              updated_at = greatest(p.updated_at, excluded.updated_at), touched_at = $2`,
-    values: [JSON.stringify(rows), at],
+    values: [recordset(rows), at],
   }
 }
 
 function insertSuppliers(rows: readonly object[]): Statement {
   return {
     text: `insert into package_suppliers (package_code, position, supplier, product_code, cost_price, cost_currency)
-           select "packageCode", position, supplier, "productCode", "costPrice", "costCurrency"
-           from json_to_recordset($1) as r ("packageCode" text, position smallint, supplier text, "productCode" text,
-             "costPrice" bigint, "costCurrency" text)`,
-    values: [JSON.stringify(rows)],
+           select package_code, position, supplier, product_code, cost_price, cost_currency
+           from json_to_recordset($1) as r (package_code text, position smallint, supplier text, product_code text,
+             cost_price bigint, cost_currency text)`,
+    values: [recordset(rows)],
   }
 }
 
 function upsertListPrices(rows: readonly object[], at: Date): Statement {
   return {
     text: `insert into list_prices (package_code, currency_code, price, retail_price, removed, first_at, updated_at)
-           select "packageCode", "currencyCode", price, "retailPrice", removed, $2, $2
-           from json_to_recordset($1) as r ("packageCode" text, "currencyCode" text, price bigint, "retailPrice" bigint,
+           select package_code, currency_code, price, retail_price, removed, $2, $2
+           from json_to_recordset($1) as r (package_code text, currency_code text, price bigint, retail_price bigint,
              removed boolean)
            on conflict (package_code, currency_code) do update set
              price = excluded.price, retail_price = excluded.retail_price, removed = excluded.removed, updated_at = $2`,
-    values: [JSON.stringify(rows), at],
+    values: [recordset(rows), at],
   }
 }

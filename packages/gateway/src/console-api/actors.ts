@@ -16,13 +16,13 @@ export async function actorNames(
   const people =
     ids.length === 0
       ? []
-      : await deps.db.query<{ person_id: string; tenant_id: string | null; email: string }>(sql`
+      : await deps.db.query<{ personId: string; tenantId: string | null; email: string }>(sql`
           select person_id, tenant_id, email from people where person_id = any(${ids}::uuid[])`)
-  const names = new Map(people.map((person) => [`person:${person.person_id}`, person]))
+  const names = new Map(people.map((person) => [`person:${person.personId}`, person]))
   return (actor) => {
     if (actor === null || actor === 'tenant') return actor === null ? null : 'API'
     const person = names.get(actor)
-    if (onlyTenant !== null && person?.tenant_id !== onlyTenant) return OPERATOR
+    if (onlyTenant !== null && person?.tenantId !== onlyTenant) return OPERATOR
     return person?.email ?? actor
   }
 }

@@ -91,9 +91,9 @@ export const adjustmentRoutes: Route[] = [
 
 async function describe(context: Context, rows: Adjustment[]) {
   const ids = [...new Set(rows.map((row) => row.tenantId))]
-  const tenants = await context.deps.db.query<{ tenant_id: string; client_name: string; currency_code: string }>(sql`
+  const tenants = await context.deps.db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
     select tenant_id, client_name, currency_code from tenants where tenant_id = any(${ids}::uuid[])`)
-  const byId = new Map(tenants.map((tenant) => [tenant.tenant_id, tenant]))
+  const byId = new Map(tenants.map((tenant) => [tenant.tenantId, tenant]))
   const nameOf = await actorNames(
     context,
     rows.flatMap((row) => [row.proposedBy, row.decidedBy]),
@@ -101,8 +101,8 @@ async function describe(context: Context, rows: Adjustment[]) {
   return rows.map((row) => ({
     adjustmentId: row.adjustmentId,
     tenantId: row.tenantId,
-    clientName: byId.get(row.tenantId)?.client_name ?? '',
-    currencyCode: byId.get(row.tenantId)?.currency_code ?? '',
+    clientName: byId.get(row.tenantId)?.clientName ?? '',
+    currencyCode: byId.get(row.tenantId)?.currencyCode ?? '',
     amount: row.amount,
     reference: row.reference,
     reason: row.reason,

@@ -39,8 +39,8 @@ export const credentialRoutes: Route[] = [
     ratePerMinute: PROOFS_PER_MINUTE,
     async handle({ deps, person, by, address }, { params, body }) {
       await signInAgain(deps, person, { ...body, address })
-      const grace_ms = body.grace_s === undefined ? undefined : body.grace_s * 1000
-      return resetSecret(deps, params.tenantId, { grace_ms }, by)
+      const graceMs = body.grace_s === undefined ? undefined : body.grace_s * 1000
+      return resetSecret(deps, params.tenantId, { graceMs }, by)
     },
   }),
 ]

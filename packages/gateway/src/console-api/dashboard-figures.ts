@@ -24,8 +24,8 @@ export interface OrderDay {
   delivered: number
   failed: number
   /** Median time from order to its last state, of those delivered. */
-  p50_ms: number | null
-  p95_ms: number | null
+  p50Ms: number | null
+  p95Ms: number | null
 }
 
 export function orderDays(db: Reader, { tenantId, days }: Scope): Promise<OrderDay[]> {
@@ -33,8 +33,8 @@ export function orderDays(db: Reader, { tenantId, days }: Scope): Promise<OrderD
     select ${dayOf(days, sql`o.order_id`)} as day, count(*)::int as orders,
            count(*) filter (where order_status in ('DELIVERED', 'PARTIALLY_DELIVERED'))::int as delivered,
            count(*) filter (where order_status in ('FAILED', 'CANCELLED'))::int as failed,
-           round(percentile_cont(0.5) within group (order by took_ms))::int as "p50_ms",
-           round(percentile_cont(0.95) within group (order by took_ms))::int as "p95_ms"
+           round(percentile_cont(0.5) within group (order by took_ms))::int as p50_ms,
+           round(percentile_cont(0.95) within group (order by took_ms))::int as p95_ms
     from tenants t
     cross join lateral (
       select order_id, created_at, order_status,
@@ -54,7 +54,7 @@ export interface SalesDay {
 /** What was sold, less what was given back of it. */
 export function salesDays(db: Reader, { tenantId, days }: Scope): Promise<SalesDay[]> {
   return db.query<SalesDay>(sql`
-    select ${dayOf(days, sql`o.order_id`)} as day, o.currency_code as "currencyCode",
+    select ${dayOf(days, sql`o.order_id`)} as day, o.currency_code,
            sum(o.amount - o.refunded_amount)::bigint as amount
     from tenants t
     cross join lateral (
@@ -94,7 +94,7 @@ export interface SupplierFigures {
   delivered: number
   refused: number
   unknown: number
-  p50_ms: number | null
+  p50Ms: number | null
 }
 
 export function supplierFigures(db: Reader, { days }: Pick<Scope, 'days'>): Promise<SupplierFigures[]> {
@@ -103,7 +103,7 @@ export function supplierFigures(db: Reader, { days }: Pick<Scope, 'days'>): Prom
            count(*) filter (where outcome = 'refused')::int as refused,
            count(*) filter (where outcome in ('unknown', 'retry') or outcome is null)::int as unknown,
            round(percentile_cont(0.5) within group (
-             order by extract(epoch from finished_at - started_at) * 1000))::int as "p50_ms"
+             order by extract(epoch from finished_at - started_at) * 1000))::int as p50_ms
     from tenants t
     cross join lateral (
       select supplier, outcome, started_at, finished_at from supplier_attempts a
@@ -120,7 +120,7 @@ export interface Balances {
 
 export function balances(db: Reader, tenantId: string | null): Promise<Balances[]> {
   return db.query<Balances>(sql`
-    select w.currency_code as "currencyCode", count(*)::int as tenants, sum(w.balance)::bigint as balance
+    select w.currency_code, count(*)::int as tenants, sum(w.balance)::bigint as balance
     from wallets w join tenants t using (tenant_id) where ${of(tenantId)} group by 1 order by 2 desc`)
 }
 
@@ -141,13 +141,13 @@ export async function attention(db: Reader, tenantId: string | null): Promise<At
   const operators = tenantId === null ? sql`true` : sql`false`
   const [row] = await db.query<Attention>(sql`
     select
-      (select count(*)::int from orders where order_status = 'UNDER_REVIEW' ${own}) as "underReview",
-      (select count(*)::int from deliveries where delivery_state = 'DEAD' ${own}) as "deadEvents",
-      (select count(*)::int from wallets where balance < low_balance_threshold ${own}) as "lowBalances",
+      (select count(*)::int from orders where order_status = 'UNDER_REVIEW' ${own}) as under_review,
+      (select count(*)::int from deliveries where delivery_state = 'DEAD' ${own}) as dead_events,
+      (select count(*)::int from wallets where balance < low_balance_threshold ${own}) as low_balances,
       (select count(*)::int from webhook_endpoints
        where callback_url is not null and (disabled_reason is not null or failing_since is not null) ${own})
-        as "failingEndpoints",
-      (select count(*)::int from stock_levels where available < low_at and ${operators}) as "lowStock",
+        as failing_endpoints,
+      (select count(*)::int from stock_levels where available < low_at and ${operators}) as low_stock,
       (select count(*)::int from orphans where state = 'FOUND' and ${operators}) as orphans,
       (select count(*)::int from wallet_adjustments
        where adjustment_status = 'PROPOSED' and expires_at > now() and ${operators}) as adjustments`)

@@ -84,10 +84,10 @@ async function read({ deps, onlyTenant }: Context, length: number, timeZone: str
   return {
     attention: waiting,
     days: days.map(({ day }) => day),
-    orders,
+    orders: orders.map(({ p50Ms, p95Ms, ...row }) => ({ ...row, p50_ms: p50Ms, p95_ms: p95Ms })),
     sales,
     webhooks,
-    suppliers,
+    suppliers: suppliers.map(({ p50Ms, ...row }) => ({ ...row, p50_ms: p50Ms })),
     balances: money,
   }
 }

@@ -14,12 +14,12 @@ const DAY_MS = 86_400_000
  * figure of a day and the list of that day count the same rows.
  * @throws Refusal for a time zone that nobody knows
  */
-export function localDays(now_ms: number, length: number, timeZone: string): LocalDay[] {
+export function localDays(nowMs: number, length: number, timeZone: string): LocalDay[] {
   const clock = localClock(timeZone)
-  const today_ms = Math.floor((now_ms + clock(now_ms)) / DAY_MS) * DAY_MS
+  const todayMs = Math.floor((nowMs + clock(nowMs)) / DAY_MS) * DAY_MS
   return Array.from({ length }, (_, index) => {
-    const midnight_ms = today_ms - (length - 1 - index) * DAY_MS
-    return { day: new Date(midnight_ms).toISOString().slice(0, 10), startsAt: startOf(midnight_ms, clock) }
+    const midnightMs = todayMs - (length - 1 - index) * DAY_MS
+    return { day: new Date(midnightMs).toISOString().slice(0, 10), startsAt: startOf(midnightMs, clock) }
   })
 }
 
@@ -27,21 +27,21 @@ export function localDays(now_ms: number, length: number, timeZone: string): Loc
  * Midnight of the local calendar, given as if it were UTC. As browsers do: of two midnights the first, and where clocks
  * skip midnight, the moment that they do.
  */
-function startOf(midnight_ms: number, clock: (time_ms: number) => number): Date {
-  const before = midnight_ms - clock(midnight_ms - DAY_MS / 2)
-  const after = midnight_ms - clock(midnight_ms + DAY_MS / 2)
-  const isMidnight = (time_ms: number) => time_ms + clock(time_ms) === midnight_ms
+function startOf(midnightMs: number, clock: (timeMs: number) => number): Date {
+  const before = midnightMs - clock(midnightMs - DAY_MS / 2)
+  const after = midnightMs - clock(midnightMs + DAY_MS / 2)
+  const isMidnight = (timeMs: number) => timeMs + clock(timeMs) === midnightMs
   return new Date(!isMidnight(before) && isMidnight(after) ? after : before)
 }
 
 /** How far a zone's clocks are ahead of UTC at a moment, in ms. */
-function localClock(timeZone: string): (time_ms: number) => number {
+function localClock(timeZone: string): (timeMs: number) => number {
   const format = formatOf(timeZone)
-  return (time_ms) => {
-    const parts = Object.fromEntries(format.formatToParts(time_ms).map(({ type, value }) => [type, Number(value)]))
+  return (timeMs) => {
+    const parts = Object.fromEntries(format.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]))
     const { year, month, day, hour, minute, second } = parts as Record<string, number>
-    const local_ms = Date.UTC(year!, month! - 1, day, hour, minute, second)
-    return local_ms - Math.floor(time_ms / 1000) * 1000
+    const localMs = Date.UTC(year!, month! - 1, day, hour, minute, second)
+    return localMs - Math.floor(timeMs / 1000) * 1000
   }
 }
 

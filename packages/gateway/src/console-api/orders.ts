@@ -146,16 +146,16 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
   if (!found) throw absent('order')
   const [[more], items, profiles] = await Promise.all([
     deps.db.query<MoreColumns>(sql`
-      select balance_after as "balanceAfter", remark, status_history as history
+      select balance_after, remark, status_history as history
       from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
     deps.db.query<Omit<OrderItem, 'supplierKey'>>(sql`
-      select item_no as "itemNo", package_code as "packageCode", price, item_status as "itemStatus",
-             failure_reason as "failureReason", supplier, product_code as "productCode", cost,
-             cost_currency as "costCurrency", charged, charged_currency as "chargedCurrency", attempts,
+      select item_no, package_code, price, item_status,
+             failure_reason, supplier, product_code, cost,
+             cost_currency, charged, charged_currency, attempts,
              exists (select from supplier_attempts a
                      where a.tenant_id = i.tenant_id and a.order_id = i.order_id and a.item_no = i.item_no
                        and a.operation = 'CANCEL' and (a.outcome is null or a.outcome = 'unknown'))
-               as "cancelInQuestion"
+               as cancel_in_question
       from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
     searchProfiles(deps.db, { tenantId, orderId }, 200),
   ])
@@ -200,6 +200,10 @@ async function shownSteps(context: Context, steps: Step[]) {
     shown.map((one) => (one.kind === 'DECISION' ? one.actor : null)),
   )
   return shown.map((one) => {
+    if ('durationMs' in one) {
+      const { durationMs, ...rest } = one
+      return { ...rest, duration_ms: durationMs }
+    }
     if (one.kind !== 'DECISION') return one
     return { ...one, actor: nameOf(one.actor) ?? one.actor, after: shownDetail(context, one.after) }
   })

@@ -38,7 +38,13 @@ export const replayRoutes: Route[] = [
         context,
         rows.map((row) => row.actor),
       )
-      return { replays: rows.map((row) => ({ ...row, actor: nameOf(row.actor) ?? row.actor })) }
+      return {
+        replays: rows.map(({ ratePerS, ...row }) => ({
+          ...row,
+          rate_per_s: ratePerS,
+          actor: nameOf(row.actor) ?? row.actor,
+        })),
+      }
     },
   }),
   route({

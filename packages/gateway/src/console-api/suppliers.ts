@@ -28,7 +28,7 @@ export const supplierRoutes: Route[] = [
     answer: Type.Object({ suppliers: Type.Array(supplierRow) }),
     async handle({ deps }) {
       const rows = await deps.db.query<Omit<SupplierRow, 'breaker' | 'updatedAt'> & { updatedAt: Date }>(sql`
-        select s.supplier, s.type, s.paused, s.updated_at as "updatedAt",
+        select s.supplier, s.type, s.paused, s.updated_at,
                (select sum(l.available) from stock_levels l where l.supplier = s.supplier)::bigint as available,
                (select count(*)::int from orders o
                 join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id

@@ -62,10 +62,10 @@ export const walletRoutes: Route[] = [
     answer: wallet,
     async handle({ deps }, { params }) {
       const [row] = await deps.db.query<WalletRow>(sql`
-        select currency_code as "currencyCode", balance, credit_limit as "creditLimit",
-               daily_spend_limit as "dailySpendLimit", low_balance_threshold as "lowBalanceThreshold",
-               case when spent_on = (now() at time zone 'utc')::date then spent else 0 end as "spentToday",
-               updated_at as "updatedAt"
+        select currency_code, balance, credit_limit,
+               daily_spend_limit, low_balance_threshold,
+               case when spent_on = (now() at time zone 'utc')::date then spent else 0 end as spent_today,
+               updated_at
         from wallets where tenant_id = ${params.tenantId}`)
       if (!row) throw absent('tenant')
       return row

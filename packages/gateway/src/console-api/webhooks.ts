@@ -136,8 +136,8 @@ export const webhookRoutes: Route[] = [
           updatedAt: null,
         }
       const { health, ...told } = known
-      const { failingSince_ms } = health
-      return { ...told, failingSince: failingSince_ms === null ? null : new Date(failingSince_ms) }
+      const { failingSinceMs } = health
+      return { ...told, failingSince: failingSinceMs === null ? null : new Date(failingSinceMs) }
     },
   }),
   route({
@@ -164,6 +164,6 @@ export const webhookRoutes: Route[] = [
   }),
 ]
 
-function deliveryOf({ attemptId, url, address, startedAt, duration_ms, httpStatus, outcome, answer }: AttemptView) {
-  return { attemptId, url, address, startedAt, duration_ms, httpStatus, outcome, answer }
+function deliveryOf({ attemptId, url, address, startedAt, durationMs, httpStatus, outcome, answer }: AttemptView) {
+  return { attemptId, url, address, startedAt, duration_ms: durationMs, httpStatus, outcome, answer }
 }

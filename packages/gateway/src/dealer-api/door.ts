@@ -206,16 +206,16 @@ export function unknownPathRefusal(deps: Deps, { raw }: FastifyRequest, reply: F
 /** One answer, one wide line and one observation per request. */
 function conclude({ app, deps, unsent }: Surroundings, visit: Visit, answer: Answer, failure: unknown): void {
   const { requestId, address, tenantId, operation } = visit
-  const duration_ms = deps.clock.monotonic() - visit.start
+  const durationMs = deps.clock.monotonic() - visit.start
   // What came before the end began says it too: the caller's next request goes to another node.
-  const size_bytes = sendAnswer(visit.response, answer, { isLast: app.isClosing === true })
-  unsent?.watch(visit.response, size_bytes)
-  deps.requestMetrics.observe(operation, answer.code, duration_ms)
+  const sizeBytes = sendAnswer(visit.response, answer, { isLast: app.isClosing === true })
+  unsent?.watch(visit.response, sizeBytes)
+  deps.requestMetrics.observe(operation, answer.code, durationMs)
   if (deps.traces) {
-    const span = requestSpan(visit, answer, deps.clock.now(), duration_ms)
+    const span = requestSpan(visit, answer, deps.clock.now(), durationMs)
     if (span) deps.traces.add(span)
   }
-  const line = { requestId, address, tenantId, operation, code: answer.code, duration_ms }
+  const line = { requestId, address, tenantId, operation, code: answer.code, durationMs }
   const isUnexpected = failure !== undefined && !(failure instanceof ApiError)
   if (isUnexpected) deps.log.error({ ...line, err: failure }, 'request')
   else deps.logRequest(line)

@@ -2,16 +2,16 @@ import { expect, it } from 'vitest'
 import { openPlaces, PLACES_MAX, PLACES_MIN } from './places.ts'
 
 /** Seconds of load in which every place is always taken and each answer takes so long. */
-function crowded(seconds: number, duration_ms: number | undefined, state = fresh()) {
+function crowded(seconds: number, durationMs: number | undefined, state = fresh()) {
   for (let step = 0; step < seconds * 100; step++) {
     while (!state.places.isFull()) {
       state.places.take()
       state.taken++
     }
     state.time.now += 10
-    for (let answer = 0; answer < 5 && state.taken > 0 && duration_ms !== undefined; answer++) {
+    for (let answer = 0; answer < 5 && state.taken > 0 && durationMs !== undefined; answer++) {
       state.taken--
-      state.places.leave(duration_ms)
+      state.places.leave(durationMs)
     }
   }
   return state

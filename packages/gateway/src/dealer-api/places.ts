@@ -6,8 +6,8 @@ export interface Places {
   /** Whether one request is under way and no other. */
   isLone(): boolean
   take(): void
-  /** Every take has its leave. @param duration_ms of the request; undefined where it says nothing of our load */
-  leave(duration_ms: number | undefined): void
+  /** Every take has its leave. @param durationMs of the request; undefined where it says nothing of our load */
+  leave(durationMs: number | undefined): void
 }
 
 /** More only wait for each other, however quick the machine. Two hundred calls with one transactionId are no overload. */
@@ -63,11 +63,11 @@ export function openPlaces(clock: Clock): Places {
     },
     isLone: () => taken === 1,
     take: () => void taken++,
-    leave(duration_ms) {
+    leave(durationMs) {
       taken--
-      if (duration_ms === undefined) return
+      if (durationMs === undefined) return
       answered++
-      if (duration_ms > SLOW_MS) slow++
+      if (durationMs > SLOW_MS) slow++
       judge(clock.monotonic())
     },
   }

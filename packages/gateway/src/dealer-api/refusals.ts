@@ -33,21 +33,21 @@ interface Refusal {
  */
 export function openRefusals(clock: Clock, tell: (refused: number) => void): Refusals {
   let waiting: Refusal[] = []
-  let saved_ms = SAVED_MAX_MS
-  let counted_at = clock.monotonic()
+  let savedMs = SAVED_MAX_MS
+  let countedAt = clock.monotonic()
   let isWaiting = false
   const count = tally(tell)
 
   function turn(): void {
     isWaiting = false
     let now = clock.monotonic()
-    saved_ms = Math.min(SAVED_MAX_MS, saved_ms + (now - counted_at) * SHARE)
-    counted_at = now
+    savedMs = Math.min(SAVED_MAX_MS, savedMs + (now - countedAt) * SHARE)
+    countedAt = now
     let done = 0
-    while (done < waiting.length && saved_ms > 0) {
+    while (done < waiting.length && savedMs > 0) {
       send(waiting[done++] as Refusal)
       const after = clock.monotonic()
-      saved_ms -= after - now
+      savedMs -= after - now
       now = after
     }
     waiting = done === waiting.length ? [] : waiting.slice(done)

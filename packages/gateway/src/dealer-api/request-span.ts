@@ -13,7 +13,7 @@ interface Request {
  * Of one request. Its RT-RequestID names the trace; a request that placed an order begins the order's own trace, which
  * goes on with suppliers and events. undefined: it came without a RequestID to know it by.
  */
-export function requestSpan(request: Request, answer: Answer, ended_at: number, duration_ms: number): Span | undefined {
+export function requestSpan(request: Request, answer: Answer, endedAt: number, durationMs: number): Span | undefined {
   const { requestId, tenantId, address, operation } = request
   if (requestId === undefined) return undefined
   const orderNo = operation === 'esim/order' ? /"orderNo":"([^"]+)"/.exec(answer.body)?.[1] : undefined
@@ -25,8 +25,8 @@ export function requestSpan(request: Request, answer: Answer, ended_at: number, 
       : { traceId: traceOf(orderId), spanId: rootSpanOf(orderId) }),
     name: operation === 'none' ? 'request' : operation,
     kind: 'SERVER',
-    ended_at,
-    duration_ms,
+    endedAt,
+    durationMs,
     attributes: {
       'http.request.method': 'POST',
       'http.response.status_code': answer.http,

@@ -39,10 +39,10 @@ export async function readDeployment(db: Pick<Db, 'query'>): Promise<DeploymentR
 
 export interface DeploymentRow {
   kind: string
-  link_key: Buffer
-  master_key_fingerprint: string
-  rotating_to: string | null
-  retired_keys: string[]
+  linkKey: Buffer
+  masterKeyFingerprint: string
+  rotatingTo: string | null
+  retiredKeys: string[]
 }
 
 /** @throws StartRefused */
@@ -56,7 +56,7 @@ export function refuseOtherKind(row: DeploymentRow, kind: Config['deployment']):
 /** @throws StartRefused when it is encrypted under a key that is not configured */
 export function openLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
   try {
-    return cipher.decrypt(row.link_key, NIL_TENANT)
+    return cipher.decrypt(row.linkKey, NIL_TENANT)
   } catch (error) {
     if (!(error instanceof DecryptionFailed)) throw error
     throw new StartRefused(
@@ -67,14 +67,14 @@ export function openLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
 
 /** What it would encrypt would have to be found and rewritten by a rotation that is past it already. @throws StartRefused */
 export function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
-  if (row.rotating_to !== null && row.rotating_to !== cipher.fingerprint) {
+  if (row.rotatingTo !== null && row.rotatingTo !== cipher.fingerprint) {
     throw new StartRefused(
-      `The master key is being rotated to the one with the fingerprint ${row.rotating_to}. Put that one first in MASTER_KEY, and the old one after it.`,
+      `The master key is being rotated to the one with the fingerprint ${row.rotatingTo}. Put that one first in MASTER_KEY, and the old one after it.`,
     )
   }
-  if (row.master_key_fingerprint !== cipher.fingerprint && row.retired_keys.includes(cipher.fingerprint)) {
+  if (row.masterKeyFingerprint !== cipher.fingerprint && row.retiredKeys.includes(cipher.fingerprint)) {
     throw new StartRefused(
-      `The first key of MASTER_KEY was replaced by a rotation. Put the one with the fingerprint ${row.master_key_fingerprint} first.`,
+      `The first key of MASTER_KEY was replaced by a rotation. Put the one with the fingerprint ${row.masterKeyFingerprint} first.`,
     )
   }
 }

@@ -20,7 +20,7 @@ export interface KeyState {
 export async function readKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
   const [rows, counts, connected] = await Promise.all([
     db.query<{ fingerprint: string; rotatingTo: string | null }>({
-      text: 'select master_key_fingerprint as fingerprint, rotating_to as "rotatingTo" from deployment',
+      text: 'select master_key_fingerprint as fingerprint, rotating_to from deployment',
     }),
     Promise.all(SEALED.map((sealed) => countOutdated({ db, cipher }, sealed))),
     readPeers(db),

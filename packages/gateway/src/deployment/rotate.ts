@@ -109,10 +109,10 @@ async function rewriteAll(deps: RotationDeps, onProgress: (progress: RotationPro
 
 async function finish({ db, cipher, ids }: RotationDeps, rewritten: number, by: By): Promise<void> {
   await db.tx(async (tx) => {
-    const [row] = await tx.query<{ from: string; link_key: Buffer }>({
+    const [row] = await tx.query<{ from: string; linkKey: Buffer }>({
       text: 'select master_key_fingerprint as from, link_key from deployment for update',
     })
-    const linkKey = cipher.encrypt(cipher.decrypt(row!.link_key, NIL_TENANT), NIL_TENANT)
+    const linkKey = cipher.encrypt(cipher.decrypt(row!.linkKey, NIL_TENANT), NIL_TENANT)
     tx.send({
       text: `update deployment set link_key = $1, master_key_fingerprint = $2, rotating_to = null,
                retired_keys = case when master_key_fingerprint = $2 then retired_keys

@@ -68,8 +68,8 @@ interface StateRow {
 const STATE = `
   select current_user as user, pg_is_in_recovery() as standby, host(inet_server_addr()) as address,
          coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as encrypted,
-         has_schema_privilege(current_user, 'public', 'create') as "mayCreate",
+         has_schema_privilege(current_user, 'public', 'create') as may_create,
          (select count(*)::int from pg_class
           where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-            and not pg_has_role(current_user, relowner, 'usage')) as "foreignTables",
+            and not pg_has_role(current_user, relowner, 'usage')) as foreign_tables,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`

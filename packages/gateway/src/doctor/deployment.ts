@@ -25,13 +25,13 @@ export async function checkDeployment({ db, cipher, config }: OpenPatient, say: 
   openLinkKey(cipher, row)
   refuseOutdatedKey(cipher, row)
   await refuseStrangers(db, cipher)
-  if (row.rotating_to !== null) {
-    const words = `The master key is being rotated to ${row.rotating_to}.`
+  if (row.rotatingTo !== null) {
+    const words = `The master key is being rotated to ${row.rotatingTo}.`
     found.push(say.warning(`${words} Run npm run -s admin -- master-key rotate until it says that it is done.`))
-  } else if (row.master_key_fingerprint !== cipher.fingerprint) {
-    const words = `The first key of MASTER_KEY (${cipher.fingerprint}) is new to this database (${row.master_key_fingerprint}).`
+  } else if (row.masterKeyFingerprint !== cipher.fingerprint) {
+    const words = `The first key of MASTER_KEY (${cipher.fingerprint}) is new to this database (${row.masterKeyFingerprint}).`
     found.push(say.warning(`${words} Rotate to it: npm run -s admin -- master-key rotate`))
-  } else found.push(say.ok(`The master key is the database's (fingerprint ${row.master_key_fingerprint}).`))
+  } else found.push(say.ok(`The master key is the database's (fingerprint ${row.masterKeyFingerprint}).`))
   const peers = await readPeers(db)
   const machines = new Set(peers.map(({ address }) => address ?? 'this machine'))
   if (machines.size > 0) found.push(say.ok(`Connected to the database: gateways at ${[...machines].join(', ')}.`))

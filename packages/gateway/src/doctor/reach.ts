@@ -31,7 +31,7 @@ export async function checkAddresses({ config, outbound }: Patient, say: Finding
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: '{}',
-    timeout_ms: ASKED_WITHIN_MS,
+    timeoutMs: ASKED_WITHIN_MS,
     answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
     allowPrivate: true,
   })
@@ -65,8 +65,8 @@ function codeOf(body: Buffer): string | undefined {
 async function processWords(outbound: Outbound, metricsHost: string, metricsPort: number): Promise<string> {
   const host = metricsHost === '0.0.0.0' ? '127.0.0.1' : metricsHost === '::' ? '[::1]' : metricsHost
   const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${metricsPort}/readyz`
-  const [timeout_ms, answerSizeMaxBytes] = [ASKED_WITHIN_MS, ANSWER_SIZE_MAX_BYTES]
-  const outcome = await outbound.request({ url, method: 'GET', timeout_ms, answerSizeMaxBytes, allowPrivate: true })
+  const [timeoutMs, answerSizeMaxBytes] = [ASKED_WITHIN_MS, ANSWER_SIZE_MAX_BYTES]
+  const outcome = await outbound.request({ url, method: 'GET', timeoutMs, answerSizeMaxBytes, allowPrivate: true })
   if (outcome.kind === 'failed') return 'No gateway with this configuration runs on this machine at the moment.'
   return outcome.status === 200
     ? `A gateway runs on this machine, and is ready (${url}).`
@@ -97,15 +97,15 @@ export function checkCertificate({ config }: Patient, say: Findings): Finding[] 
   if (certFile === undefined || keyFile === undefined) return []
   const certificate = readable(certFile, keyFile)
   if (certificate === undefined) return [] // told as a fault of the configuration
-  const { starts_at, expires_at, isFor, names } = certificate
-  const [from, until] = [starts_at, expires_at].map((time) => time.toISOString().slice(0, 10))
+  const { startsAt, expiresAt, isFor, names } = certificate
+  const [from, until] = [startsAt, expiresAt].map((time) => time.toISOString().slice(0, 10))
   const found: Finding[] = []
   const now = Date.now()
-  if (starts_at.getTime() > now) {
+  if (startsAt.getTime() > now) {
     found.push(say.fault(`The certificate is not valid before ${from}. Install one that is, or set this clock right.`))
-  } else if (expires_at.getTime() <= now) {
+  } else if (expiresAt.getTime() <= now) {
     found.push(say.fault(`The certificate expired on ${until}. Renew it; a running gateway takes it up by itself.`))
-  } else if (expires_at.getTime() - now < EXPIRES_SOON_MS) {
+  } else if (expiresAt.getTime() - now < EXPIRES_SOON_MS) {
     found.push(say.warning(`The certificate expires on ${until}. See that its renewal works.`))
   } else found.push(say.ok(`The certificate fits its key and is valid until ${until}.`))
   const urls = { PUBLIC_URL: publicUrl, CONSOLE_URL: consoleUrl }

@@ -210,10 +210,10 @@ function findPlace(
 
 /** For what was not bought only a supplier counts that is down for long: a queue, or a pause that is over, ends by itself. */
 function isTooLate({ supplier, gate }: Supplied, order: LockedOrder, item: LockedItem, now: Date): boolean {
-  const { giveUpAfter_ms } = supplier.traits
+  const { giveUpAfterMs } = supplier.traits
   const since = item.askedAt ?? order.createdAt
-  if (item.itemStatus !== 'WAITING') return isPast(since, giveUpAfter_ms, now)
-  return gate.state !== 'closed' && isPast(since, Math.max(giveUpAfter_ms, NOT_BOUGHT_MS), now)
+  if (item.itemStatus !== 'WAITING') return isPast(since, giveUpAfterMs, now)
+  return gate.state !== 'closed' && isPast(since, Math.max(giveUpAfterMs, NOT_BOUGHT_MS), now)
 }
 
 /** Marks the item as asked for. A purchase fixes the supplier's terms on it; a question leaves them as they are. */

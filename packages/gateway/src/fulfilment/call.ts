@@ -38,8 +38,8 @@ export function parcelsOf(attempts: readonly Attempt[]): Parcel[] {
 export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parcel, begunAt: number): Promise<Result[]> {
   const { supplied, operation } = parcel[0]
   const { supplier, gate } = supplied
-  const started_at = deps.clock.monotonic()
-  if (started_at - begunAt > SEND_WITHIN_MS) {
+  const startedAt = deps.clock.monotonic()
+  if (startedAt - begunAt > SEND_WITHIN_MS) {
     // Somebody may believe by now that this call is over. It was not made, and is not made any more.
     gate.giveBack(tenantId, parcel.length)
     const words = 'not sent: too much time had passed since it was decided'
@@ -51,20 +51,20 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
     return { tenantId, orderId, itemNo, key, productCode, guard }
   })
   const calling = ask(supplier, operation, requests)
-  const answered = await inTime(calling, supplier.traits.timeout_ms)
+  const answered = await inTime(calling, supplier.traits.timeoutMs)
   const late: Outcome = {
     kind: 'unknown',
-    words: `no answer within ${supplier.traits.timeout_ms / 1000} s`,
+    words: `no answer within ${supplier.traits.timeoutMs / 1000} s`,
     down: true,
   }
   const results = resultsOf(parcel, answered ?? [], late)
   const down = results.every(({ outcome }) => 'down' in outcome && outcome.down === true)
-  const duration_ms = deps.clock.monotonic() - started_at
-  gate.done(tenantId, parcel.length, duration_ms, down)
+  const durationMs = deps.clock.monotonic() - startedAt
+  gate.done(tenantId, parcel.length, durationMs, down)
   const outcomes = results.map(({ outcome }) => outcome.kind)
-  deps.supplierMetrics?.called(supplier.name, operation, outcomes, duration_ms)
+  deps.supplierMetrics?.called(supplier.name, operation, outcomes, durationMs)
   for (const [index, attempt] of parcel.entries()) {
-    deps.traces?.add(spanOf(attempt, results[index]!.outcome, { tenantId, ended_at: deps.clock.now(), duration_ms }))
+    deps.traces?.add(spanOf(attempt, results[index]!.outcome, { tenantId, endedAt: deps.clock.now(), durationMs }))
   }
   if (answered === undefined) {
     calling.then(
@@ -82,7 +82,7 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
 function spanOf(
   { orderId, supplied, operation, key }: Attempt,
   outcome: Outcome,
-  { tenantId, ended_at, duration_ms }: { tenantId: string; ended_at: number; duration_ms: number },
+  { tenantId, endedAt, durationMs }: { tenantId: string; endedAt: number; durationMs: number },
 ): Span {
   const { name, type } = supplied.supplier
   return {
@@ -90,8 +90,8 @@ function spanOf(
     parentSpanId: rootSpanOf(orderId),
     name: `${operation === 'ORDER' ? 'order' : 'query'} ${name}`,
     kind: 'CLIENT',
-    ended_at,
-    duration_ms,
+    endedAt,
+    durationMs,
     attributes: {
       'dealer_esim.tenant_id': tenantId,
       'dealer_esim.supplier': name,
@@ -123,10 +123,10 @@ function resultsOf(parcel: Parcel, outcomes: readonly Outcome[], otherwise: Outc
 }
 
 /** undefined when it took too long; a call that threw answered nothing that can be understood. */
-async function inTime(calling: Promise<Outcome[]>, timeout_ms: number): Promise<Outcome[] | undefined> {
+async function inTime(calling: Promise<Outcome[]>, timeoutMs: number): Promise<Outcome[] | undefined> {
   const timer = new AbortController()
   try {
-    return await Promise.race([calling, delay(timeout_ms, undefined, { signal: timer.signal })])
+    return await Promise.race([calling, delay(timeoutMs, undefined, { signal: timer.signal })])
   } catch {
     return []
   } finally {

@@ -12,12 +12,12 @@ export const LEASE_MS = 30_000
  * passes over those: as many as are in work of that tenant at most.
  */
 export async function dueTenants(db: Db, after: string, most: number): Promise<string[]> {
-  const rows = await db.query<{ tenant_id: string }>({
+  const rows = await db.query<{ tenantId: string }>({
     name: 'fulfilment-tenants',
     text: TENANTS,
     values: [after, most],
   })
-  return rows.map((row) => row.tenant_id)
+  return rows.map((row) => row.tenantId)
 }
 
 const TENANTS = `
@@ -55,8 +55,8 @@ export async function claimOrders(tx: Tx, tenantId: string, leaseToken: string, 
   })
   const items = tx.query<ItemRow>({ name: 'fulfilment-claim-items', text: ITEMS, values: [tenantId, leaseToken] })
   const clock = tx.query<{ now: Date; version: bigint }>({ name: 'fulfilment-clock', text: CLOCK })
-  const orders = new Map((await claiming).map((row) => [row.order_id, orderOf(row)]))
-  for (const row of await items) orders.get(row.order_id)!.items.push(itemOf(row))
+  const orders = new Map((await claiming).map((row) => [row.orderId, orderOf(row)]))
+  for (const row of await items) orders.get(row.orderId)!.items.push(itemOf(row))
   const [at] = await clock
   for (const order of orders.values()) order.items.sort((left, right) => left.itemNo - right.itemNo)
   return { orders: [...orders.values()], now: at!.now, catalogueVersion: at!.version }
@@ -84,23 +84,23 @@ const CLOCK = `select date_trunc('milliseconds', clock_timestamp()) as now, vers
 
 /** Keeps leases that are still ours. @returns the orders of them. */
 export async function renewLeases(db: Db, tenantId: string, leaseToken: string, orderIds: string[]): Promise<string[]> {
-  const rows = await db.query<{ order_id: string }>({
+  const rows = await db.query<{ orderId: string }>({
     name: 'fulfilment-renew',
     text: `update orders set lease_until = now() + $4 * interval '1 millisecond'
            where tenant_id = $1 and order_id = any ($3::uuid[]) and lease_token = $2 returning order_id`,
     values: [tenantId, leaseToken, orderIds, LEASE_MS],
   })
-  return rows.map((row) => row.order_id)
+  return rows.map((row) => row.orderId)
 }
 
 /** Puts off the order that a claim of one would take. */
-export async function postponeFirst(db: Db, tenantId: string, by_ms: number): Promise<void> {
+export async function postponeFirst(db: Db, tenantId: string, byMs: number): Promise<void> {
   await db.query({
     text: `update orders set due_at = now() + $2 * interval '1 millisecond'
            where tenant_id = $1 and order_id = (
              select order_id from orders
              where tenant_id = $1 and due_at <= now() and (lease_until is null or lease_until < now())
              order by due_at limit 1 for no key update skip locked)`,
-    values: [tenantId, by_ms],
+    values: [tenantId, byMs],
   })
 }

@@ -71,31 +71,31 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
   /** An order that is due again before the next poll is worth a timer. */
   function comeBackAt(due: Date | undefined): void {
     if (due === undefined) return
-    const now_ms = deps.databaseClock.now()
-    const at = Math.max(due.getTime(), now_ms + SHORTEST_NAP_MS)
-    if (at > now_ms + POLL_MS || (nap !== undefined && nap.at <= at)) return
+    const nowMs = deps.databaseClock.now()
+    const at = Math.max(due.getTime(), nowMs + SHORTEST_NAP_MS)
+    if (at > nowMs + POLL_MS || (nap !== undefined && nap.at <= at)) return
     clearTimeout(nap?.timer)
     nap = {
       at,
       timer: setTimeout(() => {
         nap = undefined
         loop.wake()
-      }, at - now_ms),
+      }, at - nowMs),
     }
   }
 
-  const loop = runLoop({ name: 'fulfilment', log: deps.log, loops: deps.loops, poll_ms: POLL_MS, pass })
+  const loop = runLoop({ name: 'fulfilment', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
   const unsubscribe = deps.wake.on('fulfilment', () => loop.wake())
   return {
     wake: () => loop.wake(),
-    async stop(deadline_ms) {
+    async stop(deadlineMs) {
       unsubscribe()
-      const started_at = deps.clock.monotonic()
-      await loop.stop(deadline_ms)
+      const startedAt = deps.clock.monotonic()
+      await loop.stop(deadlineMs)
       clearTimeout(nap?.timer)
       // Calls that were sent are waited for; what is left at the deadline is taken over when its lease runs out.
-      const left_ms = deadline_ms - (deps.clock.monotonic() - started_at)
-      await within(Promise.all(working), Math.max(0, left_ms))
+      const leftMs = deadlineMs - (deps.clock.monotonic() - startedAt)
+      await within(Promise.all(working), Math.max(0, leftMs))
     },
   }
 }
@@ -112,7 +112,7 @@ async function claimWell(deps: FulfilmentDeps, tenantId: string): Promise<Claim 
     return await beginWork(deps, tenantId, 1)
   } catch (error) {
     if (isConnectionLoss(error)) throw error
-    deps.log.error({ err: error, tenantId, wait_ms: POISONED_MS }, 'an order cannot be claimed: it is put off')
+    deps.log.error({ err: error, tenantId, waitMs: POISONED_MS }, 'an order cannot be claimed: it is put off')
     await postponeFirst(deps.db, tenantId, POISONED_MS)
     return undefined
   }

@@ -5,9 +5,9 @@ import { type Circumstances, SEND_WITHIN_MS, transition } from './outcome.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const ago = (ms: number) => new Date(NOW.getTime() - ms)
-const TRAITS = { timeout_ms: 10_000, settles_ms: 60_000, giveUpAfter_ms: 600_000 }
+const TRAITS = { timeoutMs: 10_000, settlesMs: 60_000, giveUpAfterMs: 600_000 }
 /** From the start of a purchase until nobody can be at it any more. */
-const DOUBT_MS = SEND_WITHIN_MS + TRAITS.timeout_ms + TRAITS.settles_ms
+const DOUBT_MS = SEND_WITHIN_MS + TRAITS.timeoutMs + TRAITS.settlesMs
 
 const esim = { iccid: '8999900000000000017', smdpAddress: 'smdp.example.com', matchingId: 'M-1' }
 const DELIVERED: Outcome = { kind: 'delivered', esim }
@@ -95,7 +95,7 @@ describe('a refusal after an unknown purchase', () => {
 })
 
 describe('the deadline', () => {
-  const late = { askedAt: ago(TRAITS.giveUpAfter_ms) }
+  const late = { askedAt: ago(TRAITS.giveUpAfterMs) }
 
   it('sends what is not decided to review, where it is asked about after a minute', () => {
     for (const outcome of [UNKNOWN, RETRY]) {
@@ -109,7 +109,7 @@ describe('the deadline', () => {
     expect(again).toMatchObject({
       to: 'REVIEW',
       inDoubtAt: null,
-      retryAt: new Date(NOW.getTime() + TRAITS.giveUpAfter_ms),
+      retryAt: new Date(NOW.getTime() + TRAITS.giveUpAfterMs),
     })
     const doubtSince = ago(DOUBT_MS)
     const told = transition(item('REVIEW', late), RETRY, around({ operation: 'QUERY', doubtSince }))
@@ -124,17 +124,17 @@ describe('the deadline', () => {
   it('does not count the time in which a crashed worker’s purchase was waited for', () => {
     const doubtSince = ago(DOUBT_MS)
     const started = { askedAt: ago(DOUBT_MS + 1_000) }
-    const traits = { ...TRAITS, giveUpAfter_ms: 30_000 }
+    const traits = { ...TRAITS, giveUpAfterMs: 30_000 }
     const made = transition(item('UNKNOWN', started), RETRY, around({ operation: 'QUERY', doubtSince, traits }))
     expect(made.to).toBe('WAITING')
   })
 
   it('asks about an order under review less and less often: a minute at least, an hour at most', () => {
-    const wait_s = (open_ms: number) => {
-      const made = transition(item('REVIEW', { askedAt: ago(open_ms) }), UNKNOWN, around())
+    const waitS = (openMs: number) => {
+      const made = transition(item('REVIEW', { askedAt: ago(openMs) }), UNKNOWN, around())
       return 'retryAt' in made ? (made.retryAt.getTime() - NOW.getTime()) / 1000 : undefined
     }
-    expect([1_000, 600_000, 86_400_000].map(wait_s)).toEqual([60, 600, 3_600])
+    expect([1_000, 600_000, 86_400_000].map(waitS)).toEqual([60, 600, 3_600])
   })
 })
 
@@ -162,12 +162,12 @@ describe('an eSIM that arrives', () => {
 })
 
 it('retries after 1 s, 2 s, 4 s … a minute, of which between half and all; or when the supplier says, within that', () => {
-  const wait_ms = (attempts: number, jitter: number, outcome = RETRY) => {
+  const waitMs = (attempts: number, jitter: number, outcome = RETRY) => {
     const made = transition(item('ASKED', { attempts }), outcome, around({ jitter }))
     return 'retryAt' in made ? made.retryAt.getTime() - NOW.getTime() : undefined
   }
-  expect([1, 2, 3, 7, 100].map((attempts) => wait_ms(attempts, 1))).toEqual([1_000, 2_000, 4_000, 60_000, 60_000])
-  expect(wait_ms(3, 0)).toBe(2_000)
-  expect(wait_ms(1, 1, { ...RETRY, after_ms: 5_000 })).toBe(5_000)
-  expect(wait_ms(1, 1, { ...RETRY, after_ms: 3_600_000 })).toBe(60_000)
+  expect([1, 2, 3, 7, 100].map((attempts) => waitMs(attempts, 1))).toEqual([1_000, 2_000, 4_000, 60_000, 60_000])
+  expect(waitMs(3, 0)).toBe(2_000)
+  expect(waitMs(1, 1, { ...RETRY, afterMs: 5_000 })).toBe(5_000)
+  expect(waitMs(1, 1, { ...RETRY, afterMs: 3_600_000 })).toBe(60_000)
 })

@@ -22,7 +22,7 @@ export interface Circumstances {
   operation: 'ORDER' | 'QUERY'
   /** When the latest purchase before this attempt began that may still be at work; null: there is none. */
   doubtSince: Date | null
-  traits: Pick<SupplierTraits, 'timeout_ms' | 'settles_ms' | 'giveUpAfter_ms' | 'queryBuys'>
+  traits: Pick<SupplierTraits, 'timeoutMs' | 'settlesMs' | 'giveUpAfterMs' | 'queryBuys'>
   /** ICCID of the profile that the item has already. */
   deliveredIccid: string | undefined
   /** Whether the package names another supplier after this one. */
@@ -72,9 +72,9 @@ export function transition(item: LockedItem, outcome: Outcome, around: Circumsta
     return late ? { to: 'REVIEW', ...bought, inDoubtAt: null } : { to: 'WAITING', ...bought }
   }
   if (late) return review(item, words, around, null)
-  const asked_ms = outcome.after_ms ?? backoff(item, around)
-  const wait_ms = Math.min(LONGEST_RETRY_MS, Math.max(SOONEST_RETRY_MS, asked_ms))
-  return { to: 'WAITING', words, retryAt: later(around.now, wait_ms) }
+  const askedMs = outcome.afterMs ?? backoff(item, around)
+  const waitMs = Math.min(LONGEST_RETRY_MS, Math.max(SOONEST_RETRY_MS, askedMs))
+  return { to: 'WAITING', words, retryAt: later(around.now, waitMs) }
 }
 
 /** A question that buys nothing leaves the doubt where it was. */
@@ -105,30 +105,30 @@ const REVIEW_WAIT_MAX_MS = 3_600_000
 
 /** Taken up again after as long as it has been open: a minute at least, an hour at most. */
 function review(item: LockedItem, words: string, around: Circumstances, inDoubtAt: Date | null): Transition {
-  const open_ms = around.now.getTime() - (item.askedAt ?? around.startedAt).getTime()
-  const wait_ms = Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, open_ms))
-  return { to: 'REVIEW', words, retryAt: later(around.now, wait_ms), inDoubtAt }
+  const openMs = around.now.getTime() - (item.askedAt ?? around.startedAt).getTime()
+  const waitMs = Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, openMs))
+  return { to: 'REVIEW', words, retryAt: later(around.now, waitMs), inDoubtAt }
 }
 
 /** The moment from which a purchase that began then can surely no longer be at work, here or at the supplier. */
-export function stillAtWorkUntil(inDoubtAt: Date, traits: Pick<SupplierTraits, 'timeout_ms' | 'settles_ms'>): Date {
-  return later(inDoubtAt, SEND_WITHIN_MS + traits.timeout_ms + traits.settles_ms)
+export function stillAtWorkUntil(inDoubtAt: Date, traits: Pick<SupplierTraits, 'timeoutMs' | 'settlesMs'>): Date {
+  return later(inDoubtAt, SEND_WITHIN_MS + traits.timeoutMs + traits.settlesMs)
 }
 
 function isLate(item: LockedItem, around: Circumstances, at: Date): boolean {
-  return isPast(item.askedAt ?? around.startedAt, around.traits.giveUpAfter_ms, at)
+  return isPast(item.askedAt ?? around.startedAt, around.traits.giveUpAfterMs, at)
 }
 
-export function isPast(since: Date, allowed_ms: number, now: Date): boolean {
-  return later(since, allowed_ms) <= now
+export function isPast(since: Date, allowedMs: number, now: Date): boolean {
+  return later(since, allowedMs) <= now
 }
 
 /** 1 s, 2 s, 4 s … a minute, of which between half and all. */
 function backoff(item: LockedItem, around: Circumstances): number {
-  const full_ms = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(10, Math.max(0, item.attempts - 1)))
-  return full_ms * (0.5 + around.jitter / 2)
+  const fullMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(10, Math.max(0, item.attempts - 1)))
+  return fullMs * (0.5 + around.jitter / 2)
 }
 
-function later(from: Date, by_ms: number): Date {
-  return new Date(from.getTime() + Math.ceil(by_ms))
+function later(from: Date, byMs: number): Date {
+  return new Date(from.getTime() + Math.ceil(byMs))
 }

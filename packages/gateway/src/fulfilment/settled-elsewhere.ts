@@ -24,7 +24,7 @@ export async function doubtWhatIsSettledElsewhere(
   )
   if (brought.length === 0) return results
   awaitSettling(tx)
-  const rows = await tx.query<{ place: bigint; order_id: string }>({
+  const rows = await tx.query<{ place: bigint; orderId: string }>({
     name: 'fulfilment-settled-elsewhere',
     text: SETTLED,
     values: [
@@ -36,7 +36,7 @@ export async function doubtWhatIsSettledElsewhere(
   })
   if (rows.length === 0) return results
   const doubts = new Map<Result, Outcome>()
-  for (const { place, order_id: orderId } of rows) {
+  for (const { place, orderId } of rows) {
     const { result, esim } = brought[Number(place) - 1]!
     const words = `it delivered eSIM ${esim.iccid}, with which an operator has settled an item of order ${orderNoOf(orderId)}`
     doubts.set(result, { kind: 'unknown', words })

@@ -1,3 +1,4 @@
+import { recordset } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 import type { LockedItem } from '../orders/lock.ts'
 
@@ -6,23 +7,23 @@ export function writeItems(tx: Tx, tenantId: string, items: { orderId: string; i
   if (items.length === 0) return
   for (const { item } of items) item.updatedAt = now
   const rows = items.map(({ orderId, item }) => ({
-    order_id: orderId,
-    item_no: item.itemNo,
-    item_status: item.itemStatus,
-    route_no: item.routeNo,
+    orderId: orderId,
+    itemNo: item.itemNo,
+    itemStatus: item.itemStatus,
+    routeNo: item.routeNo,
     supplier: item.supplier,
-    product_code: item.productCode,
+    productCode: item.productCode,
     cost: item.cost === null ? null : String(item.cost),
-    cost_currency: item.costCurrency,
+    costCurrency: item.costCurrency,
     charged: item.charged === null ? null : String(item.charged),
-    charged_currency: item.chargedCurrency,
+    chargedCurrency: item.chargedCurrency,
     attempts: item.attempts,
-    asked_at: item.askedAt,
-    in_doubt_at: item.inDoubtAt,
-    failure_reason: item.failureReason,
-    retry_at: item.retryAt,
+    askedAt: item.askedAt,
+    inDoubtAt: item.inDoubtAt,
+    failureReason: item.failureReason,
+    retryAt: item.retryAt,
   }))
-  tx.send({ name: 'fulfilment-write-items', text: WRITE, values: [tenantId, JSON.stringify(rows), now] })
+  tx.send({ name: 'fulfilment-write-items', text: WRITE, values: [tenantId, recordset(rows), now] })
 }
 
 // None of these columns is in an index: a HOT update.

@@ -47,9 +47,9 @@ export function sendAnswer(
   { http, headers, body }: Answer,
   { isLast }: { isLast: boolean },
 ): number {
-  const size_bytes = Buffer.byteLength(body)
-  headers['content-length'] = String(size_bytes)
+  const sizeBytes = Buffer.byteLength(body)
+  headers['content-length'] = String(sizeBytes)
   if (isLast) headers.connection = 'close'
   response.writeHead(http, headers).end(body)
-  return size_bytes
+  return sizeBytes
 }

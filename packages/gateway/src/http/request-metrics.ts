@@ -2,7 +2,7 @@ import { Counter, Histogram } from '@platformatic/prom-client'
 import type { Metrics } from '../lib/metrics.ts'
 
 export interface RequestMetrics {
-  observe(operation: string, code: string, duration_ms: number): void
+  observe(operation: string, code: string, durationMs: number): void
 }
 
 /** Requests by operation and code, and how long they took. */
@@ -21,9 +21,9 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
     registers: [metrics],
   })
   return {
-    observe(operation, code, duration_ms) {
+    observe(operation, code, durationMs) {
       requests.inc({ operation, code })
-      durations.observe({ operation }, duration_ms / 1000)
+      durations.observe({ operation }, durationMs / 1000)
     },
   }
 }

@@ -25,7 +25,7 @@ export function openCertificate(deps: ServerDeps): CertificateWatch | undefined 
     help: 'When the TLS certificate that this process serves expires, in seconds since 1970',
     registers: [deps.metrics],
     collect() {
-      this.set(certificate.current.expires_at.getTime() / 1000)
+      this.set(certificate.current.expiresAt.getTime() / 1000)
     },
   })
   return certificate

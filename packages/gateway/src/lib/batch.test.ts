@@ -12,7 +12,7 @@ function stage(pace?: Partial<Pace>) {
     lanes: 2,
     waitingMax: 20,
     full: () => new Error('full'),
-    ...(pace && { pace: { clock: systemClock, patience_ms: FOR_EVER_MS, gather_ms: 0, ...pace } }),
+    ...(pace && { pace: { clock: systemClock, patienceMs: FOR_EVER_MS, gatherMs: 0, ...pace } }),
     run: (items) =>
       new Promise((resolve) => {
         begun.push({ items, end: () => resolve(items.map((item) => `${item} done`)) })
@@ -53,7 +53,7 @@ describe('what comes while a batch runs', () => {
   })
 
   it('does not wait for a first batch that is stuck', async () => {
-    const { batches, begun, another } = stage({ patience_ms: 5 })
+    const { batches, begun, another } = stage({ patienceMs: 5 })
     void batches.add('a')
     await turn()
     const begins = another()
@@ -67,7 +67,7 @@ describe('what comes while a batch runs', () => {
 
 describe('a batch that was to begin later', () => {
   it('begins sooner where another reason for waiting ends before', async () => {
-    const { batches, begun, another } = stage({ gather_ms: 5 })
+    const { batches, begun, another } = stage({ gatherMs: 5 })
     const crowd = Array.from({ length: 10 }, (_, index) => batches.add(`crowd ${index}`))
     await turn()
     void batches.add('a') // comes back when patience ends
@@ -83,7 +83,7 @@ describe('a batch that was to begin later', () => {
 describe('what comes after a crowd', () => {
   /** A batcher whose last batch held ten. */
   async function afterCrowd(clock: Pace['clock'] = systemClock, pace: Partial<Pace> = {}) {
-    const at = stage({ clock, gather_ms: FOR_EVER_MS, ...pace })
+    const at = stage({ clock, gatherMs: FOR_EVER_MS, ...pace })
     const crowd = Array.from({ length: 10 }, (_, index) => at.batches.add(`crowd ${index}`))
     await turn()
     at.begun.shift()!.end()
@@ -102,7 +102,7 @@ describe('what comes after a crowd', () => {
   })
 
   it('begins after a while, however few they are', async () => {
-    const { batches, begun, another } = await afterCrowd(systemClock, { gather_ms: 5 })
+    const { batches, begun, another } = await afterCrowd(systemClock, { gatherMs: 5 })
     const begins = another()
     void batches.add('a')
     await begins
@@ -110,9 +110,9 @@ describe('what comes after a crowd', () => {
   })
 
   it('begins at once when the crowd is long gone', async () => {
-    let now_ms = 0
-    const { batches, begun } = await afterCrowd({ monotonic: () => now_ms })
-    now_ms = FOR_EVER_MS
+    let nowMs = 0
+    const { batches, begun } = await afterCrowd({ monotonic: () => nowMs })
+    nowMs = FOR_EVER_MS
     void batches.add('a')
     await turn()
     expect(begun[0]!.items).toEqual(['a'])
@@ -141,9 +141,9 @@ describe('what comes after a crowd', () => {
   })
 
   it('is taken as it comes where the crowd before it is long gone', async () => {
-    let now_ms = 0
-    const { batches, begun } = await afterCrowd({ monotonic: () => now_ms }, { halvesCrowds: true })
-    now_ms = FOR_EVER_MS + 1
+    let nowMs = 0
+    const { batches, begun } = await afterCrowd({ monotonic: () => nowMs }, { halvesCrowds: true })
+    nowMs = FOR_EVER_MS + 1
     for (let index = 0; index < 16; index++) void batches.add(`other ${index}`)
     await turn()
     expect(begun[0]!.items).toHaveLength(10)

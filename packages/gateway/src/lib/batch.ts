@@ -29,12 +29,12 @@ export interface Pace {
    * How long the batches under way may take before another one begins beside them: two halves cost more than a whole, and
    * a lane that is stuck must not stop the others.
    */
-  patience_ms: number
+  patienceMs: number
   /**
    * How long the next batch gathers after a crowd, unless half as many are there before: begun at once, it would take the
    * first one or two and keep the crowd behind them waiting. What comes to a quiet batcher never waits.
    */
-  gather_ms: number
+  gatherMs: number
   /**
    * Whether a crowd that has just been answered and comes back together is taken in two halves, so that one is on its way
    * to its callers and back while the other is served; as one herd it keeps either side idle while the other works.
@@ -56,11 +56,11 @@ interface Waiting<Item, Result> {
 export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batcher<Item, Result> {
   let queue: Waiting<Item, Result>[] = []
   let running = 0
-  let begun_at = 0
-  let ended_at = 0
+  let begunAt = 0
+  let endedAt = 0
   let lastSize = 0
   let scheduled = false
-  const comeBackIn = alarm(now_ms, () => startLanes())
+  const comeBackIn = alarm(nowMs, () => startLanes())
   const busyKeys = new Set<string>()
 
   function take(most: number): Waiting<Item, Result>[] {
@@ -85,33 +85,33 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
     const { pace } = options
     scheduled = false
     while (running < options.lanes && queue.length > 0) {
-      const wait_ms = pace ? waitLeft_ms(pace) : 0
-      if (wait_ms > 0) {
-        comeBackIn(wait_ms)
+      const waitMs = pace ? waitLeftMs(pace) : 0
+      if (waitMs > 0) {
+        comeBackIn(waitMs)
         return
       }
       const batch = take(pace && running === 0 && !hasJustEnded ? mostOfReturned(pace) : options.most)
       if (batch.length === 0) return // all that wait have their key in flight
       running++
-      begun_at = now_ms()
+      begunAt = nowMs()
       void runBatch(batch)
     }
   }
 
-  function waitLeft_ms({ patience_ms, gather_ms }: Pace): number {
-    if (running > 0) return begun_at + patience_ms - now_ms()
-    return lastSize >= CROWD && queue.length < lastSize / 2 ? ended_at + gather_ms - now_ms() : 0
+  function waitLeftMs({ patienceMs, gatherMs }: Pace): number {
+    if (running > 0) return begunAt + patienceMs - nowMs()
+    return lastSize >= CROWD && queue.length < lastSize / 2 ? endedAt + gatherMs - nowMs() : 0
   }
 
   /** Of what waits while nothing runs. Either half of a crowd is one itself, so that the second follows at once. */
-  function mostOfReturned({ halvesCrowds = false, patience_ms }: Pace): number {
-    const hasReturned = lastSize >= CROWD && queue.length >= lastSize / 2 && now_ms() < ended_at + patience_ms
+  function mostOfReturned({ halvesCrowds = false, patienceMs }: Pace): number {
+    const hasReturned = lastSize >= CROWD && queue.length >= lastSize / 2 && nowMs() < endedAt + patienceMs
     return halvesCrowds && hasReturned && queue.length >= CROWD * 2
       ? Math.min(options.most, Math.ceil(queue.length / 2))
       : options.most
   }
 
-  function now_ms(): number {
+  function nowMs(): number {
     return options.pace?.clock.monotonic() ?? 0
   }
 
@@ -123,7 +123,7 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
       for (const waiting of batch) waiting.reject(error)
     } finally {
       running--
-      ended_at = now_ms()
+      endedAt = nowMs()
       lastSize = batch.length
       for (const { key } of batch) if (key !== undefined) busyKeys.delete(key)
       startLanes({ hasJustEnded: true })
@@ -146,17 +146,17 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
 }
 
 /** Calls `go` once, at the soonest of the moments that it was asked for until then. */
-function alarm(now_ms: () => number, go: () => void): (wait_ms: number) => void {
+function alarm(nowMs: () => number, go: () => void): (waitMs: number) => void {
   let timer: NodeJS.Timeout | undefined
-  let due_at = 0
-  return (wait_ms) => {
-    const at = now_ms() + wait_ms
-    if (timer && due_at <= at) return
+  let dueAt = 0
+  return (waitMs) => {
+    const at = nowMs() + waitMs
+    if (timer && dueAt <= at) return
     clearTimeout(timer)
-    due_at = at
+    dueAt = at
     timer = setTimeout(() => {
       timer = undefined
       go()
-    }, wait_ms)
+    }, waitMs)
   }
 }

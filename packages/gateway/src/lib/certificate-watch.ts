@@ -21,7 +21,7 @@ const POLL_MS = 2_000
  * two files, so only what is still unusable at the next look is told, once.
  * @throws an Error in a sentence when the first certificate cannot be used
  */
-export function watchCertificate(files: CertificateFiles, log: Log, poll_ms = POLL_MS): CertificateWatch {
+export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POLL_MS): CertificateWatch {
   let current = readCertificate(files)
   const listeners: ((certificate: Certificate) => void)[] = []
   let served = digest(files)
@@ -41,19 +41,19 @@ export function watchCertificate(files: CertificateFiles, log: Log, poll_ms = PO
       current = next
       served = found
       suspect = undefined
-      log.info({ names: current.names, expiresAt: current.expires_at }, 'the TLS certificate was replaced')
+      log.info({ names: current.names, expiresAt: current.expiresAt }, 'the TLS certificate was replaced')
       warnOfDates(current, log)
     } catch (error) {
       if (found === suspect && found !== told) {
         told = found
-        const { expires_at: expiresAt } = current
+        const { expiresAt } = current
         log.error({ err: error, expiresAt }, 'the new TLS certificate cannot be used; the old one stays')
       }
       suspect = found
     }
   }
 
-  const timer = setInterval(look, poll_ms).unref()
+  const timer = setInterval(look, pollMs).unref()
   return {
     get current() {
       return current
@@ -64,10 +64,10 @@ export function watchCertificate(files: CertificateFiles, log: Log, poll_ms = PO
 }
 
 /** It is served all the same: callers hear more from an expired certificate than from a closed port. */
-function warnOfDates({ starts_at, expires_at, names }: Certificate, log: Log): void {
+function warnOfDates({ startsAt, expiresAt, names }: Certificate, log: Log): void {
   const now = Date.now()
-  if (starts_at.getTime() > now) log.warn({ names, startsAt: starts_at }, 'the TLS certificate is not valid yet')
-  if (expires_at.getTime() <= now) log.warn({ names, expiresAt: expires_at }, 'the TLS certificate has expired')
+  if (startsAt.getTime() > now) log.warn({ names, startsAt: startsAt }, 'the TLS certificate is not valid yet')
+  if (expiresAt.getTime() <= now) log.warn({ names, expiresAt: expiresAt }, 'the TLS certificate has expired')
 }
 
 function digest({ certFile, keyFile }: CertificateFiles): string {

@@ -11,8 +11,8 @@ export interface CertificateFiles {
 export interface Certificate {
   cert: Buffer
   key: Buffer
-  starts_at: Date
-  expires_at: Date
+  startsAt: Date
+  expiresAt: Date
   /** Host names and addresses, as the certificate writes them (`DNS:esim.example.com, IP Address:192.0.2.1`). */
   names: string
   isFor(host: string): boolean
@@ -33,8 +33,8 @@ export function readCertificate(files: CertificateFiles): Certificate {
   return {
     cert,
     key,
-    starts_at: new Date(leaf.validFrom),
-    expires_at: new Date(leaf.validTo),
+    startsAt: new Date(leaf.validFrom),
+    expiresAt: new Date(leaf.validTo),
     names: leaf.subjectAltName ?? leaf.subject,
     isFor: (host) => (ipaddr.isValid(host) ? leaf.checkIP(host) : leaf.checkHost(host)) !== undefined,
   }

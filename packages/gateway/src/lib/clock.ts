@@ -10,7 +10,7 @@ export const systemClock: Clock = { now: () => Date.now(), monotonic: () => perf
 export interface DatabaseClock {
   now(): number
   /** Takes the database's time (ms) that an answer brought, with the monotonic readings around the round trip. */
-  observe(databaseTime_ms: number, sent_at: number, received_at: number): void
+  observe(databaseTimeMs: number, sentAt: number, receivedAt: number): void
 }
 
 /** How fast two clocks may part: 500 millionths is the most that NTP slews one. */
@@ -23,18 +23,18 @@ const DRIFT = 500e-6
  */
 export function databaseClock(clock: Clock): DatabaseClock {
   let offset = clock.now() - clock.monotonic()
-  let error_ms = Number.POSITIVE_INFINITY
-  let observed_at = clock.monotonic()
+  let errorMs = Number.POSITIVE_INFINITY
+  let observedAt = clock.monotonic()
   return {
     now: () => Math.floor(clock.monotonic() + offset),
-    observe(databaseTime_ms, sent_at, received_at) {
-      const seen = { offset: databaseTime_ms - (sent_at + received_at) / 2, error_ms: (received_at - sent_at) / 2 }
-      const knownError_ms = error_ms + (received_at - observed_at) * DRIFT
-      const isContradiction = Math.abs(seen.offset - offset) > seen.error_ms + knownError_ms
-      if (seen.error_ms > knownError_ms && !isContradiction) return
+    observe(databaseTimeMs, sentAt, receivedAt) {
+      const seen = { offset: databaseTimeMs - (sentAt + receivedAt) / 2, errorMs: (receivedAt - sentAt) / 2 }
+      const knownErrorMs = errorMs + (receivedAt - observedAt) * DRIFT
+      const isContradiction = Math.abs(seen.offset - offset) > seen.errorMs + knownErrorMs
+      if (seen.errorMs > knownErrorMs && !isContradiction) return
       offset = seen.offset
-      error_ms = seen.error_ms
-      observed_at = received_at
+      errorMs = seen.errorMs
+      observedAt = receivedAt
     },
   }
 }

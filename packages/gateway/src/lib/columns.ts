@@ -41,15 +41,15 @@ export function uuidArray(ids: readonly string[]): Buffer {
 }
 
 /** Of moments in ms since 1970, in the binary form of timestamptz[]: microseconds since 2000. Exact until 2255. */
-export function timeArray(times_ms: readonly number[]): Buffer {
-  const array = binaryArray(TIMESTAMPTZ, times_ms.length, times_ms.length * TIME_BYTES)
+export function timeArray(timesMs: readonly number[]): Buffer {
+  const array = binaryArray(TIMESTAMPTZ, timesMs.length, timesMs.length * TIME_BYTES)
   let at = ARRAY_HEAD_BYTES
-  for (const time_ms of times_ms) {
-    const time_us = (time_ms - YEAR_2000_MS) * 1000
-    const high = Math.floor(time_us / 2 ** 32)
+  for (const timeMs of timesMs) {
+    const timeUs = (timeMs - YEAR_2000_MS) * 1000
+    const high = Math.floor(timeUs / 2 ** 32)
     at = array.writeInt32BE(TIME_BYTES, at)
     at = array.writeInt32BE(high, at)
-    at = array.writeUInt32BE(time_us - high * 2 ** 32, at)
+    at = array.writeUInt32BE(timeUs - high * 2 ** 32, at)
   }
   return array
 }
@@ -71,9 +71,9 @@ export function jsonbArray(texts: readonly string[]): Buffer {
 
 /** Each element's bytes have `before` in front. */
 function binaryTexts(elementType: number, values: readonly (string | null)[], before: Uint8Array): Buffer {
-  let size_bytes = 0
-  for (const value of values) if (value !== null) size_bytes += before.length + Buffer.byteLength(value)
-  const array = binaryArray(elementType, values.length, size_bytes)
+  let sizeBytes = 0
+  for (const value of values) if (value !== null) sizeBytes += before.length + Buffer.byteLength(value)
+  const array = binaryArray(elementType, values.length, sizeBytes)
   let at = ARRAY_HEAD_BYTES
   for (const value of values) {
     if (value === null) {
@@ -88,8 +88,8 @@ function binaryTexts(elementType: number, values: readonly (string | null)[], be
 }
 
 /** With its head written; each element is its length, -1 for null, and its bytes. */
-function binaryArray(elementType: number, length: number, elements_bytes: number): Buffer {
-  const array = Buffer.allocUnsafe(length === 0 ? EMPTY_BYTES : ARRAY_HEAD_BYTES + length * 4 + elements_bytes)
+function binaryArray(elementType: number, length: number, elementsBytes: number): Buffer {
+  const array = Buffer.allocUnsafe(length === 0 ? EMPTY_BYTES : ARRAY_HEAD_BYTES + length * 4 + elementsBytes)
   array.writeInt32BE(length === 0 ? 0 : 1, 0) // dimensions
   array.writeInt32BE(0, 4) // tells of nulls; the server looks at the elements themselves
   array.writeInt32BE(elementType, 8)
@@ -119,6 +119,31 @@ export function bytesArray(values: readonly (Buffer | null)[]): string {
   return `{${values.map((value) => (value === null ? NULL : `"\\\\x${value.toString('hex')}"`)).join()}}`
 }
 
+/**
+ * Rows as the JSON of `jsonb_to_recordset`: their members, in camelCase here, under the names of their columns. What stands
+ * inside a member is left alone.
+ */
+export function recordset(rows: readonly object[], replacer?: (key: string, value: unknown) => unknown): string {
+  const records = rows.map((row) => {
+    const record: Record<string, unknown> = {}
+    for (const [member, value] of Object.entries(row)) record[columnName(member)] = value
+    return record
+  })
+  return JSON.stringify(records, replacer)
+}
+
+/** `tenantId` is the column tenant_id. */
+function columnName(member: string): string {
+  let name = columnNames.get(member)
+  if (name === undefined) {
+    name = member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    columnNames.set(member, name)
+  }
+  return name
+}
+
+const columnNames = new Map<string, string>()
+
 /** What rows are to a statement and to its parameters. */
 export interface Shape {
   table(first: number, columns: Columns, name: string): string
@@ -129,7 +154,7 @@ export interface Shape {
   texts(values: readonly (string | null)[]): unknown
   jsons(values: readonly string[]): unknown
   jsonbs(values: readonly string[]): unknown
-  times(values_ms: readonly number[]): unknown
+  times(valuesMs: readonly number[]): unknown
 }
 
 /** Any number of them, one array a column. */
@@ -156,5 +181,5 @@ export const ONE_ROW: Shape = {
   texts: ([text]) => text,
   jsons: ([json]) => json,
   jsonbs: ([json]) => json,
-  times: ([time_ms]) => formatTime(time_ms!),
+  times: ([timeMs]) => formatTime(timeMs!),
 }

@@ -3,16 +3,16 @@ import type { Db } from './db.ts'
 
 /** What the database's clock said, and what another did before it was asked and after it had answered. */
 export interface TimeReading {
-  database_ms: number
-  sent_at: number
-  received_at: number
+  databaseMs: number
+  sentAt: number
+  receivedAt: number
 }
 
 export async function readDatabaseTime(db: Pick<Db, 'query'>, now: () => number): Promise<TimeReading> {
-  const sent_at = now()
+  const sentAt = now()
   const text = 'select extract(epoch from clock_timestamp())::float8 * 1000 as database_ms'
-  const [row] = await db.query<{ database_ms: number }>({ text, name: 'clock' })
-  return { database_ms: row!.database_ms, sent_at, received_at: now() }
+  const [row] = await db.query<{ databaseMs: number }>({ text, name: 'clock' })
+  return { databaseMs: row!.databaseMs, sentAt, receivedAt: now() }
 }
 
 /** Sets what we know of the database's clock by one look at it. */
@@ -21,6 +21,6 @@ export async function sampleDatabaseClock(
   clock: Clock,
   databaseClock: DatabaseClock,
 ): Promise<void> {
-  const { database_ms, sent_at, received_at } = await readDatabaseTime(db, () => clock.monotonic())
-  databaseClock.observe(database_ms, sent_at, received_at)
+  const { databaseMs, sentAt, receivedAt } = await readDatabaseTime(db, () => clock.monotonic())
+  databaseClock.observe(databaseMs, sentAt, receivedAt)
 }

@@ -37,10 +37,10 @@ export interface DbOptions {
   url: string
   poolSize: number
   applicationName: string
-  lockTimeout_ms?: number
-  statementTimeout_ms?: number
+  lockTimeoutMs?: number
+  statementTimeoutMs?: number
   /** How long the server waits inside a transaction for our next statement (60 s). */
-  idleTimeout_ms?: number
+  idleTimeoutMs?: number
   /** Commits need not wait for the disk: for what a crash may forget (RequestIDs), never for money. */
   asynchronousCommit?: boolean
   /**
@@ -61,15 +61,15 @@ const STATEMENT_TIMEOUT_MS = 30_000
 const SILENCE_MARGIN_MS = 5_000
 
 export function connect(options: DbOptions): Db & { close(): Promise<void> } {
-  const statementTimeout_ms = options.statementTimeout_ms ?? STATEMENT_TIMEOUT_MS
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
     application_name: options.applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    lock_timeout: options.lockTimeout_ms ?? 10_000,
-    statement_timeout: statementTimeout_ms,
-    idle_in_transaction_session_timeout: options.idleTimeout_ms ?? 60_000,
+    lock_timeout: options.lockTimeoutMs ?? 10_000,
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 60_000,
     keepAlive: true,
     idleTimeoutMillis: options.keepsConnections ? 0 : IDLE_MS,
     types: { getTypeParser: parserOf },
@@ -80,7 +80,7 @@ export function connect(options: DbOptions): Db & { close(): Promise<void> } {
   pool.on('error', (error) => options.onIdleError?.(error))
   // So would one that dies in use; there its statements' own failures tell.
   pool.on('connect', (client) => client.on('error', () => {}))
-  const silence = silenceWatch<Connection>(statementTimeout_ms + SILENCE_MARGIN_MS, ({ stream }) =>
+  const silence = silenceWatch<Connection>(statementTimeoutMs + SILENCE_MARGIN_MS, ({ stream }) =>
     stream.destroy(new Error('the database does not answer: read timeout')),
   )
   const open = { pool, silence }

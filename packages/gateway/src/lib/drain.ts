@@ -28,10 +28,10 @@ export function drainsGently(app: FastifyInstance): void {
 }
 
 /** Answers what is under way, closes each connection that falls idle, and cuts what is left at the deadline. */
-export async function closeWithin(app: FastifyInstance, deadline_ms: number): Promise<void> {
+export async function closeWithin(app: FastifyInstance, deadlineMs: number): Promise<void> {
   const closed = app.close()
   const sweep = setInterval(() => isClosed(app) && app.server.closeIdleConnections(), SWEEP_MS)
-  if (!(await within(closed, deadline_ms))) app.server.closeAllConnections()
+  if (!(await within(closed, deadlineMs))) app.server.closeAllConnections()
   await closed
   clearInterval(sweep)
 }

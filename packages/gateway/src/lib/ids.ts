@@ -77,8 +77,8 @@ function uuidText(bytes: Uint8Array): string {
 export const NIL_TENANT = '00000000-0000-0000-0000-000000000000'
 
 /** The smallest UUIDv7 of a moment (ms): a bound for ranges of ids by time. */
-export function firstUuidAt(time_ms: number): string {
-  const hex = Math.max(0, Math.floor(time_ms)).toString(16).padStart(12, '0')
+export function firstUuidAt(timeMs: number): string {
+  const hex = Math.max(0, Math.floor(timeMs)).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
 

@@ -33,7 +33,7 @@ describe('a loop', () => {
       runLoop({
         name: 'test',
         log,
-        poll_ms: NEVER_MS,
+        pollMs: NEVER_MS,
         async pass() {
           passes += 1
           if (passes === 3) resolve()
@@ -47,7 +47,7 @@ describe('a loop', () => {
 
   it('passes when it is woken, and once more when it was woken during a pass', async () => {
     const { pass, next } = gate()
-    const loop = runLoop({ name: 'test', log, poll_ms: NEVER_MS, pass: () => pass().then(() => false) })
+    const loop = runLoop({ name: 'test', log, pollMs: NEVER_MS, pass: () => pass().then(() => false) })
     const first = await next()
     loop.wake()
     first()
@@ -61,7 +61,7 @@ describe('a loop', () => {
 
   it('passes without being woken when its interval is over', async () => {
     const { pass, next } = gate()
-    const loop = runLoop({ name: 'test', log, poll_ms: 1, pass: () => pass().then(() => false) })
+    const loop = runLoop({ name: 'test', log, pollMs: 1, pass: () => pass().then(() => false) })
     for (let round = 0; round < 3; round++) (await next())()
     const stopped = loop.stop(NEVER_MS)
     await stopped
@@ -74,7 +74,7 @@ describe('a loop', () => {
     const loop = runLoop({
       name: 'test',
       log: { ...log, error } as never,
-      poll_ms: NEVER_MS,
+      pollMs: NEVER_MS,
       async pass() {
         passes += 1
         if (passes === 1) throw new Error('no')
@@ -93,7 +93,7 @@ describe('a loop', () => {
     const loop = runLoop({
       name: 'test',
       log,
-      poll_ms: 1,
+      pollMs: 1,
       async pass() {
         await pass()
         ended += 1
@@ -115,7 +115,7 @@ describe('a loop', () => {
     const loop = runLoop({
       name: 'test',
       log,
-      poll_ms: 1,
+      pollMs: 1,
       async pass(given) {
         signal = given
         await pass()

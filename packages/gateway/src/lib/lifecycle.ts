@@ -5,10 +5,10 @@ import type { LoopWatch } from './loop-watch.ts'
 /** Something that was started and runs until it is stopped. */
 export interface Running {
   /**
-   * Takes nothing new, finishes what it has begun, and resolves; after `deadline_ms` it gives up what is left.
+   * Takes nothing new, finishes what it has begun, and resolves; after `deadlineMs` it gives up what is left.
    * May be called twice: the second call waits for the first. Never rejects.
    */
-  stop(deadline_ms: number): Promise<void>
+  stop(deadlineMs: number): Promise<void>
 }
 
 /** Things started one upon the other, to be stopped in reverse. */
@@ -19,14 +19,14 @@ export interface RunningStack extends Running {
 export function runningStack(log: Log): RunningStack {
   const parts: { name: string; part: Running }[] = []
   let stopping: Promise<void> | undefined
-  async function stopAll(deadline_ms: number): Promise<void> {
-    const deadline = performance.now() + deadline_ms
+  async function stopAll(deadlineMs: number): Promise<void> {
+    const deadline = performance.now() + deadlineMs
     for (const { name, part } of parts.reverse()) {
-      const started_at = performance.now()
+      const startedAt = performance.now()
       // What comes last (the database) still gets a moment when the parts above have used up the time.
-      const left_ms = Math.max(deadline - started_at, STOP_MIN_MS)
-      await part.stop(left_ms).catch((error) => log.error({ err: error, part: name }, 'could not be stopped'))
-      log.debug({ part: name, duration_ms: Math.round(performance.now() - started_at) }, 'stopped')
+      const leftMs = Math.max(deadline - startedAt, STOP_MIN_MS)
+      await part.stop(leftMs).catch((error) => log.error({ err: error, part: name }, 'could not be stopped'))
+      log.debug({ part: name, durationMs: Math.round(performance.now() - startedAt) }, 'stopped')
     }
   }
   return {
@@ -35,7 +35,7 @@ export function runningStack(log: Log): RunningStack {
       if (stopping) void part.stop(STOP_MIN_MS)
       else parts.push({ name, part })
     },
-    stop: (deadline_ms) => (stopping ??= stopAll(deadline_ms)),
+    stop: (deadlineMs) => (stopping ??= stopAll(deadlineMs)),
   }
 }
 
@@ -47,7 +47,7 @@ export interface LoopOptions {
   /** Where figures of it are told. */
   loops?: LoopWatch | undefined
   /** How long an idle loop waits; what is written without a wake-up is found this late at most. */
-  poll_ms: number
+  pollMs: number
   /**
    * One pass over the work that is due. `true`: there may be more, come again at once.
    * The signal aborts when the deadline of a stop has passed: give up what can be given up.
@@ -62,7 +62,7 @@ export interface Loop extends Running {
 
 /** Passes over work for ever, one pass at a time. A failed pass is logged, and the loop goes on after a pause. */
 export function runLoop(options: LoopOptions): Loop {
-  const { name, log, loops, poll_ms, pass } = options
+  const { name, log, loops, pollMs, pass } = options
   const stopping = new AbortController()
   const givingUp = new AbortController()
   let woken = false
@@ -70,30 +70,30 @@ export function runLoop(options: LoopOptions): Loop {
 
   async function run(): Promise<void> {
     let failures = 0
-    loops?.started(name, poll_ms)
+    loops?.started(name, pollMs)
     while (!stopping.signal.aborted) {
       woken = false
       try {
         const more = await pass(givingUp.signal)
         failures = 0
         loops?.passed(name)
-        if (!more && !woken) await wait(poll_ms, true)
+        if (!more && !woken) await wait(pollMs, true)
       } catch (error) {
         failures += 1
         loops?.failed(name, failures)
-        const pause_ms = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
-        log.error({ err: error, loop: name, failures, pause_ms }, 'a pass failed; the loop goes on')
+        const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
+        log.error({ err: error, loop: name, failures, pauseMs }, 'a pass failed; the loop goes on')
         // A wake-up does not shorten this pause: while the database is away, every request would be one.
-        await wait(pause_ms, false)
+        await wait(pauseMs, false)
       }
     }
   }
 
-  async function wait(duration_ms: number, wakes: boolean): Promise<void> {
+  async function wait(durationMs: number, wakes: boolean): Promise<void> {
     const waiting = new AbortController()
     interruptWait = () => waiting.abort()
     const signal = AbortSignal.any(wakes ? [stopping.signal, waiting.signal] : [stopping.signal])
-    await delay(duration_ms, undefined, { signal }).catch(() => {})
+    await delay(durationMs, undefined, { signal }).catch(() => {})
     interruptWait = () => {}
   }
 
@@ -103,10 +103,10 @@ export function runLoop(options: LoopOptions): Loop {
       woken = true
       interruptWait()
     },
-    async stop(deadline_ms) {
+    async stop(deadlineMs) {
       stopping.abort()
-      if (await within(ended, deadline_ms)) return
-      log.warn({ loop: name, deadline_ms }, 'a pass did not end in time and is given up')
+      if (await within(ended, deadlineMs)) return
+      log.warn({ loop: name, deadlineMs }, 'a pass did not end in time and is given up')
       givingUp.abort()
     },
   }
@@ -116,9 +116,9 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
 
 /** Whether the promise settled in time. */
-export async function within(promise: Promise<unknown>, deadline_ms: number): Promise<boolean> {
+export async function within(promise: Promise<unknown>, deadlineMs: number): Promise<boolean> {
   const timer = new AbortController()
-  const late = delay(deadline_ms, false, { signal: timer.signal }).catch(() => false)
+  const late = delay(deadlineMs, false, { signal: timer.signal }).catch(() => false)
   const settled = await Promise.race([
     promise.then(
       () => true,

@@ -20,18 +20,18 @@ afterEach(() => vi.useRealTimers())
 
 it('gathers the lines of requests, none torn, lost or doubled, and writes what is left after a moment', () => {
   const log = createRequestLog('info', open)
-  for (let number = 0; number < 1_000; number++) log({ ...LINE, duration_ms: number })
+  for (let number = 0; number < 1_000; number++) log({ ...LINE, durationMs: number })
   expect(gulps.length).toBeGreaterThan(2)
   vi.advanceTimersByTime(100)
   for (const gulp of gulps) expect(gulp.endsWith('}\n')).toBe(true)
   const lines = gulps.join('').trimEnd().split('\n')
-  const told = lines.map((line) => JSON.parse(line) as typeof LINE & { duration_ms: number })
-  expect(told.map(({ duration_ms }) => duration_ms)).toEqual(Array.from({ length: 1_000 }, (_, number) => number))
+  const told = lines.map((line) => JSON.parse(line) as typeof LINE & { durationMs: number })
+  expect(told.map(({ durationMs }) => durationMs)).toEqual(Array.from({ length: 1_000 }, (_, number) => number))
   expect(told[999]).toMatchObject({ ...LINE, level: 'info', msg: 'request' })
 })
 
 it('says nothing of requests where only warnings are wanted', () => {
-  createRequestLog('warn', open)({ ...LINE, duration_ms: 1 })
+  createRequestLog('warn', open)({ ...LINE, durationMs: 1 })
   vi.advanceTimersByTime(100)
   expect(gulps).toEqual([])
 })

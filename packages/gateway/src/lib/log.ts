@@ -41,7 +41,7 @@ export interface RequestLine {
   tenantId: string | undefined
   operation: string
   code: string
-  duration_ms: number
+  durationMs: number
 }
 
 /** For the one kind of line that comes by the thousand. */
@@ -76,11 +76,11 @@ export function createRequestLog(level: string, open: () => Gulps = standardOutp
   if (least > info!) return () => {}
   const destination = open()
   const gathered = Buffer.alloc(GATHERED_BYTES)
-  let size_bytes = 0
+  let sizeBytes = 0
   const flush = () => {
-    if (size_bytes === 0) return
-    destination.write(gathered.toString('latin1', 0, size_bytes))
-    size_bytes = 0
+    if (sizeBytes === 0) return
+    destination.write(gathered.toString('latin1', 0, sizeBytes))
+    sizeBytes = 0
   }
   setInterval(flush, FLUSH_MS).unref()
   process.on('exit', () => {
@@ -88,18 +88,18 @@ export function createRequestLog(level: string, open: () => Gulps = standardOutp
     destination.flushSync()
   })
   return (line) => {
-    size_bytes += gathered.write(requestText(line), size_bytes, 'latin1')
-    if (size_bytes > GATHERED_BYTES - LINE_MAX_BYTES) flush()
+    sizeBytes += gathered.write(requestText(line), sizeBytes, 'latin1')
+    if (sizeBytes > GATHERED_BYTES - LINE_MAX_BYTES) flush()
   }
 }
 
-function requestText({ requestId, address, tenantId, operation, code, duration_ms }: RequestLine): string {
+function requestText({ requestId, address, tenantId, operation, code, durationMs }: RequestLine): string {
   const who =
     (requestId === undefined ? '' : `"requestId":"${requestId}",`) +
     `"address":"${address}",` +
     (tenantId === undefined ? '' : `"tenantId":"${tenantId}",`)
   const time = formatTime(Date.now())
-  const what = `"operation":"${operation}","code":"${code}","duration_ms":${duration_ms.toFixed(3)},"msg":"request"`
+  const what = `"operation":"${operation}","code":"${code}","durationMs":${durationMs.toFixed(3)},"msg":"request"`
   return `{"level":"info","time":"${time}",${who}${what}}\n`
 }
 

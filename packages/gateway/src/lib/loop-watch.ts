@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from '@platformatic/prom-client'
 
 /** Tells figures of every loop of this process: which passes, how often, and when it last went well. */
 export interface LoopWatch {
-  started(loop: string, poll_ms: number): void
+  started(loop: string, pollMs: number): void
   passed(loop: string): void
   failed(loop: string, failures: number): void
 }
@@ -35,8 +35,8 @@ export function loopWatch(registry: Registry): LoopWatch {
     registers,
   })
   return {
-    started(loop, poll_ms) {
-      poll.set({ loop }, poll_ms / 1000)
+    started(loop, pollMs) {
+      poll.set({ loop }, pollMs / 1000)
       lastPass.set({ loop }, Date.now() / 1000)
       failures.set({ loop }, 0)
     },

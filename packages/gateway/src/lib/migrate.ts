@@ -46,9 +46,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await client.query(MIGRATIONS_TABLE)
     const pending = compare(files, await recorded(client))
     for (const file of pending) {
-      const started_at = performance.now()
+      const startedAt = performance.now()
       await run(client, file)
-      log.info({ migration: file.name, duration_ms: Math.round(performance.now() - started_at) }, 'migrated')
+      log.info({ migration: file.name, durationMs: Math.round(performance.now() - startedAt) }, 'migrated')
     }
     return pending.map((file) => file.name)
   } finally {

@@ -52,7 +52,7 @@ export function startTraces(options: OtlpOptions): Traces & Running {
     return waiting.length >= BATCH_MAX
   }
 
-  const loop: Loop = runLoop({ name: 'traces', log, loops, poll_ms: POLL_MS, pass: sendBatch })
+  const loop: Loop = runLoop({ name: 'traces', log, loops, pollMs: POLL_MS, pass: sendBatch })
   return {
     add(span) {
       if (!isSampled(span.traceId, percent)) return
@@ -63,8 +63,8 @@ export function startTraces(options: OtlpOptions): Traces & Running {
       waiting.push(span)
       if (waiting.length === BATCH_MAX) loop.wake()
     },
-    async stop(deadline_ms) {
-      await loop.stop(deadline_ms)
+    async stop(deadlineMs) {
+      await loop.stop(deadlineMs)
       while (await sendBatch().catch(() => false));
     },
   }
@@ -81,7 +81,7 @@ async function post({ endpoint, headers, resource, outbound }: OtlpOptions, span
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
     body: JSON.stringify(encode(resource, spans)),
-    timeout_ms: TIMEOUT_MS,
+    timeoutMs: TIMEOUT_MS,
     answerSizeMaxBytes: 4_096,
     allowPrivate: true, // the operator's own
   })
@@ -99,15 +99,15 @@ function encode(resource: Record<string, string>, spans: readonly Span[]) {
   return { resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans }] }
 }
 
-function encodeSpan({ traceId, spanId, parentSpanId, name, kind, ended_at, duration_ms, attributes, fault }: Span) {
+function encodeSpan({ traceId, spanId, parentSpanId, name, kind, endedAt, durationMs, attributes, fault }: Span) {
   return {
     traceId,
     spanId: spanId ?? freshSpanId(),
     ...(parentSpanId === undefined ? {} : { parentSpanId }),
     name,
     kind: KIND[kind],
-    startTimeUnixNano: nanoseconds(ended_at - duration_ms),
-    endTimeUnixNano: nanoseconds(ended_at),
+    startTimeUnixNano: nanoseconds(endedAt - durationMs),
+    endTimeUnixNano: nanoseconds(endedAt),
     attributes: attributesOf(attributes),
     status: fault === undefined ? {} : { code: ERROR, message: fault },
   }
@@ -120,6 +120,6 @@ function attributesOf(attributes: Record<string, string | number | undefined>) {
   })
 }
 
-function nanoseconds(time_ms: number): string {
-  return String(BigInt(Math.round(time_ms * 1_000)) * 1_000n)
+function nanoseconds(timeMs: number): string {
+  return String(BigInt(Math.round(timeMs * 1_000)) * 1_000n)
 }

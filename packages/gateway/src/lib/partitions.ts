@@ -6,10 +6,10 @@ export interface PartitionedTable {
   table: string
   /** 'hour': an integer column of hours since 1970. 'uuid': a UUIDv7 column. */
   key: 'hour' | 'uuid'
-  span_hours: number
+  spanHours: number
   ahead: number
   /** Hours after its end that a partition is kept; undefined: for ever. */
-  keep_hours: number | undefined
+  keepHours: number | undefined
 }
 
 const HOUR_MS = 3_600_000
@@ -19,8 +19,8 @@ const HOUR_MS = 3_600_000
  * works, under an advisory lock). Being late only costs the time. @returns their names
  */
 export function makePartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
-  return eachTable(db, tables, (tx, table, names, now_ms) => {
-    const missing = wanted(table, now_ms).filter((partition) => !names.has(partition.name))
+  return eachTable(db, tables, (tx, table, names, nowMs) => {
+    const missing = wanted(table, nowMs).filter((partition) => !names.has(partition.name))
     for (const { name, from, to } of missing) {
       tx.send({
         text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) with (${UNPAUSED})`,
@@ -35,14 +35,14 @@ const UNPAUSED = 'autovacuum_vacuum_cost_delay = 0'
 
 /** Drops those that are past keeping by the database's clock, as it is now: whoever calls has reason to trust it. */
 export function dropPartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
-  return eachTable(db, tables, (tx, table, names, now_ms) => {
-    const past = [...names].filter((name) => isPast(table, name, now_ms))
+  return eachTable(db, tables, (tx, table, names, nowMs) => {
+    const past = [...names].filter((name) => isPast(table, name, nowMs))
     for (const name of past) tx.send({ text: `drop table ${name}` })
     return past
   })
 }
 
-type Work = (tx: Tx, table: PartitionedTable, names: ReadonlySet<string>, now_ms: number) => string[]
+type Work = (tx: Tx, table: PartitionedTable, names: ReadonlySet<string>, nowMs: number) => string[]
 
 /**
  * Each table has a transaction of its own: making a partition locks the whole table, and must not lock it for as long
@@ -74,9 +74,9 @@ export async function missingPartitions(
     values: [tables.map((table) => table.table)],
   })
   const present = new Set(rows.map((row) => row.name))
-  const now_ms = rows[0]?.now ?? Date.now()
+  const nowMs = rows[0]?.now ?? Date.now()
   return tables.map((table) => {
-    const needed = wanted({ ...table, ahead: 1 }, now_ms).slice(1) // without the one that is past
+    const needed = wanted({ ...table, ahead: 1 }, nowMs).slice(1) // without the one that is past
     return { table: table.table, names: needed.map(({ name }) => name).filter((name) => !present.has(name)) }
   })
 }
@@ -100,15 +100,15 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
   })
 }
 
-function wanted(table: PartitionedTable, now_ms: number) {
-  const current = Math.floor(now_ms / HOUR_MS / table.span_hours)
+function wanted(table: PartitionedTable, nowMs: number) {
+  const current = Math.floor(nowMs / HOUR_MS / table.spanHours)
   const partitions: { name: string; from: string; to: string }[] = []
   // One behind: ids and timestamps may be a little older than now.
   for (let index = current - 1; index <= current + table.ahead; index++) {
     partitions.push({
-      name: `${table.table}_${index * table.span_hours}`,
-      from: bound(table, index * table.span_hours),
-      to: bound(table, (index + 1) * table.span_hours),
+      name: `${table.table}_${index * table.spanHours}`,
+      from: bound(table, index * table.spanHours),
+      to: bound(table, (index + 1) * table.spanHours),
     })
   }
   return partitions
@@ -118,8 +118,8 @@ function bound(table: PartitionedTable, hour: number): string {
   return table.key === 'hour' ? String(hour) : `'${firstUuidAt(hour * HOUR_MS)}'`
 }
 
-function isPast(table: PartitionedTable, name: string, now_ms: number): boolean {
+function isPast(table: PartitionedTable, name: string, nowMs: number): boolean {
   const start = Number(name.slice(table.table.length + 1))
-  if (table.keep_hours === undefined || !Number.isInteger(start)) return false
-  return (start + table.span_hours + table.keep_hours) * HOUR_MS < now_ms
+  if (table.keepHours === undefined || !Number.isInteger(start)) return false
+  return (start + table.spanHours + table.keepHours) * HOUR_MS < nowMs
 }

@@ -15,13 +15,13 @@ export interface Silence<Connection> {
 
 interface State {
   due: number
-  heard_at: number
+  heardAt: number
   timer: NodeJS.Timeout | undefined
 }
 
 /** @param end is told of each connection that was silent for that long while an answer was due */
 export function silenceWatch<Connection extends object>(
-  limit_ms: number,
+  limitMs: number,
   end: (connection: Connection) => void,
 ): Silence<Connection> {
   const states = new WeakMap<Connection, State>()
@@ -30,31 +30,31 @@ export function silenceWatch<Connection extends object>(
   function stateOf(connection: Connection): State {
     const known = states.get(connection)
     if (known) return known
-    const state: State = { due: 0, heard_at: performance.now(), timer: undefined }
+    const state: State = { due: 0, heardAt: performance.now(), timer: undefined }
     states.set(connection, state)
     return state
   }
 
   function silent(connection: Connection): void {
-    suspectBefore = performance.now() - limit_ms
+    suspectBefore = performance.now() - limitMs
     end(connection)
   }
 
   return {
     asked(connection) {
       const state = stateOf(connection)
-      if (state.due++ === 0) state.timer = setTimeout(silent, limit_ms, connection)
+      if (state.due++ === 0) state.timer = setTimeout(silent, limitMs, connection)
     },
     heard(connection) {
       stateOf(connection).timer?.refresh()
     },
     answered(connection) {
       const state = stateOf(connection)
-      state.heard_at = performance.now()
+      state.heardAt = performance.now()
       if (--state.due > 0) return void state.timer?.refresh()
       clearTimeout(state.timer)
       state.timer = undefined
     },
-    isSuspect: (connection) => stateOf(connection).heard_at < suspectBefore,
+    isSuspect: (connection) => stateOf(connection).heardAt < suspectBefore,
   }
 }

@@ -49,7 +49,7 @@ function isScript({ name, values = [] }: Statement): boolean {
 
 async function runScript(client: pg.PoolClient, { text }: Statement): Promise<Answer> {
   const { rows, command } = await client.query(text)
-  return { rows, command }
+  return { rows: rows.map(inCamelCase), command }
 }
 
 interface Asked {
@@ -149,7 +149,7 @@ class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
 
   handleRowDescription({ fields }: { fields: FieldMessage[] }): void {
     this.#asked[this.#answering]!.columns = fields.map(({ name, dataTypeID }) => ({
-      name,
+      name: camelCase(name),
       parse: parserOf(dataTypeID),
     }))
   }
@@ -194,6 +194,15 @@ class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
       }
     }
   }
+}
+
+/** The column tenant_id is the member tenantId of a row. */
+function camelCase(column: string): string {
+  return column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function inCamelCase(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [camelCase(column), value]))
 }
 
 const textsByName = new Map<string, string>()

@@ -8,34 +8,34 @@ const GRACE_MS = 10_000
 
 export interface StopOptions {
   log: Log
-  deadline_ms: number
-  stop(deadline_ms: number): Promise<void>
+  deadlineMs: number
+  stop(deadlineMs: number): Promise<void>
 }
 
 /**
  * Ends the process in an orderly way when it is asked to: the first SIGTERM, SIGINT or SIGHUP stops, a later one ends
  * it at once. A fault that nobody caught stops it too, with exit code 1: what follows it cannot be trusted.
  */
-export function stopOnSignals({ log, deadline_ms, stop }: StopOptions): void {
-  let asked_at: number | undefined
+export function stopOnSignals({ log, deadlineMs, stop }: StopOptions): void {
+  let askedAt: number | undefined
 
   async function leave(code: number): Promise<void> {
     const overdue = setTimeout(() => {
-      log.error({ deadline_ms }, 'not stopped in time; ending at once')
+      log.error({ deadlineMs }, 'not stopped in time; ending at once')
       process.exit(1)
-    }, deadline_ms + GRACE_MS)
-    await stop(deadline_ms)
+    }, deadlineMs + GRACE_MS)
+    await stop(deadlineMs)
     clearTimeout(overdue)
     process.exit(code)
   }
 
   function onSignal(signal: NodeJS.Signals): void {
     const now = performance.now()
-    if (asked_at === undefined) {
-      asked_at = now
+    if (askedAt === undefined) {
+      askedAt = now
       log.info({ signal }, 'stopping')
       void leave(0)
-    } else if (now - asked_at > SAME_WISH_MS) {
+    } else if (now - askedAt > SAME_WISH_MS) {
       log.warn({ signal }, 'asked again; ending at once')
       process.exit(1)
     }
@@ -43,8 +43,8 @@ export function stopOnSignals({ log, deadline_ms, stop }: StopOptions): void {
 
   function onFault(error: unknown): void {
     log.fatal({ err: error }, 'a fault that nobody caught; stopping')
-    if (asked_at !== undefined) return
-    asked_at = performance.now()
+    if (askedAt !== undefined) return
+    askedAt = performance.now()
     void leave(1)
   }
 

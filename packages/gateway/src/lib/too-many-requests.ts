@@ -7,21 +7,21 @@ import { ApiError } from './api-error.ts'
 export function tooManyRequests({
   limit,
   remaining = 0,
-  wait_s,
+  waitS,
   message,
 }: {
   limit: number
   remaining?: number
-  wait_s: number
+  waitS: number
   message?: string
 }): ApiError {
   return new ApiError('101007', {
     ...(message !== undefined && { message }),
     headers: {
-      'Retry-After': String(wait_s),
+      'Retry-After': String(waitS),
       'RateLimit-Limit': String(limit),
       'RateLimit-Remaining': String(remaining),
-      'RateLimit-Reset': String(wait_s),
+      'RateLimit-Reset': String(waitS),
     },
   })
 }

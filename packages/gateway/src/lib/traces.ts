@@ -10,8 +10,8 @@ export interface Span {
   name: string
   /** SERVER: somebody called us. CLIENT: we called somebody. */
   kind: 'SERVER' | 'CLIENT'
-  ended_at: number
-  duration_ms: number
+  endedAt: number
+  durationMs: number
   attributes: Record<string, string | number | undefined>
   /** Words, where it went wrong. */
   fault?: string | undefined

@@ -28,7 +28,7 @@ export function mailLoop(deps: LoopDeps): Running | undefined {
     name: 'mail',
     log,
     loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass() {
       const moreNotices = await takeOverNotices({ ...deps, mailServer: server, consoleUrl })
       const { outcomes, more } = await sendDueMails({ ...deps, mailServer: server, consoleUrl })
@@ -37,8 +37,8 @@ export function mailLoop(deps: LoopDeps): Running | undefined {
     },
   })
   return {
-    async stop(deadline_ms) {
-      await loop.stop(deadline_ms)
+    async stop(deadlineMs) {
+      await loop.stop(deadlineMs)
       server.close()
     },
   }

@@ -11,8 +11,8 @@ const LEASE_MS = 2 * MINUTE_MS
 const SENT_MAX = 20
 
 interface ClaimedMail {
-  tenant_id: string
-  mail_id: string
+  tenantId: string
+  mailId: string
   recipient: string
   kind: string
   content: Buffer
@@ -31,19 +31,19 @@ export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]
 }
 
 async function claimDue(db: Db): Promise<ClaimedMail[]> {
-  const due = await db.query<{ tenant_id: string; mail_id: string }>({
+  const due = await db.query<{ tenantId: string; mailId: string }>({
     name: 'mail-due',
     text: `select tenant_id, mail_id from mails
            where due_at <= now() and (lease_until is null or lease_until < now()) order by due_at limit $1`,
     values: [SENT_MAX],
   })
-  const claims = due.map(({ tenant_id, mail_id }) =>
+  const claims = due.map(({ tenantId, mailId }) =>
     db.query<ClaimedMail>({
       name: 'mail-claim',
       text: `update mails set attempts = attempts + 1, lease_until = now() + $3 * interval '1 millisecond'
              where tenant_id = $1 and mail_id = $2 and due_at <= now() and (lease_until is null or lease_until < now())
              returning tenant_id, mail_id, recipient, kind, content, attempts`,
-      values: [tenant_id, mail_id, LEASE_MS],
+      values: [tenantId, mailId, LEASE_MS],
     }),
   )
   return (await Promise.all(claims)).flat()
@@ -52,8 +52,8 @@ async function claimDue(db: Db): Promise<ClaimedMail[]> {
 async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
   const outcome = await attempt(deps, mail)
   await pause('mail.sent')
-  const pause_ms = RETRIES_MS[mail.attempts - 1]
-  const over = outcome.kind === 'sent' || outcome.rejected || pause_ms === undefined
+  const pauseMs = RETRIES_MS[mail.attempts - 1]
+  const over = outcome.kind === 'sent' || outcome.rejected || pauseMs === undefined
   // Only what this attempt claimed: a node that was slow must not undo what another did since.
   await deps.db.query({
     name: 'mail-settle',
@@ -63,18 +63,18 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
              content = case when $5 then null else content end
            where tenant_id = $1 and mail_id = $2 and attempts = $3`,
     values: [
-      mail.tenant_id,
-      mail.mail_id,
+      mail.tenantId,
+      mail.mailId,
       mail.attempts,
       outcome.kind === 'sent' ? null : outcome.words,
       over,
-      pause_ms ?? 0,
+      pauseMs ?? 0,
     ],
   })
   const result = outcome.kind === 'sent' ? 'sent' : over ? 'given_up' : 'failed'
-  const { mail_id: mailId, kind, attempts } = mail
+  const { mailId, kind, attempts } = mail
   // Without the recipient: a log is read by more people than an address book.
-  const said = { tenantId: mail.tenant_id, mailId, kind, attempt: attempts, outcome: result }
+  const said = { tenantId: mail.tenantId, mailId, kind, attempt: attempts, outcome: result }
   if (outcome.kind === 'sent') deps.log.info(said, 'mail')
   else deps.log.warn({ ...said, words: withoutAddress(outcome.words, mail.recipient) }, 'mail')
   return result
@@ -83,13 +83,13 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
 async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMail): Promise<MailOutcome> {
   let content: { subject: string; text: string }
   try {
-    content = JSON.parse(cipher.decrypt(mail.content, mail.tenant_id).toString())
+    content = JSON.parse(cipher.decrypt(mail.content, mail.tenantId).toString())
   } catch {
     return { kind: 'failed', words: 'its text cannot be decrypted any more', rejected: true }
   }
   const from = config.mailFrom!
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
-  return mailServer.send({ from, to: mail.recipient, ...content, messageId: `<${mail.mail_id}@${domain}>` })
+  return mailServer.send({ from, to: mail.recipient, ...content, messageId: `<${mail.mailId}@${domain}>` })
 }
 
 function withoutAddress(words: string, recipient: string): string {

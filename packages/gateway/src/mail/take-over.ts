@@ -24,12 +24,12 @@ const MAILS_PER_DAY_MAX = 100
  */
 export async function takeOverNotices(deps: MailDeps): Promise<boolean> {
   const rows = await unmailed(deps.db, firstUuidAt(deps.databaseClock.now() - NEWS_MS))
-  for (const { tenant_id, notice_id } of rows) await deps.db.tx((tx) => takeOver(tx, deps, tenant_id, notice_id))
+  for (const { tenantId, noticeId } of rows) await deps.db.tx((tx) => takeOver(tx, deps, tenantId, noticeId))
   return rows.length === TAKEN_MAX
 }
 
 function unmailed(db: Db, since: string) {
-  return db.query<{ tenant_id: string; notice_id: string }>({
+  return db.query<{ tenantId: string; noticeId: string }>({
     name: 'mail-notices',
     text: `select tenant_id, notice_id from notices where mailed_at is null and notice_id > $1
            order by notice_id limit $2`,

@@ -23,8 +23,8 @@ export interface NoticeFilter {
 export function listNotices(db: Pick<Db, 'query'>, filter: NoticeFilter, limit: number): Promise<NoticeRow[]> {
   const { tenantId, audience, unread, before } = filter
   return db.query<NoticeRow>(sql`
-    select notice_id as "noticeId", tenant_id as "tenantId", kind, audience, message, data, read_at as "readAt",
-           created_at as "createdAt"
+    select notice_id, tenant_id, kind, audience, message, data, read_at,
+           created_at
     from notices
     where true
       ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}

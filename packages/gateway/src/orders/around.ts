@@ -25,9 +25,9 @@ export async function readAround(db: Pick<Tx, 'query'>, wishes: readonly OrderWi
   })
   const existing = new Map<string, Map<string, ExistingOrder>>()
   for (const row of rows) {
-    if (row.tenant_id === null) continue
-    const ofTenant = existing.get(row.tenant_id) ?? new Map<string, ExistingOrder>()
-    existing.set(row.tenant_id, ofTenant.set(row.transaction_id, existingOf(row)))
+    if (row.tenantId === null) continue
+    const ofTenant = existing.get(row.tenantId) ?? new Map<string, ExistingOrder>()
+    existing.set(row.tenantId, ofTenant.set(row.transactionId, existingOf(row)))
   }
   return { now: rows[0]!.now, catalogueVersion: rows[0]!.version, existing }
 }
@@ -45,30 +45,30 @@ left join (
   ) o
 ) existing on true`
 
-type AroundRow = { now: Date; version: bigint } & (ExistingRow | { tenant_id: null })
+type AroundRow = { now: Date; version: bigint } & (ExistingRow | { tenantId: null })
 
 interface ExistingRow {
-  tenant_id: string
-  order_id: string
-  transaction_id: string
-  order_status: ExistingOrder['orderStatus']
+  tenantId: string
+  orderId: string
+  transactionId: string
+  orderStatus: ExistingOrder['orderStatus']
   amount: bigint
-  currency_code: string
-  balance_after: bigint
-  package_lines: PackageLine[]
-  created_at: Date
+  currencyCode: string
+  balanceAfter: bigint
+  packageLines: PackageLine[]
+  createdAt: Date
 }
 
 function existingOf(row: ExistingRow): ExistingOrder {
   return {
-    orderId: row.order_id,
-    orderNo: orderNoOf(row.order_id),
-    transactionId: row.transaction_id,
-    orderStatus: row.order_status,
+    orderId: row.orderId,
+    orderNo: orderNoOf(row.orderId),
+    transactionId: row.transactionId,
+    orderStatus: row.orderStatus,
     amount: row.amount,
-    currencyCode: row.currency_code,
-    balanceAfter: row.balance_after,
-    packageLines: row.package_lines,
-    createdAt: row.created_at,
+    currencyCode: row.currencyCode,
+    balanceAfter: row.balanceAfter,
+    packageLines: row.packageLines,
+    createdAt: row.createdAt,
   }
 }

@@ -1,4 +1,5 @@
 import type { DeliveryUpdatedContent, OrderStatus } from '@dealer-esim/contract'
+import { recordset } from '../lib/columns.ts'
 import type { Tx } from '../lib/db.ts'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
 import { type NewEvent, recordEvents } from '../webhooks/record.ts'
@@ -30,7 +31,7 @@ export function changeOrders(
   changes: readonly OrderChange[],
   now: Date,
 ): boolean {
-  const rows: unknown[] = []
+  const rows: ReturnType<typeof rowOf>[] = []
   const events: NewEvent[] = []
   for (const change of changes) {
     const { order } = change
@@ -47,7 +48,7 @@ export function changeOrders(
     for (const status of statuses) deps.orderMetrics?.entered(status)
   }
   if (rows.length > 0) {
-    tx.send({ name: 'orders-change', text: CHANGE, values: [tenantId, JSON.stringify(rows), now] })
+    tx.send({ name: 'orders-change', text: CHANGE, values: [tenantId, recordset(rows), now] })
   }
   recordEvents(tx, events)
   return events.length > 0
@@ -55,13 +56,13 @@ export function changeOrders(
 
 function rowOf({ order, release, profilesChanged }: OrderChange, statuses: OrderStatus[], now: Date) {
   return {
-    order_id: order.orderId,
-    order_status: order.orderStatus,
+    orderId: order.orderId,
+    orderStatus: order.orderStatus,
     history: statuses.map((orderStatus) => ({ orderStatus, time: now.toISOString() })),
-    event_sequence: order.eventSequence,
+    eventSequence: order.eventSequence,
     due: release !== undefined,
     released: release !== undefined && !release.keepLease,
-    due_at: release?.dueAt ?? null,
+    dueAt: release?.dueAt ?? null,
     told: statuses.length > 0 || profilesChanged,
   }
 }

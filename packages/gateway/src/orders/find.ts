@@ -9,12 +9,12 @@ export async function findOrder(
 ): Promise<{ tenantId: string; orderId: string } | undefined> {
   const orderId = isUuid(orderNo) ? orderNo : orderIdOf(orderNo.toUpperCase())
   if (orderId === undefined) return undefined
-  const [row] = await db.query<{ tenant_id: string }>({
+  const [row] = await db.query<{ tenantId: string }>({
     text: `select t.tenant_id from tenants t
            where exists (select from orders o where o.tenant_id = t.tenant_id and o.order_id = $1)`,
     values: [orderId],
   })
-  return row && { tenantId: row.tenant_id, orderId }
+  return row && { tenantId: row.tenantId, orderId }
 }
 
 /** @throws Refusal where it is no order number */

@@ -30,11 +30,11 @@ export async function listUnfinished(db: Db, filter: UnfinishedFilter, limit: nu
   return db.tx(async (tx) => {
     // A plan made for an empty table would read a full one.
     tx.send({ text: 'set local enable_seqscan = off' })
-    const rows = await tx.query<Omit<UnfinishedOrder, 'orderNo'> & { order_id: string }>({
+    const rows = await tx.query<Omit<UnfinishedOrder, 'orderNo'> & { orderId: string }>({
       text: `
-        select o.order_id, o.tenant_id as "tenantId", t.client_name as "clientName", o.order_status as "orderStatus",
+        select o.order_id, o.tenant_id, t.client_name, o.order_status,
           (select sum((l ->> 'count')::int)::int from jsonb_array_elements(o.package_lines) l) as esims,
-          o.created_at as "createdAt"
+          o.created_at
         from (
           (select * from orders where due_at is not null and order_status <> 'UNDER_REVIEW' and ${PAGE}
            order by order_id limit $4)
@@ -44,7 +44,7 @@ export async function listUnfinished(db: Db, filter: UnfinishedFilter, limit: nu
         order by o.order_id limit $4`,
       values: [statuses, firstUuidAt(before.getTime()), after ?? null, limit],
     })
-    return rows.map(({ order_id, ...row }) => ({ orderNo: orderNoOf(order_id), ...row }))
+    return rows.map(({ orderId, ...row }) => ({ orderNo: orderNoOf(orderId), ...row }))
   })
 }
 

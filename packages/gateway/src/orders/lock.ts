@@ -78,9 +78,9 @@ export async function lockOrders(
   const items = tx.query<ItemRow>({ name: 'orders-lock-items', text: ITEMS, values })
   const profiles = tx.query<ProfileRow>({ name: 'orders-lock-profiles', text: PROFILES, values })
   const clock = tx.query<{ now: Date }>({ name: 'orders-lock-now', text: NOW })
-  const orders = new Map((await locking).map((row) => [row.order_id, orderOf(row)]))
-  for (const row of await items) orders.get(row.order_id)?.items.push(itemOf(row))
-  for (const row of await profiles) orders.get(row.order_id)?.profiles.push(profileOf(row))
+  const orders = new Map((await locking).map((row) => [row.orderId, orderOf(row)]))
+  for (const row of await items) orders.get(row.orderId)?.items.push(itemOf(row))
+  for (const row of await profiles) orders.get(row.orderId)?.profiles.push(profileOf(row))
   return { orders, now: (await clock)[0]!.now }
 }
 
@@ -103,7 +103,7 @@ export async function readProfiles(tx: Tx, tenantId: string, orders: readonly Lo
   const byId = new Map(orders.map((order) => [order.orderId, order]))
   const values = [tenantId, [...byId.keys()]]
   const rows = await tx.query<ProfileRow>({ name: 'orders-lock-profiles', text: PROFILES, values })
-  for (const row of rows) byId.get(row.order_id)?.profiles.push(profileOf(row))
+  for (const row of rows) byId.get(row.orderId)?.profiles.push(profileOf(row))
 }
 
 const ORDER_COLUMNS = `order_id, transaction_id, order_status, refunded_amount, currency_code, event_sequence,
@@ -121,57 +121,57 @@ const PROFILES = `select order_id, profile_id, item_no, iccid, esim_status, smdp
 const NOW = `select date_trunc('milliseconds', clock_timestamp()) as now`
 
 export interface OrderRow {
-  order_id: string
-  transaction_id: string
-  order_status: OrderStatus
-  refunded_amount: bigint
-  currency_code: string
-  event_sequence: number
-  package_lines: PackageLine[]
-  created_at: Date
+  orderId: string
+  transactionId: string
+  orderStatus: OrderStatus
+  refundedAmount: bigint
+  currencyCode: string
+  eventSequence: number
+  packageLines: PackageLine[]
+  createdAt: Date
 }
 
 export interface ItemRow {
-  order_id: string
-  item_no: number
-  line_no: number
-  package_code: string
+  orderId: string
+  itemNo: number
+  lineNo: number
+  packageCode: string
   price: bigint
-  item_status: ItemStatus
-  route_no: number
+  itemStatus: ItemStatus
+  routeNo: number
   supplier: string | null
-  product_code: string | null
+  productCode: string | null
   cost: bigint | null
-  cost_currency: string | null
+  costCurrency: string | null
   charged: bigint | null
-  charged_currency: string | null
+  chargedCurrency: string | null
   attempts: number
-  asked_at: Date | null
-  in_doubt_at: Date | null
-  failure_reason: string | null
-  retry_at: Date | null
-  updated_at: Date
+  askedAt: Date | null
+  inDoubtAt: Date | null
+  failureReason: string | null
+  retryAt: Date | null
+  updatedAt: Date
 }
 
 interface ProfileRow {
-  order_id: string
-  profile_id: string
-  item_no: number
+  orderId: string
+  profileId: string
+  itemNo: number
   iccid: string
-  esim_status: EsimStatus
-  smdp_status: SmdpStatus | null
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
 }
 
 export function orderOf(row: OrderRow): LockedOrder {
   return {
-    orderId: row.order_id,
-    transactionId: row.transaction_id,
-    orderStatus: row.order_status,
-    refundedAmount: row.refunded_amount,
-    currencyCode: row.currency_code,
-    eventSequence: row.event_sequence,
-    packageLines: row.package_lines,
-    createdAt: row.created_at,
+    orderId: row.orderId,
+    transactionId: row.transactionId,
+    orderStatus: row.orderStatus,
+    refundedAmount: row.refundedAmount,
+    currencyCode: row.currencyCode,
+    eventSequence: row.eventSequence,
+    packageLines: row.packageLines,
+    createdAt: row.createdAt,
     items: [],
     profiles: [],
   }
@@ -179,33 +179,33 @@ export function orderOf(row: OrderRow): LockedOrder {
 
 export function itemOf(row: ItemRow): LockedItem {
   return {
-    itemNo: row.item_no,
-    lineNo: row.line_no,
-    packageCode: row.package_code,
+    itemNo: row.itemNo,
+    lineNo: row.lineNo,
+    packageCode: row.packageCode,
     price: row.price,
-    itemStatus: row.item_status,
-    routeNo: row.route_no,
+    itemStatus: row.itemStatus,
+    routeNo: row.routeNo,
     supplier: row.supplier,
-    productCode: row.product_code,
+    productCode: row.productCode,
     cost: row.cost,
-    costCurrency: row.cost_currency,
+    costCurrency: row.costCurrency,
     charged: row.charged,
-    chargedCurrency: row.charged_currency,
+    chargedCurrency: row.chargedCurrency,
     attempts: row.attempts,
-    askedAt: row.asked_at,
-    inDoubtAt: row.in_doubt_at,
-    failureReason: row.failure_reason,
-    retryAt: row.retry_at,
-    updatedAt: row.updated_at,
+    askedAt: row.askedAt,
+    inDoubtAt: row.inDoubtAt,
+    failureReason: row.failureReason,
+    retryAt: row.retryAt,
+    updatedAt: row.updatedAt,
   }
 }
 
 function profileOf(row: ProfileRow): LockedProfile {
   return {
-    profileId: row.profile_id,
-    itemNo: row.item_no,
+    profileId: row.profileId,
+    itemNo: row.itemNo,
     iccid: row.iccid,
-    esimStatus: row.esim_status,
-    smdpStatus: row.smdp_status,
+    esimStatus: row.esimStatus,
+    smdpStatus: row.smdpStatus,
   }
 }

@@ -49,7 +49,7 @@ export function orderDesk(deps: DeskDeps): OrderDesk {
   const batches = batcher<OrderWish, DeskVerdict>({
     most: BATCH_MAX,
     lanes: LANES,
-    pace: { clock: deps.clock, patience_ms: PATIENCE_MS, gather_ms: GATHER_MS },
+    pace: { clock: deps.clock, patienceMs: PATIENCE_MS, gatherMs: GATHER_MS },
     waitingMax: WAITING_MAX,
     full: () => new Error('too many orders wait'),
     key: (wish) => wish.tenant.tenantId, // two batches of one wallet would only wait for its lock
@@ -132,8 +132,8 @@ async function placeSafely(desk: Desk, wishes: OrderWish[], doubted = false): Pr
     } catch (failure) {
       desk.onFailure(failure, wishes.length)
       inDoubt ||= failure instanceof CommitUnknown
-      const elapsed_ms = desk.clock.monotonic() - start
-      const remedy = remedyFor(failure, { inDoubt, attempt, elapsed_ms, orders: wishes.length })
+      const elapsedMs = desk.clock.monotonic() - start
+      const remedy = remedyFor(failure, { inDoubt, attempt, elapsedMs, orders: wishes.length })
       if (remedy === 'split') return placeHalves(desk, wishes, inDoubt)
       if (remedy !== 'again') return wishes.map(() => remedy)
       if (sqlState(failure) === NO_PARTITION) await desk.maintainPartitions().catch(() => {})
@@ -145,11 +145,11 @@ async function placeSafely(desk: Desk, wishes: OrderWish[], doubted = false): Pr
 /** What is done about a batch that failed; a verdict is the end of it for all of its orders. */
 function remedyFor(
   failure: unknown,
-  so: { inDoubt: boolean; attempt: number; elapsed_ms: number; orders: number },
+  so: { inDoubt: boolean; attempt: number; elapsedMs: number; orders: number },
 ): 'again' | 'split' | Verdict {
   const lost = isConnectionLoss(failure)
   const mayPass = lost || PASSING.has(sqlState(failure) ?? '')
-  if (mayPass && (so.inDoubt ? so.elapsed_ms < DOUBT_MS : so.attempt < ATTEMPTS_MAX)) return 'again'
+  if (mayPass && (so.inDoubt ? so.elapsedMs < DOUBT_MS : so.attempt < ATTEMPTS_MAX)) return 'again'
   if (so.orders > 1 && !lost) return 'split'
   return so.inDoubt || !mayPass ? UNKNOWN : UNAVAILABLE
 }

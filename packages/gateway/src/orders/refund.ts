@@ -30,11 +30,11 @@ export async function refundItems(
   const locking = lockWallet(tx, tenantId)
   // Sent with the lock but read after it: each statement has its own snapshot, so this one sees all that the lock
   // waited for.
-  const reading = tx.query<{ item_no: number }>(sql`
+  const reading = tx.query<{ itemNo: number }>(sql`
     select item_no from transfers
     where tenant_id = ${tenantId} and order_id = ${orderId} and kind = 'REFUND'`)
   const [wallet, refunded] = await Promise.all([locking, reading])
-  const done = new Set(refunded.map((row) => row.item_no))
+  const done = new Set(refunded.map((row) => row.itemNo))
   const owed = items.filter((item) => !done.has(item.itemNo)).sort((a, b) => a.itemNo - b.itemNo)
   if (owed.length === 0) return
   const postings = owed.map(({ itemNo, amount }) => ({ kind: 'REFUND' as const, itemNo, amount, orderId, reason }))

@@ -40,12 +40,12 @@ export interface OrderFilter {
 export function searchOrders(db: Pick<Db, 'query'>, filter: OrderFilter, limit: number): Promise<FoundOrder[]> {
   const where = conditions(filter)
   return db.query<FoundOrder>(sql`
-    select o.tenant_id as "tenantId", t.client_name as "clientName", o.order_id as "orderId",
-           o.transaction_id as "transactionId", o.order_status as "orderStatus", o.amount,
-           o.refunded_amount as "refundedAmount", o.currency_code as "currencyCode",
+    select o.tenant_id, t.client_name, o.order_id,
+           o.transaction_id, o.order_status, o.amount,
+           o.refunded_amount, o.currency_code,
            array(select l ->> 'packageName' from jsonb_array_elements(o.package_lines) l) as packages,
            (select sum((l ->> 'count')::int)::int from jsonb_array_elements(o.package_lines) l) as esims,
-           o.created_at as "createdAt", o.updated_at as "updatedAt"
+           o.created_at, o.updated_at
     from tenants t
     cross join lateral (
       select * from orders o where o.tenant_id = t.tenant_id ${where} order by o.order_id desc limit ${limit}) o

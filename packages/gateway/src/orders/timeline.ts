@@ -17,10 +17,10 @@ export type Step = { at: Date } & (
       /** null: no answer is known yet. */
       outcome: string | null
       detail: string | null
-      duration_ms: number | null
+      durationMs: number | null
     }
   | { kind: 'EVENT'; notifyId: string; notifyType: string; deliveryState: string }
-  | { kind: 'DELIVERY'; notifyId: string; httpStatus: number | null; outcome: string; duration_ms: number }
+  | { kind: 'DELIVERY'; notifyId: string; httpStatus: number | null; outcome: string; durationMs: number }
   | { kind: 'DECISION'; actor: string; action: string; after: unknown }
 )
 
@@ -53,7 +53,7 @@ function transfers(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Pr
   // The debit is found by the version that the order names, the refunds by their index.
   return db.query<Step>(sql`
     select created_at as at, case kind when 'ORDER' then 'DEBIT' else 'REFUND' end as kind, amount,
-           balance_after as "balanceAfter", item_no as "itemNo", reason
+           balance_after, item_no, reason
     from transfers
     where tenant_id = ${tenantId} and (
       wallet_version = (select wallet_version from orders where tenant_id = ${tenantId} and order_id = ${orderId})
@@ -63,24 +63,24 @@ function transfers(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Pr
 
 function attempts(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
   return db.query<Step>(sql`
-    select started_at as at, 'ATTEMPT' as kind, item_no as "itemNo", supplier, operation, outcome, detail,
-           (extract(epoch from finished_at - started_at) * 1000)::int as "duration_ms"
+    select started_at as at, 'ATTEMPT' as kind, item_no, supplier, operation, outcome, detail,
+           (extract(epoch from finished_at - started_at) * 1000)::int as duration_ms
     from supplier_attempts where tenant_id = ${tenantId} and order_id = ${orderId}
     order by attempt_id limit ${STEPS_MAX}`)
 }
 
 function events(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
   return db.query<Step>(sql`
-    select e.created_at as at, 'EVENT' as kind, e.notify_id as "notifyId", e.notify_type as "notifyType",
-           ${raw(STATE_OF_EVENT)} as "deliveryState"
+    select e.created_at as at, 'EVENT' as kind, e.notify_id, e.notify_type,
+           ${raw(STATE_OF_EVENT)} as delivery_state
     from events e ${raw(DELIVERY_OF_EVENT)}
     where e.tenant_id = ${tenantId} and e.order_id = ${orderId} order by e.notify_id limit ${STEPS_MAX}`)
 }
 
 function sendings(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
   return db.query<Step>(sql`
-    select a.started_at as at, 'DELIVERY' as kind, a.notify_id as "notifyId", a.http_status as "httpStatus", a.outcome,
-           a.duration_ms as "duration_ms"
+    select a.started_at as at, 'DELIVERY' as kind, a.notify_id, a.http_status, a.outcome,
+           a.duration_ms
     from events e join delivery_attempts a on a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
     where e.tenant_id = ${tenantId} and e.order_id = ${orderId} order by a.attempt_id limit ${STEPS_MAX}`)
 }

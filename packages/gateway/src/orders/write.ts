@@ -48,20 +48,20 @@ export async function writeIfUnchanged(
   const isOne = judged.placed.length === 1 && judged.placed[0]!.packageLines.length === 1
   const { name, text, shape } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
   const values = [...valuesOf(shape, ids, judged), plainArray(rowHashes), catalogueVersion, today]
-  const [row] = await tx.query<WrittenRow & { now_ms: number }>({ name, text, values })
+  const [row] = await tx.query<WrittenRow & { nowMs: number }>({ name, text, values })
   if (!row) return undefined
-  const now = new Date(row.now_ms)
+  const now = new Date(row.nowMs)
   for (const wallet of judged.touched) wallet.updatedAt = now
   return { now, wallets: rememberedOf(judged, row) }
 }
 
 interface WrittenRow {
   /** Of the wallets in ascending tenant order, joined by commas: a row for each took the gateway longer to read. */
-  row_hashes: string
+  rowHashes: string
 }
 
-function rememberedOf({ touched }: Judged, { row_hashes }: WrittenRow): RememberedWallet[] {
-  const rowHashes = row_hashes.split(',')
+function rememberedOf({ touched }: Judged, written: WrittenRow): RememberedWallet[] {
+  const rowHashes = written.rowHashes.split(',')
   return touched.map((wallet, index) => Object.assign(wallet, { rowHash: rowHashes[index]! }))
 }
 

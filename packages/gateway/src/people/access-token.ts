@@ -46,7 +46,7 @@ export async function accessTokenOf(
   token: string,
 ): Promise<{ tokenId: string; personId: string; scope: AccessScope } | undefined> {
   const rows = await db.query<{ tokenId: string; personId: string; scope: AccessScope; stale: boolean }>(sql`
-    select token_id as "tokenId", person_id as "personId", scope,
+    select token_id, person_id, scope,
            used_at is null or used_at < now() - interval '1 minute' as stale
     from access_tokens where token_hash = ${hashToken(token)} and (expires_at is null or expires_at > now())`)
   const found = rows[0]
@@ -56,8 +56,8 @@ export async function accessTokenOf(
 
 export function accessTokensOf(db: Db, personId: string): Promise<AccessTokenRow[]> {
   return db.query<AccessTokenRow>(sql`
-    select token_id as "tokenId", name, scope, hint, expires_at as "expiresAt", used_at as "usedAt",
-           created_at as "createdAt"
+    select token_id, name, scope, hint, expires_at, used_at,
+           created_at
     from access_tokens where person_id = ${personId} order by token_id desc`)
 }
 

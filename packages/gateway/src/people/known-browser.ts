@@ -16,17 +16,17 @@ const TIME_BYTES = 8
 type Subject = Pick<Person, 'personId' | 'passwordHash' | 'totpConfirmed'>
 
 /** A token for the browser in which this person has just signed in. */
-export function newKnownBrowser(linkKey: Buffer, ids: Pick<Ids, 'bytes'>, person: Subject, now_ms: number): string {
+export function newKnownBrowser(linkKey: Buffer, ids: Pick<Ids, 'bytes'>, person: Subject, nowMs: number): string {
   const signedIn = Buffer.alloc(TIME_BYTES)
-  signedIn.writeBigUInt64BE(BigInt(Math.round(now_ms)))
+  signedIn.writeBigUInt64BE(BigInt(Math.round(nowMs)))
   return sealToken(linkKey, purposeFor(person), Buffer.concat([ids.bytes(RANDOM_BYTES), signedIn]))
 }
 
 /** @param person undefined: nobody has the address that was given; it costs the same */
-export function isKnownBrowser(linkKey: Buffer, token: string, person: Subject | undefined, now_ms: number): boolean {
+export function isKnownBrowser(linkKey: Buffer, token: string, person: Subject | undefined, nowMs: number): boolean {
   const opened = openToken(linkKey, purposeFor(person), token)
   if (person === undefined || opened?.length !== RANDOM_BYTES + TIME_BYTES) return false
-  return now_ms - Number(opened.readBigUInt64BE(RANDOM_BYTES)) < BROWSER_KNOWN_S * 1_000
+  return nowMs - Number(opened.readBigUInt64BE(RANDOM_BYTES)) < BROWSER_KNOWN_S * 1_000
 }
 
 function purposeFor(person: Subject | undefined): string {

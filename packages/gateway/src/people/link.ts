@@ -33,7 +33,7 @@ export function deleteLinks(tx: Tx, personId: string): void {
 /** Whom a link is for: shown before the password is asked for. */
 export async function readLink(db: Db, token: string): Promise<{ person: Person; kind: LinkKind }> {
   const rows = await db.query<{ personId: string; kind: LinkKind }>(sql`
-    select person_id as "personId", kind from person_links
+    select person_id, kind from person_links
     where token_hash = ${hashToken(token)} and used_at is null and expires_at > now()`)
   const link = rows[0]
   const person = link && (await personById(db, link.personId))

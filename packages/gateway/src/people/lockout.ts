@@ -44,7 +44,7 @@ export async function countFailure(db: Db, key: LockKey): Promise<{ lockedNow: b
       first_at = case when f.first_at < now() - ${WINDOW}::interval then now() else f.first_at end,
       locked_until = case when f.first_at >= now() - ${WINDOW}::interval and f.failures + 1 >= ${FAILURES_MAX}
                      then now() + ${WINDOW}::interval end
-    returning f.failures >= ${FAILURES_MAX} and f.locked_until is not null as "lockedNow"`)
+    returning f.failures >= ${FAILURES_MAX} and f.locked_until is not null as locked_now`)
   return rows[0] ?? { lockedNow: false }
 }
 

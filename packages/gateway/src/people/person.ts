@@ -65,6 +65,6 @@ export function normalEmail(email: string): string {
 }
 
 const columns = sql`
-  person_id as "personId", tenant_id as "tenantId", email, name, role, status, password_hash as "passwordHash",
-  password_change_required as "passwordChangeRequired", totp_secret as "totpSecret",
-  totp_confirmed as "totpConfirmed", last_sign_in_at as "lastSignInAt", created_at as "createdAt"`
+  person_id, tenant_id, email, name, role, status, password_hash,
+  password_change_required, totp_secret,
+  totp_confirmed, last_sign_in_at, created_at`

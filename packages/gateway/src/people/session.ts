@@ -42,7 +42,7 @@ export function openSession(tx: Tx, ids: Ids, personId: string, from: { address:
 /** The living session of a token; a page that asks by itself, with nobody before it, does not prolong it. */
 export async function sessionOf(db: Db, token: string, attended: boolean): Promise<Session | undefined> {
   const rows = await db.query<Session & { stale: boolean }>(sql`
-    select session_id as "sessionId", person_id as "personId", seen_at < now() - ${SEEN_EVERY}::interval as stale
+    select session_id, person_id, seen_at < now() - ${SEEN_EVERY}::interval as stale
     from sessions where token_hash = ${hashToken(token)} and not ${ended}`)
   const session = rows[0]
   if (session?.stale && attended)
@@ -52,7 +52,7 @@ export async function sessionOf(db: Db, token: string, attended: boolean): Promi
 
 export function sessionsOf(db: Db, personId: string): Promise<SessionRow[]> {
   return db.query<SessionRow>(sql`
-    select session_id as "sessionId", address, user_agent as "userAgent", created_at as "createdAt", seen_at as "seenAt"
+    select session_id, address, user_agent, created_at, seen_at
     from sessions where person_id = ${personId} and not ${ended} order by seen_at desc limit 100`)
 }
 

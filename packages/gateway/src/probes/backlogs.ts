@@ -5,16 +5,16 @@ import { UNFINISHED_STATUSES, type UnfinishedStatus } from '../orders/list-unfin
 export const COUNTED_MAX = 50_000
 
 export interface Backlogs {
-  orders: { status: UnfinishedStatus; count: number; oldest_s: number }[]
+  orders: { status: UnfinishedStatus; count: number; oldestS: number }[]
   eventsWaiting: number
-  oldestEvent_s: number
+  oldestEventS: number
   eventsDead: number
-  failing_s: number
+  failingS: number
   disabled: number
   lowStock: number
   orphans: number
   mailsWaiting: number
-  oldestMail_s: number
+  oldestMailS: number
 }
 
 /**
@@ -39,17 +39,17 @@ export async function readBacklogs(db: Db): Promise<Backlogs> {
     return {
       orders: UNFINISHED_STATUSES.map((status) => {
         const row = found.get(status)
-        return { status, count: row?.count ?? 0, oldest_s: row?.oldest_s ?? 0 }
+        return { status, count: row?.count ?? 0, oldestS: row?.oldestS ?? 0 }
       }),
       eventsWaiting: waiting?.count ?? 0,
-      oldestEvent_s: waiting?.oldest_s ?? 0,
+      oldestEventS: waiting?.oldestS ?? 0,
       eventsDead: rest!.dead,
-      failing_s: rest!.failing_s,
+      failingS: rest!.failingS,
       disabled: rest!.disabled,
-      lowStock: rest!.low_stock,
+      lowStock: rest!.lowStock,
       orphans: rest!.orphans,
       mailsWaiting: mails[0]?.count ?? 0,
-      oldestMail_s: mails[0]?.oldest_s ?? 0,
+      oldestMailS: mails[0]?.oldestS ?? 0,
     }
   })
 }
@@ -57,19 +57,19 @@ export async function readBacklogs(db: Db): Promise<Backlogs> {
 interface OrderRow {
   status: string
   count: number
-  oldest_s: number
+  oldestS: number
 }
 
 interface QueueRow {
   count: number
-  oldest_s: number
+  oldestS: number
 }
 
 interface RestRow {
   dead: number
-  failing_s: number
+  failingS: number
   disabled: number
-  low_stock: number
+  lowStock: number
   orphans: number
 }
 

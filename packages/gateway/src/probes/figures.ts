@@ -21,7 +21,7 @@ export function figuresLoop(deps: FiguresDeps): Loop {
     name: 'figures',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass() {
       // One that fails does not keep the others: the first failure is told when all have had their turn.
       const read = await Promise.allSettled(refreshers.map((refresh) => refresh()))
@@ -91,19 +91,19 @@ function backlogs({ db, metrics }: FiguresDeps): Refresh {
   })
   return async () => {
     const read = await readBacklogs(db)
-    for (const { status, count, oldest_s } of read.orders) {
+    for (const { status, count, oldestS } of read.orders) {
       orders.set({ status }, count)
-      oldest.set({ status }, oldest_s)
+      oldest.set({ status }, oldestS)
     }
     events.set({ state: 'waiting' }, read.eventsWaiting)
     events.set({ state: 'dead' }, read.eventsDead)
-    oldestEvent.set(read.oldestEvent_s)
-    failing.set(read.failing_s)
+    oldestEvent.set(read.oldestEventS)
+    failing.set(read.failingS)
     disabled.set(read.disabled)
     lowStock.set(read.lowStock)
     orphans.set(read.orphans)
     mails.set(read.mailsWaiting)
-    oldestMail.set(read.oldestMail_s)
+    oldestMail.set(read.oldestMailS)
   }
 }
 

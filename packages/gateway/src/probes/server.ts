@@ -29,7 +29,7 @@ export async function startProbes(deps: Deps): Promise<Running & { port: number 
   const { metricsHost, metricsPort } = deps.config
   try {
     const port = await listen(server, { host: metricsHost, port: metricsPort, variable: 'METRICS_PORT' })
-    return { port, stop: (deadline_ms) => Promise.all([server.close(), figures.stop(deadline_ms)]).then(() => {}) }
+    return { port, stop: (deadlineMs) => Promise.all([server.close(), figures.stop(deadlineMs)]).then(() => {}) }
   } catch (error) {
     await figures.stop(READY_WITHIN_MS)
     throw error

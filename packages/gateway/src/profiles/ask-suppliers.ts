@@ -67,9 +67,9 @@ export function askSuppliersLoop(deps: AskDeps): Loop {
         left -= granted
         continue
       }
-      const wait_ms = gate.comeAgainIn(tenantId)
-      if (deps.clock.monotonic() + wait_ms >= until) return
-      await delay(wait_ms, undefined, { signal: stopping.signal }).catch(() => {})
+      const waitMs = gate.comeAgainIn(tenantId)
+      if (deps.clock.monotonic() + waitMs >= until) return
+      await delay(waitMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
 
@@ -77,7 +77,7 @@ export function askSuppliersLoop(deps: AskDeps): Loop {
     name: 'profile reports',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass() {
       const telling = deps.suppliers.all().filter(({ supplier, paused }) => supplier.report !== undefined && !paused)
       const asked = await Promise.allSettled(telling.map(askSupplier))
@@ -87,9 +87,9 @@ export function askSuppliersLoop(deps: AskDeps): Loop {
   })
   return {
     wake: loop.wake,
-    stop(deadline_ms) {
+    stop(deadlineMs) {
       stopping.abort()
-      return loop.stop(deadline_ms)
+      return loop.stop(deadlineMs)
     },
   }
 }
@@ -113,14 +113,14 @@ async function askParcel(deps: AskDeps, supplied: Supplied, tenantId: string, gr
     gate.giveBack(tenantId, granted - living.length)
   }
   if (living.length === 0) return
-  const started_at = deps.clock.monotonic()
+  const startedAt = deps.clock.monotonic()
   const outcomes = await ask(
     deps,
     supplied,
     living.map(({ esim }) => esim),
   )
   const down = outcomes.every((outcome) => outcome.kind === 'silent' && outcome.down === true)
-  gate.done(tenantId, living.length, deps.clock.monotonic() - started_at, down)
+  gate.done(tenantId, living.length, deps.clock.monotonic() - startedAt, down)
   const reported = living.flatMap(({ esim, profileId }, index): ReportedProfile[] => {
     const outcome = outcomes[index]
     return outcome?.kind === 'told' ? [{ orderId: esim.orderId, profileId, report: outcome.report }] : []
@@ -134,7 +134,7 @@ async function ask(deps: AskDeps, { supplier }: Supplied, esims: SuppliedEsim[])
     deps.log.warn({ err: error, supplier: supplier.name }, 'it did not report on its eSIMs')
     return []
   })
-  return (await within(asking, supplier.traits.timeout_ms)) ? asking : []
+  return (await within(asking, supplier.traits.timeoutMs)) ? asking : []
 }
 
 const DUE = `tenant_id = $1 and supplier = $2 and esim_status in ('GOT_RESOURCE', 'IN_USE')
@@ -146,7 +146,7 @@ interface Living {
 }
 
 interface LivingRow extends SuppliedRow {
-  profile_id: string
+  profileId: string
 }
 
 /** Takes those that were asked about longest ago; no other node takes them. One that cannot be opened is left out. */
@@ -164,7 +164,7 @@ async function takeDue(deps: AskDeps, supplier: string, tenantId: string, most: 
     values: [tenantId, supplier, ASK_EVERY_S, most],
   })
   return rows.flatMap((row) => {
-    const profileId = row.profile_id
+    const profileId = row.profileId
     try {
       return [{ profileId, esim: suppliedEsimOf(deps.cipher, tenantId, row, true) }]
     } catch (error) {

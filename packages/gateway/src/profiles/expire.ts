@@ -20,7 +20,7 @@ export function profilesLoop(deps: LifeDeps): Loop {
     name: 'profiles',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass(signal) {
       let tenantId = await nextTenant(deps.db, LOWEST_UUID)
       while (tenantId !== undefined && !signal.aborted) {
@@ -38,7 +38,7 @@ export function profilesLoop(deps: LifeDeps): Loop {
 
 /** @returns how many had expired. */
 export async function expireProfiles(deps: ProfileDeps, tenantId: string): Promise<number> {
-  const rows = await deps.db.query<{ order_id: string; profile_id: string }>({
+  const rows = await deps.db.query<{ orderId: string; profileId: string }>({
     name: 'profiles-expired',
     text: `select order_id, profile_id from profiles
            where tenant_id = $1 and esim_status in ('GOT_RESOURCE', 'IN_USE')
@@ -46,7 +46,7 @@ export async function expireProfiles(deps: ProfileDeps, tenantId: string): Promi
            order by case esim_status when 'GOT_RESOURCE' then install_before else expired_time end limit $2`,
     values: [tenantId, BATCH],
   })
-  const reported = rows.map((row) => ({ orderId: row.order_id, profileId: row.profile_id }))
+  const reported = rows.map((row) => ({ orderId: row.orderId, profileId: row.profileId }))
   await applyReports(deps, tenantId, reported)
   return rows.length
 }

@@ -8,11 +8,11 @@ export async function requireProfile(
   profileId: string,
 ): Promise<{ tenantId: string; profileId: string }> {
   if (!isUuid(profileId)) throw absent('eSIM', profileId)
-  const [row] = await db.query<{ tenant_id: string }>({
+  const [row] = await db.query<{ tenantId: string }>({
     text: `select t.tenant_id from tenants t
            where exists (select from profiles p where p.tenant_id = t.tenant_id and p.profile_id = $1)`,
     values: [profileId],
   })
   if (row === undefined) throw absent('eSIM', profileId)
-  return { tenantId: row.tenant_id, profileId }
+  return { tenantId: row.tenantId, profileId }
 }

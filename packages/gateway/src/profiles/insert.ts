@@ -1,5 +1,6 @@
 import { buildActivationCode, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
 import type { CataloguePackage } from '../catalogue/catalogue.ts'
+import { recordset } from '../lib/columns.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Tx } from '../lib/db.ts'
 import { type Ids, timeOfUuid } from '../lib/ids.ts'
@@ -41,13 +42,13 @@ export function insertProfiles(
 ): LockedProfile[] {
   if (profiles.length === 0) return []
   const rows = profiles.map((profile) => rowOf(deps, tenantId, profile))
-  tx.send({ name: 'profiles-insert', text: INSERT, values: [tenantId, JSON.stringify(rows)] })
+  tx.send({ name: 'profiles-insert', text: INSERT, values: [tenantId, recordset(rows)] })
   return rows.map((row) => ({
-    profileId: row.profile_id,
-    itemNo: row.item_no,
+    profileId: row.profileId,
+    itemNo: row.itemNo,
     iccid: row.iccid,
-    esimStatus: row.esim_status,
-    smdpStatus: row.smdp_status,
+    esimStatus: row.esimStatus,
+    smdpStatus: row.smdpStatus,
   }))
 }
 
@@ -64,27 +65,27 @@ function rowOf(
   const ends = bought?.activationPolicy === 'ON_PURCHASE' ? createdAt + bought.duration * DAY_MS : undefined
   const installBefore = Math.min(byPackage, bySupplier, ends ?? Number.POSITIVE_INFINITY)
   return {
-    profile_id: profileId,
-    order_id: orderId,
-    item_no: itemNo,
+    profileId: profileId,
+    orderId: orderId,
+    itemNo: itemNo,
     supplier,
     iccid: stripIccidPadding(esim.iccid),
     imsi: esim.imsi ?? null,
     msisdn: esim.msisdn ?? null,
     eid: esim.eid ?? null,
-    smdp_address: esim.smdpAddress,
+    smdpAddress: esim.smdpAddress,
     secrets: `\\x${sealEsim(deps.cipher, tenantId, esim).toString('hex')}`,
     apn: esim.apn ?? null,
-    esim_status: esim.esimStatus ?? ('GOT_RESOURCE' as const),
-    smdp_status: esim.smdpStatus ?? null,
-    total_volume: volumeOf(bought),
-    total_duration: bought?.duration ?? 0,
-    duration_unit: bought?.durationUnit ?? 'DAY',
-    install_before: Number.isFinite(installBefore) ? new Date(installBefore).toISOString() : null,
-    activate_time: ends === undefined ? null : new Date(createdAt).toISOString(),
-    expired_time: ends === undefined ? null : new Date(ends).toISOString(),
-    asked_at: isReported ? new Date(createdAt).toISOString() : null,
-    created_at: new Date(createdAt).toISOString(),
+    esimStatus: esim.esimStatus ?? ('GOT_RESOURCE' as const),
+    smdpStatus: esim.smdpStatus ?? null,
+    totalVolume: volumeOf(bought),
+    totalDuration: bought?.duration ?? 0,
+    durationUnit: bought?.durationUnit ?? 'DAY',
+    installBefore: Number.isFinite(installBefore) ? new Date(installBefore).toISOString() : null,
+    activateTime: ends === undefined ? null : new Date(createdAt).toISOString(),
+    expiredTime: ends === undefined ? null : new Date(ends).toISOString(),
+    askedAt: isReported ? new Date(createdAt).toISOString() : null,
+    createdAt: new Date(createdAt).toISOString(),
   }
 }
 

@@ -37,13 +37,13 @@ export async function listProfiles(
   const last = page.at(-1)
   return {
     profileList: page.map((row) => {
-      return profileOf(deps, tenantId, { ...row, line: lineOfItem(row.package_lines, row.item_no) })
+      return profileOf(deps, tenantId, { ...row, line: lineOfItem(row.packageLines, row.itemNo) })
     }),
-    nextCursor: rows.length > size && last ? sealCursor(deps.linkKey, scope, [last.profile_id]) : null,
+    nextCursor: rows.length > size && last ? sealCursor(deps.linkKey, scope, [last.profileId]) : null,
   }
 }
 
-type Row = Omit<ProfileRow, 'line'> & { item_no: number; package_lines: PackageLine[] }
+type Row = Omit<ProfileRow, 'line'> & { itemNo: number; packageLines: PackageLine[] }
 
 /**
  * The narrowest way to the rows decides the statement; what remains is a filter on few rows.

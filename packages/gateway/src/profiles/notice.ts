@@ -15,7 +15,7 @@ export async function applyNotice(
   iccid: string,
   report: ProfileReport,
 ): Promise<boolean> {
-  const [row] = await deps.db.query<{ tenant_id: string; order_id: string; profile_id: string }>({
+  const [row] = await deps.db.query<{ tenantId: string; orderId: string; profileId: string }>({
     name: 'profiles-live-iccid',
     text: `select tenant_id, order_id, profile_id from profiles
            where iccid = $1 and supplier = any ($2::text[]) and esim_status not in ('CANCEL', 'REVOKED')
@@ -24,7 +24,7 @@ export async function applyNotice(
     values: [stripIccidPadding(iccid), suppliers, report.time, CLOCKS_APART_S],
   })
   if (row === undefined) return false
-  await applyReports(deps, row.tenant_id, [{ orderId: row.order_id, profileId: row.profile_id, report }])
+  await applyReports(deps, row.tenantId, [{ orderId: row.orderId, profileId: row.profileId, report }])
   return true
 }
 

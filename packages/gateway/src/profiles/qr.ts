@@ -33,19 +33,19 @@ export async function findQr(
   const parsed = parseActivationCode(ac)
   return {
     ac,
-    smdpAddress: row.smdp_address,
+    smdpAddress: row.smdpAddress,
     matchingId,
     isConfirmationCodeRequired: parsed.ok && parsed.value.confirmationCodeRequired,
     iccid: row.iccid,
-    packageName: row.package_name,
+    packageName: row.packageName,
   }
 }
 
 interface Row {
   secrets: Buffer
-  smdp_address: string
+  smdpAddress: string
   iccid: string
-  package_name: string
+  packageName: string
 }
 
 // Waiting to be installed: an eSIM that is in use was installed, unless its SM-DP+ says that it is still there.

@@ -36,23 +36,23 @@ export async function queryOrder(
 }
 
 /** The order's columns, again in each row; and a profile's, null where the order has none. */
-type Row = OrderColumns & (Omit<ProfileRow, 'line' | 'transaction_id'> | { profile_id: null })
+type Row = OrderColumns & (Omit<ProfileRow, 'line' | 'transactionId'> | { profileId: null })
 
 interface OrderColumns {
-  of_order_id: string
-  of_transaction_id: string
-  order_status: OrderStatus
+  ofOrderId: string
+  ofTransactionId: string
+  orderStatus: OrderStatus
   amount: bigint
-  refunded_amount: bigint
-  currency_code: string
+  refundedAmount: bigint
+  currencyCode: string
   remark: string | null
-  package_lines: PackageLine[]
-  status_history: { orderStatus: OrderStatus; time: string }[]
-  of_created_at: Date
-  of_updated_at: Date
+  packageLines: PackageLine[]
+  statusHistory: { orderStatus: OrderStatus; time: string }[]
+  ofCreatedAt: Date
+  ofUpdatedAt: Date
   /** By itemNo - 1. */
   items: { lineNo: number; itemStatus: ItemStatus; failureReason: string | null }[]
-  item_no: number | null
+  itemNo: number | null
 }
 
 // One statement, one snapshot: status, counts and profiles never contradict each other.
@@ -72,23 +72,23 @@ const BY_TRANSACTION = `${SELECT} and o.transaction_id = $3 and $2::uuid is null
 
 function answerOf(deps: ProfileReadDeps, tenantId: string, order: OrderColumns, rows: readonly Row[]): QueryAnswer {
   const profileList = rows.flatMap((row) => {
-    if (row.profile_id === null) return []
-    const line = order.package_lines[order.items[row.item_no! - 1]!.lineNo]!
-    return [profileOf(deps, tenantId, { ...row, transaction_id: order.of_transaction_id, line })]
+    if (row.profileId === null) return []
+    const line = order.packageLines[order.items[row.itemNo! - 1]!.lineNo]!
+    return [profileOf(deps, tenantId, { ...row, transactionId: order.ofTransactionId, line })]
   })
   return {
-    orderNo: orderNoOf(order.of_order_id),
-    transactionId: order.of_transaction_id,
-    orderStatus: order.order_status,
+    orderNo: orderNoOf(order.ofOrderId),
+    transactionId: order.ofTransactionId,
+    orderStatus: order.orderStatus,
     amount: Number(order.amount),
-    refundedAmount: Number(order.refunded_amount),
-    currencyCode: order.currency_code,
+    refundedAmount: Number(order.refundedAmount),
+    currencyCode: order.currencyCode,
     remark: order.remark,
-    createTime: formatTime(order.of_created_at),
-    lastUpdateTime: formatTime(order.of_updated_at),
-    packageInfoList: order.package_lines.map((line, lineNo) => lineOf(line, lineNo, order.items)),
+    createTime: formatTime(order.ofCreatedAt),
+    lastUpdateTime: formatTime(order.ofUpdatedAt),
+    packageInfoList: order.packageLines.map((line, lineNo) => lineOf(line, lineNo, order.items)),
     profileList,
-    statusHistory: order.status_history.map(({ orderStatus, time }) => ({
+    statusHistory: order.statusHistory.map(({ orderStatus, time }) => ({
       orderStatus,
       time: formatTime(new Date(time)), // the database writes its own form of RFC 3339
     })),

@@ -21,28 +21,28 @@ export interface ProfileReadDeps {
 
 /** Read with OWN_COLUMNS from profiles p; the rest is what its order knows. */
 export interface ProfileRow {
-  profile_id: string
-  order_id: string
+  profileId: string
+  orderId: string
   iccid: string
   imsi: string | null
   msisdn: string | null
   eid: string | null
-  smdp_address: string
+  smdpAddress: string
   secrets: Buffer
   apn: string | null
-  esim_status: EsimStatus
-  smdp_status: SmdpStatus | null
-  total_volume: bigint | null
-  order_usage: bigint | null
-  usage_update_time: Date | null
-  total_duration: number
-  duration_unit: Profile['durationUnit']
-  install_before: Date | null
-  activate_time: Date | null
-  expired_time: Date | null
-  created_at: Date
-  updated_at: Date
-  transaction_id: string
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+  totalVolume: bigint | null
+  orderUsage: bigint | null
+  usageUpdateTime: Date | null
+  totalDuration: number
+  durationUnit: Profile['durationUnit']
+  installBefore: Date | null
+  activateTime: Date | null
+  expiredTime: Date | null
+  createdAt: Date
+  updatedAt: Date
+  transactionId: string
   line: PackageLine
 }
 
@@ -54,9 +54,9 @@ export const OWN_COLUMNS = `p.profile_id, p.order_id, p.iccid, p.imsi, p.msisdn,
 export function profileOf(deps: ProfileReadDeps, tenantId: string, row: ProfileRow): Profile {
   const secrets = openSecrets(deps.cipher, tenantId, row.secrets)
   return {
-    esimTranNo: row.profile_id,
-    orderNo: orderNoOf(row.order_id),
-    transactionId: row.transaction_id,
+    esimTranNo: row.profileId,
+    orderNo: orderNoOf(row.orderId),
+    transactionId: row.transactionId,
     packageCode: row.line.packageCode,
     packageName: row.line.packageName,
     iccid: row.iccid,
@@ -64,27 +64,27 @@ export function profileOf(deps: ProfileReadDeps, tenantId: string, row: ProfileR
     msisdn: row.msisdn,
     eid: row.eid,
     ac: secrets.ac,
-    smdpAddress: row.smdp_address,
+    smdpAddress: row.smdpAddress,
     matchingId: secrets.matchingId,
     confirmationCode: secrets.confirmationCode ?? null,
     pin: secrets.pin ?? null,
     puk: secrets.puk ?? null,
-    qrCodeUrl: qrUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId: row.profile_id }),
+    qrCodeUrl: qrUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId: row.profileId }),
     appleInstallUrl: appleInstallUrl(secrets.ac),
     androidInstallUrl: androidInstallUrl(secrets.ac),
     apn: row.apn,
-    esimStatus: row.esim_status,
-    smdpStatus: row.smdp_status,
-    totalVolume: numberOf(row.total_volume),
-    orderUsage: numberOf(row.order_usage),
-    usageUpdateTime: timeOf(row.usage_update_time),
-    totalDuration: row.total_duration,
-    durationUnit: row.duration_unit,
-    installBefore: timeOf(row.install_before),
-    activateTime: timeOf(row.activate_time),
-    expiredTime: timeOf(row.expired_time),
-    createTime: formatTime(row.created_at),
-    lastUpdateTime: formatTime(row.updated_at),
+    esimStatus: row.esimStatus,
+    smdpStatus: row.smdpStatus,
+    totalVolume: numberOf(row.totalVolume),
+    orderUsage: numberOf(row.orderUsage),
+    usageUpdateTime: timeOf(row.usageUpdateTime),
+    totalDuration: row.totalDuration,
+    durationUnit: row.durationUnit,
+    installBefore: timeOf(row.installBefore),
+    activateTime: timeOf(row.activateTime),
+    expiredTime: timeOf(row.expiredTime),
+    createTime: formatTime(row.createdAt),
+    lastUpdateTime: formatTime(row.updatedAt),
   }
 }
 

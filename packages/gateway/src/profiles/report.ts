@@ -1,5 +1,6 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import { recordset } from '../lib/columns.ts'
 import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Wake } from '../lib/wake.ts'
@@ -64,17 +65,17 @@ export async function applyReports(
 }
 
 interface LifeRow {
-  profile_id: string
-  esim_status: EsimStatus
-  smdp_status: SmdpStatus | null
-  smdp_status_time: Date | null
+  profileId: string
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+  smdpStatusTime: Date | null
   eid: string | null
-  order_usage: bigint | null
-  usage_update_time: Date | null
-  total_duration: number
-  install_before: Date | null
-  activate_time: Date | null
-  expired_time: Date | null
+  orderUsage: bigint | null
+  usageUpdateTime: Date | null
+  totalDuration: number
+  installBefore: Date | null
+  activateTime: Date | null
+  expiredTime: Date | null
 }
 
 async function readLives(tx: Tx, tenantId: string, profileIds: string[]): Promise<Map<string, { life: ProfileLife }>> {
@@ -85,41 +86,41 @@ async function readLives(tx: Tx, tenantId: string, profileIds: string[]): Promis
            from profiles where tenant_id = $1 and profile_id = any ($2::uuid[])`,
     values: [tenantId, profileIds],
   })
-  return new Map(rows.map((row) => [row.profile_id, { life: lifeOf(row) }]))
+  return new Map(rows.map((row) => [row.profileId, { life: lifeOf(row) }]))
 }
 
 function lifeOf(row: LifeRow): ProfileLife {
   return {
-    esimStatus: row.esim_status,
-    smdpStatus: row.smdp_status,
-    smdpStatusTime: row.smdp_status_time,
+    esimStatus: row.esimStatus,
+    smdpStatus: row.smdpStatus,
+    smdpStatusTime: row.smdpStatusTime,
     eid: row.eid,
-    orderUsage: row.order_usage,
-    usageUpdateTime: row.usage_update_time,
-    totalDuration: row.total_duration,
-    installBefore: row.install_before,
-    activateTime: row.activate_time,
-    expiredTime: row.expired_time,
+    orderUsage: row.orderUsage,
+    usageUpdateTime: row.usageUpdateTime,
+    totalDuration: row.totalDuration,
+    installBefore: row.installBefore,
+    activateTime: row.activateTime,
+    expiredTime: row.expiredTime,
   }
 }
 
 function writeLives(tx: Tx, tenantId: string, lives: Map<string, ProfileLife>, now: Date): void {
   if (lives.size === 0) return
   const rows = [...lives].map(([profileId, life]) => ({
-    profile_id: profileId,
+    profileId: profileId,
     ...life,
     orderUsage: life.orderUsage === null ? null : String(life.orderUsage),
   }))
   tx.send({
     name: 'profiles-write-lives',
-    text: `update profiles p set esim_status = c."esimStatus", smdp_status = c."smdpStatus",
-             smdp_status_time = c."smdpStatusTime", eid = c.eid, order_usage = c."orderUsage",
-             usage_update_time = c."usageUpdateTime", activate_time = c."activateTime",
-             expired_time = c."expiredTime", updated_at = greatest(p.updated_at, $3::timestamptz)
-           from jsonb_to_recordset($2::jsonb) as c(profile_id uuid, "esimStatus" text, "smdpStatus" text,
-             "smdpStatusTime" timestamptz, eid text, "orderUsage" bigint, "usageUpdateTime" timestamptz,
-             "activateTime" timestamptz, "expiredTime" timestamptz)
+    text: `update profiles p set esim_status = c.esim_status, smdp_status = c.smdp_status,
+             smdp_status_time = c.smdp_status_time, eid = c.eid, order_usage = c.order_usage,
+             usage_update_time = c.usage_update_time, activate_time = c.activate_time,
+             expired_time = c.expired_time, updated_at = greatest(p.updated_at, $3::timestamptz)
+           from jsonb_to_recordset($2::jsonb) as c(profile_id uuid, esim_status text, smdp_status text,
+             smdp_status_time timestamptz, eid text, order_usage bigint, usage_update_time timestamptz,
+             activate_time timestamptz, expired_time timestamptz)
            where p.tenant_id = $1 and p.profile_id = c.profile_id`,
-    values: [tenantId, JSON.stringify(rows), now],
+    values: [tenantId, recordset(rows), now],
   })
 }

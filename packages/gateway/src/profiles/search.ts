@@ -48,14 +48,14 @@ export interface ProfileFilter {
 /** Profiles of one tenant or of all, newest first: each tenant's from its own primary key, as orders are. */
 export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, limit: number): Promise<FoundProfile[]> {
   return db.query<FoundProfile>(sql`
-    select p.tenant_id as "tenantId", t.client_name as "clientName", p.profile_id as "profileId",
-           p.order_id as "orderId", p.item_no as "itemNo", o.transaction_id as "transactionId",
-           i.package_code as "packageCode", p.supplier, p.iccid, p.imsi, p.msisdn, p.eid,
-           p.smdp_address as "smdpAddress", p.esim_status as "esimStatus", p.smdp_status as "smdpStatus",
-           p.total_volume as "totalVolume", p.order_usage as "orderUsage", p.usage_update_time as "usageUpdateTime",
-           p.total_duration as "totalDuration", p.duration_unit as "durationUnit", p.install_before as "installBefore",
-           p.activate_time as "activateTime", p.expired_time as "expiredTime", p.created_at as "createdAt",
-           p.updated_at as "updatedAt"
+    select p.tenant_id, t.client_name, p.profile_id,
+           p.order_id, p.item_no, o.transaction_id,
+           i.package_code, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid,
+           p.smdp_address, p.esim_status, p.smdp_status,
+           p.total_volume, p.order_usage, p.usage_update_time,
+           p.total_duration, p.duration_unit, p.install_before,
+           p.activate_time, p.expired_time, p.created_at,
+           p.updated_at
     from tenants t
     cross join lateral (
       select * from profiles p where p.tenant_id = t.tenant_id ${conditions(filter)}

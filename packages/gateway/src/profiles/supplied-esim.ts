@@ -4,9 +4,9 @@ import type { SuppliedEsim } from '../suppliers/supplier.ts'
 import { openSecrets } from './read.ts'
 
 export interface SuppliedRow {
-  order_id: string
-  item_no: number
-  product_code: string
+  orderId: string
+  itemNo: number
+  productCode: string
   iccid: string
   secrets: Buffer
 }
@@ -19,7 +19,7 @@ export interface SuppliedRow {
 export function suppliedEsimOf(
   cipher: Pick<Cipher, 'decrypt'>,
   tenantId: string,
-  { order_id: orderId, item_no: itemNo, product_code: productCode, iccid, secrets }: SuppliedRow,
+  { orderId, itemNo, productCode, iccid, secrets }: SuppliedRow,
   shown: boolean,
 ): SuppliedEsim {
   const { matchingId } = openSecrets(cipher, tenantId, secrets)

@@ -17,8 +17,8 @@ export function renderMarkdown(markdown: string, page: { path: string; address: 
   const tokens = engine.parse(markdown, {})
   nameHeadings(tokens)
   for (const token of tokens) if (token.children) token.children = withServedLinks(token.children, page, shelf)
-  engine.renderer.rules.table_open = () => '<div class="wide"><table>\n'
-  engine.renderer.rules.table_close = () => '</table></div>\n'
+  engine.renderer.rules.tableOpen = () => '<div class="wide"><table>\n'
+  engine.renderer.rules.tableClose = () => '</table></div>\n'
   return { title: titleOf(tokens) ?? page.address, html: engine.renderer.render(tokens, engine.options, {}) }
 }
 

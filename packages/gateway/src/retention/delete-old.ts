@@ -11,19 +11,19 @@ const DAY_MS = 86_400_000
  * Locks the rows that it deletes; several nodes may do it at once.
  */
 export async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise<{ rows: number; more: boolean }> {
-  const before = new Date(now.getTime() - table.keep_days * DAY_MS)
+  const before = new Date(now.getTime() - table.keepDays * DAY_MS)
   const cutoff = table.age === 'uuid' ? firstUuidAt(before.getTime()) : before
   const { table: name, column } = table
   if (!table.ofTenant) {
     const rows = await deleteStep(db, name, `${column} < $1`, [cutoff])
     return { rows, more: rows === STEP_MAX }
   }
-  const [oldest] = await db.query<{ tenant_id: string }>({
+  const [oldest] = await db.query<{ tenantId: string }>({
     text: `select tenant_id from ${name} where ${column} < $1 order by ${column} limit 1`,
     values: [cutoff],
   })
   if (!oldest) return { rows: 0, more: false }
-  const rows = await deleteStep(db, name, `${column} < $1 and tenant_id = $2`, [cutoff, oldest.tenant_id])
+  const rows = await deleteStep(db, name, `${column} < $1 and tenant_id = $2`, [cutoff, oldest.tenantId])
   return { rows, more: rows > 0 } // another tenant may have some
 }
 

@@ -34,7 +34,7 @@ export function retentionLoop(deps: RetentionDeps): Loop {
     name: 'retention',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass() {
       await maintainPartitions(deps.db)
       const { isSteady, jumpedFrom } = await watchClock(deps.db)

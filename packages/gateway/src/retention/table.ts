@@ -8,7 +8,7 @@ import type { PartitionedTable } from '../lib/partitions.ts'
 /** Rows are deleted in bounded steps when `column` is older than this. */
 export interface DeletedTable {
   table: string
-  keep_days: number
+  keepDays: number
   /** A moment or a UUIDv7 by which rows age; found by an index, or the table is small. */
   column: string
   age: 'time' | 'uuid'
@@ -24,13 +24,13 @@ const DAY = 24
 
 export const PARTITIONED: readonly Partitioned[] = [
   // A RequestID counts until its timestamp cannot pass (5 min) and an hour more: 65 minutes, rounded up to two slots.
-  { table: 'request_ids', key: 'hour', span_hours: 1, ahead: 6, keep_hours: 2, what: 'RequestIDs that were used' },
+  { table: 'request_ids', key: 'hour', spanHours: 1, ahead: 6, keepHours: 2, what: 'RequestIDs that were used' },
   {
     table: 'supplier_attempts',
     key: 'uuid',
-    span_hours: 30 * DAY,
+    spanHours: 30 * DAY,
     ahead: 3,
-    keep_hours: 400 * DAY,
+    keepHours: 400 * DAY,
     what: 'attempts at suppliers, with their outcomes',
   },
   // One is sent again until 36 days after its recording, which is 30 after its first attempts, and is then under way for
@@ -38,26 +38,26 @@ export const PARTITIONED: readonly Partitioned[] = [
   {
     table: 'events',
     key: 'uuid',
-    span_hours: 7 * DAY,
+    spanHours: 7 * DAY,
     ahead: 4,
-    keep_hours: 42 * DAY,
+    keepHours: 42 * DAY,
     what: 'events, sent and unsent: what can be resent or replayed, for 36 days',
   },
   // A day longer than the events, because one without a delivery counts as acknowledged.
   {
     table: 'deliveries',
     key: 'uuid',
-    span_hours: 7 * DAY,
+    spanHours: 7 * DAY,
     ahead: 4,
-    keep_hours: 43 * DAY,
+    keepHours: 43 * DAY,
     what: 'which events are not acknowledged: they wait, were given up, or had no endpoint',
   },
   {
     table: 'delivery_attempts',
     key: 'uuid',
-    span_hours: DAY,
+    spanHours: DAY,
     ahead: 7,
-    keep_hours: 31 * DAY,
+    keepHours: 31 * DAY,
     what: 'attempts to deliver events, with the receivers’ answers',
   },
 ]
@@ -118,10 +118,10 @@ export const KEPT: Readonly<Record<string, string>> = {
   schema_migrations: 'one row a migration',
 }
 
-function row(table: string, keep_days: number, column: string, age: 'time' | 'uuid', what: string): DeletedTable {
-  return { table, keep_days, column, age, ofTenant: true, what }
+function row(table: string, keepDays: number, column: string, age: 'time' | 'uuid', what: string): DeletedTable {
+  return { table, keepDays, column, age, ofTenant: true, what }
 }
 
-function shared(table: string, keep_days: number, column: string, what: string): DeletedTable {
-  return { table, keep_days, column, age: 'time', ofTenant: false, what }
+function shared(table: string, keepDays: number, column: string, what: string): DeletedTable {
+  return { table, keepDays, column, age: 'time', ofTenant: false, what }
 }

@@ -16,11 +16,11 @@ export async function openAvailability(deps: { db: Db; log: Log; loops?: LoopWat
   let levels = new Map<string, number>()
 
   async function refresh(): Promise<void> {
-    const rows = await deps.db.query<{ supplier: string; product_code: string; available: bigint }>({
+    const rows = await deps.db.query<{ supplier: string; productCode: string; available: bigint }>({
       name: 'stock-levels',
       text: 'select supplier, product_code, available from stock_levels',
     })
-    levels = new Map(rows.map((row) => [keyOf(row.supplier, row.product_code), Number(row.available)]))
+    levels = new Map(rows.map((row) => [keyOf(row.supplier, row.productCode), Number(row.available)]))
   }
 
   await refresh()
@@ -28,7 +28,7 @@ export async function openAvailability(deps: { db: Db; log: Log; loops?: LoopWat
     name: 'stock levels',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass() {
       await refresh()
       return false
@@ -45,7 +45,7 @@ export async function openAvailability(deps: { db: Db; log: Log; loops?: LoopWat
       }
       return routes.length === 0 ? undefined : sum
     },
-    stop: (deadline_ms) => loop.stop(deadline_ms),
+    stop: (deadlineMs) => loop.stop(deadlineMs),
   }
 }
 

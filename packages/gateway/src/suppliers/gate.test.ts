@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { gate } from './gate.ts'
 
 function bench(traits: { concurrency?: number; perSecond?: number | null } = {}) {
-  const time = { now_ms: 1_000 }
-  const clock = { now: () => time.now_ms, monotonic: () => time.now_ms }
+  const time = { nowMs: 1_000 }
+  const clock = { now: () => time.nowMs, monotonic: () => time.nowMs }
   const opened = gate({ concurrency: 10, perSecond: null, ...traits }, clock)
   return {
     gate: opened,
     pass(ms: number) {
-      time.now_ms += ms
+      time.nowMs += ms
     },
     /** One call that ends as told. */
     call(down: boolean): boolean {
@@ -34,16 +34,16 @@ describe('the breaker', () => {
   it('lets one call through after five seconds: that closes it, or opens it for twice as long, at most two minutes', () => {
     const { gate, call, pass } = bench()
     for (let n = 0; n < 5; n++) call(true)
-    const waits_ms: number[] = []
+    const waitsMs: number[] = []
     for (let n = 0; n < 7; n++) {
-      waits_ms.push(Math.ceil(gate.comeAgainIn('t') / 1_000) * 1_000)
-      pass(waits_ms.at(-1)!)
+      waitsMs.push(Math.ceil(gate.comeAgainIn('t') / 1_000) * 1_000)
+      pass(waitsMs.at(-1)!)
       expect(gate.state).toBe('half-open')
       expect(gate.take('t', 10)).toBe(1)
       expect(gate.take('t', 10)).toBe(0)
       gate.done('t', 1, 10, true)
     }
-    expect(waits_ms).toEqual([5_000, 10_000, 20_000, 40_000, 80_000, 120_000, 120_000])
+    expect(waitsMs).toEqual([5_000, 10_000, 20_000, 40_000, 80_000, 120_000, 120_000])
     pass(120_000)
     expect(call(false)).toBe(true)
     expect(gate.state).toBe('closed')
@@ -89,8 +89,8 @@ describe('the places', () => {
   it('are handed out one by one to those who were turned away, at the pace at which they become free', () => {
     const { gate } = bench({ concurrency: 1 })
     gate.take('t', 1)
-    const first_ms = gate.comeAgainIn('t')
-    expect(gate.comeAgainIn('t')).toBe(2 * first_ms)
+    const firstMs = gate.comeAgainIn('t')
+    expect(gate.comeAgainIn('t')).toBe(2 * firstMs)
   })
 })
 

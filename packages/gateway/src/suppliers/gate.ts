@@ -12,7 +12,7 @@ export interface Gate {
   /** For one request that found no place: how long from now it should come again (ms). */
   comeAgainIn(tenantId: string): number
   /** Requests that came back together. `down`: the supplier as a whole seems away. */
-  done(tenantId: string, requests: number, took_ms: number, down: boolean): void
+  done(tenantId: string, requests: number, tookMs: number, down: boolean): void
   giveBack(tenantId: string, requests: number): void
   readonly state: 'closed' | 'open' | 'half-open'
 }
@@ -34,10 +34,10 @@ export function gate(traits: Pick<SupplierTraits, 'concurrency' | 'perSecond'>, 
   const places = placesOf(traits.concurrency, clock)
   const breaker = breakerOf(clock)
   const bucket = bucketOf(traits.perSecond, clock)
-  let mean_ms = FIRST_GUESS_MS
+  let meanMs = FIRST_GUESS_MS
   // When the next of those that were turned away is expected to find a place: they come back one by one, at the rate
   // at which places become free, instead of all at once.
-  let nextPlace_at = 0
+  let nextPlaceAt = 0
 
   return {
     get state() {
@@ -52,16 +52,16 @@ export function gate(traits: Pick<SupplierTraits, 'concurrency' | 'perSecond'>, 
     },
     comeAgainIn(tenantId) {
       const now = clock.monotonic()
-      const pace_ms = Math.max(mean_ms / traits.concurrency, traits.perSecond === null ? 0 : 1000 / traits.perSecond)
-      nextPlace_at = Math.min(Math.max(nextPlace_at, now) + pace_ms, now + LONGEST_WAIT_MS)
-      const wait_ms = Math.max(nextPlace_at - now, breaker.opensAgainIn(), SHORTEST_WAIT_MS)
-      places.awaitedBy(tenantId, now + wait_ms + WAITING_GRACE_MS)
-      return wait_ms
+      const paceMs = Math.max(meanMs / traits.concurrency, traits.perSecond === null ? 0 : 1000 / traits.perSecond)
+      nextPlaceAt = Math.min(Math.max(nextPlaceAt, now) + paceMs, now + LONGEST_WAIT_MS)
+      const waitMs = Math.max(nextPlaceAt - now, breaker.opensAgainIn(), SHORTEST_WAIT_MS)
+      places.awaitedBy(tenantId, now + waitMs + WAITING_GRACE_MS)
+      return waitMs
     },
     giveBack: (tenantId, requests) => places.leave(tenantId, requests),
-    done(tenantId, requests, took_ms, down) {
+    done(tenantId, requests, tookMs, down) {
       places.leave(tenantId, requests)
-      mean_ms += (took_ms - mean_ms) * LATEST
+      meanMs += (tookMs - meanMs) * LATEST
       breaker.saw(down)
     },
   }
@@ -127,13 +127,13 @@ function breakerOf(clock: Clock) {
 /** A token bucket of one second's worth. */
 function bucketOf(perSecond: number | null, clock: Clock) {
   let tokens = perSecond ?? 0
-  let refilled_at = clock.monotonic()
+  let refilledAt = clock.monotonic()
   return {
     take(wanted: number): number {
       if (perSecond === null) return wanted
       const now = clock.monotonic()
-      tokens = Math.min(Math.max(1, perSecond), tokens + ((now - refilled_at) / 1000) * perSecond)
-      refilled_at = now
+      tokens = Math.min(Math.max(1, perSecond), tokens + ((now - refilledAt) / 1000) * perSecond)
+      refilledAt = now
       const granted = Math.min(wanted, Math.floor(tokens))
       tokens -= granted
       return granted

@@ -136,7 +136,7 @@ export async function pauseSupplier(
 
 export async function listSuppliers(db: Pick<Db, 'query'>): Promise<SupplierSummary[]> {
   return db.query<SupplierSummary>({
-    text: `select supplier as name, type, paused, created_at as "createdAt", updated_at as "updatedAt"
+    text: `select supplier as name, type, paused, created_at, updated_at
            from suppliers order by supplier`,
   })
 }
@@ -151,7 +151,7 @@ interface SupplierRow {
 
 async function lock(tx: Tx, name: string): Promise<SupplierRow> {
   const [row] = await tx.query<SupplierRow>({
-    text: `select type, config, paused, updated_at as "updatedAt" from suppliers where supplier = $1 for no key update`,
+    text: `select type, config, paused, updated_at from suppliers where supplier = $1 for no key update`,
     values: [name],
   })
   if (row === undefined) throw absent('supplier', name)

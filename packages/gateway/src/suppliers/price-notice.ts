@@ -27,7 +27,7 @@ export function priceNoticeLoop(deps: PriceNoticeDeps): Loop {
     name: 'price notices',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     pass: () => tellOfPrices(deps),
   })
 }

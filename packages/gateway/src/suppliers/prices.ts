@@ -46,8 +46,8 @@ export interface PriceDifference {
 
 /** A cost that is unknown, or in another currency, is compared with nothing. */
 const DIFFERENCES = `
-  select p.supplier, r.package_code as "packageCode", p.product_code as "productCode", p.price, r.cost_price as cost,
-    p.currency_code as "currencyCode", p.seen_at as "seenAt"
+  select p.supplier, r.package_code, p.product_code, p.price, r.cost_price as cost,
+    p.currency_code, p.seen_at
   from supplier_prices p
   join package_suppliers r on r.supplier = p.supplier and r.product_code = p.product_code
     and r.cost_currency = p.currency_code and r.cost_price <> p.price

@@ -55,7 +55,7 @@ export async function openSuppliers(deps: SuppliersDeps): Promise<Suppliers & Ru
     name: 'suppliers',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     pass: async () => {
       await suppliers.refresh()
       return false
@@ -64,9 +64,9 @@ export async function openSuppliers(deps: SuppliersDeps): Promise<Suppliers & Ru
   const unsubscribe = deps.wake.on('settings', () => loop.wake())
   return {
     ...suppliers,
-    async stop(deadline_ms) {
+    async stop(deadlineMs) {
       unsubscribe()
-      await loop.stop(deadline_ms)
+      await loop.stop(deadlineMs)
       await Promise.allSettled(suppliers.all().map(({ supplier }) => supplier.stop?.()))
     },
   }

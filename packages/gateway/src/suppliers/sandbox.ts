@@ -72,9 +72,9 @@ export function sandboxSupplier(
       batch: BATCH,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: null,
-      timeout_ms: config.timeoutMs ?? TIMEOUT_MS,
-      settles_ms: 0,
-      giveUpAfter_ms: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      timeoutMs: config.timeoutMs ?? TIMEOUT_MS,
+      settlesMs: 0,
+      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       groupOf: (productCode) => (productCode === SANDBOX_PRODUCTS.slow ? 'slow' : ''),
     },
     async order(requests) {
@@ -96,14 +96,14 @@ export function sandboxSupplier(
     test: async () => undefined,
     async *list(since) {
       const rows = await db.query<
-        Pick<IssuedRow, 'key' | 'iccid_number'> & { issued_at: Date; cancelled_at: Date | null }
+        Pick<IssuedRow, 'key' | 'iccidNumber'> & { issuedAt: Date; cancelledAt: Date | null }
       >({
         text: `select key, iccid_number, issued_at, cancelled_at from sandbox_issued
                where supplier = $1 and answer <> 'REFUSED' and issued_at >= $2 order by issued_at`,
         values: [name, since],
       })
       for (const row of rows) {
-        yield { key: row.key, iccid: iccidOf(row), cancelled: row.cancelled_at !== null, time: row.issued_at }
+        yield { key: row.key, iccid: iccidOf(row), cancelled: row.cancelledAt !== null, time: row.issuedAt }
       }
     },
   }
@@ -112,9 +112,9 @@ export function sandboxSupplier(
 interface IssuedRow {
   key: string
   answer: 'ISSUED' | 'REFUSED' | 'LOST'
-  iccid_number: bigint
+  iccidNumber: bigint
   /** Of an earlier release, which drew it by chance; null: derived. */
-  matching_id: string | null
+  matchingId: string | null
 }
 
 /** Pure: what our books say of a key. */
@@ -131,7 +131,7 @@ function outcomeOf(row: IssuedRow | undefined, matchingIdOf: (key: string) => st
         esim: {
           iccid: iccidOf(row),
           smdpAddress: SMDP_ADDRESS,
-          matchingId: row.matching_id ?? matchingIdOf(row.key),
+          matchingId: row.matchingId ?? matchingIdOf(row.key),
           apn: 'sandbox',
           smdpStatus: 'RELEASED',
         },
@@ -141,8 +141,8 @@ function outcomeOf(row: IssuedRow | undefined, matchingIdOf: (key: string) => st
   }
 }
 
-function iccidOf(row: Pick<IssuedRow, 'iccid_number'>): string {
-  return makeIccid(ISSUER_PREFIX, row.iccid_number)
+function iccidOf(row: Pick<IssuedRow, 'iccidNumber'>): string {
+  return makeIccid(ISSUER_PREFIX, row.iccidNumber)
 }
 
 function issueValues(name: string, requests: SupplierRequest[]): unknown[] {

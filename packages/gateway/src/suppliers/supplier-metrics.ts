@@ -2,7 +2,7 @@ import { Counter, Histogram, type Registry } from '@platformatic/prom-client'
 
 export interface SupplierMetrics {
   /** What came of each attempt of one call. */
-  called(supplier: string, operation: string, outcomes: readonly string[], duration_ms: number): void
+  called(supplier: string, operation: string, outcomes: readonly string[], durationMs: number): void
 }
 
 export function supplierMetrics(registry: Registry): SupplierMetrics {
@@ -21,9 +21,9 @@ export function supplierMetrics(registry: Registry): SupplierMetrics {
     registers,
   })
   return {
-    called(supplier, operation, outcomes, duration_ms) {
+    called(supplier, operation, outcomes, durationMs) {
       for (const outcome of outcomes) attempts.inc({ supplier, operation, outcome })
-      durations.observe({ supplier, operation }, duration_ms / 1000)
+      durations.observe({ supplier, operation }, durationMs / 1000)
     },
   }
 }

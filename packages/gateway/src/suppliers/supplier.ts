@@ -60,11 +60,11 @@ export interface SupplierTraits {
   /** Requests a second, on this node; null: no limit. */
   perSecond: number | null
   /** Fulfilment waits this long for a call; what has not come by then is unknown. */
-  timeout_ms: number
+  timeoutMs: number
   /** How long after our time-out a call may still be at work at the supplier: until then no refusal is believed. */
-  settles_ms: number
+  settlesMs: number
   /** From the first call for an eSIM: what is not decided by then goes to review. */
-  giveUpAfter_ms: number
+  giveUpAfterMs: number
   /** A query may go on with a purchase, so that one without an answer leaves as much doubt as an order. */
   queryBuys?: true
   /** Keeps requests for different products in different calls where one takes longer; undefined: never needed. */
@@ -103,7 +103,7 @@ export type Outcome =
   /** Definite: this supplier has not sold this eSIM and will not. `asks`: its price, where that is the reason. */
   | { kind: 'refused'; words: string; asks?: Charge }
   /** Definite: nothing was bought, a later try may succeed. */
-  | { kind: 'retry'; words: string; after_ms?: number; down?: true }
+  | { kind: 'retry'; words: string; afterMs?: number; down?: true }
   /**
    * It may have been bought. `down`: the supplier as a whole seems away, which counts for its breaker. `charged`: what it
    * has taken for what it has not delivered yet.

@@ -13,15 +13,15 @@ export interface TenantDeps {
 
 /** A tenant's own row under its lock. */
 export interface TenantRow {
-  tenant_id: string
-  client_name: string
+  tenantId: string
+  clientName: string
   status: 'ACTIVE' | 'SUSPENDED'
-  ip_allowlist: string[]
-  qps_limit: number | null
-  legal_name: string | null
-  tax_id: string | null
-  billing_address: string | null
-  billing_email: string | null
+  ipAllowlist: string[]
+  qpsLimit: number | null
+  legalName: string | null
+  taxId: string | null
+  billingAddress: string | null
+  billingEmail: string | null
 }
 
 /** What a change did. `undefined` for the audit entry: nothing was different, so nothing is recorded. */

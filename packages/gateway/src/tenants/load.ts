@@ -23,9 +23,9 @@ export interface TenantSecret {
   secretId: string
   secret: string
   /** null: the current one. The moment itself is past validity. */
-  validUntil_ms: number | null
+  validUntilMs: number | null
   /** When a request signed with it first arrived; null: not yet. */
-  provenAt_ms: number | null
+  provenAtMs: number | null
 }
 
 /** The tenant as it is now, or undefined. A secret past its grace period is left out, by the database's clock. */
@@ -50,38 +50,38 @@ export async function loadTenant(
   const first = rows[0]
   if (!first) return undefined
   return {
-    tenantId: first.tenant_id,
-    appKey: first.app_key,
-    clientName: first.client_name,
-    currencyCode: first.currency_code,
+    tenantId: first.tenantId,
+    appKey: first.appKey,
+    clientName: first.clientName,
+    currencyCode: first.currencyCode,
     status: first.status,
-    ipAllowlist: first.ip_allowlist,
-    qpsLimit: first.qps_limit,
+    ipAllowlist: first.ipAllowlist,
+    qpsLimit: first.qpsLimit,
     version: first.version,
-    secrets: rows.flatMap((row) => (row.secret_id === null ? [] : [secretOf(row, cipher)])),
+    secrets: rows.flatMap((row) => (row.secretId === null ? [] : [secretOf(row, cipher)])),
   }
 }
 
 interface Row {
-  tenant_id: string
-  app_key: string
-  client_name: string
-  currency_code: string
+  tenantId: string
+  appKey: string
+  clientName: string
+  currencyCode: string
   status: 'ACTIVE' | 'SUSPENDED'
-  ip_allowlist: string[]
-  qps_limit: number | null
+  ipAllowlist: string[]
+  qpsLimit: number | null
   version: bigint
-  secret_id: string | null
+  secretId: string | null
   ciphertext: Buffer
-  valid_until: Date | null
-  proven_at: Date | null
+  validUntil: Date | null
+  provenAt: Date | null
 }
 
 function secretOf(row: Row, cipher: Pick<Cipher, 'decrypt'>): TenantSecret {
   return {
-    secretId: row.secret_id!,
-    secret: cipher.decrypt(row.ciphertext, row.tenant_id).toString(),
-    validUntil_ms: row.valid_until?.getTime() ?? null,
-    provenAt_ms: row.proven_at?.getTime() ?? null,
+    secretId: row.secretId!,
+    secret: cipher.decrypt(row.ciphertext, row.tenantId).toString(),
+    validUntilMs: row.validUntil?.getTime() ?? null,
+    provenAtMs: row.provenAt?.getTime() ?? null,
   }
 }

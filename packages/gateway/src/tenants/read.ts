@@ -32,8 +32,8 @@ export interface TenantView extends TenantSummary {
 const PAGE_MAX = 500
 
 const SUMMARY = sql`
-  t.tenant_id as "tenantId", t.app_key as "appKey", t.client_name as "clientName", t.currency_code as "currencyCode",
-  t.status, t.created_at as "createdAt", w.balance`
+  t.tenant_id, t.app_key, t.client_name, t.currency_code,
+  t.status, t.created_at, w.balance`
 
 /** Tenants, newest first; a keyword is part of a name, or a whole AppKey. The next page starts `after` the last one of this. */
 export async function listTenants(
@@ -74,15 +74,15 @@ export async function allTenants(
 export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promise<TenantView> {
   const id = requireUuid(tenantId, 'tenant')
   const [row] = await db.query<Omit<TenantView, 'secrets'>>(sql`
-    select ${SUMMARY}, t.ip_allowlist as "ipAllowlist", t.qps_limit as "qpsLimit", t.legal_name as "legalName",
-           t.tax_id as "taxId", t.billing_address as "billingAddress", t.billing_email as "billingEmail",
-           t.updated_at as "updatedAt", w.credit_limit as "creditLimit", w.daily_spend_limit as "dailySpendLimit",
-           w.low_balance_threshold as "lowBalanceThreshold", e.callback_url as "callbackUrl"
+    select ${SUMMARY}, t.ip_allowlist, t.qps_limit, t.legal_name,
+           t.tax_id, t.billing_address, t.billing_email,
+           t.updated_at, w.credit_limit, w.daily_spend_limit,
+           w.low_balance_threshold, e.callback_url
     from tenants t join wallets w using (tenant_id) left join webhook_endpoints e using (tenant_id)
     where t.tenant_id = ${id}`)
   if (!row) throw absent('tenant')
   const secrets = await db.query<TenantView['secrets'][number]>(sql`
-    select secret_id as "secretId", created_at as "createdAt", valid_until as "validUntil", proven_at as "provenAt"
+    select secret_id, created_at, valid_until, proven_at
     from tenant_secrets
     where tenant_id = ${id} and (valid_until is null or valid_until > clock_timestamp())
     order by valid_until desc nulls first`)

@@ -30,7 +30,7 @@ export function insertSecret(
 }
 
 /**
- * Replaces the AppSecret. The old one verifies for `grace_ms` more; one that was already in its grace ends, so that at
+ * Replaces the AppSecret. The old one verifies for `graceMs` more; one that was already in its grace ends, so that at
  * most two verify. Without grace, which is what an absent one means, nothing but the new secret verifies from the commit
  * on.
  * @throws Refusal for a grace outside 0 to 24 h, or a tenant that does not exist
@@ -38,32 +38,32 @@ export function insertSecret(
 export async function resetSecret(
   deps: SecretDeps,
   typedId: string,
-  { grace_ms = 0 }: { grace_ms?: number | undefined },
+  { graceMs = 0 }: { graceMs?: number | undefined },
   by: By,
 ): Promise<{ appSecret: string; oldValidUntil: Date | null }> {
-  if (!Number.isInteger(grace_ms) || grace_ms < 0 || grace_ms > GRACE_MAX_MS) {
+  if (!Number.isInteger(graceMs) || graceMs < 0 || graceMs > GRACE_MAX_MS) {
     throw new Refusal(422, 'GRACE_OUT_OF_RANGE', 'The grace period is at least 0 and at most 24 hours.')
   }
   return changeTenant(deps, typedId, by, async (tx, tenantId) => {
     await lockTenant(tx, tenantId)
-    const oldValidUntil = await retire(tx, tenantId, grace_ms)
+    const oldValidUntil = await retire(tx, tenantId, graceMs)
     const { appSecret, secretId } = insertSecret(tx, deps, tenantId)
-    const after = { secretId, grace_s: grace_ms / 1000, oldValidUntil }
+    const after = { secretId, graceS: graceMs / 1000, oldValidUntil }
     return { entry: { action: 'tenant.reset_secret', after }, result: { appSecret, oldValidUntil } }
   })
 }
 
-async function retire(tx: Tx, tenantId: string, grace_ms: number): Promise<Date | null> {
-  if (grace_ms === 0) {
+async function retire(tx: Tx, tenantId: string, graceMs: number): Promise<Date | null> {
+  if (graceMs === 0) {
     tx.send(sql`delete from tenant_secrets where tenant_id = ${tenantId}`)
     return null
   }
   tx.send(sql`delete from tenant_secrets where tenant_id = ${tenantId} and valid_until is not null`)
-  const [old] = await tx.query<{ valid_until: Date }>(sql`
-    update tenant_secrets set valid_until = clock_timestamp() + ${grace_ms} * interval '1 millisecond'
+  const [old] = await tx.query<{ validUntil: Date }>(sql`
+    update tenant_secrets set valid_until = clock_timestamp() + ${graceMs} * interval '1 millisecond'
     where tenant_id = ${tenantId}
     returning valid_until`)
-  return old?.valid_until ?? null
+  return old?.validUntil ?? null
 }
 
 /**
@@ -77,17 +77,17 @@ export async function viewSecret(
   by: By,
 ): Promise<string> {
   return deps.db.tx(async (tx) => {
-    const [row] = await tx.query<{ tenant_id: string; secret_id: string; ciphertext: Buffer }>(sql`
+    const [row] = await tx.query<{ tenantId: string; secretId: string; ciphertext: Buffer }>(sql`
       select tenant_id, secret_id, ciphertext from tenant_secrets
       where tenant_id = ${requireUuid(tenantId, 'tenant')} and valid_until is null`)
     if (!row) throw absent('tenant')
     audit(tx, deps.ids, {
-      tenantId: row.tenant_id,
-      subject: row.tenant_id,
+      tenantId: row.tenantId,
+      subject: row.tenantId,
       action: 'tenant.view_secret',
-      after: { secretId: row.secret_id },
+      after: { secretId: row.secretId },
       ...by,
     })
-    return deps.cipher.decrypt(row.ciphertext, row.tenant_id).toString()
+    return deps.cipher.decrypt(row.ciphertext, row.tenantId).toString()
   })
 }

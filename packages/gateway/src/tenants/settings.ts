@@ -129,16 +129,16 @@ const AMOUNTS = [
 
 function currentSettings(tenant: TenantRow, wallet: LockedWallet): Settings {
   return {
-    clientName: tenant.client_name,
-    ipAllowlist: tenant.ip_allowlist,
-    qpsLimit: tenant.qps_limit,
+    clientName: tenant.clientName,
+    ipAllowlist: tenant.ipAllowlist,
+    qpsLimit: tenant.qpsLimit,
     creditLimit: wallet.creditLimit,
     dailySpendLimit: wallet.dailySpendLimit,
     lowBalanceThreshold: wallet.lowBalanceThreshold,
-    legalName: tenant.legal_name,
-    taxId: tenant.tax_id,
-    billingAddress: tenant.billing_address,
-    billingEmail: tenant.billing_email,
+    legalName: tenant.legalName,
+    taxId: tenant.taxId,
+    billingAddress: tenant.billingAddress,
+    billingEmail: tenant.billingEmail,
   }
 }
 

@@ -23,9 +23,9 @@ export interface Adjustment {
 
 /** A proposal is past its time the moment that it is, whether or not anybody has written that down. */
 export const ADJUSTMENT_COLUMNS = sql`
-  adjustment_id as "adjustmentId", tenant_id as "tenantId", amount, reference, reason, proposed_by as "proposedBy",
-  created_at as "createdAt", expires_at as "expiresAt", decided_by as "decidedBy", decided_at as "decidedAt",
-  wallet_version as "walletVersion",
+  adjustment_id, tenant_id, amount, reference, reason, proposed_by,
+  created_at, expires_at, decided_by, decided_at,
+  wallet_version,
   case when adjustment_status = 'PROPOSED' and expires_at <= clock_timestamp() then 'EXPIRED'
        else adjustment_status end as status`
 
@@ -53,7 +53,7 @@ export async function walletNames(
   tenantIds: readonly string[],
 ): Promise<Map<string, { clientName: string; currencyCode: string }>> {
   const rows = await db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
-    select t.tenant_id as "tenantId", t.client_name as "clientName", w.currency_code as "currencyCode"
+    select t.tenant_id, t.client_name, w.currency_code
     from tenants t join wallets w using (tenant_id)
     where t.tenant_id = any (${[...new Set(tenantIds)]})`)
   return new Map(rows.map(({ tenantId, ...names }) => [tenantId, names]))

@@ -10,19 +10,19 @@ export async function readBalance(db: Pick<Db, 'query'>, tenantId: string): Prom
   if (!row) throw new Error(`tenant ${tenantId} has no wallet`)
   return {
     balance: Number(row.balance),
-    creditLimit: Number(row.credit_limit),
+    creditLimit: Number(row.creditLimit),
     // The two together may pass what one amount can say; nobody can spend it in one order either.
-    availableBalance: Math.min(Number(row.balance + row.credit_limit), MONEY_MAX),
-    currencyCode: row.currency_code,
-    lowBalanceThreshold: row.low_balance_threshold === null ? null : Number(row.low_balance_threshold),
-    lastUpdateTime: formatTime(row.updated_at),
+    availableBalance: Math.min(Number(row.balance + row.creditLimit), MONEY_MAX),
+    currencyCode: row.currencyCode,
+    lowBalanceThreshold: row.lowBalanceThreshold === null ? null : Number(row.lowBalanceThreshold),
+    lastUpdateTime: formatTime(row.updatedAt),
   }
 }
 
 interface Row {
   balance: bigint
-  credit_limit: bigint
-  currency_code: string
-  low_balance_threshold: bigint | null
-  updated_at: Date
+  creditLimit: bigint
+  currencyCode: string
+  lowBalanceThreshold: bigint | null
+  updatedAt: Date
 }

@@ -94,9 +94,9 @@ function told(tenantId: string, wanted: Sql): Sql {
       select order_id, transaction_id from orders
       where tenant_id = ${id} and order_id = any (array(select order_id from entries))
     )
-    select t.wallet_version as "walletVersion", t.created_at as "createdAt", t.kind, t.to_account as "toAccount",
-           t.amount, t.balance_after as "balanceAfter", t.order_id as "orderId", o.transaction_id as "transactionId",
-           t.item_no as "itemNo", t.reference, t.reason, t.actor
+    select t.wallet_version, t.created_at, t.kind, t.to_account,
+           t.amount, t.balance_after, t.order_id, o.transaction_id,
+           t.item_no, t.reference, t.reason, t.actor
     from entries t left join named o on o.order_id = t.order_id
     order by t.wallet_version`
 }

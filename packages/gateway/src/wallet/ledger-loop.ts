@@ -22,7 +22,7 @@ export function ledgerLoop(deps: LedgerLoopDeps): Running {
     name: 'ledger',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass(signal) {
       await checkToday(deps, signal)
       return false
@@ -40,7 +40,7 @@ const FAULTS_KEPT = 20
 export async function checkToday(deps: LedgerLoopDeps, signal?: AbortSignal): Promise<LedgerCounts | undefined> {
   const day = await claim(deps.db)
   if (day === undefined) return undefined
-  const started_at = performance.now()
+  const startedAt = performance.now()
   const firstFaults: string[] = []
   try {
     const counts = await verifyLedger(deps.db, {
@@ -50,8 +50,8 @@ export async function checkToday(deps: LedgerLoopDeps, signal?: AbortSignal): Pr
       },
     })
     await finish(deps, day, counts, firstFaults)
-    const duration_ms = Math.round(performance.now() - started_at)
-    deps.log[counts.faults > 0n ? 'error' : 'info']({ ...numbers(counts), firstFaults, duration_ms }, 'ledger checked')
+    const durationMs = Math.round(performance.now() - startedAt)
+    deps.log[counts.faults > 0n ? 'error' : 'info']({ ...numbers(counts), firstFaults, durationMs }, 'ledger checked')
     return counts
   } catch (error) {
     // Somebody else may try at once: this node is stopping, or lost its database.
@@ -64,7 +64,7 @@ export async function checkToday(deps: LedgerLoopDeps, signal?: AbortSignal): Pr
 
 /** The day's row is the claim. One whose node died is taken over after six hours, longer than any check takes. */
 async function claim(db: Db): Promise<string | undefined> {
-  const [row] = await db.query<{ checked_on: string }>(sql`
+  const [row] = await db.query<{ checkedOn: string }>(sql`
     insert into ledger_checks (checked_on, started_at)
     select (now() at time zone 'utc')::date, now()
     where extract(hour from now() at time zone 'utc') >= ${FIRST_HOUR_UTC}
@@ -72,7 +72,7 @@ async function claim(db: Db): Promise<string | undefined> {
     on conflict (checked_on) do update set started_at = excluded.started_at
       where ledger_checks.finished_at is null and ledger_checks.started_at < now() - interval '6 hours'
     returning checked_on`)
-  return row?.checked_on
+  return row?.checkedOn
 }
 
 async function finish(deps: LedgerLoopDeps, day: string, counts: LedgerCounts, firstFaults: string[]): Promise<void> {

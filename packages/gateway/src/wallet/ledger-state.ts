@@ -21,12 +21,12 @@ export async function readLedgerState(db: Pick<Db, 'query'>): Promise<LedgerStat
     select checked_on, finished_at, tenants, transfers, orders, faults, first_faults from ledger_checks
     where finished_at is not null order by checked_on desc limit 1`)
   if (!row) return undefined
-  const { checked_on: checkedOn, finished_at: finishedAt, first_faults: firstFaults, ...counts } = row
+  const { checkedOn, finishedAt, firstFaults, ...counts } = row
   return { checkedOn, finishedAt, ...counts, firstFaults }
 }
 
 interface StateRow extends LedgerCounts {
-  checked_on: string
-  finished_at: Date
-  first_faults: string[]
+  checkedOn: string
+  finishedAt: Date
+  firstFaults: string[]
 }

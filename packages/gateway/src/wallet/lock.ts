@@ -53,7 +53,7 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
     values: [tenantIds],
   })
   if (rows.length < tenantIds.length) {
-    const missing = tenantIds.find((tenantId) => !rows.some((row) => row.tenant_id === tenantId))
+    const missing = tenantIds.find((tenantId) => !rows.some((row) => row.tenantId === tenantId))
     throw new Error(`tenant ${missing} has no wallet`)
   }
   return rows.map(walletOf) as LockedWallet[]
@@ -61,17 +61,17 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
 
 function walletOf(row: Row): Wallet {
   return {
-    tenantId: row.tenant_id,
-    currencyCode: row.currency_code,
+    tenantId: row.tenantId,
+    currencyCode: row.currencyCode,
     balance: row.balance,
-    creditLimit: row.credit_limit,
-    dailySpendLimit: row.daily_spend_limit,
-    lowBalanceThreshold: row.low_balance_threshold,
-    lowBalanceStep: row.low_balance_step,
-    spentOn: row.spent_on,
+    creditLimit: row.creditLimit,
+    dailySpendLimit: row.dailySpendLimit,
+    lowBalanceThreshold: row.lowBalanceThreshold,
+    lowBalanceStep: row.lowBalanceStep,
+    spentOn: row.spentOn,
     spent: row.spent,
     version: row.version,
-    updatedAt: row.updated_at,
+    updatedAt: row.updatedAt,
   }
 }
 
@@ -87,15 +87,15 @@ export const lockRemembered = (tenantIds: string) => `
   where tenant_id = any (${tenantIds}) order by tenant_id for no key update`
 
 interface Row {
-  tenant_id: string
-  currency_code: string
+  tenantId: string
+  currencyCode: string
   balance: bigint
-  credit_limit: bigint
-  daily_spend_limit: bigint | null
-  low_balance_threshold: bigint | null
-  low_balance_step: number
-  spent_on: string
+  creditLimit: bigint
+  dailySpendLimit: bigint | null
+  lowBalanceThreshold: bigint | null
+  lowBalanceStep: number
+  spentOn: string
   spent: bigint
   version: bigint
-  updated_at: Date
+  updatedAt: Date
 }

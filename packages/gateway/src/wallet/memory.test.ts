@@ -4,7 +4,7 @@ import { type RememberedWallet, walletMemory } from './memory.ts'
 const wallet = (tenantId: string) => ({ tenantId }) as RememberedWallet
 
 function openMemory() {
-  const clock = { at_ms: 0, monotonic: () => clock.at_ms }
+  const clock = { atMs: 0, monotonic: () => clock.atMs }
   return { memory: walletMemory(clock), clock }
 }
 
@@ -19,11 +19,11 @@ test('all or none are told, in the order of the question, and once', () => {
 test('after it was wrong of a wallet, that one is not kept for a second', () => {
   const { memory, clock } = openMemory()
   memory.wasOutdated(['a'])
-  clock.at_ms = 999
+  clock.atMs = 999
   memory.keep([wallet('a'), wallet('b')])
   expect(memory.take(['a'])).toBeUndefined()
   expect(memory.take(['b'])).toEqual([wallet('b')])
-  clock.at_ms = 1_000
+  clock.atMs = 1_000
   memory.keep([wallet('a')])
   expect(memory.take(['a'])).toEqual([wallet('a')])
 })

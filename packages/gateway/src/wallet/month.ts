@@ -52,15 +52,15 @@ export async function monthStatement(db: Db, tenantId: string, month: string): P
       balanceBefore(tx, id, next),
       totalsOf(tx, id, versions),
     ])
-    const { client_name: clientName, currency_code: currencyCode, complete } = wallet
+    const { clientName, currencyCode, complete } = wallet
     return { tenantId: id, clientName, currencyCode, month, opening, totals, closing, complete, versions }
   })
 }
 
 interface WalletRow {
-  currency_code: string
+  currencyCode: string
   version: bigint
-  client_name: string
+  clientName: string
   complete: boolean
 }
 
@@ -101,9 +101,9 @@ export async function firstVersionAt(
 }
 
 async function balanceBefore(tx: Tx, tenantId: string, version: bigint): Promise<bigint> {
-  const [row] = await tx.query<{ balance_after: bigint }>(sql`
+  const [row] = await tx.query<{ balanceAfter: bigint }>(sql`
     select balance_after from transfers where tenant_id = ${tenantId} and wallet_version = ${version - 1n}`)
-  return row?.balance_after ?? 0n
+  return row?.balanceAfter ?? 0n
 }
 
 async function totalsOf(tx: Tx, tenantId: string, versions: VersionRange): Promise<KindTotal[]> {

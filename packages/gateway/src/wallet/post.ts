@@ -40,7 +40,7 @@ export async function post(tx: Tx, wallet: LockedWallet, postings: Posting[]): P
   const rows = rowsOf(wallet, postings)
   const last = rows[rows.length - 1]!
   const step = lowBalanceStep(last.balanceAfter, wallet.lowBalanceThreshold)
-  const [moment] = await tx.query<{ created_at: Date }>(sql`
+  const [moment] = await tx.query<{ createdAt: Date }>(sql`
     with moved as (
       update wallets
       set balance = ${last.balanceAfter}, version = ${last.version}, low_balance_step = ${step},
@@ -63,7 +63,7 @@ export async function post(tx: Tx, wallet: LockedWallet, postings: Posting[]): P
   return rows.map((row) => ({
     walletVersion: row.version,
     balanceAfter: row.balanceAfter,
-    createdAt: moment.created_at,
+    createdAt: moment.createdAt,
   }))
 }
 

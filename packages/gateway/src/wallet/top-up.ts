@@ -60,7 +60,7 @@ async function postedBefore(
   reference: string,
   amount: bigint,
 ): Promise<Posted | undefined> {
-  const [row] = await tx.query<{ amount: bigint; wallet_version: bigint; balance_after: bigint; created_at: Date }>(sql`
+  const [row] = await tx.query<{ amount: bigint; walletVersion: bigint; balanceAfter: bigint; createdAt: Date }>(sql`
     select amount, wallet_version, balance_after, created_at from transfers
     where tenant_id = ${wallet.tenantId} and kind = 'TOP_UP' and reference = ${reference}`)
   if (!row) return undefined
@@ -72,5 +72,5 @@ async function postedBefore(
       { amount: row.amount },
     )
   }
-  return { walletVersion: row.wallet_version, balanceAfter: row.balance_after, createdAt: row.created_at }
+  return { walletVersion: row.walletVersion, balanceAfter: row.balanceAfter, createdAt: row.createdAt }
 }

@@ -47,22 +47,22 @@ interface Page {
 }
 
 interface OddRow {
-  wallet_version: bigint
-  version_before: bigint
-  balance_before: bigint
-  balance_after: bigint
+  walletVersion: bigint
+  versionBefore: bigint
+  balanceBefore: bigint
+  balanceAfter: bigint
   moved: bigint
   kind: string
-  from_account: string
-  to_account: string
-  order_id: string | null
-  item_no: number | null
-  created_at: string
-  created_before: string
-  bad_time: boolean
-  bad_accounts: boolean
-  bad_order: 'no order' | 'second debit' | null
-  bad_refund: 'no item' | 'amount' | 'not owed' | null
+  fromAccount: string
+  toAccount: string
+  orderId: string | null
+  itemNo: number | null
+  createdAt: string
+  createdBefore: string
+  badTime: boolean
+  badAccounts: boolean
+  badOrder: 'no order' | 'second debit' | null
+  badRefund: 'no item' | 'amount' | 'not owed' | null
 }
 
 async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: bigint, link: Link): Promise<Page> {
@@ -126,8 +126,8 @@ async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: big
        or bad_time or bad_accounts or bad_order is not null or bad_refund is not null
     order by wallet_version`)
   const [[row], rows] = await Promise.all([totals, odd])
-  const { count, sum, version, balance, created_at } = row!
-  return { count, sum, odd: rows, last: version === null ? undefined : { version, balance, createdAt: created_at } }
+  const { count, sum, version, balance, createdAt } = row!
+  return { count, sum, odd: rows, last: version === null ? undefined : { version, balance, createdAt: createdAt } }
 }
 
 interface TotalsRow {
@@ -135,31 +135,31 @@ interface TotalsRow {
   sum: bigint
   version: bigint | null
   balance: bigint
-  created_at: string
+  createdAt: string
 }
 
 /** One row may break several rules: each is told. */
 function describe(row: OddRow, { report }: Verification): void {
-  const at = `Transfer ${row.wallet_version}`
-  if (row.wallet_version !== row.version_before + 1n) {
-    report('GAP', `${at} follows ${row.version_before}: what lies between is missing.`)
+  const at = `Transfer ${row.walletVersion}`
+  if (row.walletVersion !== row.versionBefore + 1n) {
+    report('GAP', `${at} follows ${row.versionBefore}: what lies between is missing.`)
   }
-  if (row.balance_after !== row.balance_before + row.moved) {
-    const [left, moved, before] = [row.balance_after, row.moved, row.balance_before].map(formatMoney)
+  if (row.balanceAfter !== row.balanceBefore + row.moved) {
+    const [left, moved, before] = [row.balanceAfter, row.moved, row.balanceBefore].map(formatMoney)
     report('CHAIN', `${at} moves ${moved} after a balance of ${before} and says that ${left} is left.`)
   }
-  if (row.bad_time) report('TIME', `${at} is of ${row.created_at}, older than the one before (${row.created_before}).`)
-  if (row.bad_accounts) {
-    report('ACCOUNTS', `${at} is of kind ${row.kind} and moves from ${row.from_account} to ${row.to_account}.`)
+  if (row.badTime) report('TIME', `${at} is of ${row.createdAt}, older than the one before (${row.createdBefore}).`)
+  if (row.badAccounts) {
+    report('ACCOUNTS', `${at} is of kind ${row.kind} and moves from ${row.fromAccount} to ${row.toAccount}.`)
   }
-  const order = row.order_id === null ? 'no order' : `order ${orderNoOf(row.order_id)}`
-  if (row.bad_order === 'no order') report('ORDER', `${at} debits ${order}, which does not exist.`)
-  if (row.bad_order === 'second debit') {
+  const order = row.orderId === null ? 'no order' : `order ${orderNoOf(row.orderId)}`
+  if (row.badOrder === 'no order') report('ORDER', `${at} debits ${order}, which does not exist.`)
+  if (row.badOrder === 'second debit') {
     report('ORDER', `${at} debits ${order}, which names another transfer as its debit.`)
   }
-  const refund = `${at} refunds item ${row.item_no} of ${order}`
-  if (row.bad_refund === 'no item') report('REFUND', `${refund}, which does not exist.`)
-  if (row.bad_refund === 'amount')
+  const refund = `${at} refunds item ${row.itemNo} of ${order}`
+  if (row.badRefund === 'no item') report('REFUND', `${refund}, which does not exist.`)
+  if (row.badRefund === 'amount')
     report('REFUND', `${refund} with ${formatMoney(row.moved)}, which is not the item's price.`)
-  if (row.bad_refund === 'not owed') report('REFUND', `${refund}, which was neither refused nor cancelled.`)
+  if (row.badRefund === 'not owed') report('REFUND', `${refund}, which was neither refused nor cancelled.`)
 }

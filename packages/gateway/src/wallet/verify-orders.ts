@@ -25,14 +25,14 @@ export async function verifyOrders(tx: Tx, verification: Verification): Promise<
 }
 
 interface OddRow {
-  order_id: string
+  orderId: string
   amount: bigint
-  refunded_amount: bigint
-  balance_after: bigint
-  wallet_version: bigint
-  bad_debit: 'none' | 'amount' | 'balance' | null
-  debit_amount: bigint | null
-  debit_balance: bigint | null
+  refundedAmount: bigint
+  balanceAfter: bigint
+  walletVersion: bigint
+  badDebit: 'none' | 'amount' | 'balance' | null
+  debitAmount: bigint | null
+  debitBalance: bigint | null
   items: bigint
   refunds: bigint
   /** Price of refused and cancelled items that have no refund. */
@@ -85,22 +85,22 @@ const money = (amount: bigint | null) => formatMoney(amount ?? 0n)
 
 /** One order may break several rules: each is told. */
 function describe(row: OddRow, { report }: Verification): void {
-  const order = `Order ${orderNoOf(row.order_id)}`
-  if (row.bad_debit === 'none') {
-    report('ORDER', `${order} names transfer ${row.wallet_version} as its debit, which is none of it.`)
+  const order = `Order ${orderNoOf(row.orderId)}`
+  if (row.badDebit === 'none') {
+    report('ORDER', `${order} names transfer ${row.walletVersion} as its debit, which is none of it.`)
   }
-  if (row.bad_debit === 'amount') {
-    report('ORDER', `${order} costs ${money(row.amount)}, but ${money(row.debit_amount)} was debited.`)
+  if (row.badDebit === 'amount') {
+    report('ORDER', `${order} costs ${money(row.amount)}, but ${money(row.debitAmount)} was debited.`)
   }
-  if (row.bad_debit === 'balance') {
-    const left = `its debit left ${money(row.debit_balance)}`
-    report('ORDER', `${order} says that ${money(row.balance_after)} was left, but ${left}.`)
+  if (row.badDebit === 'balance') {
+    const left = `its debit left ${money(row.debitBalance)}`
+    report('ORDER', `${order} says that ${money(row.balanceAfter)} was left, but ${left}.`)
   }
   if (row.items !== row.amount) report('ORDER', `${order} costs ${money(row.amount)}, its items ${money(row.items)}.`)
-  if (row.refunds !== row.refunded_amount) {
+  if (row.refunds !== row.refundedAmount) {
     report(
       'REFUND',
-      `${order} says that ${money(row.refunded_amount)} was refunded, its refunds make ${money(row.refunds)}.`,
+      `${order} says that ${money(row.refundedAmount)} was refunded, its refunds make ${money(row.refunds)}.`,
     )
   }
   if (row.owed > 0n) report('REFUND', `${order} has refused or cancelled items of ${money(row.owed)} without a refund.`)

@@ -93,10 +93,10 @@ async function* tenantIds(db: Db, only: string | undefined): AsyncGenerator<stri
 async function* pagesOf(db: Db, query: (after: string) => { text: string; values: unknown[] }): AsyncGenerator<string> {
   let after = LOWEST_UUID
   for (;;) {
-    const rows = await db.query<{ tenant_id: string }>(query(after))
-    for (const row of rows) yield row.tenant_id
+    const rows = await db.query<{ tenantId: string }>(query(after))
+    for (const row of rows) yield row.tenantId
     if (rows.length < TENANTS_PAGE) return
-    after = rows[rows.length - 1]!.tenant_id
+    after = rows[rows.length - 1]!.tenantId
   }
 }
 

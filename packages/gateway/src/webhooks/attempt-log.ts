@@ -14,8 +14,8 @@ export interface LoggedAttempt {
   /** Values in its query masked. */
   url: string
   address: string | undefined
-  startedAt_ms: number
-  duration_ms: number
+  startedAtMs: number
+  durationMs: number
   status: number | undefined
   /** What happened, for people. */
   words: string
@@ -25,7 +25,7 @@ export interface LoggedAttempt {
 
 /** @param signer whose secrets an answer may echo */
 export function loggedAttempt(
-  { attemptId, startedAt, duration_ms, outcome }: Attempt,
+  { attemptId, startedAt, durationMs, outcome }: Attempt,
   { notifyId, notifyType }: Pick<Notification, 'notifyId' | 'notifyType'>,
   attemptNo: number,
   url: string,
@@ -38,8 +38,8 @@ export function loggedAttempt(
     attemptNo,
     url: maskedUrl(url),
     address: outcome.address,
-    startedAt_ms: startedAt.getTime(),
-    duration_ms,
+    startedAtMs: startedAt.getTime(),
+    durationMs,
     status: outcome.kind === 'answer' ? outcome.status : undefined,
     words: wordsOf(outcome),
     answer: keptAnswer(outcome, signer),
@@ -102,8 +102,8 @@ export function logValues(alike: readonly LoggedAttempt[]): unknown[] {
     uuidArray(alike.map((attempt) => attempt.attemptId)),
     plainArray(alike.map((attempt) => attempt.notifyType)),
     plainArray(alike.map((attempt) => attempt.attemptNo)),
-    timeArray(alike.map((attempt) => attempt.startedAt_ms)),
-    plainArray(alike.map((attempt) => attempt.duration_ms)),
+    timeArray(alike.map((attempt) => attempt.startedAtMs)),
+    plainArray(alike.map((attempt) => attempt.durationMs)),
     bytesArray(alike.map((attempt) => attempt.answer)),
   ]
 }

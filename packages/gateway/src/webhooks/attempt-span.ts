@@ -5,17 +5,17 @@ import { wordsOf } from './attempt-log.ts'
 import type { ClaimedEvent } from './claim.ts'
 
 /** Of one attempt to deliver an event, in the trace of its order. */
-export function attemptSpan(event: ClaimedEvent, attempt: Attempt, acknowledged: boolean, ended_at: number): Span {
+export function attemptSpan(event: ClaimedEvent, attempt: Attempt, acknowledged: boolean, endedAt: number): Span {
   const { notifyId, notifyType, tenantId, content } = event
-  const { outcome, attemptId, duration_ms } = attempt
+  const { outcome, attemptId, durationMs } = attempt
   const orderId = orderIdOf(/"orderNo":"([^"]+)"/.exec(content)?.[1] ?? '')
   return {
     traceId: traceOf(orderId ?? notifyId),
     parentSpanId: orderId && rootSpanOf(orderId),
     name: `deliver ${notifyType}`,
     kind: 'CLIENT',
-    ended_at,
-    duration_ms,
+    endedAt,
+    durationMs,
     attributes: {
       'dealer_esim.tenant_id': tenantId,
       'dealer_esim.notify_id': notifyId,

@@ -21,7 +21,7 @@ export interface Attempt {
   attemptId: string
   /** By the database's clock. */
   startedAt: Date
-  duration_ms: number
+  durationMs: number
   outcome: OutboundOutcome
 }
 
@@ -31,7 +31,7 @@ export async function attemptDelivery(
   url: string,
   signer: Signer,
   notification: Notification,
-  timeout_ms: number,
+  timeoutMs: number,
 ): Promise<Attempt> {
   const attemptId = deps.ids.uuid()
   const startedAt = new Date(deps.databaseClock.now())
@@ -42,11 +42,11 @@ export async function attemptDelivery(
     method: 'POST',
     headers: signedHeaders(signer, notification.notifyId, attemptId, startedAt, body),
     body,
-    timeout_ms,
+    timeoutMs,
     answerSizeMaxBytes: ANSWER_READ_BYTES,
     allowPrivate: deps.config.deployment === 'local',
   })
-  return { attemptId, startedAt, duration_ms: Math.round(deps.clock.monotonic() - began), outcome }
+  return { attemptId, startedAt, durationMs: Math.round(deps.clock.monotonic() - began), outcome }
 }
 
 function bodyOf({ notifyId, notifyType, createdAt, content }: Notification): string {
@@ -67,7 +67,7 @@ export function signedHeaders(
 ): Record<string, string> {
   const [current, old] = secrets
   if (!current) throw new Error('a tenant without a secret')
-  const known = old !== undefined && current.provenAt_ms === null ? old : current
+  const known = old !== undefined && current.provenAtMs === null ? old : current
   const timestamp = String(moment.getTime())
   const signature = signRequest(prepared(known), { timestamp, requestId, appKey }, body)
   const event = { id: notifyId, timestamp_s: Math.floor(moment.getTime() / 1000) }

@@ -72,7 +72,7 @@ const TURN_MS = CHECK_HEALTH_TIMEOUT_MS + 5_000
 
 /** Zero rows: another check is under way, or ten have begun within the minute. Locks the tenant's row for a moment. */
 async function takeTurn(deps: CheckDeps, tenantId: string, token: string): Promise<void> {
-  const now_ms = deps.databaseClock.now()
+  const nowMs = deps.databaseClock.now()
   const taken = await deps.db.query({
     text: `
       insert into webhook_checks as c (tenant_id, token, running_until, started_at)
@@ -85,13 +85,13 @@ async function takeTurn(deps: CheckDeps, tenantId: string, token: string): Promi
     values: [
       tenantId,
       token,
-      new Date(now_ms),
-      new Date(now_ms + TURN_MS),
-      new Date(now_ms - MINUTE_MS),
+      new Date(nowMs),
+      new Date(nowMs + TURN_MS),
+      new Date(nowMs - MINUTE_MS),
       CHECK_HEALTH_PER_MINUTE_MAX,
     ],
   })
-  if (taken.length === 0) throw await tooMany(deps, tenantId, now_ms)
+  if (taken.length === 0) throw await tooMany(deps, tenantId, nowMs)
 }
 
 /** Never rejects: a turn that stays taken ends by itself, and says nothing of whether the setting was changed. */
@@ -105,18 +105,18 @@ async function giveTurnBack({ db, log }: CheckDeps, tenantId: string, token: str
     .catch((error) => log.warn({ err: error, tenantId }, 'a turn of health checks was not given back'))
 }
 
-async function tooMany(deps: CheckDeps, tenantId: string, now_ms: number): Promise<ApiError> {
-  const [row] = await deps.db.query<{ running_until: Date; started_at: Date[] }>({
+async function tooMany(deps: CheckDeps, tenantId: string, nowMs: number): Promise<ApiError> {
+  const [row] = await deps.db.query<{ runningUntil: Date; startedAt: Date[] }>({
     text: 'select running_until, started_at from webhook_checks where tenant_id = $1',
     values: [tenantId],
   })
-  const recent = (row?.started_at ?? []).map(Number).filter((started_ms) => started_ms > now_ms - MINUTE_MS)
+  const recent = (row?.startedAt ?? []).map(Number).filter((startedMs) => startedMs > nowMs - MINUTE_MS)
   const full = recent.length >= CHECK_HEALTH_PER_MINUTE_MAX
-  const free_ms = full ? Math.min(...recent) + MINUTE_MS : (row?.running_until.getTime() ?? now_ms)
+  const freeMs = full ? Math.min(...recent) + MINUTE_MS : (row?.runningUntil.getTime() ?? nowMs)
   return tooManyRequests({
     limit: CHECK_HEALTH_PER_MINUTE_MAX,
     remaining: Math.max(0, CHECK_HEALTH_PER_MINUTE_MAX - recent.length),
-    wait_s: Math.max(1, Math.ceil((free_ms - now_ms) / 1000)),
+    waitS: Math.max(1, Math.ceil((freeMs - nowMs) / 1000)),
     message: full
       ? `The callback URL was checked ${CHECK_HEALTH_PER_MINUTE_MAX} times within a minute. Wait as long as Retry-After says.`
       : 'A check of the callback URL is under way. Wait until it has ended.',

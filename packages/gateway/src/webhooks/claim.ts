@@ -21,7 +21,7 @@ export interface ClaimedEvent extends Notification {
 
 /** A place in the order in which a tenant's events come due. */
 export interface Position {
-  due_s: number
+  dueS: number
   notifyId: string
 }
 
@@ -41,7 +41,7 @@ export interface Claim extends Setting {
   /** Of the last of them. */
   last: Position | undefined
   /** Until when the lane is this node's, by the database's clock; undefined: it is another one's. */
-  heldUntil_ms: number | undefined
+  heldUntilMs: number | undefined
 }
 
 /** Where a tenant's events go, and what signs them. */
@@ -61,12 +61,12 @@ export async function claimEvents(
   deps: ClaimDeps,
   nodeId: string,
   wanted: readonly Wanted[],
-  now_ms: number,
+  nowMs: number,
 ): Promise<Claim[]> {
   const claims = await deps.db.tx(async (tx) => {
     usePlannedIndexes(tx)
     tx.send(NOT_WAITING_FOR_THE_DISK)
-    return Promise.all(wanted.toSorted(byTenant).map((one) => claimOne(tx, deps, nodeId, one, now_ms)))
+    return Promise.all(wanted.toSorted(byTenant).map((one) => claimOne(tx, deps, nodeId, one, nowMs)))
   })
   return wanted.map(({ tenantId }) => claims.find((claim) => claim.tenantId === tenantId)!)
 }
@@ -87,16 +87,16 @@ async function claimOne(
   deps: ClaimDeps,
   nodeId: string,
   { tenantId, most, behind = BEFORE_ALL, except }: Wanted,
-  now_ms: number,
+  nowMs: number,
 ): Promise<Claim> {
-  const heldUntil_ms = now_ms + LEASE_MS
-  const [now, until] = [new Date(now_ms), new Date(heldUntil_ms)]
+  const heldUntilMs = nowMs + LEASE_MS
+  const [now, until] = [new Date(nowMs), new Date(heldUntilMs)]
   const [taken, rows, setting] = await Promise.all([
     tx.query({ name: 'webhooks-take', text: TAKE, values: [tenantId, nodeId, now, until] }),
     tx.query<ClaimedRow>({
       name: 'webhooks-claim',
       text: CLAIM,
-      values: [tenantId, nodeId, now, until, behind.due_s, behind.notifyId, uuidArray(except), most],
+      values: [tenantId, nodeId, now, until, behind.dueS, behind.notifyId, uuidArray(except), most],
     }),
     loadSetting(tx, deps, tenantId),
   ])
@@ -104,8 +104,8 @@ async function claimOne(
   return {
     tenantId,
     events: rows.map((row) => eventOf(tenantId, row)),
-    last: last && { due_s: last.due_s, notifyId: last.notify_id },
-    heldUntil_ms: taken.length > 0 ? heldUntil_ms : undefined,
+    last: last && { dueS: last.dueS, notifyId: last.notifyId },
+    heldUntilMs: taken.length > 0 ? heldUntilMs : undefined,
     ...setting,
   }
 }
@@ -113,9 +113,9 @@ async function claimOne(
 function eventOf(tenantId: string, row: ClaimedRow): ClaimedEvent {
   return {
     tenantId,
-    notifyId: row.notify_id,
-    notifyType: row.notify_type,
-    createdAt: new Date(Math.round(row.created_at_ms)),
+    notifyId: row.notifyId,
+    notifyType: row.notifyType,
+    createdAt: new Date(Math.round(row.createdAtMs)),
     content: row.content,
     attempts: row.attempts,
     turn: row.turn,
@@ -138,17 +138,17 @@ export async function loadSetting(
 }
 
 interface ClaimedRow {
-  notify_id: string
-  notify_type: EventType
+  notifyId: string
+  notifyType: EventType
   content: string
   /** Numbers, because reading a date took a microsecond of each event. */
-  created_at_ms: number
-  due_s: number
+  createdAtMs: number
+  dueS: number
   attempts: number
   turn: number
 }
 
-const BEFORE_ALL: Position = { due_s: 0, notifyId: LOWEST_UUID }
+const BEFORE_ALL: Position = { dueS: 0, notifyId: LOWEST_UUID }
 
 const TAKE = `
   insert into webhook_lanes as l (tenant_id, node_id, held_until) values ($1, $2, $4)
@@ -175,7 +175,7 @@ const CLAIM = `
 /** A lane that nothing is in hand of, and until when it was held by the claim that was the last one then. */
 export interface Hold {
   tenantId: string
-  heldUntil_ms: number
+  heldUntilMs: number
 }
 
 /** Leaves lanes in a transaction of their own: one that a crash forgets is left when its lease ends. */
@@ -188,8 +188,8 @@ export async function leaveLanesAlone(db: Db, nodeId: string, holds: readonly Ho
 
 /** Leaves lanes to whoever comes next. One that was claimed again meanwhile stays. Locks them in ascending tenant order. */
 export function leaveLanes(tx: Tx, nodeId: string, holds: readonly Hold[]): void {
-  for (const { tenantId, heldUntil_ms } of holds.toSorted(byTenant)) {
-    tx.send({ name: 'webhooks-leave', text: LEAVE, values: [tenantId, nodeId, new Date(heldUntil_ms)] })
+  for (const { tenantId, heldUntilMs } of holds.toSorted(byTenant)) {
+    tx.send({ name: 'webhooks-leave', text: LEAVE, values: [tenantId, nodeId, new Date(heldUntilMs)] })
   }
 }
 

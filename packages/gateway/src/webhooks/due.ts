@@ -8,7 +8,7 @@ import { usePlannedIndexes } from './planner.ts'
 export interface DueTenant {
   tenantId: string
   /** The earliest of its events; may lie in the future, or be claimed already. */
-  due_ms: number
+  dueMs: number
   /** Whether its endpoint is set and enabled. */
   able: boolean
   /** Another node sends its events. */
@@ -28,29 +28,29 @@ export async function findDueTenants(
   after: string | undefined,
   most: number,
 ): Promise<DueTenant[]> {
-  const sent_at = clock.monotonic()
+  const sentAt = clock.monotonic()
   const now = new Date(databaseClock.now())
   const rows = await db.tx((tx) => {
     usePlannedIndexes(tx)
     return tx.query<DueRow>({ name: 'webhooks-due', text: DUE, values: [after ?? LOWEST_UUID, most, nodeId, now] })
   })
-  if (rows[0]) databaseClock.observe(rows[0].now.getTime(), sent_at, clock.monotonic())
+  if (rows[0]) databaseClock.observe(rows[0].now.getTime(), sentAt, clock.monotonic())
   return rows.map((row) => ({
-    tenantId: row.tenant_id,
-    due_ms: row.due_at.getTime(),
-    able: row.set_at !== null,
-    isElsewhere: row.is_elsewhere,
-    version: settingVersion(row.set_at, row.version),
+    tenantId: row.tenantId,
+    dueMs: row.dueAt.getTime(),
+    able: row.setAt !== null,
+    isElsewhere: row.isElsewhere,
+    version: settingVersion(row.setAt, row.version),
   }))
 }
 
 interface DueRow {
-  tenant_id: string
-  due_at: Date
+  tenantId: string
+  dueAt: Date
   /** Of an endpoint that is set and enabled. */
-  set_at: Date | null
+  setAt: Date | null
   version: bigint
-  is_elsewhere: boolean
+  isElsewhere: boolean
   now: Date
 }
 

@@ -9,7 +9,7 @@ import { FAILING_MAX_HOURS, type HealthChange } from './endpoint-health.ts'
 export interface EndpointChange {
   tenantId: string
   url: string
-  at_ms: number
+  atMs: number
   change: Exclude<HealthChange, { change: 'NONE' }> | { change: 'RECOVERED' }
 }
 
@@ -20,39 +20,39 @@ export interface EndpointChange {
 export async function writeEndpointChange(
   tx: Tx,
   ids: Ids,
-  { tenantId, url, at_ms, change }: EndpointChange,
+  { tenantId, url, atMs, change }: EndpointChange,
 ): Promise<void> {
   switch (change.change) {
     case 'RECOVERED':
       return tx.send({
         text: `update webhook_endpoints set failing_since = null, warned_percent = 0
                where tenant_id = $1 and callback_url = $2 and enabled and failing_since <= $3`,
-        values: [tenantId, url, new Date(at_ms)],
+        values: [tenantId, url, new Date(atMs)],
       })
     case 'FAILING':
       return tx.send({
         text: `update webhook_endpoints set failing_since = $3
                where tenant_id = $1 and callback_url = $2 and enabled and failing_since is null`,
-        values: [tenantId, url, new Date(change.since_ms)],
+        values: [tenantId, url, new Date(change.sinceMs)],
       })
     case 'WARN':
       return warn(tx, ids, tenantId, url, change)
     case 'DISABLE':
-      return disable(tx, ids, tenantId, url, at_ms, change)
+      return disable(tx, ids, tenantId, url, atMs, change)
     default:
       return change satisfies never
   }
 }
 
-async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { percent: number; since_ms: number }) {
+async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { percent: number; sinceMs: number }) {
   const changed = await tx.query({
     text: `update webhook_endpoints set warned_percent = $3
            where tenant_id = $1 and callback_url = $2 and enabled and warned_percent < $3 and failing_since <= $4
            returning 1`,
-    values: [tenantId, url, change.percent, new Date(change.since_ms)],
+    values: [tenantId, url, change.percent, new Date(change.sinceMs)],
   })
   if (changed.length === 0) return
-  const since = new Date(change.since_ms).toISOString()
+  const since = new Date(change.sinceMs).toISOString()
   notify(tx, ids, {
     tenantId,
     kind: 'ENDPOINT_FAILING',
@@ -67,8 +67,8 @@ async function disable(
   ids: Ids,
   tenantId: string,
   url: string,
-  at_ms: number,
-  { reason, since_ms }: { reason: 'GONE' | 'FAILING'; since_ms: number },
+  atMs: number,
+  { reason, sinceMs }: { reason: 'GONE' | 'FAILING'; sinceMs: number },
 ) {
   const changed = await tx.query({
     text: `update webhook_endpoints
@@ -76,7 +76,7 @@ async function disable(
            where tenant_id = $1 and callback_url = $2 and enabled
              and case when $3 = 'GONE' then updated_at <= $5 else failing_since <= $4 end
            returning 1`,
-    values: [tenantId, url, reason, new Date(since_ms), new Date(at_ms)],
+    values: [tenantId, url, reason, new Date(sinceMs), new Date(atMs)],
   })
   if (changed.length === 0) return
   const callbackUrl = maskedUrl(url)
@@ -86,7 +86,7 @@ async function disable(
     kind: 'ENDPOINT_DISABLED',
     audience: 'TENANT',
     message: `The callback URL was disabled. ${why}. Events are still recorded: mend the receiver, enable the callback URL again, then replay what was not sent.`,
-    data: { callbackUrl, reason, failingSince: new Date(since_ms).toISOString() },
+    data: { callbackUrl, reason, failingSince: new Date(sinceMs).toISOString() },
   })
   audit(tx, ids, {
     tenantId,

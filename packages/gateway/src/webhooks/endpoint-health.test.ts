@@ -3,11 +3,11 @@ import { afterFailure } from './endpoint-health.ts'
 
 const H = 3_600_000
 const T0 = Date.parse('2026-11-20T13:00:00Z')
-const failing = (warnedPercent = 0) => ({ failingSince_ms: T0, warnedPercent })
+const failing = (warnedPercent = 0) => ({ failingSinceMs: T0, warnedPercent })
 
 test('the first failure after a success starts the window', () => {
-  const well = { failingSince_ms: null, warnedPercent: 0 }
-  expect(afterFailure(well, T0, false)).toEqual({ change: 'FAILING', since_ms: T0 })
+  const well = { failingSinceMs: null, warnedPercent: 0 }
+  expect(afterFailure(well, T0, false)).toEqual({ change: 'FAILING', sinceMs: T0 })
 })
 
 test('a failure within the first half of the window changes nothing', () => {
@@ -32,6 +32,6 @@ test('after 72 hours the next failure disables, and not a moment before', () => 
 })
 
 test('410 disables at once', () => {
-  const well = { failingSince_ms: null, warnedPercent: 0 }
+  const well = { failingSinceMs: null, warnedPercent: 0 }
   expect(afterFailure(well, T0, true)).toMatchObject({ change: 'DISABLE', reason: 'GONE' })
 })

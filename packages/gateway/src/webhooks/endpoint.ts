@@ -39,23 +39,23 @@ function selectEndpoint(tenantId: string): Statement {
 }
 
 interface EndpointRow {
-  callback_url: string | null
-  event_types: EventType[]
+  callbackUrl: string | null
+  eventTypes: EventType[]
   enabled: boolean
-  disabled_reason: 'GONE' | 'FAILING' | null
-  failing_since: Date | null
-  warned_percent: number
-  updated_at: Date
+  disabledReason: 'GONE' | 'FAILING' | null
+  failingSince: Date | null
+  warnedPercent: number
+  updatedAt: Date
 }
 
 function endpointOf([row]: EndpointRow[]): Endpoint | undefined {
   if (!row) return undefined
   return {
-    callbackUrl: row.callback_url,
-    eventTypes: row.event_types,
+    callbackUrl: row.callbackUrl,
+    eventTypes: row.eventTypes,
     enabled: row.enabled,
-    disabledReason: row.disabled_reason,
-    health: { failingSince_ms: row.failing_since?.getTime() ?? null, warnedPercent: row.warned_percent },
-    updatedAt: row.updated_at,
+    disabledReason: row.disabledReason,
+    health: { failingSinceMs: row.failingSince?.getTime() ?? null, warnedPercent: row.warnedPercent },
+    updatedAt: row.updatedAt,
   }
 }

@@ -31,9 +31,9 @@ export interface EndpointFilter {
 /** Endpoints that were ever set, those that fail longest first. */
 export async function listEndpoints(db: Db, filter: EndpointFilter, most: number): Promise<EndpointView[]> {
   const rows = await db.query<EndpointView>(sql`
-    select e.tenant_id as "tenantId", t.client_name as "clientName", e.callback_url as "callbackUrl",
-           e.event_types as "eventTypes", e.enabled, e.disabled_reason as "disabledReason",
-           e.failing_since as "failingSince", e.updated_at as "updatedAt",
+    select e.tenant_id, t.client_name, e.callback_url,
+           e.event_types, e.enabled, e.disabled_reason,
+           e.failing_since, e.updated_at,
            (select count(*)::integer from (select from deliveries v where v.tenant_id = e.tenant_id and v.due_at is not null
                                            limit ${WAITING_COUNTED}) waiting) as waiting
     from webhook_endpoints e join tenants t using (tenant_id)

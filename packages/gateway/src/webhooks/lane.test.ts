@@ -8,9 +8,9 @@ class Deliveries {
   readonly rows = new Map<string, Position>()
   #recorded = 0
 
-  add(due_s: number): void {
+  add(dueS: number): void {
     const notifyId = String(this.#recorded++).padStart(8, '0')
-    this.rows.set(notifyId, { due_s, notifyId })
+    this.rows.set(notifyId, { dueS, notifyId })
   }
 
   claim({ tenantId, most, behind, except }: Wanted): Claim {
@@ -19,12 +19,12 @@ class Deliveries {
       .sort(compare)
       .slice(0, most)
     const events = found.map(({ notifyId }) => ({ tenantId, notifyId }) as ClaimedEvent)
-    return { tenantId, events, last: found.at(-1), heldUntil_ms: 1, endpoint: undefined, signer: undefined }
+    return { tenantId, events, last: found.at(-1), heldUntilMs: 1, endpoint: undefined, signer: undefined }
   }
 }
 
 function compare(left: Position, right: Position): number {
-  return left.due_s - right.due_s || (left.notifyId < right.notifyId ? -1 : left.notifyId > right.notifyId ? 1 : 0)
+  return left.dueS - right.dueS || (left.notifyId < right.notifyId ? -1 : left.notifyId > right.notifyId ? 1 : 0)
 }
 
 /** @param meanwhile what happens between the claim's statement and its answer; returns what was taken into the queue */
@@ -76,7 +76,7 @@ test('nothing in hand is claimed again, and nothing is passed over: committed la
         default: {
           giveBackSome()
           const resent = [...deliveries.rows.keys()][chance(deliveries.rows.size)]
-          if (resent !== undefined) deliveries.rows.set(resent, { due_s: move, notifyId: resent })
+          if (resent !== undefined) deliveries.rows.set(resent, { dueS: move, notifyId: resent })
         }
       }
     }

@@ -29,7 +29,7 @@ export interface Lane {
   /** Ids of what is claimed, under way, or waiting for its result to be written. */
   readonly inHand: Set<string>
   /** Of the latest claim. */
-  heldUntil_ms: number
+  heldUntilMs: number
   /** Monotonic: until when attempts may begin. */
   sendableUntil: number
   /** Where the next claim goes on; undefined: from the first that is due. */
@@ -43,7 +43,7 @@ export interface Lane {
   /** NEW: not attempted yet on this node. */
   standing: 'NEW' | 'PROVEN' | 'FAILING'
   /** How long answers take, lately. */
-  mean_ms: number
+  meanMs: number
   /** The latest claim was full: there may be more. */
   more: boolean
   claiming: boolean
@@ -61,10 +61,10 @@ export function newLane(tenantId: string): Lane {
     endpoint: { url: '', eventTypes: [] },
     signer: { appKey: '', secrets: [] },
     version: '',
-    health: { failingSince_ms: null, warnedPercent: 0 },
+    health: { failingSinceMs: null, warnedPercent: 0 },
     queue: [],
     inHand: new Set(),
-    heldUntil_ms: 0,
+    heldUntilMs: 0,
     sendableUntil: 0,
     behind: undefined,
     furthest: undefined,
@@ -72,7 +72,7 @@ export function newLane(tenantId: string): Lane {
     flying: 0,
     cap: ENDPOINT_FLIGHTS_FIRST,
     standing: 'NEW',
-    mean_ms: PROMPT_MS, // not known yet: nothing ahead
+    meanMs: PROMPT_MS, // not known yet: nothing ahead
     more: false,
     claiming: false,
     claimAsked: false,
@@ -94,14 +94,14 @@ const NONE: readonly string[] = []
  * Takes over what a claim brought, but for what is in hand: it was resent meanwhile, and is found again. `claimed_at` is
  * monotonic, from before it was sent. @returns how many
  */
-export function load(lane: Lane, { events, last, heldUntil_ms }: Claim, claimed_at: number): number {
-  if (heldUntil_ms === undefined) return 0
+export function load(lane: Lane, { events, last, heldUntilMs }: Claim, claimedAt: number): number {
+  if (heldUntilMs === undefined) return 0
   if (lane.inHand.size === 0) lane.furthest = undefined
   if (last && (!lane.furthest || isBefore(lane.furthest, last))) lane.furthest = last
   lane.claimsOn = lane.more ? (lane.claimsOn + 1) % CLAIMS_ON_MAX : 0
   lane.behind = lane.claimsOn === 0 ? undefined : last
-  lane.heldUntil_ms = heldUntil_ms
-  lane.sendableUntil = claimed_at + LEASE_MS - LEASE_MARGIN_MS
+  lane.heldUntilMs = heldUntilMs
+  lane.sendableUntil = claimedAt + LEASE_MS - LEASE_MARGIN_MS
   const before = lane.inHand.size
   for (const event of events) {
     if (lane.inHand.has(event.notifyId)) continue
@@ -120,7 +120,7 @@ export function giveBack(lane: Lane): number {
 }
 
 function isBefore(left: Position, right: Position): boolean {
-  return left.due_s === right.due_s ? left.notifyId < right.notifyId : left.due_s < right.due_s
+  return left.dueS === right.dueS ? left.notifyId < right.notifyId : left.dueS < right.dueS
 }
 
 /** How many more events this lane takes: what it can send at once, and some ahead where answers come promptly. */
@@ -134,13 +134,13 @@ export function wantsMore(lane: Lane): boolean {
 }
 
 function mostOf(lane: Lane): number {
-  const prompt = lane.standing === 'PROVEN' && lane.mean_ms < PROMPT_MS
+  const prompt = lane.standing === 'PROVEN' && lane.meanMs < PROMPT_MS
   return lane.cap * (prompt ? AHEAD : 1)
 }
 
-export function afterAttempt(lane: Lane, acknowledged: boolean, duration_ms: number): void {
+export function afterAttempt(lane: Lane, acknowledged: boolean, durationMs: number): void {
   lane.standing = acknowledged ? 'PROVEN' : 'FAILING'
-  lane.mean_ms += (duration_ms - lane.mean_ms) / MEAN_OVER
+  lane.meanMs += (durationMs - lane.meanMs) / MEAN_OVER
   lane.cap = acknowledged
     ? Math.min(lane.cap + 1, ENDPOINT_FLIGHTS_MAX)
     : Math.max(Math.floor(lane.cap / 2), ENDPOINT_FLIGHTS_MIN)

@@ -10,20 +10,20 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
   const { clock, log, loops } = deps
   const sender = new Sender(deps, webhookMetrics(deps), () => loop.wake())
   let timer: NodeJS.Timeout | undefined
-  let passed_at = Number.NEGATIVE_INFINITY
+  let passedAt = Number.NEGATIVE_INFINITY
   const loop = runLoop({
     name: 'webhooks',
     log,
     loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass() {
       // The first wake-up after a rest goes through at once; under load many share a pass.
-      const gap_ms = PASS_GAP_MS - (clock.monotonic() - passed_at)
-      if (gap_ms > 0) await delay(gap_ms)
-      passed_at = clock.monotonic()
-      const { more, next_ms } = await sender.pass()
+      const gapMs = PASS_GAP_MS - (clock.monotonic() - passedAt)
+      if (gapMs > 0) await delay(gapMs)
+      passedAt = clock.monotonic()
+      const { more, nextMs } = await sender.pass()
       clearTimeout(timer)
-      if (next_ms !== undefined && next_ms < POLL_MS) timer = setTimeout(() => loop.wake(), next_ms + 1)
+      if (nextMs !== undefined && nextMs < POLL_MS) timer = setTimeout(() => loop.wake(), nextMs + 1)
       return more
     },
   })
@@ -33,12 +33,12 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
     get idle() {
       return sender.idle
     },
-    async stop(deadline_ms) {
+    async stop(deadlineMs) {
       const began = clock.monotonic()
       for (const stop of deafen) stop()
-      await loop.stop(deadline_ms)
+      await loop.stop(deadlineMs)
       clearTimeout(timer)
-      await sender.stop(Math.max(0, deadline_ms - (clock.monotonic() - began)))
+      await sender.stop(Math.max(0, deadlineMs - (clock.monotonic() - began)))
     },
   }
 }

@@ -9,10 +9,10 @@ type MetricsDeps = Pick<WebhookDeps, 'metrics'>
 export interface WebhookMetrics {
   /** 'acknowledged', 'status 4xx', 'time-out', … */
   attempts: Counter<'outcome'>
-  firstAttempt_s: Histogram
-  acknowledged_s: Histogram
+  firstAttemptS: Histogram
+  acknowledgedS: Histogram
   /** due: waits for its attempt; in_flight: under way. */
-  queueAge_s: Gauge<'state'>
+  queueAgeS: Gauge<'state'>
   flights: Gauge
   settleFailures: Counter
 }
@@ -29,19 +29,19 @@ export function webhookMetrics({ metrics: registry }: MetricsDeps): WebhookMetri
       labelNames: ['outcome'],
       registers,
     }),
-    firstAttempt_s: new Histogram({
+    firstAttemptS: new Histogram({
       name: 'dealer_esim_webhook_first_attempt_seconds',
       help: 'From the recording of an event to its first attempt',
       buckets: LATENCY_BUCKETS_S,
       registers,
     }),
-    acknowledged_s: new Histogram({
+    acknowledgedS: new Histogram({
       name: 'dealer_esim_webhook_acknowledged_seconds',
       help: 'From the recording of an event to its acknowledgement, replays left out',
       buckets: LATENCY_BUCKETS_S,
       registers,
     }),
-    queueAge_s: new Gauge({
+    queueAgeS: new Gauge({
       name: 'dealer_esim_webhook_queue_age_seconds',
       help: 'On this node: how long the event that waits longest has been due, and the longest attempt under way',
       labelNames: ['state'],

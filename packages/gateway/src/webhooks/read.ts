@@ -36,7 +36,7 @@ export interface AttemptView {
   /** The address that was dialled. */
   address: string | null
   startedAt: Date
-  duration_ms: number
+  durationMs: number
   httpStatus: number | null
   acknowledged: boolean
   /** 'acknowledged', or what went wrong in plain words. */
@@ -106,8 +106,8 @@ export async function showEvent(
     where t.tenant_id = ${tenantId} and e.notify_id = ${requireUuid(notifyId, 'event')}`)
   if (!row) throw absent('event')
   const attempts = await db.query<AttemptRow>(sql`
-    select attempt_id as "attemptId", notify_id as "notifyId", notify_type as "notifyType", attempt_no as "attemptNo", url,
-           address, started_at as "startedAt", duration_ms, http_status as "httpStatus", outcome, answer
+    select attempt_id, notify_id, notify_type, attempt_no, url,
+           address, started_at, duration_ms, http_status, outcome, answer
     from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${notifyId}
     order by attempt_id desc limit ${ATTEMPTS_SHOWN_MAX}`)
   return { ...eventOf(row), content: row.content, attemptList: attempts.map(attemptOf) }
@@ -125,10 +125,10 @@ function inStates(states: readonly DeliveryState[]): Sql {
 }
 
 const COLUMNS = sql`
-  e.tenant_id as "tenantId", t.client_name as "clientName", e.notify_id as "notifyId", e.notify_type as "notifyType",
-  e.order_id as "orderId", e.created_at as "createdAt", coalesce(e.delivery_state, 'DELIVERED') as "deliveryState",
-  coalesce(e.attempts, a.attempt_no) as attempts, e.due_at as "dueAt", a.outcome as "lastOutcome",
-  case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as "settledAt"`
+  e.tenant_id, t.client_name, e.notify_id, e.notify_type,
+  e.order_id, e.created_at, coalesce(e.delivery_state, 'DELIVERED') as delivery_state,
+  coalesce(e.attempts, a.attempt_no) as attempts, e.due_at, a.outcome as last_outcome,
+  case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as settled_at`
 
 // An acknowledgement goes before what an attempt under an earlier lease came to after it.
 const LATEST_ATTEMPT = sql`

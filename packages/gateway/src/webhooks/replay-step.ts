@@ -21,11 +21,11 @@ export function replayLoop(deps: StepDeps): Running {
     name: 'webhook replays',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass() {
       const running = await deps.db.query<RunningReplay>({ text: NEXT, values: [REPLAYS_PER_PASS] })
       let more = false
-      for (const { tenant_id: tenantId, replay_id: replayId } of running) {
+      for (const { tenantId, replayId } of running) {
         const step = await stepReplay(deps, tenantId, replayId).catch((error): Step => {
           deps.log.error({ err: error, tenantId, replayId }, 'a replay could not be stepped; the others go on')
           return NOTHING
@@ -39,8 +39,8 @@ export function replayLoop(deps: StepDeps): Running {
 }
 
 interface RunningReplay {
-  tenant_id: string
-  replay_id: string
+  tenantId: string
+  replayId: string
 }
 
 // Those that were stepped longest ago. One that waits for its endpoint takes no place: it would stay the longest.
@@ -64,8 +64,8 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
     usePlannedIndexes(tx)
     const [replay] = await tx.query<LockedReplay>({ text: LOCK, values: [tenantId, replayId, now, BACKLOG_MAX] })
     if (!replay?.able) return NOTHING
-    const elapsed_ms = now.getTime() - replay.stepped_at.getTime()
-    const due = Math.min(Math.floor((elapsed_ms * replay.rate_per_s) / 1000), STEP_MAX)
+    const elapsedMs = now.getTime() - replay.steppedAt.getTime()
+    const due = Math.min(Math.floor((elapsedMs * replay.ratePerS) / 1000), STEP_MAX)
     if (due <= 0) return NOTHING
     if (replay.backlog >= BACKLOG_MAX) {
       tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // time that it could not use is not made up for
@@ -76,16 +76,16 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
       text: MOVE,
       values: [tenantId, replayId, due, now, LOOKED_AT_MAX, oldest],
     })
-    const { replayed, full, window_end, position } = moved!
-    const done = window_end === null && !full
+    const { replayed, full, windowEnd, position } = moved!
+    const done = windowEnd === null && !full
     tx.send({ text: ADVANCE, values: [tenantId, replayId, position, replayed, now, done] })
     return { replayed, more: !done && !full }
   })
 }
 
 interface LockedReplay {
-  rate_per_s: number
-  stepped_at: Date
+  ratePerS: number
+  steppedAt: Date
   able: boolean
   backlog: number
 }
@@ -107,7 +107,7 @@ interface Moved {
   /** It found as many as it looked for: there may be more in its window. */
   full: boolean
   /** null: the window reached the end of the range. */
-  window_end: string | null
+  windowEnd: string | null
   position: string
 }
 

@@ -26,7 +26,7 @@ export interface ReplayWish {
   /** Absent: REPLAYED_BY_DEFAULT. */
   outcomes?: readonly Replayable[] | undefined
   /** Events a second. */
-  rate_per_s?: number | undefined
+  ratePerS?: number | undefined
 }
 
 /** A job that sends recorded events again, oldest first, with the same notifyIds. */
@@ -38,7 +38,7 @@ export interface Replay {
   to: Date
   notifyTypes: EventType[]
   outcomes: Replayable[]
-  rate_per_s: number
+  ratePerS: number
   /** Events that matched when it was asked for. */
   matched: number
   replayed: number
@@ -67,7 +67,7 @@ export async function startReplay(
 ): Promise<Replay> {
   const now = new Date(deps.databaseClock.now())
   const { to = now, notifyTypes = EVENT_TYPES, outcomes = REPLAYED_BY_DEFAULT } = wish
-  const { rate_per_s = REPLAY_RATE_DEFAULT_PER_S } = wish
+  const { ratePerS = REPLAY_RATE_DEFAULT_PER_S } = wish
   if (wish.from >= to) throw new Refusal(422, 'EMPTY_RANGE', 'The replay ends before it begins: say an earlier start.')
   const since = sendableSince(now.getTime())
   if (to <= since) {
@@ -75,7 +75,7 @@ export async function startReplay(
     throw new Refusal(422, 'EVENTS_TOO_OLD', words)
   }
   const from = new Date(Math.max(wish.from.getTime(), since.getTime()))
-  if (!Number.isInteger(rate_per_s) || rate_per_s < 1 || rate_per_s > REPLAY_RATE_MAX_PER_S) {
+  if (!Number.isInteger(ratePerS) || ratePerS < 1 || ratePerS > REPLAY_RATE_MAX_PER_S) {
     throw new Refusal(422, 'RATE', `The rate is 1 to ${REPLAY_RATE_MAX_PER_S} events a second.`)
   }
   const replayId = deps.ids.uuid()
@@ -94,7 +94,7 @@ export async function startReplay(
     tx.send(sql`
       insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, next_id,
                                    rate_per_s, matched, stepped_at, actor, created_at)
-      select ${tenantId}, ${replayId}, ${notifyTypes}, ${outcomes}, ${fromId}, ${toId}, ${fromId}, ${rate_per_s},
+      select ${tenantId}, ${replayId}, ${notifyTypes}, ${outcomes}, ${fromId}, ${toId}, ${fromId}, ${ratePerS},
              count(*), ${now}, ${by.actor}, ${now}
       from (select from events e ${raw(DELIVERY_OF_EVENT)}
             where e.tenant_id = ${tenantId} and e.notify_id >= ${fromId} and e.notify_id < ${toId}
@@ -105,7 +105,7 @@ export async function startReplay(
       ...by,
       action: 'webhook.replay',
       subject: replayId,
-      after: { from, to, notifyTypes, outcomes, rate_per_s },
+      after: { from, to, notifyTypes, outcomes, ratePerS },
     })
   })
   return showReplay(deps.db, tenantId, replayId)
@@ -147,9 +147,9 @@ export async function listReplays(db: Db, tenantId: string, most: number): Promi
 type ReplayRow = Omit<Replay, 'from' | 'to'> & { fromId: string; toId: string }
 
 const COLUMNS = sql`
-  replay_id as "replayId", tenant_id as "tenantId", replay_state as "replayState", from_id as "fromId", to_id as "toId",
-  notify_types as "notifyTypes", delivery_states as outcomes, rate_per_s, matched, replayed, actor,
-  created_at as "createdAt", finished_at as "finishedAt"`
+  replay_id, tenant_id, replay_state, from_id, to_id,
+  notify_types, delivery_states as outcomes, rate_per_s, matched, replayed, actor,
+  created_at, finished_at`
 
 function replayOf({ fromId, toId, ...row }: ReplayRow): Replay {
   return { ...row, from: new Date(timeOfUuid(fromId)), to: new Date(timeOfUuid(toId)) }

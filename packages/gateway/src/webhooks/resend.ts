@@ -21,14 +21,14 @@ export async function resendEvent(
   const notifyId = requireUuid(typedId, 'event')
   const now = new Date(deps.databaseClock.now())
   await deps.db.tx(async (tx) => {
-    const [event] = await tx.query<{ notify_id: string; notify_type: string }>(sql`
+    const [event] = await tx.query<{ notifyId: string; notifyType: string }>(sql`
       select notify_id, notify_type from events where tenant_id = ${tenantId} and notify_id = ${notifyId}`)
     if (!event) throw absent('event')
-    if (timeOfUuid(event.notify_id) < sendableSince(now.getTime()).getTime()) {
+    if (timeOfUuid(event.notifyId) < sendableSince(now.getTime()).getTime()) {
       const words = `The event is older than ${SENDABLE_DAYS} days: it is not sent any more. Its order can be asked for.`
       throw new Refusal(409, 'EVENT_TOO_OLD', words)
     }
-    await requireEndpoint(tx, tenantId, [event.notify_type])
+    await requireEndpoint(tx, tenantId, [event.notifyType])
     await tx.query(sql`
       insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at, turn)
       values (${tenantId}, ${notifyId}, 'PENDING', ${now}, ${now.getTime()})

@@ -45,11 +45,11 @@ test('what comes by the dozen gathers; what fills a transaction has gathered', a
   add(2 * RESULTS_MAX + RESULTS_MANY)
   await turn()
   await turn()
-  const full_at = performance.now()
+  const fullAt = performance.now()
   expect(written.slice(0, 2)).toEqual([RESULTS_MAX, RESULTS_MAX])
   add(1)
   await vi.waitFor(() => expect(written.slice(2)).toEqual([RESULTS_MANY + 1]), { interval: 1 })
-  expect(performance.now() - full_at).toBeGreaterThan(RESULTS_GATHER_MS / 2)
+  expect(performance.now() - fullAt).toBeGreaterThan(RESULTS_GATHER_MS / 2)
 })
 
 test('attempts that are in the log already, because a commit was not answered, are written', async () => {

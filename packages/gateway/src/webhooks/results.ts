@@ -57,20 +57,20 @@ export function resultWriter(
       left: leftBy(results),
     }
     let inDoubt = false
-    for (const pause_ms of [...PAUSES_MS, undefined]) {
+    for (const pauseMs of [...PAUSES_MS, undefined]) {
       try {
         return await settle(deps, nodeId, settled)
       } catch (error) {
         // The try before it was committed, though nobody said so: its attempts are in the log.
         if (inDoubt && violatedKey(error)?.constraint.startsWith('delivery_attempts')) return
         inDoubt ||= error instanceof CommitUnknown
-        if (pause_ms === undefined) {
+        if (pauseMs === undefined) {
           giveUp(settled.settlements, error)
           return
         }
-        const facts = { err: error, results: results.length, pause_ms }
+        const facts = { err: error, results: results.length, pauseMs }
         deps.log.warn(facts, 'results of deliveries could not be written yet')
-        await delay(pause_ms)
+        await delay(pauseMs)
       }
     }
   }

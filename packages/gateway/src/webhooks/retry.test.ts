@@ -14,7 +14,7 @@ const broken: OutboundOutcome = { kind: 'failed', phase: 'connect', sent: false,
 
 const wait = (outcome: OutboundOutcome, attempts: number, chance = 0.5) => {
   const next = nextStep(outcome, attempts, NOW, () => chance)
-  return next.step === 'RETRY' ? next.due_ms - NOW : next.step
+  return next.step === 'RETRY' ? next.dueMs - NOW : next.step
 }
 
 test.each([200, 201, 202, 204, 299])('%i acknowledges', (status) => {
@@ -53,9 +53,9 @@ test('410 says that the endpoint is gone', () => {
 })
 
 test('what is dead after its first attempts can be sent again for 30 days, and is kept until its new ones have ended', () => {
-  const longest_ms = RETRY_STEPS_MS.reduce((sum, step_ms) => sum + 2 * step_ms, 0) // asked for by Retry-After
-  expect(SENDABLE_DAYS * 24 * H).toBeGreaterThanOrEqual(30 * 24 * H + longest_ms)
-  const { keep_hours, what } = PARTITIONED.find(({ table }) => table === 'events')!
+  const longestMs = RETRY_STEPS_MS.reduce((sum, stepMs) => sum + 2 * stepMs, 0) // asked for by Retry-After
+  expect(SENDABLE_DAYS * 24 * H).toBeGreaterThanOrEqual(30 * 24 * H + longestMs)
+  const { keepHours, what } = PARTITIONED.find(({ table }) => table === 'events')!
   expect(what).toContain(`for ${SENDABLE_DAYS} days`)
-  expect(keep_hours! * H).toBeGreaterThan(SENDABLE_DAYS * 24 * H + longest_ms)
+  expect(keepHours! * H).toBeGreaterThan(SENDABLE_DAYS * 24 * H + longestMs)
 })

@@ -38,22 +38,22 @@ export const SENDABLE_DAYS = 36
  */
 export type NextStep =
   | { step: 'ACKNOWLEDGED' }
-  | { step: 'RETRY'; due_ms: number; gone: boolean }
+  | { step: 'RETRY'; dueMs: number; gone: boolean }
   | { step: 'DEAD'; gone: boolean }
 
 /**
  * @param attempts those made since the event was recorded or last replayed, this one included
- * @param now_ms when the attempt ended, by the database's clock
+ * @param nowMs when the attempt ended, by the database's clock
  * @param chance in [0, 1), asked for where there is something to jitter
  */
-export function nextStep(outcome: OutboundOutcome, attempts: number, now_ms: number, chance: () => number): NextStep {
+export function nextStep(outcome: OutboundOutcome, attempts: number, nowMs: number, chance: () => number): NextStep {
   if (isAcknowledged(outcome)) return { step: 'ACKNOWLEDGED' }
   const gone = outcome.kind === 'answer' && outcome.status === 410
-  const step_ms = RETRY_STEPS_MS[attempts - 1]
-  if (step_ms === undefined) return { step: 'DEAD', gone }
-  const jittered_ms = step_ms * (1 - JITTER + 2 * JITTER * chance())
-  const asked_ms = Math.min(retryAfter_ms(outcome, now_ms) ?? 0, RETRY_AFTER_MAX_STEPS * step_ms)
-  return { step: 'RETRY', due_ms: now_ms + Math.max(jittered_ms, asked_ms), gone }
+  const stepMs = RETRY_STEPS_MS[attempts - 1]
+  if (stepMs === undefined) return { step: 'DEAD', gone }
+  const jitteredMs = stepMs * (1 - JITTER + 2 * JITTER * chance())
+  const askedMs = Math.min(retryAfterMs(outcome, nowMs) ?? 0, RETRY_AFTER_MAX_STEPS * stepMs)
+  return { step: 'RETRY', dueMs: nowMs + Math.max(jitteredMs, askedMs), gone }
 }
 
 export function isAcknowledged(outcome: OutboundOutcome): boolean {
@@ -61,16 +61,16 @@ export function isAcknowledged(outcome: OutboundOutcome): boolean {
 }
 
 /** What was recorded before then is not sent again. */
-export function sendableSince(now_ms: number): Date {
-  return new Date(now_ms - SENDABLE_DAYS * 24 * HOUR)
+export function sendableSince(nowMs: number): Date {
+  return new Date(nowMs - SENDABLE_DAYS * 24 * HOUR)
 }
 
 /** What the answer's Retry-After asks for, in either of its forms. */
-function retryAfter_ms(outcome: OutboundOutcome, now_ms: number): number | undefined {
+function retryAfterMs(outcome: OutboundOutcome, nowMs: number): number | undefined {
   const text = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined
   if (typeof text !== 'string') return undefined
   // As many digits as it likes, to infinity: what is asked for is capped.
   if (/^\d+$/.test(text)) return Number(text) * SECOND
   const moment = Date.parse(text)
-  return Number.isNaN(moment) ? undefined : Math.max(0, moment - now_ms)
+  return Number.isNaN(moment) ? undefined : Math.max(0, moment - nowMs)
 }

@@ -32,7 +32,7 @@ export interface Pass {
   /** Come again at once. */
   more: boolean
   /** When the next event comes due, in ms from now; undefined: none is known. */
-  next_ms: number | undefined
+  nextMs: number | undefined
 }
 
 /**
@@ -91,32 +91,32 @@ export class Sender {
     const found = await findDueTenants(this.#deps, this.#nodeId, this.#after, TENANTS_PER_PASS)
     const cut = found.length === TENANTS_PER_PASS
     this.#after = cut ? found.at(-1)?.tenantId : undefined
-    const now_ms = databaseClock.now()
+    const nowMs = databaseClock.now()
     const own = found.filter((tenant) => !tenant.isElsewhere)
     const unable = own.filter((tenant) => !tenant.able)
-    const due = own.filter((tenant) => tenant.able && tenant.due_ms <= now_ms)
-    const later = own.filter((tenant) => tenant.able && tenant.due_ms > now_ms)
+    const due = own.filter((tenant) => tenant.able && tenant.dueMs <= nowMs)
+    const later = own.filter((tenant) => tenant.able && tenant.dueMs > nowMs)
     const [unsent] = await Promise.all([
       Promise.all(unable.map((tenant) => this.#unsend(tenant.tenantId))),
       Promise.all(due.map((tenant) => this.#claim(this.#lane(tenant.tenantId)))),
       Promise.all(due.map((tenant) => this.#renew(tenant))),
     ])
-    this.#observeQueue(due.map((tenant) => now_ms - tenant.due_ms))
+    this.#observeQueue(due.map((tenant) => nowMs - tenant.dueMs))
     if (this.#lanes.size > LANES_KEPT) this.#forgetIdleLanes()
-    const soonest_ms = Math.min(...later.map((tenant) => tenant.due_ms))
+    const soonestMs = Math.min(...later.map((tenant) => tenant.dueMs))
     return {
       more: cut || unsent.some((count) => count === STEP_MAX),
-      next_ms: Number.isFinite(soonest_ms) ? Math.max(0, soonest_ms - databaseClock.now()) : undefined,
+      nextMs: Number.isFinite(soonestMs) ? Math.max(0, soonestMs - databaseClock.now()) : undefined,
     }
   }
 
   /** Takes nothing new, waits for what was begun, and leaves its lanes with the rest to others. */
-  async stop(deadline_ms: number): Promise<void> {
+  async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true
     for (const lane of this.#lanes.values()) this.#giveBack(lane)
-    await within(this.#emptied(), deadline_ms)
+    await within(this.#emptied(), deadlineMs)
     const empty = [...this.#lanes.values()].filter(({ inHand }) => inHand.size === 0)
-    await this.#leave(empty.map(({ tenantId, heldUntil_ms }) => ({ tenantId, heldUntil_ms })))
+    await this.#leave(empty.map(({ tenantId, heldUntilMs }) => ({ tenantId, heldUntilMs })))
     this.#deps.wake.wake('webhooks')
   }
 
@@ -132,8 +132,8 @@ export class Sender {
   #leftBy(results: readonly Result[]): Hold[] {
     const left: Hold[] = []
     for (const [tenantId, own] of groupBy(results, ({ settlement }) => settlement.tenantId)) {
-      const { inHand, claiming, heldUntil_ms } = this.#lane(tenantId)
-      if (inHand.size === own.length && !claiming) left.push({ tenantId, heldUntil_ms })
+      const { inHand, claiming, heldUntilMs } = this.#lane(tenantId)
+      if (inHand.size === own.length && !claiming) left.push({ tenantId, heldUntilMs })
     }
     return left
   }
@@ -157,14 +157,14 @@ export class Sender {
     this.#held += most
     let taken = 0
     try {
-      const claimed_at = this.#deps.clock.monotonic()
+      const claimedAt = this.#deps.clock.monotonic()
       const claim = await this.#claims.add(nextClaim(lane, most))
       lane.more = claim.events.length === most
-      taken = load(lane, claim, claimed_at)
+      taken = load(lane, claim, claimedAt)
       // Without an endpoint: the next pass sees it, and turns what waits UNSENT.
       if (this.#stopping || lane.unsends !== unsends || !take(lane, claim)) taken -= giveBack(lane)
-      const { heldUntil_ms } = claim
-      if (lane.inHand.size === 0 && heldUntil_ms !== undefined) await this.#leave([{ tenantId, heldUntil_ms }])
+      const { heldUntilMs } = claim
+      if (lane.inHand.size === 0 && heldUntilMs !== undefined) await this.#leave([{ tenantId, heldUntilMs }])
       this.#flights.offer(lane)
     } catch (error) {
       this.#deps.log.error({ err: error, tenantId }, 'events could not be claimed')
@@ -211,12 +211,12 @@ export class Sender {
       attempt = this.#ownFault(event, error)
     }
     this.#begun.delete(begun)
-    const endedAt_ms = this.#deps.databaseClock.now()
-    const next = nextStep(attempt.outcome, attempts + 1, endedAt_ms, this.#chance)
-    const change = this.#learn(lane, event, attempt, next, endedAt_ms)
+    const endedAtMs = this.#deps.databaseClock.now()
+    const next = nextStep(attempt.outcome, attempts + 1, endedAtMs, this.#chance)
+    const change = this.#learn(lane, event, attempt, next, endedAtMs)
     const logged = loggedAttempt(attempt, event, attempts + 1, url, signer)
     const settlement = { tenantId, notifyId, turn, attempts, logged, next }
-    return change ? { settlement, change: { tenantId, url, at_ms: endedAt_ms, change } } : { settlement }
+    return change ? { settlement, change: { tenantId, url, atMs: endedAtMs, change } } : { settlement }
   }
 
   readonly #chance = () => this.#deps.ids.bytes(4).readUInt32BE() / 2 ** 32
@@ -226,15 +226,15 @@ export class Sender {
     const { databaseClock, ids, log } = this.#deps
     log.error({ err: error, tenantId, notifyId }, 'an event could not be sent')
     const outcome: OutboundOutcome = { kind: 'failed', phase: 'url', sent: false, words: 'a fault in the gateway' }
-    return { attemptId: ids.uuid(), startedAt: new Date(databaseClock.now()), duration_ms: 0, outcome }
+    return { attemptId: ids.uuid(), startedAt: new Date(databaseClock.now()), durationMs: 0, outcome }
   }
 
   /** What an attempt says of its endpoint. */
-  #learn(lane: Lane, event: ClaimedEvent, attempt: Attempt, next: NextStep, endedAt_ms: number) {
+  #learn(lane: Lane, event: ClaimedEvent, attempt: Attempt, next: NextStep, endedAtMs: number) {
     const acknowledged = next.step === 'ACKNOWLEDGED'
-    afterAttempt(lane, acknowledged, attempt.duration_ms)
-    this.#observeAttempt(event, attempt, acknowledged, endedAt_ms)
-    const change = acknowledged ? recover(lane) : fail(lane, next.gone, endedAt_ms)
+    afterAttempt(lane, acknowledged, attempt.durationMs)
+    this.#observeAttempt(event, attempt, acknowledged, endedAtMs)
+    const change = acknowledged ? recover(lane) : fail(lane, next.gone, endedAtMs)
     if (change?.change === 'DISABLE') this.#giveBack(lane)
     return change
   }
@@ -257,26 +257,26 @@ export class Sender {
     }
   }
 
-  #observeQueue(overdue_ms: readonly number[]): void {
+  #observeQueue(overdueMs: readonly number[]): void {
     const [oldest] = this.#begun // a set keeps the order in which they began
-    const inFlight_ms = oldest === undefined ? 0 : this.#deps.clock.monotonic() - oldest.at
-    this.#metrics.queueAge_s.set({ state: 'due' }, Math.max(0, ...overdue_ms) / 1000)
-    this.#metrics.queueAge_s.set({ state: 'in_flight' }, inFlight_ms / 1000)
+    const inFlightMs = oldest === undefined ? 0 : this.#deps.clock.monotonic() - oldest.at
+    this.#metrics.queueAgeS.set({ state: 'due' }, Math.max(0, ...overdueMs) / 1000)
+    this.#metrics.queueAgeS.set({ state: 'in_flight' }, inFlightMs / 1000)
     this.#metrics.flights.set(this.#flights.flying)
   }
 
-  #observeAttempt(event: ClaimedEvent, attempt: Attempt, acknowledged: boolean, endedAt_ms: number): void {
+  #observeAttempt(event: ClaimedEvent, attempt: Attempt, acknowledged: boolean, endedAtMs: number): void {
     const { tenantId, notifyId, notifyType, attempts, createdAt, turn } = event
-    const { outcome, duration_ms, attemptId, startedAt } = attempt
-    const recorded_ms = createdAt.getTime()
+    const { outcome, durationMs, attemptId, startedAt } = attempt
+    const recordedMs = createdAt.getTime()
     // Never attempted before, nor replayed: what it took to send it is our latency.
     const fresh = attempts === 0 && turn === 0
     this.#metrics.attempts.inc({ outcome: labelOf(outcome) })
-    if (fresh) this.#metrics.firstAttempt_s.observe((startedAt.getTime() - recorded_ms) / 1000)
-    if (fresh && acknowledged) this.#metrics.acknowledged_s.observe((endedAt_ms - recorded_ms) / 1000)
-    this.#deps.traces?.add(attemptSpan(event, attempt, acknowledged, endedAt_ms))
+    if (fresh) this.#metrics.firstAttemptS.observe((startedAt.getTime() - recordedMs) / 1000)
+    if (fresh && acknowledged) this.#metrics.acknowledgedS.observe((endedAtMs - recordedMs) / 1000)
+    this.#deps.traces?.add(attemptSpan(event, attempt, acknowledged, endedAtMs))
     const { address } = outcome
-    const line = { tenantId, notifyId, notifyType, attemptId, attempt: attempts + 1, duration_ms, address }
+    const line = { tenantId, notifyId, notifyType, attemptId, attempt: attempts + 1, durationMs, address }
     // The delivery log has every attempt. As a line each, those that went well cost a sender with a backlog a tenth.
     if (acknowledged) this.#deps.log.debug(line, 'delivery attempt')
     else this.#deps.log.info({ ...line, outcome: wordsOf(outcome) }, 'delivery attempt')
@@ -292,7 +292,7 @@ function take(lane: Lane, { endpoint, signer }: Setting): boolean {
   lane.version = settingVersion(endpoint.updatedAt, signer.version)
   lane.health = endpoint.health
   // What this node does not know yet, another one may have found out.
-  if (lane.standing === 'NEW' && endpoint.health.failingSince_ms !== null) lane.standing = 'FAILING'
+  if (lane.standing === 'NEW' && endpoint.health.failingSinceMs !== null) lane.standing = 'FAILING'
   return true
 }
 
@@ -302,15 +302,15 @@ const LANES_KEPT = 5_000
 
 /** What an attempt changes in the endpoint's health: in the lane at once, in the database with the result. */
 function recover(lane: Lane) {
-  if (lane.health.failingSince_ms === null) return undefined
-  lane.health = { failingSince_ms: null, warnedPercent: 0 }
+  if (lane.health.failingSinceMs === null) return undefined
+  lane.health = { failingSinceMs: null, warnedPercent: 0 }
   return { change: 'RECOVERED' } as const
 }
 
-function fail(lane: Lane, gone: boolean, at_ms: number) {
-  const change = afterFailure(lane.health, at_ms, gone)
+function fail(lane: Lane, gone: boolean, atMs: number) {
+  const change = afterFailure(lane.health, atMs, gone)
   if (change.change === 'NONE') return undefined
   const warnedPercent = change.change === 'WARN' ? change.percent : lane.health.warnedPercent
-  lane.health = { failingSince_ms: change.since_ms, warnedPercent }
+  lane.health = { failingSinceMs: change.sinceMs, warnedPercent }
   return change
 }

@@ -88,7 +88,7 @@ function applied(
     eventTypes: eventTypes ? EVENT_TYPES.filter((type) => eventTypes.includes(type)) : before.eventTypes,
     enabled: enabled ?? (before.enabled || (before.disabledReason !== null && (well || callbackUrl === null))),
     disabledReason: before.disabledReason,
-    health: well ? { failingSince_ms: null, warnedPercent: 0 } : before.health,
+    health: well ? { failingSinceMs: null, warnedPercent: 0 } : before.health,
     updatedAt: now,
   }
   // Our own reason ends with the tenant's word.
@@ -97,7 +97,7 @@ function applied(
 }
 
 function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
-  const { failingSince_ms, warnedPercent } = endpoint.health
+  const { failingSinceMs, warnedPercent } = endpoint.health
   tx.send({
     text: `update webhook_endpoints
            set callback_url = $2, event_types = $3, enabled = $4, disabled_reason = $5, failing_since = $6,
@@ -109,7 +109,7 @@ function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
       endpoint.eventTypes,
       endpoint.enabled,
       endpoint.disabledReason,
-      failingSince_ms === null ? null : new Date(failingSince_ms),
+      failingSinceMs === null ? null : new Date(failingSinceMs),
       warnedPercent,
       endpoint.updatedAt,
     ],
@@ -118,7 +118,7 @@ function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
 
 /** As webhook_endpoints has its defaults, since the tenant was made. */
 async function neverSet(deps: SettingDeps, tenantId: string): Promise<Endpoint> {
-  const [tenant] = await deps.db.query<{ created_at: Date }>({
+  const [tenant] = await deps.db.query<{ createdAt: Date }>({
     text: 'select created_at from tenants where tenant_id = $1',
     values: [tenantId],
   })
@@ -127,8 +127,8 @@ async function neverSet(deps: SettingDeps, tenantId: string): Promise<Endpoint> 
     eventTypes: [...EVENT_TYPES],
     enabled: true,
     disabledReason: null,
-    health: { failingSince_ms: null, warnedPercent: 0 },
-    updatedAt: tenant?.created_at ?? new Date(deps.databaseClock.now()),
+    health: { failingSinceMs: null, warnedPercent: 0 },
+    updatedAt: tenant?.createdAt ?? new Date(deps.databaseClock.now()),
   }
 }
 

@@ -133,7 +133,7 @@ function resultOf({ next }: Other): DeliveryResult {
     case 'DEAD':
       return { state: 'DEAD', due: NULL }
     case 'RETRY':
-      return { state: 'PENDING', due: formatTime(next.due_ms) }
+      return { state: 'PENDING', due: formatTime(next.dueMs) }
     default:
       return next satisfies never
   }

@@ -217,7 +217,7 @@ describe('a second factor', () => {
     const confirm = `update people set totp_confirmed = true where person_id = $1`
     const other = await overtaken(person.personId, confirm, begin)
     expect(other).toMatchObject({ status: 409, body: { code: 'SECOND_FACTOR_SET' } })
-    const code = new TOTP({ secret: body.secret }).generate({ timestamp: room.clock.time_ms })
+    const code = new TOTP({ secret: body.secret }).generate({ timestamp: room.clock.timeMs })
     const again = await person.call('POST', '/account/second-factor/confirm', { code })
     expect(again).toMatchObject({ status: 409, body: { code: 'SECOND_FACTOR_SET' } })
     expect((await browser(room.app).signIn(person.email, PASSWORD, code)).status).toBe(200)
@@ -370,7 +370,7 @@ describe('ids of others', () => {
       notify(tx, room.deps.ids, { ...base, tenantId: mine, audience: 'OPERATOR' })
     })
     const rows = await exec(`select notice_id from notices where tenant_id = any($1)`, [mine, theirs])
-    const noticeIds = rows.map((row) => row.notice_id)
+    const noticeIds = rows.map((row) => row.noticeId)
     const dealer = await signedInAs(room, 'DEALER_ADMIN', mine)
     expect((await dealer.call('POST', '/notices/read', { noticeIds })).status).toBe(200)
     const unread = `select 1 from notices where notice_id = any($1) and read_at is null`

@@ -21,8 +21,8 @@ export const PROOF = { password: PASSWORD }
 const COOKIE = '__Host-console'
 
 /** A clock that a test moves: codes of authenticators depend on it. */
-function movableClock(start_ms: number) {
-  const clock = { time_ms: start_ms, now: () => clock.time_ms, monotonic: () => clock.time_ms }
+function movableClock(startMs: number) {
+  const clock = { timeMs: startMs, now: () => clock.timeMs, monotonic: () => clock.timeMs }
   return clock
 }
 

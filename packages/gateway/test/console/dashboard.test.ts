@@ -23,7 +23,7 @@ it('counts a day’s orders as the list of that day has them, wherever the reade
     const today = body.days.at(-1)
     expect(body.orders).toMatchObject([{ day: today, orders: 3 }])
     expect(body.sales).toMatchObject([{ day: today, currencyCode: 'USD', amount: 30_000 }])
-    const [{ startsAt } = {}] = localDays(room.clock.time_ms, 1, timeZone)
+    const [{ startsAt } = {}] = localDays(room.clock.timeMs, 1, timeZone)
     const list = await dealer.call('GET', `/orders?from=${startsAt?.toISOString()}`)
     expect(list.body.orders).toHaveLength(3)
     days.push(today)
@@ -73,14 +73,14 @@ it('says that a time zone is unknown', async () => {
 it('whoever gets no connection to the database in time is told that nothing happened', async () => {
   const { window } = await signedInAs(room, 'OPERATOR_STAFF')
   const { pool } = room.db
-  const { connectionTimeoutMillis: patience_ms } = pool.options
+  const { connectionTimeoutMillis: patienceMs } = pool.options
   const held = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
   pool.options.connectionTimeoutMillis = 50
   try {
     const { status, body } = await window.call('GET', '/tenants')
     expect([status, body.code]).toEqual([503, 'UNAVAILABLE'])
   } finally {
-    pool.options.connectionTimeoutMillis = patience_ms
+    pool.options.connectionTimeoutMillis = patienceMs
     for (const client of held) client.release()
   }
 })

@@ -158,7 +158,7 @@ function ask(route: Route, role: Role) {
 async function stockUp() {
   await addPackage(room.db, 'JP', [{ supplier: 'shelf', productCode: 'P', cost: 5n }])
   things = await furnish(room, tenantId, 'JP')
-  await resetSecret(room.deps, tenantId, { grace_ms: 0 }, { actor: 'cli:test' })
+  await resetSecret(room.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
   await room.db.query({ text: `insert into suppliers (supplier, type, config) values ('shelf', 'stock', '')` })
   await room.db.tx(async (tx) =>
     notify(tx, room.deps.ids, { tenantId: null, audience: 'OPERATOR', kind: 'LOW_STOCK', message: 'x', data: {} }),

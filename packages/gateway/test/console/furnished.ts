@@ -66,7 +66,7 @@ export async function furnish(room: ConsoleApp, tenantId: string, packageCode: s
   const asked = { name: 'theirs', scope: 'READ' as const, days: 1 }
   const { tokenId } = await db.tx((tx) => makeAccessToken(tx, deps.ids, person.personId, asked))
   const [{ sessionId } = { sessionId: '' }] = await db.query<{ sessionId: string }>({
-    text: 'select session_id as "sessionId" from sessions where person_id = $1',
+    text: 'select session_id from sessions where person_id = $1',
     values: [person.personId],
   })
   const { personId } = person

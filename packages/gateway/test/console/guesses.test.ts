@@ -19,7 +19,7 @@ describe('a code', () => {
     const person = await signedInAs(room, 'DEALER_ADMIN', tenantId)
     const { body } = await person.call('POST', '/account/second-factor', { password: PASSWORD })
     const secret = new URL(body.uri).searchParams.get('secret') ?? ''
-    const code = () => new TOTP({ secret }).generate({ timestamp: room.clock.time_ms })
+    const code = () => new TOTP({ secret }).generate({ timestamp: room.clock.timeMs })
     const { recoveryCodes } = (await person.call('POST', '/account/second-factor/confirm', { code: code() })).body
     const view = (given: string) =>
       person.call('POST', `/tenants/${tenantId}/secret/view`, { password: PASSWORD, code: given })
@@ -31,7 +31,7 @@ describe('a code', () => {
     expect(both.map((answer) => answer.status).sort()).toEqual([200, 422])
     // Ten wrong ones close the door, also for the right one.
     for (let i = 0; i < 10; i++) await view('000000')
-    room.clock.time_ms += 30_000
+    room.clock.timeMs += 30_000
     expect((await view(code())).body.code).toBe('TOO_MANY_ATTEMPTS')
   })
 })
@@ -42,8 +42,7 @@ describe('a stranger who guesses', () => {
     const owner = await signedInAs(room, 'DEALER_ADMIN', tenantId)
     for (let i = 0; i < 10; i++) await browser(room.app).signIn(owner.email, 'not the password')
     expect((await browser(room.app).signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
-    const reset = (password: string) =>
-      owner.call('POST', `/tenants/${tenantId}/secret/reset`, { password, grace_s: 0 })
+    const reset = (password: string) => owner.call('POST', `/tenants/${tenantId}/secret/reset`, { password, graceS: 0 })
     expect((await reset(PASSWORD)).status).toBe(200)
     // Nor under the name that is counted for them there.
     for (let i = 0; i < 10; i++) await browser(room.app).signIn(`PERSON ${owner.personId}`, 'not the password')
@@ -91,9 +90,9 @@ describe('a stranger who guesses', () => {
       for (let i = 0; i < 10; i++) await browser(room.app).signIn(owner.email, 'not the password')
     }
     await lockOut()
-    room.clock.time_ms += BROWSER_KNOWN_S * 1_000
+    room.clock.timeMs += BROWSER_KNOWN_S * 1_000
     expect((await owner.window.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
-    room.clock.time_ms -= BROWSER_KNOWN_S * 1_000
+    room.clock.timeMs -= BROWSER_KNOWN_S * 1_000
     expect((await owner.window.signIn(owner.email)).status).toBe(200)
     // Locked in their own browser, a link lets them in there, too.
     for (let i = 0; i < 10; i++) await owner.window.signIn(owner.email, 'not the password')

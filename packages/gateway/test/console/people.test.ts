@@ -25,8 +25,8 @@ afterAll(() => room.stop())
 
 const tokenWish = { scope: 'READ', days: 1, password: PASSWORD }
 
-const totp = (uri: string, at_ms: number) =>
-  new TOTP({ secret: new URL(uri).searchParams.get('secret')! }).generate({ timestamp: at_ms })
+const totp = (uri: string, atMs: number) =>
+  new TOTP({ secret: new URL(uri).searchParams.get('secret')! }).generate({ timestamp: atMs })
 
 describe('the first operator', () => {
   it('is made once, and must choose a password before anything else', async () => {
@@ -136,14 +136,14 @@ describe('a second factor', () => {
     const person = await signedInAs(room, 'OPERATOR_STAFF')
     const begun = await person.call('POST', '/account/second-factor', { password: PASSWORD })
     const { uri } = begun.body
-    const code = totp(uri, room.clock.time_ms)
+    const code = totp(uri, room.clock.timeMs)
     const confirmed = await person.call('POST', '/account/second-factor/confirm', { code })
     expect(confirmed.body.recoveryCodes).toHaveLength(10)
     const window = browser(room.app)
     expect((await window.signIn(person.email)).body.code).toBe('CODE_REQUIRED')
     expect((await window.signIn(person.email, PASSWORD, code)).body.code).toBe('CODE_WRONG')
-    room.clock.time_ms += 30_000
-    const next = totp(uri, room.clock.time_ms)
+    room.clock.timeMs += 30_000
+    const next = totp(uri, room.clock.timeMs)
     const both = await Promise.all([1, 2].map(() => browser(room.app).signIn(person.email, PASSWORD, next)))
     expect(both.map((answer) => answer.status).sort()).toEqual([200, 422])
     const [recovery] = confirmed.body.recoveryCodes

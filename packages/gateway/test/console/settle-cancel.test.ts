@@ -64,7 +64,7 @@ it('a cancel that reconciliation has learnt of is in question no more', async ()
   const [{ orderId, profileId } = { orderId: '', profileId: '' }] = await room.db.query<
     Record<'orderId' | 'profileId', string>
   >({
-    text: 'select order_id as "orderId", profile_id as "profileId" from profiles where tenant_id = $1',
+    text: 'select order_id, profile_id from profiles where tenant_id = $1',
     values: [tenantId],
   })
   const refused = { kind: 'refused', words: 'it is in use' } as const

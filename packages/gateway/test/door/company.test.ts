@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Entry } from '../../src/admission/enter.ts'
-import { type Entrances, entryOf, HOUR_MS, nextEdge_ms, openEntrances } from './entrances.ts'
+import { type Entrances, entryOf, HOUR_MS, nextEdgeMs, openEntrances } from './entrances.ts'
 
 let entrances: Entrances
 beforeAll(async () => {
@@ -10,44 +10,44 @@ beforeAll(async () => {
 afterAll(() => entrances.close())
 
 /** What admission can say of a request, and one of each that it is said of. */
-async function oneOfEach(now_ms: number): Promise<[verdict: string, entry: Entry][]> {
+async function oneOfEach(nowMs: number): Promise<[verdict: string, entry: Entry][]> {
   const [tenantId, exhausted] = await Promise.all([entrances.addTenant(), entrances.addTenant(1)])
   const [used, usedBefore] = [randomUUID(), randomUUID()]
-  await enterAlone(entryOf(tenantId, used, now_ms))
-  await enterAlone(entryOf(tenantId, usedBefore, now_ms - HOUR_MS), now_ms - HOUR_MS)
-  await enterAlone(entryOf(exhausted, randomUUID(), now_ms))
+  await enterAlone(entryOf(tenantId, used, nowMs))
+  await enterAlone(entryOf(tenantId, usedBefore, nowMs - HOUR_MS), nowMs - HOUR_MS)
+  await enterAlone(entryOf(exhausted, randomUUID(), nowMs))
   await entrances.db.query({
     text: `update qps_buckets set refilled_at = now() + interval '1 hour' where tenant_id = $1`,
     values: [exhausted],
   })
   return [
-    ['admitted', entryOf(tenantId, randomUUID(), now_ms)],
-    ['used', entryOf(tenantId, used, now_ms)],
-    ['used', entryOf(tenantId, usedBefore, now_ms)],
-    ['stale', entryOf(tenantId, randomUUID(), now_ms, 0n)],
-    ['stale', entryOf(randomUUID(), randomUUID(), now_ms)],
-    ['over-qps', entryOf(exhausted, randomUUID(), now_ms)],
+    ['admitted', entryOf(tenantId, randomUUID(), nowMs)],
+    ['used', entryOf(tenantId, used, nowMs)],
+    ['used', entryOf(tenantId, usedBefore, nowMs)],
+    ['stale', entryOf(tenantId, randomUUID(), nowMs, 0n)],
+    ['stale', entryOf(randomUUID(), randomUUID(), nowMs)],
+    ['over-qps', entryOf(exhausted, randomUUID(), nowMs)],
   ]
 }
 
-async function enterAlone(entry: Entry, now_ms = entry.timestamp_ms): Promise<string> {
+async function enterAlone(entry: Entry, nowMs = entry.timestampMs): Promise<string> {
   const [node] = entrances.nodes
-  node!.now_ms = now_ms
+  node!.nowMs = nowMs
   return (await node!.add(entry)).verdict
 }
 
 /** One statement serves lone requests and another batches (admission/enter.sql.ts). */
 describe('what a request is told', () => {
-  const halfPast_ms = nextEdge_ms() - HOUR_MS / 2
-  for (const [where, now_ms] of [
-    ['within a slot', halfPast_ms],
-    ['at the edge of one', nextEdge_ms()],
+  const halfPastMs = nextEdgeMs() - HOUR_MS / 2
+  for (const [where, nowMs] of [
+    ['within a slot', halfPastMs],
+    ['at the edge of one', nextEdgeMs()],
   ] as const) {
     it(`is the same alone and in company, ${where}`, async () => {
-      const alone = await oneOfEach(now_ms)
+      const alone = await oneOfEach(nowMs)
       for (const [verdict, entry] of alone) expect([verdict, await enterAlone(entry)]).toEqual([verdict, verdict])
-      const together = await oneOfEach(now_ms)
-      const entered = await Promise.all(together.map(([, entry]) => enterAlone(entry, now_ms)))
+      const together = await oneOfEach(nowMs)
+      const entered = await Promise.all(together.map(([, entry]) => enterAlone(entry, nowMs)))
       expect(entered).toEqual(together.map(([verdict]) => verdict))
     })
   }

@@ -12,7 +12,7 @@ export const HOUR_MS = 3_600_000
 /** One node's entrance, with a database's clock that a test sets. */
 interface TestEntrance extends Batcher<Entry, Entered> {
   /** What the node takes for the database's time. */
-  now_ms: number
+  nowMs: number
   partitionsMade: number
 }
 
@@ -35,7 +35,7 @@ export async function openEntrances(count = 2): Promise<Entrances> {
     }),
   )
   const nodes = pools.map((pool): TestEntrance => {
-    const clock = { now: () => node.now_ms, observe: () => {} }
+    const clock = { now: () => node.nowMs, observe: () => {} }
     const batches = entrance({
       db: pool,
       clock: systemClock,
@@ -46,7 +46,7 @@ export async function openEntrances(count = 2): Promise<Entrances> {
         return maintainPartitions(db)
       },
     })
-    const node: TestEntrance = Object.assign(batches, { now_ms: Date.now(), partitionsMade: 0 })
+    const node: TestEntrance = Object.assign(batches, { nowMs: Date.now(), partitionsMade: 0 })
     return node
   })
   return {
@@ -71,10 +71,10 @@ export async function openEntrances(count = 2): Promise<Entrances> {
 }
 
 /** The next full hour, by the machine's clock: partitions lie ready on both sides of it. */
-export function nextEdge_ms(): number {
+export function nextEdgeMs(): number {
   return Math.ceil((Date.now() + 1) / HOUR_MS) * HOUR_MS
 }
 
-export function entryOf(tenantId: string, requestId: string, timestamp_ms: number, version = 1n): Entry {
-  return { tenantId, requestId, timestamp_ms, version }
+export function entryOf(tenantId: string, requestId: string, timestampMs: number, version = 1n): Entry {
+  return { tenantId, requestId, timestampMs, version }
 }

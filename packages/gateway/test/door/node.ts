@@ -23,7 +23,7 @@ export interface Node {
   deps: Deps
   baseUrl: string
   port: number
-  stop(deadline_ms?: number): Promise<void>
+  stop(deadlineMs?: number): Promise<void>
 }
 
 export async function openNode(
@@ -39,8 +39,8 @@ export async function openNode(
     deps,
     port: api.port,
     baseUrl: `${config.tlsCertFile ? 'https' : 'http'}://127.0.0.1:${api.port}`,
-    stop(deadline_ms = 5_000) {
-      stopped ??= api.stop(deadline_ms).then(() => deps.stop(deadline_ms))
+    stop(deadlineMs = 5_000) {
+      stopped ??= api.stop(deadlineMs).then(() => deps.stop(deadlineMs))
       return stopped
     },
   }

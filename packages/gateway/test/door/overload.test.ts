@@ -93,8 +93,8 @@ describe('more requests than may be under way', () => {
 /** What a flood has seen in so many seconds. */
 interface Flood {
   /** Of orders: from their last sending to their answer, in ascending order. */
-  placed_ms: number[]
-  refused_ms: number[]
+  placedMs: number[]
+  refusedMs: number[]
   /** Answers that are neither. */
   others: number
 }
@@ -104,7 +104,7 @@ const CONNECTIONS = 2_000
 const MEASURED_MS = 2_000
 
 /** Orders over so many connections that never wait. @returns what it saw in the time asked for, once it has settled */
-async function flooded(baseUrl: string, buyer: Dealer, connections: number, settles_ms: number): Promise<Flood> {
+async function flooded(baseUrl: string, buyer: Dealer, connections: number, settlesMs: number): Promise<Flood> {
   const { appKey, appSecret } = buyer
   const options = { port: new URL(baseUrl).port, connections, appKey, appSecret }
   const flood = fork(FLOOD, [JSON.stringify(options)], { execArgv: [] })
@@ -114,7 +114,7 @@ async function flooded(baseUrl: string, buyer: Dealer, connections: number, sett
   }
   try {
     await once(flood, 'message')
-    await passing(settles_ms)
+    await passing(settlesMs)
     await seen()
     await passing(MEASURED_MS)
     return await seen()
@@ -126,7 +126,7 @@ async function flooded(baseUrl: string, buyer: Dealer, connections: number, sett
 
 const middle = (sorted: number[]) => sorted[Math.floor(sorted.length / 2)]!
 
-function memory_mb(pid: number): number {
+function memoryMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
 }
 
@@ -140,20 +140,20 @@ describe('two thousand callers that never wait', () => {
       env: { DEFAULT_QPS_LIMIT: '100000' },
     })
     const quiet = await flooded(gateway.baseUrl, dealer, PLACES_MIN, 1_000)
-    const before_mb = memory_mb(gateway.pid)
+    const beforeMb = memoryMb(gateway.pid)
     const crowd = await flooded(gateway.baseUrl, dealer, CONNECTIONS, 3_000)
-    expect(memory_mb(gateway.pid) - before_mb).toBeLessThan(200)
-    expect(crowd.refused_ms.length).toBeGreaterThan(0)
+    expect(memoryMb(gateway.pid) - beforeMb).toBeLessThan(200)
+    expect(crowd.refusedMs.length).toBeGreaterThan(0)
     expect(crowd.others).toBe(0)
     const after = await flooded(gateway.baseUrl, dealer, PLACES_MIN, 1_000)
-    expect([after.refused_ms.length, after.others]).toEqual([0, 0])
+    expect([after.refusedMs.length, after.others]).toEqual([0, 0])
     // The machine has other things to do in some of these seconds: the crowd is held against the slower of both times.
-    const placed = Math.min(quiet.placed_ms.length, after.placed_ms.length)
-    const usual_ms = Math.max(middle(quiet.placed_ms), middle(after.placed_ms))
+    const placed = Math.min(quiet.placedMs.length, after.placedMs.length)
+    const usualMs = Math.max(middle(quiet.placedMs), middle(after.placedMs))
     // Before, none was placed at all: the refusals took all of the time.
-    expect(crowd.placed_ms.length).toBeGreaterThan(placed / 5)
+    expect(crowd.placedMs.length).toBeGreaterThan(placed / 5)
     // Where 64 callers are answered in a few milliseconds, reading what is refused counts for more.
-    expect(middle(crowd.placed_ms)).toBeLessThan(Math.max(5 * usual_ms, 50))
+    expect(middle(crowd.placedMs)).toBeLessThan(Math.max(5 * usualMs, 50))
     await gateway.kill()
   })
 })
@@ -233,8 +233,8 @@ describe('bodies that do not arrive', () => {
     const before = process.memoryUsage().rss
     const whole = Buffer.from(requestText(dealer, 'health', { body: '{}'.padEnd(262_144) }))
     const small = openRaw(node.port)
-    const begun_bytes = whole.indexOf('{}') + 1
-    small.write(whole.subarray(0, begun_bytes))
+    const begunBytes = whole.indexOf('{}') + 1
+    small.write(whole.subarray(0, begunBytes))
     const large = Array.from({ length: 320 }, () => openRaw(node.port))
     for (const connection of large) connection.write(whole.subarray(0, -1))
     const given = await Promise.any(large.map((connection) => connection.answers(1)))
@@ -242,7 +242,7 @@ describe('bodies that do not arrive', () => {
     expect((await call(node, dealer, 'health')).code).toBe('000000')
     expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024) // the senders are in this process too
     for (const connection of large) connection.destroy()
-    small.write(whole.subarray(begun_bytes))
+    small.write(whole.subarray(begunBytes))
     const [answer] = await small.answers(1)
     small.destroy()
     expect(answer!.code).toBe('000000') // it was heard to its end: every byte of it is signed

@@ -18,18 +18,18 @@ afterAll(async () => {
 })
 
 /** So many requests at once, on both nodes in turn. @returns how many were admitted, and how long it took */
-async function burst(tenantId: string, requests: number): Promise<{ admitted: number; took_s: number }> {
+async function burst(tenantId: string, requests: number): Promise<{ admitted: number; tookS: number }> {
   const start = performance.now()
   const entered = await Promise.all(
     Array.from({ length: requests }, (_, i) => {
       const node = entrances.nodes[i % 2]!
-      node.now_ms = Date.now()
+      node.nowMs = Date.now()
       return node.add(entryOf(tenantId, randomUUID(), Date.now()))
     }),
   )
   const admitted = entered.filter(({ verdict }) => verdict === 'admitted').length
   expect(admitted + entered.filter(({ verdict }) => verdict === 'over-qps').length).toBe(requests)
-  return { admitted, took_s: (performance.now() - start) / 1000 }
+  return { admitted, tookS: (performance.now() - start) / 1000 }
 }
 
 async function setLimit(tenantId: string, limit: number): Promise<void> {
@@ -50,19 +50,19 @@ async function rest(tenantId: string, seconds: number): Promise<void> {
 describe('the QPS limit', () => {
   it('is one second’s worth at once and then its rate, over two nodes together', async () => {
     const tenantId = await entrances.addTenant(50)
-    let took_s = 0
+    let tookS = 0
     let admitted = 0
     for (let i = 0; i < 4; i++) {
       const one = await burst(tenantId, 150)
       if (i === 0) expect(one.admitted).toBeGreaterThanOrEqual(50)
-      took_s += one.took_s
+      tookS += one.tookS
       admitted += one.admitted
     }
-    expect(admitted).toBeLessThanOrEqual(50 + 50 * took_s + 1)
+    expect(admitted).toBeLessThanOrEqual(50 + 50 * tookS + 1)
     await rest(tenantId, 3600)
     const rested = await burst(tenantId, 150)
     expect(rested.admitted).toBeGreaterThanOrEqual(50)
-    expect(rested.admitted).toBeLessThanOrEqual(50 + 50 * rested.took_s + 1)
+    expect(rested.admitted).toBeLessThanOrEqual(50 + 50 * rested.tookS + 1)
   })
 
   it('gains by the fraction: ten a second is one each tenth', async () => {
@@ -71,9 +71,9 @@ describe('the QPS limit', () => {
     let admitted = 0
     const start = performance.now()
     while (performance.now() - start < 1_000) admitted += (await burst(tenantId, 2)).admitted
-    const took_s = (performance.now() - start) / 1000
-    expect(admitted).toBeGreaterThanOrEqual(Math.floor(10 * took_s) - 2)
-    expect(admitted).toBeLessThanOrEqual(Math.ceil(10 * took_s) + 1)
+    const tookS = (performance.now() - start) / 1000
+    expect(admitted).toBeGreaterThanOrEqual(Math.floor(10 * tookS) - 2)
+    expect(admitted).toBeLessThanOrEqual(Math.ceil(10 * tookS) + 1)
   })
 
   it('that is lowered or raised holds for the next request', async () => {
@@ -81,7 +81,7 @@ describe('the QPS limit', () => {
     expect((await burst(tenantId, 100)).admitted).toBe(100)
     await setLimit(tenantId, 3)
     const lowered = await burst(tenantId, 100)
-    expect(lowered.admitted).toBeLessThanOrEqual(3 + 3 * lowered.took_s + 1)
+    expect(lowered.admitted).toBeLessThanOrEqual(3 + 3 * lowered.tookS + 1)
     await setLimit(tenantId, 1_000)
     await rest(tenantId, 1)
     expect((await burst(tenantId, 500)).admitted).toBe(500)
@@ -92,7 +92,7 @@ describe('the QPS limit', () => {
     const admitted = await Promise.all(tenants.map((tenantId) => burst(tenantId, 30)))
     for (const [i, limit] of [5, 20, 1, 30].entries()) {
       expect(admitted[i]!.admitted).toBeGreaterThanOrEqual(limit)
-      expect(admitted[i]!.admitted).toBeLessThanOrEqual(limit + [5, 20, 1, 40][i]! * admitted[i]!.took_s + 1)
+      expect(admitted[i]!.admitted).toBeLessThanOrEqual(limit + [5, 20, 1, 40][i]! * admitted[i]!.tookS + 1)
     }
   })
 
@@ -122,7 +122,7 @@ describe('what a bucket holds', () => {
     console.log(`seed ${seed}`)
     const bucket = fc.record({
       tokens: fc.double({ min: 0, max: 200, noNaN: true }),
-      since_s: fc.integer({ min: -100, max: 100 }),
+      sinceS: fc.integer({ min: -100, max: 100 }),
       limit: fc.integer({ min: 1, max: 100_000 }),
     })
     await fc.assert(
@@ -130,10 +130,10 @@ describe('what a bucket holds', () => {
         const rows = await entrances.db.query<{ tokens: number }>({
           text: `select qps_refilled(tokens, now() - since_s * interval '1 second', lim, now()) as tokens
                  from unnest($1::float8[], $2::int[], $3::int[]) with ordinality as b(tokens, since_s, lim, n) order by n`,
-          values: [buckets.map((b) => b.tokens), buckets.map((b) => b.since_s), buckets.map((b) => b.limit)],
+          values: [buckets.map((b) => b.tokens), buckets.map((b) => b.sinceS), buckets.map((b) => b.limit)],
         })
-        for (const [i, { tokens, since_s, limit }] of buckets.entries()) {
-          expect(rows[i]!.tokens).toBeCloseTo(Math.min(limit, tokens + Math.max(0, since_s) * limit), 3)
+        for (const [i, { tokens, sinceS, limit }] of buckets.entries()) {
+          expect(rows[i]!.tokens).toBeCloseTo(Math.min(limit, tokens + Math.max(0, sinceS) * limit), 3)
         }
       }),
       { seed, numRuns: 20 },

@@ -55,7 +55,7 @@ const BAD_SIGNATURE = ['101003', '101003']
 describe('for the very next request on every node, heard of or not', () => {
   it('a reset secret holds, and the old one does not', async () => {
     await knownDealer()
-    const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { grace_ms: 0 }, OPERATOR)
+    const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
     expect(await codes()).toEqual(BAD_SIGNATURE)
     expect(await codes(appSecret)).toEqual(GOOD)
   })
@@ -63,14 +63,14 @@ describe('for the very next request on every node, heard of or not', () => {
   it('a grace holds, ends by itself, and ends with the next reset', async () => {
     await knownDealer()
     const first = dealer.appSecret
-    const second = (await resetSecret(here.deps, dealer.tenantId, { grace_ms: 3_600_000 }, OPERATOR)).appSecret
+    const second = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
     expect([await codes(first), await codes(second)]).toEqual([GOOD, GOOD])
-    const third = (await resetSecret(here.deps, dealer.tenantId, { grace_ms: 4_000 }, OPERATOR)).appSecret
+    const third = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 4_000 }, OPERATOR)).appSecret
     expect([await codes(first), await codes(second), await codes(third)]).toEqual([BAD_SIGNATURE, GOOD, GOOD])
     await until(async () => (await codes(second)).join() === BAD_SIGNATURE.join(), 20_000, 100)
     expect(await codes(third)).toEqual(GOOD)
-    const fourth = (await resetSecret(here.deps, dealer.tenantId, { grace_ms: 3_600_000 }, OPERATOR)).appSecret
-    await resetSecret(here.deps, dealer.tenantId, { grace_ms: 0 }, OPERATOR)
+    const fourth = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
+    await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
     expect([await codes(third), await codes(fourth)]).toEqual([BAD_SIGNATURE, BAD_SIGNATURE])
   })
 
@@ -112,24 +112,24 @@ describe('for the very next request on every node, heard of or not', () => {
   it('of many changes under load, none is missed by a request that begins after it', async () => {
     await knownDealer()
     let isOn = true
-    const said: { sent_at: number; secret: string; code: string }[] = []
+    const said: { sentAt: number; secret: string; code: string }[] = []
     const secrets = [{ secret: dealer.appSecret, from: performance.now() }]
     const callers = Array.from({ length: 8 }, async (_, i) => {
       for (let n = 0; isOn; n++) {
         // Now and then the secret before: it must not work any more.
         const { secret } = n % 5 === 4 && secrets.length > 1 ? secrets.at(-2)! : secrets.at(-1)!
-        const sent_at = performance.now()
+        const sentAt = performance.now()
         // Addresses of their own: those that fail are limited.
         const parts = { secret, headers: forwarded(`10.1.${i}.${n % 250}`) }
         const { code } = await call(i % 2 ? here : deaf, dealer, 'health', parts)
-        if (code !== '101007') said.push({ sent_at, secret, code })
+        if (code !== '101007') said.push({ sentAt, secret, code })
       }
     })
     for (let i = 0; i < 40; i++) {
       const heard = said.length
-      const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { grace_ms: 0 }, OPERATOR)
-      const done_at = performance.now()
-      secrets.push({ secret: appSecret, from: done_at })
+      const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
+      const doneAt = performance.now()
+      secrets.push({ secret: appSecret, from: doneAt })
       await until(async () => said.length >= heard + 16)
     }
     isOn = false
@@ -137,7 +137,7 @@ describe('for the very next request on every node, heard of or not', () => {
     const spans = new Map(
       secrets.map((span, i) => [span.secret, { ...span, end: secrets[i + 1]?.from ?? Number.POSITIVE_INFINITY }]),
     )
-    const late = said.filter(({ secret, sent_at }) => sent_at > spans.get(secret)!.end)
+    const late = said.filter(({ secret, sentAt }) => sentAt > spans.get(secret)!.end)
     expect(new Set(late.map(({ code }) => code))).toEqual(new Set(['101003']))
     expect(said.filter(({ code }) => code === '000000').length).toBeGreaterThan(20)
   })
@@ -157,7 +157,7 @@ describe('of two gateways in processes of their own, one of them deaf', () => {
     for (let i = 0; i < 5; i++) {
       expect(await codes(appSecret, processes)).toEqual(GOOD)
       const old = appSecret
-      appSecret = (await resetSecret(here.deps, dealer.tenantId, { grace_ms: 0 }, OPERATOR)).appSecret
+      appSecret = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)).appSecret
       expect(await codes(old, processes)).toEqual(BAD_SIGNATURE)
       expect(await codes(appSecret, processes)).toEqual(GOOD)
       await suspendTenant(here.deps, dealer.tenantId, OPERATOR)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { until } from '../harness/shop.ts'
-import { type Entrances, entryOf, HOUR_MS, MINUTE_MS, nextEdge_ms, openEntrances } from './entrances.ts'
+import { type Entrances, entryOf, HOUR_MS, MINUTE_MS, nextEdgeMs, openEntrances } from './entrances.ts'
 
 /** Contract §3: the clock window, and how long a RequestID counts beyond it. */
 const WINDOW_MS = 5 * MINUTE_MS
@@ -13,7 +13,7 @@ const KEPT_MS = HOUR_MS
 
 let entrances: Entrances
 let tenantId: string
-const edge_ms = nextEdge_ms() + HOUR_MS
+const edgeMs = nextEdgeMs() + HOUR_MS
 
 beforeAll(async () => {
   entrances = await openEntrances()
@@ -22,10 +22,10 @@ beforeAll(async () => {
 afterAll(() => entrances.close())
 
 /** Enters at a moment; the timestamp lies so far from it. */
-async function enter(requestId: string, at_ms: number, off_ms = 0, node = 0): Promise<string> {
+async function enter(requestId: string, atMs: number, offMs = 0, node = 0): Promise<string> {
   const entrance = entrances.nodes[node]!
-  entrance.now_ms = at_ms
-  return (await entrance.add(entryOf(tenantId, requestId, at_ms + off_ms))).verdict
+  entrance.nowMs = atMs
+  return (await entrance.add(entryOf(tenantId, requestId, atMs + offMs))).verdict
 }
 
 /** Stops statements between their RequestIDs and their commit: they wait for the tenant's bucket. */
@@ -51,7 +51,7 @@ async function holdBucket(ofTenant: string) {
 
 describe('a RequestID', () => {
   const offs = [-WINDOW_MS, -MINUTE_MS, 0, MINUTE_MS, WINDOW_MS]
-  const firsts = [-30, -11, -6.5, -5.5, -4, -1, 0, 1, 4, 5.5, 6.5, 11].map((minutes) => edge_ms + minutes * MINUTE_MS)
+  const firsts = [-30, -11, -6.5, -5.5, -4, -1, 0, 1, 4, 5.5, 6.5, 11].map((minutes) => edgeMs + minutes * MINUTE_MS)
 
   it('is refused the second time with its own timestamp, wherever the edge of a slot lies', async () => {
     for (const first of firsts) {
@@ -60,7 +60,7 @@ describe('a RequestID', () => {
         expect(await enter(requestId, first, off)).toBe('admitted')
         const again = Math.min(first + 3 * MINUTE_MS, first + off + WINDOW_MS)
         const verdict = await enter(requestId, again, first + off - again, 1)
-        expect([first - edge_ms, off, verdict]).toEqual([first - edge_ms, off, 'used'])
+        expect([first - edgeMs, off, verdict]).toEqual([first - edgeMs, off, 'used'])
       }
     }
   })
@@ -88,14 +88,14 @@ describe('a RequestID', () => {
   it('is one UUID in either case, also within one batch', async () => {
     const requestId = randomUUID()
     const spellings = [requestId, requestId.toUpperCase(), requestId.replace('a', 'A').replace('b', 'B')]
-    const verdicts = await Promise.all(spellings.map((spelling) => enter(spelling, edge_ms - 30 * MINUTE_MS)))
+    const verdicts = await Promise.all(spellings.map((spelling) => enter(spelling, edgeMs - 30 * MINUTE_MS)))
     expect(verdicts.sort()).toEqual(['admitted', 'used', 'used'])
   })
 
   it('is admitted once of a hundred at once on two nodes, on either side of an edge', async () => {
     for (const minutes of [-20, -5, 0, 5]) {
       const requestId = randomUUID()
-      const at = edge_ms + minutes * MINUTE_MS
+      const at = edgeMs + minutes * MINUTE_MS
       const verdicts = await Promise.all(
         Array.from({ length: 100 }, (_, i) => enter(requestId, at, offs[i % offs.length], i % 2)),
       )
@@ -107,11 +107,11 @@ describe('a RequestID', () => {
   it('is admitted once of two at once whose timestamps lie on two sides of an edge, and clocks differ', async () => {
     const bucket = await holdBucket(tenantId)
     const minutes = [-4.9, -3, 0, 3, 4.9]
-    for (const [i, at] of minutes.map((minute) => edge_ms + minute * MINUTE_MS).entries()) {
+    for (const [i, at] of minutes.map((minute) => edgeMs + minute * MINUTE_MS).entries()) {
       const requestId = randomUUID()
-      const timestamps = [Math.min(at, edge_ms - 1), Math.max(at, edge_ms)]
+      const timestamps = [Math.min(at, edgeMs - 1), Math.max(at, edgeMs)]
       const [first, second] = entrances.nodes.map((node, n) => {
-        node.now_ms = at + (i % 2 === n ? -50_000 : 0)
+        node.nowMs = at + (i % 2 === n ? -50_000 : 0)
         return () => node.add(entryOf(tenantId, requestId, timestamps[(i + n) % 2]!))
       })
       await bucket.lock()
@@ -129,16 +129,16 @@ describe('a RequestID', () => {
   it('belongs to its tenant', async () => {
     const requestId = randomUUID()
     const other = await entrances.addTenant()
-    expect(await enter(requestId, edge_ms)).toBe('admitted')
-    expect((await entrances.nodes[0]!.add(entryOf(other, requestId, edge_ms))).verdict).toBe('admitted')
+    expect(await enter(requestId, edgeMs)).toBe('admitted')
+    expect((await entrances.nodes[0]!.add(entryOf(other, requestId, edgeMs))).verdict).toBe('admitted')
   })
 
   it('is not spent by a request that was judged by old settings', async () => {
     const requestId = randomUUID()
     const [node] = entrances.nodes
-    node!.now_ms = edge_ms
-    expect((await node!.add(entryOf(tenantId, requestId, edge_ms, 0n))).verdict).toBe('stale')
-    expect((await node!.add(entryOf(tenantId, requestId, edge_ms, 1n))).verdict).toBe('admitted')
+    node!.nowMs = edgeMs
+    expect((await node!.add(entryOf(tenantId, requestId, edgeMs, 0n))).verdict).toBe('stale')
+    expect((await node!.add(entryOf(tenantId, requestId, edgeMs, 1n))).verdict).toBe('admitted')
   })
 })
 
@@ -185,13 +185,13 @@ describe('partitions of one table', () => {
 
 describe('random requests of two nodes whose clocks differ', () => {
   const step = fc.record({
-    walk_ms: fc.nat({ max: 2 * MINUTE_MS }),
+    walkMs: fc.nat({ max: 2 * MINUTE_MS }),
     requests: fc.array(
       fc.record({
         node: fc.nat({ max: 1 }),
         tenant: fc.nat({ max: 2 }),
         id: fc.nat({ max: 30 }),
-        off_ms: fc.integer({ min: -WINDOW_MS, max: WINDOW_MS }),
+        offMs: fc.integer({ min: -WINDOW_MS, max: WINDOW_MS }),
         isUpper: fc.boolean(),
       }),
       { minLength: 1, maxLength: 40 },
@@ -205,19 +205,19 @@ describe('random requests of two nodes whose clocks differ', () => {
       fc.asyncProperty(
         fc.array(step, { minLength: 5, maxLength: 25 }),
         fc.integer({ min: -30_000, max: 30_000 }),
-        async (steps, skew_ms) => {
+        async (steps, skewMs) => {
           const tenants = await Promise.all([0, 1, 2].map(() => entrances.addTenant()))
           const ids = Array.from({ length: 31 }, () => randomUUID())
           /** Until when an id counts. */
           const counts = new Map<string, number>()
-          let now = nextEdge_ms() - 20 * MINUTE_MS
-          for (const { walk_ms, requests } of steps) {
-            now += walk_ms
-            for (const [i, node] of entrances.nodes.entries()) node.now_ms = now + i * skew_ms
+          let now = nextEdgeMs() - 20 * MINUTE_MS
+          for (const { walkMs, requests } of steps) {
+            now += walkMs
+            for (const [i, node] of entrances.nodes.entries()) node.nowMs = now + i * skewMs
             const entered = await Promise.all(
-              requests.map(async ({ node, tenant, id, off_ms, isUpper }) => {
+              requests.map(async ({ node, tenant, id, offMs, isUpper }) => {
                 const requestId = isUpper ? ids[id]!.toUpperCase() : ids[id]!
-                const timestamp = now + off_ms
+                const timestamp = now + offMs
                 const { verdict } = await entrances.nodes[node]!.add(entryOf(tenants[tenant]!, requestId, timestamp))
                 return { key: `${tenant}/${id}`, verdict, until: timestamp + WINDOW_MS + KEPT_MS }
               }),

@@ -39,12 +39,12 @@ function request(): string {
 }
 
 /** Reads what there is, until all answers came or the server has ended the connection. @returns whether all came */
-function readToEnd(socket: Socket, all_bytes: number): Promise<boolean> {
+function readToEnd(socket: Socket, allBytes: number): Promise<boolean> {
   return new Promise((resolve) => {
     let bytes = 0
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes >= all_bytes) resolve(true)
+      if (bytes >= allBytes) resolve(true)
     })
     socket.on('close', () => resolve(false))
     socket.resume()

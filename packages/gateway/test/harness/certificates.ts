@@ -18,11 +18,11 @@ export function testAuthority(name: string) {
     subjectKey: pair.publicKey,
     issuerKey: pair.privateKey,
     ca: true,
-    expires_at: Date.now() + DAY_MS,
+    expiresAt: Date.now() + DAY_MS,
   })
   return {
     cert,
-    issue(commonName: string, expires_at = Date.now() + DAY_MS): TestCertificate {
+    issue(commonName: string, expiresAt = Date.now() + DAY_MS): TestCertificate {
       const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
       return {
         cert: certificate({
@@ -31,7 +31,7 @@ export function testAuthority(name: string) {
           subjectKey: own.publicKey,
           issuerKey: pair.privateKey,
           ca: false,
-          expires_at,
+          expiresAt,
         }),
         key: own.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
       }
@@ -45,11 +45,11 @@ interface Parts {
   subjectKey: KeyObject
   issuerKey: KeyObject
   ca: boolean
-  expires_at: number
+  expiresAt: number
 }
 
 /** X.509 v3 (RFC 5280 §4.1), with the names localhost and 127.0.0.1. */
-function certificate({ subject, issuer, subjectKey, issuerKey, ca, expires_at }: Parts): string {
+function certificate({ subject, issuer, subjectKey, issuerKey, ca, expiresAt }: Parts): string {
   const algorithm = sequence(oid('2a8648ce3d040302')) // ecdsa-with-SHA256
   const serial = Buffer.concat([Buffer.of(1), randomBytes(15)])
   const now = Date.now()
@@ -62,7 +62,7 @@ function certificate({ subject, issuer, subjectKey, issuerKey, ca, expires_at }:
     der(0x02, serial),
     algorithm,
     issuer,
-    sequence(utcTime(now - 2 * DAY_MS), utcTime(expires_at)),
+    sequence(utcTime(now - 2 * DAY_MS), utcTime(expiresAt)),
     subject,
     subjectKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(...extensions)),
@@ -81,8 +81,8 @@ function extension(id: string, value: Buffer): Buffer {
   return sequence(oid(id), der(0x04, value))
 }
 
-function utcTime(time_ms: number): Buffer {
-  const digits = new Date(time_ms).toISOString().replace(/[-:T]/g, '').slice(2, 14)
+function utcTime(timeMs: number): Buffer {
+  const digits = new Date(timeMs).toISOString().replace(/[-:T]/g, '').slice(2, 14)
   return der(0x17, Buffer.from(`${digits}Z`))
 }
 

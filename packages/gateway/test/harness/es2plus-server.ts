@@ -11,7 +11,7 @@ type Es2plusFault =
   | 'lost'
   /** The connection breaks before anything is executed, every second time; else after. A repeat goes through. */
   | 'dies'
-  /** Executed at once, answered after `late_ms`. */
+  /** Executed at once, answered after `lateMs`. */
   | 'late'
   /** 8.2.5/3.7, always; or every second time. */
   | 'refuse'
@@ -36,7 +36,7 @@ export interface Es2plusServer {
   answers: Partial<Record<string, object>>
   /** Whether a repeated DownloadOrder meets the fault, too. */
   faultsRepeats: boolean
-  late_ms: number
+  lateMs: number
   /** Whether it writes ICCIDs with a padding F. */
   pads: boolean
   requests: { path: string; headers: IncomingHttpHeaders; body: Record<string, unknown> }[]
@@ -58,7 +58,7 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
     fault: {},
     answers: {},
     faultsRepeats: false,
-    late_ms: 1_500,
+    lateMs: 1_500,
     pads: true,
     requests: [],
     orders: new Map(),
@@ -91,7 +91,7 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
       const result = execute(state, () => ++sides.serial, name, body)
       if (fault === 'lost' || fault === 'dies') return request.socket.destroy()
       if (fault === 'nonsense') return answer(200, 'nonsense')
-      if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, state.late_ms))
+      if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, state.lateMs))
       return answer(200, { ...result, ...state.answers[name] })
     },
   )

@@ -9,7 +9,7 @@ const [url = ''] = process.argv.slice(2)
 const shop = await openShop(url)
 for (const { supplier } of shop.suppliers.all()) {
   // What is in doubt is over soon, so that a test need not wait for it.
-  Object.assign(supplier.traits, { settles_ms: 0 })
+  Object.assign(supplier.traits, { settlesMs: 0 })
 }
 fulfilmentLoop(shop)
 process.stdout.write('ready\n')

@@ -42,7 +42,7 @@ interface Table {
   name: string
   unlogged: boolean
   options: string[] | null
-  partitioned_by: string | null
+  partitionedBy: string | null
 }
 
 interface Column {
@@ -66,7 +66,7 @@ function createTable(table: Table): string {
 }
 
 function tableOptions(table: Table): string {
-  const partition = table.partitioned_by ? ` partition by ${table.partitioned_by}` : ''
+  const partition = table.partitionedBy ? ` partition by ${table.partitionedBy}` : ''
   return `${partition}${table.options ? ` with (${table.options.join(', ')})` : ''}`
 }
 

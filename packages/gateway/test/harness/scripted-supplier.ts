@@ -12,8 +12,8 @@ export function scripted(shop: Shop, script: Partial<Supplier> = {}, traits: Par
   const supplier: Supplier = {
     ...{ name: 'odd', type: 'gateway' },
     traits: {
-      ...{ batch: 1, concurrency: 10, perSecond: null, timeout_ms: 60_000, settles_ms: 0 },
-      giveUpAfter_ms: 3_600_000,
+      ...{ batch: 1, concurrency: 10, perSecond: null, timeoutMs: 60_000, settlesMs: 0 },
+      giveUpAfterMs: 3_600_000,
       ...traits,
     },
     order: async (requests) => requests.map(deliver),

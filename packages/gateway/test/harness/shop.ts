@@ -173,28 +173,28 @@ export async function payOrders(
   return ids
 }
 
-/** Waits for a condition, without a fixed sleep. @throws after `patience_ms`. */
+/** Waits for a condition, without a fixed sleep. @throws after `patienceMs`. */
 export async function until<Value>(
   read: () => Promise<Value | undefined | false>,
-  patience_ms = 20_000,
-  every_ms = 10,
+  patienceMs = 20_000,
+  everyMs = 10,
 ): Promise<Value> {
-  const deadline = performance.now() + patience_ms
+  const deadline = performance.now() + patienceMs
   for (;;) {
     const value = await read()
     if (value !== undefined && value !== false) return value
-    if (performance.now() > deadline) throw new Error(`the condition did not come true within ${patience_ms / 1000} s`)
-    await new Promise((resolve) => setTimeout(resolve, every_ms))
+    if (performance.now() > deadline) throw new Error(`the condition did not come true within ${patienceMs / 1000} s`)
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
 }
 
 /** How many orders of the tenant are in each status. */
 export async function statuses(db: Db, tenantId: string): Promise<Record<string, number>> {
-  const rows = await db.query<{ order_status: string; count: number }>({
+  const rows = await db.query<{ orderStatus: string; count: number }>({
     text: 'select order_status, count(*)::int as count from orders where tenant_id = $1 group by 1',
     values: [tenantId],
   })
-  return Object.fromEntries(rows.map((row) => [row.order_status, row.count]))
+  return Object.fromEntries(rows.map((row) => [row.orderStatus, row.count]))
 }
 
 /** What a tenant was told, oldest first. */

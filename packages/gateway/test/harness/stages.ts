@@ -38,7 +38,7 @@ export interface Stage {
 
 /** A kind of supplier: a stage for each case, with books, faults and a breaker of its own. */
 export interface StageKind {
-  stage(name: string, timeout_ms: number): Promise<Stage>
+  stage(name: string, timeoutMs: number): Promise<Stage>
   close(): Promise<void>
 }
 
@@ -48,14 +48,14 @@ const SETTLES_MS = 100
 
 type Switches = Pick<Stage, 'fault' | 'mute'>
 
-function quick(supplier: Supplier, timeout_ms: number, canTell: boolean): Supplier {
+function quick(supplier: Supplier, timeoutMs: number, canTell: boolean): Supplier {
   // What nobody can tell goes to review soon; what can be told is given the time that a crowded machine needs.
-  const giveUpAfter_ms = canTell ? 60_000 : 8_000
-  return { ...supplier, traits: { ...supplier.traits, settles_ms: SETTLES_MS, giveUpAfter_ms, timeout_ms } }
+  const giveUpAfterMs = canTell ? 60_000 : 8_000
+  return { ...supplier, traits: { ...supplier.traits, settlesMs: SETTLES_MS, giveUpAfterMs, timeoutMs } }
 }
 
 /** For suppliers without a wire: what a wire would do to their answers. */
-function faultyLine(inner: Supplier, switches: Switches, timeout_ms: number): Supplier {
+function faultyLine(inner: Supplier, switches: Switches, timeoutMs: number): Supplier {
   let turn = 0
   const died = new Set<string>()
   async function order(requests: SupplierRequest[]): Promise<Outcome[]> {
@@ -72,7 +72,7 @@ function faultyLine(inner: Supplier, switches: Switches, timeout_ms: number): Su
       }
       case 'late': {
         const outcomes = await inner.order(requests)
-        await new Promise((resolve) => setTimeout(resolve, timeout_ms + LATE_BY_MS))
+        await new Promise((resolve) => setTimeout(resolve, timeoutMs + LATE_BY_MS))
         return outcomes
       }
       case 'lost':
@@ -98,11 +98,11 @@ function faultyLine(inner: Supplier, switches: Switches, timeout_ms: number): Su
 
 export async function sandboxKind(shop: Shop): Promise<StageKind> {
   return {
-    async stage(name, timeout_ms) {
+    async stage(name, timeoutMs) {
       const switches: Switches = { fault: 'none', mute: false }
       const inner = sandboxSupplier(name, {}, shop)
       return Object.assign(switches, {
-        supplier: quick(faultyLine(inner, switches, timeout_ms), timeout_ms, true),
+        supplier: quick(faultyLine(inner, switches, timeoutMs), timeoutMs, true),
         product: 'ANY',
         canTell: true,
         canCancel: true,
@@ -126,7 +126,7 @@ const CODES = 50
 export async function stockKind(shop: Shop): Promise<StageKind> {
   let serial = 0
   return {
-    async stage(name, timeout_ms) {
+    async stage(name, timeoutMs) {
       const switches: Switches = { fault: 'none', mute: false }
       await addSupplier(shop, name, 'stock')
       const rows = Array.from({ length: CODES }, () => {
@@ -137,7 +137,7 @@ export async function stockKind(shop: Shop): Promise<StageKind> {
       await importStock(shop, { supplier: name, productCode: 'P', file }, { actor: 'cli:test' })
       const inner = stockSupplier(name, {}, shop)
       return Object.assign(switches, {
-        supplier: quick(faultyLine(inner, switches, timeout_ms), timeout_ms, true),
+        supplier: quick(faultyLine(inner, switches, timeoutMs), timeoutMs, true),
         product: 'P',
         canTell: true,
         canCancel: true,
@@ -160,9 +160,9 @@ export async function es2plusKind(shop: Shop, withRange: boolean): Promise<Stage
   const outbound = createOutbound()
   let ranges = 0
   return {
-    async stage(name, timeout_ms) {
+    async stage(name, timeoutMs) {
       const server = await startEs2plusServer()
-      server.late_ms = timeout_ms + LATE_BY_MS
+      server.lateMs = timeoutMs + LATE_BY_MS
       ranges += 1
       const first = makeIccid('8985222', ranges * 1_000)
       const last = makeIccid('8985222', ranges * 1_000 + 999)
@@ -170,14 +170,14 @@ export async function es2plusKind(shop: Shop, withRange: boolean): Promise<Stage
         url: server.url,
         functionRequesterIdentifier: '1.2.3',
         ...server.identity,
-        timeoutMs: timeout_ms,
+        timeoutMs: timeoutMs,
         ...(withRange ? { iccidRange: { first, last } } : {}),
       }
       await addSupplier(shop, name, 'es2plus', config)
       const inner = es2plusSupplier(name, config, { ...shop, outbound })
       return {
         // Its three calls each have their own time-out; a refusal is believed after one of them, as no test has two late.
-        supplier: quick(inner, withRange ? timeout_ms : inner.traits.timeout_ms, withRange),
+        supplier: quick(inner, withRange ? timeoutMs : inner.traits.timeoutMs, withRange),
         product: 'PROFILE_TYPE_1',
         canTell: withRange,
         canCancel: true,
@@ -212,21 +212,21 @@ export async function gatewayKind(shop: Shop): Promise<StageKind> {
   }
   const db = connect({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test stage' })
   // The cheapest: the demo dealer's balance pays for all cases.
-  const packages = await db.query<{ package_code: string; product_code: string }>({
+  const packages = await db.query<{ packageCode: string; productCode: string }>({
     text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
            where s.supplier = 'sandbox' and s.product_code not like 'SANDBOX%' and l.currency_code = 'USD'
            order by l.price, s.package_code`,
   })
   const outbound = createOutbound()
   return {
-    async stage(name, timeout_ms) {
+    async stage(name, timeoutMs) {
       const switches: Switches = { fault: 'none', mute: false }
-      const line = await breakingLine(baseUrl, switches, timeout_ms)
-      const config = { url: line.url, appKey, appSecret, timeoutMs: timeout_ms }
+      const line = await breakingLine(baseUrl, switches, timeoutMs)
+      const config = { url: line.url, appKey, appSecret, timeoutMs: timeoutMs }
       await addSupplier(shop, name, 'gateway', config)
-      const { package_code: product, product_code: upstreamProduct } = packages.shift()!
+      const { packageCode: product, productCode: upstreamProduct } = packages.shift()!
       return Object.assign(switches, {
-        supplier: quick(gatewaySupplier(name, config, { outbound }), timeout_ms, true),
+        supplier: quick(gatewaySupplier(name, config, { outbound }), timeoutMs, true),
         product,
         canTell: true,
         canCancel: false,
@@ -250,7 +250,7 @@ export async function gatewayKind(shop: Shop): Promise<StageKind> {
 }
 
 /** An HTTP proxy that loses, delays and refuses orders, and swallows questions. */
-async function breakingLine(target: string, switches: Switches, timeout_ms: number) {
+async function breakingLine(target: string, switches: Switches, timeoutMs: number) {
   let turn = 0
   const seen = new Set<string>()
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -277,7 +277,7 @@ async function breakingLine(target: string, switches: Switches, timeout_ms: numb
     })
     const body = await forwarded.text()
     if (fault === 'lost' || fault === 'dies') return void request.socket.destroy()
-    if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, timeout_ms + LATE_BY_MS))
+    if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, timeoutMs + LATE_BY_MS))
     response.writeHead(forwarded.status, { 'content-type': 'application/json' }).end(body)
   }
   const server = createServer((request, response) => void pass(request, response).catch(() => request.socket.destroy()))

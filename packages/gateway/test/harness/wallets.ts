@@ -47,7 +47,7 @@ export async function plantOrder(db: Db, tenantId: string, prices: bigint[]): Pr
   await db.tx(async (tx) => {
     const wallet = await lockWallet(tx, tenantId)
     const [version, balance] = [wallet.version + 1n, wallet.balance - amount]
-    const [row] = await tx.query<{ updated_at: Date }>(sql`
+    const [row] = await tx.query<{ updatedAt: Date }>(sql`
       update wallets set version = ${version}, balance = ${balance},
         spent = case when spent_on = (clock_timestamp() at time zone 'utc')::date then spent else 0 end + ${amount},
         spent_on = (clock_timestamp() at time zone 'utc')::date,
@@ -57,16 +57,16 @@ export async function plantOrder(db: Db, tenantId: string, prices: bigint[]): Pr
       insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after,
                              order_id, created_at)
       values (${tenantId}, ${version}, 'ORDER', 'WALLET', 'SALES', ${amount}, ${balance}, ${orderId},
-              ${row!.updated_at})`)
+              ${row!.updatedAt})`)
     tx.send(sql`
       insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
                           wallet_version, package_lines, status_history, event_sequence, created_at, updated_at)
       values (${tenantId}, ${orderId}, ${`T-${orderId}`}, 'PAID', ${amount}, 'USD', ${balance}, ${version}, '[]', '[]',
-              1, ${row!.updated_at}, ${row!.updated_at})`)
+              1, ${row!.updatedAt}, ${row!.updatedAt})`)
     for (const [index, price] of prices.entries()) {
       tx.send(sql`
         insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)
-        values (${tenantId}, ${orderId}, ${index + 1}, 0, 'P', ${price}, ${row!.updated_at})`)
+        values (${tenantId}, ${orderId}, ${index + 1}, 0, 'P', ${price}, ${row!.updatedAt})`)
     }
   })
   return orderId

@@ -110,8 +110,8 @@ async function order(step: Calamity | Extract<Step, { do: 'order' }>, { model, d
   const { wish } = step
   const body = JSON.stringify(bodyOf(wish))
   const asking = Promise.all(Array.from({ length: step.calls }, () => gateway.ask(dealer, 'esim/order', body)))
-  if (step.do === 'kill') await gateway.kill(step.after_ms, step.next)
-  if (step.do === 'cut') await gateway.cut(step.after_ms)
+  if (step.do === 'kill') await gateway.kill(step.afterMs, step.next)
+  if (step.do === 'cut') await gateway.cut(step.afterMs)
   const asked = await asking
   const answers = asked.map(({ answer }) => answer)
   const expected = model.order(wish, dayOf(answers))
@@ -163,16 +163,16 @@ async function expectAccount({ model, dealer }: Play): Promise<void> {
 
 /** Each order as its dealer is shown it, and what its supplier was asked by the supplier's own books. */
 async function expectOrders({ model, dealer }: Play): Promise<void> {
-  const rows = await operator.deps.db.query<{ transaction_id: string; order_id: string; paid: number }>({
+  const rows = await operator.deps.db.query<{ transactionId: string; orderId: string; paid: number }>({
     text: `select transaction_id, order_id, (select count(*)::int from events e where e.tenant_id = o.tenant_id
              and e.order_id = o.order_id and e.notify_type = 'ORDER_PAID') as paid
            from orders o where tenant_id = $1`,
     values: [dealer.tenantId],
   })
-  expect(rows.map((row) => row.transaction_id).sort()).toEqual([...model.orders.keys()].sort())
-  for (const { transaction_id, order_id, paid } of rows) {
-    const expected = model.orders.get(transaction_id)!
-    const { answer } = await gateway.ask(dealer, 'esim/query', JSON.stringify({ transactionId: transaction_id }))
+  expect(rows.map((row) => row.transactionId).sort()).toEqual([...model.orders.keys()].sort())
+  for (const { transactionId, orderId, paid } of rows) {
+    const expected = model.orders.get(transactionId)!
+    const { answer } = await gateway.ask(dealer, 'esim/query', JSON.stringify({ transactionId: transactionId }))
     expect(answer.data).toMatchObject({
       orderStatus: expected.status,
       amount: Number(expected.amount),
@@ -181,7 +181,7 @@ async function expectOrders({ model, dealer }: Play): Promise<void> {
     expect(paid).toBe(1)
     const books = await operator.deps.db.query<{ requests: number }>({
       text: `select requests from sandbox_issued where supplier = 'model' and key like $1`,
-      values: [`${orderNoOf(order_id)}-%`],
+      values: [`${orderNoOf(orderId)}-%`],
     })
     expect(books).toEqual(Array.from({ length: expected.count }, () => ({ requests: 1 })))
   }

@@ -8,9 +8,9 @@ export interface MortalGateway {
   /** Asks until it is answered; `wasLost`: not every answer arrived, or the outcome was said to be unknown. */
   ask(dealer: Dealer, operation: string, body: string): Promise<{ answer: Answer; wasLost: boolean }>
   /** SIGKILL so many milliseconds from now; the gateway after it dies by itself at `next`. */
-  kill(after_ms: number, next: string | null): Promise<void>
+  kill(afterMs: number, next: string | null): Promise<void>
   /** Ends all its database sessions at once. */
-  cut(after_ms: number): Promise<void>
+  cut(afterMs: number): Promise<void>
   /** Every order of the tenant has ended, however often the gateway died over it. */
   settled(tenantId: string): Promise<void>
   lastWords(): string
@@ -60,14 +60,14 @@ export async function mortalGateway(databaseUrl: string, db: Db): Promise<Mortal
         }
       }
     },
-    async kill(after_ms, next) {
-      await new Promise((resolve) => setTimeout(resolve, after_ms))
+    async kill(afterMs, next) {
+      await new Promise((resolve) => setTimeout(resolve, afterMs))
       const victim = current
       void victim.kill('SIGKILL')
       await raise(victim, next)
     },
-    async cut(after_ms) {
-      await new Promise((resolve) => setTimeout(resolve, after_ms))
+    async cut(afterMs) {
+      await new Promise((resolve) => setTimeout(resolve, afterMs))
       await db.query({
         text: `select pg_terminate_backend(pid) from pg_stat_activity
                where datname = current_database() and application_name like 'dealer-esim%' and pid <> pg_backend_pid()`,

@@ -6,11 +6,11 @@ export type Step =
   | { do: 'top up'; reference: string; amount: bigint }
   | { do: 'limit'; creditLimit: bigint; dailySpendLimit: bigint | null }
   | OrderStep
-  /** An order during which the gateway or its connections die, `after_ms` after it was sent. */
+  /** An order during which the gateway or its connections die, `afterMs` after it was sent. */
   | Calamity
 
 type OrderStep = { do: 'order'; wish: OrderWish /** The same body at once. */; calls: number }
-export type Calamity = { do: 'kill' | 'cut'; wish: OrderWish; calls: number; after_ms: number; next: string | null }
+export type Calamity = { do: 'kill' | 'cut'; wish: OrderWish; calls: number; afterMs: number; next: string | null }
 
 /** Where the gateway that comes after a kill dies by itself. */
 const PAUSE_POINTS = [
@@ -70,7 +70,7 @@ const calamity: fc.Arbitrary<Step> = fc.record({
   do: fc.constantFrom('kill' as const, 'kill' as const, 'cut' as const),
   wish,
   calls,
-  after_ms: fc.integer({ min: 0, max: 25 }),
+  afterMs: fc.integer({ min: 0, max: 25 }),
   next: fc.option(pausePoint, { nil: null }),
 })
 

@@ -46,11 +46,11 @@ beforeAll(async () => {
   await seedDemoCatalogue(node.deps)
   const { db, ids } = node.deps
   expect(await setOnSale({ db, ids }, { packageCodes: [OFF_SALE] }, false, SYSTEM)).toEqual([OFF_SALE])
-  const rows = await node.deps.db.query<{ package_code: string; price: bigint }>({
+  const rows = await node.deps.db.query<{ packageCode: string; price: bigint }>({
     text: `select package_code, price from list_prices where currency_code = 'USD' and package_code = any($1)`,
     values: [Object.keys(PRICES)],
   })
-  for (const row of rows) price.set(row.package_code, Number(row.price))
+  for (const row of rows) price.set(row.packageCode, Number(row.price))
   expect(price.get('JP_1_7')).toBe(PRICES.JP_1_7)
   expect(price.size).toBe(3)
 })
@@ -242,10 +242,10 @@ describe('a batch of orders', () => {
 /** On whose clock nothing is long ago: it trusts its memory again with the next order. */
 function openDesk(): OrderDesk {
   const { db, databaseClock, ids, catalogue } = node.deps
-  let passed_ms = 0
+  let passedMs = 0
   return orderDesk({
     ...{ db, databaseClock, ids, catalogue, stock: { available: () => undefined } },
-    clock: { now: Date.now, monotonic: () => (passed_ms += 10_000) },
+    clock: { now: Date.now, monotonic: () => (passedMs += 10_000) },
     maintainPartitions: async () => {},
     onPlaced() {},
     onFailure(failure) {

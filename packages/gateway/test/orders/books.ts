@@ -20,11 +20,11 @@ const AT_ONCE = 10
 
 /**
  * What was acknowledged, what was debited, what the supplier was asked and what the receiver heard must agree: every
- * acknowledged order exists once, is debited once, ends within `patience_ms`, and its events arrive.
+ * acknowledged order exists once, is debited once, ends within `patienceMs`, and its events arrive.
  */
-export async function expectBooksToAgree(world: LoadWorld, patience_ms: number): Promise<void> {
+export async function expectBooksToAgree(world: LoadWorld, patienceMs: number): Promise<void> {
   const orders = await repeatAll(world)
-  await until(async () => (await openOrders(world.db)) === 0, patience_ms)
+  await until(async () => (await openOrders(world.db)) === 0, patienceMs)
   await expectLedger(world)
   const settled = await queryAll(world, orders)
   await expectSupplierBooks(world.db, settled)
@@ -42,11 +42,11 @@ async function repeatAll({ gateway, dealer, db, asked }: LoadWorld): Promise<Kno
       expect([`${status} ${code}`]).toContainEqual(expect.stringMatching(/^(200 000000|503 000002|500 000001)$/))
     }
   }
-  const existing = await db.query<{ transaction_id: string }>({
+  const existing = await db.query<{ transactionId: string }>({
     text: 'select transaction_id from orders where tenant_id = $1',
     values: [dealer.tenantId],
   })
-  const exists = new Set(existing.map((row) => row.transaction_id))
+  const exists = new Set(existing.map((row) => row.transactionId))
   const known = await eachOf(asked, async (order) => {
     const { transactionId, packageInfoList } = order
     const body = JSON.stringify({ transactionId, packageInfoList })
@@ -89,7 +89,7 @@ async function expectLedger({ db, dealer, asked }: LoadWorld): Promise<void> {
                    where t.kind = 'ORDER' and t.amount = o.amount) as debited_orders`,
   })
   const count = asked.length
-  expect(row).toEqual({ orders: count, transactions: count, debits: count, debited_orders: count })
+  expect(row).toEqual({ orders: count, transactions: count, debits: count, debitedOrders: count })
 }
 
 interface SettledOrder extends KnownOrder {

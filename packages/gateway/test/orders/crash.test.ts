@@ -42,7 +42,7 @@ const chance = seeded(seed)
 let dataDir: string
 let gateway: GatewayProcess
 /** Before the gateway that runs could claim anything. */
-let started_at: number
+let startedAt: number
 let receiver: Receiver
 let dealer: Dealer
 let load: OrderLoad
@@ -71,7 +71,7 @@ afterAll(async () => {
 })
 
 function start(): Promise<GatewayProcess> {
-  started_at = Date.now()
+  startedAt = Date.now()
   return startGateway({ dataDir, env: { DEFAULT_QPS_LIMIT: '100000', CONSOLE: 'off' } })
 }
 
@@ -96,7 +96,7 @@ describe('twenty kills under order load', () => {
     for (const victim of chance.shuffled(ROUNDS)) await round(victim)
     await load.stop()
 
-    expect(Math.max(...load.asked.flatMap((order) => order.durations_ms))).toBeLessThan(LONGEST_ANSWER_MS)
+    expect(Math.max(...load.asked.flatMap((order) => order.durationsMs))).toBeLessThan(LONGEST_ANSWER_MS)
     await inDatabase(async (db) => {
       await leasesOfTheDeadRunOut(db)
       await expectBooksToAgree({ gateway, dealer, db, asked: load.asked, receiver }, 150_000)
@@ -133,8 +133,8 @@ async function round(victim: Victim): Promise<void> {
  * that its successor took, and nothing of its calls can still be at work.
  */
 async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
-  const ofOrders = new Date(started_at + ORDER_LEASE_MS)
-  const ofEvents = new Date(started_at + EVENT_LEASE_MS)
+  const ofOrders = new Date(startedAt + ORDER_LEASE_MS)
+  const ofEvents = new Date(startedAt + EVENT_LEASE_MS)
   await db.tx(async (tx) => {
     tx.send({
       text: `with left_behind as (

@@ -26,7 +26,7 @@ beforeAll(async () => {
   node = await openNode(database.url)
   await seedDemoCatalogue(node.deps)
   proxy = await startPostgresProxy(database.url)
-  db = connect({ url: proxy.url, poolSize: 4, applicationName: APPLICATION, fixedPlans: true, lockTimeout_ms: 500 })
+  db = connect({ url: proxy.url, poolSize: 4, applicationName: APPLICATION, fixedPlans: true, lockTimeoutMs: 500 })
 })
 afterAll(async () => {
   await db.close()

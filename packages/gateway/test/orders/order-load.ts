@@ -7,7 +7,7 @@ export interface AskedOrder {
   packageInfoList: { packageCode: string; count: number }[]
   answers: Answer[]
   /** Milliseconds to each answer or to the connection's end. */
-  durations_ms: number[]
+  durationsMs: number[]
 }
 
 export interface OrderLoad {
@@ -50,12 +50,12 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
       transactionId: randomUUID(),
       packageInfoList: choose(),
       answers: [],
-      durations_ms: [],
+      durationsMs: [],
     }
     asked.push(order)
     const { transactionId, packageInfoList } = order
     const body = JSON.stringify({ transactionId, packageInfoList })
-    const started_at = performance.now()
+    const startedAt = performance.now()
     let isPlaced = false
     inFlight++
     try {
@@ -69,7 +69,7 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
       // Cut off: whether the order exists is for the test to find out.
     } finally {
       inFlight--
-      order.durations_ms.push(performance.now() - started_at)
+      order.durationsMs.push(performance.now() - startedAt)
     }
     for (const waiter of waiting) {
       if (acknowledged < waiter.at) continue
@@ -83,8 +83,8 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
     while (!stopped) {
       const at = await target
       if (!at) continue
-      const pause_ms = (await ask(at)) ? THINK_MS : PAUSE_MS
-      if (!stopped) await new Promise((resolve) => setTimeout(resolve, pause_ms))
+      const pauseMs = (await ask(at)) ? THINK_MS : PAUSE_MS
+      if (!stopped) await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
 

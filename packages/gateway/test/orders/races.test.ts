@@ -56,7 +56,7 @@ async function workedOn(node: GatewayProcess, dealer: Dealer) {
   const lines = () => node.logs.filter((line) => line.msg === 'request' && line.tenantId === dealer.tenantId)
   await node.waitForLog(() => lines().length === CALLS / nodes.length)
   const ends = lines().map((line) => Date.parse(String(line.time)))
-  const begins = lines().map((line, index) => ends[index]! - Number(line.duration_ms))
+  const begins = lines().map((line, index) => ends[index]! - Number(line.durationMs))
   return { begin: Math.min(...begins), end: Math.max(...ends) }
 }
 

@@ -43,7 +43,7 @@ afterAll(async () => {
 })
 
 /** A desk of its own, as on another node, and the statements that it asks. */
-function openDesk(ahead_ms = () => 0, query: Db['query'] = db.query) {
+function openDesk(aheadMs = () => 0, query: Db['query'] = db.query) {
   const { clock, databaseClock, ids, catalogue } = node.deps
   const asked: string[] = []
   const listening: Db = {
@@ -65,7 +65,7 @@ function openDesk(ahead_ms = () => 0, query: Db['query'] = db.query) {
   }
   const desk = orderDesk({
     ...{ db: listening, clock, ids, catalogue, stock: { available: () => undefined } },
-    databaseClock: { now: () => databaseClock.now() + ahead_ms() },
+    databaseClock: { now: () => databaseClock.now() + aheadMs() },
     maintainPartitions: async () => {},
     onPlaced() {},
     onFailure(failure) {
@@ -283,12 +283,12 @@ describe('what has changed since is noticed:', () => {
   })
 
   it('the day, by the database: what was spent yesterday does not count', async () => {
-    let ahead_ms = 0
-    const { desk, asked } = openDesk(() => ahead_ms)
+    let aheadMs = 0
+    const { desk, asked } = openDesk(() => aheadMs)
     const dealer = await addDealer(node.deps, OPENING / 10_000)
     await change('update wallets set daily_spend_limit = 100000 where tenant_id = $1', dealer)
     for (const bought of [1, 2]) expect(balanceAfter(await place(desk, dealer))).toBe(OPENING - bought * PRICE)
-    ahead_ms = DAY_MS
+    aheadMs = DAY_MS
     asked.length = 0
     expect(balanceAfter(await place(desk, dealer))).toBe('200014')
     expect(asked.slice(0, 2)).toEqual([WRITES_ONE, LOOKS])

@@ -58,14 +58,14 @@ async function die(supplier: string, point: string): Promise<void> {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, supplier)
   const profile = await until(async () => {
-    const [row] = await shop.db.query<{ profile_id: string; iccid: string }>({
+    const [row] = await shop.db.query<{ profileId: string; iccid: string }>({
       text: 'select profile_id, iccid from profiles where tenant_id = $1',
       values: [tenantId],
     })
     return row
   })
   const env = { DATABASE_URL: database.url, MASTER_KEY: TEST_KEY.toString('base64'), DATA_DIR: folder }
-  const run = await admin(['esim', 'cancel', profile.profile_id, '--reason', 'test'], { ...env, PAUSE_AT: point })
+  const run = await admin(['esim', 'cancel', profile.profileId, '--reason', 'test'], { ...env, PAUSE_AT: point })
   expect(run).toMatchObject({ code: null, stderr: expect.stringContaining(`paused at ${point}`) })
   cancelled.set(`${supplier} ${point}`, { tenantId, iccid: profile.iccid })
 }
@@ -74,14 +74,14 @@ it.each(PLAYS)(
   '%s: killed at %s, it is cancelled and refunded once, or in question and not',
   async (supplier, point) => {
     const { tenantId, iccid } = cancelled.get(`${supplier} ${point}`)!
-    const [profile] = await shop.db.query<{ esim_status: string; watched: boolean }>({
+    const [profile] = await shop.db.query<{ esimStatus: string; watched: boolean }>({
       text: `select esim_status, exists (select from watched_items w where w.tenant_id = p.tenant_id) as watched
            from profiles p where tenant_id = $1`,
       values: [tenantId],
     })
     // Its dealer saw it: that the SM-DP+ does not know it any more may mean that it was used.
     const isInQuestion = point === 'es2plus.after-cancel-order'
-    expect(profile).toEqual({ esim_status: isInQuestion ? 'GOT_RESOURCE' : 'CANCEL', watched: isInQuestion })
+    expect(profile).toEqual({ esimStatus: isInQuestion ? 'GOT_RESOURCE' : 'CANCEL', watched: isInQuestion })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: isInQuestion ? 0 : 1 })
     expect(server.taken()).not.toContain(iccid)
   },

@@ -76,7 +76,7 @@ describe('what was charged for an eSIM that is in doubt', () => {
     settleOrder(shop, { ...order, verdict, evidence: 'Ticket 4711' }, { actor: 'cli:test' })
 
   it('is what it cost once an operator settles it as delivered', async () => {
-    const order = await sell('doubtful', [inDoubt], 'UNDER_REVIEW', { giveUpAfter_ms: 0 })
+    const order = await sell('doubtful', [inDoubt], 'UNDER_REVIEW', { giveUpAfterMs: 0 })
     const esim = { ...newEsim(), matchingId: 'SETTLED', ac: 'LPA:1$a.example$SETTLED' }
     await settle(order, { kind: 'delivered', esims: [{ line: 2, esim }] })
     expect(await chargesOf(order.orderId)).toEqual([['doubtful', 5_000, 6_200, 'USD']])
@@ -84,7 +84,7 @@ describe('what was charged for an eSIM that is in doubt', () => {
   })
 
   it('is taken back where it is settled as refused', async () => {
-    const order = await sell('taker', [inDoubt], 'UNDER_REVIEW', { giveUpAfter_ms: 0 })
+    const order = await sell('taker', [inDoubt], 'UNDER_REVIEW', { giveUpAfterMs: 0 })
     await settle(order, { kind: 'refused' })
     expect(await chargesOf(order.orderId)).toEqual([['taker', 5_000, null, null]])
   })
@@ -106,7 +106,7 @@ describe('what was charged for an eSIM that is in doubt', () => {
       { supplier: 'sandbox', productCode: 'X', cost: COST + 1n },
     ])
     const [orderId = ''] = await payOrders(shop.db, tenantId, 'NEXT')
-    const traits = { timeout_ms: 100 }
+    const traits = { timeoutMs: 100 }
     loop = fulfilmentLoop(
       scripted(shop, { name: 'first', order: async () => [inDoubt], query: async () => [REFUSED] }, traits).deps,
     )

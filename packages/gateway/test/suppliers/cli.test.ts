@@ -178,14 +178,14 @@ describe('esim', () => {
     await payOrders(shop.db, tenantId, packageCode)
     const loop = fulfilmentLoop(shop)
     const profile = await until(async () => {
-      const [row] = await shop.db.query<{ profile_id: string; iccid: string }>({
+      const [row] = await shop.db.query<{ profileId: string; iccid: string }>({
         text: 'select profile_id, iccid from profiles where tenant_id = $1',
         values: [tenantId],
       })
       return row
     })
     await loop.stop(5_000)
-    return { tenantId, esimTranNo: profile.profile_id, iccid: profile.iccid }
+    return { tenantId, esimTranNo: profile.profileId, iccid: profile.iccid }
   }
 
   it('cancel refunds once the supplier has cancelled it, once', async () => {

@@ -127,11 +127,11 @@ async function play(key: string, fault: Stage['fault'], size = { orders: ORDERS,
 async function playTwice(key: string): Promise<Played> {
   const first = await play(key, 'none', { orders: 1, count: 1 })
   const { tenantId, stage } = first
-  const [order] = await shop.db.query<{ order_id: string }>({
+  const [order] = await shop.db.query<{ orderId: string }>({
     text: 'select order_id from orders where tenant_id = $1',
     values: [tenantId],
   })
-  const item = { tenantId, orderId: order!.order_id, itemNo: 1, productCode: stage.product }
+  const item = { tenantId, orderId: order!.orderId, itemNo: 1, productCode: stage.product }
   const [again] = await stage.supplier.query([{ ...item, key: `${orderNoOf(item.orderId)}-1` }], 'RESUME')
   if (again?.kind !== 'delivered') throw new Error(`it answered ${again?.kind}, having delivered`)
   await takeInEsim(own, tenantId, { ...item, supplier: key }, again.esim)
@@ -144,16 +144,16 @@ async function playRefunded(keys: string[]): Promise<Played[]> {
     keys.map(async (key) => {
       const stage = stages.get(key)!
       stage.mute = true
-      stage.supplier.traits.giveUpAfter_ms = 8_000
+      stage.supplier.traits.giveUpAfterMs = 8_000
       const { tenantId, seen } = await play(key, 'lost', { orders: 1, count: 1 })
       expect(seen).toEqual({ UNDER_REVIEW: 1 })
-      const [order] = await shop.db.query<{ order_id: string }>({
+      const [order] = await shop.db.query<{ orderId: string }>({
         text: 'select order_id from orders where tenant_id = $1',
         values: [tenantId],
       })
       const evidence = 'Ticket 4711: the supplier says that it sold nothing'
       const verdict = { kind: 'refused' } as const
-      await settleOrder(own, { tenantId, orderId: order!.order_id, verdict, evidence }, { actor: 'cli:test' })
+      await settleOrder(own, { tenantId, orderId: order!.orderId, verdict, evidence }, { actor: 'cli:test' })
       Object.assign(stage, { fault: 'none', mute: false })
       return { tenantId, stage, seen: await statuses(shop.db, tenantId), taken: await stage.taken() }
     }),
@@ -256,11 +256,11 @@ describe.each(KINDS.map(([name], index) => ({ name, index })))('$name', ({ index
 
   it('cancels the eSIM that is named, and not another that was sold under its key', async () => {
     const { stage, tenantId, delivered, taken } = await outcome('twice')
-    const [order] = await shop.db.query<{ order_id: string }>({
+    const [order] = await shop.db.query<{ orderId: string }>({
       text: 'select order_id from orders where tenant_id = $1',
       values: [tenantId],
     })
-    const item = { tenantId, orderId: order!.order_id, itemNo: 1, productCode: stage.product }
+    const item = { tenantId, orderId: order!.orderId, itemNo: 1, productCode: stage.product }
     const named = { iccid: makeIccid('8985444', index), matchingId: 'ANOTHER', shown: false }
     expect(delivered).not.toContain(named.iccid)
     const { kind } = await stage.supplier.cancel({ ...item, key: itemKeyOf(item.orderId, 1), ...named })

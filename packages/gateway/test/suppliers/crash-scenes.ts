@@ -50,7 +50,7 @@ async function openScene() {
     shop,
     products: new Map<string, string>(),
     revive() {
-      const quick = { settles_ms: 0, timeout_ms: TIMEOUT_MS }
+      const quick = { settlesMs: 0, timeoutMs: TIMEOUT_MS }
       for (const { supplier } of shop.suppliers.all()) Object.assign(supplier.traits, quick)
     },
     async close() {
@@ -138,12 +138,12 @@ export async function gatewayScene(): Promise<CrashScene> {
     appSecret: string
   }
   const db = connect({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test scene' })
-  const packages = await db.query<{ package_code: string; product_code: string }>({
+  const packages = await db.query<{ packageCode: string; productCode: string }>({
     text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
            where s.supplier = 'sandbox' and l.currency_code = 'USD' order by l.price, s.package_code`,
   })
-  const sold = packages.filter((one) => !one.product_code.startsWith('SANDBOX'))
-  const refusedOne = packages.find((one) => one.product_code === 'SANDBOX_REFUSED')!
+  const sold = packages.filter((one) => !one.productCode.startsWith('SANDBOX'))
+  const refusedOne = packages.find((one) => one.productCode === 'SANDBOX_REFUSED')!
   const supplier = 'crash-upstream'
   await addSupplier(scene.shop, supplier, 'gateway', { url: baseUrl, appKey, appSecret, timeoutMs: TIMEOUT_MS })
   return {
@@ -151,8 +151,8 @@ export async function gatewayScene(): Promise<CrashScene> {
     supplier,
     async product(play, refused) {
       const chosen = refused ? refusedOne : sold.shift()!
-      scene.products.set(play, chosen.product_code)
-      return chosen.package_code
+      scene.products.set(play, chosen.productCode)
+      return chosen.packageCode
     },
     async taken(play) {
       const text = `select from sandbox_issued where product_code = $1 and answer = 'ISSUED'`

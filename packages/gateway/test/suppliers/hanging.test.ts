@@ -29,11 +29,11 @@ async function times(tenantId: string, orders = ORDERS): Promise<number[]> {
     const [orderId] = await payOrders(shop.db, tenantId, 'GOOD')
     shop.wake.wake('fulfilment')
     await until(async () => {
-      const [order] = await shop.db.query<{ order_status: string }>({
+      const [order] = await shop.db.query<{ orderStatus: string }>({
         text: 'select order_status from orders where tenant_id = $1 and order_id = $2',
         values: [tenantId, orderId],
       })
-      return order?.order_status === 'DELIVERED'
+      return order?.orderStatus === 'DELIVERED'
     })
     took.push(performance.now() - started)
   }
@@ -43,7 +43,7 @@ async function times(tenantId: string, orders = ORDERS): Promise<number[]> {
 it('a supplier that hangs with 1 000 orders does not slow the orders of another, of the same dealer', async () => {
   const hang = () => new Promise<never>(() => {})
   const script = { name: 'hanging', order: hang, query: hang, cancel: hang }
-  const { deps } = scripted(shop, script, { concurrency: 16, timeout_ms: 5_000, settles_ms: 60_000 })
+  const { deps } = scripted(shop, script, { concurrency: 16, timeoutMs: 5_000, settlesMs: 60_000 })
   const tenantId = await addTenant(shop.db)
   const loop = fulfilmentLoop(deps)
   try {

@@ -68,7 +68,7 @@ async function atTheSecond() {
     },
     cancel: async () => ({ kind: 'cancelled' }) as const,
   }
-  const { supplied: firstSupplied } = scripted(shop, denies, { timeout_ms: 20 })
+  const { supplied: firstSupplied } = scripted(shop, denies, { timeoutMs: 20 })
   const { supplied: secondSupplied } = scripted(shop, silent)
   const deps = supplying(shop, firstSupplied, secondSupplied)
   const tenantId = await addTenant(shop.db)
@@ -117,7 +117,7 @@ it('the item is that of the first one, at its cost, and the books of both tell o
   await its.deliverFirst()
   second.answer({ kind: 'unknown', words: 'lost' })
   expect(await its.rowsOf('supplier, product_code, cost', 'order_items')).toEqual([
-    { supplier: 'first', product_code: 'F', cost: 1_000n },
+    { supplier: 'first', productCode: 'F', cost: 1_000n },
   ])
   for (const supplied of [firstSupplied, secondSupplied, secondSupplied]) await compareBooks(deps, supplied, 60_000)
   expect(await its.rowsOf('supplier, iccid', 'orphans')).toEqual([{ supplier: 'second', iccid: secondEsim.iccid }])
@@ -126,7 +126,7 @@ it('the item is that of the first one, at its cost, and the books of both tell o
 
 it('a second one that had surely bought nothing is not asked any more', async () => {
   const { second, looks, ...its } = await atTheSecond()
-  second.answer({ kind: 'retry', words: 'our balance is used up', after_ms: 60_000 })
+  second.answer({ kind: 'retry', words: 'our balance is used up', afterMs: 60_000 })
   await its.attemptAtSecond('retry')
   await its.deliverFirst()
   expect(await its.rowsOf('purpose', 'watched_items')).toEqual([])

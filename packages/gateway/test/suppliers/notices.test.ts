@@ -55,8 +55,8 @@ async function deliver(iccid: string, supplier = 'smdp') {
 
 async function shown(orderId: string) {
   const [row] = await shop.db.query<{
-    smdp_status: SmdpStatus
-    esim_status: string
+    smdpStatus: SmdpStatus
+    esimStatus: string
     eid: string | null
     events: string[]
   }>({
@@ -122,14 +122,14 @@ describe('a notice of an SM-DP+', () => {
     const orderId = await deliver(iccid)
     const before = (await shown(orderId)).events.length
     await post(PROGRESS, progress(`${iccid}F`, 3, 1, { eid: EID }))
-    expect(await shown(orderId)).toMatchObject({ smdp_status: 'DOWNLOAD', eid: null })
+    expect(await shown(orderId)).toMatchObject({ smdpStatus: 'DOWNLOAD', eid: null })
     await post(PROGRESS, progress(iccid, '4', 2, { eid: EID, vendor: { anything: [1] }, resultData: 'BF37' }))
-    expect(await shown(orderId)).toMatchObject({ smdp_status: 'INSTALLATION', eid: EID, esim_status: 'IN_USE' })
+    expect(await shown(orderId)).toMatchObject({ smdpStatus: 'INSTALLATION', eid: EID, esimStatus: 'IN_USE' })
     await post(LIFE, event(iccid, 1, 3))
     await post(LIFE, event(iccid, 2, 4))
     await post(LIFE, event(iccid, 1, 5))
-    const { smdp_status, events } = await shown(orderId)
-    expect(smdp_status).toBe('ENABLED')
+    const { smdpStatus, events } = await shown(orderId)
+    expect(smdpStatus).toBe('ENABLED')
     expect(events.slice(before)).toEqual(Array(5).fill('DELIVERY_UPDATED'))
   })
 
@@ -143,7 +143,7 @@ describe('a notice of an SM-DP+', () => {
     await behind.register(async (scope) => supplierApi(scope, { ...shop, clock, config }))
     await post(PROGRESS, progress(iccid, '4', 2), { to: behind })
     await behind.close()
-    expect(await shown(orderId)).toMatchObject({ smdp_status: 'INSTALLATION' })
+    expect(await shown(orderId)).toMatchObject({ smdpStatus: 'INSTALLATION' })
   })
 
   it('that is late, repeated or means nothing is answered alike, and told to nobody', async () => {
@@ -193,13 +193,13 @@ describe('an ICCID that was sold more than once', () => {
     const { iccid, first, second } = await soldTwice(ends)
     const before = await shown(first)
     await post(PROGRESS, progress(iccid, 4, 1))
-    expect([(await shown(second)).smdp_status, await shown(first)]).toEqual(['INSTALLATION', before])
+    expect([(await shown(second)).smdpStatus, await shown(first)]).toEqual(['INSTALLATION', before])
   })
 
   it('is the earlier eSIM, where the notice is from before the later one was there', async () => {
     const { iccid, second } = await soldTwice('DELETED')
     await post(LIFE, event(iccid, 3, -20_000))
-    expect((await shown(second)).smdp_status).toBe('RELEASED')
+    expect((await shown(second)).smdpStatus).toBe('RELEASED')
   })
 
   it('is not the earlier eSIM again, when the later one is deleted and late notices of it come', async () => {
@@ -215,7 +215,7 @@ describe('an ICCID that was sold more than once', () => {
     await post(LIFE, event(iccid, 3, 20))
     await post(LIFE, event(iccid, 3, 20))
     await post(LIFE, event(iccid, 1, 19))
-    expect([(await shown(second)).smdp_status, await shown(first)]).toEqual(['DELETED', before])
+    expect([(await shown(second)).smdpStatus, await shown(first)]).toEqual(['DELETED', before])
   })
 })
 
@@ -238,14 +238,14 @@ describe('whoever is no supplier', () => {
       payload: JSON.stringify(body),
     })
     expect(direct.statusCode).toBe(403)
-    expect((await shown(orderId)).smdp_status).toBe('RELEASED')
+    expect((await shown(orderId)).smdpStatus).toBe('RELEASED')
   })
 
   it('nor speaks one supplier for the eSIMs of another', async () => {
     const iccid = newIccid()
     const [ours, theirs] = [await deliver(iccid, 'smdp'), await deliver(iccid, 'other')]
     await post(PROGRESS, progress(iccid, 4, 1), { from: OTHER_SMDP })
-    expect([(await shown(ours)).smdp_status, (await shown(theirs)).smdp_status]).toEqual(['RELEASED', 'INSTALLATION'])
+    expect([(await shown(ours)).smdpStatus, (await shown(theirs)).smdpStatus]).toEqual(['RELEASED', 'INSTALLATION'])
   })
 })
 
@@ -276,11 +276,11 @@ describe('an event of an upstream gateway', () => {
 
   function tell(
     orderId: string,
-    { secret = SECRET, tampered = false, supplier = 'upstream', age_s = 0, proto = 'https' } = {},
+    { secret = SECRET, tampered = false, supplier = 'upstream', ageS = 0, proto = 'https' } = {},
   ) {
     const content = { orderNo: 'UP', transactionId: `${orderNoOf(orderId)}-1`, orderStatus: 'DELIVERED', sequence: 2 }
     const body = JSON.stringify({ notifyId: 'n-1', notifyType: 'DELIVERY_UPDATED', eventGenerateTime: at(0), content })
-    const parts = { id: 'n-1', timestamp_s: Math.floor(Date.now() / 1000) - age_s }
+    const parts = { id: 'n-1', timestamp_s: Math.floor(Date.now() / 1000) - ageS }
     const headers = signEvent([secret], parts, body)
     return post(`/suppliers/${supplier}/events`, tampered ? body.replace('"UP"', '"UQ"') : body, {
       from: '203.0.113.9',
@@ -292,7 +292,7 @@ describe('an event of an upstream gateway', () => {
     const orderId = await inQuestion('upstream')
     expect((await tell(orderId, { secret: 'another' })).statusCode).toBe(401)
     expect((await tell(orderId, { tampered: true })).statusCode).toBe(401)
-    expect((await tell(orderId, { age_s: 600 })).statusCode).toBe(401)
+    expect((await tell(orderId, { ageS: 600 })).statusCode).toBe(401)
     expect((await tell(orderId, { proto: 'http' })).statusCode).toBe(403)
     expect(await isDue(orderId)).toBe(false)
     let woken = 0

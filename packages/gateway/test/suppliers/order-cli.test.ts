@@ -96,11 +96,11 @@ describe('order settle', () => {
     const { tenantId, orderNo } = await underReview(3)
     await json(...settle(orderNo, '--refused', '--items', '2', ...WORD))
     await json(...settle(orderNo, '--retry', '--items', '1,3', ...WORD))
-    const items = await shop.db.query<{ item_status: string }>({
+    const items = await shop.db.query<{ itemStatus: string }>({
       text: 'select item_status from order_items where tenant_id = $1 order by item_no',
       values: [tenantId],
     })
-    expect(items.map((item) => item.item_status)).toEqual(['WAITING', 'REFUSED', 'WAITING'])
+    expect(items.map((item) => item.itemStatus)).toEqual(['WAITING', 'REFUSED', 'WAITING'])
     const due = await shop.db.query({
       text: 'select from orders where tenant_id = $1 and due_at <= now()',
       values: [tenantId],

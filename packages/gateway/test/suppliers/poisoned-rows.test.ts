@@ -58,7 +58,7 @@ it('an orphan that cannot be opened does not keep the others from being given ba
   for (const one of [bad, good]) await takeIn(one)
   await shop.db.query({ text: `update orphans set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
   expect(await cancelOrphans(deps)).toBe(2)
-  expect(await orphanStates([good.tenantId])).toEqual([{ tenant_id: good.tenantId, state: 'CANCELLED' }])
+  expect(await orphanStates([good.tenantId])).toEqual([{ tenantId: good.tenantId, state: 'CANCELLED' }])
   expect(error).toHaveBeenCalledOnce()
   expect(error.mock.calls[0]![0]).toMatchObject({ tenantId: bad.tenantId, orderId: bad.orderId })
 })
@@ -76,7 +76,7 @@ it('a record of a supplier that cannot be taken in does not hide those behind it
     },
   })
   expect(await compareBooks(deps, supplied, 86_400_000)).toBe(2)
-  expect(await orphanStates([bad.tenantId, good.tenantId])).toEqual([{ tenant_id: good.tenantId, state: 'FOUND' }])
+  expect(await orphanStates([bad.tenantId, good.tenantId])).toEqual([{ tenantId: good.tenantId, state: 'FOUND' }])
   expect(error.mock.calls).toMatchObject([[{ supplier: 'odd', key: itemKeyOf(bad.orderId, 1) }, expect.any(String)]])
 })
 

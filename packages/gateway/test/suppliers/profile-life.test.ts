@@ -66,26 +66,26 @@ it('eSIMs expire, status and usage are asked for, and each change of a status is
   loops = [profilesLoop(shop), askSuppliersLoop(deps)]
   const rows = await until(async () => {
     const all = await shop.db.query<{
-      order_id: string
-      esim_status: string
-      smdp_status: string
-      order_usage: bigint | null
+      orderId: string
+      esimStatus: string
+      smdpStatus: string
+      orderUsage: bigint | null
     }>({
       text: 'select order_id, esim_status, smdp_status, order_usage from profiles where tenant_id = $1',
       values: [tenantId],
     })
-    const byOrder = new Map(all.map((row) => [row.order_id, row]))
-    const ended = [unused, used].every(({ orderId }) => byOrder.get(orderId)?.esim_status.endsWith('EXPIRED'))
-    return ended && byOrder.get(living.orderId)?.order_usage != null && byOrder
+    const byOrder = new Map(all.map((row) => [row.orderId, row]))
+    const ended = [unused, used].every(({ orderId }) => byOrder.get(orderId)?.esimStatus.endsWith('EXPIRED'))
+    return ended && byOrder.get(living.orderId)?.orderUsage != null && byOrder
   })
-  expect(rows.get(unused.orderId)).toMatchObject({ esim_status: 'UNUSED_EXPIRED' })
-  expect(rows.get(used.orderId)).toMatchObject({ esim_status: 'USED_EXPIRED' })
+  expect(rows.get(unused.orderId)).toMatchObject({ esimStatus: 'UNUSED_EXPIRED' })
+  expect(rows.get(used.orderId)).toMatchObject({ esimStatus: 'USED_EXPIRED' })
   expect(rows.get(living.orderId)).toMatchObject({
-    esim_status: 'IN_USE',
-    smdp_status: 'ENABLED',
-    order_usage: 123_456n,
+    esimStatus: 'IN_USE',
+    smdpStatus: 'ENABLED',
+    orderUsage: 123_456n,
   })
-  expect(rows.get(asleep.orderId)).toMatchObject({ esim_status: 'GOT_RESOURCE' })
+  expect(rows.get(asleep.orderId)).toMatchObject({ esimStatus: 'GOT_RESOURCE' })
   expect(asked.map((esim) => [esim.iccid, esim.matchingId])).toEqual([[living.iccid, living.matchingId]])
   const after = await eventCounts()
   const more = [unused, used, living, asleep].map(({ orderId }) => after.get(orderId)! - before.get(orderId)!)
@@ -104,14 +104,14 @@ it('an eSIM whose time runs from its purchase tells from the start when it ends'
              install_before = expired_time as bounded from profiles where tenant_id = $1 and order_id = $2`,
     values: [tenantId, orderId],
   })
-  expect(profile).toEqual({ esim_status: 'GOT_RESOURCE', runs: true, ends: true, bounded: true })
+  expect(profile).toEqual({ esimStatus: 'GOT_RESOURCE', runs: true, ends: true, bounded: true })
 })
 
 async function eventCounts(): Promise<Map<string, number>> {
-  const rows = await shop.db.query<{ order_id: string; events: number }>({
+  const rows = await shop.db.query<{ orderId: string; events: number }>({
     text: `select order_id, count(*)::int as events from events
            where tenant_id = $1 and notify_type = 'DELIVERY_UPDATED' group by 1`,
     values: [tenantId],
   })
-  return new Map(rows.map((row) => [row.order_id, row.events]))
+  return new Map(rows.map((row) => [row.orderId, row.events]))
 }

@@ -64,11 +64,11 @@ const set = (tenantId: string, columns: string) =>
 
 function becomes(tenantId: string, esimStatus: string) {
   return until(async () => {
-    const rows = await shop.db.query<{ esim_status: string }>({
+    const rows = await shop.db.query<{ esimStatus: string }>({
       text: 'select esim_status from profiles where tenant_id = $1',
       values: [tenantId],
     })
-    return rows.every((row) => row.esim_status === esimStatus)
+    return rows.every((row) => row.esimStatus === esimStatus)
   })
 }
 

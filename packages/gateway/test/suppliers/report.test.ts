@@ -53,11 +53,11 @@ describe('supplier report', () => {
 
   it('lists orders without eSIMs and eSIMs without orders', async () => {
     const esim = { iccid: makeIccid('8985999', 1), smdpAddress: 'a.example', matchingId: 'ORPHAN' }
-    const refused = await shop.db.query<{ item_no: number }>({
+    const refused = await shop.db.query<{ itemNo: number }>({
       text: `select item_no from order_items where tenant_id = $1 and item_status = 'REFUSED'`,
       values: [tenantId],
     })
-    await takeInEsim(shop, tenantId, { orderId, itemNo: refused[0]!.item_no, supplier: 'reported' }, esim)
+    await takeInEsim(shop, tenantId, { orderId, itemNo: refused[0]!.itemNo, supplier: 'reported' }, esim)
     const [stuck] = await payOrders(shop.db, tenantId, 'REPORTED')
     await shop.db.query({
       text: `update orders set created_at = now() - interval '2 hours', due_at = null where order_id = $1`,

@@ -200,11 +200,11 @@ it('what stock has reserved for another item of the order is refused: that item 
 /* What an operator named, and its supplier then delivers for another item. */
 
 const holdersOf = async (n: number) => {
-  const rows = await shop.db.query<{ order_id: string }>({
+  const rows = await shop.db.query<{ orderId: string }>({
     text: 'select order_id from profiles where iccid = $1 union all select order_id from orphans where iccid = $1',
     values: [iccidOf(n)],
   })
-  return rows.map((row) => row.order_id)
+  return rows.map((row) => row.orderId)
 }
 const arrive = ({ tenantId, orderId }: Order, esim: CsvEsim['esim']) =>
   takeInEsim(shop, tenantId, { orderId, itemNo: 1, supplier: 'sandbox' }, esim)
@@ -241,12 +241,12 @@ it('an attempt that brings it leaves its item in doubt, with the order that has 
   await finishWork(shop, other.tenantId, { leaseToken: undefined }, [
     { orderId: other.orderId, itemNo: 1, attempt, outcome },
   ])
-  const [item] = await shop.db.query<{ item_status: string; failure_reason: string }>({
+  const [item] = await shop.db.query<{ itemStatus: string; failureReason: string }>({
     text: 'select item_status, failure_reason from order_items where tenant_id = $1',
     values: [other.tenantId],
   })
-  expect(item!.item_status).toBe('UNKNOWN')
-  expect(item!.failure_reason).toContain(`has settled an item of order ${orderNoOf(order.orderId)}`)
+  expect(item!.itemStatus).toBe('UNKNOWN')
+  expect(item!.failureReason).toContain(`has settled an item of order ${orderNoOf(order.orderId)}`)
   expect(await holdersOf(40)).toEqual([order.orderId])
 })
 

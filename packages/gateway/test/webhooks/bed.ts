@@ -21,9 +21,9 @@ export interface Bed {
   deps: WebhookDeps
   url: string
   /** Time limits that requests were given; with `faster` they end that many times sooner. */
-  limits_ms: number[]
+  limitsMs: number[]
   /** Moves the clock that decides what is due; nothing waits for real. */
-  advance(duration_ms: number): void
+  advance(durationMs: number): void
   tenant(options?: { callbackUrl?: string; eventTypes?: EventType[] }): Promise<TestTenant>
   record(tenant: TestTenant, count?: number, type?: EventType): Promise<string[]>
   states(tenant: TestTenant): Promise<EventState[]>
@@ -43,33 +43,33 @@ export interface TestTenant {
 }
 
 interface EventState {
-  notify_id: string
-  delivery_state: string
+  notifyId: string
+  deliveryState: string
   attempts: number
-  due_at: Date | null
+  dueAt: Date | null
 }
 
 export interface AttemptRow {
-  attempt_id: string
-  notify_id: string
-  notify_type: string
-  attempt_no: number
+  attemptId: string
+  notifyId: string
+  notifyType: string
+  attemptNo: number
   url: string
   address: string | null
-  http_status: number | null
+  httpStatus: number | null
   outcome: string
   answer: Buffer | null
-  started_at: Date
-  duration_ms: number
+  startedAt: Date
+  durationMs: number
 }
 
 interface EndpointState {
-  callback_url: string | null
+  callbackUrl: string | null
   enabled: boolean
-  disabled_reason: string | null
-  failing_since: Date | null
-  warned_percent: number
-  updated_at: Date
+  disabledReason: string | null
+  failingSince: Date | null
+  warnedPercent: number
+  updatedAt: Date
 }
 
 export const MASTER_KEY = Buffer.alloc(32, 7)
@@ -84,11 +84,11 @@ export interface BedOptions {
 export async function openBed(options: BedOptions = {}): Promise<Bed> {
   const database = await createTestDatabase()
   const db = connect({ url: database.url, poolSize: 10, applicationName: 'webhooks test' })
-  let offset_ms = 0
-  const databaseClock: DatabaseClock = { now: () => Date.now() + offset_ms, observe: () => {} }
+  let offsetMs = 0
+  const databaseClock: DatabaseClock = { now: () => Date.now() + offsetMs, observe: () => {} }
   const outbound = createOutbound(options.resolve ? { resolve: options.resolve } : {})
   const wake = wakeups({ url: database.url, nodeId: randomBytes(4).toString('hex'), onError: () => {} })
-  const limits_ms: number[] = []
+  const limitsMs: number[] = []
   const deps: WebhookDeps = {
     config: { deployment: options.deployment ?? 'local' },
     log: silentLog,
@@ -100,8 +100,8 @@ export async function openBed(options: BedOptions = {}): Promise<Bed> {
     outbound: {
       ...outbound,
       request(request) {
-        limits_ms.push(request.timeout_ms)
-        return outbound.request({ ...request, timeout_ms: request.timeout_ms / (options.faster ?? 1) })
+        limitsMs.push(request.timeoutMs)
+        return outbound.request({ ...request, timeoutMs: request.timeoutMs / (options.faster ?? 1) })
       },
     },
     wake,
@@ -111,9 +111,9 @@ export async function openBed(options: BedOptions = {}): Promise<Bed> {
   return {
     deps,
     url: database.url,
-    limits_ms,
-    advance(duration_ms) {
-      offset_ms += duration_ms
+    limitsMs,
+    advance(durationMs) {
+      offsetMs += durationMs
       wake.wake('webhooks')
     },
     tenant: (wanted) => makeTenant(deps, wanted),

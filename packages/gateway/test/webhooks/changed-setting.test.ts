@@ -76,7 +76,7 @@ test('an event whose type is not wanted any more is not sent, though it was clai
   await set({ eventTypes: ['DELIVERY_UPDATED'] })
   await aPassLater()
   answerOne()
-  const unsent = async () => (await bed.states(tenant)).some((event) => event.delivery_state === 'UNSENT')
+  const unsent = async () => (await bed.states(tenant)).some((event) => event.deliveryState === 'UNSENT')
   await expect.poll(unsent, patient).toBe(true)
   expect(receiver.events.length).toBe(ENDPOINT_FLIGHTS_MAX)
 })
@@ -84,7 +84,7 @@ test('an event whose type is not wanted any more is not sent, though it was clai
 test('what was claimed for a URL that is removed is not sent, whichever node looks after what waits', async () => {
   const beside = bed.startLoop()
   await set({ callbackUrl: null })
-  const unsent = async () => (await bed.states(tenant)).filter((event) => event.delivery_state === 'UNSENT').length
+  const unsent = async () => (await bed.states(tenant)).filter((event) => event.deliveryState === 'UNSENT').length
   await expect.poll(unsent, patient).toBe(CLAIMED_MAX + 100 - ENDPOINT_FLIGHTS_MAX)
   for (const response of held.splice(0)) response.end()
   await expect.poll(() => loop.idle, patient).toBe(true)
@@ -94,7 +94,7 @@ test('what was claimed for a URL that is removed is not sent, whichever node loo
 })
 
 test('an event that was claimed before a reset is signed with the new secret', async () => {
-  const { appSecret } = await resetSecret(bed.deps, tenant.tenantId, { grace_ms: 0 }, { actor: 'cli:test' })
+  const { appSecret } = await resetSecret(bed.deps, tenant.tenantId, { graceMs: 0 }, { actor: 'cli:test' })
   await aPassLater()
   answerOne()
   await expect.poll(() => receiver.events.length, patient).toBe(ENDPOINT_FLIGHTS_MAX + 1)

@@ -37,7 +37,7 @@ const json = (...args: string[]) => adminJson('webhook', ...args)
 const inState = (state: string) =>
   vi.waitFor(async () => {
     const states = await bed.states(tenant)
-    expect(states.map((event) => event.delivery_state)).toEqual(states.map(() => state))
+    expect(states.map((event) => event.deliveryState)).toEqual(states.map(() => state))
   }, 10_000)
 
 test('an endpoint is disabled, looked into, enabled, and what was missed is sent', async () => {
@@ -67,7 +67,7 @@ test('an endpoint is disabled, looked into, enabled, and what was missed is sent
   const { attemptList } = await json('show', tenantId, second!)
   expect(attemptList).toMatchObject([{ outcome: 'acknowledged', httpStatus: 200, address: '127.0.0.1' }])
   await vi.waitFor(async () => {
-    const done = { replayId, replayState: 'DONE', matched: 1, replayed: 1, rate_per_s: 100 }
+    const done = { replayId, replayState: 'DONE', matched: 1, replayed: 1, ratePerS: 100 }
     expect(await json('replays', tenantId)).toMatchObject([done])
   }, 10_000)
   await replaying.stop(1_000)

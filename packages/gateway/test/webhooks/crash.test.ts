@@ -67,7 +67,7 @@ test('every event arrives at least once, however often the sender is killed whil
   await vi.waitFor(
     async () => {
       const states = (await Promise.all(tenants.map((tenant) => bed.states(tenant)))).flat()
-      expect(states.filter((event) => event.delivery_state !== 'DELIVERED')).toEqual([])
+      expect(states.filter((event) => event.deliveryState !== 'DELIVERED')).toEqual([])
     },
     { timeout: 60_000, interval: 100 },
   )

@@ -46,19 +46,17 @@ async function failOnce(tenant: TestTenant): Promise<void> {
 
 test('a 410 from before its URL was set anew disables nothing', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
-  const set_ms = (await bed.endpoint(tenant)).updated_at.getTime()
-  const answered = (at_ms: number) =>
+  const setMs = (await bed.endpoint(tenant)).updatedAt.getTime()
+  const answered = (atMs: number) =>
     settle(bed.deps, bed.deps.ids.uuid(), {
       settlements: [],
-      changes: [
-        { ...tenant, url: receiver.url, at_ms, change: { change: 'DISABLE', reason: 'GONE', since_ms: at_ms } },
-      ],
+      changes: [{ ...tenant, url: receiver.url, atMs, change: { change: 'DISABLE', reason: 'GONE', sinceMs: atMs } }],
       left: [],
     })
-  await answered(set_ms - 1_000)
+  await answered(setMs - 1_000)
   expect((await bed.endpoint(tenant)).enabled).toBe(true)
-  await answered(set_ms + 1_000)
-  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: false, disabled_reason: 'GONE' })
+  await answered(setMs + 1_000)
+  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'GONE' })
 })
 
 test('an endpoint that fails is warned about at 50, 75 and 90 percent, and disabled after 72 hours', async () => {
@@ -73,14 +71,14 @@ test('an endpoint that fails is warned about at 50, 75 and 90 percent, and disab
   expect((await bed.endpoint(tenant)).enabled).toBe(true)
   bed.advance(7.2 * HOUR_MS)
   await failOnce(tenant)
-  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: false, disabled_reason: 'FAILING' })
+  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'FAILING' })
   expect((await noticesOf(tenant)).at(-1)).toBe('ENDPOINT_DISABLED')
   const audited = { text: 'select action, actor from audit_log where tenant_id = $1', values: [tenant.tenantId] }
   expect(await bed.deps.db.query(audited)).toEqual([{ action: 'webhook.disable', actor: 'system' }])
 
   await bed.record(tenant)
   await vi.waitFor(async () => {
-    const waiting = (await bed.states(tenant)).filter((event) => event.delivery_state === 'PENDING')
+    const waiting = (await bed.states(tenant)).filter((event) => event.deliveryState === 'PENDING')
     expect(waiting).toEqual([])
   }, 10_000)
 
@@ -89,7 +87,7 @@ test('an endpoint that fails is warned about at 50, 75 and 90 percent, and disab
   expect(enabled).toBe(true)
   await bed.record(tenant)
   await vi.waitFor(async () => {
-    expect((await bed.states(tenant)).at(-1)?.delivery_state).toBe('DELIVERED')
+    expect((await bed.states(tenant)).at(-1)?.deliveryState).toBe('DELIVERED')
   }, 10_000)
 })
 
@@ -99,11 +97,11 @@ test('a success ends the window: the next failure begins a new one', async () =>
   receiver.script = 200
   bed.advance(40 * HOUR_MS)
   await failOnce(tenant)
-  await expect.poll(async () => (await bed.endpoint(tenant)).failing_since).toBeNull()
+  await expect.poll(async () => (await bed.endpoint(tenant)).failingSince).toBeNull()
   receiver.script = 500
   bed.advance(40 * HOUR_MS)
   await failOnce(tenant)
-  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: true, warned_percent: 0 })
+  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: true, warnedPercent: 0 })
   expect(await noticesOf(tenant)).toEqual([])
 })
 
@@ -125,5 +123,5 @@ test('failures of the old URL do not count against a new one', async () => {
   receiver.script = 200
   const setting = { callbackUrl: `${receiver.url}/new` }
   await setWebhook(bed.deps, tenant.tenantId, setting, { actor: 'tenant' })
-  expect((await bed.endpoint(tenant)).failing_since).toBeNull()
+  expect((await bed.endpoint(tenant)).failingSince).toBeNull()
 })

@@ -59,7 +59,7 @@ test('a backlog of 100 000 events at an endpoint that hangs leaves other tenants
   const alone = await latencies(patient, 100)
   const stuck = await bed.tenant({ callbackUrl: hanging.url })
   const stuckSends = () => hanging.received.filter((one) => one.headers['rt-accesscode'] === stuck.appKey).length
-  const started_at = performance.now()
+  const startedAt = performance.now()
   await backlog(stuck, 100_000)
   await expect.poll(stuckSends).toBeGreaterThan(0)
   const beside = await latencies(patient, 100)
@@ -69,7 +69,7 @@ test('a backlog of 100 000 events at an endpoint that hangs leaves other tenants
   expect(at(beside, 0.5)).toBeLessThan(at(alone, 0.5) * 3 + 20)
   expect(at(beside, 0.99)).toBeLessThan(1_000)
   // On a slow machine, the first ones have run out of time meanwhile, and the next have begun.
-  const rounds = 1 + Math.floor((performance.now() - started_at) / EVENT_TIMEOUT_MS)
+  const rounds = 1 + Math.floor((performance.now() - startedAt) / EVENT_TIMEOUT_MS)
   expect(stuckSends()).toBeLessThanOrEqual(ENDPOINT_FLIGHTS_FIRST * rounds)
 })
 

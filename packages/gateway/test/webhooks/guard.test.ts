@@ -54,16 +54,16 @@ test('a local deployment may send to its own machine', async () => {
 
 test('an idle system sends long before it would poll', async () => {
   const tenant = await local.tenant({ callbackUrl: receiver.url })
-  const taken_ms: number[] = []
+  const takenMs: number[] = []
   for (let number = 0; number < 20; number++) {
     const [notifyId] = await local.record(tenant)
     const committed = performance.now()
     const find = () => receiver.received.find((one) => one.notifyId === notifyId)
     await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 5_000, interval: 1 })
-    taken_ms.push(find()!.at - committed)
+    takenMs.push(find()!.at - committed)
   }
-  const median_ms = taken_ms.sort((left, right) => left - right)[10]!
-  expect(median_ms).toBeLessThan(200) // a poll is a second; on an idle machine it is 3 ms
+  const medianMs = takenMs.sort((left, right) => left - right)[10]!
+  expect(medianMs).toBeLessThan(200) // a poll is a second; on an idle machine it is 3 ms
 })
 
 test('what was sent is measured', async () => {
@@ -72,7 +72,7 @@ test('what was sent is measured', async () => {
   const loop = bed.startLoop()
   await bed.record(tenant, 3)
   await vi.waitFor(async () => {
-    expect((await bed.states(tenant)).every((event) => event.delivery_state === 'DELIVERED')).toBe(true)
+    expect((await bed.states(tenant)).every((event) => event.deliveryState === 'DELIVERED')).toBe(true)
   }, 5_000)
   const text = await loop.metrics.metrics()
   expect(text).toContain('dealer_esim_webhook_attempts_total{outcome="acknowledged"} 3')
@@ -84,8 +84,8 @@ test('what was sent is measured', async () => {
 
 test('what is past keeping goes by the partition: dead events after 30 days, the log after 30 days', async () => {
   const { db } = local.deps
-  const day_ms = 86_400_000
-  const hour = (days: number) => Math.floor((Date.now() - days * day_ms) / 3_600_000)
+  const dayMs = 86_400_000
+  const hour = (days: number) => Math.floor((Date.now() - days * dayMs) / 3_600_000)
   const made: string[] = []
   for (const [table, span, days] of [
     ['events', 168, 60],

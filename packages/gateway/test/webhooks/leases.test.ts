@@ -45,7 +45,7 @@ const conclude = (deps: Parameters<typeof settle>[0], { tenantId, events, signer
       const attempt = {
         attemptId: bed.deps.ids.uuid(),
         startedAt: new Date(now()),
-        duration_ms: 1,
+        durationMs: 1,
         outcome: {
           kind: 'answer' as const,
           status: next.step === 'ACKNOWLEDGED' ? 200 : 500,
@@ -79,7 +79,7 @@ test('from a lane that one node holds another gets nothing until the lease has e
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   const recorded = await bed.record(tenant, 3)
   expect(idsOf(await claim(tenant, { most: 2 }))).toHaveLength(2)
-  expect(await claim(tenant, {}, OTHER_NODE)).toMatchObject({ events: [], heldUntil_ms: undefined })
+  expect(await claim(tenant, {}, OTHER_NODE)).toMatchObject({ events: [], heldUntilMs: undefined })
   bed.advance(LEASE_MS / 2)
   await claim(tenant) // holds it longer
   bed.advance(LEASE_MS / 2)
@@ -104,8 +104,8 @@ test('a pass tells whose lane another node holds', async () => {
 test('a lane that is left is free at once, unless its node has claimed again meanwhile', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   await bed.record(tenant)
-  const leave = ({ tenantId, heldUntil_ms }: Claim) =>
-    bed.deps.db.tx(async (tx) => leaveLanes(tx, NODE, [{ tenantId, heldUntil_ms: heldUntil_ms! }]))
+  const leave = ({ tenantId, heldUntilMs }: Claim) =>
+    bed.deps.db.tx(async (tx) => leaveLanes(tx, NODE, [{ tenantId, heldUntilMs: heldUntilMs! }]))
   const first = await claim(tenant)
   bed.advance(1)
   const second = await claim(tenant)
@@ -122,7 +122,7 @@ test('a claim that waits for a lane until it is left does not find what was sent
   let waiting: Promise<Claim> | undefined
   await bed.deps.db.tx(async (tx) => {
     await tx.query({ text: 'delete from deliveries where tenant_id = $1', values: [tenant.tenantId] })
-    leaveLanes(tx, NODE, [{ tenantId: tenant.tenantId, heldUntil_ms: sent.heldUntil_ms! }])
+    leaveLanes(tx, NODE, [{ tenantId: tenant.tenantId, heldUntilMs: sent.heldUntilMs! }])
     waiting = claim(tenant, {}, OTHER_NODE)
     const blocked = async () => {
       const text = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%webhook_lanes%'
@@ -131,7 +131,7 @@ test('a claim that waits for a lane until it is left does not find what was sent
     }
     await expect.poll(blocked, { timeout: 5_000 }).toBe(1)
   })
-  expect(await waiting).toMatchObject({ events: [], heldUntil_ms: expect.any(Number) })
+  expect(await waiting).toMatchObject({ events: [], heldUntilMs: expect.any(Number) })
 })
 
 test('a claim goes on behind the last one, however many came due in one moment', async () => {
@@ -156,21 +156,21 @@ test('a claim goes on behind the last one, however many came due in one moment',
 test('of two attempts at one event, because its lane was taken, the first failure counts, and any success', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   await bed.record(tenant)
-  const retry = (due_ms: number) => ({ step: 'RETRY', due_ms, gone: false }) as const
+  const retry = (dueMs: number) => ({ step: 'RETRY', dueMs, gone: false }) as const
   const late = await claim(tenant)
   bed.advance(LEASE_MS + 1)
   const current = await claim(tenant, {}, OTHER_NODE)
   await conclude(bed.deps, current, retry(1_000))
   await conclude(bed.deps, late, retry(2_000))
-  expect(await bed.states(tenant)).toMatchObject([{ delivery_state: 'PENDING', attempts: 1, due_at: new Date(1_000) }])
+  expect(await bed.states(tenant)).toMatchObject([{ deliveryState: 'PENDING', attempts: 1, dueAt: new Date(1_000) }])
   await acknowledge(late)
-  expect(await bed.states(tenant)).toMatchObject([{ delivery_state: 'DELIVERED' }])
+  expect(await bed.states(tenant)).toMatchObject([{ deliveryState: 'DELIVERED' }])
   expect(await bed.attempts(tenant)).toHaveLength(3) // all were made, so all are in the log
 })
 
 test.for<NextStep>([
   { step: 'ACKNOWLEDGED' },
-  { step: 'RETRY', due_ms: Date.now() + 60_000, gone: false },
+  { step: 'RETRY', dueMs: Date.now() + 60_000, gone: false },
   { step: 'DEAD', gone: false },
 ])('an event that is resent while it is under way is sent again, though that attempt ends in $step', async (next) => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
@@ -178,12 +178,12 @@ test.for<NextStep>([
   const underWay = await claim(tenant)
   await resendEvent(bed.deps, tenant.tenantId, notifyId!, { actor: 'cli:test' })
   await conclude(bed.deps, underWay, next)
-  expect(await bed.states(tenant)).toMatchObject([{ delivery_state: 'PENDING', attempts: 0 }])
+  expect(await bed.states(tenant)).toMatchObject([{ deliveryState: 'PENDING', attempts: 0 }])
   await acknowledge(await claim(tenant))
-  expect(await bed.states(tenant)).toMatchObject([{ delivery_state: 'DELIVERED' }])
+  expect(await bed.states(tenant)).toMatchObject([{ deliveryState: 'DELIVERED' }])
 })
 
-test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', due_ms: Date.now(), gone: false }])(
+test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', dueMs: Date.now(), gone: false }])(
   'to write $step takes no look at the other events of the tenant, before any statistics either',
   async (next, { skip }) => {
     const [server] = await bed.deps.db.query<{ version: number }>({
@@ -250,9 +250,9 @@ test('a node leaves the lane of a tenant with the result of the last that it had
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   const node = bed.startLoop()
   await bed.record(tenant, 20)
-  const isOwed = async () => (await bed.states(tenant)).some(({ delivery_state }) => delivery_state !== 'DELIVERED')
+  const isOwed = async () => (await bed.states(tenant)).some(({ deliveryState }) => deliveryState !== 'DELIVERED')
   await expect.poll(isOwed, { timeout: 10_000 }).toBe(false)
-  await expect.poll(async () => (await claim(tenant)).heldUntil_ms, { timeout: 10_000 }).toBeDefined()
+  await expect.poll(async () => (await claim(tenant)).heldUntilMs, { timeout: 10_000 }).toBeDefined()
   await node.stop(1_000)
 })
 
@@ -262,7 +262,7 @@ test('what waits for an endpoint that is gone is left to the node that holds the
   await claim(tenant)
   const text = 'update webhook_endpoints set enabled = false where tenant_id = $1'
   await bed.deps.db.query({ text, values: [tenant.tenantId] })
-  const statesOf = async (one: TestTenant) => (await bed.states(one)).map(({ delivery_state }) => delivery_state)
+  const statesOf = async (one: TestTenant) => (await bed.states(one)).map(({ deliveryState }) => deliveryState)
   const node = bed.startLoop()
   // The node has gone through a whole pass since: the second of two events, one after the other, was sent.
   const witness = await bed.tenant({ callbackUrl: receiver.url })
@@ -282,7 +282,7 @@ test('two nodes send each event once between them', async () => {
   const nodes = [bed.startLoop(), bed.startLoop()]
   await vi.waitFor(async () => {
     const states = (await Promise.all(tenants.map((tenant) => bed.states(tenant)))).flat()
-    expect(states.every((event) => event.delivery_state === 'DELIVERED')).toBe(true)
+    expect(states.every((event) => event.deliveryState === 'DELIVERED')).toBe(true)
   }, 20_000)
   await Promise.all(nodes.map((node) => node.stop(1_000)))
   const appKeys = new Set(tenants.map((tenant) => tenant.appKey))
@@ -298,7 +298,7 @@ test('a node that stops finishes what is under way and gives back the rest', asy
   await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(0), { timeout: 5_000, interval: 1 })
   await node.stop(5_000)
   const states = await bed.states(tenant)
-  const delivered = states.filter((event) => event.delivery_state === 'DELIVERED')
+  const delivered = states.filter((event) => event.deliveryState === 'DELIVERED')
   const received = receiver.received.filter((one) => one.headers['rt-accesscode'] === tenant.appKey)
   expect(delivered).toHaveLength(received.length)
   const left = states.length - delivered.length
@@ -308,7 +308,7 @@ test('a node that stops finishes what is under way and gives back the rest', asy
 
 test('what waited until the lease was late is begun under another', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
-  let ahead_ms = 0
+  let aheadMs = 0
   const begun: { notifyId: string; claims: number }[] = []
   let claims = 0
   const db: typeof bed.deps.db = {
@@ -324,10 +324,9 @@ test('what waited until the lease was late is begun under another', async () => 
         } as typeof tx),
       ),
   }
-  const clock = { ...bed.deps.clock, monotonic: () => bed.deps.clock.monotonic() + ahead_ms }
+  const clock = { ...bed.deps.clock, monotonic: () => bed.deps.clock.monotonic() + aheadMs }
   const node = webhooksLoop({ ...bed.deps, db, clock, metrics: createMetrics() })
-  const isDelivered = async () =>
-    (await bed.states(tenant)).every(({ delivery_state }) => delivery_state === 'DELIVERED')
+  const isDelivered = async () => (await bed.states(tenant)).every(({ deliveryState }) => deliveryState === 'DELIVERED')
   try {
     await bed.record(tenant, 100) // an endpoint that answers has events claimed ahead
     await expect.poll(isDelivered, { timeout: 10_000 }).toBe(true)
@@ -340,7 +339,7 @@ test('what waited until the lease was late is begun under another', async () => 
     await bed.record(tenant, 100)
     await expect.poll(() => answers.length).toBe(ENDPOINT_FLIGHTS_MAX)
     const [before] = [claims]
-    ahead_ms = LEASE_MS
+    aheadMs = LEASE_MS
     for (const answer of answers.splice(0)) answer()
     await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(100 - ENDPOINT_FLIGHTS_MAX)
     for (const answer of answers) answer()

@@ -34,8 +34,8 @@ afterAll(async () => {
 async function recorded(type: 'ORDER_PAID' | 'DELIVERY_UPDATED', state: DeliveryState, attempts?: number) {
   const [notifyId] = await bed.record(tenant, 1, type)
   await vi.waitFor(async () => {
-    const event = (await bed.states(tenant)).find((event) => event.notify_id === notifyId)
-    expect(event).toMatchObject({ delivery_state: state, ...(attempts === undefined ? {} : { attempts }) })
+    const event = (await bed.states(tenant)).find((event) => event.notifyId === notifyId)
+    expect(event).toMatchObject({ deliveryState: state, ...(attempts === undefined ? {} : { attempts }) })
   }, 5_000)
   return notifyId!
 }

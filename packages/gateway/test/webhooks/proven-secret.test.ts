@@ -38,7 +38,7 @@ beforeEach(async () => {
   dealer = await addDealer(node.deps)
   const body = JSON.stringify({ callbackUrl: receiver.url, eventTypes: ['ORDER_PAID'] })
   expect((await call(node, dealer, 'webhook/set', { body })).code).toBe('000000')
-  newSecret = (await resetSecret(node.deps, dealer.tenantId, { grace_ms: 3_600_000 }, OPERATOR)).appSecret
+  newSecret = (await resetSecret(node.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
   receiver.received = []
 })
 afterEach(() => node.deps.db.query({ text: 'drop trigger if exists unproven on tenant_secrets' }))

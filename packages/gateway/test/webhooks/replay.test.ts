@@ -31,7 +31,7 @@ const step = (tenant: TestTenant, replayId: string) => stepReplay(bed.deps, tena
 const inState = (tenant: TestTenant, state: string, count: number) =>
   vi.waitFor(async () => {
     const states = await bed.states(tenant)
-    expect(states.filter((event) => event.delivery_state === state)).toHaveLength(count)
+    expect(states.filter((event) => event.deliveryState === state)).toHaveLength(count)
   }, 10_000)
 
 async function unsentThenEnabled(count: number): Promise<TestTenant> {
@@ -45,8 +45,8 @@ async function unsentThenEnabled(count: number): Promise<TestTenant> {
 
 test('events that were recorded while the endpoint was disabled are replayed, each once, with their notifyId', async () => {
   const tenant = await unsentThenEnabled(120)
-  const recorded = (await bed.states(tenant)).map((event) => event.notify_id)
-  const { replayId, matched } = await replay(tenant, { rate_per_s: 50 })
+  const recorded = (await bed.states(tenant)).map((event) => event.notifyId)
+  const { replayId, matched } = await replay(tenant, { ratePerS: 50 })
   expect(matched).toBe(120)
   for (let second = 0; second < 3; second++) {
     bed.advance(1_000)
@@ -62,10 +62,10 @@ test('events that were recorded while the endpoint was disabled are replayed, ea
 
 test('a replay keeps its rate', async () => {
   const tenant = await unsentThenEnabled(100)
-  const started_at = bed.deps.databaseClock.now()
+  const startedAt = bed.deps.databaseClock.now()
   // The clock runs on while the test does.
-  const allowed = () => (20 * (bed.deps.databaseClock.now() - started_at)) / 1_000
-  const { replayId } = await replay(tenant, { rate_per_s: 20 })
+  const allowed = () => (20 * (bed.deps.databaseClock.now() - startedAt)) / 1_000
+  const { replayId } = await replay(tenant, { ratePerS: 20 })
   bed.advance(500)
   const first = (await step(tenant, replayId)).replayed
   expect(first).toBeGreaterThanOrEqual(10)
@@ -76,7 +76,7 @@ test('a replay keeps its rate', async () => {
 
 test('a replay goes on where it was when its node died', async () => {
   const tenant = await unsentThenEnabled(60)
-  const { replayId } = await replay(tenant, { rate_per_s: 30 })
+  const { replayId } = await replay(tenant, { ratePerS: 30 })
   bed.advance(1_000)
   await step(tenant, replayId)
   // The step's transaction is all that there is to lose: another node finds the rest in the table.
@@ -162,7 +162,7 @@ test('a replay without an endpoint, of nothing, or too fast is refused', async (
   const tenant = await bed.tenant({ callbackUrl: receiver.url, eventTypes: ['ORDER_PAID'] })
   await expect(replay(tenant, { notifyTypes: ['DELIVERY_UPDATED'] })).rejects.toMatchObject({ code: 'NOT_SUBSCRIBED' })
   await expect(replay(tenant, { from: new Date(Date.now() + 60_000) })).rejects.toMatchObject({ code: 'EMPTY_RANGE' })
-  await expect(replay(tenant, { rate_per_s: 1_001 })).rejects.toMatchObject({ code: 'RATE' })
+  await expect(replay(tenant, { ratePerS: 1_001 })).rejects.toMatchObject({ code: 'RATE' })
 })
 
 test('one event is sent again on demand, with the same notifyId', async () => {

@@ -44,17 +44,17 @@ async function rawUrlOf(behaviour: (socket: Socket) => void): Promise<string> {
 
 async function afterOneAttempt(
   callbackUrl: string,
-): Promise<{ tenant: TestTenant; attempt: AttemptRow; wait_s: number }> {
+): Promise<{ tenant: TestTenant; attempt: AttemptRow; waitS: number }> {
   const tenant = await bed.tenant({ callbackUrl })
   await bed.record(tenant)
   await vi.waitFor(async () => expect((await bed.states(tenant))[0]?.attempts).toBe(1), 5_000)
   const [attempt] = await bed.attempts(tenant)
   const [event] = await bed.states(tenant)
-  const ended_ms = attempt!.started_at.getTime() + attempt!.duration_ms
-  return { tenant, attempt: attempt!, wait_s: ((event!.due_at?.getTime() ?? Number.NaN) - ended_ms) / 1000 }
+  const endedMs = attempt!.startedAt.getTime() + attempt!.durationMs
+  return { tenant, attempt: attempt!, waitS: ((event!.dueAt?.getTime() ?? Number.NaN) - endedMs) / 1000 }
 }
 
-const stateOf = async (tenant: TestTenant) => (await bed.states(tenant))[0]?.delivery_state
+const stateOf = async (tenant: TestTenant) => (await bed.states(tenant))[0]?.deliveryState
 
 describe('acknowledged', () => {
   test.each<[string, Script]>([
@@ -74,9 +74,9 @@ describe('acknowledged', () => {
   ])('by %s', async (_, script) => {
     const { tenant, attempt } = await afterOneAttempt(await urlOf(script))
     expect(await stateOf(tenant)).toBe('DELIVERED')
-    expect(attempt).toMatchObject({ outcome: 'acknowledged', attempt_no: 1, address: '127.0.0.1' })
+    expect(attempt).toMatchObject({ outcome: 'acknowledged', attemptNo: 1, address: '127.0.0.1' })
     expect(attempt.answer?.length ?? 0).toBeLessThanOrEqual(4096)
-    expect((await bed.endpoint(tenant)).failing_since).toBeNull()
+    expect((await bed.endpoint(tenant)).failingSince).toBeNull()
   })
 })
 
@@ -115,12 +115,12 @@ describe('sent again after 10 s, a fifth more or less', () => {
     ['a DNS failure', async () => 'http://nowhere.example/', /^nowhere\.example does not resolve/],
     ['a port where nobody listens', async () => 'http://127.0.0.1:1/', /^no connection to 127\.0\.0\.1/],
   ])('after %s', async (_, url, words) => {
-    const { tenant, attempt, wait_s } = await afterOneAttempt(await url())
+    const { tenant, attempt, waitS } = await afterOneAttempt(await url())
     expect(await stateOf(tenant)).toBe('PENDING')
     expect(attempt.outcome).toMatch(words)
-    expect(wait_s).toBeGreaterThan(7.99)
-    expect(wait_s).toBeLessThan(12.2)
-    expect((await bed.endpoint(tenant)).failing_since).not.toBeNull()
+    expect(waitS).toBeGreaterThan(7.99)
+    expect(waitS).toBeLessThan(12.2)
+    expect((await bed.endpoint(tenant)).failingSince).not.toBeNull()
   })
 })
 
@@ -129,41 +129,41 @@ test('429 with Retry-After is sent again when it asks, up to twice the step', as
     (seconds: string): Script =>
     (_, response) =>
       response.writeHead(429, { 'retry-after': seconds }).end()
-  expect((await afterOneAttempt(await urlOf(asking('15')))).wait_s).toBeCloseTo(15, 0)
-  expect((await afterOneAttempt(await urlOf(asking('3600')))).wait_s).toBeCloseTo(20, 0)
+  expect((await afterOneAttempt(await urlOf(asking('15')))).waitS).toBeCloseTo(15, 0)
+  expect((await afterOneAttempt(await urlOf(asking('3600')))).waitS).toBeCloseTo(20, 0)
 })
 
 test('410 disables the endpoint, tells the tenant, and nothing is sent any more', async () => {
   const { tenant } = await afterOneAttempt(await urlOf(410))
   await vi.waitFor(async () => expect(await stateOf(tenant)).toBe('UNSENT'), 5_000)
-  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: false, disabled_reason: 'GONE' })
+  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'GONE' })
   const notices = await bed.deps.db.query<{ kind: string }>({
     text: 'select kind from notices where tenant_id = $1',
     values: [tenant.tenantId],
   })
   expect(notices).toEqual([{ kind: 'ENDPOINT_DISABLED' }])
   await bed.record(tenant)
-  expect((await bed.states(tenant)).map((event) => event.delivery_state)).toEqual(['UNSENT', 'UNSENT'])
+  expect((await bed.states(tenant)).map((event) => event.deliveryState)).toEqual(['UNSENT', 'UNSENT'])
 })
 
 test('eleven failures, at the documented times, and the event is dead', async () => {
   const tenant = await bed.tenant({ callbackUrl: await urlOf(500) })
   await bed.record(tenant)
-  const waits_s: number[] = []
+  const waitsS: number[] = []
   for (let attempt = 1; attempt <= 11; attempt++) {
     await vi.waitFor(async () => expect((await bed.states(tenant))[0]?.attempts).toBe(attempt), 5_000)
-    const due = (await bed.states(tenant))[0]!.due_at
+    const due = (await bed.states(tenant))[0]!.dueAt
     if (!due) break
-    const wait_ms = due.getTime() - bed.deps.databaseClock.now()
-    waits_s.push(wait_ms / 1000)
-    bed.advance(wait_ms + 1)
+    const waitMs = due.getTime() - bed.deps.databaseClock.now()
+    waitsS.push(waitMs / 1000)
+    bed.advance(waitMs + 1)
   }
-  const steps_s = [10, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400, 86_400]
-  expect(waits_s).toHaveLength(steps_s.length)
-  for (const [index, step_s] of steps_s.entries()) {
-    expect(waits_s[index]).toBeGreaterThan(step_s * 0.8 - 3)
-    expect(waits_s[index]).toBeLessThan(step_s * 1.2)
+  const stepsS = [10, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400, 86_400]
+  expect(waitsS).toHaveLength(stepsS.length)
+  for (const [index, stepS] of stepsS.entries()) {
+    expect(waitsS[index]).toBeGreaterThan(stepS * 0.8 - 3)
+    expect(waitsS[index]).toBeLessThan(stepS * 1.2)
   }
-  expect(await bed.states(tenant)).toMatchObject([{ delivery_state: 'DEAD', attempts: 11, due_at: null }])
-  expect((await bed.attempts(tenant)).map((attempt) => attempt.attempt_no)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+  expect(await bed.states(tenant)).toMatchObject([{ deliveryState: 'DEAD', attempts: 11, dueAt: null }])
+  expect((await bed.attempts(tenant)).map((attempt) => attempt.attemptNo)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
 })

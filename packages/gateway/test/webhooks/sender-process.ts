@@ -9,7 +9,7 @@ import { wakeups } from '../../src/lib/wake.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
 
 // A sender in a process of its own, to be killed. argv: database, master key, how far its clock is ahead (ms).
-const [url, key, ahead_ms] = process.argv.slice(2) as [string, string, string]
+const [url, key, aheadMs] = process.argv.slice(2) as [string, string, string]
 const db = connect({ url, poolSize: 4, applicationName: 'webhooks sender' })
 const read = databaseClock(systemClock)
 webhooksLoop({
@@ -19,7 +19,7 @@ webhooksLoop({
   ids: systemIds,
   cipher: masterCipher([Buffer.from(key, 'hex')]),
   clock: systemClock,
-  databaseClock: { now: () => read.now() + Number(ahead_ms), observe: read.observe },
+  databaseClock: { now: () => read.now() + Number(aheadMs), observe: read.observe },
   outbound: createOutbound(),
   wake: wakeups({ url, nodeId: String(process.pid), onError: () => {} }),
   metrics: createMetrics(),

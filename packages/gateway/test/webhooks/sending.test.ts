@@ -23,7 +23,7 @@ afterEach(() => {
 const settled = (tenant: Parameters<Bed['states']>[0], state: string) =>
   vi.waitFor(async () => {
     const states = await bed.states(tenant)
-    expect(states.map((event) => event.delivery_state)).toEqual(states.map(() => state))
+    expect(states.map((event) => event.deliveryState)).toEqual(states.map(() => state))
     return states
   }, 10_000)
 

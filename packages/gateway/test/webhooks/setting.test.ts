@@ -56,7 +56,7 @@ test('a URL is set once it has answered a signed CHECK_HEALTH, and the change is
   })
   expect(entry).toMatchObject({ action: 'webhook.set', address: '192.0.2.7' })
   expect(JSON.stringify(entry?.after)).not.toContain('hunter2')
-  expect(await bed.attempts(tenant)).toMatchObject([{ notify_type: 'CHECK_HEALTH', outcome: 'acknowledged' }])
+  expect(await bed.attempts(tenant)).toMatchObject([{ notifyType: 'CHECK_HEALTH', outcome: 'acknowledged' }])
 })
 
 test('a URL that does not answer with 2xx is refused with 400102, and the old setting stays', async () => {
@@ -124,7 +124,7 @@ test.each(['GONE', 'FAILING'])('an endpoint that we disabled (%s) is enabled by 
   })
   expect(await set(tenant, { eventTypes: ['ORDER_PAID'] })).toMatchObject({ enabled: false })
   expect(await set(tenant, { callbackUrl: receiver.url })).toMatchObject({ enabled: true })
-  expect(await bed.endpoint(tenant)).toMatchObject({ disabled_reason: null, failing_since: null, warned_percent: 0 })
+  expect(await bed.endpoint(tenant)).toMatchObject({ disabledReason: null, failingSince: null, warnedPercent: 0 })
 })
 
 test('an endpoint that the tenant disabled stays disabled when only its URL is set', async () => {
@@ -180,7 +180,7 @@ test('a receiver that hangs is refused after 5 s', async () => {
   const error = await refusal(set(tenant, { callbackUrl: receiver.url }))
   expect(error.code).toBe('400102')
   expect(error.parts.details?.[0]?.reason).toContain('no answer')
-  expect(bed.limits_ms.at(-1)).toBe(5_000)
+  expect(bed.limitsMs.at(-1)).toBe(5_000)
 })
 
 test('nobody listening is a failed check, in plain words', async () => {

@@ -47,7 +47,7 @@ afterEach(async () => {
 const BY = { actor: 'cli:tester' } as const
 const replay = (wish: ReplayWish) => startReplay(bed.deps, tenant.tenantId, wish, BY)
 const step = (replayId: string) => stepReplay(bed.deps, tenant.tenantId, replayId)
-const states = async () => (await bed.states(tenant)).map((event) => event.delivery_state)
+const states = async () => (await bed.states(tenant)).map((event) => event.deliveryState)
 
 test('an event that could be dropped before its attempts end is not sent again, a younger one is', async () => {
   await expect(resendEvent(bed.deps, tenant.tenantId, old, BY)).rejects.toMatchObject({

@@ -23,7 +23,7 @@ export async function seedSandboxPackages(deps: { db: Db; ids: Ids }): Promise<n
 async function seed(deps: { db: Db; ids: Ids }, documents: PackageDocument[]): Promise<number> {
   return changeCatalogue(deps.db, async (tx, stamp) => {
     const rows = await tx.query<{ packageCode: string }>({
-      text: 'select package_code as "packageCode" from packages where package_code = any ($1)',
+      text: 'select package_code from packages where package_code = any ($1)',
       values: [documents.map((document) => document.packageCode)],
     })
     const existing = new Set(rows.map((row) => row.packageCode))

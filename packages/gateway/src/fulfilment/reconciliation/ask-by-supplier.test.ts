@@ -4,23 +4,23 @@ import { askBySupplier, takeFrom } from './ask-by-supplier.ts'
 const rows = ['hangs', 'answers', 'hangs', 'answers'].map((supplier, number) => ({ supplier, number }))
 
 it('a supplier that hangs keeps no other waiting, and is asked once', async () => {
-  let now_ms = 0
+  let nowMs = 0
   const asked: string[] = []
   let end = () => {}
-  const pass = askBySupplier({ monotonic: () => now_ms }, rows, ({ supplier, number }) => {
+  const pass = askBySupplier({ monotonic: () => nowMs }, rows, ({ supplier, number }) => {
     asked.push(`${supplier} ${number}`)
     return supplier === 'hangs' ? new Promise<void>((resolve) => (end = resolve)) : Promise.resolve()
   })
   await new Promise(setImmediate)
   expect(asked).toEqual(['hangs 0', 'answers 1', 'answers 3'])
-  now_ms = 20_000
+  nowMs = 20_000
   end()
   await pass
   expect(asked).toHaveLength(3)
 })
 
 it('no more is taken than can be asked about before it comes due again', async () => {
-  const tenants = Array.from({ length: 50 }, (_, number) => ({ tenant_id: String(number) }))
+  const tenants = Array.from({ length: 50 }, (_, number) => ({ tenantId: String(number) }))
   expect(await takeFrom(tenants, async () => Array(50).fill('due'))).toHaveLength(200)
   expect(await takeFrom(tenants, async (tenantId) => [tenantId])).toHaveLength(50)
 })

@@ -9,11 +9,11 @@ const TAKEN_MAX = 200
 
 /** Takes what is due of one tenant after the other, until it is enough for a pass. */
 export async function takeFrom<Row>(
-  tenants: readonly { tenant_id: string }[],
+  tenants: readonly { tenantId: string }[],
   take: (tenantId: string) => Promise<Row[]>,
 ): Promise<Row[]> {
   const due: Row[] = []
-  for (const { tenant_id: tenantId } of tenants) {
+  for (const { tenantId } of tenants) {
     if (due.length >= TAKEN_MAX) break
     due.push(...(await take(tenantId)))
   }
@@ -31,9 +31,9 @@ export async function askBySupplier<Row extends { supplier: string }>(
 ): Promise<void> {
   const askOne = async (ofOne: readonly Row[]) => {
     for (const row of ofOne) {
-      const begun_at = clock.monotonic()
+      const begunAt = clock.monotonic()
       await ask(row)
-      if (clock.monotonic() - begun_at > SLOW_MS) return
+      if (clock.monotonic() - begunAt > SLOW_MS) return
     }
   }
   await Promise.all([...groupBy(rows, ({ supplier }) => supplier).values()].map(askOne))

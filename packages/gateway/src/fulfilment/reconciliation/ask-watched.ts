@@ -15,12 +15,12 @@ const ASK_AGAIN_MIN_MS = 60_000
 const ASK_AGAIN_MAX_MS = 6 * 3_600_000
 
 interface WatchedRow {
-  tenant_id: string
-  order_id: string
-  item_no: number
+  tenantId: string
+  orderId: string
+  itemNo: number
   purpose: Watched['purpose']
   supplier: string
-  product_code: string | null
+  productCode: string | null
 }
 
 /**
@@ -29,7 +29,7 @@ interface WatchedRow {
  * @returns how many were due
  */
 export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
-  const tenants = await deps.db.query<{ tenant_id: string }>({
+  const tenants = await deps.db.query<{ tenantId: string }>({
     name: 'reconcile-watched-tenants',
     text: `select distinct tenant_id from (
              select tenant_id from watched_items where ask_at <= now() order by ask_at limit $1) due`,
@@ -58,14 +58,14 @@ function takeWatched(deps: FulfilmentDeps, tenant: string): Promise<WatchedRow[]
 
 async function askAbout(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
   const asking = row.purpose === 'CANCEL' ? repeatCancel(deps, row) : askForLateEsim(deps, row)
-  const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, purpose } = row
+  const { tenantId, orderId, itemNo, purpose } = row
   await asking.catch((error) =>
     deps.log.error({ err: error, tenantId, orderId, itemNo, purpose }, 'it could not be asked about; the others go on'),
   )
 }
 
 async function repeatCancel(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
-  const { tenant_id: tenantId, order_id: orderId, item_no: itemNo } = row
+  const { tenantId, orderId, itemNo } = row
   const profile = await readForCancel(deps, tenantId, { orderId, itemNo })
   if (profile === undefined) return
   const subject = { orderId, itemNo, profileId: profile.profileId }
@@ -76,7 +76,7 @@ async function repeatCancel(deps: FulfilmentDeps, row: WatchedRow): Promise<void
 }
 
 async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
-  const { tenant_id: tenantId, order_id: orderId, item_no: itemNo, product_code: productCode } = row
+  const { tenantId, orderId, itemNo, productCode } = row
   const supplied = deps.suppliers.get(row.supplier)
   if (supplied === undefined || productCode === null) return
   const key = itemKeyOf(orderId, itemNo)
@@ -89,17 +89,17 @@ async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<vo
 
 /** A cancel that nobody answers for a week is an operator's to settle with the supplier. */
 async function endWatches(deps: FulfilmentDeps): Promise<void> {
-  const tenants = await deps.db.query<{ tenant_id: string }>({
+  const tenants = await deps.db.query<{ tenantId: string }>({
     name: 'reconcile-end-tenants',
     text: 'select distinct tenant_id from watched_items where until <= now() and ask_at > now()',
   })
-  for (const { tenant_id: tenantId } of tenants) await endWatchesOf(deps, tenantId)
+  for (const { tenantId } of tenants) await endWatchesOf(deps, tenantId)
 }
 
 /** Locks rows of one tenant, but those that somebody is just settling: they are none any more, or end with the next pass. */
 async function endWatchesOf(deps: FulfilmentDeps, tenantId: string): Promise<void> {
   await deps.db.tx(async (tx) => {
-    const ended = await tx.query<{ order_id: string; item_no: number; purpose: string }>({
+    const ended = await tx.query<{ orderId: string; itemNo: number; purpose: string }>({
       name: 'reconcile-end',
       text: `with over as (
           select order_id, item_no, purpose from watched_items
@@ -116,8 +116,8 @@ async function endWatchesOf(deps: FulfilmentDeps, tenantId: string): Promise<voi
         tenantId: null,
         kind: 'CANCEL_UNANSWERED',
         audience: 'OPERATOR',
-        message: `The supplier never said whether it cancelled eSIM ${itemKeyOf(row.order_id, row.item_no)}. It is not refunded: ask the supplier, and record what it says on the order’s page or with esim settle.`,
-        data: { tenantId, orderId: row.order_id, itemNo: row.item_no },
+        message: `The supplier never said whether it cancelled eSIM ${itemKeyOf(row.orderId, row.itemNo)}. It is not refunded: ask the supplier, and record what it says on the order’s page or with esim settle.`,
+        data: { tenantId, orderId: row.orderId, itemNo: row.itemNo },
       })
     }
   })

@@ -8,8 +8,8 @@ const AT_ONCE = 50
 const CANCEL_AGAIN_MS = 10 * 60_000
 
 interface OrphanRow extends SuppliedRow {
-  tenant_id: string
-  orphan_id: string
+  tenantId: string
+  orphanId: string
   supplier: string
 }
 
@@ -19,7 +19,7 @@ interface OrphanRow extends SuppliedRow {
  * @returns how many were due
  */
 export async function cancelOrphans(deps: FulfilmentDeps): Promise<number> {
-  const tenants = await deps.db.query<{ tenant_id: string }>({
+  const tenants = await deps.db.query<{ tenantId: string }>({
     name: 'reconcile-orphan-tenants',
     text: `select distinct tenant_id from (
              select tenant_id from orphans where state = 'FOUND' and updated_at <= now() order by updated_at limit $1) due`,
@@ -49,19 +49,19 @@ function takeOrphans(deps: FulfilmentDeps, tenant: string): Promise<OrphanRow[]>
 }
 
 async function giveBack(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {
-  const { tenant_id: tenantId, order_id: orderId, item_no: itemNo } = row
+  const { tenantId, orderId, itemNo } = row
   await cancelOrphan(deps, row).catch((error) =>
     deps.log.error({ err: error, tenantId, orderId, itemNo }, 'an orphan could not be given back; the others go on'),
   )
 }
 
 async function cancelOrphan(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {
-  const tenantId = row.tenant_id
+  const tenantId = row.tenantId
   const outcome = await callCancel(deps, row.supplier, suppliedEsimOf(deps.cipher, tenantId, row, false))
   const state = { cancelled: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
   await deps.db.query({
     text: `update orphans set state = $3, detail = $4, updated_at = case when $3 = 'FOUND' then updated_at else now() end
              where tenant_id = $1 and orphan_id = $2`,
-    values: [tenantId, row.orphan_id, state, 'words' in outcome ? outcome.words : null],
+    values: [tenantId, row.orphanId, state, 'words' in outcome ? outcome.words : null],
   })
 }

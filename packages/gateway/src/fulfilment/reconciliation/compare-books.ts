@@ -11,12 +11,12 @@ import { takeInEsim } from '../take-in.ts'
  * Compares a supplier's list with ours. What it delivered and we do not have is asked for by its key and taken in; what
  * belongs to no item of ours is reported.
  */
-export async function compareBooks(deps: FulfilmentDeps, supplied: Supplied, over_ms: number): Promise<number> {
+export async function compareBooks(deps: FulfilmentDeps, supplied: Supplied, overMs: number): Promise<number> {
   const { supplier } = supplied
   if (supplier.list === undefined) return 0
   let found = 0
   try {
-    for await (const record of supplier.list(new Date(deps.databaseClock.now() - over_ms))) {
+    for await (const record of supplier.list(new Date(deps.databaseClock.now() - overMs))) {
       if (record.cancelled) continue
       const item = await ownItem(deps.db, supplied, record)
       if (item !== undefined && isOnOurBooks(item)) continue
@@ -51,8 +51,8 @@ async function ownItem(db: Db, supplied: Supplied, record: SupplierRecord): Prom
   if (named === undefined) return undefined
   const [item] = await db.query<Omit<OwnItem, 'orderId' | 'itemNo'>>({
     name: 'reconcile-own-item',
-    text: `select i.tenant_id as "tenantId", coalesce(w.product_code, i.product_code) as "productCode",
-             i.item_status as "itemStatus", k.known
+    text: `select i.tenant_id, coalesce(w.product_code, i.product_code) as product_code,
+             i.item_status, k.known
            from tenants t join order_items i on i.tenant_id = t.tenant_id
            left join watched_items w on w.tenant_id = i.tenant_id and w.order_id = i.order_id and w.item_no = i.item_no
              and w.purpose = 'DELIVERED_IN_DOUBT' and w.supplier = $3

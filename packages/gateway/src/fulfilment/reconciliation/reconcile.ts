@@ -17,17 +17,17 @@ const FIRST_COMPARE_MS = 120_000
  */
 export function reconcileLoop(deps: FulfilmentDeps): Loop {
   // A node that never runs for an hour compares all the same.
-  let compared_at = deps.clock.monotonic() - COMPARE_EVERY_MS + FIRST_COMPARE_MS
+  let comparedAt = deps.clock.monotonic() - COMPARE_EVERY_MS + FIRST_COMPARE_MS
   return runLoop({
     name: 'reconcile',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass() {
       const watched = await askAboutWatched(deps)
       const orphans = await cancelOrphans(deps)
-      if (deps.clock.monotonic() - compared_at >= COMPARE_EVERY_MS) {
-        compared_at = deps.clock.monotonic()
+      if (deps.clock.monotonic() - comparedAt >= COMPARE_EVERY_MS) {
+        comparedAt = deps.clock.monotonic()
         for (const supplied of deps.suppliers.all()) await compareBooks(deps, supplied, COMPARE_SINCE_MS)
       }
       return watched + orphans > 0 // there may be more

@@ -10,10 +10,10 @@ import { takeInEsim } from '../take-in.ts'
 const KEYS_MAX = 100
 
 interface ItemRow {
-  tenant_id: string
-  product_code: string
-  item_status: string
-  profile_id: string | null
+  tenantId: string
+  productCode: string
+  itemStatus: string
+  profileId: string | null
   iccid: string | null
   secrets: Buffer | null
 }
@@ -40,19 +40,19 @@ async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): P
     values: [orderId, itemNo, supplied.supplier.name],
   })
   if (row === undefined) return
-  const tenantId = row.tenant_id
-  const item = { tenantId, orderId, itemNo, productCode: row.product_code }
-  switch (row.item_status) {
+  const tenantId = row.tenantId
+  const item = { tenantId, orderId, itemNo, productCode: row.productCode }
+  switch (row.itemStatus) {
     case 'UNKNOWN':
     case 'REVIEW':
       return lookNow(deps, tenantId, orderId, itemNo)
     case 'DELIVERED': {
-      if (row.profile_id === null || supplied.supplier.report === undefined) return
+      if (row.profileId === null || supplied.supplier.report === undefined) return
       const { matchingId } = openSecrets(deps.cipher, tenantId, row.secrets!)
       const esim: SuppliedEsim = { ...item, key, iccid: row.iccid!, matchingId, shown: true }
       const [outcome] = await supplied.supplier.report([esim])
       if (outcome?.kind !== 'told') return
-      await applyReports(deps, tenantId, [{ orderId, profileId: row.profile_id, report: outcome.report }])
+      await applyReports(deps, tenantId, [{ orderId, profileId: row.profileId, report: outcome.report }])
       return
     }
     case 'REFUSED':

@@ -46,12 +46,12 @@ export async function supplierMonths(db: Db, period: { from: Date; to: Date }): 
   return db.query<SupplierMonth>({
     text: `
       select to_char(o.created_at at time zone 'utc', 'YYYY-MM') as month, coalesce(i.supplier, '') as supplier,
-        o.currency_code as "currencyCode",
-        case when i.charged is null then i.cost_currency else i.charged_currency end as "costCurrency",
+        o.currency_code,
+        case when i.charged is null then i.cost_currency else i.charged_currency end as cost_currency,
         count(*) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as delivered,
         count(*) filter (where p.esim_status = 'CANCEL')::int as cancelled,
         count(*) filter (where i.item_status in ('REFUSED', 'CANCELLED'))::int as refused,
-        count(*) filter (where i.item_status = 'REVIEW')::int as "underReview",
+        count(*) filter (where i.item_status = 'REVIEW')::int as under_review,
         coalesce(sum(n.orphans), 0)::int as orphans,
         sum(i.price)::bigint as sales,
         coalesce(sum(i.price) filter (where i.item_status in ('REFUSED', 'CANCELLED') or p.esim_status = 'CANCEL'),
@@ -60,7 +60,7 @@ export async function supplierMonths(db: Db, period: { from: Date; to: Date }): 
           as cost,
         count(i.charged) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as charged,
         coalesce(sum(i.charged) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL'), 0)::bigint
-          as "chargedCost"
+          as charged_cost
       from tenants t join orders o on o.tenant_id = t.tenant_id and o.order_id >= $3 and o.order_id < $4
       join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
       left join profiles p on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
@@ -82,7 +82,7 @@ function idsOf(period: { from: Date; to: Date }): [first: string, end: string] {
 }
 
 interface DiscrepancyRow extends Omit<Discrepancy, 'orderNo'> {
-  order_id: string | null
+  orderId: string | null
 }
 
 /** Orders without profiles, profiles without orders: the newest ten thousand. */
@@ -90,8 +90,8 @@ export async function discrepancies(db: Db, period: { from: Date; to: Date }): P
   const rows = await db.query<DiscrepancyRow>({
     text: `
       select * from (
-        select 'ORDER_WITHOUT_ESIM' as kind, coalesce(i.supplier, '') as supplier, i.tenant_id as "tenantId", i.order_id,
-          i.item_no as "itemNo", null::text as iccid, o.created_at as since,
+        select 'ORDER_WITHOUT_ESIM' as kind, coalesce(i.supplier, '') as supplier, i.tenant_id, i.order_id,
+          i.item_no, null::text as iccid, o.created_at as since,
           i.item_status || coalesce(': ' || i.failure_reason, '') as detail
         from tenants t join orders o on o.tenant_id = t.tenant_id and o.order_id >= $3 and o.order_id < $4
         join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
@@ -108,5 +108,5 @@ export async function discrepancies(db: Db, period: { from: Date; to: Date }): P
       ) d order by since desc limit ${DISCREPANCIES_MAX}`,
     values: [period.from, period.to, ...idsOf(period)],
   })
-  return rows.map(({ order_id, ...row }) => ({ ...row, orderNo: order_id === null ? null : orderNoOf(order_id) }))
+  return rows.map(({ orderId, ...row }) => ({ ...row, orderNo: orderId === null ? null : orderNoOf(orderId) }))
 }

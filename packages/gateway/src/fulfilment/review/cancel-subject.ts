@@ -19,14 +19,14 @@ export async function readForCancel(
 ): Promise<CancelSubject | undefined> {
   const byId = typeof profile === 'string'
   const [row] = await deps.db.query<{
-    profile_id: string
-    order_id: string
-    item_no: number
+    profileId: string
+    orderId: string
+    itemNo: number
     supplier: string
-    product_code: string
+    productCode: string
     iccid: string
-    esim_status: EsimStatus
-    smdp_status: SmdpStatus | null
+    esimStatus: EsimStatus
+    smdpStatus: SmdpStatus | null
     secrets: Buffer
   }>({
     text: `select p.profile_id, p.order_id, p.item_no, p.supplier, i.product_code, p.iccid, p.esim_status, p.smdp_status,
@@ -39,9 +39,9 @@ export async function readForCancel(
   if (!row) return undefined
   return {
     supplier: row.supplier,
-    esimStatus: row.esim_status,
-    smdpStatus: row.smdp_status,
-    profileId: row.profile_id,
+    esimStatus: row.esimStatus,
+    smdpStatus: row.smdpStatus,
+    profileId: row.profileId,
     esim: suppliedEsimOf(deps.cipher, tenantId, row, true),
   }
 }

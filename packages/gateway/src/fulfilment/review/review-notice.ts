@@ -15,7 +15,7 @@ export function reviewNoticeLoop(deps: FulfilmentDeps): Loop {
     name: 'review notices',
     log: deps.log,
     loops: deps.loops,
-    poll_ms: POLL_MS,
+    pollMs: POLL_MS,
     async pass() {
       await tellOfReviews(deps)
       return false
@@ -27,7 +27,7 @@ export function reviewNoticeLoop(deps: FulfilmentDeps): Loop {
 export async function tellOfReviews(deps: Pick<FulfilmentDeps, 'db' | 'ids'>): Promise<boolean> {
   return deps.db.tx(async (tx) => {
     tx.send({ text: `select pg_advisory_xact_lock(hashtext('review notices'))` })
-    const [last] = await tx.query<{ told_at: Date; lately: boolean }>({
+    const [last] = await tx.query<{ toldAt: Date; lately: boolean }>({
       text: `select created_at as told_at, created_at > now() - $2::interval as lately from notices
              where tenant_id = $1 and kind = 'UNDER_REVIEW' order by notice_id desc limit 1`,
       values: [NIL_TENANT, TOLD_EVERY],
@@ -36,7 +36,7 @@ export async function tellOfReviews(deps: Pick<FulfilmentDeps, 'db' | 'ids'>): P
     const [found] = await tx.query<{ fresh: boolean; all: number }>({
       text: `select exists (select from orders where order_status = 'UNDER_REVIEW' and updated_at > $1) as fresh,
                (select count(*)::int from (select from orders where order_status = 'UNDER_REVIEW' limit $2) o) as all`,
-      values: [last?.told_at ?? new Date(0), COUNTED_MAX],
+      values: [last?.toldAt ?? new Date(0), COUNTED_MAX],
     })
     if (!found?.fresh) return false
     const count = found.all === COUNTED_MAX ? `${COUNTED_MAX} or more` : String(found.all)

@@ -50,17 +50,17 @@ export async function showOrder(
   const links = { publicUrl: '' } // no link is shown
   const { profileList: _, ...order } = await queryOrder({ ...deps, links }, tenantId, { orderNo: orderNoOf(orderId) })
   const items = await deps.db.query<Omit<ShownItem, 'key'>>({
-    text: `select i.item_no as "itemNo", i.item_status as "itemStatus", i.supplier, i.product_code as "productCode",
-             i.cost::float8 as cost, i.cost_currency as "costCurrency", i.charged::float8 as charged,
-             i.charged_currency as "chargedCurrency", i.failure_reason as "failureReason",
-             p.profile_id as "esimTranNo", p.iccid, p.esim_status as "esimStatus", p.smdp_status as "smdpStatus"
+    text: `select i.item_no, i.item_status, i.supplier, i.product_code,
+             i.cost::float8 as cost, i.cost_currency, i.charged::float8 as charged,
+             i.charged_currency, i.failure_reason,
+             p.profile_id as esim_tran_no, p.iccid, p.esim_status, p.smdp_status
            from order_items i left join profiles p
              on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
            where i.tenant_id = $1 and i.order_id = $2 order by i.item_no`,
     values: [tenantId, orderId],
   })
   const attempts = await deps.db.query<Omit<ShownAttempt, 'startedAt'> & { startedAt: Date }>({
-    text: `select started_at as "startedAt", item_no as "itemNo", supplier, operation, outcome, detail
+    text: `select started_at, item_no, supplier, operation, outcome, detail
            from supplier_attempts where tenant_id = $1 and order_id = $2 order by attempt_id desc limit $3`,
     values: [tenantId, orderId, ATTEMPTS_MAX],
   })
@@ -84,10 +84,10 @@ const REVIEWED_MAX = 1_000
 
 /** The oldest first. */
 export async function ordersUnderReview(db: Db, tenantId?: string): Promise<OrderUnderReview[]> {
-  const rows = await db.query<Omit<OrderUnderReview, 'orderNo' | 'keys'> & { order_id: string }>({
-    text: `select o.tenant_id as "tenantId", o.order_id, o.created_at as "createdAt", i.*
+  const rows = await db.query<Omit<OrderUnderReview, 'orderNo' | 'keys'> & { orderId: string }>({
+    text: `select o.tenant_id, o.order_id, o.created_at, i.*
            from orders o cross join lateral (
-             select array_agg(item_no order by item_no) as "itemNos",
+             select array_agg(item_no order by item_no) as item_nos,
                array_agg(distinct supplier) filter (where supplier is not null) as suppliers,
                min(failure_reason) as reason
              from order_items where tenant_id = o.tenant_id and order_id = o.order_id and item_status = 'REVIEW'
@@ -96,10 +96,10 @@ export async function ordersUnderReview(db: Db, tenantId?: string): Promise<Orde
            order by o.order_id limit $2`,
     values: [tenantId ?? null, REVIEWED_MAX],
   })
-  return rows.map(({ order_id, ...row }) => ({
+  return rows.map(({ orderId, ...row }) => ({
     ...row,
-    keys: row.itemNos.map((itemNo) => itemKeyOf(order_id, itemNo)),
+    keys: row.itemNos.map((itemNo) => itemKeyOf(orderId, itemNo)),
     suppliers: row.suppliers ?? [],
-    orderNo: orderNoOf(order_id),
+    orderNo: orderNoOf(orderId),
   }))
 }

@@ -27,10 +27,10 @@ export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, named: readonly 
   const rows = [...named].sort((left, right) => left.line - right.line)
   const prints = rows.map(({ esim }) => `\\x${printOf(linkKey, esim)}`)
   const values = [rows.map(({ esim }) => esim.iccid), prints, rows.map(({ key }) => key)]
-  const [taken] = await tx.query<{ line: bigint; holder: string; order_id: string | null }>({ text: TAKEN, values })
+  const [taken] = await tx.query<{ line: bigint; holder: string; orderId: string | null }>({ text: TAKEN, values })
   if (taken === undefined) return
   const { line, esim } = rows[Number(taken.line) - 1]!
-  const whose = taken.order_id === null ? '' : ` ${orderNoOf(taken.order_id)}`
+  const whose = taken.orderId === null ? '' : ` ${orderNoOf(taken.orderId)}`
   const words = `Line ${line}: eSIM ${esim.iccid} is ${taken.holder}${whose}. Ask the supplier which one it delivered.`
   throw new Refusal(409, 'ESIM_TAKEN', words)
 }

@@ -104,25 +104,25 @@ function readiness(child: ChildProcess, exited: Promise<string>, log: Log): Prom
 }
 
 async function stopChild(child: ChildProcess, exited: Promise<string>): Promise<void> {
-  for (const [signal, patience_ms] of [
+  for (const [signal, patienceMs] of [
     ['SIGINT', FAST_SHUTDOWN_MS],
     ['SIGQUIT', IMMEDIATE_SHUTDOWN_MS],
     ['SIGKILL', IMMEDIATE_SHUTDOWN_MS],
   ] as const) {
     child.kill(signal)
-    if (await within(exited, patience_ms)) return
+    if (await within(exited, patienceMs)) return
   }
 }
 
 async function stopPid(pid: number, runs: () => boolean): Promise<void> {
-  for (const [signal, patience_ms] of [
+  for (const [signal, patienceMs] of [
     ['SIGINT', FAST_SHUTDOWN_MS],
     ['SIGQUIT', IMMEDIATE_SHUTDOWN_MS],
     ['SIGKILL', IMMEDIATE_SHUTDOWN_MS],
   ] as const) {
     if (!runs()) return
     process.kill(pid, signal)
-    const deadline = Date.now() + patience_ms
+    const deadline = Date.now() + patienceMs
     while (runs() && Date.now() < deadline) await delay(10)
   }
 }

@@ -108,8 +108,8 @@ function supervise(first: Postmaster, binaries: Binaries, cluster: Cluster, log:
 
   /** Tries until it runs: the gateway answers 000002 meanwhile, and a full disk may be emptied. */
   async function comeBack(): Promise<Postmaster | undefined> {
-    for (let pause_ms = 0; !stopping.signal.aborted; pause_ms = Math.min(2 * pause_ms + 100, SLOWEST_RESTART_MS)) {
-      await delay(pause_ms, undefined, { signal: stopping.signal }).catch(() => {})
+    for (let pauseMs = 0; !stopping.signal.aborted; pauseMs = Math.min(2 * pauseMs + 100, SLOWEST_RESTART_MS)) {
+      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
       if (stopping.signal.aborted) return undefined
       try {
         await clearOrphan(cluster.directory, log)

@@ -8,9 +8,9 @@ export interface Exchange {
   headers: Record<string, string>
   body: string | Buffer | undefined
   /** What is left of the request's time. */
-  timeout_ms: number
+  timeoutMs: number
   /** The whole allowance, for the words. */
-  allowed_ms: number
+  allowedMs: number
   answerSizeMaxBytes: number
   address: string
 }
@@ -38,7 +38,7 @@ class Listener implements Dispatcher.DispatchHandler {
   constructor(request: Exchange, resolve: (outcome: OutboundOutcome) => void) {
     this.#request = request
     this.#resolve = resolve
-    this.#timer = setTimeout(outOfTime, request.timeout_ms, this)
+    this.#timer = setTimeout(outOfTime, request.timeoutMs, this)
   }
 
   /** From here on the receiver may get it: undici calls this right before it writes. */
@@ -78,7 +78,7 @@ class Listener implements Dispatcher.DispatchHandler {
   }
 
   #lateWords(): string {
-    const limit = `within ${this.#request.allowed_ms / 1000} s`
+    const limit = `within ${this.#request.allowedMs / 1000} s`
     if (this.#controller === undefined) return `no connection to ${this.#request.address} ${limit}`
     return this.#status === undefined
       ? `no answer ${limit}`

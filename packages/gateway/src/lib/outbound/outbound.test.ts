@@ -9,7 +9,7 @@ afterEach(() => {
   for (const thing of open.splice(0)) thing.close()
 })
 
-const post = { method: 'POST', timeout_ms: 2_000, answerSizeMaxBytes: 4096, allowPrivate: true, body: '{}' } as const
+const post = { method: 'POST', timeoutMs: 2_000, answerSizeMaxBytes: 4096, allowPrivate: true, body: '{}' } as const
 
 function outbound(...options: Parameters<typeof createOutbound>) {
   const made = createOutbound(...options)
@@ -79,13 +79,13 @@ test('a body longer than is read is cut there', async () => {
 
 test('a receiver that hangs is out of time, and may have got the request', async () => {
   const port = await serve(() => {})
-  const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, timeout_ms: 50 })
+  const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, timeoutMs: 50 })
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'time-out', sent: true, words: 'no answer within 0.05 s' })
 })
 
 test('a body that never ends is out of time even when the headers came', async () => {
   const port = await serve((_, response) => response.write('begun'))
-  const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, timeout_ms: 50 })
+  const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, timeoutMs: 50 })
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'time-out', sent: true })
 })
 
@@ -155,7 +155,7 @@ test('a name without an address, or whose server does not answer, fails in plain
   const nothing = outbound({ resolve: () => Promise.reject(new Error('queryA ENOTFOUND')) })
   expect(await nothing({ url: 'http://nowhere.example/' })).toMatchObject({ phase: 'dns', sent: false })
   const silent = outbound({ resolve: () => new Promise(() => {}) })
-  expect(await silent({ url: 'http://slow.example/', timeout_ms: 30 })).toMatchObject({ phase: 'dns', sent: false })
+  expect(await silent({ url: 'http://slow.example/', timeoutMs: 30 })).toMatchObject({ phase: 'dns', sent: false })
 })
 
 test('the address that was resolved is the one that is dialled, also after it changed', async () => {

@@ -14,7 +14,7 @@ export interface OutboundRequest {
   headers?: Record<string, string>
   body?: string | Buffer
   /** One limit over name resolution, connection, headers and body together. */
-  timeout_ms: number
+  timeoutMs: number
   /** What is read of the answer's body; a longer one is cut there and the connection closed. */
   answerSizeMaxBytes: number
   /** Whether addresses that are not publicly routable may be dialled: local deployments, the operator's suppliers. */
@@ -61,7 +61,7 @@ function send(request: OutboundRequest, means: Means): Promise<OutboundOutcome> 
   if (known?.length !== 1) return sendToAny(url, known, request, means)
   const [only] = known as [string]
   const refusal = request.allowPrivate ? undefined : forbidden(url.host, known)
-  return refusal ? Promise.resolve(refusal) : attempt(url, only, request, means.pools, request.timeout_ms)
+  return refusal ? Promise.resolve(refusal) : attempt(url, only, request, means.pools, request.timeoutMs)
 }
 
 async function sendToAny(
@@ -71,17 +71,17 @@ async function sendToAny(
   { resolve, pools, clock }: Means,
 ): Promise<OutboundOutcome> {
   const started = clock.monotonic()
-  const left = () => request.timeout_ms - (clock.monotonic() - started)
-  const { allowPrivate, timeout_ms } = request
-  const found = known ?? (await resolved(url.host, allowPrivate, resolve, timeout_ms))
+  const left = () => request.timeoutMs - (clock.monotonic() - started)
+  const { allowPrivate, timeoutMs } = request
+  const found = known ?? (await resolved(url.host, allowPrivate, resolve, timeoutMs))
   if ('kind' in found) return found
   const refusal = allowPrivate ? undefined : forbidden(url.host, found)
   if (refusal) return refusal
   const addresses = found.slice(0, ADDRESSES_TRIED_MAX)
   let outcome: OutboundOutcome | undefined
   for (const [index, address] of addresses.entries()) {
-    const share_ms = Math.max(1, left() / (addresses.length - index))
-    outcome = await attempt(url, address, request, pools, share_ms)
+    const shareMs = Math.max(1, left() / (addresses.length - index))
+    outcome = await attempt(url, address, request, pools, shareMs)
     // Only what surely never left may go to the next address.
     const mayGoOn = outcome.kind === 'failed' && !outcome.sent && outcome.phase !== 'tls'
     if (!mayGoOn || left() <= 0) break
@@ -89,7 +89,7 @@ async function sendToAny(
   return outcome as OutboundOutcome
 }
 
-function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pools: Pools, timeout_ms: number) {
+function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pools: Pools, timeoutMs: number) {
   const name = url.addresses ? undefined : url.host
   const target: Target = { origin: url.origin, address, name, identity: request.tls }
   const pool = request.reuse === false ? pools.fresh(target) : pools.of(target)
@@ -98,8 +98,8 @@ function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pool
     path: url.path,
     headers: request.headers ?? {},
     body: request.body,
-    timeout_ms,
-    allowed_ms: request.timeout_ms,
+    timeoutMs,
+    allowedMs: request.timeoutMs,
     answerSizeMaxBytes: request.answerSizeMaxBytes,
     address,
   })
@@ -120,11 +120,11 @@ async function resolved(
   host: string,
   allowPrivate: boolean,
   resolve: RememberingResolve,
-  timeout_ms: number,
+  timeoutMs: number,
 ): Promise<string[] | OutboundFailure> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeout_ms / 1000} s`)), timeout_ms)
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
   })
   try {
     const addresses = await Promise.race([resolve.ask(host, allowPrivate), late])

@@ -40,7 +40,7 @@ export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound;
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-admin-protocol': `gsma/rsp/${version}` },
       body: JSON.stringify({ header, ...members }),
-      timeout_ms: config.timeoutMs ?? TIMEOUT_MS,
+      timeoutMs: config.timeoutMs ?? TIMEOUT_MS,
       answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
       allowPrivate: true, // an operator names it, and SM-DP+ servers stand in private networks
       reuse,

@@ -53,14 +53,14 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
     deps.cipher.encrypt(JSON.stringify({ matchingId, smdpAddress, confirmed }), owner)
 
   async function find(key: string): Promise<Progress | undefined> {
-    const [row] = await deps.db.query<{ iccid: string | null; iccid_chosen: boolean; secrets: Buffer; step: Step }>({
+    const [row] = await deps.db.query<{ iccid: string | null; iccidChosen: boolean; secrets: Buffer; step: Step }>({
       name: 'es2plus-find',
       text: 'select iccid, iccid_chosen, secrets, step from es2plus_orders where supplier = $1 and key = $2',
       values: [supplier, key],
     })
     if (!row) return undefined
     const secrets = JSON.parse(deps.cipher.decrypt(row.secrets, owner).toString()) as Secrets
-    return { key, iccid: row.iccid, iccidChosen: row.iccid_chosen, step: row.step, ...secrets }
+    return { key, iccid: row.iccid, iccidChosen: row.iccidChosen, step: row.step, ...secrets }
   }
 
   return {
@@ -122,12 +122,12 @@ const PATIENCE_MS = 60_000
 const PAUSE_MS = 500
 
 async function patiently<Value>(work: (repeated: boolean) => Promise<Value>): Promise<Value> {
-  const started_at = performance.now()
+  const startedAt = performance.now()
   for (let repeated = false; ; repeated = true) {
     try {
       return await work(repeated)
     } catch (error) {
-      if (!isConnectionLoss(error) || performance.now() - started_at > PATIENCE_MS) throw error
+      if (!isConnectionLoss(error) || performance.now() - startedAt > PATIENCE_MS) throw error
       await delay(PAUSE_MS)
     }
   }

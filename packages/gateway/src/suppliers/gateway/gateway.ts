@@ -52,7 +52,7 @@ const FIRST_LOOK_MS = 100
  */
 export function gatewaySupplier(name: string, config: GatewayConfig, deps: { outbound: Outbound }): Supplier {
   const upstream = upstreamOf(config, deps.outbound)
-  const timeout_ms = config.timeoutMs ?? TIMEOUT_MS
+  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
   return {
     name,
     type: 'gateway',
@@ -61,9 +61,9 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: config.perSecond ?? null,
       // An order, once more at the price of now, and a look.
-      timeout_ms: 3 * timeout_ms + FIRST_LOOK_MS * 2 ** LOOKS,
-      settles_ms: config.settlesMs ?? SETTLES_MS,
-      giveUpAfter_ms: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      timeoutMs: 3 * timeoutMs + FIRST_LOOK_MS * 2 ** LOOKS,
+      settlesMs: config.settlesMs ?? SETTLES_MS,
+      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
     order: (requests) => Promise.all(requests.map((request) => order(upstream, request))),
     query: (requests) => Promise.all(requests.map((request) => query(upstream, request.key))),
@@ -84,14 +84,14 @@ type Upstream = <Value>(
 ) => Promise<{ value: Value } | { failure: DealerEsimError; sent: boolean; network: OutboundFailure | undefined }>
 
 function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
-  const timeout_ms = config.timeoutMs ?? TIMEOUT_MS
+  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
   return async (work) => {
     let network: OutboundFailure | undefined
     const client = new DealerEsim({
       baseUrl: config.url,
       appKey: config.appKey,
       appSecret: config.appSecret,
-      timeout_ms: timeout_ms + 1_000, // the door's own limit says more about what happened
+      timeout_ms: timeoutMs + 1_000, // the door's own limit says more about what happened
       retries: 0,
       async fetch(url, init) {
         const outcome = await outbound.request({
@@ -99,7 +99,7 @@ function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
           method: 'POST',
           headers: Object.fromEntries(new Headers(init.headers)),
           body: String(init.body),
-          timeout_ms,
+          timeoutMs,
           answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
           allowPrivate: true, // an operator names it
         })

@@ -59,9 +59,9 @@ describe('a failure of an upstream', () => {
   })
 
   it('is tried again when the upstream says, or when somebody may have topped up', () => {
-    expect(outcomeOfFailure(failure('101007', { retryAfter_s: 7 }), true)).toMatchObject({ after_ms: 7_000 })
-    expect(outcomeOfFailure(failure('101007'), true)).toMatchObject({ after_ms: 1_000 })
-    expect(outcomeOfFailure(failure('200007'), true)).toMatchObject({ after_ms: 30_000 })
+    expect(outcomeOfFailure(failure('101007', { retryAfter_s: 7 }), true)).toMatchObject({ afterMs: 7_000 })
+    expect(outcomeOfFailure(failure('101007'), true)).toMatchObject({ afterMs: 1_000 })
+    expect(outcomeOfFailure(failure('200007'), true)).toMatchObject({ afterMs: 30_000 })
   })
 
   it('counts for the breaker where nobody’s order would pass', () => {

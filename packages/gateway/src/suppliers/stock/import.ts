@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { passesLuhn } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
+import { recordset } from '../../lib/columns.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
@@ -134,14 +135,14 @@ async function insert(
 ): Promise<CsvFault[]> {
   const owner = supplierOwner(supplier)
   const rows = batch.map(({ esim }) => ({
-    code_id: deps.ids.uuid(),
+    codeId: deps.ids.uuid(),
     fingerprint: `\\x${fingerprint(deps.linkKey, esim.smdpAddress, esim.matchingId)}`,
     iccid: esim.iccid,
     secrets: `\\x${deps.cipher.encrypt(JSON.stringify(secretsOf(esim)), owner).toString('hex')}`,
     imsi: esim.imsi ?? null,
     msisdn: esim.msisdn ?? null,
     apn: esim.apn ?? null,
-    expires_at: esim.installBefore ?? 'infinity',
+    expiresAt: esim.installBefore ?? 'infinity',
   }))
   const taking = findTakenCodes(tx, supplier, rows)
   // What expired here unsold may come again with a later date: nobody has seen it.
@@ -149,21 +150,21 @@ async function insert(
     text: `delete from stock_codes where supplier = $1 and state = 'EXPIRED' and fingerprint = any ($2::bytea[])`,
     values: [supplier, rows.map((row) => row.fingerprint)],
   })
-  const inserted = await tx.query<{ code_id: string }>({
+  const inserted = await tx.query<{ codeId: string }>({
     name: 'stock-insert',
     text: `insert into stock_codes (supplier, product_code, imported_at, code_id, fingerprint, iccid, secrets, imsi,
              msisdn, apn, expires_at)
            select $1, $2, now(), c.* from jsonb_to_recordset($3::jsonb) as c(code_id uuid, fingerprint bytea, iccid text,
              secrets bytea, imsi text, msisdn text, apn text, expires_at timestamptz)
            on conflict do nothing returning code_id`,
-    values: [supplier, productCode, JSON.stringify(rows)],
+    values: [supplier, productCode, recordset(rows)],
   })
   const taken = await taking
   if (inserted.length === rows.length && taken.size === 0) return []
-  const kept = new Set(inserted.map((row) => row.code_id))
+  const kept = new Set(inserted.map((row) => row.codeId))
   const twice = 'this code or ICCID is in stock already, or twice in the file'
   return batch.flatMap(({ line }, index) => {
-    const reason = taken.get(index) ?? (kept.has(rows[index]!.code_id) ? undefined : twice)
+    const reason = taken.get(index) ?? (kept.has(rows[index]!.codeId) ? undefined : twice)
     return reason === undefined ? [] : [{ line, reason }]
   })
 }

@@ -13,14 +13,14 @@ export interface StockLevel {
 
 /** What is counted, of every supplier that counts. */
 export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
-  const rows = await db.query<{ supplier: string; product_code: string; available: bigint; low_at: bigint | null }>({
+  const rows = await db.query<{ supplier: string; productCode: string; available: bigint; lowAt: bigint | null }>({
     text: 'select supplier, product_code, available, low_at from stock_levels order by supplier, product_code',
   })
   return rows.map((row) => ({
     supplier: row.supplier,
-    productCode: row.product_code,
+    productCode: row.productCode,
     available: Number(row.available),
-    lowAt: row.low_at === null ? null : Number(row.low_at),
+    lowAt: row.lowAt === null ? null : Number(row.lowAt),
   }))
 }
 
@@ -30,7 +30,7 @@ export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
  */
 export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map<string, number>): Promise<void> {
   const lowering = [...taken.keys()].sort().map((productCode) =>
-    tx.query<{ product_code: string; available: bigint; tell: boolean }>({
+    tx.query<{ productCode: string; available: bigint; tell: boolean }>({
       name: 'stock-lower',
       text: `update stock_levels set available = available - $3
              where supplier = $1 and product_code = $2
@@ -42,14 +42,14 @@ export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map
     if (!level?.tell) continue
     tx.send({
       text: 'update stock_levels set low_told = true where supplier = $1 and product_code = $2',
-      values: [supplier, level.product_code],
+      values: [supplier, level.productCode],
     })
     notify(tx, ids, {
       tenantId: null,
       kind: 'LOW_STOCK',
       audience: 'OPERATOR',
-      message: `${supplier} has ${level.available} codes left of ${level.product_code}. Import more before they run out.`,
-      data: { supplier, productCode: level.product_code, available: Number(level.available) },
+      message: `${supplier} has ${level.available} codes left of ${level.productCode}. Import more before they run out.`,
+      data: { supplier, productCode: level.productCode, available: Number(level.available) },
     })
   }
 }
@@ -78,7 +78,7 @@ export async function expireCodes(
   { name, leastValidityHours }: { name: string; leastValidityHours: number },
 ): Promise<boolean> {
   return db.tx(async (tx) => {
-    const rows = await tx.query<{ product_code: string }>({
+    const rows = await tx.query<{ productCode: string }>({
       name: 'stock-expire',
       text: `with expired as (
           select supplier, code_id from stock_codes
@@ -92,7 +92,7 @@ export async function expireCodes(
       values: [name, leastValidityHours, EXPIRED_AT_ONCE],
     })
     const counts = new Map<string, number>()
-    for (const row of rows) counts.set(row.product_code, (counts.get(row.product_code) ?? 0) + 1)
+    for (const row of rows) counts.set(row.productCode, (counts.get(row.productCode) ?? 0) + 1)
     await lowerLevels(tx, ids, name, counts)
     return rows.length === EXPIRED_AT_ONCE
   })

@@ -18,5 +18,5 @@ export function stockLoop(deps: { suppliers: Pick<Suppliers, 'all'>; log: Log; l
     }
     return more
   }
-  return runLoop({ name: 'stock', log: deps.log, loops: deps.loops, poll_ms: POLL_MS, pass })
+  return runLoop({ name: 'stock', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
 }

@@ -69,9 +69,9 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       batch: BATCH,
       concurrency: CONCURRENCY,
       perSecond: null,
-      timeout_ms: TIMEOUT_MS,
-      settles_ms: SETTLES_MS,
-      giveUpAfter_ms: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      timeoutMs: TIMEOUT_MS,
+      settlesMs: SETTLES_MS,
+      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
     async order(requests) {
       const rows = await reserve(deps, shelf, requests)
@@ -99,12 +99,12 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
     },
     async *list(since) {
       for (let after = ''; ; ) {
-        const rows = await deps.db.query<{ key: string; iccid: string; reserved_at: Date }>({
+        const rows = await deps.db.query<{ key: string; iccid: string; reservedAt: Date }>({
           text: `select key, iccid, reserved_at from stock_codes
                  where supplier = $1 and key > $3 and reserved_at >= $2 order by key limit $4`,
           values: [name, since, after, LISTED_AT_ONCE],
         })
-        for (const row of rows) yield { key: row.key, iccid: row.iccid, cancelled: false, time: row.reserved_at }
+        for (const row of rows) yield { key: row.key, iccid: row.iccid, cancelled: false, time: row.reservedAt }
         if (rows.length < LISTED_AT_ONCE) return
         after = rows.at(-1)!.key
       }
@@ -121,14 +121,14 @@ const HELD: Outcome = { kind: 'retry', words: 'the last codes are being taken by
 /** Products whose last codes others have locked: they may yet be let go, so that nothing is refused for good. */
 async function heldElsewhere(db: Db, shelf: Shelf, short: readonly SupplierRequest[]): Promise<Set<string>> {
   if (short.length === 0) return new Set()
-  const rows = await db.query<{ product_code: string }>({
+  const rows = await db.query<{ productCode: string }>({
     name: 'stock-held',
     text: `select p.product_code from unnest($2::text[]) as p(product_code)
            where exists (select from stock_codes c where c.supplier = $1 and c.product_code = p.product_code
              and c.state = 'FREE' and c.expires_at > now() + $3 * interval '1 hour')`,
     values: [shelf.name, [...new Set(short.map((request) => request.productCode))], shelf.leastValidityHours],
   })
-  return new Set(rows.map((row) => row.product_code))
+  return new Set(rows.map((row) => row.productCode))
 }
 
 interface Shelf {
@@ -138,14 +138,14 @@ interface Shelf {
 
 interface CodeRow {
   key: string
-  product_code: string
+  productCode: string
   taken: boolean
   iccid: string
   secrets: Buffer
   imsi: string | null
   msisdn: string | null
   apn: string | null
-  expires_at: Date | number
+  expiresAt: Date | number
 }
 
 function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
@@ -158,7 +158,7 @@ function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
       ...(row.imsi === null ? {} : { imsi: row.imsi }),
       ...(row.msisdn === null ? {} : { msisdn: row.msisdn }),
       ...(row.apn === null ? {} : { apn: row.apn }),
-      ...(row.expires_at instanceof Date ? { installBefore: row.expires_at } : {}), // 'infinity' is a number
+      ...(row.expiresAt instanceof Date ? { installBefore: row.expiresAt } : {}), // 'infinity' is a number
     },
   }
 }
@@ -169,7 +169,7 @@ async function reserve(deps: StockDeps, shelf: Shelf, requests: SupplierRequest[
     const rows = await takeCodes(tx, shelf, requests)
     const taken = new Map<string, number>()
     for (const row of rows) {
-      if (row.taken) taken.set(row.product_code, (taken.get(row.product_code) ?? 0) + 1)
+      if (row.taken) taken.set(row.productCode, (taken.get(row.productCode) ?? 0) + 1)
     }
     await pause('stock.before-commit')
     await lowerLevels(tx, deps.ids, shelf.name, taken)
@@ -217,13 +217,13 @@ const TAKE = `
 async function putBack(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
   if (esim.shown) return { kind: 'refused', words: 'a code from stock that was shown cannot be taken back' }
   return db.tx(async (tx) => {
-    const [row] = await tx.query<{ product_code: string }>({
+    const [row] = await tx.query<{ productCode: string }>({
       text: `update stock_codes set state = 'FREE', key = null, reserved_at = null
              where supplier = $1 and key = $2 and iccid = $3 returning product_code`,
       values: [name, esim.key, esim.iccid],
     })
     if (row === undefined) return outcomeOfRepeat(tx, name, esim)
-    raiseLevel(tx, name, row.product_code, 1)
+    raiseLevel(tx, name, row.productCode, 1)
     return { kind: 'cancelled' }
   })
 }

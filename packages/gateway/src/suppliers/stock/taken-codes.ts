@@ -47,9 +47,9 @@ export async function findTakenCodes(
   rows: readonly CodePrint[],
 ): Promise<Map<number, string>> {
   const values = [rows.map((row) => row.iccid), rows.map((row) => row.fingerprint), supplier]
-  const taken = await tx.query<{ place: bigint; holder: string; order_id: string | null }>({ text: TAKEN, values })
+  const taken = await tx.query<{ place: bigint; holder: string; orderId: string | null }>({ text: TAKEN, values })
   return new Map(
-    taken.map(({ place, holder, order_id: orderId }) => {
+    taken.map(({ place, holder, orderId }) => {
       const index = Number(place) - 1
       if (orderId === null) return [index, `this code or ICCID is in the stock of ${holder} already`]
       const order = orderNoOf(orderId)
@@ -84,13 +84,13 @@ const TAKEN = `
  */
 export async function refuseSettledMeanwhile(tx: Tx, supplier: string): Promise<void> {
   lockSettling(tx)
-  const [settled] = await tx.query<{ iccid: string; order_id: string }>({
+  const [settled] = await tx.query<{ iccid: string; orderId: string }>({
     text: `select c.iccid, s.order_id from settled_codes s
            join stock_codes c on c.supplier = $1 and c.fingerprint = s.fingerprint
            where c.imported_at = now() limit 1`,
     values: [supplier],
   })
   if (settled === undefined) return
-  const words = `eSIM ${settled.iccid} was delivered meanwhile, with order ${orderNoOf(settled.order_id)}. Take it out of the file.`
+  const words = `eSIM ${settled.iccid} was delivered meanwhile, with order ${orderNoOf(settled.orderId)}. Take it out of the file.`
   throw new Refusal(409, 'ESIM_TAKEN', words)
 }

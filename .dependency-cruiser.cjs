@@ -54,7 +54,7 @@ module.exports = {
       comment: 'and the types of what it is given',
       severity: 'error',
       from: { path: `${gateway}/http/` },
-      to: { path: `${gateway}/(?!http/|lib/)`, pathNot: `${gateway}/(config|deps)\\.ts$` },
+      to: { path: `${gateway}/(?!http/|lib/)`, pathNot: `${gateway}/(config/config|deps)\\.ts$` },
     },
     {
       name: 'lib-imports-no-room',

@@ -1,4 +1,4 @@
-import type { Db } from '../packages/gateway/src/lib/db.ts'
+import type { Db } from '../packages/gateway/src/lib/postgres/db.ts'
 
 /** What was acknowledged has to be there: orders, debits, items and events, one each. @throws where it is not */
 export async function foundRows(db: Db, tenantIds: string[], claimed: number): Promise<string> {

@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect } from '../packages/gateway/src/lib/db.ts'
 import { startEmbeddedPostgres } from '../packages/gateway/src/lib/embedded-postgres/index.ts'
-import { migrate } from '../packages/gateway/src/lib/migrate.ts'
-import { packageRoot } from '../packages/gateway/src/lib/package-root.ts'
-import { silentLog } from '../packages/gateway/src/lib/silent-log.ts'
+import { connect } from '../packages/gateway/src/lib/postgres/db.ts'
+import { migrate } from '../packages/gateway/src/lib/postgres/migrate.ts'
+import { packageRoot } from '../packages/gateway/src/lib/process/package-root.ts'
+import { silentLog } from '../packages/gateway/src/lib/telemetry/silent-log.ts'
 import { schemaText } from '../packages/gateway/test/harness/schema-text.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-schema-'))

@@ -1,4 +1,4 @@
-import type { Db } from '../../packages/gateway/src/lib/db.ts'
+import type { Db } from '../../packages/gateway/src/lib/postgres/db.ts'
 
 const TIMES = 24
 /** A prepared statement's first five plans are made for their values; what comes after is what a gateway runs. */

@@ -1,4 +1,4 @@
-import type { Db } from '../../packages/gateway/src/lib/db.ts'
+import type { Db } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { copyRows } from './copy.ts'
 import { balanceAfter, ordersOf, type Past, rowsOf, TABLES } from './rows.ts'
 

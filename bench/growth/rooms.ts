@@ -3,9 +3,9 @@ import { ensureDeployment } from '../../packages/gateway/src/deployment/ensure.t
 import { systemClock } from '../../packages/gateway/src/lib/clock.ts'
 import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
 import { sealCursor } from '../../packages/gateway/src/lib/cursor.ts'
-import { connect } from '../../packages/gateway/src/lib/db.ts'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
-import { orderDesk } from '../../packages/gateway/src/orders/order-desk.ts'
+import { connect } from '../../packages/gateway/src/lib/postgres/db.ts'
+import { createOrderPlacer } from '../../packages/gateway/src/orders/placer.ts'
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
 import { queryOrder } from '../../packages/gateway/src/profiles/query.ts'
 import { readBalance } from '../../packages/gateway/src/wallet/balance.ts'
@@ -37,7 +37,7 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
   const tenantId = past.tenantIds[0]!
   const tenant = { tenantId, currencyCode: 'USD' }
   const reading = { db, cipher, linkKey, links: { publicUrl: 'http://127.0.0.1' } }
-  const desk = orderDesk({
+  const desk = createOrderPlacer({
     ...{ db: orderDb, ids: systemIds, clock: systemClock, databaseClock: systemClock, catalogue },
     stock: { available: () => undefined },
     maintainPartitions: async () => {},

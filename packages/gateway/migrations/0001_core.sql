@@ -3,7 +3,7 @@
 -- Every row that belongs to a tenant has tenant_id first in its primary key and in every unique and foreign key, so
 -- that tenants can be spread over shards later. tenants, packages, price rules, suppliers and people are small
 -- reference tables. Ids are UUIDv7, made in the application; what is dropped by age is range-partitioned (partitions
--- are made ahead and dropped whole by lib/partitions.ts).
+-- are made ahead and dropped whole by lib/postgres/partitions.ts).
 
 create table deployment (
   singleton boolean primary key default true check (singleton),

@@ -3,27 +3,27 @@ import { hostname } from 'node:os'
 import type { AdmissionDeps } from './admission/admission.ts'
 import { openAdmission } from './admission/open.ts'
 import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
-import type { Config } from './config.ts'
-import { ORDER_CONNECTIONS } from './connections.ts'
+import type { Config } from './config/config.ts'
+import { ORDER_CONNECTIONS } from './config/connections.ts'
 import { ensureDeployment } from './deployment/ensure.ts'
 import { nameWithKeys } from './deployment/peers.ts'
 import { type RequestMetrics, requestMetrics } from './http/request-metrics.ts'
 import { type Clock, type DatabaseClock, databaseClock, systemClock } from './lib/clock.ts'
 import { type Cipher, masterCipher } from './lib/crypto.ts'
-import { sampleDatabaseClock } from './lib/database-time.ts'
-import { connect, type Db } from './lib/db.ts'
 import { type Ids, idsBy } from './lib/ids.ts'
-import type { Running } from './lib/lifecycle.ts'
-import { type Log, plainRequestLog, type RequestLog } from './lib/log.ts'
-import { type LoopWatch, loopWatch } from './lib/loop-watch.ts'
 import { localMasterKey } from './lib/master-key.ts'
-import { createMetrics, type Metrics } from './lib/metrics.ts'
 import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
-import type { Traces } from './lib/traces.ts'
-import { type Wake, wakeups } from './lib/wake.ts'
+import { sampleDatabaseClock } from './lib/postgres/database-time.ts'
+import { connect, type Db } from './lib/postgres/db.ts'
+import { type Wake, wakeups } from './lib/postgres/wake.ts'
+import type { Running } from './lib/process/lifecycle.ts'
+import { type Log, plainRequestLog, type RequestLog } from './lib/telemetry/log.ts'
+import { type LoopWatch, loopWatch } from './lib/telemetry/loop-watch.ts'
+import { createMetrics, type Metrics } from './lib/telemetry/metrics.ts'
+import type { Traces } from './lib/telemetry/traces.ts'
 import { openTraces } from './open-traces.ts'
-import { type OrderDesk, orderDesk } from './orders/order-desk.ts'
 import { type OrderMetrics, orderMetrics } from './orders/order-metrics.ts'
+import { createOrderPlacer, type OrderPlacer } from './orders/placer.ts'
 import { maintainPartitions } from './retention/partitions.ts'
 import { openAvailability } from './suppliers/availability.ts'
 import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
@@ -53,7 +53,7 @@ export interface Deps {
   catalogue: Catalogue
   suppliers: Suppliers
   admission: AdmissionDeps
-  orderDesk: OrderDesk
+  orderPlacer: OrderPlacer
   /** Absolute links start here. A local gateway without PUBLIC_URL learns it when it listens. */
   links: {
     publicUrl: string
@@ -114,7 +114,7 @@ export async function openDeps(
   const admission = openAdmission({ ...clocks, hot, config, db, cipher, log })
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
   const stock = await openAvailability({ db, log, loops })
-  const desk = orderDesk({
+  const desk = createOrderPlacer({
     ...clocks,
     db: orderDb,
     ids,
@@ -145,7 +145,7 @@ export async function openDeps(
     catalogue,
     suppliers,
     admission,
-    orderDesk: desk,
+    orderPlacer: desk,
     links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
     traces,
     async stop(deadlineMs) {

@@ -1,7 +1,7 @@
-import type { Config } from './config.ts'
-import type { Running } from './lib/lifecycle.ts'
-import type { OtlpOptions } from './lib/otlp.ts'
-import type { Traces } from './lib/traces.ts'
+import type { Config } from './config/config.ts'
+import type { Running } from './lib/process/lifecycle.ts'
+import type { OtlpOptions } from './lib/telemetry/otlp.ts'
+import type { Traces } from './lib/telemetry/traces.ts'
 
 /** Where no collector is configured, nothing of it is loaded. */
 export async function openTraces(
@@ -10,7 +10,7 @@ export async function openTraces(
   const { config, nodeId, ...rest } = deps
   const { otlpEndpoint: endpoint, otlpHeaders: headers, tracePercent: percent, deployment, role } = config
   if (endpoint === undefined) return undefined
-  const { startTraces } = await import('./lib/otlp.ts')
+  const { startTraces } = await import('./lib/telemetry/otlp.ts')
   const resource = {
     'service.name': 'dealer-esim',
     'service.instance.id': nodeId,

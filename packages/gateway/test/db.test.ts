@@ -2,8 +2,16 @@ import type { LookupAddress } from 'node:dns'
 import { type LookupFunction, connect as netConnect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { jsonArray, jsonbArray, plainArray, textArray, timeArray, unnest, uuidArray } from '../src/lib/columns.ts'
-import { CommitUnknown, connect, type Db, isConnectionLoss } from '../src/lib/db.ts'
+import {
+  jsonArray,
+  jsonbArray,
+  plainArray,
+  textArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '../src/lib/postgres/columns.ts'
+import { CommitUnknown, connect, type Db, isConnectionLoss } from '../src/lib/postgres/db.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { startTcpProxy } from './harness/tcp-proxy.ts'
 

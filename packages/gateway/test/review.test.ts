@@ -4,7 +4,7 @@ import { askAboutWatched } from '../src/fulfilment/reconciliation/ask-watched.ts
 import { cancelEsim } from '../src/fulfilment/review/cancel-esim.ts'
 import { settleOrder } from '../src/fulfilment/review/settle.ts'
 import { settleCancel } from '../src/fulfilment/review/settle-cancel.ts'
-import type { Loop } from '../src/lib/lifecycle.ts'
+import type { Loop } from '../src/lib/process/lifecycle.ts'
 import { expireProfiles } from '../src/profiles/expire.ts'
 import type { CancelOutcome, Outcome, SupplierRequest } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect } from '../src/lib/db.ts'
-import { packageRoot } from '../src/lib/package-root.ts'
+import { connect } from '../src/lib/postgres/db.ts'
+import { packageRoot } from '../src/lib/process/package-root.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { schemaText } from './harness/schema-text.ts'
 

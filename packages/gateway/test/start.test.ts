@@ -9,7 +9,7 @@ import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readRunningPostgres } from '../src/lib/embedded-postgres/index.ts'
 import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
-import { packageRoot } from '../src/lib/package-root.ts'
+import { packageRoot } from '../src/lib/process/package-root.ts'
 import { createEmptyDatabase } from './harness/database.ts'
 import {
   type GatewayProcess,

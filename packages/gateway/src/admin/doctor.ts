@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { type Config, inspectConfig } from '../config.ts'
+import { type Config, inspectConfig } from '../config/config.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { borrowPostgres } from '../lib/embedded-postgres/index.ts'
 import { localMasterKey } from '../lib/master-key.ts'
-import { silentLog } from '../lib/silent-log.ts'
+import { silentLog } from '../lib/telemetry/silent-log.ts'
 import type { AdminContext } from './context.ts'
 
 const MARKS = { OK: 'ok', WARNING: 'look', FAULT: 'WRONG' } as const

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { connect } from '../lib/db.ts'
+import { connect } from '../lib/postgres/db.ts'
 import type { AdminContext } from './context.ts'
 import { openDatabase, prepare } from './open.ts'
 

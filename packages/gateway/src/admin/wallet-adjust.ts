@@ -1,6 +1,6 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../wallet/adjust.ts'
 import { type Adjustment, listAdjustments, walletNames } from '../wallet/adjustments.ts'
 import type { AdminContext } from './context.ts'

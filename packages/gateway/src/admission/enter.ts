@@ -2,8 +2,8 @@ import { CLOCK_WINDOW_MS, REQUEST_ID_KEPT_MS } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
 import { type Batcher, batcher } from '../lib/batch.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
-import { NULL, plainArray, uuidArray } from '../lib/columns.ts'
-import { type Db, type Statement, sqlState } from '../lib/db.ts'
+import { NULL, plainArray, uuidArray } from '../lib/postgres/columns.ts'
+import { type Db, type Statement, sqlState } from '../lib/postgres/db.ts'
 import { ENTER_ONE, ENTER_REQUESTS } from './enter.sql.ts'
 
 export interface Entry {

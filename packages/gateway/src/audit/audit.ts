@@ -1,6 +1,6 @@
-import { recordset } from '../lib/columns.ts'
-import type { Tx } from '../lib/db.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
+import { recordset } from '../lib/postgres/columns.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import type { AuditAction } from './actions.ts'
 
 /** Who did it: `cli:<os user>`, `person:<id>`, `tenant` (its own API call) or `system`. */

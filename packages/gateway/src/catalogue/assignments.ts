@@ -1,5 +1,5 @@
 import { type AuditEntry, audit, type By } from '../audit/audit.ts'
-import type { Db, Tx } from '../lib/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 import { insertName } from './price-names.ts'
 import type { ChangeDeps } from './put.ts'

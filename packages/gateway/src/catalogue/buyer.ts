@@ -1,4 +1,4 @@
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 import type { Buyer } from './snapshot.ts'
 

@@ -1,4 +1,4 @@
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { loadChanges } from './load.ts'
 import { LoadedSnapshot, type Snapshot, type SnapshotContext } from './snapshot.ts'
 

@@ -1,5 +1,5 @@
 import type { LocationNetwork } from '@dealer-esim/contract'
-import type { Db, Tx } from '../lib/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { type Coverage, coverageOf } from './coverage.ts'
 import type { CataloguePackage, ListPrice, Route } from './package.ts'
 import type { Assignment, OwnPrice, PlanRuleRow } from './tariff.ts'

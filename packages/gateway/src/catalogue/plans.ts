@@ -1,5 +1,5 @@
 import { audit, type By } from '../audit/audit.ts'
-import type { Db, Tx } from '../lib/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { absent } from '../lib/refusal.ts'
 import { formatPercent } from './percent.ts'
 import { insertName } from './price-names.ts'

@@ -1,4 +1,4 @@
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 
 /** A name that was deleted is free again. @returns false where it is taken */
 export async function insertName(tx: Tx, kind: 'plan' | 'group', name: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { absent } from '../lib/refusal.ts'
 import type { PriceDocument } from './document.ts'
 import { formatPercent } from './percent.ts'

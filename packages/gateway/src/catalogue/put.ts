@@ -1,7 +1,7 @@
 import type { Fault } from '@dealer-esim/contract'
 import { type AuditEntry, auditAll, type By } from '../audit/audit.ts'
-import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { coverageId } from './coverage.ts'
 import { differences, differingMembers, type PackageChange } from './difference.ts'

@@ -1,4 +1,4 @@
-import type { Statement } from '../lib/db.ts'
+import type { Statement } from '../lib/postgres/db.ts'
 import { coverageOf, covers, mentions, ownText, wordsOf } from './coverage.ts'
 import type { PackageDocument, PriceDocument, SupplierDocument } from './document.ts'
 

@@ -1,5 +1,5 @@
 import { FORMS, formatMoney, MONEY_MAX, NAME_LENGTH_MAX } from '@dealer-esim/contract'
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 
 /** A fault in what somebody asks of the catalogue, with the sentence that says what to do. */

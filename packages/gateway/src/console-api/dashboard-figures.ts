@@ -1,6 +1,6 @@
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
 import { firstUuidAt } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../webhooks/delivery-state.ts'
 import type { LocalDay } from './local-days.ts'
 

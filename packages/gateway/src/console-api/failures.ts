@@ -2,9 +2,9 @@ import { codes } from '@dealer-esim/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isTurnedAway } from '../http/as-api-error.ts'
 import { ApiError } from '../lib/api-error.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/db.ts'
-import type { Log } from '../lib/log.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
+import type { Log } from '../lib/telemetry/log.ts'
 import { InvalidRequest } from './validate.ts'
 
 interface Failure {

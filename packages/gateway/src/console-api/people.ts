@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { mailPersonLink } from '../mail/person-link.ts'
 import { welcomeLink } from '../people/console-links.ts'

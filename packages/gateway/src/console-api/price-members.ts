@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 
 /** Who has a price plan or is in a price group. */
 export const members = Type.Object({

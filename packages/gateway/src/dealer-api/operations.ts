@@ -38,7 +38,7 @@ export const handlers: Handlers = {
     return { data: catalogue.list(tenant, request) }
   },
   async 'esim/order'(deps, { tenant, request }) {
-    return answerOrder(await deps.orderDesk.place({ tenant, request, orderId: deps.ids.uuid() }))
+    return answerOrder(await deps.orderPlacer.place({ tenant, request, orderId: deps.ids.uuid() }))
   },
   async 'esim/query'(deps, { tenant, request }) {
     return { data: await queryOrder(deps, tenant.tenantId, request) }
@@ -57,7 +57,7 @@ type EarlyHandlers = { [Name in OperationName]?: (deps: Deps, call: EarlyCall<Na
 export const earlyHandlers: EarlyHandlers = {
   async 'esim/order'(deps, { tenant, request, admission }) {
     const wish = { tenant, request, orderId: deps.ids.uuid() }
-    return answerOrder(await deps.orderDesk.placeOnceAdmitted(wish, admission))
+    return answerOrder(await deps.orderPlacer.placeOnceAdmitted(wish, admission))
   },
 }
 

@@ -1,6 +1,6 @@
 import type { Answer } from '../http/answer.ts'
 import { orderIdOf } from '../lib/ids.ts'
-import { rootSpanOf, type Span, traceOf } from '../lib/traces.ts'
+import { rootSpanOf, type Span, traceOf } from '../lib/telemetry/traces.ts'
 
 interface Request {
   requestId: string | undefined

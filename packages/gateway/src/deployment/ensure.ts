@@ -1,8 +1,8 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { type Cipher, DecryptionFailed } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
-import { StartRefused } from '../lib/start-refused.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { StartRefused } from '../lib/process/start-refused.ts'
 import { incompatible, named, readPeers } from './peers.ts'
 
 const LINK_KEY_BYTES = 32

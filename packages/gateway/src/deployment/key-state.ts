@@ -1,5 +1,5 @@
 import type { Cipher } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { processesOf, readPeers } from './peers.ts'
 import { countOutdated } from './reseal.ts'
 import { SEALED } from './sealed.ts'

@@ -1,5 +1,5 @@
 import type { Cipher } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 
 /*
  * Who else is connected to this database, and which master keys they know: every gateway and every admin command says so

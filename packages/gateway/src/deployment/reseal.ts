@@ -1,6 +1,6 @@
 import type { Cipher } from '../lib/crypto.ts'
-import type { Db, Statement, Tx } from '../lib/db.ts'
-import { pause } from '../lib/pause.ts'
+import type { Db, Statement, Tx } from '../lib/postgres/db.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
 import type { SealedColumn } from './sealed.ts'
 
 /** Rows that are locked at once, for the milliseconds that rewriting them takes. */
@@ -34,7 +34,7 @@ export async function reseal(deps: Deps, sealed: SealedColumn, onRows: (rows: nu
       after = last
       if (rows > 0) {
         onRows(rows)
-        await pause('master-key.after-batch')
+        await failpoint('master-key.after-batch')
       }
     } while (after !== null)
   }

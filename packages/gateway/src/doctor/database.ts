@@ -1,8 +1,8 @@
-import { isLoopback } from '../config-rules.ts'
-import { OTHER_CONNECTIONS } from '../connections.ts'
-import type { Db } from '../lib/db.ts'
-import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/migrate.ts'
-import { whyNoConnection } from '../lib/no-connection.ts'
+import { OTHER_CONNECTIONS } from '../config/connections.ts'
+import { isLoopback } from '../config/rules.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/postgres/migrate.ts'
+import { whyNoConnection } from '../lib/postgres/no-connection.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { OpenPatient } from './patient.ts'
 

@@ -1,4 +1,4 @@
-import { missingPartitions } from '../lib/partitions.ts'
+import { missingPartitions } from '../lib/postgres/partitions.ts'
 import { PARTITIONED } from '../retention/table.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { OpenPatient } from './patient.ts'

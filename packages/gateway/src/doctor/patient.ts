@@ -1,7 +1,7 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
+import type { Db } from '../lib/postgres/db.ts'
 
 /** What the doctor looks at. It reads, and changes nothing. */
 export interface Patient {

@@ -1,6 +1,6 @@
-import { isLoopback } from '../config-rules.ts'
-import { readCertificate } from '../lib/certificate.ts'
+import { isLoopback } from '../config/rules.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
+import { readCertificate } from '../lib/process/certificate.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { Patient } from './patient.ts'
 

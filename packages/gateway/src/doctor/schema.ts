@@ -1,4 +1,4 @@
-import { pendingMigrations } from '../lib/migrate.ts'
+import { pendingMigrations } from '../lib/postgres/migrate.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { OpenPatient } from './patient.ts'
 

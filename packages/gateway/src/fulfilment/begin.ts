@@ -1,6 +1,6 @@
 import type { Snapshot } from '../catalogue/catalogue.ts'
-import type { Tx } from '../lib/db.ts'
-import { pause } from '../lib/pause.ts'
+import type { Tx } from '../lib/postgres/db.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
 import { changeOrders, type OrderChange } from '../orders/change.ts'
 import { itemKeyOf } from '../orders/item-key.ts'
 import { type LockedItem, type LockedOrder, readProfiles } from '../orders/lock.ts'
@@ -71,7 +71,7 @@ export async function beginWork(deps: FulfilmentDeps, tenantId: string, most: nu
   try {
     await deps.db.tx(async (tx) => {
       const claimed = await claimOrders(tx, tenantId, claim.leaseToken, most)
-      await pause('fulfilment.claimed')
+      await failpoint('fulfilment.claimed')
       claim.taken = claimed.orders.length
       if (claim.taken === 0) return
       const begunBefore = claimed.orders.filter((order) => order.items.some((item) => item.itemStatus === 'DELIVERED'))
@@ -80,13 +80,13 @@ export async function beginWork(deps: FulfilmentDeps, tenantId: string, most: nu
       insertAttempts(tx, claim)
       writeItems(tx, tenantId, changes.items, claimed.now)
       eventsToSend = changeOrders(tx, deps, tenantId, changes.orders, claimed.now)
-      await pause('fulfilment.before-attempt')
+      await failpoint('fulfilment.before-attempt')
     })
   } catch (error) {
     for (const attempt of claim.attempts) attempt.supplied.gate.giveBack(tenantId, 1)
     throw error
   }
-  await pause('fulfilment.after-attempt')
+  await failpoint('fulfilment.after-attempt')
   if (eventsToSend) deps.wake.wake('webhooks')
   return claim
 }

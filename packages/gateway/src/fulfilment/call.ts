@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { pause } from '../lib/pause.ts'
-import { rootSpanOf, type Span, traceOf } from '../lib/traces.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
+import { rootSpanOf, type Span, traceOf } from '../lib/telemetry/traces.ts'
 import type { Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.ts'
 import type { Attempt } from './begin.ts'
 import type { Result } from './consequences.ts'
@@ -45,7 +45,7 @@ export async function send(deps: FulfilmentDeps, tenantId: string, parcel: Parce
     const words = 'not sent: too much time had passed since it was decided'
     return resultsOf(parcel, [], operation === 'ORDER' ? { kind: 'retry', words } : { kind: 'unknown', words })
   }
-  await pause('fulfilment.before-call')
+  await failpoint('fulfilment.before-call')
   const requests = parcel.map((attempt): SupplierRequest => {
     const { orderId, itemNo, key, productCode, guard } = attempt
     return { tenantId, orderId, itemNo, key, productCode, guard }

@@ -1,5 +1,5 @@
 import type { CataloguePackage } from '../catalogue/catalogue.ts'
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { changeOrders, type OrderChange } from '../orders/change.ts'
 import type { LockedItem, LockedOrder } from '../orders/lock.ts'
 import { refundItems } from '../orders/refund.ts'

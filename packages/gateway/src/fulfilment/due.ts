@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../lib/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { ITEM_COLUMNS, type ItemRow, itemOf, type LockedOrder, type OrderRow, orderOf } from '../orders/lock.ts'
 
 /** How long a claim holds without being renewed. Past it another worker takes the order over: within a minute. */

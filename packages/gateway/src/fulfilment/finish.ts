@@ -1,5 +1,5 @@
-import type { Tx } from '../lib/db.ts'
-import { pause } from '../lib/pause.ts'
+import type { Tx } from '../lib/postgres/db.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
 import { lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
 import { Consequences, type Result, type Standing } from './consequences.ts'
 import type { FulfilmentDeps } from './deps.ts'
@@ -19,7 +19,7 @@ export async function finishWork(
   standing: Standing,
   results: readonly Result[],
 ): Promise<{ lost: Result[]; nextDue: Date | undefined }> {
-  await pause('fulfilment.after-call')
+  await failpoint('fulfilment.after-call')
   // A claim has brought the catalogue up to date. Without one this node may not know the package yet, and the eSIM would
   // have no duration.
   const catalogue = await (standing.leaseToken === undefined ? deps.catalogue.latest() : deps.catalogue.current(0n))
@@ -36,13 +36,13 @@ export async function finishWork(
     const consequences = new Consequences(deps, tenantId, now, (code) => catalogue.find(code))
     for (const result of held) consequences.apply(orders.get(result.orderId)!, result)
     finishAttempts(tx, tenantId, held, now)
-    await pause('fulfilment.outcome-half-written')
+    await failpoint('fulfilment.outcome-half-written')
     const due = consequences.handBack(orders, standing)
     const told = await consequences.write(tx, orders)
-    await pause('fulfilment.before-outcome-commit')
+    await failpoint('fulfilment.before-outcome-commit')
     return { lost: results.filter((result) => !orders.has(result.orderId)), nextDue: due, eventsToSend: told }
   })
-  await pause('fulfilment.after-outcome')
+  await failpoint('fulfilment.after-outcome')
   if (eventsToSend) deps.wake.wake('webhooks')
   return { lost, nextDue }
 }

@@ -1,6 +1,6 @@
-import { isConnectionLoss } from '../lib/db.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
-import { type Loop, runLoop, within } from '../lib/lifecycle.ts'
+import { isConnectionLoss } from '../lib/postgres/db.ts'
+import { type Loop, runLoop, within } from '../lib/process/lifecycle.ts'
 import { beginWork, CLAIM_ORDERS, type Claim } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { dueTenants, postponeFirst } from './due.ts'

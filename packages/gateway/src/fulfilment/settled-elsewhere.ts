@@ -1,6 +1,6 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
-import type { Tx } from '../lib/db.ts'
 import { orderNoOf } from '../lib/ids.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { fingerprint } from '../suppliers/stock/fingerprint.ts'
 import { awaitSettling } from '../suppliers/stock/taken-codes.ts'
 import type { Outcome } from '../suppliers/supplier.ts'

@@ -1,5 +1,5 @@
-import { recordset } from '../lib/columns.ts'
-import type { Tx } from '../lib/db.ts'
+import { recordset } from '../lib/postgres/columns.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import type { LockedItem } from '../orders/lock.ts'
 
 /** Writes what may change of items whose orders are locked. No round trip of its own. */

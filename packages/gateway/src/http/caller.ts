@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { exactAddress, fold, isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 
 /** Who called and how, seen past the proxies that the configuration trusts. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Log } from '../lib/log.ts'
+import type { Log } from '../lib/telemetry/log.ts'
 import { asApiError, isTurnedAway } from './as-api-error.ts'
 
 const RETRY_AFTER_S = 5

@@ -1,5 +1,5 @@
 import { Counter, Histogram } from '@platformatic/prom-client'
-import type { Metrics } from '../lib/metrics.ts'
+import type { Metrics } from '../lib/telemetry/metrics.ts'
 
 export interface RequestMetrics {
   observe(operation: string, code: string, durationMs: number): void

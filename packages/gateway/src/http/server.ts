@@ -2,9 +2,9 @@ import type { Server as HttpsServer } from 'node:https'
 import { Gauge } from '@platformatic/prom-client'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
-import type { Certificate } from '../lib/certificate.ts'
-import { type CertificateWatch, watchCertificate } from '../lib/certificate-watch.ts'
-import { drainsGently } from '../lib/drain.ts'
+import type { Certificate } from '../lib/process/certificate.ts'
+import { type CertificateWatch, watchCertificate } from '../lib/process/certificate-watch.ts'
+import { drainsGently } from '../lib/process/drain.ts'
 import { answerBrokenHttp, answerOddRequests } from './broken-http.ts'
 
 type ServerDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'suppliers'>

@@ -1,10 +1,10 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import type { Log } from '../lib/log.ts'
 import type { MailServer } from '../lib/outbound/smtp.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import type { Log } from '../lib/telemetry/log.ts'
 
 /** What the mail loop works with. */
 export interface MailDeps {

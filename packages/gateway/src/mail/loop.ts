@@ -1,7 +1,7 @@
 import { Counter } from '@platformatic/prom-client'
 import type { Deps } from '../deps.ts'
-import { type Running, runLoop } from '../lib/lifecycle.ts'
 import { mailServer } from '../lib/outbound/smtp.ts'
+import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import { consoleUrlOf } from '../people/console-links.ts'
 import { sendDueMails } from './send.ts'
 import { takeOverNotices } from './take-over.ts'

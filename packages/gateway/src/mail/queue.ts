@@ -1,6 +1,6 @@
 import type { Cipher } from '../lib/crypto.ts'
-import type { Tx } from '../lib/db.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import type { MailText } from './texts.ts'
 
 export interface QueuedMail extends MailText {

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 
 /** No notice goes to more people than this. */
 const RECIPIENTS_MAX = 20

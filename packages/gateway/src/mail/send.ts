@@ -1,6 +1,6 @@
-import type { Db } from '../lib/db.ts'
 import type { MailOutcome } from '../lib/outbound/smtp.ts'
-import { pause } from '../lib/pause.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
 import type { MailDeps } from './deps.ts'
 
 const MINUTE_MS = 60_000
@@ -25,7 +25,7 @@ interface ClaimedMail {
  */
 export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]; more: boolean }> {
   const claimed = await claimDue(deps.db)
-  if (claimed.length > 0) await pause('mail.claimed')
+  if (claimed.length > 0) await failpoint('mail.claimed')
   const outcomes = await Promise.all(claimed.map((mail) => sendOne(deps, mail)))
   return { outcomes, more: claimed.length === SENT_MAX }
 }
@@ -51,7 +51,7 @@ async function claimDue(db: Db): Promise<ClaimedMail[]> {
 
 async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
   const outcome = await attempt(deps, mail)
-  await pause('mail.sent')
+  await failpoint('mail.sent')
   const pauseMs = RETRIES_MS[mail.attempts - 1]
   const over = outcome.kind === 'sent' || outcome.rejected || pauseMs === undefined
   // Only what this attempt claimed: a node that was slow must not undo what another did since.

@@ -1,6 +1,6 @@
-import type { Db, Tx } from '../lib/db.ts'
 import { firstUuidAt } from '../lib/ids.ts'
-import { pause } from '../lib/pause.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
 import type { MailDeps } from './deps.ts'
 import { queueMail } from './queue.ts'
 import { recipientsOf } from './recipients.ts'
@@ -61,7 +61,7 @@ async function takeOver(tx: Tx, deps: MailDeps, tenantId: string, noticeId: stri
       { tenantId, kind: notice.kind },
       'a notice is on the console only: the dealer had its mails of the day',
     )
-  await pause('mail.taken-over')
+  await failpoint('mail.taken-over')
 }
 
 /** How many mails of notices a dealer may still get today. Links are counted where they are made. */

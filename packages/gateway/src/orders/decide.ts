@@ -14,7 +14,7 @@ import type { Wallet } from '../wallet/lock.ts'
 import { lowBalanceStep } from '../wallet/low-balance.ts'
 
 /** An order that wants to be placed. Its ids are made before, so that it is recognised after a lost COMMIT. */
-export interface OrderWish {
+export interface OrderInput {
   tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
   orderId: string
   request: OrderRequest
@@ -68,7 +68,7 @@ export interface Circumstances {
  * `wallet`: the same as placing them one by one. Replay and conflict come before price, sale, stock and balance; a refused order
  * leaves no trace, so a later one with its transactionId is judged anew.
  */
-export function decideOrders(wallet: Wallet, wishes: OrderWish[], around: Circumstances) {
+export function decideOrders(wallet: Wallet, wishes: OrderInput[], around: Circumstances) {
   const placed: PlacedOrder[] = []
   turnDay(wallet, around.now)
   const verdicts = wishes.map((wish): Verdict => {
@@ -88,7 +88,7 @@ export function decideOrders(wallet: Wallet, wishes: OrderWish[], around: Circum
 }
 
 /** An order whose transactionId is taken: the same one again, or a conflict. */
-export function repeat(wish: OrderWish, earlier: ExistingOrder): Verdict {
+export function repeat(wish: OrderInput, earlier: ExistingOrder): Verdict {
   if (contentOf(wish.request.packageInfoList) !== contentOf(earlier.packageLines)) return refuse('200012')
   // Found under the id made for this very call: it was placed by an attempt whose COMMIT went unanswered.
   return { kind: earlier.orderId === wish.orderId ? 'placed' : 'replayed', answer: answerOf(earlier) }
@@ -103,7 +103,7 @@ function byCode(left: readonly [string, number], right: readonly [string, number
   return left[0] < right[0] ? -1 : 1
 }
 
-function priceLines(wish: OrderWish, around: Circumstances): { lines: PackageLine[] } | { refused: Verdict } {
+function priceLines(wish: OrderInput, around: Circumstances): { lines: PackageLine[] } | { refused: Verdict } {
   const lines: PackageLine[] = []
   for (const [index, line] of wish.request.packageInfoList.entries()) {
     const offer = around.catalogue.offer(wish.tenant, line.packageCode)
@@ -130,7 +130,7 @@ function priceLines(wish: OrderWish, around: Circumstances): { lines: PackageLin
 const DAY_MS = 86_400_000
 const AMOUNT_MAX = BigInt(MONEY_MAX)
 
-function refuseAmount(wish: OrderWish, amount: bigint, wallet: Wallet, now: Date): Verdict | undefined {
+function refuseAmount(wish: OrderInput, amount: bigint, wallet: Wallet, now: Date): Verdict | undefined {
   if (amount > AMOUNT_MAX) {
     const reason = 'The total is larger than any amount that can be told. Order fewer.'
     return refuse('000108', { details: [{ field: 'packageInfoList', reason }] })
@@ -170,7 +170,7 @@ function turnDay(wallet: Wallet, now: Date): void {
   wallet.spent = 0n
 }
 
-function debit(wallet: Wallet, wish: OrderWish, lines: PackageLine[], amount: bigint, now: Date): PlacedOrder {
+function debit(wallet: Wallet, wish: OrderInput, lines: PackageLine[], amount: bigint, now: Date): PlacedOrder {
   wallet.spent += amount
   wallet.balance -= amount
   wallet.version += 1n

@@ -1,5 +1,5 @@
-import type { Db } from '../lib/db.ts'
 import { isUuid, orderIdOf } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { absent } from '../lib/refusal.ts'
 
 /** Which tenant an order is of: for operators, who name it alone. One index probe a tenant. */

@@ -5,7 +5,7 @@ import {
   type Circumstances,
   decideOrders,
   type ExistingOrder,
-  type OrderWish,
+  type OrderInput,
   type PlacedOrder,
   type Verdict,
 } from './decide.ts'
@@ -17,7 +17,7 @@ interface BatchCircumstances extends Pick<Circumstances, 'now' | 'catalogue' | '
 }
 
 export interface Judged {
-  verdicts: Map<OrderWish, Verdict>
+  verdicts: Map<OrderInput, Verdict>
   placed: PlacedOrder[]
   /** Wallets that were debited, with the debits applied. */
   touched: Wallet[]
@@ -26,7 +26,7 @@ export interface Judged {
 }
 
 /** Judges orders wallet by wallet, and applies their debits to the wallets. */
-export function judgeOrders(wallets: readonly Wallet[], wishes: OrderWish[], around: BatchCircumstances): Judged {
+export function judgeOrders(wallets: readonly Wallet[], wishes: OrderInput[], around: BatchCircumstances): Judged {
   const byTenant = groupBy(wishes, ({ tenant }) => tenant.tenantId)
   const judged: Judged = { verdicts: new Map(), placed: [], touched: [], falls: [] }
   for (const wallet of wallets) {

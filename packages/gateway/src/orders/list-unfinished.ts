@@ -1,5 +1,5 @@
-import type { Db } from '../lib/db.ts'
 import { firstUuidAt, orderNoOf } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 
 export const UNFINISHED_STATUSES = ['PAID', 'ALLOCATING', 'UNDER_REVIEW'] as const
 export type UnfinishedStatus = (typeof UNFINISHED_STATUSES)[number]

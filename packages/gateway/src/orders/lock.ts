@@ -1,5 +1,5 @@
 import type { EsimStatus, OrderStatus, SmdpStatus } from '@dealer-esim/contract'
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { lockWallet } from '../wallet/lock.ts'
 import type { PackageLine } from './decide.ts'
 import type { ItemStatus } from './status.ts'

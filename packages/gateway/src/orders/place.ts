@@ -1,12 +1,12 @@
 import type { Catalogue, Offer } from '../catalogue/catalogue.ts'
-import type { Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import { pause } from '../lib/pause.ts'
+import type { Tx } from '../lib/postgres/db.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
+import type { CachedWallet } from '../wallet/cache.ts'
 import { lockWallets } from '../wallet/lock.ts'
 import { tellLowBalance } from '../wallet/low-balance-notice.ts'
-import type { RememberedWallet } from '../wallet/memory.ts'
-import { readAround } from './around.ts'
-import type { OrderWish, Verdict } from './decide.ts'
+import { readOrderContext } from './context.ts'
+import type { OrderInput, Verdict } from './decide.ts'
 import { judgeOrders } from './judge.ts'
 import { writePlaced } from './write.ts'
 
@@ -25,7 +25,7 @@ export interface Placement {
   /** Each in the place of its wish. */
   verdicts: DeskVerdict[]
   /** Those that were debited, as they are now; known with the commit. */
-  wallets: Promise<RememberedWallet[]>
+  wallets: Promise<CachedWallet[]>
 }
 
 /**
@@ -40,23 +40,23 @@ export interface Placement {
  * Between them it learns which requests were admitted, and decides nothing about the others. Where the node remembers the
  * wallets, placeRemembered does with one.
  */
-export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderWish[]): Promise<Placement> {
+export async function placeOrders(tx: Tx, deps: PlaceDeps, wishes: OrderInput[]): Promise<Placement> {
   const tenantIds = [...new Set(wishes.map(({ tenant }) => tenant.tenantId))]
-  const [wallets, around] = await Promise.all([lockWallets(tx, tenantIds), readAround(tx, wishes)])
+  const [wallets, around] = await Promise.all([lockWallets(tx, tenantIds), readOrderContext(tx, wishes)])
   const { now, catalogueVersion, existing } = around
   const catalogue = await deps.catalogue.current(catalogueVersion)
-  await pause('orders.locked')
+  await failpoint('orders.locked')
   const admitted = await admittedOf(wishes)
   const judged = judgeOrders(wallets, admitted, { now, catalogue, existing, available: deps.stock.available })
   for (const fall of judged.falls) tellLowBalance(tx, deps.ids, fall)
   const written = writePlaced(tx, deps.ids, judged)
   written.catch(() => {}) // its failure is the transaction's
-  if (judged.placed.length > 0) await pause('orders.before-commit')
+  if (judged.placed.length > 0) await failpoint('orders.before-commit')
   return { verdicts: wishes.map((wish) => judged.verdicts.get(wish) ?? NOT_ADMITTED), wallets: written }
 }
 
 /** Waits for what is still being admitted. */
-export async function admittedOf(wishes: OrderWish[]): Promise<OrderWish[]> {
+export async function admittedOf(wishes: OrderInput[]): Promise<OrderInput[]> {
   if (wishes.every(({ isAdmitted }) => isAdmitted === undefined)) return wishes
   const admitted = await Promise.all(wishes.map(({ isAdmitted = true }) => isAdmitted))
   return wishes.filter((_, position) => admitted[position])

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { lockWallet } from '../wallet/lock.ts'
 import { post } from '../wallet/post.ts'
 import type { LockedOrder } from './lock.ts'

@@ -1,7 +1,7 @@
 import { batcher } from '../lib/batch.ts'
-import type { Db } from '../lib/db.ts'
-import { readAround } from './around.ts'
-import { type OrderWish, repeat, type Verdict } from './decide.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { readOrderContext } from './context.ts'
+import { type OrderInput, repeat, type Verdict } from './decide.ts'
 
 /**
  * Answers orders that were placed before. Such a row is never moved nor deleted, and what it says was committed: it is read
@@ -9,11 +9,11 @@ import { type OrderWish, repeat, type Verdict } from './decide.ts'
  */
 export interface Repeats {
   /** Whether this node has lately answered an order of this transactionId: most likely the same comes again. */
-  isLikely(wish: OrderWish): boolean
+  isLikely(wish: OrderInput): boolean
   /** @returns undefined where there is none after all, or the database does not say: whoever places it finds out */
-  lookUp(wish: OrderWish): Promise<Verdict | undefined>
+  lookUp(wish: OrderInput): Promise<Verdict | undefined>
   /** There is an order of this transactionId. */
-  keep(wish: OrderWish): void
+  keep(wish: OrderInput): void
 }
 
 /** Twice as many at most are kept, some hundred bytes each: what a node answers in seconds at its best, and in a day else. */
@@ -27,7 +27,7 @@ export function openRepeats(db: Pick<Db, 'query'>): Repeats {
   let latest = new Map<string, Set<string>>()
   let earlier = latest
   let kept = 0
-  const lookUps = batcher<OrderWish, Verdict | undefined>({
+  const lookUps = batcher<OrderInput, Verdict | undefined>({
     most: BATCH_MAX,
     lanes: LANES,
     waitingMax: WAITING_MAX,
@@ -50,12 +50,12 @@ export function openRepeats(db: Pick<Db, 'query'>): Repeats {
   }
 }
 
-function isIn(orders: ReadonlyMap<string, ReadonlySet<string>>, { tenant, request }: OrderWish): boolean {
+function isIn(orders: ReadonlyMap<string, ReadonlySet<string>>, { tenant, request }: OrderInput): boolean {
   return orders.get(tenant.tenantId)?.has(request.transactionId) === true
 }
 
-async function lookUpAll(db: Pick<Db, 'query'>, wishes: OrderWish[]): Promise<(Verdict | undefined)[]> {
-  const { existing } = await readAround(db, wishes)
+async function lookUpAll(db: Pick<Db, 'query'>, wishes: OrderInput[]): Promise<(Verdict | undefined)[]> {
+  const { existing } = await readOrderContext(db, wishes)
   return wishes.map((wish) => {
     const order = existing.get(wish.tenant.tenantId)?.get(wish.request.transactionId)
     return order && repeat(wish, order)

@@ -1,7 +1,7 @@
 import type { OrderStatus } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
 import { firstUuidAt } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 
 export interface FoundOrder {
   tenantId: string

@@ -1,7 +1,7 @@
 import type { OrderStatus } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
 import { orderNoOf, timeOfUuid } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../webhooks/delivery-state.ts'
 
 /** One thing that happened to an order. */

@@ -1,4 +1,4 @@
-import { type Columns, ONE_ROW, ROWS, type Shape } from '../lib/columns.ts'
+import { type Columns, ONE_ROW, ROWS, type Shape } from '../lib/postgres/columns.ts'
 import { DEBITS_OF_PLACED, MOVED_COLUMNS, moveWallets } from '../wallet/debit.ts'
 import { lockRemembered } from '../wallet/lock.ts'
 import { deliveriesOf, eventsOf } from '../webhooks/record.ts'

@@ -1,9 +1,9 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
-import { plainArray, ROWS, type Shape } from '../lib/columns.ts'
-import type { Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import { plainArray, ROWS, type Shape } from '../lib/postgres/columns.ts'
+import type { Tx } from '../lib/postgres/db.ts'
+import type { CachedWallet } from '../wallet/cache.ts'
 import { movedValues } from '../wallet/debit.ts'
-import type { RememberedWallet } from '../wallet/memory.ts'
 import type { PlacedOrder } from './decide.ts'
 import type { Judged } from './judge.ts'
 import { WRITE, WRITE_IF_UNCHANGED, WRITE_ONE_IF_UNCHANGED } from './write.sql.ts'
@@ -17,7 +17,7 @@ import { WRITE, WRITE_IF_UNCHANGED, WRITE_ONE_IF_UNCHANGED } from './write.sql.t
  * 145, 74 and 90; by a statement a table and JSON for orders and items 894, 157, 88 and 105; by this statement over
  * jsonb_to_recordset 829, 158, 91 and 107.
  */
-export async function writePlaced(tx: Tx, ids: Ids, judged: Judged): Promise<RememberedWallet[]> {
+export async function writePlaced(tx: Tx, ids: Ids, judged: Judged): Promise<CachedWallet[]> {
   if (judged.placed.length === 0) return []
   const [row] = await tx.query<WrittenRow>({ ...WRITE, values: valuesOf(ROWS, ids, judged) })
   return rememberedOf(judged, row!)
@@ -43,7 +43,7 @@ export async function writeIfUnchanged(
   ids: Ids,
   judged: Judged,
   assumed: Assumptions,
-): Promise<{ now: Date; wallets: RememberedWallet[] } | undefined> {
+): Promise<{ now: Date; wallets: CachedWallet[] } | undefined> {
   const { rowHashes, catalogueVersion, today } = assumed
   const isOne = judged.placed.length === 1 && judged.placed[0]!.packageLines.length === 1
   const { name, text, shape } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
@@ -60,7 +60,7 @@ interface WrittenRow {
   rowHashes: string
 }
 
-function rememberedOf({ touched }: Judged, written: WrittenRow): RememberedWallet[] {
+function rememberedOf({ touched }: Judged, written: WrittenRow): CachedWallet[] {
   const rowHashes = written.rowHashes.split(',')
   return touched.map((wallet, index) => Object.assign(wallet, { rowHash: rowHashes[index]! }))
 }

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
-import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { hashToken, newToken } from './token.ts'
 

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import { SYSTEM } from '../audit/audit.ts'
-import type { Db } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { createPerson } from './manage.ts'
 
 export const FIRST_OPERATOR = 'admin@localhost'

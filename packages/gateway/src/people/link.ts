@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import { audit, type By, byPerson } from '../audit/audit.ts'
-import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
 import { addressKey, forgetFailures } from './lockout.ts'

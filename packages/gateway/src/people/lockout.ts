@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { normalEmail } from './person.ts'
 import { hashToken } from './token.ts'
 

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '../audit/audit.ts'
-import { type Tx, violatedKey } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import { type Tx, violatedKey } from '../lib/postgres/db.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
 import { deleteLinks, type LinkKind, makeLink } from './link.ts'

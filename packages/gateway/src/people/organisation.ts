@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import type { By } from '../audit/audit.ts'
-import type { Tx } from '../lib/db.ts'
 import { firstUuidAt, type Ids, NIL_TENANT, timeOfUuid } from '../lib/ids.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 
 /** People of one organisation, the disabled among them: a bound for lists, far above any dealer's staff. */

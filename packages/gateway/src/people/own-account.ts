@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '../audit/audit.ts'
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { absent } from '../lib/refusal.ts'
 import { type AccessScope, deleteAccessToken, makeAccessToken } from './access-token.ts'
 import { lockProven, type Person, requireOwnPassword } from './person.ts'

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { Db, Tx } from '../lib/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { PEOPLE_MAX } from './organisation.ts'
 import type { Role } from './role.ts'

@@ -1,4 +1,4 @@
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { UNFINISHED_STATUSES, type UnfinishedStatus } from '../orders/list-unfinished.ts'
 
 /** A backlog is counted this far: what matters is that it is one, and counting on would cost seconds. */

@@ -1,8 +1,8 @@
 import fastify from 'fastify'
 import type { Deps } from '../deps.ts'
-import type { Db } from '../lib/db.ts'
-import { type Running, within } from '../lib/lifecycle.ts'
-import { listen } from '../lib/listen.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { type Running, within } from '../lib/process/lifecycle.ts'
+import { listen } from '../lib/process/listen.ts'
 import { figuresLoop } from './figures.ts'
 import { processGauges } from './process-gauges.ts'
 

@@ -1,5 +1,5 @@
-import type { Db } from '../lib/db.ts'
 import { isUuid } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { absent } from '../lib/refusal.ts'
 
 /** Whose eSIM this is, by its esimTranNo. @throws Refusal where there is none. */

@@ -1,9 +1,9 @@
 import { buildActivationCode, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
 import type { CataloguePackage } from '../catalogue/catalogue.ts'
-import { recordset } from '../lib/columns.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import type { Tx } from '../lib/db.ts'
 import { type Ids, timeOfUuid } from '../lib/ids.ts'
+import { recordset } from '../lib/postgres/columns.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import type { LockedProfile } from '../orders/lock.ts'
 import type { DeliveredEsim } from '../suppliers/supplier.ts'
 

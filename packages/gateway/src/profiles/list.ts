@@ -8,8 +8,8 @@ import {
   stripIccidPadding,
 } from '@dealer-esim/contract'
 import { type CursorScope, openCursor, sealCursor } from '../lib/cursor.ts'
-import type { Db, Statement } from '../lib/db.ts'
 import { firstUuidAt, isUuid, LOWEST_UUID, orderIdOf } from '../lib/ids.ts'
+import type { Db, Statement } from '../lib/postgres/db.ts'
 import type { PackageLine } from '../orders/decide.ts'
 import { lineOfItem } from '../orders/item-line.ts'
 import { OWN_COLUMNS, type ProfileReadDeps, type ProfileRow, profileOf } from './read.ts'

@@ -1,6 +1,6 @@
 import { parseActivationCode } from '@dealer-esim/contract'
 import type { Cipher } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { openQrToken } from './qr-link.ts'
 import { openSecrets } from './read.ts'
 

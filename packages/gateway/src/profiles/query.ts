@@ -6,8 +6,8 @@ import {
   type QueryRequest,
 } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
-import type { Db } from '../lib/db.ts'
 import { orderIdOf, orderNoOf } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import type { PackageLine } from '../orders/decide.ts'
 import type { ItemStatus } from '../orders/status.ts'
 import { OWN_COLUMNS, type ProfileReadDeps, type ProfileRow, profileOf } from './read.ts'

@@ -1,7 +1,7 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
 import { firstUuidAt } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 
 /** A profile without anything that installs it. */
 export interface FoundProfile {

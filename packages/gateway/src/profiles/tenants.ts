@@ -1,4 +1,4 @@
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 
 /** Tenants with eSIMs, one after the other: one step in an index each, however many eSIMs they have. */
 export async function nextTenant(db: Db, after: string): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../lib/package-root.ts'
+import { packageRoot } from '../lib/process/package-root.ts'
 
 /**
  * What is served under /docs, by its address without that prefix: `quick-start` is docs/quick-start.md. The table is

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Cipher } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { findQr } from '../profiles/qr.ts'
 import { qrPng, qrSvg } from '../profiles/qr-picture.ts'
 import { QR_PAGE_POLICY, qrPage } from './qr-page.ts'

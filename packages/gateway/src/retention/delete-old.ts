@@ -1,5 +1,5 @@
-import type { Db } from '../lib/db.ts'
 import { firstUuidAt } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import type { DeletedTable } from './table.ts'
 
 /** Rows of one statement: its locks are held for some milliseconds. */

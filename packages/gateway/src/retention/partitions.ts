@@ -1,5 +1,5 @@
-import type { Db } from '../lib/db.ts'
-import { dropPartitions, makePartitions } from '../lib/partitions.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { dropPartitions, makePartitions } from '../lib/postgres/partitions.ts'
 import { PARTITIONED } from './table.ts'
 
 /** Makes the partitions that are needed soon, of every partitioned table. @returns their names */

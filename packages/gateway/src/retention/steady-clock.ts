@@ -1,4 +1,4 @@
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 
 /*
  * Age is told by the database's clock alone. A machine that comes up with a wrong date may be weeks ahead, and what that

@@ -1,4 +1,4 @@
-import type { PartitionedTable } from '../lib/partitions.ts'
+import type { PartitionedTable } from '../lib/postgres/partitions.ts'
 
 /*
  * How long what is kept: every table of the database stands here once, and docs/running.md tells the same. What is

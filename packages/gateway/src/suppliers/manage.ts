@@ -1,9 +1,9 @@
 import { audit, type By } from '../audit/audit.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
+import type { Wake } from '../lib/postgres/wake.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
-import type { Wake } from '../lib/wake.ts'
 import { parseSupplierConfig, SupplierConfigError } from './make.ts'
 import { SUPPLIER_TYPES, type SupplierType, supplierOwner } from './supplier.ts'
 

@@ -1,11 +1,11 @@
 import { formatMoney } from '@dealer-esim/contract'
-import type { Db } from '../lib/db.ts'
+import { notify } from '../alerts/alerts.ts'
 import { groupBy } from '../lib/group-by.ts'
 import type { Ids } from '../lib/ids.ts'
-import { type Loop, runLoop } from '../lib/lifecycle.ts'
-import type { Log } from '../lib/log.ts'
-import type { LoopWatch } from '../lib/loop-watch.ts'
-import { notify } from '../notices/notices.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
 import { type PriceDifference, takeUntoldDifferences } from './prices.ts'
 
 interface PriceNoticeDeps {

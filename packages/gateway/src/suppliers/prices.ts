@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../lib/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import type { Charge } from './supplier.ts'
 
 /** The price at which a supplier sold a product, or would have. */

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeIccid } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import type { Db } from '../lib/db.ts'
-import { pause } from '../lib/pause.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
 import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } from './supplier.ts'
 
 /** Product codes with which the sandbox shows what else may happen; any other is delivered at once. */
@@ -85,7 +85,7 @@ export function sandboxSupplier(
         text: ISSUE,
         values: issueValues(name, requests),
       })
-      await pause('sandbox.issued')
+      await failpoint('sandbox.issued')
       return outcomesOf(requests, rows)
     },
     async query(requests) {

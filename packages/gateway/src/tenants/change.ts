@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '../audit/audit.ts'
-import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
+import type { Wake } from '../lib/postgres/wake.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
-import type { Wake } from '../lib/wake.ts'
 
 export interface TenantDeps {
   db: Db

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import type { Cipher } from '../lib/crypto.ts'
-import type { Db, Tx } from '../lib/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 
 /** A dealer as admission and the webhooks need it: credentials in the clear, and the settings that admit a request. */
 export interface Tenant {

@@ -1,5 +1,5 @@
 import sql, { empty, type Sql } from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 
 /** A line of the list of tenants. */

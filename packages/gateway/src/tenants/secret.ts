@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import { changeTenant, lockTenant, type TenantDeps } from './change.ts'
 

@@ -1,7 +1,7 @@
 import { formatMoney, MONEY_MAX, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import type { By } from '../audit/audit.ts'
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { type LockedWallet, lockTenantWallet } from '../wallet/lock.ts'
 import { lowBalanceStep } from '../wallet/low-balance.ts'

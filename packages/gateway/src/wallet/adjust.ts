@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
-import type { Db, Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import { ADJUSTMENT_COLUMNS, type Adjustment } from './adjustments.ts'
 import { checkAmount, checkFits, checkLine } from './checks.ts'

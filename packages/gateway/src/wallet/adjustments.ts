@@ -1,5 +1,5 @@
 import sql, { empty } from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { requireUuid } from '../lib/refusal.ts'
 
 export const ADJUSTMENT_STATUSES = ['PROPOSED', 'APPROVED', 'REJECTED', 'EXPIRED'] as const

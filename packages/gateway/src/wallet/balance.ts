@@ -1,6 +1,6 @@
 import { type BalanceAnswer, formatTime, MONEY_MAX } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 
 /** The answer of `account/balance`. Reads without a lock: the answer is as old as its way to the caller anyway. */
 export async function readBalance(db: Pick<Db, 'query'>, tenantId: string): Promise<BalanceAnswer> {

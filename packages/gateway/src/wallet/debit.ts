@@ -1,4 +1,4 @@
-import type { Columns, Shape } from '../lib/columns.ts'
+import type { Columns, Shape } from '../lib/postgres/columns.ts'
 import { WALLET_ROW_HASH, type Wallet } from './lock.ts'
 
 /*

@@ -1,6 +1,6 @@
 import sql, { empty, type Sql } from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
 import { orderNoOf } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { requireUuid } from '../lib/refusal.ts'
 import type { VersionRange } from './month.ts'
 import type { TransferKind } from './post.ts'

@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
+import { notify } from '../alerts/alerts.ts'
 import type { Ids } from '../lib/ids.ts'
-import { type Running, runLoop } from '../lib/lifecycle.ts'
-import type { Log } from '../lib/log.ts'
-import type { LoopWatch } from '../lib/loop-watch.ts'
-import { notify } from '../notices/notices.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { type Running, runLoop } from '../lib/process/lifecycle.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
 import { type LedgerCounts, verifyLedger } from './verify.ts'
 
 export interface LedgerLoopDeps {

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import type { LedgerCounts } from './verify.ts'
 
 /** The latest check that was finished, for metrics and the console. */

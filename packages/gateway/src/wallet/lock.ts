@@ -1,4 +1,4 @@
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 
 /** A wallet's row, as it was read at some time. */
@@ -79,7 +79,7 @@ function walletOf(row: Row): Wallet {
 export const WALLET_ROW_HASH = 'hash_record_extended(w, 0)'
 
 /**
- * The same lock as a part of a statement that writes what was judged on memory (wallet/memory.ts), in ascending tenant
+ * The same lock as a part of a statement that writes what was judged on memory (wallet/cache.ts), in ascending tenant
  * order.
  */
 export const lockRemembered = (tenantIds: string) => `

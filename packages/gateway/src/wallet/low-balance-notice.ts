@@ -1,7 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
-import type { Tx } from '../lib/db.ts'
+import { notify } from '../alerts/alerts.ts'
 import type { Ids } from '../lib/ids.ts'
-import { notify } from '../notices/notices.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { isDeeper } from './low-balance.ts'
 
 /** A wallet before and after it lost money. */

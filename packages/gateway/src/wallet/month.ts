@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { Db, Tx } from '../lib/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import { TRANSFER_KINDS, type TransferKind } from './post.ts'
 

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import type { Actor } from '../audit/audit.ts'
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import type { LockedWallet } from './lock.ts'
 import { lowBalanceStep } from './low-balance.ts'
 

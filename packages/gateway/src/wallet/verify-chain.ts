@@ -1,7 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import type { Tx } from '../lib/db.ts'
 import { orderNoOf } from '../lib/ids.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import type { Verification } from './verification.ts'
 
 /** What the transfers of a wallet make together. */

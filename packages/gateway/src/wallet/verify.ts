@@ -1,7 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import type { Db, Tx } from '../lib/db.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 import type { LedgerFault, Verification } from './verification.ts'
 import { verifyChain } from './verify-chain.ts'

@@ -1,6 +1,6 @@
-import { bytesArray, type Columns, plainArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
-import type { Tx } from '../lib/db.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
+import { bytesArray, type Columns, plainArray, timeArray, unnest, uuidArray } from '../lib/postgres/columns.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import type { Attempt, Notification, Signer } from './attempt.ts'
 import { ANSWER_KEPT_BYTES } from './limits.ts'
 import { isAcknowledged } from './retry.ts'

@@ -1,5 +1,5 @@
 import { orderIdOf } from '../lib/ids.ts'
-import { rootSpanOf, type Span, traceOf } from '../lib/traces.ts'
+import { rootSpanOf, type Span, traceOf } from '../lib/telemetry/traces.ts'
 import type { Attempt } from './attempt.ts'
 import { wordsOf } from './attempt-log.ts'
 import type { ClaimedEvent } from './claim.ts'

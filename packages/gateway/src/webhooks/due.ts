@@ -1,6 +1,6 @@
 import type { DatabaseClock } from '../lib/clock.ts'
-import type { Db } from '../lib/db.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import type { WebhookDeps } from './deps.ts'
 import { settingVersion } from './endpoint.ts'
 import { usePlannedIndexes } from './planner.ts'

@@ -1,7 +1,7 @@
+import { notify } from '../alerts/alerts.ts'
 import { audit, SYSTEM } from '../audit/audit.ts'
-import type { Tx } from '../lib/db.ts'
 import type { Ids } from '../lib/ids.ts'
-import { notify } from '../notices/notices.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { maskedUrl } from './attempt-log.ts'
 import { FAILING_MAX_HOURS, type HealthChange } from './endpoint-health.ts'
 

@@ -1,5 +1,5 @@
 import type { EventType } from '@dealer-esim/contract'
-import type { Db, Statement, Tx } from '../lib/db.ts'
+import type { Db, Statement, Tx } from '../lib/postgres/db.ts'
 import type { EndpointHealth } from './endpoint-health.ts'
 
 /** A tenant's callback URL and all that is known of it. */

@@ -1,6 +1,6 @@
 import type { EventType } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { maskedUrl } from './attempt-log.ts'
 
 /** A tenant's endpoint as operators see it. */

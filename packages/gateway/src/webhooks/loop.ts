@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Running, runLoop } from '../lib/lifecycle.ts'
+import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { WebhookDeps } from './deps.ts'
 import { PASS_GAP_MS, POLL_MS } from './limits.ts'
 import { webhookMetrics } from './metrics.ts'

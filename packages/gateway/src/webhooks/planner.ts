@@ -1,4 +1,4 @@
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 
 /**
  * A partition that was empty when statistics were last taken looks cheap to read whole, and stays in a prepared plan

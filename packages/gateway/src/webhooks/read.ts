@@ -1,7 +1,7 @@
 import type { EventType } from '@dealer-esim/contract'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import type { Db } from '../lib/db.ts'
 import { firstUuidAt, orderNoOf } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 import { ACKNOWLEDGED } from './attempt-log.ts'
 import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from './delivery-state.ts'

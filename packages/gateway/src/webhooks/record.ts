@@ -1,6 +1,6 @@
 import type { EventType } from '@dealer-esim/contract'
-import { type Columns, jsonArray, plainArray, timeArray, unnest, uuidArray } from '../lib/columns.ts'
-import type { Tx } from '../lib/db.ts'
+import { type Columns, jsonArray, plainArray, timeArray, unnest, uuidArray } from '../lib/postgres/columns.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 
 export interface NewEvent {
   tenantId: string

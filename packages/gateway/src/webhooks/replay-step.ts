@@ -1,5 +1,5 @@
 import { firstUuidAt } from '../lib/ids.ts'
-import { type Running, runLoop } from '../lib/lifecycle.ts'
+import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { WebhookDeps } from './deps.ts'
 import { STEP_MAX } from './limits.ts'
 import { usePlannedIndexes } from './planner.ts'

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
-import type { Tx } from '../lib/db.ts'
 import { timeOfUuid } from '../lib/ids.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
 import type { WebhookDeps } from './deps.ts'
 import { loadEndpoint } from './endpoint.ts'

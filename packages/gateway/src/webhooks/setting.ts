@@ -7,7 +7,7 @@ import {
 } from '@dealer-esim/contract'
 import { audit, type By } from '../audit/audit.ts'
 import { ApiError } from '../lib/api-error.ts'
-import type { Tx } from '../lib/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { maskedUrl } from './attempt-log.ts'
 import { afterHealthCheck } from './check-health.ts'
 import type { WebhookDeps } from './deps.ts'

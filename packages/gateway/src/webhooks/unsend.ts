@@ -1,5 +1,5 @@
-import { uuidArray } from '../lib/columns.ts'
-import type { Db } from '../lib/db.ts'
+import { uuidArray } from '../lib/postgres/columns.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { STEP_MAX } from './limits.ts'
 import { usePlannedIndexes } from './planner.ts'
 

@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { notify } from '../../src/alerts/alerts.ts'
 import { routes } from '../../src/console-api/routes.ts'
-import { notify } from '../../src/notices/notices.ts'
 import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { addPackage } from '../harness/shop.ts'
 import {

@@ -1,8 +1,8 @@
 import { type Entered, type Entry, entrance } from '../../src/admission/enter.ts'
 import type { Batcher } from '../../src/lib/batch.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { connect, type Db } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
+import { connect, type Db } from '../../src/lib/postgres/db.ts'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { createTestDatabase } from '../harness/database.ts'
 

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { packageRoot } from '../../src/lib/package-root.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
 
 export interface ChildBundle {
   path: string

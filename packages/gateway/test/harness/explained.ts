@@ -1,4 +1,4 @@
-import type { Db, Statement, Tx } from '../../src/lib/db.ts'
+import type { Db, Statement, Tx } from '../../src/lib/postgres/db.ts'
 
 /** What running a statement took, as PostgreSQL tells. */
 export interface Explained {

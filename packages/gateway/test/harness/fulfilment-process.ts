@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { packageRoot } from '../../src/lib/package-root.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
 
 /** Starts one node's fulfilment as a child, killed with this process. `bundle`: of harness/fulfilment-node.ts. */
 export function spawnFulfilment(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { endWithUs } from '../../src/lib/embedded-postgres/end-with-us.ts'
-import { packageRoot } from '../../src/lib/package-root.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
 import { scratchFolder } from './scratch.ts'
 
 type LogLine = Record<string, unknown> & { msg?: string }

@@ -1,4 +1,4 @@
-import type { Db } from '../../src/lib/db.ts'
+import type { Db } from '../../src/lib/postgres/db.ts'
 
 /**
  * Resolves as soon as so many statements of the database wait for a lock that another transaction holds, and began so

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { packageRoot } from '../../src/lib/package-root.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
 
 /**
  * A PATH for the commands of a page: `npm run -s admin -- …` becomes what package.json says it runs, without npm, which

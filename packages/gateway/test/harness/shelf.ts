@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { By } from '../../src/audit/audit.ts'
 import { type Catalogue, loadedCatalogue } from '../../src/catalogue/catalogue.ts'
 import { type ChangeDeps, putPackages } from '../../src/catalogue/put.ts'
-import { connect, type Db } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
+import { connect, type Db } from '../../src/lib/postgres/db.ts'
 import { createTestDatabase } from './database.ts'
 
 /** A catalogue on a database of its own, and what tests of it do all the time. */

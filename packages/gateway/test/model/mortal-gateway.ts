@@ -1,4 +1,4 @@
-import type { Db } from '../../src/lib/db.ts'
+import type { Db } from '../../src/lib/postgres/db.ts'
 import { type Answer, call, type Dealer, NODE_ENV } from '../door/node.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setOnSale } from '../../src/catalogue/put.ts'
-import type { Tx } from '../../src/lib/db.ts'
-import type { OrderWish, Verdict } from '../../src/orders/decide.ts'
-import { type OrderDesk, orderDesk } from '../../src/orders/order-desk.ts'
+import type { Tx } from '../../src/lib/postgres/db.ts'
+import type { OrderInput, Verdict } from '../../src/orders/decide.ts'
 import { placeOrders } from '../../src/orders/place.ts'
+import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placer.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -85,7 +85,7 @@ async function openPurses(purses: Purse[]): Promise<string[]> {
   return ids
 }
 
-const wishOf = (wish: Wish, tenantIds: string[]): OrderWish => {
+const wishOf = (wish: Wish, tenantIds: string[]): OrderInput => {
   const total = totalOf(wish) ?? 0
   return {
     tenant: { tenantId: tenantIds[wish.wallet]!, currencyCode: 'USD' },
@@ -240,10 +240,10 @@ describe('a batch of orders', () => {
 })
 
 /** On whose clock nothing is long ago: it trusts its memory again with the next order. */
-function openDesk(): OrderDesk {
+function openDesk(): OrderPlacer {
   const { db, databaseClock, ids, catalogue } = node.deps
   let passedMs = 0
-  return orderDesk({
+  return createOrderPlacer({
     ...{ db, databaseClock, ids, catalogue, stock: { available: () => undefined } },
     clock: { now: Date.now, monotonic: () => (passedMs += 10_000) },
     maintainPartitions: async () => {},
@@ -254,7 +254,7 @@ function openDesk(): OrderDesk {
   })
 }
 
-async function place(tx: Tx, wishes: OrderWish[]): Promise<Verdict[]> {
+async function place(tx: Tx, wishes: OrderInput[]): Promise<Verdict[]> {
   const { ids, catalogue } = node.deps
   const { verdicts } = await placeOrders(tx, { ids, catalogue, stock: { available: () => undefined } }, wishes)
   return verdicts.map((verdict) => {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Db } from '../../src/lib/db.ts'
+import type { Db } from '../../src/lib/postgres/db.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { type Answer, call, type Dealer } from '../door/node.ts'
 import { until } from '../harness/shop.ts'

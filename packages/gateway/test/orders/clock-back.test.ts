@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { connect, type Db } from '../../src/lib/db.ts'
-import { orderDesk } from '../../src/orders/order-desk.ts'
+import { connect, type Db } from '../../src/lib/postgres/db.ts'
+import { createOrderPlacer } from '../../src/orders/placer.ts'
 import { addDealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 it('an order is due at once, also after the database’s clock went back: its wallet moved at a later time', async () => {
   const { clock, databaseClock, ids, catalogue } = node.deps
-  const desk = orderDesk({
+  const desk = createOrderPlacer({
     ...{ db, clock, ids, catalogue, stock: { available: () => undefined }, databaseClock },
     maintainPartitions: async () => {},
     onPlaced() {},

@@ -34,9 +34,9 @@ function undecided() {
 }
 
 function placeOnceAdmitted({ tenantId }: Dealer, admission: Promise<unknown>) {
-  const { orderDesk, ids } = node.deps
+  const { orderPlacer, ids } = node.deps
   const request = JSON.parse(body())
-  return orderDesk.placeOnceAdmitted(
+  return orderPlacer.placeOnceAdmitted(
     { tenant: { tenantId, currencyCode: 'USD' }, orderId: ids.uuid(), request },
     admission,
   )

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { connect, type Db } from '../../src/lib/db.ts'
+import { connect, type Db } from '../../src/lib/postgres/db.ts'
 import type { Verdict } from '../../src/orders/decide.ts'
-import { type DeskDeps, type OrderDesk, orderDesk } from '../../src/orders/order-desk.ts'
+import { createOrderPlacer, type DeskDeps, type OrderPlacer } from '../../src/orders/placer.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type PostgresProxy, startPostgresProxy } from '../harness/postgres-proxy.ts'
@@ -40,13 +40,13 @@ afterEach(async () => {
 })
 
 /** @param isRemembered whether it has placed an order of the dealer before */
-async function openDesk(isRemembered: boolean, clock: DeskDeps['clock'] = node.deps.clock): Promise<OrderDesk> {
+async function openDesk(isRemembered: boolean, clock: DeskDeps['clock'] = node.deps.clock): Promise<OrderPlacer> {
   dealer = await addDealer(node.deps, OPENING / 10_000)
   placedBefore = isRemembered ? 1 : 0
   failures = []
   leftAfterFailure = undefined
   const { ids, catalogue } = node.deps
-  const desk = orderDesk({
+  const desk = createOrderPlacer({
     ...{
       db,
       clock,
@@ -63,7 +63,7 @@ async function openDesk(isRemembered: boolean, clock: DeskDeps['clock'] = node.d
   return desk
 }
 
-function place(desk: OrderDesk, transactionId: string = randomUUID(), remark?: string): Promise<Verdict> {
+function place(desk: OrderPlacer, transactionId: string = randomUUID(), remark?: string): Promise<Verdict> {
   const request = {
     transactionId,
     packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }],

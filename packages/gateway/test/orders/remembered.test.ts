@@ -4,9 +4,9 @@ import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setListPrices } from '../../src/catalogue/prices.ts'
 import { setOnSale } from '../../src/catalogue/put.ts'
-import { connect, type Db } from '../../src/lib/db.ts'
+import { connect, type Db } from '../../src/lib/postgres/db.ts'
 import type { Verdict } from '../../src/orders/decide.ts'
-import { type OrderDesk, orderDesk } from '../../src/orders/order-desk.ts'
+import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placer.ts'
 import { topUp } from '../../src/wallet/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
@@ -63,7 +63,7 @@ function openDesk(aheadMs = () => 0, query: Db['query'] = db.query) {
       return query(statement)
     },
   }
-  const desk = orderDesk({
+  const desk = createOrderPlacer({
     ...{ db: listening, clock, ids, catalogue, stock: { available: () => undefined } },
     databaseClock: { now: () => databaseClock.now() + aheadMs() },
     maintainPartitions: async () => {},
@@ -80,13 +80,13 @@ interface Wanted {
   count?: number
 }
 
-function place(desk: OrderDesk, { tenantId }: Dealer, { transactionId = randomUUID(), count = 1 }: Wanted = {}) {
+function place(desk: OrderPlacer, { tenantId }: Dealer, { transactionId = randomUUID(), count = 1 }: Wanted = {}) {
   const request = { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count }] }
   return desk.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: node.deps.ids.uuid(), request })
 }
 
 /** A dealer with an order whose wallet the desk remembers. */
-async function openDealer(desk: OrderDesk, creditLimit = 0): Promise<Dealer> {
+async function openDealer(desk: OrderPlacer, creditLimit = 0): Promise<Dealer> {
   const dealer = await addDealer(node.deps, OPENING / 10_000)
   await change(`update wallets set credit_limit = ${creditLimit} where tenant_id = $1`, dealer)
   expect(balanceAfter(await place(desk, dealer, { transactionId: 'T-first' }))).toBe(OPENING - PRICE)
@@ -94,7 +94,7 @@ async function openDealer(desk: OrderDesk, creditLimit = 0): Promise<Dealer> {
 }
 
 /** A dealer whose T-first was placed by another node. The desk has placed another one since, and remembers the wallet. */
-async function openDealerElsewhere(desk: OrderDesk): Promise<Dealer> {
+async function openDealerElsewhere(desk: OrderPlacer): Promise<Dealer> {
   const dealer = await openDealer(openDesk().desk)
   expect(balanceAfter(await place(desk, dealer))).toBe(OPENING - 2 * PRICE)
   return dealer
@@ -343,7 +343,7 @@ describe('an order that this node has answered before', () => {
 })
 
 describe('an order that waits for its remembered wallet', () => {
-  async function placedWhile(desk: OrderDesk, dealer: Dealer, text: string): Promise<Verdict> {
+  async function placedWhile(desk: OrderPlacer, dealer: Dealer, text: string): Promise<Verdict> {
     let waiting: Promise<Verdict> | undefined
     await node.deps.db.tx(async (tx) => {
       await tx.query({ text, values: [dealer.tenantId] })

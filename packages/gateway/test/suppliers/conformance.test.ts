@@ -6,7 +6,7 @@ import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphan
 import { settleOrder } from '../../src/fulfilment/review/settle.ts'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
-import type { Loop } from '../../src/lib/lifecycle.ts'
+import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { itemKeyOf } from '../../src/orders/item-key.ts'
 import { gate } from '../../src/suppliers/gate.ts'
 import type { Supplied, Suppliers } from '../../src/suppliers/registry.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { masterCipher } from '../../src/lib/crypto.ts'
-import { connect, type Db, isConnectionLoss } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
+import { connect, type Db, isConnectionLoss } from '../../src/lib/postgres/db.ts'
 import { type ProgressBook, progressBook } from '../../src/suppliers/es2plus/progress.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'

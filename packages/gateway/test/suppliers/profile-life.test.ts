@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
-import type { Loop } from '../../src/lib/lifecycle.ts'
+import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { askSuppliersLoop } from '../../src/profiles/ask-suppliers.ts'
 import { profilesLoop } from '../../src/profiles/expire.ts'
 import type { ProfileReport, ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'

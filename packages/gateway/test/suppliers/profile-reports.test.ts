@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
-import type { Loop } from '../../src/lib/lifecycle.ts'
+import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { askSuppliersLoop } from '../../src/profiles/ask-suppliers.ts'
 import { profilesLoop } from '../../src/profiles/expire.ts'
 import type { Supplied } from '../../src/suppliers/registry.ts'

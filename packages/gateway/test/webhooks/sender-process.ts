@@ -1,11 +1,11 @@
 import { databaseClock, systemClock } from '../../src/lib/clock.ts'
 import { masterCipher } from '../../src/lib/crypto.ts'
-import { connect } from '../../src/lib/db.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
-import { silentLog } from '../../src/lib/silent-log.ts'
-import { wakeups } from '../../src/lib/wake.ts'
+import { connect } from '../../src/lib/postgres/db.ts'
+import { wakeups } from '../../src/lib/postgres/wake.ts'
+import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
+import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
 
 // A sender in a process of its own, to be killed. argv: database, master key, how far its clock is ahead (ms).

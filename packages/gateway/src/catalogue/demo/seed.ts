@@ -1,6 +1,6 @@
 import { SYSTEM } from '../../audit/audit.ts'
-import type { Db } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
 import type { PackageDocument } from '../document.ts'
 import { applyChanges } from '../put.ts'
 import { changeCatalogue } from '../version.ts'

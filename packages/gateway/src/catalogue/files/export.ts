@@ -1,5 +1,5 @@
 import { csvLines } from '../../lib/csv.ts'
-import type { Db, Tx } from '../../lib/db.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { PackageDocument } from '../document.ts'
 import { documentBatches, type PackageFilter } from '../read.ts'
 import { columnsFor, writeRow } from './csv-columns.ts'

@@ -1,5 +1,5 @@
 import { audit, type By } from '../../audit/audit.ts'
-import type { Tx } from '../../lib/db.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { PackageDocument } from '../document.ts'
 import { applyChanges, type ChangeDeps } from '../put.ts'

@@ -1,4 +1,4 @@
-import { notify } from '../../notices/notices.ts'
+import { notify } from '../../alerts/alerts.ts'
 import { itemKeyOf } from '../../orders/item-key.ts'
 import type { CancelOutcome, Outcome } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../deps.ts'

@@ -1,5 +1,5 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
-import type { Db } from '../../lib/db.ts'
+import type { Db } from '../../lib/postgres/db.ts'
 import { parseItemKey } from '../../orders/item-key.ts'
 import type { ItemStatus } from '../../orders/status.ts'
 import type { Supplied } from '../../suppliers/registry.ts'

@@ -1,8 +1,8 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
+import { notify } from '../../alerts/alerts.ts'
 import type { Cipher } from '../../lib/crypto.ts'
-import type { Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
-import { notify } from '../../notices/notices.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
 import { sealEsim } from '../../profiles/insert.ts'
 import type { DeliveredEsim } from '../../suppliers/supplier.ts'
 

@@ -1,5 +1,5 @@
-import type { Db } from '../../lib/db.ts'
 import { firstUuidAt, orderNoOf } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
 
 /** What one supplier did in one month (UTC, by the time of the order). Amounts in 1/10 000. */
 export interface SupplierMonth {

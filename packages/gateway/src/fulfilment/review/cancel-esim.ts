@@ -1,6 +1,6 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
-import { pause } from '../../lib/pause.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
 import { absent, Refusal } from '../../lib/refusal.ts'
 import { lockOrders } from '../../orders/lock.ts'
 import type { CancelOutcome, SuppliedEsim } from '../../suppliers/supplier.ts'
@@ -46,9 +46,9 @@ export async function cancelEsim(
     const after = { profileId, itemNo, reason }
     audit(tx, deps.ids, { tenantId, ...by, action: 'order.cancel_esim', subject: orderNoOf(orderId), after })
   })
-  await pause('cancel.after-attempt')
+  await failpoint('cancel.after-attempt')
   const outcome = await callCancel(deps, supplier, profile.esim)
-  await pause('cancel.after-call')
+  await failpoint('cancel.after-call')
   await finishCancel(deps, tenantId, { ...profile.esim, profileId, attemptId }, outcome)
   return outcome
 }

@@ -1,6 +1,6 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
-import type { Db } from '../../lib/db.ts'
+import type { Db } from '../../lib/postgres/db.ts'
 import { suppliedEsimOf } from '../../profiles/supplied-esim.ts'
 import type { SuppliedEsim } from '../../suppliers/supplier.ts'
 

@@ -1,4 +1,4 @@
-import type { Tx } from '../../lib/db.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
 import { changeOrders } from '../../orders/change.ts'
 import { lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'
 import { refundItems } from '../../orders/refund.ts'

@@ -1,6 +1,6 @@
+import { notify } from '../../alerts/alerts.ts'
 import { NIL_TENANT } from '../../lib/ids.ts'
-import { type Loop, runLoop } from '../../lib/lifecycle.ts'
-import { notify } from '../../notices/notices.ts'
+import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import type { FulfilmentDeps } from '../deps.ts'
 
 const POLL_MS = 60_000

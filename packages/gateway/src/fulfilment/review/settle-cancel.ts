@@ -1,6 +1,6 @@
 import { audit, type By } from '../../audit/audit.ts'
-import type { Tx } from '../../lib/db.ts'
 import { orderNoOf } from '../../lib/ids.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
 import { absent, Refusal } from '../../lib/refusal.ts'
 import { lockWalletAndOrders } from '../../orders/lock.ts'
 import type { FulfilmentDeps } from '../deps.ts'

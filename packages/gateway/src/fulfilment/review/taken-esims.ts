@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts'
 import { orderNoOf } from '../../lib/ids.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
 import { fingerprint } from '../../suppliers/stock/fingerprint.ts'

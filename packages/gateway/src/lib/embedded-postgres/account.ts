@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused } from '../process/start-refused.ts'
 
 /** Whom the server runs as: PostgreSQL refuses root. `undefined` is the user that we are. */
 export type Account = { uid: number; gid: number } | undefined

@@ -16,7 +16,7 @@ import {
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, isAbsolute, join, relative } from 'node:path'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused } from '../process/start-refused.ts'
 import { type Account, canEnter } from './account.ts'
 
 export interface Binaries {

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused } from '../process/start-refused.ts'
 import { type Account, canEnter } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import { postgresqlConf, type Settings } from './settings.ts'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused } from '../process/start-refused.ts'
 import { processIdentity } from './process-identity.ts'
 
 /*

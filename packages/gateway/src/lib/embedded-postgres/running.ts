@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 import { clusterDirectory, connectionUrl, readPassword } from './cluster.ts'
 import { DataDirInUse, holderOf } from './data-dir-lock.ts'
 import { readPostmasterPid } from './postmaster.ts'

@@ -1,4 +1,4 @@
-import { pause } from '../../lib/pause.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
 import type { CancelOutcome, SuppliedEsim } from '../supplier.ts'
 import { isGone, isNotExecuted } from './outcome.ts'
 import type { Progress } from './progress.ts'
@@ -15,9 +15,9 @@ export async function cancel(desk: Desk, esim: SuppliedEsim): Promise<CancelOutc
   const repeated = progress.step === 'CANCELLING'
   const before: Progress = { ...progress }
   if (!repeated && !(await desk.book.advance(progress, { step: 'CANCELLING' }))) return ELSEWHERE
-  await pause('es2plus.before-cancel-order')
+  await failpoint('es2plus.before-cancel-order')
   const result = await desk.client.cancelOrder({ iccid: esim.iccid, matchingId: esim.matchingId })
-  await pause('es2plus.after-cancel-order')
+  await failpoint('es2plus.after-cancel-order')
   if (result.kind === 'done' || (repeated && !esim.shown && isGone(result))) {
     await desk.book.advance(progress, { step: 'CANCELLED' })
     return { kind: 'cancelled' }

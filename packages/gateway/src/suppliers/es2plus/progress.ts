@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeIccid } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
-import { type Db, isConnectionLoss } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
+import { type Db, isConnectionLoss } from '../../lib/postgres/db.ts'
 import { supplierOwner } from '../supplier.ts'
 import { type Es2plusConfig, ISSUER_DIGITS } from './config.ts'
 

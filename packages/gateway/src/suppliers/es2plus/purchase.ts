@@ -1,9 +1,9 @@
 import { isIccid, stripIccidPadding } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
-import type { Db } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { pause } from '../../lib/pause.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
 import type { Outcome, SupplierRequest } from '../supplier.ts'
 import type { Es2plusClient } from './client.ts'
 import type { Es2plusConfig } from './config.ts'
@@ -92,9 +92,9 @@ async function goOn(desk: Desk, progress: Progress, profileType: string): Promis
 async function download(desk: Desk, progress: Progress, profileType: string): Promise<Outcome | undefined> {
   const repeated = progress.step === 'ORDERING'
   if (!repeated && !(await desk.book.advance(progress, { step: 'ORDERING' }))) return ELSEWHERE
-  await pause('es2plus.before-download-order')
+  await failpoint('es2plus.before-download-order')
   const result = await desk.client.downloadOrder({ iccid: progress.iccid, profileType })
-  await pause('es2plus.after-download-order')
+  await failpoint('es2plus.after-download-order')
   if (result.kind === 'done') {
     const iccid = stripIccidPadding(result.body.iccid ?? progress.iccid ?? '')
     if (!isIccid(iccid)) return { kind: 'unknown', words: 'DownloadOrder was executed, but its answer has no ICCID' }
@@ -103,7 +103,7 @@ async function download(desk: Desk, progress: Progress, profileType: string): Pr
       return { kind: 'unknown', words: `DownloadOrder was sent for ICCID ${progress.iccid} and answered for ${iccid}` }
     }
     if (!(await desk.book.advance(progress, { step: 'ORDERED', iccid }))) return ELSEWHERE
-    await pause('es2plus.ordered')
+    await failpoint('es2plus.ordered')
     return undefined
   }
   // In use, on a repeat with an ICCID that is ours alone: by our own earlier order. Confirming it will tell.
@@ -127,9 +127,9 @@ async function confirm(desk: Desk, progress: Progress): Promise<Outcome> {
   const maybeReleased = progress.confirmed === true
   if (!repeated && !(await desk.book.advance(progress, { step: 'CONFIRMING' }))) return ELSEWHERE
   if (!progress.confirmed) {
-    await pause('es2plus.before-confirm-order')
+    await failpoint('es2plus.before-confirm-order')
     const result = await desk.client.confirmOrder({ iccid, matchingId, chosen })
-    await pause('es2plus.after-confirm-order')
+    await failpoint('es2plus.after-confirm-order')
     // Nobody else has our matching id: that it is in use says that an earlier ConfirmOrder of ours was executed.
     const ownEarlier = repeated && result.kind === 'unknown' && result.code === MATCHING_ID_IN_USE
     if (result.kind !== 'done' && !ownEarlier) {
@@ -154,7 +154,7 @@ async function confirm(desk: Desk, progress: Progress): Promise<Outcome> {
     }
     if (!(await desk.book.advance(progress, { step: 'CONFIRMED' }))) return ELSEWHERE
   }
-  await pause('es2plus.confirmed')
+  await failpoint('es2plus.confirmed')
   return delivered(desk.config, progress)
 }
 

@@ -3,7 +3,7 @@ import { PAGE_SIZE_MAX, type Profile, type ProfileListAnswer } from '@dealer-esi
 import { DealerEsim, DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
 import Type, { type Static } from 'typebox'
 import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
-import { pause } from '../../lib/pause.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
 import type {
   CancelOutcome,
   Charge,
@@ -146,7 +146,7 @@ async function order(upstream: Upstream, { key, productCode, guard }: SupplierRe
     }
     placed = await buy(current)
   }
-  await pause('gateway.ordered')
+  await failpoint('gateway.ordered')
   if ('failure' in placed) return outcomeOfFailure(placed.failure, placed.sent)
   if (placed.value.transactionId !== key) return OF_ANOTHER
   let outcome: Outcome = { kind: 'unknown', words: 'the upstream gateway has taken it' }

@@ -1,8 +1,8 @@
+import { notify } from '../../alerts/alerts.ts'
 import { audit, type By } from '../../audit/audit.ts'
-import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { absent, Refusal } from '../../lib/refusal.ts'
-import { notify } from '../../notices/notices.ts'
 
 export interface StockLevel {
   supplier: string

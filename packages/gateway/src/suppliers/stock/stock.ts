@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 import type { Cipher } from '../../lib/crypto.ts'
-import type { Db, Tx } from '../../lib/db.ts'
 import type { Ids } from '../../lib/ids.ts'
-import { pause } from '../../lib/pause.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
 import {
   type CancelOutcome,
   type Outcome,
@@ -75,7 +75,7 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
     },
     async order(requests) {
       const rows = await reserve(deps, shelf, requests)
-      await pause('stock.reserved')
+      await failpoint('stock.reserved')
       const short = requests.filter((request) => !rows.some((row) => row.key === request.key))
       const held = await heldElsewhere(deps.db, shelf, short)
       const outcomes = outcomesOf(requests, rows, { kind: 'refused', words: 'out of stock' })
@@ -171,7 +171,7 @@ async function reserve(deps: StockDeps, shelf: Shelf, requests: SupplierRequest[
     for (const row of rows) {
       if (row.taken) taken.set(row.productCode, (taken.get(row.productCode) ?? 0) + 1)
     }
-    await pause('stock.before-commit')
+    await failpoint('stock.before-commit')
     await lowerLevels(tx, deps.ids, shelf.name, taken)
     return rows
   })

@@ -1,5 +1,5 @@
-import { sqlState, type Tx } from '../../lib/db.ts'
 import { orderNoOf } from '../../lib/ids.ts'
+import { sqlState, type Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 
 /** A row of a file, as it is compared with what is sold. */

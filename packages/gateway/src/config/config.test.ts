@@ -1,0 +1,222 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { testAuthority } from '../../test/harness/certificates.ts'
+import { packageRoot } from '../lib/process/package-root.ts'
+import { ConfigError, inspectConfig, localUrl, readConfig } from './config.ts'
+import { OTHER_CONNECTIONS } from './connections.ts'
+import { configurationMarkdown } from './markdown.ts'
+import { VARIABLES, type Variable } from './variables.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-config-'))
+const [cert, key, otherKey] = ['cert.pem', 'key.pem', 'other-key.pem'].map((name) => join(folder, name)) as [
+  string,
+  string,
+  string,
+]
+const authority = testAuthority('Test authority')
+const issued = authority.issue('localhost')
+writeFileSync(cert, issued.cert)
+writeFileSync(key, issued.key)
+writeFileSync(otherKey, authority.issue('localhost').key)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=' // bytes 0 to 31
+
+const production = {
+  DEPLOYMENT: 'production',
+  PUBLIC_URL: 'https://esim.example.com/dealers/',
+  DATABASE_URL: 'postgresql://gateway:secret@db.example.com/gateway',
+  TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::1',
+  MASTER_KEY: KEY,
+}
+
+function faultsOf(env: Record<string, string>, argv: string[] = []): readonly string[] {
+  try {
+    readConfig(env, argv)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults
+    throw error
+  }
+  return []
+}
+
+describe('the configuration', () => {
+  it('needs nothing on a local deployment', () => {
+    const config = readConfig({}, [])
+    expect(config).toMatchObject({
+      deployment: 'local',
+      role: 'all',
+      host: '127.0.0.1',
+      port: 8080,
+      metricsPort: 9464,
+      dataDir: join(process.cwd(), '.data'),
+      databaseUrl: undefined,
+      publicUrl: undefined,
+      masterKeys: undefined,
+      trustedProxies: [],
+      defaultQpsLimit: 100,
+      logLevel: 'info',
+    })
+  })
+
+  it('is read in full on a production deployment', () => {
+    const config = readConfig(production, ['--role', 'worker'])
+    expect(config.publicUrl).toBe('https://esim.example.com/dealers')
+    expect(config.trustedProxies).toEqual(['10.0.0.0/8', '2001:db8::1'])
+    expect(config.masterKeys).toEqual([Buffer.from([...Array(32).keys()])])
+    expect(config.role).toBe('worker')
+  })
+
+  it.each(['test', 'production'])('demands of a %s deployment what it must not guess', (deployment) => {
+    const noTls = `A ${deployment} deployment is reached by HTTPS only: set TLS_CERT_FILE and TLS_KEY_FILE, or name the proxies that end TLS in TRUSTED_PROXIES.`
+    expect(faultsOf({ DEPLOYMENT: deployment })).toEqual([
+      `PUBLIC_URL must be set on a ${deployment} deployment.`,
+      `DATABASE_URL must be set on a ${deployment} deployment.`,
+      `MASTER_KEY must be set on a ${deployment} deployment.`,
+      noTls,
+    ])
+    const { TRUSTED_PROXIES: _, ...withoutTls } = { ...production, DEPLOYMENT: deployment }
+    expect(faultsOf(withoutTls)).toEqual([noTls])
+    expect(faultsOf({ ...withoutTls, TLS_CERT_FILE: cert, TLS_KEY_FILE: key })).toEqual([])
+    expect(faultsOf({ ...production, DEPLOYMENT: deployment, PUBLIC_URL: 'http://esim.example.com' })).toEqual([
+      `PUBLIC_URL begins with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
+    ])
+  })
+
+  it('tells all faults at once, each in a sentence that names its variable', () => {
+    const faults = faultsOf({ PORT: '70000', METRICS_PORT: 'x', LOG_LEVEL: 'loud', DEFAULT_QPS_LIMIT: '0' }, ['--fast'])
+    expect(faults).toHaveLength(5)
+    for (const fault of faults) expect(fault).toMatch(/^\S.*\.$/)
+    expect(faults).toContain('PORT is a whole number from 0 to 65535; it is “70000”.')
+  })
+
+  it('tells the rules that are broken beside the variables that cannot be read', () => {
+    const { TRUSTED_PROXIES: _, ...withoutTls } = production
+    const faults = faultsOf({ ...withoutTls, PORT: 'x', PUBLIC_URL: 'http://a.example', MAIL_FROM: 'a@b.example' })
+    expect(faults.map((fault) => fault.split(' ', 3).join(' '))).toEqual([
+      'PORT is a',
+      'SMTP_URL and MAIL_FROM',
+      'PUBLIC_URL begins with',
+      'A production deployment',
+    ])
+    // What cannot be read is not compared: its own fault is told, and no other in its name.
+    expect(faultsOf({ ...withoutTls, TRUSTED_PROXIES: 'proxy' })).toHaveLength(1)
+  })
+
+  it.each(['0.0.0.0', '::', '192.168.1.5', 'gateway.example.com'])('keeps a local deployment off %s', (HOST) => {
+    expect(faultsOf({ HOST })[0]).toMatch(/^HOST is .* but a local deployment listens on loopback only/)
+  })
+
+  it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost', '::ffff:127.0.0.1'])('lets it listen on %s', (HOST) => {
+    expect(faultsOf({ HOST })).toEqual([])
+  })
+
+  it('wants certificate and key together, and readable', () => {
+    expect(faultsOf({ TLS_CERT_FILE: cert })).toEqual([
+      'TLS_CERT_FILE and TLS_KEY_FILE go together: set both or neither.',
+    ])
+    expect(faultsOf({ TLS_CERT_FILE: join(folder, 'none'), TLS_KEY_FILE: key })).toEqual([
+      `TLS_CERT_FILE names a file that can be read; ${join(folder, 'none')} cannot.`,
+    ])
+  })
+
+  it('wants a certificate with its own key', () => {
+    expect(faultsOf({ TLS_CERT_FILE: cert, TLS_KEY_FILE: otherKey })).toEqual([
+      `TLS_CERT_FILE and TLS_KEY_FILE: The key in ${otherKey} is not that of the first certificate in ${cert}.`,
+    ])
+    expect(faultsOf({ TLS_CERT_FILE: key, TLS_KEY_FILE: key })).toEqual([
+      `TLS_CERT_FILE and TLS_KEY_FILE: ${key} holds no certificate in PEM.`,
+    ])
+    expect(faultsOf({ TLS_CERT_FILE: cert, TLS_KEY_FILE: cert })).toEqual([
+      `TLS_CERT_FILE and TLS_KEY_FILE: ${cert} holds no private key in PEM without password.`,
+    ])
+  })
+
+  it.each([
+    KEY,
+    KEY.slice(0, -1),
+    Buffer.from(KEY, 'base64').toString('hex'),
+    Buffer.from(KEY, 'base64').toString('base64url'),
+  ])('reads the same master key from %s', (MASTER_KEY) => {
+    expect(readConfig({ MASTER_KEY }, []).masterKeys).toEqual([Buffer.from([...Array(32).keys()])])
+  })
+
+  it('reads several master keys, the current one first', () => {
+    const other = 'ff'.repeat(32)
+    const keys = readConfig({ MASTER_KEY: `${other}, ${KEY}` }, []).masterKeys
+    expect(keys?.map((key) => key[31])).toEqual([255, 31])
+  })
+
+  it.each(['short', `${KEY}AAAA`, 'ab'.repeat(31), `${KEY},`])(
+    'refuses the master key %s and does not repeat it',
+    (MASTER_KEY) => {
+      const [fault] = faultsOf({ MASTER_KEY })
+      expect(fault).toMatch(/^MASTER_KEY is 32 bytes/)
+      expect(fault).not.toContain(MASTER_KEY)
+    },
+  )
+
+  it('never repeats a database address, which may hold a password', () => {
+    expect(faultsOf({ DATABASE_URL: 'postgres://u:hun/ter2@h/d' })).toEqual([
+      expect.stringContaining('write @ : / # in the password as %40 %3A %2F %23'),
+    ])
+    expect(faultsOf({ DATABASE_URL: 'mysql://u:hunter2@h/d' }).join()).not.toContain('hunter2')
+  })
+
+  it.each(['1.2.3', '10.0.0.0/33', 'proxy', '10.0.0.0/', 'fe80::/129'])('refuses the proxy %s', (TRUSTED_PROXIES) => {
+    expect(faultsOf({ TRUSTED_PROXIES })[0]).toMatch(/^TRUSTED_PROXIES lists addresses/)
+  })
+
+  it.each(['ftp://a.example', 'https://u:p@a.example', 'https://a.example/?x=1', 'https://a.example/#x', 'a.example'])(
+    'refuses the public address %s',
+    (PUBLIC_URL) => {
+      expect(faultsOf({ PUBLIC_URL })[0]).toMatch(/^PUBLIC_URL is an address like/)
+    },
+  )
+
+  // Any path is one.
+  const checked = Object.values<Variable<unknown>>(VARIABLES).filter(({ name }) => name !== 'DATA_DIR')
+  it.each(checked.map(({ name }) => name))('refuses nonsense in %s by one sentence that begins with it', (name) => {
+    expect(faultsOf({ [name]: '§ §' })).toEqual([expect.stringMatching(new RegExp(`^${name} \\S.*\\.$`))])
+  })
+
+  it('takes an empty variable for an absent one', () => {
+    expect(readConfig({ PORT: '', DATABASE_URL: ' ' }, [])).toMatchObject({ port: 8080, databaseUrl: undefined })
+  })
+
+  it('knows the roles api, worker and all', () => {
+    expect(faultsOf({}, ['--role', 'both'])).toEqual(['--role is api, worker or all; it is “both”.'])
+    expect(faultsOf({}, ['serve'])).toHaveLength(1)
+  })
+
+  it('is documented as it is (npm run configuration writes it)', () => {
+    const document = readFileSync(join(packageRoot(), '../../docs/configuration.md'), 'utf8')
+    expect(document).toBe(configurationMarkdown())
+  })
+
+  it('says how many connections a process opens, on the page about running as it is', () => {
+    const page = readFileSync(join(packageRoot(), '../../docs/running.md'), 'utf8')
+    expect(page).toContain(`opens up to \`DATABASE_POOL_SIZE\` and ${OTHER_CONNECTIONS} connections`)
+  })
+
+  it('makes an address of a local gateway’s host and port', () => {
+    expect(localUrl({ host: '::1', tlsCertFile: undefined }, 80)).toBe('http://[::1]:80')
+    expect(localUrl({ host: '127.0.0.1', tlsCertFile: cert }, 8443)).toBe('https://127.0.0.1:8443')
+  })
+})
+
+it('ports of listeners on one address differ', () => {
+  const told = (env: Record<string, string>) => inspectConfig(env, []).faults
+  expect(told({ PORT: '9000', CONSOLE_PORT: '9000' })).toEqual([
+    'PORT and CONSOLE_PORT are both 9000: give each a port of its own.',
+  ])
+  expect(told({ PORT: '9464', METRICS_HOST: '0.0.0.0' })).toEqual([
+    'PORT and METRICS_PORT are both 9464: give each a port of its own.',
+  ])
+  const free = { PORT: '0', CONSOLE_PORT: '0', METRICS_PORT: '0' }
+  const apart = { PORT: '9000', METRICS_PORT: '9000', HOST: '127.0.0.1', METRICS_HOST: '127.0.0.2' }
+  const off = { PORT: '9000', CONSOLE_PORT: '9000', CONSOLE: 'off' }
+  for (const env of [free, apart, off]) expect(told(env)).toEqual([])
+})

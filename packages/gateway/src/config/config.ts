@@ -1,0 +1,77 @@
+import { parseArgs } from 'node:util'
+import { brokenRules } from './rules.ts'
+import { type Deployment, VARIABLES, type Values, type Variable } from './variables.ts'
+
+export type Role = 'api' | 'worker' | 'all'
+
+/** What the environment says, checked: nothing inside looks at the environment again. */
+export type Config = Values & { readonly role: Role }
+
+/** Everything that is wrong at once: an operator should not have to start five times to hear five faults. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  constructor(readonly faults: readonly string[]) {
+    super(faults.join('\n'))
+  }
+}
+
+/** @throws ConfigError */
+export function readConfig(env: NodeJS.ProcessEnv, argv: readonly string[]): Config {
+  const { config, faults } = inspectConfig(env, argv)
+  if (faults.length > 0) throw new ConfigError(faults)
+  return config as Config
+}
+
+/** For who looks at a configuration that may be wrong: what could be read of it, and a sentence for each fault. */
+export function inspectConfig(
+  env: NodeJS.ProcessEnv,
+  argv: readonly string[],
+): { config: Partial<Config>; faults: string[] } {
+  const faults: string[] = []
+  const role = readRole(argv, faults)
+  const { values, unreadable } = readVariables(env, faults)
+  faults.push(...brokenRules(values as Values, unreadable))
+  return { config: { ...values, role } as Partial<Config>, faults }
+}
+
+/** The address that a local gateway answers at, where PUBLIC_URL says nothing else. */
+export function localUrl(config: Pick<Config, 'host' | 'tlsCertFile'>, port: number): string {
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  return `${config.tlsCertFile ? 'https' : 'http'}://${host}:${port}`
+}
+
+function readVariables(
+  env: NodeJS.ProcessEnv,
+  faults: string[],
+): { values: Record<string, unknown>; unreadable: Set<string> } {
+  const values: Record<string, unknown> = {}
+  const unreadable = new Set<string>()
+  for (const [key, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
+    const text = env[variable.name]?.trim() || variable.default
+    try {
+      values[key] = text === undefined ? undefined : variable.parse(text)
+    } catch (error) {
+      unreadable.add(key)
+      faults.push(`${variable.name} ${(error as Error).message}.`)
+    }
+  }
+  const deployment = values.deployment as Deployment | undefined
+  for (const [key, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
+    const demanded = deployment !== undefined && variable.requiredOn?.includes(deployment)
+    if (demanded && !unreadable.has(key) && values[key] === undefined) {
+      faults.push(`${variable.name} must be set on a ${deployment} deployment.`)
+    }
+  }
+  return { values, unreadable }
+}
+
+function readRole(argv: readonly string[], faults: string[]): Role {
+  try {
+    const { values } = parseArgs({ args: [...argv], options: { role: { type: 'string', default: 'all' } } })
+    if (values.role === 'api' || values.role === 'worker' || values.role === 'all') return values.role
+    faults.push(`--role is api, worker or all; it is “${values.role}”.`)
+  } catch (error) {
+    faults.push(`${(error as Error).message}. The only argument is --role api, worker or all.`)
+  }
+  return 'all'
+}

@@ -1,0 +1,329 @@
+import { accessSync, constants } from 'node:fs'
+import { resolve } from 'node:path'
+import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import ipaddr from 'ipaddr.js'
+import { OTHER_CONNECTIONS } from './connections.ts'
+
+/*
+ * Every environment variable that an operator may set. Besides, lib/process/failpoint.ts reads where tests stop a process, and the
+ * command line who called sudo. docs/configuration.md is written from
+ * this table (`npm run configuration`) and a test fails when it is stale.
+ *
+ * A parser returns the value or throws an Error whose message completes the sentence "NAME …".
+ */
+
+export const DEPLOYMENTS = ['local', 'test', 'production'] as const
+export type Deployment = (typeof DEPLOYMENTS)[number]
+
+export interface Variable<Value> {
+  name: string
+  description: string
+  parse(text: string): Value
+  /** Used where the variable is absent or empty. */
+  default?: string
+  /** Without a default: who must set it. Absent: nobody. */
+  requiredOn?: readonly Deployment[]
+  /** Never printed. */
+  secret?: true
+}
+
+const OPEN: readonly Deployment[] = ['test', 'production']
+
+export const VARIABLES = {
+  deployment: {
+    name: 'DEPLOYMENT',
+    description:
+      'What this gateway is for: `local` (a developer’s machine: loopback only, a demo tenant), `test` or `production`. A database remembers its deployment and refuses another.',
+    parse: oneOf(DEPLOYMENTS),
+    default: 'local',
+  },
+  host: {
+    name: 'HOST',
+    description: 'Address to listen on. A local deployment listens on loopback only.',
+    parse: host,
+    default: '127.0.0.1',
+  },
+  port: {
+    name: 'PORT',
+    description: 'Port of the dealers’ interface, the console and the documentation. 0 takes a free one.',
+    parse: integer(0, 65_535),
+    default: '8080',
+  },
+  metricsHost: {
+    name: 'METRICS_HOST',
+    description: 'Address that metrics and health probes listen on.',
+    parse: host,
+    default: '127.0.0.1',
+  },
+  metricsPort: {
+    name: 'METRICS_PORT',
+    description: 'Port of metrics and health probes. 0 takes a free one.',
+    parse: integer(0, 65_535),
+    default: '9464',
+  },
+  publicUrl: {
+    name: 'PUBLIC_URL',
+    description:
+      'The address under which dealers reach this gateway, with its path prefix if it has one; absolute links are made from it. A local deployment takes its own address where nothing is said.',
+    parse: publicUrl,
+    requiredOn: OPEN,
+  },
+  dataDir: {
+    name: 'DATA_DIR',
+    description: 'Where the embedded PostgreSQL and a local deployment’s secrets are kept. One gateway at a time.',
+    parse: (value: string) => resolve(value),
+    default: '.data',
+  },
+  databaseUrl: {
+    name: 'DATABASE_URL',
+    description:
+      'PostgreSQL 15 to 18, as `postgres://user:password@host:port/database`. Without it a local deployment starts the embedded one.',
+    parse: databaseUrl,
+    requiredOn: OPEN,
+    secret: true,
+  },
+  databasePoolSize: {
+    name: 'DATABASE_POOL_SIZE',
+    description: `Connections that this process keeps for everything but orders, admission and wake-ups, which have up to ${OTHER_CONNECTIONS} of their own.`,
+    parse: integer(2, 500),
+    default: '20',
+  },
+  masterKeys: {
+    name: 'MASTER_KEY',
+    description:
+      '32 bytes in base64, base64url or hexadecimal, for example from `openssl rand -base64 32`: encrypts secrets and activation codes in the database. Several (four at most), separated by commas, while keys are rotated: the first encrypts, the others still decrypt. A local deployment makes `DATA_DIR/master.key`.',
+    parse: masterKeys,
+    requiredOn: OPEN,
+    secret: true,
+  },
+  tlsCertFile: {
+    name: 'TLS_CERT_FILE',
+    description:
+      'Certificate chain in PEM, where the gateway ends TLS itself. A renewed one is taken up within seconds, without a restart; one that cannot be used is logged, and the old one stays.',
+    parse: readableFile,
+  },
+  tlsKeyFile: {
+    name: 'TLS_KEY_FILE',
+    description: 'Its private key in PEM, without a password.',
+    parse: readableFile,
+  },
+  trustedProxies: {
+    name: 'TRUSTED_PROXIES',
+    description:
+      'Addresses and CIDR blocks, separated by commas, whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. From anybody else they are ignored.',
+    parse: addressBlocks,
+    default: '',
+  },
+  defaultQpsLimit: {
+    name: 'DEFAULT_QPS_LIMIT',
+    description: 'Requests per second of a tenant that has no limit of its own.',
+    parse: integer(1, QPS_LIMIT_MAX),
+    default: String(QPS_LIMIT_DEFAULT),
+  },
+  console: {
+    name: 'CONSOLE',
+    description: 'Whether this process serves the console: `on` or `off`.',
+    parse: oneOf(['on', 'off'] as const),
+    default: 'on',
+  },
+  consoleHost: {
+    name: 'CONSOLE_HOST',
+    description: 'Address that the console listens on where it has a port of its own. `HOST` where nothing is said.',
+    parse: host,
+  },
+  consolePort: {
+    name: 'CONSOLE_PORT',
+    description:
+      'A port of its own for the console, for example one that only the operator’s network reaches. It is then not served on `PORT`. 0 takes a free one.',
+    parse: integer(0, 65_535),
+  },
+  consoleUrl: {
+    name: 'CONSOLE_URL',
+    description:
+      'The address under which people reach the console, without `/console`; links in invitations are made from it. `PUBLIC_URL` where nothing is said.',
+    parse: publicUrl,
+  },
+  smtpUrl: {
+    name: 'SMTP_URL',
+    description:
+      'Mail server that notices, invitations and password links are sent by: `smtps://user:password@host:465`, or `smtp://…:587`, which demands STARTTLS (not on loopback, nor with `?tls=none`). Without it no e-mail is sent. The same on every node.',
+    parse: smtpUrl,
+    secret: true,
+  },
+  mailFrom: {
+    name: 'MAIL_FROM',
+    description: 'Sender of e-mail, as `esim@example.com` or `eSIM <esim@example.com>`. Goes together with `SMTP_URL`.',
+    parse: mailAddress,
+  },
+  operatorEmails: {
+    name: 'OPERATOR_EMAIL',
+    description:
+      'Who gets the operator’s notices by e-mail, separated by commas. The operator’s own people where nothing is said.',
+    parse: mailAddresses,
+    default: '',
+  },
+  logLevel: {
+    name: 'LOG_LEVEL',
+    description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`. Lines are JSON on standard output.',
+    parse: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const),
+    default: 'info',
+  },
+  otlpEndpoint: {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    description:
+      'Collector that traces are sent to, as OTLP over HTTP, for example `http://127.0.0.1:4318` (`/v1/traces` is added). Without it no traces are made.',
+    parse: publicUrl,
+  },
+  otlpHeaders: {
+    name: 'OTEL_EXPORTER_OTLP_HEADERS',
+    description: 'Headers that the collector wants, as `name=value`, separated by commas; values URL-encoded.',
+    parse: headers,
+    default: '',
+    secret: true,
+  },
+  tracePercent: {
+    name: 'TRACE_PERCENT',
+    description: 'How many of a hundred traces are sent. A trace is sent whole, by every process, or not at all.',
+    parse: integer(0, 100),
+    default: '100',
+  },
+  drainTimeoutMs: {
+    name: 'DRAIN_TIMEOUT_MS',
+    description:
+      'How long a stopping gateway finishes requests and work that it has begun. A second signal ends it at once.',
+    parse: integer(0, 600_000),
+    default: '25000',
+  },
+} satisfies Record<string, Variable<unknown>>
+
+type Value<V> = V extends { parse(text: string): infer Parsed }
+  ? V extends { default: string }
+    ? Parsed
+    : Parsed | undefined
+  : never
+
+/** Each variable's value, under its key. */
+export type Values = { readonly [Key in keyof typeof VARIABLES]: Value<(typeof VARIABLES)[Key]> }
+
+function host(value: string): string {
+  if (!/^[A-Za-z0-9.:_-]{1,253}$/.test(value)) {
+    throw new Error(`is a host name or an address to listen on, as in 127.0.0.1; it is “${value}”`)
+  }
+  return value
+}
+
+function oneOf<Choice extends string>(choices: readonly Choice[]): (value: string) => Choice {
+  return (value) => {
+    const choice = choices.find((candidate) => candidate === value)
+    if (!choice) throw new Error(`is one of ${choices.join(', ')}; it is “${value}”`)
+    return choice
+  }
+}
+
+function integer(least: number, most: number): (value: string) => number {
+  return (value) => {
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
+    if (!(number >= least && number <= most))
+      throw new Error(`is a whole number from ${least} to ${most}; it is “${value}”`)
+    return number
+  }
+}
+
+/** Without a trailing slash, so that paths are appended. */
+function publicUrl(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw new Error(`is an address like https://esim.example.com or https://example.com/esim; it is “${value}”`)
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '')
+}
+
+/** The value may hold a password: it is never quoted. */
+function databaseUrl(value: string): string {
+  if (!URL.canParse(value) || !/^postgres(ql)?:$/.test(new URL(value).protocol)) {
+    throw new Error(
+      'is an address like postgres://user:password@host:5432/database; write @ : / # in the password as %40 %3A %2F %23',
+    )
+  }
+  return value
+}
+
+/** The value may hold a password: it is never quoted. */
+function smtpUrl(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const tls = url?.searchParams.get('tls') ?? 'none'
+  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || tls !== 'none') {
+    throw new Error('is an address like smtps://user:password@host:465 or smtp://user:password@host:587')
+  }
+  return value
+}
+
+/** The values may be secrets: they are never quoted. */
+function headers(value: string): Record<string, string> {
+  const pairs = value.split(',').map((pair) => pair.trim())
+  const entries = pairs
+    .filter((pair) => pair !== '')
+    .map((pair): [string, string] => {
+      const [, name = '', text = ''] = /^([A-Za-z0-9-]+)=([\x21-\x7e]*)$/.exec(pair) ?? []
+      if (name === '' || /%(?![0-9A-Fa-f]{2})/.test(text)) throw new Error('is a list like api-key=abc,tenant=t1')
+      return [name.toLowerCase(), decodeURIComponent(text)]
+    })
+  return Object.fromEntries(entries)
+}
+
+function mailAddress(value: string): string {
+  const address = /^[^<>\r\n]*<([^<>\s]+)>$/.exec(value)?.[1] ?? value
+  if (!/^[^\s@<>,]+@[^\s@<>,]+$/.test(address)) {
+    throw new Error(`is an address like esim@example.com or eSIM <esim@example.com>; it is “${value}”`)
+  }
+  return value
+}
+
+function mailAddresses(value: string): string[] {
+  const addresses = value.split(',').map((address) => address.trim())
+  return addresses.filter((address) => address !== '').map(mailAddress)
+}
+
+const MASTER_KEY_BYTES = 32
+const MASTER_KEYS_MAX = 4
+
+function masterKeys(value: string): [Buffer, ...Buffer[]] {
+  const keys = value.split(',').map((part) => masterKey(part.trim())) as [Buffer, ...Buffer[]]
+  // More do not fit into the names of connections, by which gateways know each other's keys.
+  if (keys.length > MASTER_KEYS_MAX) throw new Error(`holds ${MASTER_KEYS_MAX} keys at most; it holds ${keys.length}`)
+  return keys
+}
+
+/** @throws an Error that completes the sentence "MASTER_KEY …" and does not quote it */
+export function masterKey(value: string): Buffer {
+  if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex')
+  if (/^[A-Za-z0-9+/_-]{43}=?$/.test(value)) {
+    const key = Buffer.from(value, 'base64url') // reads both alphabets
+    if (key.length === MASTER_KEY_BYTES) return key
+  }
+  throw new Error('is 32 bytes in base64, base64url or hexadecimal, as `openssl rand -base64 32` prints them')
+}
+
+function readableFile(value: string): string {
+  const file = resolve(value)
+  try {
+    accessSync(file, constants.R_OK)
+  } catch {
+    throw new Error(`names a file that can be read; ${file} cannot`)
+  }
+  return file
+}
+
+function addressBlocks(value: string): string[] {
+  const blocks = value
+    .split(',')
+    .map((block) => block.trim())
+    .filter((block) => block !== '')
+  for (const block of blocks) {
+    const [address = ''] = block.split('/')
+    const plain = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)
+    const valid = plain && (address === block || ipaddr.isValidCIDR(block))
+    if (!valid) throw new Error(`lists addresses and CIDR blocks, as in 10.0.0.0/8, 2001:db8::1; “${block}” is neither`)
+  }
+  return blocks
+}

@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { packageRoot } from '../process/package-root.ts'
+import { StartRefused } from '../process/start-refused.ts'
+import type { Log } from '../telemetry/log.ts'
+import { CONNECT_TIMEOUT_MS, type Db, sqlState } from './db.ts'
+import { whyNoConnection } from './no-connection.ts'
+
+export interface MigrateOptions {
+  databaseUrl: string
+  log: Log
+  /** Where the numbered files lie; the gateway's own where nothing is said. */
+  directory?: string
+}
+
+/** The database and this release do not fit together; the message says in a sentence what to do. */
+export class MigrationRefused extends StartRefused {
+  override readonly name = 'MigrationRefused'
+}
+
+/**
+ * Brings the database to this release: runs the files that it does not have yet, in order, each in a transaction with
+ * its own record. Several nodes may start at once: one works, the others wait and find it done.
+ * @returns the names of the files that ran now
+ * @throws StartRefused when the database cannot be used; MigrationRefused when it is of another release, or a file that
+ * ran there has changed since
+ */
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { databaseUrl, log, directory = join(packageRoot(), 'migrations') } = options
+  const files = readMigrations(directory)
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'dealer-esim migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  })
+  // A connection that dies rejects the query under way; without a listener it would end the process.
+  client.on('error', (error) => log.warn({ err: error }, 'the connection that migrates was lost'))
+  await client.connect().catch((cause) => {
+    throw new StartRefused(whyNoConnection(cause), { cause })
+  })
+  try {
+    await checkServer(client)
+    await client.query('select pg_advisory_lock($1)', [ADVISORY_LOCK])
+    await client.query(MIGRATIONS_TABLE)
+    const pending = compare(files, await recorded(client))
+    for (const file of pending) {
+      const startedAt = performance.now()
+      await run(client, file)
+      log.info({ migration: file.name, durationMs: Math.round(performance.now() - startedAt) }, 'migrated')
+    }
+    return pending.map((file) => file.name)
+  } finally {
+    await client.end() // ends the advisory lock with the session
+  }
+}
+
+/**
+ * For those who use a database without migrating it: whether it is of this release.
+ * @throws MigrationRefused when it is not
+ */
+export async function requireMigrated(
+  db: Pick<Db, 'query'>,
+  directory = join(packageRoot(), 'migrations'),
+): Promise<void> {
+  const [missing] = await pendingMigrations(db, directory)
+  if (!missing) return
+  throw new MigrationRefused(
+    `This database lacks ${missing}. Start the gateway of this release, or run: npm run -s admin -- migrate`,
+  )
+}
+
+/** @returns the names of the files that are still to run. @throws MigrationRefused when the database is of another release */
+export async function pendingMigrations(
+  db: Pick<Db, 'query'>,
+  directory = join(packageRoot(), 'migrations'),
+): Promise<string[]> {
+  const ran = await db.query<Migration>({ text: RECORDED }).catch((error) => {
+    if (sqlState(error) === UNDEFINED_TABLE) return []
+    throw error
+  })
+  return compare(readMigrations(directory), ran).map((file) => file.name)
+}
+
+const UNDEFINED_TABLE = '42P01'
+const RECORDED = 'select version, name, checksum from schema_migrations order by version'
+
+/** Any number that nobody else in this database uses. */
+const ADVISORY_LOCK = 7_236_501
+
+const OLDEST_SERVER = 150_000
+
+export interface DatabaseServer {
+  version: string
+  /** `150004` is 15.4. */
+  number: number
+  encoding: string
+}
+
+export const SERVER = `
+  select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+         current_setting('server_encoding') as encoding`
+
+/** @returns a sentence where the gateway cannot work on such a server */
+export function whyServerUnfit({ number, version, encoding }: DatabaseServer): string | undefined {
+  if (number < OLDEST_SERVER) return `PostgreSQL 15 or newer is needed; this server is ${version}.`
+  if (encoding !== 'UTF8') return `The database is encoded in ${encoding}; create it with encoding UTF8.`
+  return undefined
+}
+
+const MIGRATIONS_TABLE = `
+  create table if not exists schema_migrations (
+    version integer primary key,
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+  )`
+
+interface Migration {
+  version: number
+  name: string
+  checksum: string
+}
+
+interface MigrationFile extends Migration {
+  sql: string
+}
+
+function readMigrations(directory: string): MigrationFile[] {
+  const names = readdirSync(directory)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+  let last = 0
+  return names.map((name) => {
+    const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1])
+    // Gaps are fine: numbers are given out to pieces of work before they land.
+    if (!(version > last))
+      throw new Error(`Migrations are named 0001_what.sql and each has its own number; see ${name}.`)
+    last = version
+    // A checkout with other line ends is still the same migration.
+    const sql = readFileSync(join(directory, name), 'utf8').replaceAll('\r\n', '\n')
+    return { version, name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+  })
+}
+
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<DatabaseServer>(SERVER)
+  const refusal = whyServerUnfit(rows[0]!)
+  if (refusal !== undefined) throw new MigrationRefused(refusal)
+}
+
+async function recorded(client: pg.Client): Promise<Migration[]> {
+  return (await client.query<Migration>(RECORDED)).rows
+}
+
+/** What is still to run. What ran must be the beginning of what we have, byte for byte. */
+function compare(files: MigrationFile[], ran: Migration[]): MigrationFile[] {
+  for (const [index, migration] of ran.entries()) {
+    const file = files[index]
+    if (!file) {
+      throw new MigrationRefused(
+        `This database is newer than this release: it has ${migration.name}, we know ${files.length} migrations. Start the newer release.`,
+      )
+    }
+    if (file.version < migration.version) {
+      throw new MigrationRefused(
+        `Migration ${file.name} comes before ${migration.name}, which ran on this database already. Give it a later number.`,
+      )
+    }
+    if (file.version !== migration.version || file.checksum !== migration.checksum) {
+      throw new MigrationRefused(
+        `Migration ${file.name} has changed since it ran on this database (as ${migration.name}). Undo the change and write a new migration.`,
+      )
+    }
+  }
+  return files.slice(ran.length)
+}
+
+async function run(client: pg.Client, file: MigrationFile): Promise<void> {
+  try {
+    await client.query('begin')
+    await client.query(file.sql)
+    await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
+      file.version,
+      file.name,
+      file.checksum,
+    ])
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw new Error(`Migration ${file.name} failed: ${(error as Error).message}`, { cause: error })
+  }
+}

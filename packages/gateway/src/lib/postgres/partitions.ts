@@ -1,0 +1,125 @@
+import { firstUuidAt } from '../ids.ts'
+import type { Db, Tx } from './db.ts'
+
+/** How a table is cut by time: partitions are made ahead and dropped whole, never row by row. */
+export interface PartitionedTable {
+  table: string
+  /** 'hour': an integer column of hours since 1970. 'uuid': a UUIDv7 column. */
+  key: 'hour' | 'uuid'
+  spanHours: number
+  ahead: number
+  /** Hours after its end that a partition is kept; undefined: for ever. */
+  keepHours: number | undefined
+}
+
+const HOUR_MS = 3_600_000
+
+/**
+ * Makes the partitions that the database's now and the near future need. Idempotent; several nodes may run it at once (one
+ * works, under an advisory lock). Being late only costs the time. @returns their names
+ */
+export function makePartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
+  return eachTable(db, tables, (tx, table, names, nowMs) => {
+    const missing = wanted(table, nowMs).filter((partition) => !names.has(partition.name))
+    for (const { name, from, to } of missing) {
+      tx.send({
+        text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) with (${UNPAUSED})`,
+      })
+    }
+    return missing.map((partition) => partition.name)
+  })
+}
+
+/** Gathering statistics with pauses keeps dead versions of hot rows for seconds (decision 0009). */
+const UNPAUSED = 'autovacuum_vacuum_cost_delay = 0'
+
+/** Drops those that are past keeping by the database's clock, as it is now: whoever calls has reason to trust it. */
+export function dropPartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
+  return eachTable(db, tables, (tx, table, names, nowMs) => {
+    const past = [...names].filter((name) => isPast(table, name, nowMs))
+    for (const name of past) tx.send({ text: `drop table ${name}` })
+    return past
+  })
+}
+
+type Work = (tx: Tx, table: PartitionedTable, names: ReadonlySet<string>, nowMs: number) => string[]
+
+/**
+ * Each table has a transaction of its own: making a partition locks the whole table, and must not lock it for as long
+ * as another table's readers take. One that cannot be had does not keep the others waiting; its failure is thrown last.
+ */
+async function eachTable(db: Db, tables: readonly PartitionedTable[], work: Work): Promise<string[]> {
+  const all: string[] = []
+  const failures: unknown[] = []
+  for (const table of tables) {
+    try {
+      all.push(...(await onTable(db, table, work)))
+    } catch (failure) {
+      failures.push(failure)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+  return all
+}
+
+/** Of each table, what should be there for the present and the next span and is not. Reads the catalogue; no locks. */
+export async function missingPartitions(
+  db: Db,
+  tables: readonly PartitionedTable[],
+): Promise<{ table: string; names: string[] }[]> {
+  const rows = await db.query<{ parent: string; name: string; now: number }>({
+    text: `select p.relname as parent, c.relname as name, extract(epoch from clock_timestamp())::float8 * 1000 as now
+           from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+           where p.relnamespace = 'public'::regnamespace and p.relname = any ($1)`,
+    values: [tables.map((table) => table.table)],
+  })
+  const present = new Set(rows.map((row) => row.name))
+  const nowMs = rows[0]?.now ?? Date.now()
+  return tables.map((table) => {
+    const needed = wanted({ ...table, ahead: 1 }, nowMs).slice(1) // without the one that is past
+    return { table: table.table, names: needed.map(({ name }) => name).filter((name) => !present.has(name)) }
+  })
+}
+
+/** Locks: the advisory one, then the table, exclusively. */
+async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<string[]> {
+  return db.tx(async (tx) => {
+    // A drop waits for readers; rather give up and come again than make writers queue behind the wait.
+    tx.send({ text: `set local lock_timeout = '2s'` })
+    tx.send({ text: `select pg_advisory_xact_lock(hashtext('partitions'))` })
+    const [clock] = await tx.query<{ now: number }>({
+      text: 'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
+    })
+    const present = await tx.query<{ name: string }>({
+      text: `select c.relname as name from pg_inherits i
+             join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+             where p.relnamespace = 'public'::regnamespace and p.relname = $1`,
+      values: [table.table],
+    })
+    return work(tx, table, new Set(present.map((row) => row.name)), clock!.now)
+  })
+}
+
+function wanted(table: PartitionedTable, nowMs: number) {
+  const current = Math.floor(nowMs / HOUR_MS / table.spanHours)
+  const partitions: { name: string; from: string; to: string }[] = []
+  // One behind: ids and timestamps may be a little older than now.
+  for (let index = current - 1; index <= current + table.ahead; index++) {
+    partitions.push({
+      name: `${table.table}_${index * table.spanHours}`,
+      from: bound(table, index * table.spanHours),
+      to: bound(table, (index + 1) * table.spanHours),
+    })
+  }
+  return partitions
+}
+
+function bound(table: PartitionedTable, hour: number): string {
+  return table.key === 'hour' ? String(hour) : `'${firstUuidAt(hour * HOUR_MS)}'`
+}
+
+function isPast(table: PartitionedTable, name: string, nowMs: number): boolean {
+  const start = Number(name.slice(table.table.length + 1))
+  if (table.keepHours === undefined || !Number.isInteger(start)) return false
+  return (start + table.spanHours + table.keepHours) * HOUR_MS < nowMs
+}

@@ -1,0 +1,60 @@
+/**
+ * Ends connections on which an answer is due and nothing comes. A machine that dies, a database's that fails over among
+ * them, sends neither FIN nor RST: whoever waits for its answer would wait for TCP, fifteen minutes to two hours.
+ */
+export interface StalledConnections<Connection> {
+  /** An answer is due. */
+  asked(connection: Connection): void
+  /** The server said something. */
+  heard(connection: Connection): void
+  /** One that was due is complete, or will never be. */
+  answered(connection: Connection): void
+  /** Not heard since before one fell silent: its server may be the same that has died. */
+  isSuspect(connection: Connection): boolean
+}
+
+interface State {
+  due: number
+  heardAt: number
+  timer: NodeJS.Timeout | undefined
+}
+
+/** @param end is told of each connection that was silent for that long while an answer was due */
+export function watchStalledConnections<Connection extends object>(
+  limitMs: number,
+  end: (connection: Connection) => void,
+): StalledConnections<Connection> {
+  const states = new WeakMap<Connection, State>()
+  let suspectBefore = Number.NEGATIVE_INFINITY
+
+  function stateOf(connection: Connection): State {
+    const known = states.get(connection)
+    if (known) return known
+    const state: State = { due: 0, heardAt: performance.now(), timer: undefined }
+    states.set(connection, state)
+    return state
+  }
+
+  function silent(connection: Connection): void {
+    suspectBefore = performance.now() - limitMs
+    end(connection)
+  }
+
+  return {
+    asked(connection) {
+      const state = stateOf(connection)
+      if (state.due++ === 0) state.timer = setTimeout(silent, limitMs, connection)
+    },
+    heard(connection) {
+      stateOf(connection).timer?.refresh()
+    },
+    answered(connection) {
+      const state = stateOf(connection)
+      state.heardAt = performance.now()
+      if (--state.due > 0) return void state.timer?.refresh()
+      clearTimeout(state.timer)
+      state.timer = undefined
+    },
+    isSuspect: (connection) => stateOf(connection).heardAt < suspectBefore,
+  }
+}

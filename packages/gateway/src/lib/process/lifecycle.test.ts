@@ -1,0 +1,159 @@
+import { describe, expect, it, vi } from 'vitest'
+import { silentLog } from '../telemetry/silent-log.ts'
+import { type Running, runLoop, runningStack } from './lifecycle.ts'
+
+const log = silentLog
+const NEVER_MS = 3_600_000
+
+/** Passes that the test lets go on one by one. */
+function gate() {
+  const arrivals: (() => void)[] = []
+  let waiting: ((open: () => void) => void) | undefined
+  return {
+    pass: () =>
+      new Promise<void>((resolve) => {
+        if (waiting) waiting(resolve)
+        else arrivals.push(resolve)
+        waiting = undefined
+      }),
+    /** The next pass under way; calling it ends the pass. */
+    next: () =>
+      new Promise<() => void>((resolve) => {
+        const arrived = arrivals.shift()
+        if (arrived) resolve(arrived)
+        else waiting = resolve
+      }),
+  }
+}
+
+describe('a loop', () => {
+  it('passes at once, and again at once while there is more', async () => {
+    let passes = 0
+    const done = new Promise<void>((resolve) => {
+      runLoop({
+        name: 'test',
+        log,
+        pollMs: NEVER_MS,
+        async pass() {
+          passes += 1
+          if (passes === 3) resolve()
+          return passes < 3
+        },
+      })
+    })
+    await done
+    expect(passes).toBe(3)
+  })
+
+  it('passes when it is woken, and once more when it was woken during a pass', async () => {
+    const { pass, next } = gate()
+    const loop = runLoop({ name: 'test', log, pollMs: NEVER_MS, pass: () => pass().then(() => false) })
+    const first = await next()
+    loop.wake()
+    first()
+    const second = await next() // for the wake-up during the first
+    second()
+    loop.wake()
+    const third = await next()
+    third()
+    await loop.stop(NEVER_MS)
+  })
+
+  it('passes without being woken when its interval is over', async () => {
+    const { pass, next } = gate()
+    const loop = runLoop({ name: 'test', log, pollMs: 1, pass: () => pass().then(() => false) })
+    for (let round = 0; round < 3; round++) (await next())()
+    const stopped = loop.stop(NEVER_MS)
+    await stopped
+  })
+
+  it('goes on after a pass that failed, and says so', async () => {
+    const error = vi.fn()
+    let passes = 0
+    const { pass, next } = gate()
+    const loop = runLoop({
+      name: 'test',
+      log: { ...log, error } as never,
+      pollMs: NEVER_MS,
+      async pass() {
+        passes += 1
+        if (passes === 1) throw new Error('no')
+        await pass()
+        return false
+      },
+    })
+    ;(await next())()
+    expect(error).toHaveBeenCalledOnce()
+    await loop.stop(NEVER_MS)
+  })
+
+  it('finishes the pass under way when it is stopped, and begins none after', async () => {
+    const { pass, next } = gate()
+    let ended = 0
+    const loop = runLoop({
+      name: 'test',
+      log,
+      pollMs: 1,
+      async pass() {
+        await pass()
+        ended += 1
+        return true
+      },
+    })
+    const first = await next()
+    const stopped = loop.stop(NEVER_MS)
+    loop.wake()
+    first()
+    await stopped
+    expect(ended).toBe(1)
+    await loop.stop(NEVER_MS)
+  })
+
+  it('gives up a pass that outlives the deadline, and tells it so', async () => {
+    let signal: AbortSignal | undefined
+    const { pass, next } = gate()
+    const loop = runLoop({
+      name: 'test',
+      log,
+      pollMs: 1,
+      async pass(given) {
+        signal = given
+        await pass()
+        return false
+      },
+    })
+    const first = await next()
+    await loop.stop(1)
+    expect(signal?.aborted).toBe(true)
+    first()
+  })
+})
+
+describe('a stack of running parts', () => {
+  function part(name: string, stopped: string[], outcome?: Error): Running {
+    return {
+      async stop() {
+        stopped.push(name)
+        if (outcome) throw outcome
+      },
+    }
+  }
+
+  it('stops in reverse order, once, and goes on where one part fails', async () => {
+    const stopped: string[] = []
+    const stack = runningStack(log)
+    stack.push('database', part('database', stopped))
+    stack.push('worker', part('worker', stopped, new Error('no')))
+    stack.push('api', part('api', stopped))
+    await Promise.all([stack.stop(NEVER_MS), stack.stop(NEVER_MS)])
+    expect(stopped).toEqual(['api', 'worker', 'database'])
+  })
+
+  it('stops at once what is started after the stop', async () => {
+    const stopped: string[] = []
+    const stack = runningStack(log)
+    await stack.stop(NEVER_MS)
+    stack.push('late', part('late', stopped))
+    expect(stopped).toEqual(['late'])
+  })
+})

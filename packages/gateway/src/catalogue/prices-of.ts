@@ -41,9 +41,9 @@ export async function pricesOfPackage(db: Db, packageCode: string): Promise<Pric
     values: [packageCode],
   })
   const own = await db.query<PricesOfPackage['own'][number]>({
-    text: `select p.tenant_id as "tenantId", t.client_name as "clientName", p.price, t.currency_code as "currencyCode"
+    text: `select p.tenant_id as "tenantId", t.tenant_name as "clientName", p.price, t.currency_code as "currencyCode"
            from tenant_prices p join tenants t using (tenant_id)
-           where p.package_code = $1 and not p.removed order by t.client_name, p.tenant_id`,
+           where p.package_code = $1 and not p.removed order by t.tenant_name, p.tenant_id`,
     values: [packageCode],
   })
   return {

@@ -93,7 +93,7 @@ function insertSuppliers(rows: readonly object[]): Statement {
 
 function upsertListPrices(rows: readonly object[], at: Date): Statement {
   return {
-    text: `insert into list_prices (package_code, currency_code, price, retail_price, removed, first_at, updated_at)
+    text: `insert into list_prices (package_code, currency_code, price, retail_price, removed, first_set_at, updated_at)
            select "packageCode", "currencyCode", price, "retailPrice", removed, $2, $2
            from json_to_recordset($1) as r ("packageCode" text, "currencyCode" text, price bigint, "retailPrice" bigint,
              removed boolean)

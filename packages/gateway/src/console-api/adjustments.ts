@@ -91,8 +91,8 @@ export const adjustmentRoutes: Route[] = [
 
 async function describe(context: Context, rows: Adjustment[]) {
   const ids = [...new Set(rows.map((row) => row.tenantId))]
-  const tenants = await context.deps.db.query<{ tenant_id: string; client_name: string; currency_code: string }>(sql`
-    select tenant_id, client_name, currency_code from tenants where tenant_id = any(${ids}::uuid[])`)
+  const tenants = await context.deps.db.query<{ tenant_id: string; tenant_name: string; currency_code: string }>(sql`
+    select tenant_id, tenant_name, currency_code from tenants where tenant_id = any(${ids}::uuid[])`)
   const byId = new Map(tenants.map((tenant) => [tenant.tenant_id, tenant]))
   const nameOf = await actorNames(
     context,
@@ -101,7 +101,7 @@ async function describe(context: Context, rows: Adjustment[]) {
   return rows.map((row) => ({
     adjustmentId: row.adjustmentId,
     tenantId: row.tenantId,
-    clientName: byId.get(row.tenantId)?.client_name ?? '',
+    clientName: byId.get(row.tenantId)?.tenant_name ?? '',
     currencyCode: byId.get(row.tenantId)?.currency_code ?? '',
     amount: row.amount,
     reference: row.reference,

@@ -46,7 +46,7 @@ export async function describeMe(deps: ConsoleDeps, person: Person, by: 'session
     person.tenantId === null
       ? []
       : await deps.db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
-          select tenant_id as "tenantId", client_name as "clientName", currency_code as "currencyCode"
+          select tenant_id as "tenantId", tenant_name as "clientName", currency_code as "currencyCode"
           from tenants where tenant_id = ${person.tenantId}`)
   const { personId, email, name, role, passwordChangeRequired } = person
   return {

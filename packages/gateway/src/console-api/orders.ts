@@ -151,7 +151,8 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     deps.db.query<Omit<OrderItem, 'supplierKey'>>(sql`
       select item_no as "itemNo", package_code as "packageCode", price, item_status as "itemStatus",
              failure_reason as "failureReason", supplier, product_code as "productCode", cost,
-             cost_currency as "costCurrency", charged, charged_currency as "chargedCurrency", attempts,
+             cost_currency as "costCurrency", supplier_charge as charged,
+             supplier_charge_currency as "chargedCurrency", attempts,
              exists (select from supplier_attempts a
                      where a.tenant_id = i.tenant_id and a.order_id = i.order_id and a.item_no = i.item_no
                        and a.operation = 'CANCEL' and (a.outcome is null or a.outcome = 'unknown'))

@@ -14,10 +14,10 @@ export function writeItems(tx: Tx, tenantId: string, items: { orderId: string; i
     product_code: item.productCode,
     cost: item.cost === null ? null : String(item.cost),
     cost_currency: item.costCurrency,
-    charged: item.charged === null ? null : String(item.charged),
-    charged_currency: item.chargedCurrency,
+    supplier_charge: item.charged === null ? null : String(item.charged),
+    supplier_charge_currency: item.chargedCurrency,
     attempts: item.attempts,
-    asked_at: item.askedAt,
+    requested_at: item.askedAt,
     in_doubt_at: item.inDoubtAt,
     failure_reason: item.failureReason,
     retry_at: item.retryAt,
@@ -28,10 +28,11 @@ export function writeItems(tx: Tx, tenantId: string, items: { orderId: string; i
 // None of these columns is in an index: a HOT update.
 const WRITE = `
   update order_items i set item_status = c.item_status, route_no = c.route_no, supplier = c.supplier,
-    product_code = c.product_code, cost = c.cost, cost_currency = c.cost_currency, charged = c.charged,
-    charged_currency = c.charged_currency, attempts = c.attempts, asked_at = c.asked_at, in_doubt_at = c.in_doubt_at,
-    failure_reason = c.failure_reason, retry_at = c.retry_at, updated_at = $3
+    product_code = c.product_code, cost = c.cost, cost_currency = c.cost_currency, supplier_charge = c.supplier_charge,
+    supplier_charge_currency = c.supplier_charge_currency, attempts = c.attempts, requested_at = c.requested_at,
+    in_doubt_at = c.in_doubt_at, failure_reason = c.failure_reason, retry_at = c.retry_at, updated_at = $3
   from jsonb_to_recordset($2::jsonb) as c(order_id uuid, item_no smallint, item_status text, route_no smallint,
-    supplier text, product_code text, cost bigint, cost_currency text, charged bigint, charged_currency text,
-    attempts smallint, asked_at timestamptz, in_doubt_at timestamptz, failure_reason text, retry_at timestamptz)
+    supplier text, product_code text, cost bigint, cost_currency text, supplier_charge bigint,
+    supplier_charge_currency text, attempts smallint, requested_at timestamptz, in_doubt_at timestamptz, failure_reason text,
+    retry_at timestamptz)
   where i.tenant_id = $1 and i.order_id = c.order_id and i.item_no = c.item_no`

@@ -32,7 +32,7 @@ export async function listUnfinished(db: Db, filter: UnfinishedFilter, limit: nu
     tx.send({ text: 'set local enable_seqscan = off' })
     const rows = await tx.query<Omit<UnfinishedOrder, 'orderNo'> & { order_id: string }>({
       text: `
-        select o.order_id, o.tenant_id as "tenantId", t.client_name as "clientName", o.order_status as "orderStatus",
+        select o.order_id, o.tenant_id as "tenantId", t.tenant_name as "clientName", o.order_status as "orderStatus",
           (select sum((l ->> 'count')::int)::int from jsonb_array_elements(o.package_lines) l) as esims,
           o.created_at as "createdAt"
         from (

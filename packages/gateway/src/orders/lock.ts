@@ -113,7 +113,8 @@ const LOCK = `select ${ORDER_COLUMNS} from orders
 const LOCK_LEASED = `select ${ORDER_COLUMNS} from orders
   where tenant_id = $1 and order_id = any ($2::uuid[]) and lease_token = $3 order by order_id for no key update`
 export const ITEM_COLUMNS = `item_no, line_no, package_code, price, item_status, route_no, supplier, product_code, cost,
-  cost_currency, charged, charged_currency, attempts, asked_at, in_doubt_at, failure_reason, retry_at, updated_at`
+  cost_currency, supplier_charge, supplier_charge_currency, attempts, requested_at, in_doubt_at, failure_reason,
+  retry_at, updated_at`
 const ITEMS = `select order_id, ${ITEM_COLUMNS} from order_items
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id, item_no`
 const PROFILES = `select order_id, profile_id, item_no, iccid, esim_status, smdp_status from profiles
@@ -143,10 +144,10 @@ export interface ItemRow {
   product_code: string | null
   cost: bigint | null
   cost_currency: string | null
-  charged: bigint | null
-  charged_currency: string | null
+  supplier_charge: bigint | null
+  supplier_charge_currency: string | null
   attempts: number
-  asked_at: Date | null
+  requested_at: Date | null
   in_doubt_at: Date | null
   failure_reason: string | null
   retry_at: Date | null
@@ -189,10 +190,10 @@ export function itemOf(row: ItemRow): LockedItem {
     productCode: row.product_code,
     cost: row.cost,
     costCurrency: row.cost_currency,
-    charged: row.charged,
-    chargedCurrency: row.charged_currency,
+    charged: row.supplier_charge,
+    chargedCurrency: row.supplier_charge_currency,
     attempts: row.attempts,
-    askedAt: row.asked_at,
+    askedAt: row.requested_at,
     inDoubtAt: row.in_doubt_at,
     failureReason: row.failure_reason,
     retryAt: row.retry_at,

@@ -40,7 +40,7 @@ export interface OrderFilter {
 export function searchOrders(db: Pick<Db, 'query'>, filter: OrderFilter, limit: number): Promise<FoundOrder[]> {
   const where = conditions(filter)
   return db.query<FoundOrder>(sql`
-    select o.tenant_id as "tenantId", t.client_name as "clientName", o.order_id as "orderId",
+    select o.tenant_id as "tenantId", t.tenant_name as "clientName", o.order_id as "orderId",
            o.transaction_id as "transactionId", o.order_status as "orderStatus", o.amount,
            o.refunded_amount as "refundedAmount", o.currency_code as "currencyCode",
            array(select l ->> 'packageName' from jsonb_array_elements(o.package_lines) l) as packages,

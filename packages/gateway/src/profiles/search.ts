@@ -48,7 +48,7 @@ export interface ProfileFilter {
 /** Profiles of one tenant or of all, newest first: each tenant's from its own primary key, as orders are. */
 export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, limit: number): Promise<FoundProfile[]> {
   return db.query<FoundProfile>(sql`
-    select p.tenant_id as "tenantId", t.client_name as "clientName", p.profile_id as "profileId",
+    select p.tenant_id as "tenantId", t.tenant_name as "clientName", p.profile_id as "profileId",
            p.order_id as "orderId", p.item_no as "itemNo", o.transaction_id as "transactionId",
            i.package_code as "packageCode", p.supplier, p.iccid, p.imsi, p.msisdn, p.eid,
            p.smdp_address as "smdpAddress", p.esim_status as "esimStatus", p.smdp_status as "smdpStatus",

@@ -32,7 +32,7 @@ export async function lockEndpoint(tx: Tx, tenantId: string): Promise<Endpoint |
 function selectEndpoint(tenantId: string): Statement {
   return {
     name: 'webhooks-endpoint',
-    text: `select callback_url, event_types, enabled, disabled_reason, failing_since, warned_percent, updated_at
+    text: `select callback_url, event_types, enabled, disabled_reason, failing_since, alerted_percent, updated_at
            from webhook_endpoints where tenant_id = $1`,
     values: [tenantId],
   }
@@ -44,7 +44,7 @@ interface EndpointRow {
   enabled: boolean
   disabled_reason: 'GONE' | 'FAILING' | null
   failing_since: Date | null
-  warned_percent: number
+  alerted_percent: number
   updated_at: Date
 }
 
@@ -55,7 +55,7 @@ function endpointOf([row]: EndpointRow[]): Endpoint | undefined {
     eventTypes: row.event_types,
     enabled: row.enabled,
     disabledReason: row.disabled_reason,
-    health: { failingSince_ms: row.failing_since?.getTime() ?? null, warnedPercent: row.warned_percent },
+    health: { failingSince_ms: row.failing_since?.getTime() ?? null, warnedPercent: row.alerted_percent },
     updatedAt: row.updated_at,
   }
 }

@@ -125,7 +125,7 @@ function inStates(states: readonly DeliveryState[]): Sql {
 }
 
 const COLUMNS = sql`
-  e.tenant_id as "tenantId", t.client_name as "clientName", e.notify_id as "notifyId", e.notify_type as "notifyType",
+  e.tenant_id as "tenantId", t.tenant_name as "clientName", e.notify_id as "notifyId", e.notify_type as "notifyType",
   e.order_id as "orderId", e.created_at as "createdAt", coalesce(e.delivery_state, 'DELIVERED') as "deliveryState",
   coalesce(e.attempts, a.attempt_no) as attempts, e.due_at as "dueAt", a.outcome as "lastOutcome",
   case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as "settledAt"`

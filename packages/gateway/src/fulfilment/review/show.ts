@@ -51,8 +51,8 @@ export async function showOrder(
   const { profileList: _, ...order } = await queryOrder({ ...deps, links }, tenantId, { orderNo: orderNoOf(orderId) })
   const items = await deps.db.query<Omit<ShownItem, 'key'>>({
     text: `select i.item_no as "itemNo", i.item_status as "itemStatus", i.supplier, i.product_code as "productCode",
-             i.cost::float8 as cost, i.cost_currency as "costCurrency", i.charged::float8 as charged,
-             i.charged_currency as "chargedCurrency", i.failure_reason as "failureReason",
+             i.cost::float8 as cost, i.cost_currency as "costCurrency", i.supplier_charge::float8 as charged,
+             i.supplier_charge_currency as "chargedCurrency", i.failure_reason as "failureReason",
              p.profile_id as "esimTranNo", p.iccid, p.esim_status as "esimStatus", p.smdp_status as "smdpStatus"
            from order_items i left join profiles p
              on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
@@ -60,7 +60,7 @@ export async function showOrder(
     values: [tenantId, orderId],
   })
   const attempts = await deps.db.query<Omit<ShownAttempt, 'startedAt'> & { startedAt: Date }>({
-    text: `select started_at as "startedAt", item_no as "itemNo", supplier, operation, outcome, detail
+    text: `select started_at as "startedAt", item_no as "itemNo", supplier, operation, outcome, message as detail
            from supplier_attempts where tenant_id = $1 and order_id = $2 order by attempt_id desc limit $3`,
     values: [tenantId, orderId, ATTEMPTS_MAX],
   })

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 // Shelves are empty for each test, also for the second try of one.
 beforeEach(async () => {
-  for (const table of ['stock_codes', 'stock_levels', 'notices']) await shop.db.query({ text: `delete from ${table}` })
+  for (const table of ['stock_codes', 'stock_levels', 'alerts']) await shop.db.query({ text: `delete from ${table}` })
 })
 afterAll(async () => {
   await shop.close()
@@ -246,7 +246,7 @@ describe('a reservation', () => {
     await load('F', `iccid,ac\n${rows(5)}`)
     await setLowStock(shop, { supplier: 'shelf', productCode: 'F', lowAt: 4 }, { actor: 'cli:test' })
     const notices = async () =>
-      (await shop.db.query({ text: `select from notices where kind = 'LOW_STOCK' and data ->> 'productCode' = 'F'` }))
+      (await shop.db.query({ text: `select from alerts where kind = 'LOW_STOCK' and data ->> 'productCode' = 'F'` }))
         .length
     await order('F', ['F-1'])
     expect(await notices()).toBe(0)

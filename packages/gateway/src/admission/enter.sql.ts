@@ -1,10 +1,10 @@
 /** The bucket is refilled to the moment of the request and gives what is wanted of it, as far as it has it. */
 const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
-    tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.wanted,
+    tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.requested,
              floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
-    granted = least(excluded.wanted,
+    granted = least(excluded.requested,
               floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
-    qps_limit = excluded.qps_limit, wanted = excluded.wanted,
+    qps_limit = excluded.qps_limit, requested = excluded.requested,
     refilled_at = greatest(b.refilled_at, excluded.refilled_at)`
 
 /**
@@ -59,7 +59,7 @@ with asked as materialized (
               else 'U' end as verdict
   from asked
 ), spent as (
-  insert into qps_buckets as b (tenant_id, tokens, qps_limit, wanted, granted, refilled_at)
+  insert into qps_buckets as b (tenant_id, tokens, qps_limit, requested, granted, refilled_at)
   select tenant_id, max(qps_limit) - least(count(*), max(qps_limit)), max(qps_limit), count(*),
          least(count(*), max(qps_limit)), clock_timestamp()
   from judged where verdict = 'A' group by tenant_id order by tenant_id
@@ -91,7 +91,7 @@ with asked as materialized (
   on conflict do nothing
   returning slot
 ), spent as (
-  insert into qps_buckets as b (tenant_id, tokens, qps_limit, wanted, granted, refilled_at)
+  insert into qps_buckets as b (tenant_id, tokens, qps_limit, requested, granted, refilled_at)
   select $1, qps_limit - 1, qps_limit, 1, 1, clock_timestamp()
   from asked where (select count(*) from entered) = cardinality($3)
   ${SPENT_FROM_BUCKET}

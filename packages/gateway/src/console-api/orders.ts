@@ -151,7 +151,8 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     deps.db.query<Omit<OrderItem, 'supplierKey'>>(sql`
       select item_no, package_code, price, item_status,
              failure_reason, supplier, product_code, cost,
-             cost_currency, charged, charged_currency, attempts,
+             cost_currency, supplier_charge as charged,
+             supplier_charge_currency as charged_currency, attempts,
              exists (select from supplier_attempts a
                      where a.tenant_id = i.tenant_id and a.order_id = i.order_id and a.item_no = i.item_no
                        and a.operation = 'CANCEL' and (a.outcome is null or a.outcome = 'unknown'))

@@ -113,7 +113,8 @@ const LOCK = `select ${ORDER_COLUMNS} from orders
 const LOCK_LEASED = `select ${ORDER_COLUMNS} from orders
   where tenant_id = $1 and order_id = any ($2::uuid[]) and lease_token = $3 order by order_id for no key update`
 export const ITEM_COLUMNS = `item_no, line_no, package_code, price, item_status, route_no, supplier, product_code, cost,
-  cost_currency, charged, charged_currency, attempts, asked_at, in_doubt_at, failure_reason, retry_at, updated_at`
+  cost_currency, supplier_charge, supplier_charge_currency, attempts, requested_at, in_doubt_at, failure_reason,
+  retry_at, updated_at`
 const ITEMS = `select order_id, ${ITEM_COLUMNS} from order_items
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id, item_no`
 const PROFILES = `select order_id, profile_id, item_no, iccid, esim_status, smdp_status from profiles
@@ -143,10 +144,10 @@ export interface ItemRow {
   productCode: string | null
   cost: bigint | null
   costCurrency: string | null
-  charged: bigint | null
-  chargedCurrency: string | null
+  supplierCharge: bigint | null
+  supplierChargeCurrency: string | null
   attempts: number
-  askedAt: Date | null
+  requestedAt: Date | null
   inDoubtAt: Date | null
   failureReason: string | null
   retryAt: Date | null
@@ -189,10 +190,10 @@ export function itemOf(row: ItemRow): LockedItem {
     productCode: row.productCode,
     cost: row.cost,
     costCurrency: row.costCurrency,
-    charged: row.charged,
-    chargedCurrency: row.chargedCurrency,
+    charged: row.supplierCharge,
+    chargedCurrency: row.supplierChargeCurrency,
     attempts: row.attempts,
-    askedAt: row.askedAt,
+    askedAt: row.requestedAt,
     inDoubtAt: row.inDoubtAt,
     failureReason: row.failureReason,
     retryAt: row.retryAt,

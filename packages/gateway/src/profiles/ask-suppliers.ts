@@ -138,7 +138,7 @@ async function ask(deps: AskDeps, { supplier }: Supplied, esims: SuppliedEsim[])
 }
 
 const DUE = `tenant_id = $1 and supplier = $2 and esim_status in ('GOT_RESOURCE', 'IN_USE')
-  and asked_at < now() - $3 * interval '1 second'`
+  and polled_at < now() - $3 * interval '1 second'`
 
 interface Living {
   profileId: string
@@ -154,9 +154,9 @@ async function takeDue(deps: AskDeps, supplier: string, tenantId: string, most: 
   const rows = await deps.db.query<LivingRow>({
     name: 'profiles-living',
     text: `with living as (
-        select profile_id from profiles where ${DUE} order by asked_at limit $4 for no key update skip locked
+        select profile_id from profiles where ${DUE} order by polled_at limit $4 for no key update skip locked
       ), asked as (
-        update profiles p set asked_at = now() from living l where p.tenant_id = $1 and p.profile_id = l.profile_id
+        update profiles p set polled_at = now() from living l where p.tenant_id = $1 and p.profile_id = l.profile_id
         returning p.profile_id, p.order_id, p.item_no, p.iccid, p.secrets
       )
       select a.*, i.product_code from asked a

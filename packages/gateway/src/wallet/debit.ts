@@ -36,7 +36,7 @@ export function moveWallets(shape: Shape, first: number, at = 'moved.updated_at'
   return `
   update wallets as w
   set balance = moved.balance, version = moved.version, spent_on = moved.spent_on, spent = moved.spent,
-      low_balance_step = moved.step, updated_at = ${at}
+      low_balance_alerted_percent = moved.step, updated_at = ${at}
   from ${shape.table(first, MOVED, 'moved')}${beside ? `, ${beside}` : ''}
   where w.tenant_id = moved.tenant_id
   returning w.tenant_id, ${WALLET_ROW_HASH} as row_hash`

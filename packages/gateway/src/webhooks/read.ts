@@ -125,7 +125,7 @@ function inStates(states: readonly DeliveryState[]): Sql {
 }
 
 const COLUMNS = sql`
-  e.tenant_id, t.client_name, e.notify_id, e.notify_type,
+  e.tenant_id, t.tenant_name as client_name, e.notify_id, e.notify_type,
   e.order_id, e.created_at, coalesce(e.delivery_state, 'DELIVERED') as delivery_state,
   coalesce(e.attempts, a.attempt_no) as attempts, e.due_at, a.outcome as last_outcome,
   case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as settled_at`

@@ -92,7 +92,7 @@ export async function startReplay(
       )
     }
     tx.send(sql`
-      insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, next_id,
+      insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
                                    rate_per_s, matched, stepped_at, actor, created_at)
       select ${tenantId}, ${replayId}, ${notifyTypes}, ${outcomes}, ${fromId}, ${toId}, ${fromId}, ${ratePerS},
              count(*), ${now}, ${by.actor}, ${now}

@@ -30,11 +30,11 @@ export async function resendEvent(
     }
     await requireEndpoint(tx, tenantId, [event.notifyType])
     await tx.query(sql`
-      insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at, turn)
+      insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at, generation)
       values (${tenantId}, ${notifyId}, 'PENDING', ${now}, ${now.getTime()})
       on conflict (tenant_id, notify_id) do update
       set delivery_state = 'PENDING', due_at = excluded.due_at, attempts = 0,
-        turn = greatest(excluded.turn, d.turn + 1)`)
+        generation = greatest(excluded.generation, d.generation + 1)`)
     audit(tx, deps.ids, { tenantId, ...by, action: 'webhook.resend', subject: notifyId })
   })
   deps.wake.wake('webhooks')

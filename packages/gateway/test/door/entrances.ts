@@ -56,7 +56,7 @@ export async function openEntrances(count = 2): Promise<Entrances> {
     async addTenant(qpsLimit) {
       const tenantId = systemIds.uuid()
       await db.query({
-        text: `insert into tenants (tenant_id, app_key, client_name, currency_code, qps_limit)
+        text: `insert into tenants (tenant_id, app_key, tenant_name, currency_code, qps_limit)
                values ($1::uuid, $1::text, 'Test', 'USD', $2)`,
         values: [tenantId, qpsLimit ?? null],
       })

@@ -111,7 +111,7 @@ export async function addTenant(db: Db, balance = 1_000_000_000_000n): Promise<s
   const tenantId = systemIds.uuid()
   await db.tx(async (tx) => {
     tx.send({
-      text: `insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, 'Test dealer', 'USD')`,
+      text: `insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, 'Test dealer', 'USD')`,
       values: [tenantId, randomBytes(12).toString('base64url')],
     })
     tx.send({

@@ -146,7 +146,7 @@ async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
         from left_behind l where i.tenant_id = l.tenant_id and i.order_id = l.order_id and i.item_status = 'ASKED'`,
       values: [ofOrders],
     })
-    tx.send({ text: 'update webhook_lanes set held_until = now() where held_until < $1', values: [ofEvents] })
+    tx.send({ text: 'update endpoint_queues set lease_until = now() where lease_until < $1', values: [ofEvents] })
   })
 }
 

@@ -68,7 +68,7 @@ interface EndpointState {
   enabled: boolean
   disabledReason: string | null
   failingSince: Date | null
-  warnedPercent: number
+  alertedPercent: number
   updatedAt: Date
 }
 
@@ -178,7 +178,7 @@ async function makeTenant(
   const appKey = `key_${randomBytes(8).toString('hex')}`
   const appSecret = randomBytes(32).toString('base64url')
   await db.tx(async (tx) => {
-    const name = 'insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, $3, $4)'
+    const name = 'insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, $3, $4)'
     tx.send({ text: name, values: [tenantId, appKey, 'A dealer', 'USD'] })
     const secret = 'insert into tenant_secrets (tenant_id, secret_id, ciphertext, proven_at) values ($1, $2, $3, now())'
     tx.send({ text: secret, values: [tenantId, ids.uuid(), cipher.encrypt(appSecret, tenantId)] })

@@ -125,7 +125,7 @@ test('a claim that waits for a lane until it is left does not find what was sent
     leaveLanes(tx, NODE, [{ tenantId: tenant.tenantId, heldUntilMs: sent.heldUntilMs! }])
     waiting = claim(tenant, {}, OTHER_NODE)
     const blocked = async () => {
-      const text = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%webhook_lanes%'
+      const text = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%endpoint_queues%'
                     and datname = current_database()`
       return (await bed.deps.db.query({ text })).length
     }

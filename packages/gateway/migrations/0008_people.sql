@@ -1,7 +1,7 @@
--- People of the console: who they are, how they sign in, and what speaks for them.
+-- People who use the console: who they are, how they sign in, what alerts them, and the e-mail sent to them.
 --
--- A small reference table and its satellites, found by address before any tenant is known; they are never spread over
--- shards. tenant_id is null for the operator's own people. Of tokens and links only hashes lie here.
+-- People are found by e-mail address before any tenant is known. tenant_id is null for the operator's own people. Only
+-- hashes of tokens and links are stored.
 
 create table people (
   person_id uuid primary key,
@@ -14,8 +14,8 @@ create table people (
   password_hash text, -- argon2id; null: invited, has not set one
   password_change_required boolean not null default false,
   totp_secret bytea, -- encrypted
-  totp_confirmed boolean not null default false, -- asked for only once a first code has proved it
-  totp_last_step bigint not null default 0, -- a code of this step or an earlier one is refused: each works once
+  totp_confirmed boolean not null default false, -- required at sign-in only after a first code has been verified
+  totp_last_step bigint not null default 0, -- a code of this step or an earlier one is rejected: each works once
   last_sign_in_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -32,11 +32,11 @@ create table recovery_codes (
   primary key (person_id, code_hash)
 );
 
--- Failed sign-ins per address of e-mail, whether or not anybody has it: so the lock tells nothing about who exists.
+-- Failed sign-ins per e-mail address, whether or not it belongs to a person, so that a lock does not reveal who exists.
 create table sign_in_failures (
   email_hash bytea primary key,
   failures smallint not null,
-  first_at timestamptz not null,
+  first_failed_at timestamptz not null,
   locked_until timestamptz
 );
 
@@ -52,7 +52,7 @@ create table sessions (
 );
 create index sessions_person on sessions (person_id);
 
--- Invitations and password resets: whoever holds the link may set a password, once.
+-- Invitations and password resets: the holder of the link may set a password, once.
 create table person_links (
   token_hash bytea primary key,
   person_id uuid not null references people on delete cascade,
@@ -76,3 +76,39 @@ create table access_tokens (
   created_at timestamptz not null default now()
 );
 create index access_tokens_person on access_tokens (person_id);
+
+-- Alerts and e-mail --------------------------------------------------------------------------------------------------
+
+-- Shown in the console. The nil tenant owns alerts that concern no tenant.
+create table alerts (
+  tenant_id uuid not null,
+  alert_id uuid not null,
+  kind text not null, -- LOW_BALANCE, ENDPOINT_FAILING, LOW_STOCK, …
+  audience text not null check (audience in ('OPERATOR', 'TENANT')),
+  message text not null,
+  data jsonb not null default '{}',
+  read_at timestamptz,
+  created_at timestamptz not null default now(),
+  mailed_at timestamptz, -- when its e-mails were queued in mails; null: not yet
+  primary key (tenant_id, alert_id)
+);
+create index alerts_time on alerts (alert_id);
+create index alerts_unmailed on alerts (alert_id) where mailed_at is null;
+
+-- E-mails, from the transaction that caused them until a loop has sent them.
+create table mails (
+  tenant_id uuid not null, -- nil: to the operator's people
+  mail_id uuid not null, -- also in the Message-ID, so that a mail sent twice can be recognised
+  recipient text not null,
+  kind text not null, -- of the alert; or INVITATION, PASSWORD_RESET
+  content bytea, -- encrypted {subject, text}, because it may hold a link; null once it was sent or given up
+  due_at timestamptz, -- of the next attempt; null: sent or given up
+  attempts smallint not null default 0,
+  lease_until timestamptz,
+  sent_at timestamptz,
+  failure text, -- of the latest attempt, as the mail server reported it
+  created_at timestamptz not null default now(),
+  primary key (tenant_id, mail_id)
+);
+create index mails_due on mails (due_at) where due_at is not null;
+create index mails_time on mails (mail_id);

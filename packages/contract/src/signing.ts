@@ -7,7 +7,7 @@ import type { RequestHeaders, SignedParts } from './request-headers.ts'
  *     X-Signature = hex( HMAC-SHA256( AppSecret, RT-Timestamp + RT-RequestID + RT-AccessCode + rawBody ) )
  *
  * The key is the UTF-8 bytes of the AppSecret's text: the secret is not decoded. The path is not signed; why that is
- * enough is written in docs/decisions/0010-request-signature.md.
+ * enough is written in docs/decisions/0007-signatures.md.
  */
 
 /** Bytes as they go over the wire; a string stands for its UTF-8 bytes. */

@@ -8,7 +8,7 @@ import { changeCatalogue } from './version.ts'
 
 /*
  * Ends of plans and groups, and their new names. Rows are never deleted, because the change feed tells of what was
- * (docs/decisions/0031): a deleted plan is marked, and its name may be used again. A plan that is renamed is a new one
+ * (docs/decisions/0018): a deleted plan is marked, and its name may be used again. A plan that is renamed is a new one
  * that takes over, in one version of the catalogue: nobody's price changes, and the feed tells its tenants' packages once.
  */
 

@@ -74,7 +74,7 @@ export function readPostmasterPid(directory: string): { pid: number; port: numbe
 
 /**
  * Said to each session that a stop ends, to each that asks while the server starts or stops, and of an order that repeats
- * an earlier one (decision 0007), whose transaction has ended when it is rolled back.
+ * an earlier one (docs/decisions/0003), whose transaction has ended when it is rolled back.
  */
 const ROUTINE = new RegExp(
   [

@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { androidInstallUrl, appleInstallUrl, buildActivationCode, parseActivationCode } from './activation-code.ts'
-import { isEid, makeEid } from './eid.ts'
-import { isIccid, luhnDigit, makeIccid, padIccid, passesLuhn, stripIccidPadding } from './iccid.ts'
+import {
+  isEid,
+  isIccid,
+  luhnDigit,
+  makeEid,
+  makeIccid,
+  padIccid,
+  passesLuhn,
+  stripIccidPadding,
+} from './identifiers.ts'
 
 const sentence = expect.stringMatching(/^It.+\.$/)
 

@@ -1,5 +1,5 @@
 import { type BinaryToTextEncoding, createHash, createHmac } from 'node:crypto'
-import type { Mistake, MistakeId } from '../src/usual-mistakes.ts'
+import type { Mistake, MistakeId } from '../src/signing/mistakes.ts'
 
 /** A request that was really signed with the mistakes that it names: whoever explains mismatches is held to these. */
 export interface MistakenRequest {

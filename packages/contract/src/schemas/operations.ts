@@ -1,10 +1,10 @@
 import type { Static, TObject } from 'typebox'
+import { type FailureCode, failureCodes } from '../codes/codes.ts'
 import { balanceAnswer, balanceRequest, healthAnswer, healthRequest } from './accounts.ts'
-import { type FailureCode, failureCodes } from './codes.ts'
 import { orderAnswer, orderRequest, queryAnswer, queryRequest } from './orders.ts'
 import { packageListAnswer, packageListRequest } from './packages.ts'
 import { profileListAnswer, profileListRequest } from './profiles.ts'
-import { webhookSetAnswer, webhookSetRequest } from './webhook-setting.ts'
+import { webhookSetAnswer, webhookSetRequest } from './webhooks.ts'
 
 /** Operations are posted to `{base_url}` + this + the operation's key. */
 export const API_PATH = '/open-api/v1/'

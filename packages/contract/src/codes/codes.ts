@@ -1,5 +1,5 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
-import { currencyCode, money, price, time } from './scalars.ts'
+import { currencyCode, money, price, time } from '../schemas/scalars.ts'
 
 /** One row of the table. */
 export interface CodeEntry {

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import vectors from '../../../test/vectors/signing.json' with { type: 'json' }
-import { EVENT_HEADERS, webhookSecret } from './event-headers.ts'
+import vectors from '../../../../test/vectors/signing.json' with { type: 'json' }
 import * as eventsOnWeb from './event-signing.ts'
+import { EVENT_HEADERS, webhookSecret } from './event-signing.ts'
+import * as onNode from './node.ts'
 import { checkRequestHeaders } from './request-headers.ts'
-import * as requestsOnWeb from './signing.ts'
-import * as onNode from './signing-node.ts'
+import * as requestsOnWeb from './request-signing.ts'
 
 const implementations = [
   ['Web Crypto', { ...requestsOnWeb, ...eventsOnWeb }],

@@ -1,7 +1,7 @@
-import { webhookSecret } from './event-headers.ts'
-import { BODY_SIZE_MAX_BYTES } from './limits.ts'
+import { BODY_SIZE_MAX_BYTES } from '../limits.ts'
+import { webhookSecret } from './event-signing.ts'
 import type { SignedParts } from './request-headers.ts'
-import { type Body, concatenate, utf8 } from './signing.ts'
+import { type Body, concatenate, utf8 } from './request-signing.ts'
 import { type BodyMistakeId, usualBodies } from './usual-bodies.ts'
 import { type DigestKind, type DigestMistakeId, fromBase64, type GivenDigest, usualDigests } from './usual-digests.ts'
 

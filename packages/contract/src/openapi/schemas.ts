@@ -1,10 +1,10 @@
 import type { TSchema } from 'typebox'
-import { codes, failureCodes } from './codes.ts'
-import { events } from './events.ts'
-import { type OperationName, operationNames, operations } from './operations.ts'
-import { orderLine } from './orders.ts'
-import { locationNetwork, packageOffSale, packageOnSale } from './packages.ts'
-import { profile } from './profiles.ts'
+import { codes, failureCodes } from '../codes/codes.ts'
+import { type OperationName, operationNames, operations } from '../schemas/operations.ts'
+import { orderLine } from '../schemas/orders.ts'
+import { locationNetwork, packageOffSale, packageOnSale } from '../schemas/packages.ts'
+import { profile } from '../schemas/profiles.ts'
+import { events } from '../schemas/webhooks.ts'
 
 /** A node of the document. */
 export type Json = { [member: string]: unknown }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { Check } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
-import { isCode } from './codes.ts'
+import { isCode } from '../codes/codes.ts'
+import { type OperationName, operationNames, operations } from '../schemas/operations.ts'
 import { faultsOf } from './faults.ts'
-import { type OperationName, operationNames, operations } from './operations.ts'
 import { parseRequest } from './parse-request.ts'
 
 const line = (packageCode: string, count: unknown = 1) => ({ packageCode, count })

@@ -1,4 +1,4 @@
-import type { FaultDetail } from './envelope.ts'
+import type { FaultDetail } from '../codes/envelope.ts'
 
 /** The headers of a signed request, as they are written; HTTP compares header names without regard to case. */
 export const REQUEST_HEADERS = {

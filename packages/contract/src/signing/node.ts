@@ -6,9 +6,9 @@ import {
   eventHead,
   eventHeaders,
   readEventHeaders,
-} from './event-headers.ts'
+} from './event-signing.ts'
 import type { IncomingHeaders, RequestHeaders, SignedParts } from './request-headers.ts'
-import type { Body } from './signing.ts'
+import type { Body } from './request-signing.ts'
 
 /**
  * signing.ts and event-signing.ts on node:crypto, synchronous: admission verifies each request with this.

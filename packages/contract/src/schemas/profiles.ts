@@ -1,8 +1,18 @@
 import Type, { type Static } from 'typebox'
 import { FORMS } from './forms.ts'
 import { DURATION_UNITS } from './packages.ts'
-import { CLOSED, cursor, name, nextCursor, nullable, pageSize, quantity, time } from './scalars.ts'
-import { transactionId, transactionIdOfOrder } from './transaction-id.ts'
+import {
+  CLOSED,
+  cursor,
+  name,
+  nextCursor,
+  nullable,
+  pageSize,
+  quantity,
+  time,
+  transactionId,
+  transactionIdOfOrder,
+} from './scalars.ts'
 
 /** What has become of the eSIM as a product. */
 export const ESIM_STATUSES = [

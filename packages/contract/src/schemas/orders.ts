@@ -1,10 +1,20 @@
 import Type, { type Static } from 'typebox'
+import { LINE_COUNT_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX, REMARK_LENGTH_MAX } from '../limits.ts'
+import { ORDER_STATUSES } from './enumerations.ts'
 import { FORMS } from './forms.ts'
-import { LINE_COUNT_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX, REMARK_LENGTH_MAX } from './limits.ts'
-import { ORDER_STATUSES } from './order-statuses.ts'
 import { profile } from './profiles.ts'
-import { CLOSED, currencyCode, money, name, nullable, price, quantity, time } from './scalars.ts'
-import { transactionId, transactionIdOfOrder } from './transaction-id.ts'
+import {
+  CLOSED,
+  currencyCode,
+  money,
+  name,
+  nullable,
+  price,
+  quantity,
+  time,
+  transactionId,
+  transactionIdOfOrder,
+} from './scalars.ts'
 
 export const orderLineRequest = Type.Object(
   {

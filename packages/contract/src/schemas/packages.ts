@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
+import { KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from '../limits.ts'
 import { FORMS } from './forms.ts'
-import { KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from './limits.ts'
 import { CLOSED, currencyCode, cursor, name, nextCursor, nullable, pageSize, price, quantity, time } from './scalars.ts'
 
 export const DATA_TYPES = ['TOTAL', 'DAILY', 'UNLIMITED'] as const

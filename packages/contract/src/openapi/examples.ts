@@ -1,8 +1,8 @@
-import type { CodeData, FailureCode } from './codes.ts'
-import type { FaultDetail } from './envelope.ts'
-import type { CheckHealth, DeliveryUpdated, OrderPaid } from './events.ts'
-import type { AnswerOf, OperationName, RequestOf } from './operations.ts'
-import type { Profile } from './profiles.ts'
+import type { CodeData, FailureCode } from '../codes/codes.ts'
+import type { FaultDetail } from '../codes/envelope.ts'
+import type { AnswerOf, OperationName, RequestOf } from '../schemas/operations.ts'
+import type { Profile } from '../schemas/profiles.ts'
+import type { CheckHealth, DeliveryUpdated, OrderPaid } from '../schemas/webhooks.ts'
 
 /** What the documentation shows: one purchase, from the first call to its last event. Tests hold it to the schemas. */
 export const EXAMPLE_REQUEST_ID = '7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11'

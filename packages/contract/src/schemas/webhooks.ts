@@ -1,8 +1,39 @@
 import Type, { type Static } from 'typebox'
-import { ORDER_STATUSES } from './order-statuses.ts'
+import { CALLBACK_URL_LENGTH_MAX } from '../limits.ts'
+import { EVENT_TYPES, ORDER_STATUSES } from './enumerations.ts'
+import { FORMS } from './forms.ts'
 import { ESIM_STATUSES, SMDP_STATUSES } from './profiles.ts'
-import { currencyCode, money, nullable, price, quantity, time } from './scalars.ts'
-import { transactionIdOfEvent } from './transaction-id.ts'
+import { CLOSED, currencyCode, money, nullable, price, quantity, time, transactionIdOfEvent } from './scalars.ts'
+
+export const webhookSetRequest = Type.Object(
+  {
+    callbackUrl: Type.Optional(
+      nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: CALLBACK_URL_LENGTH_MAX,
+          pattern: FORMS.line.pattern,
+          description: 'https, without user name and password. Null removes it.',
+          examples: ['https://dealer.example.com/esim-events'],
+        }),
+      ),
+    ),
+    eventTypes: Type.Optional(
+      Type.Array(Type.Enum(EVENT_TYPES), { uniqueItems: true, description: 'The events that are sent.' }),
+    ),
+    enabled: Type.Optional(Type.Boolean()),
+  },
+  CLOSED,
+)
+export type WebhookSetRequest = Static<typeof webhookSetRequest>
+
+export const webhookSetAnswer = Type.Object({
+  callbackUrl: nullable(Type.String()),
+  eventTypes: Type.Array(Type.Enum(EVENT_TYPES)),
+  enabled: Type.Boolean(),
+  lastUpdateTime: time(),
+})
+export type WebhookSetAnswer = Static<typeof webhookSetAnswer>
 
 const orderOfEvent = {
   orderNo: Type.String(),

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { IsDateTime } from 'typebox/format'
-import { adviceFor } from './forms.ts'
-import { FAULT_DETAILS_MAX } from './limits.ts'
+import { FAULT_DETAILS_MAX } from '../limits.ts'
+import { adviceFor } from '../schemas/forms.ts'
 
 /** What is wrong with one member of a request. */
 export interface Fault {

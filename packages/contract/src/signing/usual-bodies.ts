@@ -1,4 +1,4 @@
-import type { Body } from './signing.ts'
+import type { Body } from './request-signing.ts'
 
 /** What was done to a body between signing and sending. `spaced`: a space after each colon and comma. */
 export type BodyMistakeId =

@@ -1,8 +1,8 @@
-import { codes, type FailureCode } from './codes.ts'
-import { failure, success } from './envelope.ts'
+import { codes, type FailureCode } from '../codes/codes.ts'
+import { failure, success } from '../codes/envelope.ts'
+import { commonCodes, type OperationName, operations } from '../schemas/operations.ts'
 import { answerExamples, EXAMPLE_REQUEST_ID, failureExamples } from './examples.ts'
-import { failureName, type Json, reference, schemaName } from './openapi-schemas.ts'
-import { commonCodes, type OperationName, operations } from './operations.ts'
+import { failureName, type Json, reference, schemaName } from './schemas.ts'
 
 /** All answers of an operation by HTTP status: its success, and each failure that it may have. */
 export function answersOf(name: OperationName): Json {

@@ -1,10 +1,10 @@
-import { EVENT_HEADERS } from './event-headers.ts'
-import { events } from './events.ts'
+import { API_PATH, type OperationName, operationNames, operations } from '../schemas/operations.ts'
+import { events } from '../schemas/webhooks.ts'
+import { EVENT_HEADERS } from '../signing/event-signing.ts'
+import { REQUEST_HEADERS } from '../signing/request-headers.ts'
+import { ANSWER_HEADERS, answersOf, sharedAnswers } from './answers.ts'
 import { EXAMPLE_REQUEST_ID, eventExamples, requestExamples } from './examples.ts'
-import { ANSWER_HEADERS, answersOf, sharedAnswers } from './openapi-answers.ts'
-import { componentSchemas, type Json, namedSchemas, reference, schemaName } from './openapi-schemas.ts'
-import { API_PATH, type OperationName, operationNames, operations } from './operations.ts'
-import { REQUEST_HEADERS } from './request-headers.ts'
+import { componentSchemas, type Json, namedSchemas, reference, schemaName } from './schemas.ts'
 
 /** The OpenAPI 3.1 document of the dealers' interface, webhooks included. `serverUrl` is the gateway's base URL. */
 export function openApiDocument({ serverUrl = '/' }: { serverUrl?: string } = {}): Json {

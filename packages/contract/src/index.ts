@@ -28,11 +28,11 @@ export {
   webhookSecret,
 } from './signing/event-signing.ts'
 export {
-  type Attempt,
+  findSigningMistake,
   type MismatchedRequest,
-  type Mistake,
   type MistakeId,
-  usualMistakes,
+  type SigningMistake,
+  UNEXPLAINED_MISMATCH,
 } from './signing/mistakes.ts'
 export * from './signing/request-headers.ts'
 export { type Body, signRequest, stringToSign, verifyRequest } from './signing/request-signing.ts'

@@ -49,7 +49,7 @@ function compiled(name: OperationName): Check {
  * The rules of an operation's request that a schema cannot say, because they look at several members at once. They
  * also run on requests that their schema refuses, so that all faults are told together: nothing is taken for granted.
  */
-export function brokenRules(name: OperationName, request: unknown): readonly Fault[] {
+function brokenRules(name: OperationName, request: unknown): readonly Fault[] {
   const rule = rules[name]
   return rule && typeof request === 'object' && request !== null ? rule(request as Record<string, unknown>) : NONE
 }

@@ -59,7 +59,7 @@ export type EventRefusal = 'HEADER_MISSING' | 'HEADER_MALFORMED' | 'EXPIRED' | '
 /** `secret` is the one that the event is signed with. */
 export type EventVerdict = { ok: true; id: string; secret: string } | { ok: false; reason: EventRefusal }
 
-export interface ReadEventHeaders {
+interface ReadEventHeaders {
   parts: EventParts
   /** Base64 texts of the v1 signatures: one, or two in a grace period. */
   signatures: string[]
@@ -100,7 +100,7 @@ export function readEventHeaders(incoming: IncomingHeaders, now_s: number): Read
   return { parts: { id, timestamp_s }, signatures }
 }
 
-export function toBase64(bytes: Uint8Array): string {
+function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
 }
 

@@ -78,7 +78,7 @@ export function equalText(left: string, right: string): boolean {
 
 const encoder = new TextEncoder()
 
-function toHex(bytes: Uint8Array): string {
+export function toHex(bytes: Uint8Array): string {
   let hex = ''
   for (const byte of bytes) hex += byte.toString(16).padStart(2, '0')
   return hex

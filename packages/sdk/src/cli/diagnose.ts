@@ -5,17 +5,18 @@ import {
   codes,
   EVENT_HEADERS,
   type FailureCode,
+  findSigningMistake,
   isOperationName,
   operationNames,
   parseRequest,
   parseStrictJson,
   REQUEST_HEADERS,
   type RequestHeaders,
+  UNEXPLAINED_MISMATCH,
 } from '@dealer-esim/contract'
 import { verifyRequest } from '@dealer-esim/contract/node'
 import { DealerEsimError } from '../error.ts'
 import { verifyEvent } from '../verify-event.ts'
-import { explain, findMistakes } from './mismatch.ts'
 import type { GivenRequest } from './request-text.ts'
 
 /** One check of a request, in the gateway's order. `undefined`: it could not be made. */
@@ -42,13 +43,13 @@ export async function diagnose(request: GivenRequest, known: Known): Promise<Fin
   if (checked.ok) {
     findings.push({ check: 'headers', passed: true, words: 'all four are there, well formed and once each' })
     findings.push(size(request), account(checked.headers, known), clock(checked.headers, known))
-    findings.push(signature(checked.headers, request, known))
+    findings.push(await signature(checked.headers, request, known))
   } else {
     const words = checked.details.map(({ field, reason }) => `${field}: ${reason}`).join(' ')
     findings.push({
       check: 'headers',
       passed: false,
-      words: words + malformedAdvice(request, known),
+      words: words + (await malformedAdvice(request, known)),
       code: checked.code,
     })
     findings.push(size(request))
@@ -110,30 +111,29 @@ function spell(time_ms: number): string {
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
 }
 
-function signature(headers: RequestHeaders, { body, path }: GivenRequest, { appSecret }: Known): Finding {
+async function signature(
+  headers: RequestHeaders,
+  { body, path }: GivenRequest,
+  { appSecret }: Known,
+): Promise<Finding> {
   if (verifyRequest([appSecret], headers, body) !== undefined) {
     return { check: 'signature', passed: true, words: 'matches the AppSecret and the body byte for byte' }
   }
-  const mistakes = findMistakes({ ...headers, secret: appSecret, body, path })
-  const told = mistakes && explain(mistakes)
-  const words =
-    told === undefined
-      ? 'does not match, and no usual mistake explains it. Either the AppSecret is another one (reset meanwhile, or of another gateway), or the body here is not what was signed.'
-      : `does not match. It does when ${told.done}. ${told.cure}`
+  const mistake = await findSigningMistake({ ...headers, secret: appSecret, body, path })
+  const words = `does not match. ${mistake?.message ?? UNEXPLAINED_MISMATCH}`
   return { check: 'signature', passed: false, words, code: '101003' }
 }
 
 /** A signature of a wrong form often still tells what was done: Base64 instead of hex, another hash. */
-function malformedAdvice({ headers, body, path }: GivenRequest, { appSecret }: Known): string {
+async function malformedAdvice({ headers, body, path }: GivenRequest, { appSecret }: Known): Promise<string> {
   const timestamp = headers[REQUEST_HEADERS.timestamp.toLowerCase()]
   const requestId = headers[REQUEST_HEADERS.requestId.toLowerCase()]
   const appKey = headers[REQUEST_HEADERS.appKey.toLowerCase()]
   const given = headers[REQUEST_HEADERS.signature.toLowerCase()]
   if (!timestamp || !requestId || !appKey || !given) return ''
-  const mistakes = findMistakes({ timestamp, requestId, appKey, signature: given, secret: appSecret, body, path })
-  if (!mistakes?.length) return ''
-  const { done, cure } = explain(mistakes)
-  return ` Here ${done}. ${cure}`
+  const parts = { timestamp, requestId, appKey, signature: given }
+  const mistake = await findSigningMistake({ ...parts, secret: appSecret, body, path })
+  return mistake ? ` ${mistake.message}` : ''
 }
 
 function content({ body, path }: GivenRequest): Finding[] {

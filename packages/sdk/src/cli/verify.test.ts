@@ -131,29 +131,33 @@ describe('a mismatch is explained', () => {
   const spaced = BODY.replaceAll(':', ': ').replaceAll(',', ', ')
   const signed = (base: string, key?: string | Buffer, hash?: string) => hmac(base, key, hash).toString('hex')
   test.each<[string, Parts, RegExp]>([
-    ['serialised again', { signature: signed(AT + ID + KEY + spaced) }, /serialised again .*spaces after/],
-    ['signed compact, sent spaced', { body: spaced }, /serialised again .*without spaces/],
-    ['a line break after the body', { signature: signed(`${AT}${ID}${KEY}${BODY}\n`) }, /line break follows the body/],
-    ['a line break from the file', { body: `${BODY}\n` }, /not part of it.*came with the file/],
-    ['no body signed', { signature: signed(AT + ID + KEY) }, /no body is signed/],
+    ['serialised again', { signature: signed(AT + ID + KEY + spaced) }, /serialised again .*\(spaces after/],
+    ['signed compact, sent spaced', { body: spaced }, /serialised again .*\(without spaces/],
+    ['a line break after the body', { signature: signed(`${AT}${ID}${KEY}${BODY}\n`) }, /\(a line break at its end/],
+    ['a line break from the file', { body: `${BODY}\n` }, /\(no line break at its end\).*the request itself is right/],
+    ['no body signed', { signature: signed(AT + ID + KEY) }, /body that was sent was not signed/],
     [
       'the secret decoded',
       { signature: signed(AT + ID + KEY + BODY, Buffer.from(SECRET, 'base64url')) },
-      /Base64-decoded/,
+      /decoded first \(from Base64\)/,
     ],
     [
       'the secret with a line break',
       { signature: signed(AT + ID + KEY + BODY, `${SECRET}\n`) },
-      /ends with a line break/,
+      /white space at its end \(a line break\)/,
     ],
-    ['the AppKey as the secret', { signature: signed(AT + ID + KEY + BODY, KEY) }, /AppKey is used as the secret/],
-    ['another order', { signature: signed(KEY + ID + AT + BODY) }, /AppKey comes first/],
-    ['separators', { signature: signed(`${AT}\n${ID}\n${KEY}\n${BODY}`) }, /separated by line breaks/],
-    ['the path signed', { signature: signed(`${AT}${ID}${KEY}/open-api/v1/esim/order${BODY}`) }, /path is signed too/],
-    ['seconds signed', { signature: signed(`1700000000${ID}${KEY}${BODY}`) }, /timestamp is in seconds/],
-    ['two mistakes', { signature: signed(KEY + ID + AT + spaced) }, /AppKey comes first and .*serialised again/],
-    ['Base64', { signature: hmac(AT + ID + KEY + BODY).toString('base64') }, /sent in Base64/],
-    ['SHA-1', { signature: signed(AT + ID + KEY + BODY, SECRET, 'sha1') }, /SHA-1 is used/],
+    [
+      'the AppKey as the secret',
+      { signature: signed(AT + ID + KEY + BODY, KEY) },
+      /not the AppSecret itself \(the AppKey\)/,
+    ],
+    ['another order', { signature: signed(KEY + ID + AT + BODY) }, /another order \(the AppKey first\)/],
+    ['separators', { signature: signed(`${AT}\n${ID}\n${KEY}\n${BODY}`) }, /with a separator \(line breaks\)/],
+    ['the path signed', { signature: signed(`${AT}${ID}${KEY}/open-api/v1/esim/order${BODY}`) }, /path was signed too/],
+    ['seconds signed', { signature: signed(`1700000000${ID}${KEY}${BODY}`) }, /\(the timestamp in seconds\)/],
+    ['two mistakes', { signature: signed(KEY + ID + AT + spaced) }, /there are several differences/],
+    ['Base64', { signature: hmac(AT + ID + KEY + BODY).toString('base64') }, /not an HMAC-SHA256 in hex \(Base64\)/],
+    ['SHA-1', { signature: signed(AT + ID + KEY + BODY, SECRET, 'sha1') }, /not an HMAC-SHA256 in hex \(SHA-1\)/],
     [
       'a plain hash',
       {
@@ -161,9 +165,9 @@ describe('a mismatch is explained', () => {
           .update(AT + ID + KEY + BODY + SECRET)
           .digest('hex'),
       },
-      /plain SHA-256/,
+      /\(a plain SHA-256/,
     ],
-    ['something else', { signature: signed('whatever') }, /no usual mistake explains it/],
+    ['something else', { signature: signed('whatever') }, /No single common mistake explains it/],
   ])('%s', async (_name, parts, words) => {
     expect((await failed(requestText(parts))).words).toMatch(words)
   })

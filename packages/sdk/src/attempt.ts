@@ -1,7 +1,7 @@
 import { REQUEST_HEADERS, signRequest } from '@dealer-esim/contract'
-import { readCapped } from './capped.ts'
 import { DealerEsimError } from './error.ts'
-import { tell } from './tell.ts'
+import { tell } from './options.ts'
+import { readCapped } from './read-body.ts'
 
 /** What one attempt sent and got, for logs and for `dealer-esim tour`. It holds no secret, but it does hold bodies. */
 export interface Exchange {

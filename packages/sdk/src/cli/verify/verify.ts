@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { integer } from './arguments.ts'
-import type { Context } from './context.ts'
-import { readSecret } from './credentials.ts'
+import { integer } from '../arguments.ts'
+import type { Context } from '../context.ts'
+import { readSecret } from '../credentials.ts'
+import { AllSaid, CommandFailed, EXIT } from '../exit-codes.ts'
+import { type Paint, printable } from '../output.ts'
 import { answerTo, diagnose, type Finding } from './diagnose.ts'
-import { AllSaid, CommandFailed, EXIT } from './exit-codes.ts'
-import { type Paint, printable } from './output.ts'
 import { readRequest } from './request-text.ts'
 
 /** `verify`: which check does this request fail, and why? */

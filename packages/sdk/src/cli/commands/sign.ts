@@ -1,9 +1,9 @@
 import { isOperationName, operationNames, REQUEST_HEADERS } from '@dealer-esim/contract'
 import { signRequest } from '@dealer-esim/contract/node'
 import type { Command } from 'commander'
-import type { Context } from './context.ts'
-import { CommandFailed, EXIT } from './exit-codes.ts'
-import { pairs } from './output.ts'
+import type { Context } from '../context.ts'
+import { CommandFailed, EXIT } from '../exit-codes.ts'
+import { pairs } from '../output.ts'
 
 interface Options {
   timestamp?: string

@@ -1,7 +1,7 @@
 import { type Notification, REQUEST_HEADERS } from '@dealer-esim/contract'
-import type { Exchange } from '../attempt.ts'
-import type { Context } from './context.ts'
-import { pairs, printable } from './output.ts'
+import type { Exchange } from '../../attempt.ts'
+import type { Context } from '../context.ts'
+import { pairs, printable } from '../output.ts'
 
 /** What the tour tells while it walks; with --json, what it tells at the end. */
 export interface TourLog {

@@ -1,9 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { reasonOf } from '../attempt.ts'
-import { CommandFailed, EXIT } from './exit-codes.ts'
-import type { Io } from './io.ts'
-import { printable } from './output.ts'
+import type { WebhookSetAnswer } from '@dealer-esim/contract'
+import { reasonOf } from '../../attempt.ts'
+import type { DealerEsim } from '../../client.ts'
+import { DealerEsimError } from '../../error.ts'
+import { CommandFailed, EXIT } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { printable } from '../output.ts'
 
 export interface Receiver {
   /** Where it listens. */
@@ -69,4 +72,24 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: { host: stri
 export function interrupted(io: Io): Promise<void> {
   if (io.interrupted.aborted) return Promise.resolve()
   return new Promise((resolve) => io.interrupted.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+/**
+ * Has events sent where they went before a receiver of ours took them, and tells how that went. The URL must answer a
+ * test event to be taken again.
+ * @param ours the receiver that is about to end
+ */
+export async function putBack(esim: DealerEsim, before: WebhookSetAnswer, ours: string): Promise<string> {
+  const { eventTypes, enabled } = before
+  const callbackUrl = before.callbackUrl === ours ? null : before.callbackUrl
+  try {
+    await esim.setWebhook({ callbackUrl, eventTypes, ...(callbackUrl === null ? {} : { enabled }) })
+    return callbackUrl === before.callbackUrl
+      ? `The webhook setting is as before: ${callbackUrl ?? 'no callback URL'}.`
+      : 'The callback URL was that of this receiver already: it is removed, and events are recorded only.'
+  } catch (error) {
+    if (!(error instanceof DealerEsimError)) throw error
+    const cure = callbackUrl === null ? 'dealer-esim webhook remove' : `dealer-esim webhook set ${callbackUrl}`
+    return `The webhook setting could not be put back (${error.message}) Events still go to ${ours}, where nobody listens any more: ${cure}`
+  }
 }

@@ -1,8 +1,8 @@
 import type { DeliveryUpdated, OrderPaid } from '@dealer-esim/contract'
-import { readCapped } from './capped.ts'
-import { DealerEsimError } from './error.ts'
-import type { SecretsGiven } from './options.ts'
-import { tell } from './tell.ts'
+import { DealerEsimError } from '../error.ts'
+import type { SecretsGiven } from '../options.ts'
+import { tell } from '../options.ts'
+import { readCapped } from '../read-body.ts'
 import { type HeadersGiven, verifyEvent } from './verify-event.ts'
 
 /** What all handlers of webhook calls have in common. */

@@ -11,8 +11,8 @@ import {
   verifyRequest,
   verifyEvent as verifyStandardWebhook,
 } from '@dealer-esim/contract'
-import { DealerEsimError } from './error.ts'
-import { checkSecrets, type SecretsGiven } from './options.ts'
+import { DealerEsimError } from '../error.ts'
+import { checkSecrets, type SecretsGiven } from '../options.ts'
 
 /** Headers in any form that servers hand them out; names in any case. */
 export type HeadersGiven = Headers | Readonly<Record<string, string | readonly string[] | undefined>>

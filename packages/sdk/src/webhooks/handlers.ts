@@ -1,5 +1,5 @@
+import { tell } from '../options.ts'
 import { readEventBody, receive, type WebhookAnswer, type WebhookOptions } from './receive.ts'
-import { tell } from './tell.ts'
 
 /**
  * Webhook calls in the four usual kinds of servers. The servers' types are described here by what is used of them, so

@@ -15,8 +15,8 @@ import {
   UNEXPLAINED_MISMATCH,
 } from '@dealer-esim/contract'
 import { verifyRequest } from '@dealer-esim/contract/node'
-import { DealerEsimError } from '../error.ts'
-import { verifyEvent } from '../verify-event.ts'
+import { DealerEsimError } from '../../error.ts'
+import { verifyEvent } from '../../webhooks/verify-event.ts'
 import type { GivenRequest } from './request-text.ts'
 
 /** One check of a request, in the gateway's order. `undefined`: it could not be made. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { Context } from './context.ts'
-import { money, pairs, time } from './output.ts'
+import type { Context } from '../context.ts'
+import { money, pairs, time } from '../output.ts'
 
 /** `health` and `balance`: who am I, and what can I spend? */
 export function accountCommands(program: Command, context: () => Context): void {

@@ -1,8 +1,8 @@
 import type { Profile, ProfileListRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { integer } from './arguments.ts'
-import type { Context } from './context.ts'
-import { more, type Paint, table, time, volume } from './output.ts'
+import { integer } from '../arguments.ts'
+import type { Context } from '../context.ts'
+import { more, type Paint, table, time, volume } from '../output.ts'
 
 interface Options extends ProfileListRequest {
   all?: boolean

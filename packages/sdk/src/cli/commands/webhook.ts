@@ -1,8 +1,8 @@
 import type { EventType, WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { list } from './arguments.ts'
-import type { Context } from './context.ts'
-import { pairs, time } from './output.ts'
+import { list } from '../arguments.ts'
+import type { Context } from '../context.ts'
+import { pairs, time } from '../output.ts'
 
 /** `webhook`: where events go. */
 export function webhookCommands(program: Command, context: () => Context): void {

@@ -10,15 +10,15 @@ export function parseTime(text: string): Date {
 
 /** RFC 3339 UTC with milliseconds, the only form that answers use. Of a moment, or of milliseconds since 1970. */
 export function formatTime(moment: Date | number): string {
-  const time_ms = Math.floor(Number(moment))
-  const second = Math.floor(time_ms / 1000)
+  const timeMs = Math.floor(Number(moment))
+  const second = Math.floor(timeMs / 1000)
   const slot = second & (SECONDS_KEPT - 1)
   let kept = seconds[slot]
   if (kept?.second !== second) {
     kept = { second, text: new Date(second * 1000).toISOString().slice(0, -'000Z'.length) }
     seconds[slot] = kept
   }
-  return `${kept.text}${String(time_ms - second * 1000).padStart(3, '0')}Z`
+  return `${kept.text}${String(timeMs - second * 1000).padStart(3, '0')}Z`
 }
 
 /** Times that are told one after the other are of few seconds, whose texts are made once: 1.5 µs became 0.2. */

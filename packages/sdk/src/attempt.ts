@@ -1,7 +1,7 @@
 import { REQUEST_HEADERS, signRequest } from '@dealer-esim/contract'
 import { DealerEsimError } from './error.ts'
-import { tell } from './options.ts'
-import { readCapped } from './read-body.ts'
+import { notifyListener } from './options.ts'
+import { readBody } from './read-body.ts'
 
 /** What one attempt sent and got, for logs and for `dealer-esim tour`. It holds no secret, but it does hold bodies. */
 export interface Exchange {
@@ -12,7 +12,7 @@ export interface Exchange {
   headers: Record<string, string>
   body: string
   stringToSign: string
-  duration_ms: number
+  durationMs: number
   /** Undefined when there was none. */
   answer: { status: number; headers: Headers; body: string } | undefined
 }
@@ -21,12 +21,12 @@ export interface Answer {
   status: number
   headers: Headers
   /** By the clock that the request was signed by. */
-  received_ms: number
+  receivedMs: number
   /** Undefined when the body is not an envelope. */
   envelope: { code: string; message: string; data: Record<string, unknown> } | undefined
 }
 
-export interface Wire {
+export interface Transport {
   fetch: (url: string, init: RequestInit) => Promise<Response>
   appKey: string
   appSecret: string
@@ -35,12 +35,12 @@ export interface Wire {
   observe: ((exchange: Exchange) => void) | undefined
 }
 
-export interface Attempt {
+export interface AttemptInput {
   operation: string
   attempt: number
   url: string
   body: string
-  timeout_ms: number
+  timeoutMs: number
   signal: AbortSignal | undefined
 }
 
@@ -48,12 +48,12 @@ export interface Attempt {
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
 /**
- * Signs and sends one request, with its own RequestID and timestamp, and reads the whole answer within `timeout_ms`.
+ * Signs and sends one request, with its own RequestID and timestamp, and reads the whole answer within `timeoutMs`.
  * Throws a DealerEsimError where there is no answer; a refusal is an answer. Another error comes before it is sent.
  */
-export async function attempt(wire: Wire, wanted: Attempt): Promise<{ requestId: string; answer: Answer }> {
-  const now_ms = wire.now()
-  const parts = { timestamp: String(now_ms), requestId: wire.newRequestId(), appKey: wire.appKey }
+export async function attempt(wire: Transport, wanted: AttemptInput): Promise<{ requestId: string; answer: Answer }> {
+  const nowMs = wire.now()
+  const parts = { timestamp: String(nowMs), requestId: wire.newRequestId(), appKey: wire.appKey }
   const headers = {
     'Content-Type': 'application/json',
     [REQUEST_HEADERS.appKey]: parts.appKey,
@@ -68,18 +68,18 @@ export async function attempt(wire: Wire, wanted: Attempt): Promise<{ requestId:
     const received = await sendWithin(wire, wanted, headers, parts.requestId)
     text = received.text
     // Reckoned: a clock that fails now must not take the answer away.
-    const received_ms = now_ms + performance.now() - started
-    answer = { status: received.status, headers: received.headers, received_ms, envelope: parseEnvelope(text) }
+    const receivedMs = nowMs + performance.now() - started
+    answer = { status: received.status, headers: received.headers, receivedMs, envelope: parseEnvelope(text) }
     return { requestId: parts.requestId, answer }
   } finally {
-    void tell(wire.observe, {
+    void notifyListener(wire.observe, {
       operation: wanted.operation,
       attempt: wanted.attempt,
       url: wanted.url,
       headers,
       body: wanted.body,
       stringToSign: parts.timestamp + parts.requestId + parts.appKey + wanted.body,
-      duration_ms: performance.now() - started,
+      durationMs: performance.now() - started,
       answer: answer && { status: answer.status, headers: answer.headers, body: text },
     })
   }
@@ -92,8 +92,8 @@ interface Received {
 }
 
 async function sendWithin(
-  wire: Wire,
-  wanted: Attempt,
+  wire: Transport,
+  wanted: AttemptInput,
   headers: Record<string, string>,
   requestId: string,
 ): Promise<Received> {
@@ -113,12 +113,12 @@ async function sendWithin(
   const timer = setTimeout(() => {
     late = true
     controller.abort()
-  }, wanted.timeout_ms)
+  }, wanted.timeoutMs)
   try {
     // A redirect would turn the POST into a GET, or carry the signature elsewhere.
     const init = { method: 'POST', headers, body: wanted.body, redirect: 'manual', signal: controller.signal } as const
     const response = await wire.fetch(wanted.url, init)
-    const bytes = await readCapped(response.body, ANSWER_SIZE_MAX_BYTES)
+    const bytes = await readBody(response.body, ANSWER_SIZE_MAX_BYTES)
     if (bytes === undefined) throw new RangeError(`the answer is larger than ${ANSWER_SIZE_MAX_BYTES} bytes`)
     return { status: response.status, headers: response.headers, text: new TextDecoder().decode(bytes) }
   } catch (cause) {
@@ -131,7 +131,7 @@ async function sendWithin(
 
 function fault(
   cause: unknown,
-  { late, aborted, wanted, requestId }: { late: boolean; aborted: boolean; wanted: Attempt; requestId: string },
+  { late, aborted, wanted, requestId }: { late: boolean; aborted: boolean; wanted: AttemptInput; requestId: string },
 ): DealerEsimError {
   const { origin } = new URL(wanted.url)
   const shared = { requestId, cause, outcomeUnknown: true }
@@ -139,13 +139,13 @@ function fault(
     return new DealerEsimError({ ...shared, code: 'ABORTED', message: 'The caller ended the call.' })
   }
   if (late) {
-    const message = `No answer from ${origin} within ${wanted.timeout_ms} ms.`
+    const message = `No answer from ${origin} within ${wanted.timeoutMs} ms.`
     return new DealerEsimError({ ...shared, code: 'TIMED_OUT', message })
   }
   if (cause instanceof RangeError) {
     return new DealerEsimError({ ...shared, code: 'ANSWER_UNREADABLE', message: `From ${origin}: ${cause.message}.` })
   }
-  const reason = reasonOf(cause)
+  const reason = describeCause(cause)
   return new DealerEsimError({
     ...shared,
     code: 'NETWORK_FAULT',
@@ -158,7 +158,7 @@ function fault(
 const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 /** `fetch` hides the system's error in `cause`; several addresses tried give an AggregateError. */
-export function reasonOf(error: unknown): { code: string; words: string } {
+export function describeCause(error: unknown): { code: string; words: string } {
   const chain: Error[] = []
   for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each)
   const deepest = chain.at(-1)

@@ -1,18 +1,18 @@
-import { type Answer, attempt, type Wire } from './attempt.ts'
+import { type Answer, attempt, type Transport } from './attempt.ts'
 import { DealerEsimError, type ErrorParts } from './error.ts'
 import { checkRetries, checkTimeout } from './options.ts'
-import { LONGEST_WAIT_MS, pause, retryAfter, waitBefore, worthRepeating } from './retry.ts'
+import { isRetryable, parseRetryAfter, retryDelayMs, sleep, WAIT_MAX_MS } from './retry.ts'
 
-export interface Caller extends Wire {
+export interface Caller extends Transport {
   baseUrl: string
-  timeout_ms: number
+  timeoutMs: number
   retries: number
   random: () => number
 }
 
 export interface CallOptions {
   /** For one attempt. */
-  timeout_ms?: number | undefined
+  timeoutMs?: number | undefined
   /** Attempts after the first. */
   retries?: number | undefined
   /** Ends the call, its waits included. */
@@ -37,23 +37,23 @@ export async function call(
   const body = JSON.stringify(request)
   const url = `${caller.baseUrl}/open-api/v1/${operation}`
   const { signal } = options
-  const timeout_ms = checkTimeout(options.timeout_ms ?? caller.timeout_ms)
+  const timeoutMs = checkTimeout(options.timeoutMs ?? caller.timeoutMs)
   const most = 1 + checkRetries(options.retries ?? caller.retries)
   // Once an attempt's outcome is unknown it stays so until a success tells: a refusal says nothing of an earlier attempt.
   let unknown = false
   for (let made = 1; ; made++) {
-    const outcome = await attempt(caller, { operation, attempt: made, url, body, timeout_ms, signal }).then(
-      ({ requestId, answer }) => judge(answer, requestId, made),
+    const outcome = await attempt(caller, { operation, attempt: made, url, body, timeoutMs, signal }).then(
+      ({ requestId, answer }) => toResult(answer, requestId, made),
       (error: unknown) => (error instanceof DealerEsimError ? error : notSent(error)),
     )
     if (!(outcome instanceof DealerEsimError)) return outcome
     unknown ||= outcome.outcomeUnknown
-    const wait_ms = waitBefore(outcome, made, caller.random)
-    if (made < most && worthRepeating(outcome) && wait_ms <= LONGEST_WAIT_MS) {
-      await pause(wait_ms, signal)
+    const waitMs = retryDelayMs(outcome, made, caller.random)
+    if (made < most && isRetryable(outcome) && waitMs <= WAIT_MAX_MS) {
+      await sleep(waitMs, signal)
       continue
     }
-    throw final(outcome, { attempts: made, outcomeUnknown: unknown, transactionId: transactionIdOf(request) })
+    throw withAttempts(outcome, { attempts: made, outcomeUnknown: unknown, transactionId: transactionIdOf(request) })
   }
 }
 
@@ -63,16 +63,16 @@ function notSent(cause: unknown): DealerEsimError {
   return new DealerEsimError({ code: 'NOT_SENT', message, cause })
 }
 
-function judge(answer: Answer, requestId: string, attempts: number): CallResult | DealerEsimError {
+function toResult(answer: Answer, requestId: string, attempts: number): CallResult | DealerEsimError {
   const { envelope, status, headers } = answer
-  const retryAfter_s = retryAfter(answer)
+  const retryAfterS = parseRetryAfter(answer)
   if (envelope === undefined) {
     return new DealerEsimError({
       code: 'ANSWER_UNREADABLE',
-      message: unreadable(status, headers),
+      message: unreadableMessage(status, headers),
       requestId,
       httpStatus: status,
-      retryAfter_s,
+      retryAfterS,
       outcomeUnknown: status >= 500 || status === 0 || (status >= 200 && status < 300),
     })
   }
@@ -85,21 +85,21 @@ function judge(answer: Answer, requestId: string, attempts: number): CallResult 
     data,
     requestId,
     httpStatus: status,
-    retryAfter_s,
+    retryAfterS,
     // 000002 says that nothing happened; 101006, that an earlier arrival of this request was or is being processed.
     outcomeUnknown: (status >= 500 && code !== '000002') || code === '101006',
   })
 }
 
-function unreadable(status: number, headers: Headers): string {
+function unreadableMessage(status: number, headers: Headers): string {
   const location = headers.get('location')
   if (location !== null) return `HTTP ${status} redirects to ${location}. Use that address as the base URL.`
   const hint = 'Is the base URL that of a gateway, without /open-api/v1?'
   return `HTTP ${status} with a body that is not an answer of Dealer eSIM Open API. ${hint}`
 }
 
-function final(error: DealerEsimError, more: Partial<ErrorParts>): DealerEsimError {
-  const { code, message, details, data, requestId, httpStatus, retryAfter_s, cause } = error
+function withAttempts(error: DealerEsimError, more: Partial<ErrorParts>): DealerEsimError {
+  const { code, message, details, data, requestId, httpStatus, retryAfterS, cause } = error
   return new DealerEsimError({
     code,
     message,
@@ -107,7 +107,7 @@ function final(error: DealerEsimError, more: Partial<ErrorParts>): DealerEsimErr
     data,
     requestId,
     httpStatus,
-    retryAfter_s,
+    retryAfterS,
     ...(cause === undefined ? {} : { cause }),
     ...more,
   })

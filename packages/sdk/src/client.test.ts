@@ -95,7 +95,7 @@ describe('operations', () => {
       ok({ ...ORDER, orderStatus: arrival === 2 ? 'DELIVERED' : 'ALLOCATING' }),
     )
     expect(await esim.waitForOrder({ orderNo: 'O1' })).toMatchObject({ orderStatus: 'DELIVERED' })
-    expect(await esim.waitForOrder({ orderNo: 'O1' }, { wait_ms: 0 })).toMatchObject({ orderStatus: 'ALLOCATING' })
+    expect(await esim.waitForOrder({ orderNo: 'O1' }, { waitMs: 0 })).toMatchObject({ orderStatus: 'ALLOCATING' })
     const signal = AbortSignal.timeout(50)
     expect(await failure(esim.waitForOrder({ orderNo: 'O1' }, { signal }))).toMatchObject({ code: 'ABORTED' })
   })
@@ -121,10 +121,10 @@ describe('operations', () => {
   })
 
   test.each([
-    ...[Number.POSITIVE_INFINITY, Number.NaN, 0, -1, 2 ** 31, '5000'].map((timeout_ms) => ({ timeout_ms })),
+    ...[Number.POSITIVE_INFINITY, Number.NaN, 0, -1, 2 ** 31, '5000'].map((timeoutMs) => ({ timeoutMs })),
     ...[Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY, '3'].map((retries) => ({ retries })),
   ])('%o is refused before anything is sent', async (given) => {
-    const wrong = given as { timeout_ms?: number; retries?: number }
+    const wrong = given as { timeoutMs?: number; retries?: number }
     const [name = ''] = Object.keys(wrong)
     const esim = await client(() => ok(ORDER))
     await expect(esim.order({ transactionId: 'T-1', packageInfoList: LINES }, wrong)).rejects.toThrow(
@@ -137,8 +137,8 @@ describe('operations', () => {
   })
 
   test('the longest time that a timer can take is taken', async () => {
-    const esim = await client(() => ok(ORDER), { timeout_ms: 2 ** 31 - 1, retries: 0 })
-    expect(await esim.query({ orderNo: 'O1' }, { timeout_ms: 1e6, retries: 1 })).toMatchObject({ orderNo: 'O1' })
+    const esim = await client(() => ok(ORDER), { timeoutMs: 2 ** 31 - 1, retries: 0 })
+    expect(await esim.query({ orderNo: 'O1' }, { timeoutMs: 1e6, retries: 1 })).toMatchObject({ orderNo: 'O1' })
   })
 })
 
@@ -178,7 +178,7 @@ describe('failures', () => {
   })
 
   test('an answer that never comes ends in time, its outcome unknown', async () => {
-    const esim = await client(() => 'hang', { timeout_ms: 50, retries: 0 })
+    const esim = await client(() => 'hang', { timeoutMs: 50, retries: 0 })
     const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
     expect(error).toMatchObject({ code: 'TIMED_OUT', outcomeUnknown: true, transactionId: 'T-1' })
   })
@@ -282,10 +282,10 @@ describe('repeating', () => {
     ['3600', 3600],
     ['9999999999', 999_999_999],
     ['9'.repeat(40), 999_999_999],
-  ])('a Retry-After beyond a minute is left to the caller: %s', async (text, retryAfter_s) => {
+  ])('a Retry-After beyond a minute is left to the caller: %s', async (text, retryAfterS) => {
     const esim = await client(() => refusal(503, '000002', {}, { 'Retry-After': text }))
     const error = await failure(esim.health())
-    expect(error).toMatchObject({ code: '000002', retryAfter_s, attempts: 1, outcomeUnknown: false })
+    expect(error).toMatchObject({ code: '000002', retryAfterS, attempts: 1, outcomeUnknown: false })
   })
 
   test('a refusal after an attempt without an answer leaves the outcome unknown', async () => {

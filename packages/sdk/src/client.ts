@@ -30,7 +30,7 @@ export interface DealerEsimOptions {
   appKey: string
   appSecret: string
   /** For each attempt, the whole answer read; 30 000 by default. */
-  timeout_ms?: number
+  timeoutMs?: number
   /** Attempts after the first, where repeating is safe and may help; 3 by default, 0 for none. */
   retries?: number
   /** Another `fetch`: a proxy's, or a test's. */
@@ -70,7 +70,7 @@ export class DealerEsim {
       baseUrl: checkBaseUrl(options.baseUrl),
       appKey: checkText('appKey', options.appKey),
       appSecret: checkText('appSecret', options.appSecret),
-      timeout_ms: checkTimeout(options.timeout_ms ?? 30_000),
+      timeoutMs: checkTimeout(options.timeoutMs ?? 30_000),
       retries: checkRetries(options.retries ?? 3),
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
       observe: options.observe,
@@ -137,7 +137,7 @@ export class DealerEsim {
   }
 
   /**
-   * The order once nothing more happens to it by itself, asked for at growing intervals; or as it is when `wait_ms`,
+   * The order once nothing more happens to it by itself, asked for at growing intervals; or as it is when `waitMs`,
    * a minute by default, is over: look at its `orderStatus`. Where no query was answered by then, it throws `TIMED_OUT`;
    * `signal` ends the waiting with `ABORTED`.
    */

@@ -4,7 +4,7 @@ import type { FailureCode, FailureData, FaultDetail } from '@dealer-esim/contrac
 export type LocalCode =
   /** The connection could not be made, or it broke. */
   | 'NETWORK_FAULT'
-  /** No complete answer within `timeout_ms`, or within the `wait_ms` of waitForOrder. */
+  /** No complete answer within `timeoutMs`, or within the `waitMs` of waitForOrder. */
   | 'TIMED_OUT'
   /** The caller's `signal` ended the call. */
   | 'ABORTED'
@@ -26,7 +26,7 @@ export interface ErrorParts {
   requestId?: string | undefined
   httpStatus?: number | undefined
   transactionId?: string | undefined
-  retryAfter_s?: number | undefined
+  retryAfterS?: number | undefined
   outcomeUnknown?: boolean | undefined
   attempts?: number | undefined
   cause?: unknown
@@ -47,7 +47,7 @@ export class DealerEsimError extends Error {
   /** Of an order: the key to repeat it with, also when the SDK generated it. */
   readonly transactionId: string | undefined
   /** How long the gateway asked to wait. */
-  readonly retryAfter_s: number | undefined
+  readonly retryAfterS: number | undefined
   /** An attempt may have been carried out all the same. Repeat an order with the same transactionId to find out. */
   readonly outcomeUnknown: boolean
   /** How often the call was tried. */
@@ -61,7 +61,7 @@ export class DealerEsimError extends Error {
     this.requestId = parts.requestId
     this.httpStatus = parts.httpStatus
     this.transactionId = parts.transactionId
-    this.retryAfter_s = parts.retryAfter_s
+    this.retryAfterS = parts.retryAfterS
     this.outcomeUnknown = parts.outcomeUnknown ?? false
     this.attempts = parts.attempts ?? 1
   }

@@ -18,11 +18,11 @@ export function checkText(name: string, value: unknown): string {
 }
 
 /** A timer that is set to more than this, or to no number, goes off at once. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1
+export const TIMER_MAX_MS = 2 ** 31 - 1
 
 export function checkTimeout(value: unknown): number {
-  if (typeof value === 'number' && value >= 1 && value <= LONGEST_TIMER_MS) return value
-  throw new TypeError(`timeout_ms must be a number of milliseconds from 1 to ${LONGEST_TIMER_MS}, not ${value}`)
+  if (typeof value === 'number' && value >= 1 && value <= TIMER_MAX_MS) return value
+  throw new TypeError(`timeoutMs must be a number of milliseconds from 1 to ${TIMER_MAX_MS}, not ${value}`)
 }
 
 export function checkRetries(value: unknown): number {
@@ -31,10 +31,10 @@ export function checkRetries(value: unknown): number {
 }
 
 /** One secret, or the new and the old one of a grace period, as a row of a database holds them. */
-export type SecretsGiven = string | readonly (string | null | undefined)[]
+export type SecretsInput = string | readonly (string | null | undefined)[]
 
 /** Those that there are, one at least. Anything but a text would verify what is signed with a key that all can guess. */
-export function checkSecrets(given: SecretsGiven): string[] {
+export function checkSecrets(given: SecretsInput): string[] {
   const listed: readonly unknown[] = Array.isArray(given) ? given : [given]
   const secrets = listed.filter((secret) => typeof secret === 'string' && secret !== '')
   if (secrets.length === 0) throw new TypeError('appSecret is missing')
@@ -42,7 +42,7 @@ export function checkSecrets(given: SecretsGiven): string[] {
 }
 
 /** Tells a listener. What it throws or rejects with must change nothing of what it is told, and yet be seen. */
-export async function tell<T>(listener: ((told: T) => unknown) | undefined, told: T): Promise<void> {
+export async function notifyListener<T>(listener: ((told: T) => unknown) | undefined, told: T): Promise<void> {
   try {
     await listener?.(told)
   } catch (error) {

@@ -1,5 +1,5 @@
 /** All bytes of a stream, or undefined as soon as there are more than `most`. */
-export async function readCapped(
+export async function readBody(
   stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null,
   most: number,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {

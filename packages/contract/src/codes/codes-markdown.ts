@@ -1,6 +1,6 @@
 import { type Code, codes } from './codes.ts'
 
-/** docs/codes.md: the code table for people, each code with its cure. */
+/** docs/codes.md: the code table for people, each code with its remedy. */
 export function codesMarkdown(): string {
   const entries = Object.entries(codes).sort(([left], [right]) => (left < right ? -1 : 1)) as [Code, Row][]
   const table = entries.map(([code, { http, name }]) => `| [${code}](#${code}) | ${http} | ${name} |`)
@@ -24,7 +24,7 @@ function section([code, row]: [Code, Row]): string {
   const members = Object.keys(row.data.properties).map((name) => `\`data.${name}\``)
   const headers = row.headers.map((name) => `\`${name}\``)
   const extras = [...members, ...headers]
-  const lines = ['', `## ${code}`, '', `**${row.name}**, HTTP ${row.http}. ${row.message}`, '', row.cure]
+  const lines = ['', `## ${code}`, '', `**${row.name}**, HTTP ${row.http}. ${row.message}`, '', row.remedy]
   if (extras.length > 0) lines.push('', `Comes with ${extras.join(', ')}.`)
   return lines.join('\n')
 }

@@ -42,12 +42,15 @@ test('every code has the HTTP status that dealers were told', () => {
   expect(Object.fromEntries(Object.entries(codes).map(([code, { http }]) => [code, http]))).toEqual(HTTP)
 })
 
-test.each(Object.entries(codes))('%s has a name of its own, a message and a cure', (code, { name, message, cure }) => {
-  expect(name).toMatch(/^[A-Z]+(_[A-Z]+)*$/)
-  expect(Object.values(codes).filter((other) => other.name === name)).toHaveLength(1)
-  expect(cure).toMatch(/^[A-Zd].{10,}\.$/)
-  if (code !== '000000') expect(message).toMatch(/^[A-Z].{20,}\.$/)
-})
+test.each(Object.entries(codes))(
+  '%s has a name of its own, a message and a remedy',
+  (code, { name, message, remedy }) => {
+    expect(name).toMatch(/^[A-Z]+(_[A-Z]+)*$/)
+    expect(Object.values(codes).filter((other) => other.name === name)).toHaveLength(1)
+    expect(remedy).toMatch(/^[A-Zd].{10,}\.$/)
+    if (code !== '000000') expect(message).toMatch(/^[A-Z].{20,}\.$/)
+  },
+)
 
 test('5xx only where the outcome is unknown or nothing happened', () => {
   expect(failureCodes.filter((code) => codes[code].http >= 500)).toEqual(['000001', '000002'])

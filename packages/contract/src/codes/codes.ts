@@ -10,7 +10,7 @@ export interface CodeEntry {
   /** The answer's `message` unless the thrower knows better: what is wrong and what to do next. */
   readonly message: string
   /** For the documentation: why it happens and how to get rid of it. */
-  readonly cure: string
+  readonly remedy: string
   /** Members of `data` besides `requestId` and `details`. */
   readonly data: TObject
   /** Headers of the answer that this code adds. */
@@ -255,9 +255,9 @@ function row<const N extends string, D extends TProperties = Record<never, never
   http: number,
   name: N,
   message: string,
-  cure: string,
+  remedy: string,
   data?: D,
   headers?: H,
 ) {
-  return { http, name, message, cure, data: Type.Object(data ?? ({} as D)), headers: headers ?? [] }
+  return { http, name, message, remedy, data: Type.Object(data ?? ({} as D)), headers: headers ?? [] }
 }

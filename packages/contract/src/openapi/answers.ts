@@ -5,7 +5,7 @@ import { answerExamples, EXAMPLE_REQUEST_ID, failureExamples } from './examples.
 import { failureName, type Json, reference, schemaName } from './schemas.ts'
 
 /** All answers of an operation by HTTP status: its success, and each failure that it may have. */
-export function answersOf(name: OperationName): Json {
+export function operationAnswers(name: OperationName): Json {
   const own: readonly FailureCode[] = operations[name].codes
   const answers: Json = { '200': successAnswer(name) }
   for (const [status, group] of byStatus([...commonCodes, ...own])) {

@@ -38,7 +38,7 @@ test('wherever an RT-RequestID or a transactionId is asked for, it is said what 
   expect([document.info.description, document.paths['/open-api/v1/esim/order'].post.description]).toEqual(
     [1, 2].map(() => expect.stringContaining(RETRY_RULE)),
   )
-  expect(codes['101006'].cure).toContain(RETRY_RULE)
+  expect(codes['101006'].remedy).toContain(RETRY_RULE)
 })
 
 test('every transactionId is described, at requests and events with what a retry does', () => {

@@ -2,7 +2,7 @@ import { API_PATH, type OperationName, operationNames, operations } from '../sch
 import { events } from '../schemas/webhooks.ts'
 import { EVENT_HEADERS } from '../signing/event-signing.ts'
 import { REQUEST_HEADERS } from '../signing/request-headers.ts'
-import { ANSWER_HEADERS, answersOf, sharedAnswers } from './answers.ts'
+import { ANSWER_HEADERS, operationAnswers, sharedAnswers } from './answers.ts'
 import { EXAMPLE_REQUEST_ID, eventExamples, requestExamples } from './examples.ts'
 import { componentSchemas, type Json, namedSchemas, reference, schemaName } from './schemas.ts'
 
@@ -98,7 +98,7 @@ function operationItem(name: OperationName): Json {
       required: true,
       content: { 'application/json': { schema: reference(`${id}Request`), example: requestExamples[name] } },
     },
-    responses: answersOf(name),
+    responses: operationAnswers(name),
   }
 }
 

@@ -60,11 +60,11 @@ const FAULT_DETAIL = {
 }
 
 function failureSchema(code: keyof typeof codes, named: Map<TSchema, string>): Json {
-  const { cure, data } = codes[code]
+  const { remedy, data } = codes[code]
   const extra = expand(data, named)
   return {
     type: 'object',
-    description: cure,
+    description: remedy,
     required: ['code', 'message', 'data'],
     properties: {
       code: { type: 'string', const: code },

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { IsDateTime } from 'typebox/format'
 import { FAULT_DETAILS_MAX } from '../limits.ts'
-import { adviceFor } from '../schemas/forms.ts'
+import { adviceFor } from '../schemas/text-patterns.ts'
 
 /** What is wrong with one member of a request. */
 export interface Fault {
@@ -38,8 +38,8 @@ interface Keywords {
  * Everything that is wrong with a value, in the order of the schema's members, unknown members of an object last. It
  * runs after the compiled schema has said no, so it may take its time; what it collects is bounded, whatever came in.
  */
-export function faultsOf(schema: TSchema, value: unknown): Fault[] {
-  return walk(schema as Keywords, value, '')
+export function listFaults(schema: TSchema, value: unknown): Fault[] {
+  return listFaultsAt(schema as Keywords, value, '')
 }
 
 /**
@@ -57,9 +57,9 @@ function memberPath(parent: string, member: string): string {
   return parent === '' ? member : `${parent}.${member}`
 }
 
-function walk(schema: Keywords, value: unknown, field: string): Fault[] {
+function listFaultsAt(schema: Keywords, value: unknown, field: string): Fault[] {
   const alternatives = schema.anyOf
-  if (alternatives) return value === null ? [] : walk(alternatives[0] ?? {}, value, field)
+  if (alternatives) return value === null ? [] : listFaultsAt(alternatives[0] ?? {}, value, field)
   if (value === null && field !== '')
     return [{ code: '000106', field, reason: 'It is required: give it a value instead of null.' }]
   if (schema.enum) return schema.enum.includes(value) ? [] : [invalid(field, `Use one of ${schema.enum.join(', ')}.`)]
@@ -84,7 +84,7 @@ function objectFaults(schema: Keywords, value: Record<string, unknown>, field: s
   const faults: Fault[] = []
   for (const [member, part] of Object.entries(known)) {
     const path = memberPath(field, member)
-    if (Object.hasOwn(value, member)) faults.push(...walk(part, value[member], path))
+    if (Object.hasOwn(value, member)) faults.push(...listFaultsAt(part, value[member], path))
     else if (schema.required?.includes(member))
       faults.push({ code: '000105', field: path, reason: 'It is required: add it.' })
   }
@@ -108,7 +108,7 @@ function arrayFaults(schema: Keywords, value: unknown[], field: string): Fault[]
   }
   const looked = value.slice(0, maxItems ?? FAULT_DETAILS_MAX)
   looked.forEach((item, i) => {
-    faults.push(...walk(schema.items ?? {}, item, `${field}[${i}]`))
+    faults.push(...listFaultsAt(schema.items ?? {}, item, `${field}[${i}]`))
     if (schema.uniqueItems && looked.indexOf(item) < i)
       faults.push(invalid(`${field}[${i}]`, 'It is there twice: send it once.'))
   })

@@ -3,7 +3,7 @@ import { Check } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
 import { isCode } from '../codes/codes.ts'
 import { type OperationName, operationNames, operations } from '../schemas/operations.ts'
-import { faultsOf } from './faults.ts'
+import { listFaults } from './faults.ts'
 import { parseRequest } from './parse-request.ts'
 
 const line = (packageCode: string, count: unknown = 1) => ({ packageCode, count })
@@ -259,7 +259,7 @@ describe('whatever comes in', () => {
         const first = parseRequest(operation, value)
         if (!first.ok) return
         expect(Check(operations[operation].request, first.value)).toBe(true)
-        expect(faultsOf(operations[operation].request, first.value)).toEqual([])
+        expect(listFaults(operations[operation].request, first.value)).toEqual([])
         expect(parseRequest(operation, first.value)).toEqual(first)
       }),
       { numRuns: 3000 },

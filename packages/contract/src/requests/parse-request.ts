@@ -2,7 +2,7 @@ import { Compile } from 'typebox/schema'
 import type { FaultDetail } from '../codes/envelope.ts'
 import { FAULT_DETAILS_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX } from '../limits.ts'
 import { type OperationName, operations, type RequestOf } from '../schemas/operations.ts'
-import { type Fault, type FaultCode, faultsOf, withoutNulls } from './faults.ts'
+import { type Fault, type FaultCode, listFaults, withoutNulls } from './faults.ts'
 
 export type ParsedRequest<N extends OperationName> =
   | { ok: true; value: RequestOf<N> }
@@ -20,7 +20,7 @@ export function parseRequest<N extends OperationName>(name: N, value: unknown): 
   if (isValid(name, value)) return { ok: true, value: value as RequestOf<N> }
   const schema = operations[name].request
   const stripped = withoutNulls(schema, value)
-  const faults = [...faultsOf(schema, stripped), ...brokenRules(name, stripped)]
+  const faults = [...listFaults(schema, stripped), ...brokenRules(name, stripped)]
   if (faults.length === 0) return { ok: true, value: stripped as RequestOf<N> }
   faults.sort((left, right) => Number(left.code) - Number(right.code))
   const details = faults.slice(0, FAULT_DETAILS_MAX).map(({ field, reason }) => ({ field, reason }))

@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { LINE_COUNT_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX, REMARK_LENGTH_MAX } from '../limits.ts'
 import { ORDER_STATUSES } from './enumerations.ts'
-import { FORMS } from './forms.ts'
 import { profile } from './profiles.ts'
 import {
   CLOSED,
@@ -15,6 +14,7 @@ import {
   transactionId,
   transactionIdOfOrder,
 } from './scalars.ts'
+import { TEXT_PATTERNS } from './text-patterns.ts'
 
 export const orderLineRequest = Type.Object(
   {
@@ -38,7 +38,11 @@ export const orderRequest = Type.Object(
     }),
     amount: Type.Optional(price({ description: 'Guard: the total that the dealer expects; another one buys nothing' })),
     remark: Type.Optional(
-      Type.String({ maxLength: REMARK_LENGTH_MAX, pattern: FORMS.text.pattern, description: "The dealer's own note." }),
+      Type.String({
+        maxLength: REMARK_LENGTH_MAX,
+        pattern: TEXT_PATTERNS.text.pattern,
+        description: "The dealer's own note.",
+      }),
     ),
   },
   CLOSED,

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from '../limits.ts'
-import { FORMS } from './forms.ts'
 import { CLOSED, currencyCode, cursor, name, nextCursor, nullable, pageSize, price, quantity, time } from './scalars.ts'
+import { TEXT_PATTERNS } from './text-patterns.ts'
 
 export const DATA_TYPES = ['TOTAL', 'DAILY', 'UNLIMITED'] as const
 export type DataType = (typeof DATA_TYPES)[number]
@@ -29,7 +29,7 @@ export const packageListRequest = Type.Object(
     slug: Type.Optional(name({ description: 'Only the package with this slug.' })),
     locationCode: Type.Optional(
       Type.String({
-        pattern: FORMS.locationCode.pattern,
+        pattern: TEXT_PATTERNS.locationCode.pattern,
         description:
           'ISO 3166-1 alpha-2: packages that cover the country, wider ones included. `!RG`: regional ones. `!GL`: global ones.',
         examples: ['JP'],
@@ -39,7 +39,7 @@ export const packageListRequest = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: KEYWORD_LENGTH_MAX,
-        pattern: FORMS.line.pattern,
+        pattern: TEXT_PATTERNS.line.pattern,
         description: 'Part of a name, a code or a place.',
       }),
     ),

@@ -1,5 +1,4 @@
 import Type, { type Static } from 'typebox'
-import { FORMS } from './forms.ts'
 import { DURATION_UNITS } from './packages.ts'
 import {
   CLOSED,
@@ -13,6 +12,7 @@ import {
   transactionId,
   transactionIdOfOrder,
 } from './scalars.ts'
+import { TEXT_PATTERNS } from './text-patterns.ts'
 
 /** What has become of the eSIM as a product. */
 export const ESIM_STATUSES = [
@@ -39,7 +39,7 @@ export const profileListRequest = Type.Object(
       Type.String({
         minLength: 18,
         maxLength: 22,
-        pattern: FORMS.iccid.pattern,
+        pattern: TEXT_PATTERNS.iccid.pattern,
         description: 'With or without the F padding.',
         examples: ['8985200012345678903'],
       }),

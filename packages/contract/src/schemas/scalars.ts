@@ -7,7 +7,7 @@ import {
   PAGE_SIZE_MAX,
   TRANSACTION_ID_LENGTH_MAX,
 } from '../limits.ts'
-import { FORMS } from './forms.ts'
+import { TEXT_PATTERNS } from './text-patterns.ts'
 
 /** A member that is always present and may be null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
@@ -17,7 +17,7 @@ export const CLOSED = { additionalProperties: false } as const
 
 /** Whatever names one thing: a code, a slug, an order number. */
 export const name = (options: TSchemaOptions = {}) =>
-  Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: FORMS.line.pattern, ...options })
+  Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: TEXT_PATTERNS.line.pattern, ...options })
 
 export const money = (options: TSchemaOptions = {}) =>
   Type.Integer({ minimum: -MONEY_MAX, maximum: MONEY_MAX, ...describe(options, 'in 1/10 000 of `currencyCode`') })
@@ -32,7 +32,7 @@ export const quantity = (options: TSchemaOptions = {}) =>
 export const time = (options: TSchemaOptions = {}) =>
   Type.String({
     format: 'date-time',
-    pattern: FORMS.time.pattern,
+    pattern: TEXT_PATTERNS.time.pattern,
     examples: ['2026-11-20T13:28:09.000Z'],
     ...describe(options, 'RFC 3339; answers are UTC with milliseconds'),
   })
@@ -51,7 +51,7 @@ export const cursor = () =>
   Type.String({
     minLength: 1,
     maxLength: CURSOR_LENGTH_MAX,
-    pattern: FORMS.line.pattern,
+    pattern: TEXT_PATTERNS.line.pattern,
     description: '`nextCursor` of the page before, unchanged, with the same filters.',
   })
 
@@ -72,7 +72,7 @@ export const transactionId = () =>
   Type.String({
     minLength: 1,
     maxLength: TRANSACTION_ID_LENGTH_MAX,
-    pattern: FORMS.transactionId.pattern,
+    pattern: TEXT_PATTERNS.transactionId.pattern,
     description: `${KEY}, case-sensitive. ${RETRY_RULE}: it makes the order idempotent.`,
     examples: ['T-1'],
   })

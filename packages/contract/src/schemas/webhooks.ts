@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { CALLBACK_URL_LENGTH_MAX } from '../limits.ts'
 import { EVENT_TYPES, ORDER_STATUSES } from './enumerations.ts'
-import { FORMS } from './forms.ts'
 import { ESIM_STATUSES, SMDP_STATUSES } from './profiles.ts'
 import { CLOSED, currencyCode, money, nullable, price, quantity, time, transactionIdOfEvent } from './scalars.ts'
+import { TEXT_PATTERNS } from './text-patterns.ts'
 
 export const webhookSetRequest = Type.Object(
   {
@@ -12,7 +12,7 @@ export const webhookSetRequest = Type.Object(
         Type.String({
           minLength: 1,
           maxLength: CALLBACK_URL_LENGTH_MAX,
-          pattern: FORMS.line.pattern,
+          pattern: TEXT_PATTERNS.line.pattern,
           description: 'https, without user name and password. Null removes it.',
           examples: ['https://dealer.example.com/esim-events'],
         }),
@@ -35,7 +35,7 @@ export const webhookSetAnswer = Type.Object({
 })
 export type WebhookSetAnswer = Static<typeof webhookSetAnswer>
 
-const orderOfEvent = {
+const orderMembers = {
   orderNo: Type.String(),
   transactionId: transactionIdOfEvent(),
   orderStatus: Type.Enum(ORDER_STATUSES),
@@ -46,7 +46,7 @@ const orderOfEvent = {
 }
 
 export const orderPaidContent = Type.Object({
-  ...orderOfEvent,
+  ...orderMembers,
   amount: price({ description: 'What was debited' }),
   currencyCode: currencyCode(),
   balanceAfter: money(),
@@ -58,7 +58,7 @@ export type OrderPaidContent = Static<typeof orderPaidContent>
 
 /** Never an activation code: whoever holds it takes the line over. */
 export const deliveryUpdatedContent = Type.Object({
-  ...orderOfEvent,
+  ...orderMembers,
   refundedAmount: price(),
   profiles: Type.Array(
     Type.Object({
@@ -72,7 +72,7 @@ export const deliveryUpdatedContent = Type.Object({
 export type DeliveryUpdatedContent = Static<typeof deliveryUpdatedContent>
 
 /** What is posted to a callback URL; receivers drop a `notifyId` that they have seen. */
-const notice = <T extends string, C extends Type.TObject>(notifyType: T, content: C) =>
+const notification = <T extends string, C extends Type.TObject>(notifyType: T, content: C) =>
   Type.Object({
     notifyId: Type.String({ description: 'The same on every attempt and every replay.' }),
     notifyType: Type.Literal(notifyType),
@@ -80,14 +80,14 @@ const notice = <T extends string, C extends Type.TObject>(notifyType: T, content
     content,
   })
 
-export const orderPaid = notice('ORDER_PAID', orderPaidContent)
+export const orderPaid = notification('ORDER_PAID', orderPaidContent)
 export type OrderPaid = Static<typeof orderPaid>
 
-export const deliveryUpdated = notice('DELIVERY_UPDATED', deliveryUpdatedContent)
+export const deliveryUpdated = notification('DELIVERY_UPDATED', deliveryUpdatedContent)
 export type DeliveryUpdated = Static<typeof deliveryUpdated>
 
 /** Sent when a URL is set or enabled, to see whether it answers; never retried. */
-export const checkHealth = notice('CHECK_HEALTH', Type.Object({}))
+export const checkHealth = notification('CHECK_HEALTH', Type.Object({}))
 export type CheckHealth = Static<typeof checkHealth>
 
 export const events = {

@@ -13,9 +13,9 @@ export async function verifyEvent(
   secrets: readonly string[],
   incoming: IncomingHeaders,
   body: Body,
-  now_s: number,
+  nowS: number,
 ): Promise<EventVerdict> {
-  const read = readEventHeaders(incoming, now_s)
+  const read = readEventHeaders(incoming, nowS)
   if (typeof read === 'string') return { ok: false, reason: read }
   const bytes = concatenate(eventHead(read.parts), body)
   for (const secret of secrets) {
@@ -45,7 +45,7 @@ export interface EventParts {
   /** The notifyId: the same on every attempt and every replay. */
   id: string
   /** Seconds since 1970, of this attempt. */
-  timestamp_s: number
+  timestampS: number
 }
 
 export type EventHeaders = Record<(typeof EVENT_HEADERS)[keyof typeof EVENT_HEADERS], string>
@@ -72,20 +72,20 @@ export function webhookSecret(appSecret: string): string {
 
 /** What the signature covers ahead of the body. */
 export function eventHead(parts: EventParts): string {
-  return `${parts.id}.${parts.timestamp_s}.`
+  return `${parts.id}.${parts.timestampS}.`
 }
 
 /** The headers of an event, from one signature per valid secret. */
 export function eventHeaders(parts: EventParts, signatures: readonly string[]): EventHeaders {
   return {
     [EVENT_HEADERS.id]: parts.id,
-    [EVENT_HEADERS.timestamp]: String(parts.timestamp_s),
+    [EVENT_HEADERS.timestamp]: String(parts.timestampS),
     [EVENT_HEADERS.signature]: signatures.map((signature) => `v1,${signature}`).join(' '),
   } as EventHeaders
 }
 
-/** Form and age of the headers; the signature is still to be compared. `now_s` is the receiver's clock in seconds. */
-export function readEventHeaders(incoming: IncomingHeaders, now_s: number): ReadEventHeaders | EventRefusal {
+/** Form and age of the headers; the signature is still to be compared. `nowS` is the receiver's clock in seconds. */
+export function readEventHeaders(incoming: IncomingHeaders, nowS: number): ReadEventHeaders | EventRefusal {
   const id = incoming[EVENT_HEADERS.id]
   const timestamp = incoming[EVENT_HEADERS.timestamp]
   const signature = incoming[EVENT_HEADERS.signature]
@@ -95,9 +95,9 @@ export function readEventHeaders(incoming: IncomingHeaders, now_s: number): Read
   if (!ID.test(id) || !TIMESTAMP.test(timestamp)) return 'HEADER_MALFORMED'
   const signatures = readSignatures(signature)
   if (signatures.length === 0) return 'HEADER_MALFORMED'
-  const timestamp_s = Number(timestamp)
-  if (Math.abs(now_s - timestamp_s) > EVENT_TOLERANCE_S) return 'EXPIRED'
-  return { parts: { id, timestamp_s }, signatures }
+  const timestampS = Number(timestamp)
+  if (Math.abs(nowS - timestampS) > EVENT_TOLERANCE_S) return 'EXPIRED'
+  return { parts: { id, timestampS }, signatures }
 }
 
 function toBase64(bytes: Uint8Array): string {

@@ -72,8 +72,8 @@ const MISTAKES = {
 } as const
 
 function describe(id: MistakeId, form: string): SigningMistake {
-  const [what, cure] = MISTAKES[id]
-  return { id, message: `${what} (${form}). ${cure}` }
+  const [what, remedy] = MISTAKES[id]
+  return { id, message: `${what} (${form}). ${remedy}` }
 }
 
 interface Signing {

@@ -77,9 +77,9 @@ export function verifyEvent(
   secrets: readonly string[],
   incoming: IncomingHeaders,
   body: Body,
-  now_s: number,
+  nowS: number,
 ): EventVerdict {
-  const read = readEventHeaders(incoming, now_s)
+  const read = readEventHeaders(incoming, nowS)
   if (typeof read === 'string') return { ok: false, reason: read }
   const head = eventHead(read.parts)
   for (const secret of secrets) {
@@ -100,9 +100,9 @@ function hmac(secret: Secret, head: string, body: Body, encoding: BinaryToTextEn
 
 /** Written over the one before, unless it is long: bytes of its own for each signature were a seventh of what it costs. */
 function innerText({ inner }: PreparedSecret, head: string, body: Body): Buffer {
-  const most_bytes =
+  const neededBytes =
     BLOCK_BYTES + UTF8_MAX_BYTES * head.length + (typeof body === 'string' ? UTF8_MAX_BYTES : 1) * body.length
-  const text = most_bytes <= scratch.length ? scratch : Buffer.allocUnsafe(most_bytes)
+  const text = neededBytes <= scratch.length ? scratch : Buffer.allocUnsafe(neededBytes)
   text.set(inner)
   let end = BLOCK_BYTES + text.write(head, BLOCK_BYTES)
   if (typeof body === 'string') end += text.write(body, end)

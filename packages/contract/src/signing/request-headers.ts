@@ -59,7 +59,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const APP_KEY = /^[A-Za-z0-9_-]{8,64}$/
 const SIGNATURE = /^[0-9a-f]{64}$/i
 
-const FORMS = [
+const HEADER_FORMATS = [
   [REQUEST_HEADERS.appKey, APP_KEY, 'send the AppKey: 8 to 64 letters, digits, _ and -'],
   [REQUEST_HEADERS.requestId, UUID, 'send a new UUID for each request, 36 characters'],
   [REQUEST_HEADERS.timestamp, TIMESTAMP, 'send the time in milliseconds, exactly 13 digits'],
@@ -69,12 +69,12 @@ const FORMS = [
 /** Missing headers are told before malformed ones. */
 function explain(incoming: IncomingHeaders): CheckedHeaders {
   const value = (name: string) => incoming[name.toLowerCase()]
-  const missing = FORMS.filter(([name]) => value(name) === undefined)
+  const missing = HEADER_FORMATS.filter(([name]) => value(name) === undefined)
   if (missing.length > 0) {
     const details = missing.map(([field, , advice]) => ({ field, reason: `Missing: ${advice}.` }))
     return { ok: false, code: '000101', details }
   }
-  const malformed = FORMS.filter(([name, form]) => !form.test(single(value(name))))
+  const malformed = HEADER_FORMATS.filter(([name, form]) => !form.test(single(value(name))))
   const details = malformed.map(([field, , advice]) => ({ field, reason: `Malformed: ${advice}, and only once.` }))
   return { ok: false, code: '000102', details }
 }

@@ -114,18 +114,18 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     const headers = await signEvent(vector.appSecrets, vector, vector.body)
     expect(headers).toEqual({
       'webhook-id': vector.id,
-      'webhook-timestamp': String(vector.timestamp_s),
+      'webhook-timestamp': String(vector.timestampS),
       'webhook-signature': vector.signature,
     })
     for (const secret of vector.appSecrets) {
-      const verdict = await verifyEvent([secret], headers, bytesOf(vector.body), vector.timestamp_s)
+      const verdict = await verifyEvent([secret], headers, bytesOf(vector.body), vector.timestampS)
       expect(verdict).toEqual({ ok: true, id: vector.id, secret })
     }
     expect(vector.appSecrets.map(webhookSecret)).toEqual(vector.webhookSecrets)
   })
 
-  const now_s = Math.floor(Date.now() / 1000)
-  const parts = { id: '0193f3a4-9c1e-7b60-8a53-0d5c1f7e2b90', timestamp_s: now_s }
+  const nowS = Math.floor(Date.now() / 1000)
+  const parts = { id: '0193f3a4-9c1e-7b60-8a53-0d5c1f7e2b90', timestampS: nowS }
   const body = '{"content":{"remark":"東京"}}'
 
   test('the Standard Webhooks library verifies our events with either secret', async () => {
@@ -137,9 +137,9 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
   })
 
   test('we verify events of the Standard Webhooks library', async () => {
-    const signature = new Webhook(webhookSecret('secret')).sign(parts.id, new Date(now_s * 1000), body)
-    const headers = { 'webhook-id': parts.id, 'webhook-timestamp': String(now_s), 'webhook-signature': signature }
-    expect(await verifyEvent(['secret'], headers, body, now_s)).toEqual({ ok: true, id: parts.id, secret: 'secret' })
+    const signature = new Webhook(webhookSecret('secret')).sign(parts.id, new Date(nowS * 1000), body)
+    const headers = { 'webhook-id': parts.id, 'webhook-timestamp': String(nowS), 'webhook-signature': signature }
+    expect(await verifyEvent(['secret'], headers, body, nowS)).toEqual({ ok: true, id: parts.id, secret: 'secret' })
   })
 
   test('one flipped bit of the body fails', async () => {
@@ -148,7 +148,7 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = bytes.slice()
       changed[bit >> 3]! ^= 1 << (bit & 7)
-      expect(await verifyEvent(['secret'], headers, changed, now_s), `bit ${bit}`).toEqual({
+      expect(await verifyEvent(['secret'], headers, changed, nowS), `bit ${bit}`).toEqual({
         ok: false,
         reason: 'MISMATCH',
       })
@@ -157,11 +157,11 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
 
   test('an event passes for five minutes either side of its time', async () => {
     const headers = await signEvent(['secret'], parts, body)
-    for (const shift_s of [-300, 300]) {
-      expect((await verifyEvent(['secret'], headers, body, now_s + shift_s)).ok, `${shift_s}`).toBe(true)
+    for (const shiftS of [-300, 300]) {
+      expect((await verifyEvent(['secret'], headers, body, nowS + shiftS)).ok, `${shiftS}`).toBe(true)
     }
-    for (const shift_s of [-301, 301]) {
-      expect(await verifyEvent(['secret'], headers, body, now_s + shift_s)).toEqual({ ok: false, reason: 'EXPIRED' })
+    for (const shiftS of [-301, 301]) {
+      expect(await verifyEvent(['secret'], headers, body, nowS + shiftS)).toEqual({ ok: false, reason: 'EXPIRED' })
     }
   })
 
@@ -170,29 +170,29 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     ['HEADER_MISSING', { [EVENT_HEADERS.signature]: undefined }],
     ['HEADER_MALFORMED', { [EVENT_HEADERS.id]: 'a.1' }],
     ['HEADER_MALFORMED', { [EVENT_HEADERS.id]: ['a', 'b'] }],
-    ['HEADER_MALFORMED', { [EVENT_HEADERS.timestamp]: `0${now_s}` }],
-    ['HEADER_MALFORMED', { [EVENT_HEADERS.timestamp]: `${now_s}.5` }],
+    ['HEADER_MALFORMED', { [EVENT_HEADERS.timestamp]: `0${nowS}` }],
+    ['HEADER_MALFORMED', { [EVENT_HEADERS.timestamp]: `${nowS}.5` }],
     ['HEADER_MALFORMED', { [EVENT_HEADERS.timestamp]: '1e9' }],
     ['HEADER_MALFORMED', { [EVENT_HEADERS.signature]: 'v2,AAAA' }],
     ['MISMATCH', { [EVENT_HEADERS.signature]: 'v1,AAAA' }],
     ['MISMATCH', { [EVENT_HEADERS.id]: 'another-id' }],
-    ['MISMATCH', { [EVENT_HEADERS.timestamp]: String(now_s - 1) }],
+    ['MISMATCH', { [EVENT_HEADERS.timestamp]: String(nowS - 1) }],
   ] as const)('%s: %j', async (reason, change) => {
     const headers = { ...(await signEvent(['secret'], parts, body)), ...change }
-    expect(await verifyEvent(['secret'], headers, body, now_s)).toEqual({ ok: false, reason })
+    expect(await verifyEvent(['secret'], headers, body, nowS)).toEqual({ ok: false, reason })
   })
 
   test('no secret and an empty secret verify nothing', async () => {
     const headers = await signEvent(['secret'], parts, body)
-    expect(await verifyEvent([], headers, body, now_s)).toEqual({ ok: false, reason: 'MISMATCH' })
-    expect(await verifyEvent([''], headers, body, now_s)).toEqual({ ok: false, reason: 'MISMATCH' })
+    expect(await verifyEvent([], headers, body, nowS)).toEqual({ ok: false, reason: 'MISMATCH' })
+    expect(await verifyEvent([''], headers, body, nowS)).toEqual({ ok: false, reason: 'MISMATCH' })
   })
 
   test.each(NO_SECRETS)('%s is no secret: it neither verifies nor signs', async (none) => {
     const forged = await signEvent([String(none)], parts, body)
-    expect(await verifyEvent([none, 'secret'], forged, body, now_s)).toEqual({ ok: false, reason: 'MISMATCH' })
+    expect(await verifyEvent([none, 'secret'], forged, body, nowS)).toEqual({ ok: false, reason: 'MISMATCH' })
     const headers = await signEvent(['secret'], parts, body)
-    expect(await verifyEvent([none, 'secret'], headers, body, now_s)).toMatchObject({ ok: true, secret: 'secret' })
+    expect(await verifyEvent([none, 'secret'], headers, body, nowS)).toMatchObject({ ok: true, secret: 'secret' })
     await expect((async () => signEvent(['secret', none], parts, body))()).rejects.toThrow(TypeError)
   })
 })

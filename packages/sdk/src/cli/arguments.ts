@@ -1,6 +1,6 @@
 import { MalformedMoney, parseMoney } from '@dealer-esim/contract'
 import { InvalidArgumentError } from 'commander'
-import { LONGEST_TIMER_MS } from '../options.ts'
+import { TIMER_MAX_MS } from '../options.ts'
 
 /** Parsers of arguments. What they throw, commander tells beside the name of the option. */
 
@@ -27,16 +27,16 @@ export function amount(text: string): number {
 }
 
 /** `5s`, `250ms`, `1m` → milliseconds. A number alone is seconds. */
-export function duration_ms(text: string): number {
+export function durationMs(text: string): number {
   const match = /^(\d{1,10}(?:\.\d{1,3})?)(ms|s|m)?$/.exec(text)
   if (!match) throw new InvalidArgumentError('Write a time such as 250ms, 5s or 1m.')
   const value = Number(match[1]) * { ms: 1, s: 1000, m: 60_000 }[(match[2] ?? 's') as 'ms' | 's' | 'm']
-  if (value > LONGEST_TIMER_MS) throw new InvalidArgumentError(`The longest time is ${LONGEST_TIMER_MS}ms, 24 days.`)
+  if (value > TIMER_MAX_MS) throw new InvalidArgumentError(`The longest time is ${TIMER_MAX_MS}ms, 24 days.`)
   return value
 }
 
-export function timeout_ms(text: string): number {
-  const value = duration_ms(text)
+export function timeoutMs(text: string): number {
+  const value = durationMs(text)
   if (value < 1) throw new InvalidArgumentError('A time-out is 1ms or more.')
   return value
 }

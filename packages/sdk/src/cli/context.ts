@@ -1,6 +1,6 @@
 import { DealerEsim, type DealerEsimOptions } from '../client.ts'
 import { type Credentials, readCredentials } from './credentials.ts'
-import { orUsage } from './exit-codes.ts'
+import { orUsageError } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { type Paint, paint } from './output.ts'
 
@@ -33,10 +33,10 @@ export function context(io: Io, options: GlobalOptions): Context {
     credentials: known,
     client: (more) => {
       const limits = {
-        ...(options.timeout === undefined ? {} : { timeout_ms: options.timeout }),
+        ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout }),
         ...(options.retries === undefined ? {} : { retries: options.retries }),
       }
-      return orUsage(() => new DealerEsim({ ...known(), ...limits, ...more }))
+      return orUsageError(() => new DealerEsim({ ...known(), ...limits, ...more }))
     },
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { checkText } from '../options.ts'
-import { CommandFailed, EXIT, orUsage } from './exit-codes.ts'
+import { CommandFailed, EXIT, orUsageError } from './exit-codes.ts'
 import type { Io } from './io.ts'
 
 export interface Credentials {
@@ -46,7 +46,7 @@ export function readSecret(io: Io): Pick<Credentials, 'appSecret'> & Partial<Cre
 
 function inEnvironment(io: Io, name: keyof Credentials): string | undefined {
   const value = io.env[VARIABLES[name]]
-  return value && orUsage(() => checkText(VARIABLES[name], value))
+  return value && orUsageError(() => checkText(VARIABLES[name], value))
 }
 
 function localCredentials(io: Io): Credentials {

@@ -29,7 +29,7 @@ export class CommandFailed extends Error {
 }
 
 /** What the library refuses as an option that cannot work is a mistake of the command line, or of its settings. */
-export function orUsage<Result>(work: () => Result): Result {
+export function orUsageError<Result>(work: () => Result): Result {
   try {
     return work()
   } catch (error) {
@@ -38,7 +38,7 @@ export function orUsage<Result>(work: () => Result): Result {
 }
 
 /** Ends the command; all is said already. */
-export class AllSaid extends Error {
+export class AlreadyReported extends Error {
   override readonly name = 'AllSaid'
   constructor(readonly exitCode: ExitCode) {
     super()

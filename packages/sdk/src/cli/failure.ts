@@ -5,7 +5,7 @@ import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts'
 import { money, pairs, printable } from './output.ts'
 
 /** Tells what went wrong, and what to do, on standard error; with --json as one document on standard output. */
-export function tellFailure(context: Context, error: unknown): ExitCode {
+export function reportFailure(context: Context, error: unknown): ExitCode {
   const told = error instanceof DealerEsimError ? error : undefined
   if (context.json) {
     const { message } = error as Error
@@ -46,8 +46,8 @@ function describe({ paint: { red, dim } }: Context, error: DealerEsimError): str
   const unknown = error.outcomeUnknown
     ? 'It may have been carried out all the same: repeat it, an order with the same transactionId.\n'
     : ''
-  const cure = isCode(code) ? dim(`${codes[code].cure}\n`) : ''
-  return `${red(printable(code))}  ${printable(error.message)}\n${pairs(rows, '  ')}${unknown}${cure}`
+  const remedy = isCode(code) ? dim(`${codes[code].remedy}\n`) : ''
+  return `${red(printable(code))}  ${printable(error.message)}\n${pairs(rows, '  ')}${unknown}${remedy}`
 }
 
 const MONEY_MEMBERS = new Set(['currentBalance', 'requiredAmount', 'shortfall', 'current', 'limit', 'spent'])

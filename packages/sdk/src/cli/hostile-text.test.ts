@@ -36,7 +36,7 @@ test('nor can what the tour tells of it', () => {
   const log = tourLog(context(io, {}))
   log.note(HOSTILE)
   log.event({} as never, HARMLESS)
-  const sent = { operation: 'health', attempt: 1, url: '', headers: {}, body: '{}', stringToSign: '', duration_ms: 1 }
+  const sent = { operation: 'health', attempt: 1, url: '', headers: {}, body: '{}', stringToSign: '', durationMs: 1 }
   const body = JSON.stringify({ data: { orderStatus: HOSTILE } })
   for (let asked = 0; asked < 2; asked++)
     log.observe({ ...sent, answer: { status: 200, headers: new Headers(), body } })

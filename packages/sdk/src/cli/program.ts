@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { integer, timeout_ms } from './arguments.ts'
+import { integer, timeoutMs } from './arguments.ts'
 import { accountCommands } from './commands/account.ts'
 import { listenCommand } from './commands/listen.ts'
 import { orderCommands } from './commands/orders.ts'
@@ -9,8 +9,8 @@ import { signCommand } from './commands/sign.ts'
 import { tourCommand } from './commands/tour.ts'
 import { webhookCommands } from './commands/webhook.ts'
 import { type Context, context, type GlobalOptions } from './context.ts'
-import { AllSaid, EXIT, EXIT_HELP } from './exit-codes.ts'
-import { tellFailure } from './failure.ts'
+import { AlreadyReported, EXIT, EXIT_HELP } from './exit-codes.ts'
+import { reportFailure } from './failure.ts'
 import type { Io } from './io.ts'
 import { verifyCommand } from './verify/verify.ts'
 
@@ -23,7 +23,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return EXIT.DONE
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.DONE : EXIT.USAGE
-    return error instanceof AllSaid ? error.exitCode : tellFailure(current, error)
+    return error instanceof AlreadyReported ? error.exitCode : reportFailure(current, error)
   }
 }
 
@@ -31,7 +31,7 @@ function commandLine(io: Io, current: () => Context): Command {
   const program = new Command('dealer-esim')
     .description('Buy eSIMs from a Dealer eSIM gateway, and find out why a call fails.')
     .option('--json', 'print one JSON document')
-    .option('--timeout <time>', 'for each attempt, 30s by default', timeout_ms)
+    .option('--timeout <time>', 'for each attempt, 30s by default', timeoutMs)
     .option('--retries <count>', 'attempts after the first, 3 by default', integer(0, 20))
     .showHelpAfterError('Add --help to see how it is used.')
     .configureOutput({ writeOut: io.out, writeErr: io.err })

@@ -1,5 +1,5 @@
-import { tell } from '../options.ts'
-import { readEventBody, receive, type WebhookAnswer, type WebhookOptions } from './receive.ts'
+import { notifyListener } from '../options.ts'
+import { readEventBody, receive, type WebhookOptions, type WebhookResponse } from './receive.ts'
 
 /**
  * Webhook calls in the four usual kinds of servers. The servers' types are described here by what is used of them, so
@@ -26,7 +26,7 @@ export function nodeWebhook(options: WebhookOptions & { onError?: (error: unknow
   return async (request: IncomingCall, response: OutgoingAnswer): Promise<void> => {
     const answer = await receiveFrom(options, request)
     send(response, answer)
-    if (answer.status === 500) void tell(options.onError ?? console.error, answer.failed)
+    if (answer.status === 500) void notifyListener(options.onError ?? console.error, answer.failed)
   }
 }
 
@@ -82,20 +82,20 @@ export function fastifyWebhook(options: WebhookOptions & { path: string }) {
 export function fetchWebhook(options: WebhookOptions & { onError?: (error: unknown) => void }) {
   return async (request: Request): Promise<Response> => {
     if (request.method === 'POST' && (request.bodyUsed || request.body?.locked)) {
-      const failed = bodyGone('fetchWebhook', 'hand it the Request before anything reads its body')
-      void tell(options.onError ?? console.error, failed)
+      const failed = bodyConsumed('fetchWebhook', 'hand it the Request before anything reads its body')
+      void notifyListener(options.onError ?? console.error, failed)
       return new Response(null, { status: 500 })
     }
     const body = request.method === 'POST' ? await readEventBody(request.body) : undefined
     const answer = await receive(options, { method: request.method, headers: request.headers, body })
-    if (answer.status === 500) void tell(options.onError ?? console.error, answer.failed)
+    if (answer.status === 500) void notifyListener(options.onError ?? console.error, answer.failed)
     return new Response(answer.status === 204 ? null : answer.text, { status: answer.status, headers: PLAIN })
   }
 }
 
 const PLAIN = { 'Content-Type': 'text/plain; charset=utf-8' }
 
-async function receiveFrom(options: WebhookOptions, request: IncomingCall): Promise<WebhookAnswer> {
+async function receiveFrom(options: WebhookOptions, request: IncomingCall): Promise<WebhookResponse> {
   try {
     const body = request.method === 'POST' ? await rawBody(request) : undefined
     return await receive(options, { method: request.method, headers: request.headers, body })
@@ -108,15 +108,15 @@ async function receiveFrom(options: WebhookOptions, request: IncomingCall): Prom
 function rawBody(request: IncomingCall) {
   const { body } = request
   if (body instanceof Uint8Array || typeof body === 'string') return body
-  if (request.readableEnded) throw bodyGone('The handler', 'call it before any JSON parser, or switch that off')
+  if (request.readableEnded) throw bodyConsumed('The handler', 'call it before any JSON parser, or switch that off')
   return readEventBody(request)
 }
 
-function bodyGone(what: string, cure: string): TypeError {
+function bodyConsumed(what: string, cure: string): TypeError {
   return new TypeError(`${what} needs the raw body, which was read already: ${cure}`)
 }
 
-function send(response: OutgoingAnswer, answer: WebhookAnswer): void {
+function send(response: OutgoingAnswer, answer: WebhookResponse): void {
   response.statusCode = answer.status
   response.setHeader('Content-Type', PLAIN['Content-Type'])
   response.end(answer.text)

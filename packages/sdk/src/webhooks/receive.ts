@@ -1,14 +1,14 @@
 import type { DeliveryUpdated, OrderPaid } from '@dealer-esim/contract'
 import { DealerEsimError } from '../error.ts'
-import type { SecretsGiven } from '../options.ts'
-import { tell } from '../options.ts'
-import { readCapped } from '../read-body.ts'
-import { type HeadersGiven, verifyEvent } from './verify-event.ts'
+import type { SecretsInput } from '../options.ts'
+import { notifyListener } from '../options.ts'
+import { readBody } from '../read-body.ts'
+import { type HeadersInput, verifyEvent } from './verify-event.ts'
 
 /** What all handlers of webhook calls have in common. */
 export interface WebhookOptions {
   /** The AppSecret; the new and the old one in a grace period; or a function, asked at each event. */
-  appSecret: SecretsGiven | (() => SecretsGiven | Promise<SecretsGiven>)
+  appSecret: SecretsInput | (() => SecretsInput | Promise<SecretsInput>)
   /**
    * Takes a genuine event. The answer is sent when it is done: 204, or 500 when it throws, and then the gateway sends
    * the event again. Ten seconds are the limit, so store the event and do the work later. Kinds of a newer gateway,
@@ -20,7 +20,7 @@ export interface WebhookOptions {
 }
 
 /** The answer to a webhook call. `failed` is what `onEvent` threw. */
-export interface WebhookAnswer {
+export interface WebhookResponse {
   status: 204 | 401 | 405 | 413 | 500
   text: string
   failed?: unknown
@@ -31,14 +31,14 @@ const EVENT_SIZE_MAX_BYTES = 1024 * 1024
 
 /** The body of a webhook call, or undefined when it is larger than any event. */
 export function readEventBody(stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null) {
-  return readCapped(stream, EVENT_SIZE_MAX_BYTES)
+  return readBody(stream, EVENT_SIZE_MAX_BYTES)
 }
 
 /** Verifies one webhook call and hands the event over. CHECK_HEALTH, the test call of webhook/set, is just answered. */
 export async function receive(
   options: WebhookOptions,
-  call: { method: string | undefined; headers: HeadersGiven; body: Uint8Array | string | undefined },
-): Promise<WebhookAnswer> {
+  call: { method: string | undefined; headers: HeadersInput; body: Uint8Array | string | undefined },
+): Promise<WebhookResponse> {
   if (call.method !== 'POST') return { status: 405, text: 'Events are posted.' }
   if (call.body === undefined) return { status: 413, text: 'No event is that large.' }
   try {
@@ -49,7 +49,7 @@ export async function receive(
     return { status: 204, text: '' }
   } catch (error) {
     if (error instanceof DealerEsimError && error.code === 'EVENT_REFUSED') {
-      void tell(options.onRefused, error)
+      void notifyListener(options.onRefused, error)
       return { status: 401, text: error.message }
     }
     return { status: 500, text: 'The event could not be handled. Send it again.', failed: error }

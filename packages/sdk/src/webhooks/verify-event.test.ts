@@ -55,11 +55,11 @@ describe('refused is', () => {
   })
 
   test('an event sent more than five minutes ago, or ahead', async () => {
-    for (const away_ms of [-301_000, 302_000]) {
-      const event = signedEvent({ now_ms: Date.now() + away_ms })
+    for (const awayMs of [-301_000, 302_000]) {
+      const event = signedEvent({ nowMs: Date.now() + awayMs })
       expect(await refusal({ ...event, appSecret })).toMatch(/clock/)
     }
-    const old = signedEvent({ now_ms: 1_700_000_000_000 })
+    const old = signedEvent({ nowMs: 1_700_000_000_000 })
     expect(await verifyEvent({ ...old, appSecret, now: () => 1_700_000_000_000 })).toEqual(EVENT)
   })
 

@@ -12,15 +12,15 @@ import {
   verifyEvent as verifyStandardWebhook,
 } from '@dealer-esim/contract'
 import { DealerEsimError } from '../error.ts'
-import { checkSecrets, type SecretsGiven } from '../options.ts'
+import { checkSecrets, type SecretsInput } from '../options.ts'
 
 /** Headers in any form that servers hand them out; names in any case. */
-export type HeadersGiven = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+export type HeadersInput = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface ReceivedEvent {
   /** The AppSecret, or the new and the old one while a reset's grace period runs: an old one that is null is none. */
-  appSecret: SecretsGiven
-  headers: HeadersGiven
+  appSecret: SecretsInput
+  headers: HeadersInput
   /** The bytes as they arrived. A body that was parsed and written again does not verify. */
   body: Uint8Array | string
   /** Milliseconds since 1970. */
@@ -41,10 +41,10 @@ export async function verifyEvent(received: ReceivedEvent): Promise<Notification
   }
   const secrets = checkSecrets(received.appSecret)
   const headers = lowerCased(received.headers)
-  const now_ms = (received.now ?? Date.now)()
+  const nowMs = (received.now ?? Date.now)()
   const faults: FaultDetail[] = []
   for (const check of [checkStandardWebhook, checkRequestScheme]) {
-    const fault = await check(secrets, headers, body, now_ms)
+    const fault = await check(secrets, headers, body, nowMs)
     if (fault === undefined) return parse(body)
     faults.push(fault)
   }
@@ -55,7 +55,7 @@ type Check = (
   secrets: readonly string[],
   headers: IncomingHeaders,
   body: Uint8Array | string,
-  now_ms: number,
+  nowMs: number,
 ) => Promise<FaultDetail | undefined>
 
 const MISMATCH =
@@ -68,15 +68,15 @@ const REASONS: Record<EventRefusal, string> = {
   MISMATCH,
 }
 
-const checkStandardWebhook: Check = async (secrets, headers, body, now_ms) => {
-  const verdict = await verifyStandardWebhook(secrets, headers, body, now_ms / 1000)
+const checkStandardWebhook: Check = async (secrets, headers, body, nowMs) => {
+  const verdict = await verifyStandardWebhook(secrets, headers, body, nowMs / 1000)
   return verdict.ok ? undefined : { field: EVENT_HEADERS.signature, reason: REASONS[verdict.reason] }
 }
 
-const checkRequestScheme: Check = async (secrets, headers, body, now_ms) => {
+const checkRequestScheme: Check = async (secrets, headers, body, nowMs) => {
   const checked = checkRequestHeaders(headers)
   if (!checked.ok) return checked.details[0] ?? { field: REQUEST_HEADERS.signature, reason: 'Malformed.' }
-  if (Math.abs(now_ms - Number(checked.headers.timestamp)) > CLOCK_WINDOW_MS) {
+  if (Math.abs(nowMs - Number(checked.headers.timestamp)) > CLOCK_WINDOW_MS) {
     return { field: REQUEST_HEADERS.timestamp, reason: REASONS.EXPIRED }
   }
   const secret = await verifyRequest(secrets, checked.headers, body)
@@ -104,7 +104,7 @@ function refused(details: FaultDetail[]): DealerEsimError {
   return new DealerEsimError({ code: 'EVENT_REFUSED', message: `Not a genuine event. ${told}`, details })
 }
 
-function lowerCased(headers: HeadersGiven): IncomingHeaders {
+function lowerCased(headers: HeadersInput): IncomingHeaders {
   const entries = headers instanceof Headers ? [...headers.entries()] : Object.entries(headers)
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]))
 }

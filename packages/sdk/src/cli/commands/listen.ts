@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DeliveryUpdated, Notification, OrderPaid } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { reasonOf } from '../../attempt.ts'
+import { describeCause } from '../../attempt.ts'
 import { DealerEsimError } from '../../error.ts'
-import { pause } from '../../retry.ts'
+import { sleep } from '../../retry.ts'
 import { readEventBody } from '../../webhooks/receive.ts'
 import { verifyEvent } from '../../webhooks/verify-event.ts'
-import { duration_ms, integer, percentage, webAddress } from '../arguments.ts'
+import { durationMs, integer, percentage, webAddress } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { readSecret } from '../credentials.ts'
 import { money, printable } from '../output.ts'
-import { type Handle, interrupted, putBack, startReceiver } from './receiver.ts'
+import { type Handle, restoreWebhook, startReceiver, untilInterrupted } from './receiver.ts'
 
 interface Options {
   port: number
@@ -36,7 +36,7 @@ export function listenCommand(program: Command, context: () => Context): void {
       percentage,
       0,
     )
-    .option('--delay <time>', 'answer only after this time', duration_ms, 0)
+    .option('--delay <time>', 'answer only after this time', durationMs, 0)
     .option('--forward <url>', 'hand genuine events on, unchanged, and answer what comes back', webAddress)
     .option('--set', 'set this receiver as the callback URL until the end (local gateways)')
     .addHelpText('after', LISTEN_HELP)
@@ -44,11 +44,11 @@ export function listenCommand(program: Command, context: () => Context): void {
       const current = context()
       const { io } = current
       const { appSecret } = readSecret(io)
-      const handle: Handle = (request, response) => answer(current, appSecret, options, request, response)
+      const handle: Handle = (request, response) => handleEvent(current, appSecret, options, request, response)
       const receiver = await startReceiver(options, handle, io.err)
       try {
         io.err(`Listening on ${receiver.url}. Ctrl-C ends.\n`)
-        const end = interrupted(io)
+        const end = untilInterrupted(io)
         if (options.set) await whileSet(current, receiver.url, end)
         else await end
       } finally {
@@ -64,21 +64,21 @@ async function whileSet({ client, io }: Context, callbackUrl: string, end: Promi
   await esim.setWebhook({ callbackUrl, enabled: true })
   io.err('The gateway posts its events here now.\n')
   await end
-  io.err(`${printable(await putBack(esim, before, callbackUrl))}\n`)
+  io.err(`${printable(await restoreWebhook(esim, before, callbackUrl))}\n`)
 }
 
 /** One line for each call; with --json one document a line, as there is no end to wait for. */
-async function answer(
+async function handleEvent(
   { io, json, paint }: Context,
   appSecret: string,
   options: Options,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const received_at = new Date()
+  const receivedAt = new Date()
   const body = await readEventBody(request)
   const outcome = body === undefined ? 'larger than any event' : await verified(appSecret, request, body)
-  await pause(options.delay, io.interrupted)
+  await sleep(options.delay, io.interrupted)
   const { status, note } =
     typeof outcome === 'string' || body === undefined
       ? { status: 401, note: '' }
@@ -87,13 +87,15 @@ async function answer(
   if (json) {
     const seen = typeof outcome === 'string' ? { verified: false, reason: outcome } : { verified: true, event: outcome }
     io.out(
-      `${JSON.stringify({ receivedTime: received_at.toISOString(), status, ...seen, ...(note === '' ? {} : { note }) })}\n`,
+      `${JSON.stringify({ receivedTime: receivedAt.toISOString(), status, ...seen, ...(note === '' ? {} : { note }) })}\n`,
     )
     return
   }
   const told =
-    typeof outcome === 'string' ? paint.red(`not verified: ${outcome}`) : `${paint.green('✓')} ${describe(outcome)}`
-  io.out(`${paint.dim(received_at.toISOString().slice(11, 19))}  ${status}  ${told}${note === '' ? '' : `  ${note}`}\n`)
+    typeof outcome === 'string'
+      ? paint.red(`not verified: ${outcome}`)
+      : `${paint.green('✓')} ${describeEvent(outcome)}`
+  io.out(`${paint.dim(receivedAt.toISOString().slice(11, 19))}  ${status}  ${told}${note === '' ? '' : `  ${note}`}\n`)
 }
 
 async function verified(
@@ -117,16 +119,21 @@ async function statusFor(
 ): Promise<{ status: number; note: string }> {
   const failing = Math.random() < fail
   if (forward === undefined) return failing ? { status: 500, note: '(failed on purpose)' } : { status: 204, note: '' }
-  const handed = await handOn(forward, request, body, signal)
+  const handed = await forwardEvent(forward, request, body, signal)
   // Handed on all the same: when the event is sent again, the handler behind us gets it a second time.
   return failing ? { status: 500, note: `${handed.note}, then failed on purpose` } : handed
 }
 
-async function handOn(forward: string, request: IncomingMessage, body: Uint8Array<ArrayBuffer>, signal: AbortSignal) {
+async function forwardEvent(
+  forward: string,
+  request: IncomingMessage,
+  body: Uint8Array<ArrayBuffer>,
+  signal: AbortSignal,
+) {
   try {
     const handed = await fetch(forward, {
       method: 'POST',
-      headers: passedOn(request),
+      headers: forwardedHeaders(request),
       body,
       redirect: 'manual',
       signal,
@@ -134,12 +141,12 @@ async function handOn(forward: string, request: IncomingMessage, body: Uint8Arra
     await handed.body?.cancel()
     return { status: handed.status, note: `→ ${forward} answered ${handed.status}` }
   } catch (error) {
-    return { status: 502, note: `→ ${forward}: ${printable(reasonOf(error).words)}` }
+    return { status: 502, note: `→ ${forward}: ${printable(describeCause(error).words)}` }
   }
 }
 
 /** The headers that belong to the event, not to the connection that it came over. */
-function passedOn({ headers }: IncomingMessage): Headers {
+function forwardedHeaders({ headers }: IncomingMessage): Headers {
   const kept = new Headers()
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value === 'string' && /^(rt-|webhook-|x-signature$|content-type$)/.test(name)) kept.set(name, value)
@@ -148,7 +155,7 @@ function passedOn({ headers }: IncomingMessage): Headers {
 }
 
 /** An event in one line. A newer gateway may send other kinds and members: those by what every event has. */
-export function describe(event: Notification): string {
+export function describeEvent(event: Notification): string {
   if (event.notifyType === 'CHECK_HEALTH') return 'CHECK_HEALTH'
   return printable(`${event.notifyType}  ${contentOf(event) ?? event.notifyId}`)
 }

@@ -2,9 +2,9 @@ import type { OrderLineRequest, QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { newTransactionId, type Order } from '../../client.ts'
 import { DealerEsimError } from '../../error.ts'
-import { amount, duration_ms, orderLine } from '../arguments.ts'
+import { amount, durationMs, orderLine } from '../arguments.ts'
 import type { Context } from '../context.ts'
-import { AllSaid, CommandFailed, EXIT } from '../exit-codes.ts'
+import { AlreadyReported, CommandFailed, EXIT } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { money, type Paint, pairs, printable, table, time } from '../output.ts'
 import { codeRows, rows } from './profiles.ts'
@@ -34,7 +34,7 @@ export function orderCommands(program: Command, context: () => Context): void {
     .option('--transaction-id <id>', 'your own key of the order; made and shown when you give none')
     .option('--amount <amount>', 'buy only if the total is exactly this, such as 9.00', amount)
     .option('--remark <text>', 'a note of your own')
-    .option('--wait [time]', 'wait until the order is complete, 60s by default', duration_ms)
+    .option('--wait [time]', 'wait until the order is complete, 60s by default', durationMs)
     .option('--codes', `with --wait: ${CODES}`)
     .addHelpText('after', ORDER_HELP)
     .action(async (packageInfoList: OrderLineRequest[], { wait, codes, ...options }: OrderOptions) => {
@@ -48,10 +48,10 @@ export function orderCommands(program: Command, context: () => Context): void {
         return print(`${placed(order)}${paint.dim(`Next: dealer-esim query ${printable(order.orderNo)}`)}\n`, order)
       }
       try {
-        const answer = await esim.waitForOrder({ orderNo: order.orderNo }, waiting(wait, io))
+        const answer = await esim.waitForOrder({ orderNo: order.orderNo }, waitOptions(wait, io))
         print(describe(answer, paint, codes), answer)
       } catch (error) {
-        tellWaitFailed(current, order, error as Error)
+        reportWaitFailed(current, order, error as Error)
       }
     })
 
@@ -60,7 +60,7 @@ export function orderCommands(program: Command, context: () => Context): void {
     .description('tell what became of an order')
     .argument('[orderNo]', 'the order, unless you give its transactionId')
     .option('--transaction-id <id>', 'the order, by your own key')
-    .option('--wait [time]', 'wait until the order is complete, 60s by default', duration_ms)
+    .option('--wait [time]', 'wait until the order is complete, 60s by default', durationMs)
     .option('--codes', CODES)
     .addHelpText('after', '\nExamples:\n  $ dealer-esim query --transaction-id T-1 --wait')
     .action(async (orderNo: string | undefined, { transactionId, wait, codes }: QueryOptions) => {
@@ -71,7 +71,7 @@ export function orderCommands(program: Command, context: () => Context): void {
       const which = { ...(orderNo === undefined ? {} : { orderNo }), ...(transactionId ? { transactionId } : {}) }
       const answer = await (wait === undefined
         ? client().query(which)
-        : client().waitForOrder(which, waiting(wait, io)))
+        : client().waitForOrder(which, waitOptions(wait, io)))
       print(describe(answer, paint, codes), answer)
     })
 }
@@ -88,17 +88,17 @@ function placed(order: Order): string {
 }
 
 /** The order is debited, whatever it is that hides how it goes on: nobody may take this for a refusal. */
-function tellWaitFailed({ io, json, paint, print }: Context, order: Order, error: Error): never {
+function reportWaitFailed({ io, json, paint, print }: Context, order: Order, error: Error): never {
   const { message } = error
   const code = error instanceof DealerEsimError ? error.code : 'COMMAND_FAILED'
   const next = `The order is placed: \`dealer-esim query ${printable(order.orderNo)}\` tells how it goes.\n`
   print(placed(order) + next, { ...order, waitFailed: { code, message } })
   if (!json) io.err(`${paint.red(printable(code))}  ${printable(message)}\n`)
-  throw new AllSaid(EXIT.OUTCOME_UNKNOWN)
+  throw new AlreadyReported(EXIT.OUTCOME_UNKNOWN)
 }
 
-function waiting(wait: number | true, { interrupted }: Io) {
-  return { signal: interrupted, ...(wait === true ? {} : { wait_ms: wait }) }
+function waitOptions(wait: number | true, { interrupted }: Io) {
+  return { signal: interrupted, ...(wait === true ? {} : { waitMs: wait }) }
 }
 
 function describe(order: QueryAnswer, paint: Paint, codes = false): string {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { WebhookSetAnswer } from '@dealer-esim/contract'
-import { reasonOf } from '../../attempt.ts'
+import { describeCause } from '../../attempt.ts'
 import type { DealerEsim } from '../../client.ts'
 import { DealerEsimError } from '../../error.ts'
 import { CommandFailed, EXIT } from '../exit-codes.ts'
@@ -31,7 +31,7 @@ export async function startReceiver(
       return
     }
     handle(request, response).catch((error: Error) => {
-      tell(failed(error))
+      tell(failureMessage(error))
       response.destroy(error)
     })
   })
@@ -53,8 +53,8 @@ export async function startReceiver(
   }
 }
 
-export function failed(error: unknown): string {
-  return `A request could not be handled: ${printable(reasonOf(error).words)}\n`
+export function failureMessage(error: unknown): string {
+  return `A request could not be handled: ${printable(describeCause(error).words)}\n`
 }
 
 /** undefined for a target that cannot be read as an address, such as `//`: whatever anybody asks for, we go on. */
@@ -69,7 +69,7 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: { host: stri
 }
 
 /** Resolves when the user has had enough. */
-export function interrupted(io: Io): Promise<void> {
+export function untilInterrupted(io: Io): Promise<void> {
   if (io.interrupted.aborted) return Promise.resolve()
   return new Promise((resolve) => io.interrupted.addEventListener('abort', () => resolve(), { once: true }))
 }
@@ -79,7 +79,7 @@ export function interrupted(io: Io): Promise<void> {
  * test event to be taken again.
  * @param ours the receiver that is about to end
  */
-export async function putBack(esim: DealerEsim, before: WebhookSetAnswer, ours: string): Promise<string> {
+export async function restoreWebhook(esim: DealerEsim, before: WebhookSetAnswer, ours: string): Promise<string> {
   const { eventTypes, enabled } = before
   const callbackUrl = before.callbackUrl === ours ? null : before.callbackUrl
   try {

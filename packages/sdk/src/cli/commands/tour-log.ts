@@ -46,10 +46,10 @@ export function tourLog({ io, json, paint }: Context): TourLog {
     observe(exchange) {
       if (quiet) return
       const { operation, words } = current
-      const { url, headers, body, stringToSign, answer, duration_ms } = exchange
+      const { url, headers, body, stringToSign, answer, durationMs } = exchange
       const shown = answer && { status: answer.status, body: parsed(answer.body) }
       steps.push({ operation, words, request: { url, headers, body }, stringToSign, answer: shown ?? null })
-      const took = paint.dim(`(${duration_ms.toFixed(0)} ms)`)
+      const took = paint.dim(`(${durationMs.toFixed(0)} ms)`)
       // A step that asks again shows its request once, and each answer in a line.
       if (asked) return say(`   ${answer?.status ?? 'no answer'} ${took} ${brief(shown?.body)}\n`)
       asked = true

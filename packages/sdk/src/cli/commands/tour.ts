@@ -1,14 +1,14 @@
 import { FINAL_ORDER_STATUSES, type Notification, type PackageOnSale } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { type DealerEsim, newTransactionId } from '../../client.ts'
-import { pause } from '../../retry.ts'
+import { sleep } from '../../retry.ts'
 import { nodeWebhook } from '../../webhooks/handlers.ts'
 import { integer } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { CommandFailed, EXIT } from '../exit-codes.ts'
 import { money } from '../output.ts'
-import { describe } from './listen.ts'
-import { failed, putBack, type Receiver, startReceiver } from './receiver.ts'
+import { describeEvent } from './listen.ts'
+import { failureMessage, type Receiver, restoreWebhook, startReceiver } from './receiver.ts'
 import { type TourLog, tourLog } from './tour-log.ts'
 
 interface Options {
@@ -33,7 +33,7 @@ export function tourCommand(program: Command, context: () => Context): void {
     .action(async (options: Options) => {
       const current = context()
       const { baseUrl } = current.credentials()
-      if (!isHere(baseUrl) && !options.yes) {
+      if (!isLocal(baseUrl) && !options.yes) {
         const message = `The tour buys two eSIMs, and ${baseUrl} is not on this machine. Add --yes if you mean it.`
         throw new CommandFailed(message, EXIT.USAGE)
       }
@@ -87,7 +87,7 @@ async function firstOrder(esim: DealerEsim, log: TourLog, { io }: Context, optio
 /** Sets a receiver of our own, orders once more, waits for its events, and puts the setting back as it was. */
 async function events(esim: DealerEsim, log: TourLog, current: Context, options: Options, bought: PackageOnSale) {
   const { baseUrl } = current.credentials()
-  if (!isHere(baseUrl) && options.callbackUrl === undefined) {
+  if (!isLocal(baseUrl) && options.callbackUrl === undefined) {
     log.step('webhook/set', 'Where do events go? This reads the setting.')
     await esim.setWebhook()
     log.note(`${baseUrl} cannot reach this machine. Give --callback-url and --port to see events arrive.`)
@@ -111,7 +111,7 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
     await inbox.complete(transactionId, current.io.interrupted)
   } finally {
     // The tour leaves no trace but its orders: its receiver is gone in a moment.
-    log.note(await log.quietly(() => putBack(esim, before, callbackUrl)))
+    log.note(await log.quietly(() => restoreWebhook(esim, before, callbackUrl)))
     await receiver.close()
   }
 }
@@ -120,11 +120,11 @@ function receive({ credentials, io }: Context, log: TourLog, inbox: EventInbox, 
   const handle = nodeWebhook({
     appSecret: credentials().appSecret,
     onEvent: (event) => {
-      log.event(event, describe(event))
+      log.event(event, describeEvent(event))
       inbox.add(event)
     },
     onRefused: (error) => log.note(error.message),
-    onError: (error) => io.err(failed(error)),
+    onError: (error) => io.err(failureMessage(error)),
   })
   return startReceiver({ host: '127.0.0.1', port, path: '/' }, handle, io.err)
 }
@@ -153,14 +153,14 @@ function eventInbox(): EventInbox {
       const end = performance.now() + EVENTS_WAIT_MS
       for (;;) {
         const done = [isLast, isPaid].every((wanted) => seen.some((event) => wanted(event, transactionId)))
-        const left_ms = end - performance.now()
+        const leftMs = end - performance.now()
         if (done || signal.aborted) return
-        if (left_ms <= 0) {
+        if (leftMs <= 0) {
           const message = `The events of order ${transactionId} did not arrive within ${EVENTS_WAIT_MS / 1000} s. Does the gateway play the worker role?`
           throw new CommandFailed(message, EXIT.OUTCOME_UNKNOWN)
         }
         arrived = new AbortController()
-        await pause(left_ms, AbortSignal.any([arrived.signal, signal]))
+        await sleep(leftMs, AbortSignal.any([arrived.signal, signal]))
       }
     },
   }
@@ -177,7 +177,7 @@ function cheapest(packages: readonly PackageOnSale[]): PackageOnSale {
   return first
 }
 
-function isHere(baseUrl: string): boolean {
+function isLocal(baseUrl: string): boolean {
   return /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(baseUrl)
 }
 

@@ -17,7 +17,7 @@ import {
 import { verifyRequest } from '@dealer-esim/contract/node'
 import { DealerEsimError } from '../../error.ts'
 import { verifyEvent } from '../../webhooks/verify-event.ts'
-import type { GivenRequest } from './request-text.ts'
+import type { CapturedRequest } from './request-text.ts'
 
 /** One check of a request, in the gateway's order. `undefined`: it could not be made. */
 export interface Finding {
@@ -28,15 +28,15 @@ export interface Finding {
   code?: FailureCode
 }
 
-export interface Known {
+export interface DiagnosisInput {
   appSecret: string
   appKey?: string
   /** The moment that the clock is judged at. */
-  now_ms: number
+  nowMs: number
 }
 
 /** Everything that can be said of a request from its text and the secret. The first finding that failed is the cause. */
-export async function diagnose(request: GivenRequest, known: Known): Promise<Finding[]> {
+export async function diagnose(request: CapturedRequest, known: DiagnosisInput): Promise<Finding[]> {
   if (EVENT_HEADERS.signature in request.headers) return diagnoseEvent(request, known)
   const findings = [...route(request), mediaType(request)]
   const checked = checkRequestHeaders(request.headers)
@@ -58,7 +58,7 @@ export async function diagnose(request: GivenRequest, known: Known): Promise<Fin
   return findings
 }
 
-function route({ method, path }: GivenRequest): Finding[] {
+function route({ method, path }: CapturedRequest): Finding[] {
   if (path === undefined) return []
   const name = operationOf(path)
   const known = name !== undefined && isOperationName(name)
@@ -72,7 +72,7 @@ function operationOf(path: string): string | undefined {
   return /\/open-api\/v1\/([^?#]*)$/.exec(path)?.[1]
 }
 
-function mediaType({ headers }: GivenRequest): Finding {
+function mediaType({ headers }: CapturedRequest): Finding {
   const type = headers['content-type']
   const encoding = headers['content-encoding']
   const passed = type !== undefined && /^application\/json\s*(;|$)/i.test(type) && encoding === undefined
@@ -85,36 +85,36 @@ function mediaType({ headers }: GivenRequest): Finding {
   }
 }
 
-function size({ body }: GivenRequest): Finding {
+function size({ body }: CapturedRequest): Finding {
   const passed = body.length <= BODY_SIZE_MAX_BYTES
   return { check: 'size', passed, words: `${body.length} bytes, ${BODY_SIZE_MAX_BYTES} at most`, code: '000111' }
 }
 
-function account({ appKey }: RequestHeaders, known: Known): Finding {
+function account({ appKey }: RequestHeaders, known: DiagnosisInput): Finding {
   if (known.appKey === undefined) return { check: 'AppKey', passed: undefined, words: `${appKey}, not compared` }
   const passed = appKey === known.appKey
   const words = passed ? appKey : `${appKey} is sent, but the AppSecret here belongs to ${known.appKey}`
   return { check: 'AppKey', passed, words, code: '101004' }
 }
 
-function clock({ timestamp }: RequestHeaders, { now_ms }: Known): Finding {
-  const away_ms = Number(timestamp) - now_ms
-  const passed = Math.abs(away_ms) <= CLOCK_WINDOW_MS
-  const said = `${new Date(Number(timestamp)).toISOString()}, ${spell(Math.abs(away_ms))} ${away_ms < 0 ? 'before' : 'after'} this machine's time`
+function clock({ timestamp }: RequestHeaders, { nowMs }: DiagnosisInput): Finding {
+  const awayMs = Number(timestamp) - nowMs
+  const passed = Math.abs(awayMs) <= CLOCK_WINDOW_MS
+  const said = `${new Date(Number(timestamp)).toISOString()}, ${formatDuration(Math.abs(awayMs))} ${awayMs < 0 ? 'before' : 'after'} this machine's time`
   const advice = ` It may be ${CLOCK_WINDOW_MS / 1000} s off. For a request of the past, judge it with --at ${timestamp}.`
   return { check: 'clock', passed, words: passed ? said : `${said}.${advice}`, code: '101001' }
 }
 
-function spell(time_ms: number): string {
-  const seconds = time_ms / 1000
+function formatDuration(timeMs: number): string {
+  const seconds = timeMs / 1000
   if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
 }
 
 async function signature(
   headers: RequestHeaders,
-  { body, path }: GivenRequest,
-  { appSecret }: Known,
+  { body, path }: CapturedRequest,
+  { appSecret }: DiagnosisInput,
 ): Promise<Finding> {
   if (verifyRequest([appSecret], headers, body) !== undefined) {
     return { check: 'signature', passed: true, words: 'matches the AppSecret and the body byte for byte' }
@@ -125,7 +125,10 @@ async function signature(
 }
 
 /** A signature of a wrong form often still tells what was done: Base64 instead of hex, another hash. */
-async function malformedAdvice({ headers, body, path }: GivenRequest, { appSecret }: Known): Promise<string> {
+async function malformedAdvice(
+  { headers, body, path }: CapturedRequest,
+  { appSecret }: DiagnosisInput,
+): Promise<string> {
   const timestamp = headers[REQUEST_HEADERS.timestamp.toLowerCase()]
   const requestId = headers[REQUEST_HEADERS.requestId.toLowerCase()]
   const appKey = headers[REQUEST_HEADERS.appKey.toLowerCase()]
@@ -136,7 +139,7 @@ async function malformedAdvice({ headers, body, path }: GivenRequest, { appSecre
   return mistake ? ` ${mistake.message}` : ''
 }
 
-function content({ body, path }: GivenRequest): Finding[] {
+function content({ body, path }: CapturedRequest): Finding[] {
   const json = parseStrictJson(body)
   if (!json.ok) return [{ check: 'JSON', passed: false, words: json.reason, code: '000104' }]
   const findings: Finding[] = [{ check: 'JSON', passed: true, words: 'one object' }]
@@ -150,16 +153,16 @@ function content({ body, path }: GivenRequest): Finding[] {
   return findings
 }
 
-async function diagnoseEvent(request: GivenRequest, { appSecret, now_ms }: Known): Promise<Finding[]> {
+async function diagnoseEvent(request: CapturedRequest, { appSecret, nowMs }: DiagnosisInput): Promise<Finding[]> {
   const { headers, body } = request
   try {
-    const event = await verifyEvent({ appSecret, headers, body, now: () => now_ms })
+    const event = await verifyEvent({ appSecret, headers, body, now: () => nowMs })
     return [{ check: 'event', passed: true, words: `${event.notifyType} ${event.notifyId} is genuine` }]
   } catch (error) {
     if (!(error instanceof DealerEsimError)) throw error
     const variants = [body.toString('utf8').replace(/\r?\n$/, ''), compact(body)]
     for (const variant of variants) {
-      const genuine = await verifyEvent({ appSecret, headers, body: variant, now: () => now_ms }).catch(() => undefined)
+      const genuine = await verifyEvent({ appSecret, headers, body: variant, now: () => nowMs }).catch(() => undefined)
       if (genuine === undefined) continue
       const words = `does not verify, but it does as ${variant.length} bytes without the spaces and line breaks that were added. Verify the raw bytes, before any JSON parser.`
       return [{ check: 'event', passed: false, words }]
@@ -177,7 +180,7 @@ function compact(body: Buffer): string {
 }
 
 /** What the gateway would answer: the code of the first check that failed. */
-export function answerTo(findings: readonly Finding[]): { code: FailureCode; cure: string } | undefined {
+export function expectedAnswer(findings: readonly Finding[]): { code: FailureCode; remedy: string } | undefined {
   const code = findings.find((finding) => finding.passed === false)?.code
-  return code && { code, cure: codes[code].cure }
+  return code && { code, remedy: codes[code].remedy }
 }

@@ -1,5 +1,5 @@
 /** A request as people have it at hand: raw HTTP, header lines, the output of `curl -v`, or JSON of a log. */
-export interface GivenRequest {
+export interface CapturedRequest {
   /** `POST` and the path, when the text says so. */
   method?: string
   path?: string
@@ -14,7 +14,7 @@ export interface GivenRequest {
  * Reads header lines, an empty line and the body; or JSON `{"headers": {…}, "body": "…"}`. The body's bytes are taken
  * as they are; where Content-Length says that fewer belong to it, the rest came with the file.
  */
-export function readRequest(bytes: Buffer): GivenRequest | undefined {
+export function readRequest(bytes: Buffer): CapturedRequest | undefined {
   return fromJson(bytes) ?? fromText(sentByCurl(bytes) ?? bytes)
 }
 
@@ -28,7 +28,7 @@ function sentByCurl(bytes: Buffer): Buffer | undefined {
   return Buffer.from(`${sent.slice(0, end === -1 ? undefined : end).join('\n')}\n\n`)
 }
 
-function fromJson(bytes: Buffer): GivenRequest | undefined {
+function fromJson(bytes: Buffer): CapturedRequest | undefined {
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))
@@ -46,10 +46,10 @@ function fromJson(bytes: Buffer): GivenRequest | undefined {
   }
 }
 
-function fromText(bytes: Buffer): GivenRequest | undefined {
+function fromText(bytes: Buffer): CapturedRequest | undefined {
   const { head, body } = split(bytes)
   const lines = head.split(/\r?\n/).map((line) => line.replace(/^[>\s]+/, '').trimEnd())
-  const request: GivenRequest = { headers: {}, body }
+  const request: CapturedRequest = { headers: {}, body }
   const found: [string, string][] = []
   for (const line of lines) {
     const start = /^([A-Z]+) (\S+)(?: HTTP\/[\d.]+)?$/.exec(line)

@@ -3,9 +3,9 @@ import type { Command } from 'commander'
 import { integer } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { readSecret } from '../credentials.ts'
-import { AllSaid, CommandFailed, EXIT } from '../exit-codes.ts'
+import { AlreadyReported, CommandFailed, EXIT } from '../exit-codes.ts'
 import { type Paint, printable } from '../output.ts'
-import { answerTo, diagnose, type Finding } from './diagnose.ts'
+import { diagnose, expectedAnswer, type Finding } from './diagnose.ts'
 import { readRequest } from './request-text.ts'
 
 /** `verify`: which check does this request fail, and why? */
@@ -34,11 +34,11 @@ export function verifyCommand(program: Command, context: () => Context): void {
       else if (request.bodyMissing) {
         throw new CommandFailed('curl -v does not show the body that it sent: add --body FILE.', EXIT.USAGE)
       }
-      const findings = await diagnose(request, { ...readSecret(io), now_ms: options.at ?? Date.now() })
+      const findings = await diagnose(request, { ...readSecret(io), nowMs: options.at ?? Date.now() })
       const passed = findings.every((finding) => finding.passed !== false)
-      const answer = answerTo(findings)
+      const answer = expectedAnswer(findings)
       print(report(findings, paint), { passed, ...(answer ? { code: answer.code } : {}), findings })
-      if (!passed) throw new AllSaid(EXIT.REFUSED)
+      if (!passed) throw new AlreadyReported(EXIT.REFUSED)
     })
 }
 
@@ -49,10 +49,10 @@ function report(findings: readonly Finding[], { red, green, yellow, dim }: Paint
     const mark = marks[String(passed) as keyof typeof marks]
     return `${mark} ${check.padEnd(width)}  ${printable(words)}\n`
   })
-  const answer = answerTo(findings)
+  const answer = expectedAnswer(findings)
   const failed = findings.find((finding) => finding.passed === false)
   if (failed === undefined) return `${lines.join('')}Nothing is wrong with it that can be seen from here.\n`
-  const verdict = answer ? `The gateway answers ${answer.code}.\n${dim(`${answer.cure}\n`)}` : ''
+  const verdict = answer ? `The gateway answers ${answer.code}.\n${dim(`${answer.remedy}\n`)}` : ''
   return lines.join('') + verdict
 }
 

@@ -2,7 +2,7 @@
  * What a text of a request may look like: the pattern for machines, and the same as advice for people. Every pattern
  * is read with the flag `u`.
  */
-export interface Form {
+export interface TextPattern {
   pattern: string
   advice: string
 }
@@ -11,7 +11,7 @@ export interface Form {
  * Control characters and lone surrogates are refused everywhere: PostgreSQL cannot store U+0000, and UTF-8 cannot
  * carry a lone surrogate.
  */
-export const FORMS = {
+export const TEXT_PATTERNS = {
   line: {
     pattern: '^[^\\u0000-\\u001f\\u007f\\p{Cs}]*$',
     advice: 'Use one line of text without control characters.',
@@ -46,10 +46,10 @@ export const FORMS = {
     pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?([Zz]|[+-]\\d\\d:\\d\\d)$',
     advice: 'Use a time of RFC 3339 with its zone, such as 2026-11-20T13:28:09.000Z.',
   },
-} as const satisfies Record<string, Form>
+} as const satisfies Record<string, TextPattern>
 
 /** The advice that belongs to a pattern of the table. */
 export function adviceFor(pattern: string): string {
-  const form = Object.values(FORMS).find((candidate) => candidate.pattern === pattern)
+  const form = Object.values(TEXT_PATTERNS).find((candidate) => candidate.pattern === pattern)
   return form?.advice ?? `Use text that matches ${pattern}`
 }

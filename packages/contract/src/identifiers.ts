@@ -1,19 +1,19 @@
-/** The ICCID without the F padding of its binary coding, as it is kept and answered. */
+/** The ICCID without the F padding of its binary coding: the form in the database and in answers. */
 export function stripIccidPadding(iccid: string): string {
   return iccid.trim().replace(/[Ff]{1,2}$/, '')
 }
 
-/** Twenty digits by F padding, as ES2+ may want it (SGP.22 §5.3). */
+/** Pads to twenty digits with F, as some ES2+ servers require (SGP.22 §5.3). */
 export function padIccid(iccid: string): string {
   return stripIccidPadding(iccid).padEnd(20, 'F')
 }
 
-/** 18 to 20 digits. A supplier's ICCID is not refused for failing Luhn: some count no check digit. */
+/** 18 to 20 digits. The Luhn digit is not checked, because some suppliers issue ICCIDs without one. */
 export function isIccid(text: string): boolean {
   return /^\d{18,20}$/.test(text)
 }
 
-/** Whether the last digit is the Luhn check digit of the others (ITU-T E.118). */
+/** True if the last digit is the Luhn check digit of the others (ITU-T E.118). */
 export function passesLuhn(digits: string): boolean {
   return /^\d{2,}$/.test(digits) && luhnDigit(digits.slice(0, -1)) === digits.at(-1)
 }
@@ -37,19 +37,19 @@ export function makeIccid(issuerPrefix: string, serial: bigint | number): string
   const width = 18 - issuerPrefix.length
   const digits = String(serial).padStart(width, '0')
   if (!/^\d{1,17}$/.test(issuerPrefix) || !/^\d+$/.test(digits) || digits.length > width) {
-    throw new RangeError(`serial ${serial} does not fit an ICCID that starts with ${issuerPrefix}`)
+    throw new RangeError(`Serial number ${serial} does not fit an ICCID that starts with ${issuerPrefix}.`)
   }
   return issuerPrefix + digits + luhnDigit(issuerPrefix + digits)
 }
 
-/** 32 digits that are 1 modulo 97 (SGP.02 §2.2.2, as ISO 7064). */
+/** 32 digits that equal 1 modulo 97 (SGP.02 §2.2.2, as ISO 7064). */
 export function isEid(text: string): boolean {
   return /^\d{32}$/.test(text) && BigInt(text) % 97n === 1n
 }
 
-/** An EID from its first 30 digits; the last two check them. @throws RangeError unless there are 30 digits. */
+/** Appends the two check digits to the first 30 digits of an EID. @throws RangeError unless there are 30 digits. */
 export function makeEid(first30Digits: string): string {
-  if (!/^\d{30}$/.test(first30Digits)) throw new RangeError('an EID is made from 30 digits')
+  if (!/^\d{30}$/.test(first30Digits)) throw new RangeError('An EID is made from exactly 30 digits.')
   const check = 98n - ((BigInt(first30Digits) * 100n) % 97n)
   return first30Digits + String(check).padStart(2, '0')
 }

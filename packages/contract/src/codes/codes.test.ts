@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Code, codes, failureCodes, isCode } from './codes.ts'
 
-/** Contract section 8, typed in by hand: the table must not drift from what dealers were told. */
+/** Contract section 8, copied by hand, so that the table cannot drift from the published contract. */
 const HTTP: Record<Code, number> = {
   '000000': 200,
   '000001': 500,
@@ -38,7 +38,7 @@ const HTTP: Record<Code, number> = {
   '400102': 422,
 }
 
-test('every code has the HTTP status that dealers were told', () => {
+test('every code has the HTTP status of the published contract', () => {
   expect(Object.fromEntries(Object.entries(codes).map(([code, { http }]) => [code, http]))).toEqual(HTTP)
 })
 
@@ -52,10 +52,10 @@ test.each(Object.entries(codes))(
   },
 )
 
-test('5xx only where the outcome is unknown or nothing happened', () => {
+test('a code is 5xx only if the outcome is unknown or nothing happened', () => {
   expect(failureCodes.filter((code) => codes[code].http >= 500)).toEqual(['000001', '000002'])
 })
 
-test('names that are no codes are none, those of every object included', () => {
+test('names of object properties are not codes', () => {
   for (const text of ['', '0', '999999', '__proto__', 'constructor', 'toString']) expect(isCode(text)).toBe(false)
 })

@@ -1,13 +1,13 @@
 import type { Code, CodeData, FailureCode } from './codes.ts'
 import { codes } from './codes.ts'
 
-/** One fault: where it is and what to do about it. `field` is a path such as `packageInfoList[0].count`, or a header. */
+/** One fault of a request. `field` is a path such as `packageInfoList[0].count`, or a header; `reason` says what to do. */
 export interface FaultDetail {
   field: string
   reason: string
 }
 
-/** Every answer, failures included. */
+/** The form of every answer, including failures. */
 export interface Envelope<D extends object = object, C extends Code = Code> {
   code: C
   message: string
@@ -16,7 +16,7 @@ export interface Envelope<D extends object = object, C extends Code = Code> {
 
 export type Success<D extends object> = Envelope<D, '000000'>
 
-/** `requestId` is the caller's, or one that the gateway made where the caller's was missing or malformed. */
+/** `requestId` is the caller's, or a generated one if the caller's was missing or malformed. */
 export type FailureData<C extends FailureCode = FailureCode> = CodeData<C> & {
   requestId: string
   details: FaultDetail[]
@@ -27,12 +27,12 @@ export function success<D extends object>(data: D): Success<D> {
   return { code: '000000', message: codes['000000'].message, data }
 }
 
-/** The body of a failure. `message` and `details` are for people; programs decide by `code` and the code's own `data`. */
+/** The body of a failure. `message` and `details` are for people; programs use `code` and the members of `data`. */
 export function failure<C extends FailureCode>(
   code: C,
   requestId: string,
-  said: { message?: string | undefined; details?: FaultDetail[] | undefined; data?: CodeData<C> | undefined } = {},
+  parts: { message?: string | undefined; details?: FaultDetail[] | undefined; data?: CodeData<C> | undefined } = {},
 ): Envelope<FailureData<C>, C> {
-  const data = { requestId, details: said.details ?? [], ...said.data } as FailureData<C>
-  return { code, message: said.message ?? codes[code].message, data }
+  const data = { requestId, details: parts.details ?? [], ...parts.data } as FailureData<C>
+  return { code, message: parts.message ?? codes[code].message, data }
 }

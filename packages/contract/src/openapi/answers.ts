@@ -4,7 +4,7 @@ import { commonCodes, type OperationName, operations } from '../schemas/operatio
 import { answerExamples, EXAMPLE_REQUEST_ID, failureExamples } from './examples.ts'
 import { failureName, type Json, reference, schemaName } from './schemas.ts'
 
-/** All answers of an operation by HTTP status: its success, and each failure that it may have. */
+/** The answers of an operation by HTTP status: its success and its possible failures. */
 export function operationAnswers(name: OperationName): Json {
   const own: readonly FailureCode[] = operations[name].codes
   const answers: Json = { '200': successAnswer(name) }
@@ -15,19 +15,19 @@ export function operationAnswers(name: OperationName): Json {
   return answers
 }
 
-/** `components.responses`: the failures that any operation may answer, by HTTP status. */
+/** `components.responses`: the failures common to all operations, by HTTP status. */
 export function sharedAnswers(): Json {
   return Object.fromEntries(byStatus(commonCodes).map(([status, group]) => [`Failure${status}`, failureAnswer(group)]))
 }
 
-/** Headers that answers carry, by name. */
+/** The headers of answers by name. */
 export const ANSWER_HEADERS: Json = {
   'RT-RequestID': header('The RT-RequestID of the request.', { type: 'string', format: 'uuid' }),
-  'Idempotent-Replayed': header('`true` when the order existed before this call.', { type: 'string', const: 'true' }),
+  'Idempotent-Replayed': header('`true` if the order existed before this call.', { type: 'string', const: 'true' }),
   'Retry-After': header('Seconds to wait before the next call.', { type: 'integer', minimum: 1 }),
   Allow: header('The method that is allowed: POST.', { type: 'string', const: 'POST' }),
   'RateLimit-Limit': header('Requests per second of this tenant.', { type: 'integer' }),
-  'RateLimit-Remaining': header('Requests that are left at once.', { type: 'integer' }),
+  'RateLimit-Remaining': header('Requests that can still be sent now.', { type: 'integer' }),
   'RateLimit-Reset': header('Seconds until the limit is restored.', { type: 'integer' }),
 }
 
@@ -59,8 +59,8 @@ function failureAnswer(group: FailureCode[]): Json {
 }
 
 function example(code: FailureCode): object {
-  const said: { details?: { field: string; reason: string }[]; data?: object } = failureExamples[code] ?? {}
-  return failure<FailureCode>(code, EXAMPLE_REQUEST_ID, said)
+  const parts: { details?: { field: string; reason: string }[]; data?: object } = failureExamples[code] ?? {}
+  return failure<FailureCode>(code, EXAMPLE_REQUEST_ID, parts)
 }
 
 function discriminator(group: FailureCode[]): Json {
@@ -68,9 +68,9 @@ function discriminator(group: FailureCode[]): Json {
   return { propertyName: 'code', mapping: Object.fromEntries(mapping) }
 }
 
-function byStatus(answered: readonly FailureCode[]): [status: string, FailureCode[]][] {
-  const statuses = [...new Set(answered.map((code) => codes[code].http))].sort((left, right) => left - right)
-  return statuses.map((status) => [String(status), answered.filter((code) => codes[code].http === status)])
+function byStatus(all: readonly FailureCode[]): [status: string, FailureCode[]][] {
+  const statuses = [...new Set(all.map((code) => codes[code].http))].sort((left, right) => left - right)
+  return statuses.map((status) => [String(status), all.filter((code) => codes[code].http === status)])
 }
 
 function headerReferences(names: string[]): Json {

@@ -11,12 +11,12 @@ import { answerExamples, eventExamples, failureExamples, requestExamples } from 
 
 const document = JSON.parse(JSON.stringify(openApiDocument()))
 
-test('docs/openapi.json is what the contract says now (npm run openapi writes it anew)', () => {
+test('docs/openapi.json matches the contract (`npm run openapi` generates it)', () => {
   const committed = readFileSync(new URL('../../../../docs/openapi.json', import.meta.url), 'utf8')
   expect(committed).toBe(`${JSON.stringify(openApiDocument(), null, 2)}\n`)
 })
 
-test('the document fits the schema of OpenAPI 3.1 and all its references lead somewhere', async () => {
+test('the document fits the OpenAPI 3.1 schema and all its references resolve', async () => {
   const result = await validate(structuredClone(document))
   expect(result.errors ?? []).toEqual([])
   expect(result.version).toBe('3.1')
@@ -25,7 +25,7 @@ test('the document fits the schema of OpenAPI 3.1 and all its references lead so
   for (const reference of references) expect(resolve(reference), reference).toBeTypeOf('object')
 })
 
-test('the validator refuses a broken document', async () => {
+test('the validator rejects a broken document', async () => {
   const broken = structuredClone(document)
   delete broken.components.responses.Failure400.description
   expect((await validate(broken)).valid).toBe(false)
@@ -33,7 +33,7 @@ test('the validator refuses a broken document', async () => {
 
 const RETRY_RULE = 'A retry takes a new RT-RequestID and the same `transactionId`'
 
-test('wherever an RT-RequestID or a transactionId is asked for, it is said what a retry does with both', () => {
+test('every RT-RequestID and transactionId parameter describes how a retry uses both', () => {
   expect(document.components.parameters.requestId.description).toContain(RETRY_RULE)
   expect([document.info.description, document.paths['/open-api/v1/esim/order'].post.description]).toEqual(
     [1, 2].map(() => expect.stringContaining(RETRY_RULE)),
@@ -41,7 +41,7 @@ test('wherever an RT-RequestID or a transactionId is asked for, it is said what 
   expect(codes['101006'].remedy).toContain(RETRY_RULE)
 })
 
-test('every transactionId is described, at requests and events with what a retry does', () => {
+test('every transactionId is described, in requests and events with the retry rule', () => {
   const described = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
     membersOf(schema, 'transactionId').map(({ description = '' }) => [name, description] as const),
   )
@@ -76,7 +76,7 @@ test.each(operationNames)(
   },
 )
 
-test('every code of the table is answered by some operation', () => {
+test('every code of the table is used by an operation', () => {
   const own = operationNames.flatMap((name) => [...operations[name].codes])
   const common = failureCodes.filter((code) => Number(code) < 200_000)
   expect([...common, ...own].sort()).toEqual(failureCodes)
@@ -95,7 +95,7 @@ describe('examples fit their schemas', () => {
   })
 })
 
-/** The schemas of a member, however deep it lies. */
+/** The schemas of a member at any depth. */
 function membersOf(schema: unknown, member: string): { description?: string }[] {
   if (typeof schema !== 'object' || schema === null) return []
   const own = (schema as { properties?: Record<string, object> }).properties?.[member]

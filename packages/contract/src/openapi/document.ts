@@ -6,7 +6,7 @@ import { ANSWER_HEADERS, operationAnswers, sharedAnswers } from './answers.ts'
 import { EXAMPLE_REQUEST_ID, eventExamples, requestExamples } from './examples.ts'
 import { componentSchemas, type Json, namedSchemas, reference, schemaName } from './schemas.ts'
 
-/** The OpenAPI 3.1 document of the dealers' interface, webhooks included. `serverUrl` is the gateway's base URL. */
+/** The OpenAPI 3.1 document of the dealer API, including webhooks. `serverUrl` is the gateway's base URL. */
 export function openApiDocument({ serverUrl = '/' }: { serverUrl?: string } = {}): Json {
   return {
     openapi: '3.1.0',
@@ -34,15 +34,15 @@ export function openApiDocument({ serverUrl = '/' }: { serverUrl?: string } = {}
 
 const DESCRIPTION = `Buy eSIMs from a prepaid balance.
 
-Every operation is a signed POST of a JSON object. Every answer, failures included, is \`{"code", "message", "data"}\`; success is code \`000000\`.
+Every operation is a signed POST of a JSON object. Every answer, including failures, is \`{"code", "message", "data"}\`; success is code \`000000\`.
 
     X-Signature = hex( HMAC-SHA256( AppSecret, RT-Timestamp + RT-RequestID + RT-AccessCode + rawBody ) )
 
-There are no separators, the body counts byte for byte as sent, and the key is the UTF-8 bytes of the AppSecret's text.
+There are no separators, the body is signed byte for byte as sent, and the key is the UTF-8 bytes of the AppSecret's text.
 
 A retry takes a new RT-RequestID and the same \`transactionId\`: the RT-RequestID guards against replay and is accepted once, the \`transactionId\` makes the order idempotent.
 
-Money is an integer in 1/10 000 of \`currencyCode\`: 45000 is 4.50. Data volume is in bytes. Times are RFC 3339. Clients ignore members that they do not know.`
+Money is an integer in 1/10 000 of \`currencyCode\`: 45000 is 4.50. Data volume is in bytes. Times are RFC 3339. Clients must ignore members that they do not know.`
 
 const SECURITY_SCHEMES: Json = {
   accessCode: { type: 'apiKey', in: 'header', name: REQUEST_HEADERS.appKey, description: 'The AppKey.' },
@@ -79,7 +79,7 @@ const PARAMETERS: Json = {
   }),
   webhookSignature: parameter(
     EVENT_HEADERS.signature,
-    'One `v1,` signature, or two with a blank between in a grace period. The secret is `whsec_` + base64 of the AppSecret (Standard Webhooks).',
+    'One `v1,` signature, or two separated by a space in a grace period. The secret is `whsec_` + base64 of the AppSecret (Standard Webhooks).',
     { type: 'string' },
   ),
   eventAppKey: parameter(REQUEST_HEADERS.appKey, 'The AppKey of the tenant.', { type: 'string' }),
@@ -107,7 +107,7 @@ function webhookItem(type: keyof typeof events): Json {
   return {
     operationId: `on_${type}`,
     summary,
-    description: 'Delivered at least once and in any order: go by `notifyId` and `sequence`.',
+    description: 'Delivered at least once and in any order: use `notifyId` and `sequence`.',
     security: [],
     parameters: parameters(
       ...[
@@ -129,7 +129,7 @@ function webhookItem(type: keyof typeof events): Json {
     responses: {
       '2XX': { description: 'Acknowledged. Answer within 10 s (CHECK_HEALTH: 5 s).' },
       '410': { description: 'Disables the endpoint.' },
-      default: { description: 'Not acknowledged: sent again later (CHECK_HEALTH: never).' },
+      default: { description: 'Not acknowledged: the event is sent again later (CHECK_HEALTH: never).' },
     },
   }
 }

@@ -4,7 +4,7 @@ import type { AnswerOf, OperationName, RequestOf } from '../schemas/operations.t
 import type { Profile } from '../schemas/profiles.ts'
 import type { CheckHealth, DeliveryUpdated, OrderPaid } from '../schemas/webhooks.ts'
 
-/** What the documentation shows: one purchase, from the first call to its last event. Tests hold it to the schemas. */
+/** The documentation's examples: one purchase, from the first call to its last event. Tests check them against the schemas. */
 export const EXAMPLE_REQUEST_ID = '7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11'
 
 const ac = 'LPA:1$smdp.example.com$K2-9XQ4TJ-1YB7PD'
@@ -189,7 +189,7 @@ export const eventExamples: { ORDER_PAID: OrderPaid; DELIVERY_UPDATED: DeliveryU
   },
 }
 
-/** What failures carry besides the request's id, where that is more than nothing. */
+/** The details and data of failures that have any. */
 export const failureExamples: { [C in FailureCode]?: { details?: FaultDetail[]; data?: CodeData<C> } } = {
   '000101': { details: [{ field: 'X-Signature', reason: 'Missing: send the HMAC-SHA256 as 64 hex digits.' }] },
   '000102': {
@@ -200,7 +200,7 @@ export const failureExamples: { [C in FailureCode]?: { details?: FaultDetail[]; 
   '000104': { details: [{ field: 'body', reason: 'A member appears twice in one object: send each once.' }] },
   '000105': { details: [{ field: 'transactionId', reason: 'It is required: add it.' }] },
   '000106': {
-    details: [{ field: 'packageInfoList[0].count', reason: 'It is required: give it a value instead of null.' }],
+    details: [{ field: 'packageInfoList[0].count', reason: 'It is required: send a value instead of null.' }],
   },
   '000107': { details: [{ field: 'transactionId', reason: 'Use 1 to 64 characters.' }] },
   '000108': { details: [{ field: 'packageInfoList[0].count', reason: 'Send an integer from 1 to 30.' }] },

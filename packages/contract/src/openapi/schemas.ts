@@ -9,7 +9,7 @@ import { events } from '../schemas/webhooks.ts'
 /** A node of the document. */
 export type Json = { [member: string]: unknown }
 
-/** The schemas of the contract by the names that they have in the document. */
+/** The names of the contract's schemas in the document. */
 export function namedSchemas(): Map<TSchema, string> {
   const named = new Map<TSchema, string>([
     [profile, 'Profile'],
@@ -26,7 +26,7 @@ export function namedSchemas(): Map<TSchema, string> {
   return named
 }
 
-/** `components.schemas`: every named schema once, those within it by reference, and a failure for each code. */
+/** `components.schemas`: every named schema once, with references to nested ones, and one failure per code. */
 export function componentSchemas(): Json {
   const named = namedSchemas()
   const schemas: Json = {}
@@ -55,7 +55,7 @@ const FAULT_DETAIL = {
   required: ['field', 'reason'],
   properties: {
     field: { type: 'string', description: 'Path of the member, or name of the header.' },
-    reason: { type: 'string', description: 'What to do about it.' },
+    reason: { type: 'string', description: 'Says what to do.' },
   },
 }
 
@@ -68,12 +68,15 @@ function failureSchema(code: keyof typeof codes, named: Map<TSchema, string>): J
     required: ['code', 'message', 'data'],
     properties: {
       code: { type: 'string', const: code },
-      message: { type: 'string', description: 'What to do next. For people: programs decide by `code`.' },
+      message: { type: 'string', description: 'Says what to do next. For people; programs use `code`.' },
       data: {
         type: 'object',
         required: ['requestId', 'details', ...((extra.required as string[] | undefined) ?? [])],
         properties: {
-          requestId: { type: 'string', description: 'The RT-RequestID, or one of the gateway when it was not usable.' },
+          requestId: {
+            type: 'string',
+            description: 'The RT-RequestID of the request, or a generated one if it was missing or malformed.',
+          },
           details: { type: 'array', items: reference('FaultDetail') },
           ...(extra.properties as Json),
         },
@@ -82,7 +85,7 @@ function failureSchema(code: keyof typeof codes, named: Map<TSchema, string>): J
   }
 }
 
-/** A schema as plain JSON, with named schemas inside it replaced by references, and enumerations with their type. */
+/** Converts a schema to plain JSON: nested named schemas become references, and enumerations get their type. */
 function expand(node: unknown, named: Map<TSchema, string>): Json {
   const copy = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(copy)
@@ -99,13 +102,13 @@ function expand(node: unknown, named: Map<TSchema, string>): Json {
 }
 
 /**
- * An `anyOf` of two with its type, without which some viewers take it for no schema: of one type and null it is that type
- * or null, which is the same and shown in one line.
+ * Adds the type to an `anyOf` of two, without which some viewers do not recognise it as a schema. A type or null becomes
+ * one schema with both types, which means the same and is shown on one line.
  */
 function withType(schema: Json): Json {
   const { anyOf, ...rest } = schema
   const [one, none] = (Array.isArray(anyOf) && anyOf.length === 2 ? anyOf : []) as (Json | undefined)[]
-  if (one?.$ref && none?.$ref) return { type: 'object', ...schema } // whatever has a name is an object
+  if (one?.$ref && none?.$ref) return { type: 'object', ...schema } // every named schema is an object
   if (typeof one?.type !== 'string' || none?.type !== 'null') return schema
   const members = Array.isArray(one.enum) ? { enum: [...one.enum, null] } : {}
   return { ...one, ...members, ...rest, type: [one.type, 'null'] }

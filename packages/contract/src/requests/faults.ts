@@ -3,19 +3,19 @@ import { IsDateTime } from 'typebox/format'
 import { FAULT_DETAILS_MAX } from '../limits.ts'
 import { adviceFor } from '../schemas/text-patterns.ts'
 
-/** What is wrong with one member of a request. */
+/** A fault of one member of a request. */
 export interface Fault {
   code: FaultCode
   /** A path such as `packageInfoList[0].count`. */
   field: string
-  /** A sentence that says what to do. */
+  /** Says what to do. */
   reason: string
 }
 
 /** Missing; null though required; too long or short; malformed, out of range or unknown. */
 export type FaultCode = '000105' | '000106' | '000107' | '000108'
 
-/** The JSON Schema keywords that requests are written in. Another keyword would be checked, but not explained. */
+/** The JSON Schema keywords that request schemas use. Other keywords would be checked but not explained. */
 interface Keywords {
   type?: string
   anyOf?: Keywords[]
@@ -35,22 +35,22 @@ interface Keywords {
 }
 
 /**
- * Everything that is wrong with a value, in the order of the schema's members, unknown members of an object last. It
- * runs after the compiled schema has said no, so it may take its time; what it collects is bounded, whatever came in.
+ * Lists all faults of a value in the order of the schema's members, unknown members of an object last. Runs only after
+ * the compiled schema has rejected the value, so it need not be fast; the number of faults collected is bounded.
  */
 export function listFaults(schema: TSchema, value: unknown): Fault[] {
   return listFaultsAt(schema as Keywords, value, '')
 }
 
 /**
- * The value without its optional members that are null: those count as absent. A member whose schema allows null keeps
- * it. The input stays as it was.
+ * Copies the value without optional members that are null, because these count as absent. Members whose schema allows
+ * null keep it.
  */
 export function withoutNulls(schema: TSchema, value: unknown): unknown {
   return strip(schema as Keywords, value)
 }
 
-/** The path of a member. Names that are no plain names are quoted, and cut: they come from outside. */
+/** The path of a member. Names other than identifiers are quoted and truncated, because they come from outside. */
 function memberPath(parent: string, member: string): string {
   if (!/^[A-Za-z_$][\w$]{0,63}$/.test(member))
     return `${parent}[${JSON.stringify([...member.slice(0, 128)].slice(0, 64).join(''))}]`
@@ -61,7 +61,7 @@ function listFaultsAt(schema: Keywords, value: unknown, field: string): Fault[] 
   const alternatives = schema.anyOf
   if (alternatives) return value === null ? [] : listFaultsAt(alternatives[0] ?? {}, value, field)
   if (value === null && field !== '')
-    return [{ code: '000106', field, reason: 'It is required: give it a value instead of null.' }]
+    return [{ code: '000106', field, reason: 'It is required: send a value instead of null.' }]
   if (schema.enum) return schema.enum.includes(value) ? [] : [invalid(field, `Use one of ${schema.enum.join(', ')}.`)]
   switch (schema.type) {
     case 'object':
@@ -90,14 +90,14 @@ function objectFaults(schema: Keywords, value: Record<string, unknown>, field: s
   }
   const unknown = Object.keys(value).filter((member) => !Object.hasOwn(known, member))
   const names = Object.keys(known)
-  const advice = names.length > 0 ? `Known here are ${names.join(', ')}.` : 'None is known here: send {}.'
+  const advice = names.length > 0 ? `Allowed are ${names.join(', ')}.` : 'No members are allowed: send {}.'
   for (const member of unknown.slice(0, FAULT_DETAILS_MAX)) {
     faults.push(invalid(memberPath(field, member), `It is unknown: remove it or correct its name. ${advice}`))
   }
   return faults
 }
 
-/** The number of items is a range, so a breach is 000108. Items beyond the most that may be are not looked at. */
+/** A wrong number of items is out of range: 000108. Items beyond the maximum are not checked. */
 function arrayFaults(schema: Keywords, value: unknown[], field: string): Fault[] {
   const { minItems = 0, maxItems } = schema
   const faults: Fault[] = []
@@ -106,11 +106,11 @@ function arrayFaults(schema: Keywords, value: unknown[], field: string): Fault[]
       invalid(field, maxItems === undefined ? `Send at least ${minItems}.` : `Send ${minItems} to ${maxItems} items.`),
     )
   }
-  const looked = value.slice(0, maxItems ?? FAULT_DETAILS_MAX)
-  looked.forEach((item, i) => {
+  const checked = value.slice(0, maxItems ?? FAULT_DETAILS_MAX)
+  checked.forEach((item, i) => {
     faults.push(...listFaultsAt(schema.items ?? {}, item, `${field}[${i}]`))
-    if (schema.uniqueItems && looked.indexOf(item) < i)
-      faults.push(invalid(`${field}[${i}]`, 'It is there twice: send it once.'))
+    if (schema.uniqueItems && checked.indexOf(item) < i)
+      faults.push(invalid(`${field}[${i}]`, 'Send it only once: it appears twice.'))
   })
   return faults
 }

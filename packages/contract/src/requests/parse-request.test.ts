@@ -35,7 +35,7 @@ describe('valid requests pass unchanged', () => {
     expect(request).toEqual(before)
   })
 
-  test('integers go by value', () => {
+  test('integers are compared by value, so 1.0 is an integer', () => {
     const parsed = parseRequest('package/list', JSON.parse('{"pageSize":1.0e2}'))
     expect(parsed).toEqual({ ok: true, value: { pageSize: 100 } })
   })
@@ -64,7 +64,7 @@ const faults: [OperationName, string, unknown, code: string, field: string][] = 
   ['esim/order', 'no transactionId', { packageInfoList: [line('A')] }, '000105', 'transactionId'],
   ['esim/order', 'no lines', { transactionId: 'T' }, '000105', 'packageInfoList'],
   ['esim/order', 'no count', order({ packageInfoList: [{ packageCode: 'A' }] }), '000105', 'packageInfoList[0].count'],
-  ['esim/order', 'nothing at all', {}, '000105', 'transactionId'],
+  ['esim/order', 'an empty object', {}, '000105', 'transactionId'],
   ['esim/query', 'neither key', {}, '000105', 'orderNo'],
   ['esim/query', 'both keys null', { orderNo: null, transactionId: null }, '000105', 'orderNo'],
   // null though required
@@ -83,7 +83,7 @@ const faults: [OperationName, string, unknown, code: string, field: string][] = 
   ['esim/profile/list', 'short ICCID', { iccid: '8985' }, '000107', 'iccid'],
   ['webhook/set', 'empty URL', { callbackUrl: '' }, '000107', 'callbackUrl'],
   // malformed
-  ['esim/order', 'blank in transactionId', order({ transactionId: 'a b' }), '000108', 'transactionId'],
+  ['esim/order', 'space in transactionId', order({ transactionId: 'a b' }), '000108', 'transactionId'],
   ['esim/order', 'line break in transactionId', order({ transactionId: 'a\n' }), '000108', 'transactionId'],
   ['esim/order', 'number as transactionId', order({ transactionId: 1 }), '000108', 'transactionId'],
   ['esim/order', 'U+0000 in remark', order({ remark: 'a\u0000' }), '000108', 'remark'],
@@ -101,7 +101,7 @@ const faults: [OperationName, string, unknown, code: string, field: string][] = 
   ['webhook/set', 'event twice', { eventTypes: ['ORDER_PAID', 'ORDER_PAID'] }, '000108', 'eventTypes[1]'],
   ['webhook/set', 'text as boolean', { enabled: 'true' }, '000108', 'enabled'],
   ['webhook/set', 'relative URL', { callbackUrl: '/events' }, '000108', 'callbackUrl'],
-  ['webhook/set', 'URL among blanks', { callbackUrl: ' https://dealer.example.com/e ' }, '000108', 'callbackUrl'],
+  ['webhook/set', 'URL between spaces', { callbackUrl: ' https://dealer.example.com/e ' }, '000108', 'callbackUrl'],
   // out of range
   ['esim/order', 'no line', order({ packageInfoList: [] }), '000108', 'packageInfoList'],
   ['esim/order', '21 lines', order({ packageInfoList: lines(21) }), '000108', 'packageInfoList'],
@@ -156,7 +156,7 @@ const faults: [OperationName, string, unknown, code: string, field: string][] = 
   ['health', 'null', null, '000108', 'body'],
 ]
 
-describe('a single fault is answered with its code, its place and advice', () => {
+describe('a single fault is answered with its code, field and advice', () => {
   test.each(faults)('%s: %s', (name, _, request, code, field) => {
     const parsed = parseRequest(name, request)
     if (parsed.ok) throw new Error('accepted')
@@ -165,8 +165,8 @@ describe('a single fault is answered with its code, its place and advice', () =>
   })
 })
 
-describe('of several faults', () => {
-  test('the smallest code is answered, whatever the order of the members', () => {
+describe('several faults', () => {
+  test('the smallest code is answered, in any order of the members', () => {
     const request = {
       zzz: 1,
       packageInfoList: [{ packageCode: '', count: null }, { count: 99 }],
@@ -187,20 +187,20 @@ describe('of several faults', () => {
     })
   })
 
-  test('at most twenty are told, and a hostile body costs little', () => {
+  test('at most twenty are reported, and a hostile body is cheap to reject', () => {
     const request = Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => [`k${i}`, 1]))
     const parsed = parseRequest('esim/order', { ...request, packageInfoList: Array.from({ length: 30_000 }, () => 1) })
     expect(parsed).toMatchObject({ ok: false, code: '000105' })
     expect(!parsed.ok && parsed.details).toHaveLength(20)
   })
 
-  test('a long foreign name is cut', () => {
+  test('a long unknown name is truncated', () => {
     const parsed = parseRequest('health', { [emoji.repeat(5000)]: 1 })
     expect(!parsed.ok && parsed.details[0]?.field.length).toBeLessThan(200)
   })
 })
 
-describe('whatever comes in', () => {
+describe('any input', () => {
   const name = fc.constantFrom(...operationNames)
   const members = operationNames.flatMap((operation) => Object.keys(operations[operation].request.properties))
   const member = fc.oneof(fc.constantFrom(...members, 'packageCode', 'count', 'price', '__proto__'), fc.string())
@@ -231,7 +231,7 @@ describe('whatever comes in', () => {
     object: fc.dictionary(member, tie('value'), { maxKeys: 5 }),
   }))
 
-  test('it is answered, never thrown at, never changed, and refused with a code of the table', () => {
+  test('is never thrown at, never changed, and rejected with a code of the table', () => {
     fc.assert(
       fc.property(name, fc.oneof(tree.object, tree.value), (operation, value) => {
         const before = JSON.stringify(value)
@@ -253,7 +253,7 @@ describe('whatever comes in', () => {
       return changed.map((key) => [operation, { ...valid[operation], [key]: value }] as const)
     })
 
-  test('what is accepted fits the schema, and is accepted again as it is', () => {
+  test('an accepted value fits the schema and is accepted again unchanged', () => {
     fc.assert(
       fc.property(fc.oneof(fc.tuple(name, tree.object), nearly), ([operation, value]) => {
         const first = parseRequest(operation, value)

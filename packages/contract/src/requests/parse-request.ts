@@ -9,12 +9,12 @@ export type ParsedRequest<N extends OperationName> =
   | { ok: false; code: FaultCode; details: FaultDetail[] }
 
 /**
- * A parsed body as the operation's request, or all that is wrong with it. Of several faults the smallest code is
- * answered: missing (000105), null (000106), too long or short (000107), anything else (000108). Among equal codes
- * the order is that of the documented members, then unknown members, then rules over several members; `details` has
- * the same order, so its first entry is the one that decided. `null` for an optional member means absent.
+ * Checks a parsed body against the operation's request and lists all its faults. The smallest code is answered: missing
+ * (000105), null (000106), too long or short (000107), anything else (000108). Faults with equal codes are in the order
+ * of the documented members, then unknown members, then rules over several members; `details` has the same order, so
+ * its first entry decided the code. `null` for an optional member means absent.
  *
- * A valid request costs one call of a compiled schema (measured: below a microsecond); only a refused one is walked.
+ * A valid request costs one call of a compiled schema (measured: less than a microsecond); only rejected ones are walked.
  */
 export function parseRequest<N extends OperationName>(name: N, value: unknown): ParsedRequest<N> {
   if (isValid(name, value)) return { ok: true, value: value as RequestOf<N> }
@@ -46,8 +46,8 @@ function compiled(name: OperationName): Check {
 }
 
 /**
- * The rules of an operation's request that a schema cannot say, because they look at several members at once. They
- * also run on requests that their schema refuses, so that all faults are told together: nothing is taken for granted.
+ * The rules of an operation's request that a schema cannot express, because they concern several members. They also run
+ * on requests that the schema rejects, so that all faults are reported together, and must not rely on any type.
  */
 function brokenRules(name: OperationName, request: unknown): readonly Fault[] {
   const rule = rules[name]
@@ -69,7 +69,7 @@ const rules: Partial<Record<OperationName, Rule>> = {
     return [{ code: '000105', field: 'orderNo', reason: 'Send orderNo or transactionId.' }]
   },
 
-  // Which URLs are allowed is for the gateway to say (400101): that depends on the deployment.
+  // The gateway decides which URLs are allowed (400101), because that depends on the deployment.
   'webhook/set': ({ callbackUrl }) => {
     if (typeof callbackUrl !== 'string' || (URL.canParse(callbackUrl) && !/\s/.test(callbackUrl))) return NONE
     return [
@@ -82,7 +82,7 @@ const rules: Partial<Record<OperationName, Rule>> = {
   },
 }
 
-/** At most a hundred eSIMs, and no package twice: twenty lines at most. */
+/** An order has at most 100 eSIMs and names no package twice. */
 function brokenLineRules(lines: unknown[]): readonly Fault[] {
   const faults: Fault[] = []
   const seen = new Set<unknown>()
@@ -99,7 +99,7 @@ function brokenLineRules(lines: unknown[]): readonly Fault[] {
     seen.add(packageCode)
   })
   if (esims > ORDER_ESIMS_MAX) {
-    const reason = `Order at most ${ORDER_ESIMS_MAX} eSIMs in all.`
+    const reason = `Order at most ${ORDER_ESIMS_MAX} eSIMs in total.`
     faults.push({ code: '000108', field: 'packageInfoList', reason })
   }
   return faults

@@ -5,17 +5,17 @@ import { parseStrictJson } from './strict-json.ts'
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
 
-describe('refused bodies', () => {
+describe('rejected bodies', () => {
   test.each([
     ['empty', '', 'empty'],
-    ['blank', ' \n', 'not valid JSON'],
+    ['only white space', ' \n', 'not valid JSON'],
     ['byte-order mark', '\ufeff{}', 'byte-order mark'],
     ['array', '[]', 'not an object'],
     ['null', 'null', 'not an object'],
     ['string', '"{}"', 'not an object'],
     ['number', '1', 'not an object'],
-    ['cut off', '{"a":1', 'not valid JSON'],
-    ['cut off in a string', '{"a":"\\', 'not valid JSON'],
+    ['truncated', '{"a":1', 'not valid JSON'],
+    ['truncated in a string', '{"a":"\\', 'not valid JSON'],
     ['comment', '{"a":1}//', 'not valid JSON'],
     ['two documents', '{}{}', 'not valid JSON'],
     ['trailing comma', '{"a":1,}', 'not valid JSON'],
@@ -25,12 +25,12 @@ describe('refused bodies', () => {
     ['duplicate', '{"a":1,"a":1}', 'twice'],
     ['duplicate by escape', '{"a":1,"\\u0061":2}', 'twice'],
     ['duplicate of the empty name', '{"":1,"":2}', 'twice'],
-    ['duplicate within', '{"a":{"b":1,"c":2,"b":3}}', 'twice'],
+    ['duplicate in a nested object', '{"a":{"b":1,"c":2,"b":3}}', 'twice'],
     ['duplicate in an array', '{"a":[[{"b":1,"b":2}]]}', 'twice'],
     ['duplicate that hides an object', '{"a":{"b":1},"a":2}', 'twice'],
     ['duplicate that hides a scalar', '{"a":2,"a":{"b":1}}', 'twice'],
     ['duplicate __proto__', '{"__proto__":1,"__proto__":2}', 'twice'],
-    ['duplicate beside colons in strings', '{"a:":"::","a:":":"}', 'twice'],
+    ['duplicate next to colons in strings', '{"a:":"::","a:":":"}', 'twice'],
     ['depth 9', nested(9), 'deeper than 8'],
     ['depth 100 000', nested(100_000), 'deeper than 8'],
     ['unclosed depth', '['.repeat(200_000), 'deeper than 8'],
@@ -44,14 +44,14 @@ describe('refused bodies', () => {
     ['stray continuation byte', [0x80]],
     ['overlong slash', [0xc0, 0xaf]],
     ['surrogate in UTF-8', [0xed, 0xa0, 0x80]],
-    ['cut-off character', [0xe6, 0x9d]],
+    ['truncated character', [0xe6, 0x9d]],
     ['beyond U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
   ])('invalid UTF-8: %s', (_, bytes) => {
     const body = Uint8Array.of(...bytesOf('{"a":"'), ...bytes, ...bytesOf('"}'))
     expect(parseStrictJson(body)).toHaveProperty('reason', expect.stringContaining('UTF-8'))
   })
 
-  test('UTF-16 is refused', () => {
+  test('UTF-16 is rejected', () => {
     expect(parseStrictJson(Buffer.from('\ufeff{}', 'utf16le')).ok).toBe(false)
     expect(parseStrictJson(Buffer.from('{}', 'utf16le')).ok).toBe(false)
   })
@@ -71,7 +71,7 @@ describe('accepted bodies', () => {
     expect(parseStrictJson(bytesOf(text))).toEqual({ ok: true, value })
   })
 
-  test('a __proto__ member stays a member and pollutes nothing', () => {
+  test('a __proto__ member stays a member and does not change a prototype', () => {
     const parsed = parseStrictJson(
       bytesOf('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}'),
     )
@@ -83,7 +83,7 @@ describe('accepted bodies', () => {
 })
 
 describe('against JSON.parse', () => {
-  test('what JSON.stringify writes is read back, depth permitting', () => {
+  test('text written by JSON.stringify is read back, up to the depth limit', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 5 })), (value) => {
         const text = JSON.stringify(value)
@@ -93,7 +93,7 @@ describe('against JSON.parse', () => {
     )
   })
 
-  test('a doubled member is found wherever it is and however it is escaped', () => {
+  test('a duplicate member is found anywhere and with any escaping', () => {
     const escaped = (name: string) =>
       `"${[...name].map((sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`
     const name = fc.string({ unit: 'grapheme-ascii', minLength: 1 })
@@ -113,7 +113,7 @@ describe('against JSON.parse', () => {
     )
   })
 
-  test('bytes of any kind are never accepted where a careful reading of JSON.parse refuses them, and never throw', () => {
+  test('random bytes never throw and are never accepted where JSON.parse with strict checks rejects them', () => {
     const soup = fc.array(fc.constantFrom(...'{}[]:,"\\ab0 u\u00e9'.split(''), '"a"', '{"a":', 'null'), {
       maxLength: 30,
     })

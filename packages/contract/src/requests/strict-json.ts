@@ -4,15 +4,16 @@ import { JSON_DEPTH_MAX } from '../limits.ts'
 export type StrictJson = { ok: true; value: Record<string, unknown> } | { ok: false; reason: string }
 
 /**
- * One JSON object in UTF-8. Refused are what two parsers could read differently (duplicate members, invalid UTF-8, a
- * byte-order mark), nesting deeper than 8, an empty body and anything but an object. Depth counts the outer object.
+ * Parses one JSON object in UTF-8. Rejects texts that two parsers could read differently (duplicate members, invalid
+ * UTF-8, a byte-order mark), nesting deeper than 8, an empty body and anything but an object. Depth includes the outer
+ * object.
  *
- * JSON.parse keeps the last of duplicate members, so they are found by counting: a text with more colons outside
- * strings than its value has members names one of them twice, however it is escaped. One scan over the bytes counts
- * colons and depth; the rest is the engine's native code.
+ * JSON.parse keeps the last of duplicate members, so duplicates are found by counting: if the text has more colons outside
+ * strings than its value has members, one member appears twice, however it is escaped. One scan of the bytes counts colons
+ * and depth; the rest is native code.
  */
 export function parseStrictJson(bytes: Uint8Array): StrictJson {
-  if (bytes.length === 0) return refuse('The body is empty: send a JSON object, {} at the least.')
+  if (bytes.length === 0) return refuse('The body is empty: send a JSON object, at least {}.')
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     return refuse('The body starts with a byte-order mark: send UTF-8 without one.')
   }
@@ -48,7 +49,7 @@ const CLOSE_BRACE = 0x7d
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 
-/** Colons outside strings, or TOO_DEEP. Means something only for valid JSON, which JSON.parse then makes sure of. */
+/** Counts colons outside strings, or returns TOO_DEEP. Valid only for valid JSON, which JSON.parse then checks. */
 function countMembers(bytes: Uint8Array): number {
   let members = 0
   let depth = 0
@@ -68,7 +69,7 @@ function countMembers(bytes: Uint8Array): number {
   return members
 }
 
-/** Members of all objects within; no deeper than JSON_DEPTH_MAX calls. */
+/** Counts the members of all nested objects; the recursion is at most JSON_DEPTH_MAX deep. */
 function membersOf(value: object): number {
   const parts: unknown[] = Array.isArray(value) ? value : Object.values(value)
   let members = parts === value ? 0 : parts.length

@@ -17,9 +17,9 @@ export type BalanceRequest = Static<typeof balanceRequest>
 export const balanceAnswer = Type.Object({
   balance: money(),
   creditLimit: price({ description: 'How far below zero the balance may go' }),
-  availableBalance: money({ description: 'What can be spent: `balance` + `creditLimit`' }),
+  availableBalance: money({ description: 'The amount that can be spent: `balance` + `creditLimit`' }),
   currencyCode: currencyCode(),
-  lowBalanceThreshold: nullable(price({ description: 'A notice is given when the balance falls below' })),
+  lowBalanceThreshold: nullable(price({ description: 'An alert is sent when the balance falls below this' })),
   lastUpdateTime: time(),
 })
 export type BalanceAnswer = Static<typeof balanceAnswer>

@@ -1,4 +1,4 @@
-/** Apart from the schemas, so that the SDK can say them without the schema library. */
+/** Separate from the schemas, so that the SDK can use them without the schema library. */
 
 export const ORDER_STATUSES = [
   'PAID',
@@ -11,9 +11,9 @@ export const ORDER_STATUSES = [
 ] as const
 export type OrderStatus = (typeof ORDER_STATUSES)[number]
 
-/** In these nothing more happens to the order by itself. */
+/** An order in one of these statuses no longer changes by itself. */
 export const FINAL_ORDER_STATUSES = ['DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED', 'CANCELLED'] as const
 
-/** The events that a dealer can choose. */
+/** The event types that a dealer can subscribe to. */
 export const EVENT_TYPES = ['ORDER_PAID', 'DELIVERY_UPDATED'] as const
 export type EventType = (typeof EVENT_TYPES)[number]

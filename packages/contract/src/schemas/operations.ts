@@ -9,49 +9,49 @@ import { webhookSetAnswer, webhookSetRequest } from './webhooks.ts'
 /** Operations are posted to `{base_url}` + this + the operation's key. */
 export const API_PATH = '/open-api/v1/'
 
-/** The whole dealers' interface. Server, SDK, OpenAPI and tests are made from this table. */
+/** The whole dealer API. The server, SDK, OpenAPI document and tests are derived from this table. */
 export const operations = {
   health: operation(
-    'Am I connected?',
-    'Answers who the credentials belong to. The first call of an integration.',
+    'Check the connection',
+    'Returns the tenant that the credentials belong to. The first call of an integration.',
     healthRequest,
     healthAnswer,
   ),
   'account/balance': operation(
-    'What can I spend?',
-    'The prepaid balance that orders are debited from, and how far below zero it may go.',
+    'Get the balance',
+    'Returns the prepaid balance that orders are debited from, and how far below zero it may go.',
     balanceRequest,
     balanceAnswer,
   ),
   'package/list': operation(
-    'What can I buy?',
-    'The packages that this tenant may buy now, at its own prices; with `updatedSince`, what changed.',
+    'List packages',
+    'Returns the packages that this tenant may buy now, at its own prices; with `updatedSince`, only those that changed.',
     packageListRequest,
     packageListAnswer,
   ),
   'esim/order': operation(
     'Buy eSIMs',
-    'Debits the balance and orders. Idempotent on `transactionId`, for ever: a repeat answers the first order, with the header `Idempotent-Replayed: true`. A retry takes a new RT-RequestID and the same `transactionId`.',
+    'Debits the balance and places an order. Idempotent on `transactionId`, without time limit: a repeat returns the first order, with the header `Idempotent-Replayed: true`. A retry takes a new RT-RequestID and the same `transactionId`.',
     orderRequest,
     orderAnswer,
     ['200005', '200006', '200007', '200011', '200012', '200014', '310241', '310244'],
   ),
   'esim/query': operation(
-    'What became of an order?',
-    'One order with its lines, its eSIMs and the history of its state.',
+    'Get an order',
+    'Returns one order with its lines, its eSIMs and its status history.',
     queryRequest,
     queryAnswer,
     ['200013'],
   ),
   'esim/profile/list': operation(
     'List eSIMs',
-    'eSIMs with what a traveller needs to install them, newest first. Nothing yet is an empty list.',
+    'Returns eSIMs with the data that a traveller needs to install them, newest first. The list is empty if there are none yet.',
     profileListRequest,
     profileListAnswer,
   ),
   'webhook/set': operation(
-    'Choose where events go',
-    'Members that are absent stay as they are, so `{}` reads the setting. A URL must answer a CHECK_HEALTH event first.',
+    'Set the webhook',
+    'Sets where events are sent. Absent members are not changed, so `{}` reads the setting. A new URL must first answer a CHECK_HEALTH event.',
     webhookSetRequest,
     webhookSetAnswer,
     ['400101', '400102'],
@@ -68,10 +68,10 @@ export function isOperationName(value: string): value is OperationName {
   return Object.hasOwn(operations, value)
 }
 
-/** Codes that any operation may answer: those of transport, admission and parameters. */
+/** Codes that any operation may return: those of transport, admission and parameters. */
 export const commonCodes = failureCodes.filter((code) => /^(0000|0001|1010)/.test(code))
 
-/** `codes` are the failures that this operation has beyond the common ones. */
+/** `codes` are the failures of this operation in addition to the common ones. */
 function operation<Q extends TObject, A extends TObject>(
   summary: string,
   description: string,

@@ -21,7 +21,7 @@ export const orderLineRequest = Type.Object(
     packageCode: name({ examples: ['JP_1_7'] }),
     count: Type.Integer({ minimum: 1, maximum: LINE_COUNT_MAX }),
     price: Type.Optional(
-      price({ description: 'Guard: the price of one eSIM that the dealer expects; another one buys nothing' }),
+      price({ description: 'Guard: the expected price of one eSIM; if the price differs, nothing is bought' }),
     ),
   },
   CLOSED,
@@ -34,9 +34,9 @@ export const orderRequest = Type.Object(
     packageInfoList: Type.Array(orderLineRequest, {
       minItems: 1,
       maxItems: ORDER_LINES_MAX,
-      description: `At most ${ORDER_ESIMS_MAX} eSIMs over all lines, and no package twice.`,
+      description: `At most ${ORDER_ESIMS_MAX} eSIMs in total, and no package twice.`,
     }),
-    amount: Type.Optional(price({ description: 'Guard: the total that the dealer expects; another one buys nothing' })),
+    amount: Type.Optional(price({ description: 'Guard: the expected total; if the total differs, nothing is bought' })),
     remark: Type.Optional(
       Type.String({
         maxLength: REMARK_LENGTH_MAX,
@@ -55,7 +55,7 @@ export const orderAnswer = Type.Object({
   orderNo: Type.String(),
   transactionId: transactionIdOfOrder(),
   orderStatus: orderStatus(),
-  amount: price({ description: 'What was debited' }),
+  amount: price({ description: 'The amount debited' }),
   currencyCode: currencyCode(),
   balanceAfter: money({ description: 'The balance after this debit' }),
   createTime: time(),
@@ -64,7 +64,7 @@ export type OrderAnswer = Static<typeof orderAnswer>
 
 export const queryRequest = Type.Object(
   {
-    orderNo: Type.Optional(name({ description: 'One of `orderNo` and `transactionId` is needed.' })),
+    orderNo: Type.Optional(name({ description: 'Either `orderNo` or `transactionId` is required.' })),
     transactionId: Type.Optional(transactionId()),
   },
   CLOSED,
@@ -75,9 +75,9 @@ export const orderLine = Type.Object({
   packageCode: Type.String(),
   packageName: Type.String(),
   count: quantity(),
-  price: price({ description: 'What one eSIM cost' }),
+  price: price({ description: 'The price of one eSIM' }),
   deliveredCount: quantity(),
-  failedCount: quantity({ description: 'eSIMs that were refused and refunded.' }),
+  failedCount: quantity({ description: 'eSIMs that the supplier refused; they are refunded.' }),
   failureReason: nullable(Type.String()),
 })
 export type OrderLine = Static<typeof orderLine>
@@ -86,8 +86,8 @@ export const queryAnswer = Type.Object({
   orderNo: Type.String(),
   transactionId: transactionIdOfOrder(),
   orderStatus: orderStatus(),
-  amount: price({ description: 'What was debited' }),
-  refundedAmount: price({ description: 'What came back of it' }),
+  amount: price({ description: 'The amount debited' }),
+  refundedAmount: price({ description: 'The part of it that was refunded' }),
   currencyCode: currencyCode(),
   remark: nullable(Type.String()),
   createTime: time(),

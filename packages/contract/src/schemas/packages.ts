@@ -15,11 +15,11 @@ export type PackageStatus = (typeof PACKAGE_STATUSES)[number]
 export const DURATION_UNITS = ['DAY'] as const
 export type DurationUnit = (typeof DURATION_UNITS)[number]
 
-/** 0 none, 1 by phone and API, 2 by API. */
+/** 0: no SMS, 1: by phone and API, 2: by API only. */
 export const SMS_STATUSES = [0, 1, 2] as const
 export type SmsStatus = (typeof SMS_STATUSES)[number]
 
-/** Location codes that name no country. */
+/** Location codes other than countries. */
 export const REGIONAL = '!RG'
 export const GLOBAL = '!GL'
 
@@ -31,7 +31,7 @@ export const packageListRequest = Type.Object(
       Type.String({
         pattern: TEXT_PATTERNS.locationCode.pattern,
         description:
-          'ISO 3166-1 alpha-2: packages that cover the country, wider ones included. `!RG`: regional ones. `!GL`: global ones.',
+          'ISO 3166-1 alpha-2: packages that cover the country, including regional and global ones. `!RG`: regional ones. `!GL`: global ones.',
         examples: ['JP'],
       }),
     ),
@@ -40,12 +40,12 @@ export const packageListRequest = Type.Object(
         minLength: 1,
         maxLength: KEYWORD_LENGTH_MAX,
         pattern: TEXT_PATTERNS.line.pattern,
-        description: 'Part of a name, a code or a place.',
+        description: 'Part of a name, a code or a location.',
       }),
     ),
     updatedSince: Type.Optional(
       time({
-        description: `Only what changed since; packages that left sale come as OFF_SALE. Poll with the last \`asOf\` less ${UPDATED_SINCE_OVERLAP_MS / 60_000} minutes`,
+        description: `Only packages that changed since then; packages taken off sale are returned as OFF_SALE. Poll with the last \`asOf\` minus ${UPDATED_SINCE_OVERLAP_MS / 60_000} minutes`,
       }),
     ),
     pageSize: Type.Optional(pageSize()),
@@ -66,31 +66,31 @@ export type LocationNetwork = Static<typeof locationNetwork>
 
 /** A package that the tenant may buy now. */
 export const packageOnSale = Type.Object({
-  packageCode: Type.String({ description: 'Orders name the package by this.', examples: ['JP_1_7'] }),
+  packageCode: Type.String({ description: 'Identifies the package in orders.', examples: ['JP_1_7'] }),
   slug: Type.String(),
   name: Type.String(),
   description: nullable(Type.String()),
-  price: price({ description: 'What this tenant pays for one eSIM' }),
-  retailPrice: nullable(price({ description: 'What the operator recommends as the price to the traveller' })),
+  price: price({ description: 'The price of one eSIM for this tenant' }),
+  retailPrice: nullable(price({ description: "The operator's recommended price for travellers" })),
   currencyCode: currencyCode(),
   dataType: Type.Enum(DATA_TYPES),
-  volume: nullable(quantity({ description: 'Bytes: in all, or per day when DAILY. Null when UNLIMITED.' })),
+  volume: nullable(quantity({ description: 'Bytes in total, or per day for DAILY. Null for UNLIMITED.' })),
   duration: quantity({ description: 'In `durationUnit`, from activation.' }),
   durationUnit: Type.Enum(DURATION_UNITS),
-  unusedValidTime: quantity({ description: 'Days in which the first use must happen.' }),
-  activationPolicy: Type.Enum(ACTIVATION_POLICIES, { description: 'When `duration` starts to run.' }),
-  ekycRequired: Type.Boolean({ description: 'Whether the traveller must identify himself first.' }),
+  unusedValidTime: quantity({ description: 'Days within which the eSIM must first be used.' }),
+  activationPolicy: Type.Enum(ACTIVATION_POLICIES, { description: 'The moment at which `duration` starts.' }),
+  ekycRequired: Type.Boolean({ description: 'True if the traveller must verify their identity first.' }),
   locationCodes: Type.Array(Type.String()),
   locationNetworkList: Type.Array(locationNetwork),
-  speed: nullable(Type.String({ description: 'Highest speed, as the operator words it.' })),
-  fupPolicy: nullable(Type.String({ description: 'What happens above the fair-use limit.' })),
-  smsStatus: Type.Enum(SMS_STATUSES, { description: '0 none, 1 by phone and API, 2 by API.' }),
+  speed: nullable(Type.String({ description: 'Maximum speed, in the words of the operator.' })),
+  fupPolicy: nullable(Type.String({ description: 'The policy above the fair-use limit.' })),
+  smsStatus: Type.Enum(SMS_STATUSES, { description: '0: no SMS, 1: by phone and API, 2: by API only.' }),
   status: Type.Literal('ON_SALE'),
   lastUpdateTime: time(),
 })
 export type PackageOnSale = Static<typeof packageOnSale>
 
-/** Answers to `updatedSince` only: the tenant may no longer buy it. */
+/** Returned only with `updatedSince`: the tenant can no longer buy this package. */
 export const packageOffSale = Type.Object({
   packageCode: Type.String(),
   status: Type.Literal('OFF_SALE'),
@@ -103,6 +103,6 @@ export type Package = PackageOnSale | PackageOffSale
 export const packageListAnswer = Type.Object({
   packageList: Type.Array(Type.Union([packageOnSale, packageOffSale])),
   nextCursor: nextCursor(),
-  asOf: time({ description: 'What the next `updatedSince` starts from' }),
+  asOf: time({ description: 'The starting point for the next `updatedSince`' }),
 })
 export type PackageListAnswer = Static<typeof packageListAnswer>

@@ -14,7 +14,7 @@ import {
 } from './scalars.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
 
-/** What has become of the eSIM as a product. */
+/** The status of the eSIM as a product. */
 export const ESIM_STATUSES = [
   'GOT_RESOURCE',
   'IN_USE',
@@ -26,7 +26,7 @@ export const ESIM_STATUSES = [
 ] as const
 export type EsimStatus = (typeof ESIM_STATUSES)[number]
 
-/** What the SM-DP+ and the device say of the profile. */
+/** The status of the profile, as reported by the SM-DP+ and the device. */
 export const SMDP_STATUSES = ['RELEASED', 'DOWNLOAD', 'INSTALLATION', 'ENABLED', 'DISABLED', 'DELETED'] as const
 export type SmdpStatus = (typeof SMDP_STATUSES)[number]
 
@@ -40,7 +40,7 @@ export const profileListRequest = Type.Object(
         minLength: 18,
         maxLength: 22,
         pattern: TEXT_PATTERNS.iccid.pattern,
-        description: 'With or without the F padding.',
+        description: 'With or without F padding.',
         examples: ['8985200012345678903'],
       }),
     ),
@@ -66,12 +66,12 @@ export const profile = Type.Object({
   msisdn: nullable(Type.String()),
   eid: nullable(Type.String({ description: 'The chip that the profile was installed on.' })),
   ac: Type.String({
-    description: 'The activation code. Whoever holds it takes the line over.',
+    description: 'The activation code. Keep it secret: anybody who has it can install the eSIM.',
     examples: ['LPA:1$smdp.example.com$MATCHING-ID'],
   }),
   smdpAddress: Type.String(),
   matchingId: Type.String(),
-  confirmationCode: nullable(Type.String({ description: 'Asked for at installation where it is not null.' })),
+  confirmationCode: nullable(Type.String({ description: 'If not null, the device asks for it at installation.' })),
   pin: nullable(Type.String()),
   puk: nullable(Type.String()),
   qrCodeUrl: Type.String({ format: 'uri', description: 'Shows the QR picture until the profile is installed.' }),

@@ -12,10 +12,10 @@ import { TEXT_PATTERNS } from './text-patterns.ts'
 /** A member that is always present and may be null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
-/** An object of a request: a mistyped member is refused, not ignored. */
+/** For objects in requests: a mistyped member is rejected, not ignored. */
 export const CLOSED = { additionalProperties: false } as const
 
-/** Whatever names one thing: a code, a slug, an order number. */
+/** A code, a slug, an order number. */
 export const name = (options: TSchemaOptions = {}) =>
   Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: TEXT_PATTERNS.line.pattern, ...options })
 
@@ -44,7 +44,7 @@ export const pageSize = () =>
     minimum: 1,
     maximum: PAGE_SIZE_MAX,
     default: PAGE_SIZE_DEFAULT,
-    description: 'Rows on a page. The next page is asked for with `cursor`.',
+    description: 'Rows per page. Get the next page with `cursor`.',
   })
 
 export const cursor = () =>
@@ -52,22 +52,22 @@ export const cursor = () =>
     minLength: 1,
     maxLength: CURSOR_LENGTH_MAX,
     pattern: TEXT_PATTERNS.line.pattern,
-    description: '`nextCursor` of the page before, unchanged, with the same filters.',
+    description: '`nextCursor` of the previous page, unchanged, with the same filters.',
   })
 
 export const nextCursor = () =>
   nullable(Type.String({ description: 'Send it as `cursor` to get the next page; null on the last page.' }))
 
 function describe(options: TSchemaOptions, unit: string): TSchemaOptions {
-  const said = options.description
-  return { ...options, description: typeof said === 'string' ? `${said} (${unit})` : unit }
+  const { description } = options
+  return { ...options, description: typeof description === 'string' ? `${description} (${unit})` : unit }
 }
 
 const KEY = "The dealer's own key of the order"
-/** To be said wherever a transactionId or an RT-RequestID is documented (contract §3). */
+/** Repeated wherever a transactionId or an RT-RequestID is documented. */
 const RETRY_RULE = 'A retry takes a new RT-RequestID and the same `transactionId`'
 
-/** As a request says it. */
+/** In requests. */
 export const transactionId = () =>
   Type.String({
     minLength: 1,
@@ -77,8 +77,8 @@ export const transactionId = () =>
     examples: ['T-1'],
   })
 
-/** As an answer tells it. */
-export const transactionIdOfOrder = () => Type.String({ description: `${KEY}, as it was ordered with.` })
+/** In answers. */
+export const transactionIdOfOrder = () => Type.String({ description: `${KEY}, as sent with the order.` })
 
-/** As an event tells it, perhaps to whoever never had an answer. */
+/** In events, which may reach a program that never received the answer. */
 export const transactionIdOfEvent = () => Type.String({ description: `${KEY}. ${RETRY_RULE}.` })

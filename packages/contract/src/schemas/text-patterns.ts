@@ -1,6 +1,6 @@
 /**
- * What a text of a request may look like: the pattern for machines, and the same as advice for people. Every pattern
- * is read with the flag `u`.
+ * The allowed form of a text in a request: a pattern, and the same as advice for people. Patterns are compiled with the
+ * flag `u`.
  */
 export interface TextPattern {
   pattern: string
@@ -22,34 +22,34 @@ export const TEXT_PATTERNS = {
   },
   transactionId: {
     pattern: '^[A-Za-z0-9_.:-]*$',
-    advice: 'Use only letters A-Z and a-z, digits and the signs _ . : -',
+    advice: 'Use only letters A-Z and a-z, digits and the characters _ . : -',
   },
   locationCode: {
     pattern: '^([A-Z]{2}|!RG|!GL)$',
-    advice: 'Use a country code of ISO 3166-1 alpha-2 in capitals, such as JP, or !RG or !GL.',
+    advice: 'Use an ISO 3166-1 alpha-2 country code in capitals, such as JP, or !RG or !GL.',
   },
   currencyCode: {
     pattern: '^[A-Z]{3}$',
-    advice: 'Use a currency code of ISO 4217 in capitals, such as USD.',
+    advice: 'Use an ISO 4217 currency code in capitals, such as USD.',
   },
-  /** What operators call packages, plans and groups: easy to type and to say, and no trouble in a URL. */
+  /** The operator's codes of packages, plans and groups: easy to type, and safe in a URL. */
   code: {
     pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]*$',
-    advice: 'Use letters A-Z and a-z, digits and the signs _ . : - and begin with a letter or digit.',
+    advice: 'Use letters A-Z and a-z, digits and the characters _ . : - and begin with a letter or digit.',
   },
   iccid: {
     pattern: '^[0-9]*[Ff]{0,2}$',
     advice: 'Use the digits of the ICCID, with or without the F padding.',
   },
-  // RFC 3339 alone: the format date-time, checked besides, also lets RFC 9557's [Europe/Paris] pass.
+  // Allows RFC 3339 only: the format date-time, which is checked too, also accepts RFC 9557's [Europe/Paris].
   time: {
     pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?([Zz]|[+-]\\d\\d:\\d\\d)$',
-    advice: 'Use a time of RFC 3339 with its zone, such as 2026-11-20T13:28:09.000Z.',
+    advice: 'Use an RFC 3339 time with its zone, such as 2026-11-20T13:28:09.000Z.',
   },
 } as const satisfies Record<string, TextPattern>
 
-/** The advice that belongs to a pattern of the table. */
+/** The advice for a pattern of the table. */
 export function adviceFor(pattern: string): string {
-  const form = Object.values(TEXT_PATTERNS).find((candidate) => candidate.pattern === pattern)
-  return form?.advice ?? `Use text that matches ${pattern}`
+  const found = Object.values(TEXT_PATTERNS).find((each) => each.pattern === pattern)
+  return found?.advice ?? `Use text that matches ${pattern}`
 }

@@ -13,13 +13,13 @@ export const webhookSetRequest = Type.Object(
           minLength: 1,
           maxLength: CALLBACK_URL_LENGTH_MAX,
           pattern: TEXT_PATTERNS.line.pattern,
-          description: 'https, without user name and password. Null removes it.',
+          description: 'An https URL without user name and password. Null removes it.',
           examples: ['https://dealer.example.com/esim-events'],
         }),
       ),
     ),
     eventTypes: Type.Optional(
-      Type.Array(Type.Enum(EVENT_TYPES), { uniqueItems: true, description: 'The events that are sent.' }),
+      Type.Array(Type.Enum(EVENT_TYPES), { uniqueItems: true, description: 'The event types that are sent.' }),
     ),
     enabled: Type.Optional(Type.Boolean()),
   },
@@ -41,7 +41,7 @@ const orderMembers = {
   orderStatus: Type.Enum(ORDER_STATUSES),
   sequence: Type.Integer({
     minimum: 1,
-    description: 'Counts the events of one order. Events arrive in any order: keep the highest.',
+    description: 'Counts the events of one order. Events can arrive out of order: keep the highest.',
   }),
 }
 
@@ -56,7 +56,7 @@ export const orderPaidContent = Type.Object({
 })
 export type OrderPaidContent = Static<typeof orderPaidContent>
 
-/** Never an activation code: whoever holds it takes the line over. */
+/** Never contains an activation code: anybody who has it can install the eSIM. */
 export const deliveryUpdatedContent = Type.Object({
   ...orderMembers,
   refundedAmount: price(),
@@ -71,7 +71,7 @@ export const deliveryUpdatedContent = Type.Object({
 })
 export type DeliveryUpdatedContent = Static<typeof deliveryUpdatedContent>
 
-/** What is posted to a callback URL; receivers drop a `notifyId` that they have seen. */
+/** The body posted to a callback URL. Receivers drop a `notifyId` that they have already seen. */
 const notification = <T extends string, C extends Type.TObject>(notifyType: T, content: C) =>
   Type.Object({
     notifyId: Type.String({ description: 'The same on every attempt and every replay.' }),
@@ -86,14 +86,14 @@ export type OrderPaid = Static<typeof orderPaid>
 export const deliveryUpdated = notification('DELIVERY_UPDATED', deliveryUpdatedContent)
 export type DeliveryUpdated = Static<typeof deliveryUpdated>
 
-/** Sent when a URL is set or enabled, to see whether it answers; never retried. */
+/** Sent when a URL is set or enabled, to check that it answers; never retried. */
 export const checkHealth = notification('CHECK_HEALTH', Type.Object({}))
 export type CheckHealth = Static<typeof checkHealth>
 
 export const events = {
   ORDER_PAID: { summary: 'An order was debited', body: orderPaid },
   DELIVERY_UPDATED: { summary: 'An order or one of its eSIMs changed', body: deliveryUpdated },
-  CHECK_HEALTH: { summary: 'Does the callback URL answer?', body: checkHealth },
+  CHECK_HEALTH: { summary: 'Checks that the callback URL answers', body: checkHealth },
 } as const
 export type NotifyType = keyof typeof events
 export type Notification = OrderPaid | DeliveryUpdated | CheckHealth

@@ -2,13 +2,13 @@ import { EVENT_TOLERANCE_S } from '../limits.ts'
 import type { IncomingHeaders } from './request-headers.ts'
 import { type Body, concatenate, equalText, hmac, keyOf } from './request-signing.ts'
 
-/** Signs an event with every secret that is valid: in a grace period a receiver may still know the old one only. */
+/** Signs an event with every valid secret: in a grace period a receiver may still have only the old one. */
 export async function signEvent(secrets: readonly string[], parts: EventParts, body: Body): Promise<EventHeaders> {
   const bytes = concatenate(eventHead(parts), body)
   return eventHeaders(parts, await Promise.all(secrets.map((secret) => signature(secret, bytes))))
 }
 
-/** Verifies an event by its Standard Webhooks headers. `secrets` are AppSecrets as the console shows them. */
+/** Verifies an event by its Standard Webhooks headers. `secrets` are AppSecrets as shown on the console. */
 export async function verifyEvent(
   secrets: readonly string[],
   incoming: IncomingHeaders,
@@ -31,8 +31,8 @@ async function signature(secret: string, bytes: Uint8Array<ArrayBuffer>): Promis
 }
 
 /**
- * The Standard Webhooks headers of an event. An event carries the headers of a signed request (request-headers.ts) as
- * well; a receiver verifies whichever is easier for it.
+ * The Standard Webhooks headers of an event. An event also carries the headers of a signed request (request-headers.ts);
+ * a receiver can verify either.
  */
 export const EVENT_HEADERS = {
   id: 'webhook-id',
@@ -40,9 +40,9 @@ export const EVENT_HEADERS = {
   signature: 'webhook-signature',
 } as const
 
-/** What an event is signed over besides the body. */
+/** The parts of an event that the signature covers in addition to the body. */
 export interface EventParts {
-  /** The notifyId: the same on every attempt and every replay. */
+  /** The notifyId, the same for every attempt and replay. */
   id: string
   /** Seconds since 1970, of this attempt. */
   timestampS: number
@@ -51,17 +51,17 @@ export interface EventParts {
 export type EventHeaders = Record<(typeof EVENT_HEADERS)[keyof typeof EVENT_HEADERS], string>
 
 /**
- * Why an event is not to be trusted. EXPIRED: more than five minutes off the receiver's clock, an old event repeated
- * or a clock that is wrong. MISMATCH: signed with none of the secrets, or changed on the way.
+ * The reason to reject an event. EXPIRED: more than five minutes from the receiver's clock, because an old event was
+ * repeated or the clock is wrong. MISMATCH: signed with another secret, or changed in transit.
  */
 export type EventRefusal = 'HEADER_MISSING' | 'HEADER_MALFORMED' | 'EXPIRED' | 'MISMATCH'
 
-/** `secret` is the one that the event is signed with. */
+/** `secret` is the one that signed the event. */
 export type EventVerdict = { ok: true; id: string; secret: string } | { ok: false; reason: EventRefusal }
 
 interface ReadEventHeaders {
   parts: EventParts
-  /** Base64 texts of the v1 signatures: one, or two in a grace period. */
+  /** The v1 signatures in Base64: one, or two in a grace period. */
   signatures: string[]
 }
 
@@ -70,12 +70,12 @@ export function webhookSecret(appSecret: string): string {
   return `whsec_${toBase64(new TextEncoder().encode(appSecret))}`
 }
 
-/** What the signature covers ahead of the body. */
+/** The text that is signed before the body. */
 export function eventHead(parts: EventParts): string {
   return `${parts.id}.${parts.timestampS}.`
 }
 
-/** The headers of an event, from one signature per valid secret. */
+/** The headers of an event. `signatures` has one entry per valid secret. */
 export function eventHeaders(parts: EventParts, signatures: readonly string[]): EventHeaders {
   return {
     [EVENT_HEADERS.id]: parts.id,
@@ -84,7 +84,7 @@ export function eventHeaders(parts: EventParts, signatures: readonly string[]): 
   } as EventHeaders
 }
 
-/** Form and age of the headers; the signature is still to be compared. `nowS` is the receiver's clock in seconds. */
+/** Checks the form and age of the headers, not the signature. `nowS` is the receiver's clock. */
 export function readEventHeaders(incoming: IncomingHeaders, nowS: number): ReadEventHeaders | EventRefusal {
   const id = incoming[EVENT_HEADERS.id]
   const timestamp = incoming[EVENT_HEADERS.timestamp]
@@ -104,14 +104,14 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
 }
 
-/** Without a dot, so that the signed text can be read in one way only. */
+/** Contains no dot, so that the signed text is unambiguous. */
 const ID = /^[A-Za-z0-9_-]{1,128}$/
-/** Without leading zeros: the number is written back into the signed text. */
+/** Has no leading zeros, because the signed text is rebuilt from the number. */
 const TIMESTAMP = /^[1-9]\d{0,11}$/
-/** Two secrets are valid at most; a sender that lists more does not make us compute more. */
+/** At most two secrets are valid; the limit bounds the work that a sender can cause. */
 const SIGNATURES_MAX = 8
 
-/** Other versions than v1 are somebody else's future. */
+/** Ignores versions other than v1. */
 function readSignatures(header: string): string[] {
   const parts = header.split(' ', SIGNATURES_MAX)
   return parts.filter((part) => part.startsWith('v1,')).map((part) => part.slice('v1,'.length))

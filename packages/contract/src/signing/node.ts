@@ -11,19 +11,20 @@ import type { IncomingHeaders, RequestHeaders, SignedParts } from './request-hea
 import type { Body } from './request-signing.ts'
 
 /**
- * signing.ts and event-signing.ts on node:crypto, synchronous: admission verifies each request with this.
+ * The functions of request-signing.ts and event-signing.ts on node:crypto, synchronous. Admission verifies each request
+ * with them.
  *
- * HMAC (RFC 2104) is spelt out as its two hashes. Node's one-shot hash makes no object of its own, and what depends on
- * the key alone is made once: 3 µs for a request, where createHmac took 8.
+ * HMAC (RFC 2104) is written as its two hashes, because Node's one-shot hash allocates no object and the blocks that
+ * depend only on the key are computed once. A request: createHmac 8 µs; this 3 µs.
  */
 
-/** An AppSecret: its text, or what prepareSecret made of it, where it is kept. */
+/** An AppSecret: its text, or the result of prepareSecret where it is cached. */
 export type Secret = string | PreparedSecret
 
-/** The key in the shape of the two blocks that HMAC hashes first: before the text, and before what came of that. */
+/** The key as the two blocks that HMAC hashes first: before the text, and before the inner hash. */
 export interface PreparedSecret {
   readonly inner: Buffer
-  /** With room behind it for what came of the text; each signature writes its own there. */
+  /** Followed by space for the inner hash, which each signature overwrites. */
   readonly outer: Buffer
 }
 
@@ -48,8 +49,8 @@ export function signRequest(secret: Secret, parts: SignedParts, body: Body): str
 }
 
 /**
- * The secret that the request is signed with, or undefined when it is none of them. Compares in constant time. The
- * caller has checked the form of the headers, and still has to check the clock.
+ * Returns the secret that the request is signed with, or undefined if it is none of these. Compares in constant time.
+ * The caller must check the form of the headers first, and the clock too.
  */
 export function verifyRequest<S extends Secret>(
   secrets: readonly S[],
@@ -63,7 +64,7 @@ export function verifyRequest<S extends Secret>(
   return undefined
 }
 
-/** Signs an event with every secret that is valid: in a grace period a receiver may still know the old one only. */
+/** Signs an event with every valid secret: in a grace period a receiver may still have only the old one. */
 export function signEvent(secrets: readonly Secret[], parts: EventParts, body: Body): EventHeaders {
   const head = eventHead(parts)
   return eventHeaders(
@@ -72,7 +73,7 @@ export function signEvent(secrets: readonly Secret[], parts: EventParts, body: B
   )
 }
 
-/** Verifies an event by its Standard Webhooks headers. `secrets` are AppSecrets as the console shows them. */
+/** Verifies an event by its Standard Webhooks headers. `secrets` are AppSecrets as shown on the console. */
 export function verifyEvent(
   secrets: readonly string[],
   incoming: IncomingHeaders,
@@ -98,7 +99,7 @@ function hmac(secret: Secret, head: string, body: Body, encoding: BinaryToTextEn
   return hash('sha256', key.outer, encoding)
 }
 
-/** Written over the one before, unless it is long: bytes of its own for each signature were a seventh of what it costs. */
+/** Reuses one buffer unless the text is long: allocating for each signature took a seventh of its time. */
 function innerText({ inner }: PreparedSecret, head: string, body: Body): Buffer {
   const neededBytes =
     BLOCK_BYTES + UTF8_MAX_BYTES * head.length + (typeof body === 'string' ? UTF8_MAX_BYTES : 1) * body.length
@@ -114,10 +115,10 @@ function innerText({ inner }: PreparedSecret, head: string, body: Body): Buffer 
 }
 
 const scratch = Buffer.alloc(16 * 1024)
-/** Of one UTF-16 code unit. */
+/** Bytes for one UTF-16 code unit. */
 const UTF8_MAX_BYTES = 3
 
-/** The lengths are no secret: every signature of a scheme has the same. */
+/** The lengths are not secret: all signatures of a scheme have the same. */
 function equal(left: Buffer, right: Buffer): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }

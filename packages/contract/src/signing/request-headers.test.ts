@@ -8,7 +8,7 @@ const good = {
   'x-signature': 'b4084664c3ec5f6431cbdb1143ebdd047ad47dea5711349e3779b0d37a047a4f',
 }
 
-test('well-formed headers pass as they were sent', () => {
+test('well-formed headers are returned unchanged', () => {
   const capitals = {
     ...good,
     'rt-requestid': good['rt-requestid'].toUpperCase(),
@@ -25,7 +25,7 @@ test('well-formed headers pass as they were sent', () => {
   })
 })
 
-test.each(Object.keys(good))('%s missing is 000101, also where another is malformed', (name) => {
+test.each(Object.keys(good))('a missing %s is 000101 even if another header is malformed', (name) => {
   const other = name === 'x-signature' ? 'rt-timestamp' : 'x-signature'
   const checked = checkRequestHeaders({ ...good, [other]: '?', [name]: undefined })
   expect(checked).toMatchObject({
@@ -62,7 +62,7 @@ test.each([
   })
 })
 
-test('all malformed headers are told', () => {
+test('all malformed headers are reported', () => {
   const checked = checkRequestHeaders({ ...good, 'rt-timestamp': '1', 'x-signature': '2' })
   expect(checked).toMatchObject({ details: [{ field: 'RT-Timestamp' }, { field: 'X-Signature' }] })
 })

@@ -1,6 +1,6 @@
 import type { FaultDetail } from '../codes/envelope.ts'
 
-/** The headers of a signed request, as they are written; HTTP compares header names without regard to case. */
+/** The headers of a signed request; HTTP header names are case-insensitive. */
 export const REQUEST_HEADERS = {
   appKey: 'RT-AccessCode',
   requestId: 'RT-RequestID',
@@ -8,11 +8,11 @@ export const REQUEST_HEADERS = {
   signature: 'X-Signature',
 } as const
 
-/** What the signature covers besides the body. */
+/** The parts that the signature covers in addition to the body. */
 export interface SignedParts {
   /** Milliseconds since 1970, 13 digits. */
   timestamp: string
-  /** A UUID that no other request of the tenant has. */
+  /** A UUID, unique per tenant. */
   requestId: string
   appKey: string
 }
@@ -30,9 +30,9 @@ export type CheckedHeaders =
   | { ok: false; code: '000101' | '000102'; details: FaultDetail[] }
 
 /**
- * The signed text is a concatenation without separators, which is unambiguous only while every part has a fixed form:
- * so the form is checked before the signature. A header that came twice reaches us as an array or joined by `, `,
- * and both fail the form.
+ * The signed text is a concatenation without separators, which is unambiguous only if every part has a fixed form, so
+ * the form is checked before the signature. A header that was sent twice arrives as an array or joined by `, `; both
+ * fail the check.
  */
 export function checkRequestHeaders(incoming: IncomingHeaders): CheckedHeaders {
   const timestamp = incoming['rt-timestamp']
@@ -66,7 +66,7 @@ const HEADER_FORMATS = [
   [REQUEST_HEADERS.signature, SIGNATURE, 'send the HMAC-SHA256 as 64 hex digits'],
 ] as const
 
-/** Missing headers are told before malformed ones. */
+/** Missing headers are reported before malformed ones. */
 function explain(incoming: IncomingHeaders): CheckedHeaders {
   const value = (name: string) => incoming[name.toLowerCase()]
   const missing = HEADER_FORMATS.filter(([name]) => value(name) === undefined)

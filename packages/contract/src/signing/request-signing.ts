@@ -1,16 +1,16 @@
 import type { RequestHeaders, SignedParts } from './request-headers.ts'
 
 /**
- * Signing of requests on Web Crypto, for every runtime. `@dealer-esim/contract/node` has the same functions,
- * synchronous and faster, on node:crypto; one test holds both to the same vectors.
+ * Signs requests with Web Crypto, for every runtime. `@dealer-esim/contract/node` has the same functions on node:crypto,
+ * synchronous and faster; one test checks both against the same vectors.
  *
  *     X-Signature = hex( HMAC-SHA256( AppSecret, RT-Timestamp + RT-RequestID + RT-AccessCode + rawBody ) )
  *
- * The key is the UTF-8 bytes of the AppSecret's text: the secret is not decoded. The path is not signed; why that is
- * enough is written in docs/decisions/0010-request-signature.md.
+ * The key is the UTF-8 bytes of the AppSecret's text: the secret is not decoded. The path is not signed;
+ * docs/decisions/0010-request-signature.md explains why that is sufficient.
  */
 
-/** Bytes as they go over the wire; a string stands for its UTF-8 bytes. */
+/** The bytes of a body as sent; a string stands for its UTF-8 bytes. */
 export type Body = Uint8Array | string
 
 /** The signed bytes. */
@@ -24,9 +24,9 @@ export async function signRequest(secret: string, parts: SignedParts, body: Body
 }
 
 /**
- * The secret that the request is signed with, or undefined when it is none of them. Several secrets are valid at once
- * in the grace period of a reset. Compares in constant time. The caller has checked the form of the headers, and still
- * has to check the clock.
+ * Returns the secret that the request is signed with, or undefined if it is none of these. During the grace period of a
+ * reset two secrets are valid. Compares in constant time. The caller must check the form of the headers first, and the
+ * clock too.
  */
 export async function verifyRequest(
   secrets: readonly string[],
@@ -42,7 +42,6 @@ export async function verifyRequest(
   return found
 }
 
-/** Both as one run of bytes. */
 export function concatenate(head: Body, body: Body): Uint8Array<ArrayBuffer> {
   const start = typeof head === 'string' ? encoder.encode(head) : head
   const end = typeof body === 'string' ? encoder.encode(body) : body
@@ -58,9 +57,9 @@ export async function hmac(key: Uint8Array<ArrayBuffer>, bytes: Uint8Array<Array
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, bytes))
 }
 
-/** The key that a secret is. TextEncoder would make "null" of null: a key that everybody knows. */
+/** The HMAC key of a secret. TextEncoder would turn null into "null", a key that anybody can guess. */
 export function keyOf(secret: string): Uint8Array<ArrayBuffer> {
-  if (typeof secret !== 'string') throw new TypeError('a secret must be a text')
+  if (typeof secret !== 'string') throw new TypeError('A secret must be a string.')
   return utf8(secret)
 }
 
@@ -69,7 +68,7 @@ export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text)
 }
 
-/** Compares without telling by the time it takes how much is equal. The lengths are no secret. */
+/** Compares in constant time. The lengths are not secret. */
 export function equalText(left: string, right: string): boolean {
   let difference = left.length ^ right.length
   for (let i = 0; i < left.length; i++) difference |= left.charCodeAt(i) ^ right.charCodeAt(i)

@@ -13,7 +13,7 @@ const implementations = [
   ['node:crypto', onNode],
 ] as const
 
-/** What a program without types hands over where it has no secret: TextEncoder makes the text "null" of one. */
+/** Passed by untyped programs that have no secret: TextEncoder would turn them into the text "null". */
 const NO_SECRETS = [null, undefined] as unknown as string[]
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -29,31 +29,31 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
   const vector = vectors.requests[0]!
   const body = bytesOf(vector.body)
 
-  test.each([43, 64, 65, 200])('a secret of %i bytes is the key that it is to createHmac', async (length) => {
+  test.each([43, 64, 65, 200])('a secret of %i bytes is the same key as for createHmac', async (length) => {
     const secret = 'é'.repeat(length >> 1) + 'x'.repeat(length % 2)
     const expected = createHmac('sha256', secret).update(vector.timestamp + vector.requestId + vector.appKey)
     expect(await signRequest(secret, vector, body)).toBe(expected.update(body).digest('hex'))
   })
 
-  test('bytes that are no UTF-8 are signed as they are', async () => {
+  test('bytes that are not valid UTF-8 are signed unchanged', async () => {
     const left = await signRequest('s', vector, Uint8Array.of(0xff))
     const right = await signRequest('s', vector, Uint8Array.of(0xfe))
     expect(left).not.toBe(right)
   })
 
-  test('a signature in capitals verifies', async () => {
+  test('an upper-case signature verifies', async () => {
     const headers = { ...vector, signature: vector.signature.toUpperCase() }
     expect(await verifyRequest([vector.appSecret], headers, body)).toBe(vector.appSecret)
   })
 
-  test('of several secrets the one that signed is told, at any place', async () => {
+  test('the secret that signed is returned, at any position in the list', async () => {
     expect(await verifyRequest(['other', vector.appSecret], vector, body)).toBe(vector.appSecret)
     expect(await verifyRequest([vector.appSecret, 'other'], vector, body)).toBe(vector.appSecret)
     expect(await verifyRequest(['other', 'another'], vector, body)).toBeUndefined()
     expect(await verifyRequest([], vector, body)).toBeUndefined()
   })
 
-  test('no change of signature, parts, body or secret verifies', async () => {
+  test('a changed signature, part, body or secret does not verify', async () => {
     for (let at = 0; at < vector.signature.length; at++) {
       const headers = { ...vector, signature: flip(vector.signature, at) }
       expect(await verifyRequest([vector.appSecret], headers, body), `digit ${at}`).toBeUndefined()
@@ -73,7 +73,7 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
     expect(await verifyRequest([''], { ...vector, signature }, body)).toBeUndefined()
   })
 
-  test.each(NO_SECRETS)('%s is no secret: it neither verifies nor signs', async (none) => {
+  test.each(NO_SECRETS)('%s as a secret neither verifies nor signs', async (none) => {
     const forged = { ...vector, signature: await signRequest(String(none), vector, body) }
     expect(await verifyRequest([none, vector.appSecret], forged, body)).toBeUndefined()
     expect(await verifyRequest([none, vector.appSecret], vector, body)).toBe(vector.appSecret)
@@ -81,7 +81,7 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
   })
 })
 
-test('a prepared secret signs and verifies as its text does', () => {
+test('a prepared secret signs and verifies like its text', () => {
   const vector = vectors.requests[0]!
   const [prepared, other] = [onNode.prepareSecret(vector.appSecret), onNode.prepareSecret('other')]
   expect(onNode.signRequest(prepared, vector, vector.body)).toBe(vector.signature)
@@ -89,7 +89,7 @@ test('a prepared secret signs and verifies as its text does', () => {
   expect(onNode.verifyRequest([other], vector, vector.body)).toBeUndefined()
 })
 
-test('both implementations agree with the string to sign', () => {
+test('the string to sign is timestamp, RequestID, AppKey and body', () => {
   const vector = vectors.requests[0]!
   expect(new TextDecoder().decode(requestsOnWeb.stringToSign(vector, vector.body))).toBe(
     '17000000000007f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11demo_app_key' +
@@ -97,7 +97,7 @@ test('both implementations agree with the string to sign', () => {
   )
 })
 
-test('vectors pass the form checks exactly when they say so', () => {
+test('exactly the vectors marked well-formed pass the form checks', () => {
   for (const { timestamp, requestId, appKey, signature, wellFormed } of vectors.requests) {
     const incoming = {
       'rt-timestamp': timestamp,
@@ -128,7 +128,7 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
   const parts = { id: '0193f3a4-9c1e-7b60-8a53-0d5c1f7e2b90', timestampS: nowS }
   const body = '{"content":{"remark":"東京"}}'
 
-  test('the Standard Webhooks library verifies our events with either secret', async () => {
+  test('the Standard Webhooks library verifies events with either secret', async () => {
     const headers = await signEvent(['new-secret', 'old-secret'], parts, body)
     for (const secret of ['new-secret', 'old-secret']) {
       expect(new Webhook(webhookSecret(secret)).verify(body, headers)).toEqual(JSON.parse(body))
@@ -136,13 +136,13 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     expect(() => new Webhook(webhookSecret('third-secret')).verify(body, headers)).toThrow('No matching signature')
   })
 
-  test('we verify events of the Standard Webhooks library', async () => {
+  test('events signed by the Standard Webhooks library verify', async () => {
     const signature = new Webhook(webhookSecret('secret')).sign(parts.id, new Date(nowS * 1000), body)
     const headers = { 'webhook-id': parts.id, 'webhook-timestamp': String(nowS), 'webhook-signature': signature }
     expect(await verifyEvent(['secret'], headers, body, nowS)).toEqual({ ok: true, id: parts.id, secret: 'secret' })
   })
 
-  test('one flipped bit of the body fails', async () => {
+  test('an event with one flipped bit in the body does not verify', async () => {
     const headers = await signEvent(['secret'], parts, body)
     const bytes = bytesOf(body)
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -155,7 +155,7 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     }
   })
 
-  test('an event passes for five minutes either side of its time', async () => {
+  test('an event verifies for five minutes before and after its time', async () => {
     const headers = await signEvent(['secret'], parts, body)
     for (const shiftS of [-300, 300]) {
       expect((await verifyEvent(['secret'], headers, body, nowS + shiftS)).ok, `${shiftS}`).toBe(true)
@@ -188,7 +188,7 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     expect(await verifyEvent([''], headers, body, nowS)).toEqual({ ok: false, reason: 'MISMATCH' })
   })
 
-  test.each(NO_SECRETS)('%s is no secret: it neither verifies nor signs', async (none) => {
+  test.each(NO_SECRETS)('%s as a secret neither verifies nor signs', async (none) => {
     const forged = await signEvent([String(none)], parts, body)
     expect(await verifyEvent([none, 'secret'], forged, body, nowS)).toEqual({ ok: false, reason: 'MISMATCH' })
     const headers = await signEvent(['secret'], parts, body)

@@ -91,7 +91,7 @@ test('listen --set puts the callback URL back where it was', async () => {
     interrupted: interrupt.signal,
     onErr: (text) => text.includes('posts its events here') && interrupt.abort(),
   })
-  expect([code, err]).toEqual([0, expect.stringContaining('The webhook setting is as before: no callback URL.')])
+  expect([code, err]).toEqual([0, expect.stringContaining('The webhook setting is restored: no callback URL.')])
   expect(await esim.setWebhook()).toMatchObject({ callbackUrl: null })
 })
 

@@ -11,11 +11,11 @@ export interface Caller extends Transport {
 }
 
 export interface CallOptions {
-  /** For one attempt. */
+  /** Limit for each attempt. */
   timeoutMs?: number | undefined
   /** Attempts after the first. */
   retries?: number | undefined
-  /** Ends the call, its waits included. */
+  /** Ends the call, including its waits. */
   signal?: AbortSignal | undefined
 }
 
@@ -27,7 +27,7 @@ export interface CallResult {
   attempts: number
 }
 
-/** One operation, repeated as far as that is worth it. Resolves with the `data` of a success; throws DealerEsimError. */
+/** Calls one operation, with retries where they are safe. Resolves with the `data` of a success; throws DealerEsimError. */
 export async function call(
   caller: Caller,
   operation: string,
@@ -38,26 +38,26 @@ export async function call(
   const url = `${caller.baseUrl}/open-api/v1/${operation}`
   const { signal } = options
   const timeoutMs = checkTimeout(options.timeoutMs ?? caller.timeoutMs)
-  const most = 1 + checkRetries(options.retries ?? caller.retries)
-  // Once an attempt's outcome is unknown it stays so until a success tells: a refusal says nothing of an earlier attempt.
-  let unknown = false
-  for (let made = 1; ; made++) {
-    const outcome = await attempt(caller, { operation, attempt: made, url, body, timeoutMs, signal }).then(
-      ({ requestId, answer }) => toResult(answer, requestId, made),
+  const maxAttempts = 1 + checkRetries(options.retries ?? caller.retries)
+  // Once an attempt's outcome is unknown, only a success resolves it: a later refusal does not rule out the earlier attempt.
+  let outcomeUnknown = false
+  for (let attempts = 1; ; attempts++) {
+    const outcome = await attempt(caller, { operation, attempt: attempts, url, body, timeoutMs, signal }).then(
+      ({ requestId, answer }) => toResult(answer, requestId, attempts),
       (error: unknown) => (error instanceof DealerEsimError ? error : notSent(error)),
     )
     if (!(outcome instanceof DealerEsimError)) return outcome
-    unknown ||= outcome.outcomeUnknown
-    const waitMs = retryDelayMs(outcome, made, caller.random)
-    if (made < most && isRetryable(outcome) && waitMs <= WAIT_MAX_MS) {
+    outcomeUnknown ||= outcome.outcomeUnknown
+    const waitMs = retryDelayMs(outcome, attempts, caller.random)
+    if (attempts < maxAttempts && isRetryable(outcome) && waitMs <= WAIT_MAX_MS) {
       await sleep(waitMs, signal)
       continue
     }
-    throw withAttempts(outcome, { attempts: made, outcomeUnknown: unknown, transactionId: transactionIdOf(request) })
+    throw withAttempts(outcome, { attempts, outcomeUnknown, transactionId: transactionIdOf(request) })
   }
 }
 
-/** The clock, the signing or the signal given failed; from `fetch` on, every fault is a DealerEsimError. */
+/** The clock, the signing or the signal failed; from `fetch` on, every error is a DealerEsimError. */
 function notSent(cause: unknown): DealerEsimError {
   const message = `The request was not sent: ${cause instanceof Error ? cause.message : cause}.`
   return new DealerEsimError({ code: 'NOT_SENT', message, cause })
@@ -86,7 +86,7 @@ function toResult(answer: Answer, requestId: string, attempts: number): CallResu
     requestId,
     httpStatus: status,
     retryAfterS,
-    // 000002 says that nothing happened; 101006, that an earlier arrival of this request was or is being processed.
+    // 000002 means that nothing happened; 101006, that this request arrived before and was, or is being, processed.
     outcomeUnknown: (status >= 500 && code !== '000002') || code === '101006',
   })
 }
@@ -94,8 +94,8 @@ function toResult(answer: Answer, requestId: string, attempts: number): CallResu
 function unreadableMessage(status: number, headers: Headers): string {
   const location = headers.get('location')
   if (location !== null) return `HTTP ${status} redirects to ${location}. Use that address as the base URL.`
-  const hint = 'Is the base URL that of a gateway, without /open-api/v1?'
-  return `HTTP ${status} with a body that is not an answer of Dealer eSIM Open API. ${hint}`
+  const hint = 'Check that the base URL is that of a gateway, without /open-api/v1.'
+  return `HTTP ${status} with a body that is not an answer of the Dealer eSIM Open API. ${hint}`
 }
 
 function withAttempts(error: DealerEsimError, more: Partial<ErrorParts>): DealerEsimError {

@@ -1,13 +1,13 @@
-/** All bytes of a stream, or undefined as soon as there are more than `most`. */
+/** Reads all bytes of a stream; returns undefined as soon as there are more than `maxBytes`. */
 export async function readBody(
   stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null,
-  most: number,
+  maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of stream === null ? [] : iterate(stream)) {
     size += chunk.length
-    if (size > most) return undefined
+    if (size > maxBytes) return undefined
     chunks.push(chunk)
   }
   const bytes = new Uint8Array(size)
@@ -19,7 +19,7 @@ export async function readBody(
   return bytes
 }
 
-/** Not every runtime can iterate a web stream by itself. */
+/** Some runtimes cannot iterate a web stream. */
 async function* iterate(stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   if (!('getReader' in stream)) {
     yield* stream

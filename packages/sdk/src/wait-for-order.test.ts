@@ -14,13 +14,13 @@ async function client(script: Script) {
 }
 
 describe('when the time is over', () => {
-  test('a query that hangs is ended, and the answer before it is the last one', async () => {
+  test('a hanging query is aborted, and the previous answer is returned', async () => {
     const esim = await client((_operation, _body, arrival) => (arrival === 1 ? ok(ALLOCATING) : 'hang'))
     expect(await esim.waitForOrder(which, { waitMs: 400 })).toEqual(ALLOCATING)
     expect(gateway?.seen).toHaveLength(2)
   }, 5_000)
 
-  test('without any answer it is TIMED_OUT, also between two attempts', async () => {
+  test('a wait without any answer is TIMED_OUT, also between two attempts', async () => {
     for (const script of [(): 'hang' => 'hang', () => refusal(503, '000002', {}, { 'Retry-After': '30' })]) {
       const esim = await client(script)
       await expect(esim.waitForOrder(which, { waitMs: 100 })).rejects.toMatchObject({
@@ -32,13 +32,13 @@ describe('when the time is over', () => {
   }, 5_000)
 })
 
-test('a wait of 0 asks once, for as long as a query takes', async () => {
+test('a wait of 0 queries once, without a limit of its own', async () => {
   const esim = await client(() => ok(ALLOCATING))
   expect(await esim.waitForOrder(which, { waitMs: 0 })).toEqual(ALLOCATING)
   expect(gateway?.seen).toHaveLength(1)
 })
 
-test("the caller's signal ends it as ABORTED, answers or none", async () => {
+test("the caller's signal ends the wait as ABORTED, with or without an answer", async () => {
   const reason = new Error('the customer left')
   for (const answer of [ok(ALLOCATING), 'hang' as const]) {
     const controller = new AbortController()
@@ -53,7 +53,7 @@ test("the caller's signal ends it as ABORTED, answers or none", async () => {
   }
 })
 
-test('a wait that no timer can take is a long one, and one that is no time is refused', async () => {
+test('a wait longer than a timer is accepted, and an invalid one is rejected', async () => {
   const esim = await client((_operation, _body, arrival) =>
     ok({ ...ALLOCATING, ...(arrival > 1 && { orderStatus: 'DELIVERED' }) }),
   )

@@ -5,7 +5,7 @@ import { TIMER_MAX_MS } from './options.ts'
 import { sleep } from './retry.ts'
 
 export type WaitOptions = CallOptions & {
-  /** How long to wait in all, queries and their retries included; 60 000 by default, 0 to ask once. */
+  /** The total time to wait, including queries and their retries; 60 000 by default, 0 for a single query. */
   waitMs?: number | undefined
 }
 
@@ -14,8 +14,8 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 
 /**
- * Asks until the order's status is a final one, or the time is over: then it is the last answer, or TIMED_OUT where
- * there was none yet. The time ends a query that is still out, too, with its retries; one of 0 asks once.
+ * Queries the order until its status is final or the time is over; then returns the last answer, or throws TIMED_OUT if
+ * there was none. The end of the time also aborts a running query and its retries; a time of 0 queries once.
  */
 export async function waitForOrder(
   query: (request: QueryRequest, options: CallOptions) => Promise<QueryAnswer>,
@@ -25,7 +25,7 @@ export async function waitForOrder(
   if (!(waitMs >= 0)) throw new TypeError(`waitMs must be a number of milliseconds from 0, not ${waitMs}`)
   if (waitMs === 0) return query(which, options)
   const { signal } = options
-  // By hand: AbortSignal.any is not in every runtime.
+  // Some runtimes do not have AbortSignal.any.
   const ending = new AbortController()
   const end = () => ending.abort(signal?.reason)
   if (signal?.aborted) end()
@@ -44,7 +44,7 @@ export async function waitForOrder(
     if (!(error instanceof DealerEsimError) || error.code !== 'ABORTED' || signal?.aborted) throw error
     if (answer !== undefined) return answer
     const { requestId, attempts } = error
-    const message = `No answer within the ${waitMs} ms of the wait.`
+    const message = `No answer within the wait of ${waitMs} ms.`
     throw new DealerEsimError({ code: 'TIMED_OUT', message, requestId, attempts, cause: error })
   } finally {
     clearTimeout(timer)

@@ -27,14 +27,14 @@ interface Signed {
 
 interface Wanted {
   event?: object
-  /** Of the Standard Webhooks headers; several in a grace period. Null leaves the headers out. */
+  /** Secrets for the Standard Webhooks headers; several in a grace period. Null omits the headers. */
   standard?: string[] | null
-  /** Of the request scheme. Null leaves the headers out. */
+  /** Secret for the request scheme. Null omits the headers. */
   request?: string | null
   nowMs?: number
 }
 
-/** An event as a gateway posts it, signed by `standardwebhooks` and node:crypto, not by the code under test. */
+/** An event as posted by a gateway, signed with `standardwebhooks` and node:crypto, not with the code under test. */
 export function signedEvent(wanted: Wanted = {}): Signed {
   const { event = EVENT, standard = [APP_SECRET], request = APP_SECRET, nowMs = Date.now() } = wanted
   const body = JSON.stringify(event)

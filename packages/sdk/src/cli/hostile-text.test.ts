@@ -5,7 +5,7 @@ import { tourLog } from './commands/tour-log.ts'
 import { context } from './context.ts'
 import type { Io } from './io.ts'
 
-/** Clears the screen, in both forms that terminals take, and writes a line of its own. */
+/** Clears the screen, in both forms that terminals accept, and writes a line. */
 const HOSTILE = 'evil\x1b[2J\u009b2J\nforged'
 const HARMLESS = 'evil [2J 2J forged'
 
@@ -30,7 +30,7 @@ test.each([
   expect(text).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]|^forged/m)
 })
 
-test('nor can what the tour tells of it', () => {
+test('the output of the tour cannot control the terminal', () => {
   const told: string[] = []
   const io = { out: (text: string) => void told.push(text), colour: false } as unknown as Io
   const log = tourLog(context(io, {}))

@@ -14,7 +14,7 @@ import { reportFailure } from './failure.ts'
 import type { Io } from './io.ts'
 import { verifyCommand } from './verify/verify.ts'
 
-/** Runs one command line; resolves with the exit code. */
+/** Runs one command; resolves with the exit code. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   let current: Context = context(io, { json: argv.includes('--json') })
   const program = commandLine(io, () => (current = context(io, program.opts<GlobalOptions>())))
@@ -31,9 +31,9 @@ function commandLine(io: Io, current: () => Context): Command {
   const program = new Command('dealer-esim')
     .description('Buy eSIMs from a Dealer eSIM gateway, and find out why a call fails.')
     .option('--json', 'print one JSON document')
-    .option('--timeout <time>', 'for each attempt, 30s by default', timeoutMs)
+    .option('--timeout <time>', 'limit for each attempt, 30s by default', timeoutMs)
     .option('--retries <count>', 'attempts after the first, 3 by default', integer(0, 20))
-    .showHelpAfterError('Add --help to see how it is used.')
+    .showHelpAfterError('Add --help for usage.')
     .configureOutput({ writeOut: io.out, writeErr: io.err })
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
@@ -52,10 +52,11 @@ function commandLine(io: Io, current: () => Context): Command {
 
 const HELP = `
 Settings, from the environment:
-  DEALER_ESIM_BASE_URL    where the gateway is, without /open-api/v1
+  DEALER_ESIM_BASE_URL    address of the gateway, without /open-api/v1
   DEALER_ESIM_APP_KEY     your AppKey
   DEALER_ESIM_APP_SECRET  your AppSecret
-Without them the credentials of a local gateway in this directory are used (.data/local.json, or DATA_DIR's).
+If they are not set, the credentials of a local gateway in this directory are used (.data/local.json, or local.json in
+DATA_DIR).
 
 Examples:
   $ dealer-esim tour

@@ -51,7 +51,7 @@ const kinds: Record<string, (options: WebhookOptions) => Promise<Post>> = {
 
 for (const [kind, start] of Object.entries(kinds)) {
   describe(kind, () => {
-    test('hands a genuine event over and acknowledges it', async () => {
+    test('passes a genuine event on and acknowledges it', async () => {
       const events: unknown[] = []
       const post = await start({ appSecret: () => [APP_SECRET], onEvent: (event) => events.push(event) })
       const { body, headers } = signedEvent()
@@ -67,7 +67,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       expect(events).toEqual([])
     })
 
-    test('answers 401 to what is not genuine, says why, and hands nothing over', async () => {
+    test('answers 401 with the reason to a call that is not genuine, and passes nothing on', async () => {
       const events: unknown[] = []
       const refused: string[] = []
       const post = await start({
@@ -82,7 +82,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       expect([events, refused]).toEqual([[], ['EVENT_REFUSED']])
     })
 
-    test('answers 500 when the event could not be stored, so that it is sent again', async () => {
+    test('answers 500 if the event could not be stored, so that it is sent again', async () => {
       const post = await start({
         appSecret: APP_SECRET,
         onEvent: () => Promise.reject(new Error('the database is away')),
@@ -107,7 +107,7 @@ describe('a listener that fails', () => {
   })
   afterEach(() => told.mockRestore())
 
-  test.each(Object.entries(kinds))('of refusals leaves the 401 as it is: %s', async (_kind, start) => {
+  test.each(Object.entries(kinds))('onRefused does not change the 401: %s', async (_kind, start) => {
     for (const onRefused of failing) {
       const post = await start({ appSecret: APP_SECRET, onEvent: () => undefined, onRefused })
       const { body, headers } = signedEvent({ standard: ['another'], request: 'another' })
@@ -116,7 +116,7 @@ describe('a listener that fails', () => {
     expect(told.mock.calls).toEqual([[fault], [fault]])
   })
 
-  test('of errors leaves the 500 as it is, which is sent before it hears', async () => {
+  test('onError does not change the 500, which is sent before the listener is called', async () => {
     for (const onError of failing) {
       const order: string[] = []
       const heard = () => {
@@ -138,7 +138,7 @@ describe('a listener that fails', () => {
   })
 })
 
-test('Express with the raw body gone says where to mount the handler', async () => {
+test('Express with a parsed body reports where to mount the handler', async () => {
   const app = express()
   app.use(express.json())
   app.post('/esim-events', expressWebhook({ appSecret: APP_SECRET, onEvent: () => undefined }))
@@ -149,7 +149,7 @@ test('Express with the raw body gone says where to mount the handler', async () 
   expect(answer).toMatchObject({ status: 500, text: expect.stringContaining('before express.json()') })
 })
 
-test('node:http with the raw body gone says so, and not that the secret is another', async () => {
+test('node:http with a consumed body reports that, and not a wrong secret', async () => {
   const failed: unknown[] = []
   const handle = nodeWebhook({
     appSecret: APP_SECRET,
@@ -167,7 +167,7 @@ test('node:http with the raw body gone says so, and not that the secret is anoth
   expect(String(failed[0])).toMatch(/TypeError: .* needs the raw body.*before any JSON parser/)
 })
 
-test('a Request that was read is said to be', async () => {
+test('a Request that was read is reported', async () => {
   const failed: unknown[] = []
   const handle = fetchWebhook({
     appSecret: APP_SECRET,
@@ -180,7 +180,7 @@ test('a Request that was read is said to be', async () => {
   expect(String(failed[0])).toMatch(/TypeError: fetchWebhook needs the raw body/)
 })
 
-test('a call larger than any event is cut off', async () => {
+test('a call larger than any event is rejected before it is read', async () => {
   const handle = nodeWebhook({ appSecret: APP_SECRET, onEvent: () => undefined })
   const answered: number[] = []
   const post = await serve(
@@ -190,7 +190,7 @@ test('a call larger than any event is cut off', async () => {
     }),
   )
   const { headers } = signedEvent()
-  // Whoever still writes when the connection ends may never read the answer.
+  // A client that is still writing when the connection closes may never read the answer.
   const outcome = await post('x'.repeat(3_000_000), headers).catch(({ cause }) => ({ status: cause?.code ?? cause }))
   expect([413, 'ECONNRESET', 'EPIPE']).toContain(outcome.status)
   expect(answered).toEqual([413])

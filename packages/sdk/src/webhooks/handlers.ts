@@ -2,16 +2,16 @@ import { notifyListener } from '../options.ts'
 import { readEventBody, receive, type WebhookOptions, type WebhookResponse } from './receive.ts'
 
 /**
- * Webhook calls in the four usual kinds of servers. The servers' types are described here by what is used of them, so
- * that none of them has to be installed, and this file runs where they do not exist.
+ * Webhook handlers for four common kinds of servers. The types of the servers are declared here with the members that are
+ * used, so that none of the servers has to be installed.
  */
 
 interface IncomingCall extends AsyncIterable<Uint8Array> {
   method?: string | undefined
   headers: Record<string, string | string[] | undefined>
-  /** What a framework made of the body. */
+  /** Set by a framework that has parsed the body. */
   body?: unknown
-  /** Somebody read the body already. */
+  /** True if the body has been read already. */
   readableEnded?: boolean
 }
 
@@ -21,28 +21,28 @@ interface OutgoingAnswer {
   end(text?: string): unknown
 }
 
-/** For `node:http`: `http.createServer(nodeWebhook({ appSecret, onEvent }))`. Also `onError` hears what onEvent threw. */
+/** For `node:http`: `http.createServer(nodeWebhook({ appSecret, onEvent }))`. `onError` receives the errors of onEvent. */
 export function nodeWebhook(options: WebhookOptions & { onError?: (error: unknown) => void }) {
   return async (request: IncomingCall, response: OutgoingAnswer): Promise<void> => {
     const answer = await receiveFrom(options, request)
     send(response, answer)
-    if (answer.status === 500) void notifyListener(options.onError ?? console.error, answer.failed)
+    if (answer.status === 500) void notifyListener(options.onError ?? console.error, answer.error)
   }
 }
 
 /**
  * For Express: `app.post('/esim-events', expressWebhook({ appSecret, onEvent }))`, before any `express.json()`, which
- * would keep the raw bytes from us; `express.raw({ type: () => true })` ahead of it is fine. What onEvent throws goes
- * to `next`.
+ * would consume the raw bytes; `express.raw({ type: () => true })` before it is fine. Errors of onEvent are passed to
+ * `next`.
  */
 export function expressWebhook(options: WebhookOptions) {
   return async (request: IncomingCall, response: OutgoingAnswer, next: (error?: unknown) => void): Promise<void> => {
     const { body } = request
     if (body !== undefined && !(body instanceof Uint8Array) && typeof body !== 'string') {
-      return next(new TypeError('expressWebhook needs the raw body: mount it before express.json()'))
+      return next(new TypeError('expressWebhook needs the raw body: mount it before express.json().'))
     }
     const answer = await receiveFrom(options, request)
-    if (answer.status === 500) return next(answer.failed)
+    if (answer.status === 500) return next(answer.error)
     send(response, answer)
   }
 }
@@ -66,13 +66,13 @@ interface FastifyLike {
 /** For Fastify: `app.register(fastifyWebhook({ path: '/esim-events', appSecret, onEvent }))`. */
 export function fastifyWebhook(options: WebhookOptions & { path: string }) {
   return async (app: FastifyLike): Promise<void> => {
-    // Within this plugin only: the rest of the application keeps its JSON parser.
+    // Only in this plugin; the rest of the application keeps its JSON parser.
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
     app.post(options.path, async (request, reply) => {
       const body = request.body instanceof Uint8Array ? request.body : new Uint8Array()
       const answer = await receive(options, { method: request.method, headers: request.headers, body })
-      if (answer.status === 500) throw answer.failed
+      if (answer.status === 500) throw answer.error
       return reply.code(answer.status).send(answer.status === 204 ? undefined : answer.text)
     })
   }
@@ -82,13 +82,13 @@ export function fastifyWebhook(options: WebhookOptions & { path: string }) {
 export function fetchWebhook(options: WebhookOptions & { onError?: (error: unknown) => void }) {
   return async (request: Request): Promise<Response> => {
     if (request.method === 'POST' && (request.bodyUsed || request.body?.locked)) {
-      const failed = bodyConsumed('fetchWebhook', 'hand it the Request before anything reads its body')
-      void notifyListener(options.onError ?? console.error, failed)
+      const error = bodyConsumed('fetchWebhook', 'pass it the Request before anything reads its body')
+      void notifyListener(options.onError ?? console.error, error)
       return new Response(null, { status: 500 })
     }
     const body = request.method === 'POST' ? await readEventBody(request.body) : undefined
     const answer = await receive(options, { method: request.method, headers: request.headers, body })
-    if (answer.status === 500) void notifyListener(options.onError ?? console.error, answer.failed)
+    if (answer.status === 500) void notifyListener(options.onError ?? console.error, answer.error)
     return new Response(answer.status === 204 ? null : answer.text, { status: answer.status, headers: PLAIN })
   }
 }
@@ -100,20 +100,20 @@ async function receiveFrom(options: WebhookOptions, request: IncomingCall): Prom
     const body = request.method === 'POST' ? await rawBody(request) : undefined
     return await receive(options, { method: request.method, headers: request.headers, body })
   } catch (error) {
-    // The sender went away in the middle of its body.
-    return { status: 500, text: '', failed: error }
+    // The sender closed the connection while sending its body.
+    return { status: 500, text: '', error }
   }
 }
 
 function rawBody(request: IncomingCall) {
   const { body } = request
   if (body instanceof Uint8Array || typeof body === 'string') return body
-  if (request.readableEnded) throw bodyConsumed('The handler', 'call it before any JSON parser, or switch that off')
+  if (request.readableEnded) throw bodyConsumed('The handler', 'call it before any JSON parser, or disable the parser')
   return readEventBody(request)
 }
 
-function bodyConsumed(what: string, cure: string): TypeError {
-  return new TypeError(`${what} needs the raw body, which was read already: ${cure}`)
+function bodyConsumed(what: string, remedy: string): TypeError {
+  return new TypeError(`${what} needs the raw body, which was read already: ${remedy}.`)
 }
 
 function send(response: OutgoingAnswer, answer: WebhookResponse): void {

@@ -5,42 +5,42 @@ import { notifyListener } from '../options.ts'
 import { readBody } from '../read-body.ts'
 import { type HeadersInput, verifyEvent } from './verify-event.ts'
 
-/** What all handlers of webhook calls have in common. */
+/** Options of all webhook handlers. */
 export interface WebhookOptions {
-  /** The AppSecret; the new and the old one in a grace period; or a function, asked at each event. */
+  /** The AppSecret; the new and the old one in a grace period; or a function, called for each event. */
   appSecret: SecretsInput | (() => SecretsInput | Promise<SecretsInput>)
   /**
-   * Takes a genuine event. The answer is sent when it is done: 204, or 500 when it throws, and then the gateway sends
-   * the event again. Ten seconds are the limit, so store the event and do the work later. Kinds of a newer gateway,
-   * which the type does not name, come here too: pass over a `notifyType` that you do not know.
+   * Handles a genuine event. The answer is sent when it returns: 204, or 500 if it throws, and then the gateway sends the
+   * event again. The limit is ten seconds, so store the event and do the work later. Event types of a newer gateway, which
+   * the TypeScript type does not name, are passed too: ignore a `notifyType` that you do not know.
    */
   onEvent: (event: OrderPaid | DeliveryUpdated) => unknown
-  /** Hears of calls that are no genuine events; they are answered 401. What it throws goes to `console.error`. */
+  /** Called for calls that are not genuine events, which are answered 401. Its errors go to `console.error`. */
   onRefused?: (error: DealerEsimError) => void
 }
 
-/** The answer to a webhook call. `failed` is what `onEvent` threw. */
+/** The answer to a webhook call. `error` is what `onEvent` threw. */
 export interface WebhookResponse {
   status: 204 | 401 | 405 | 413 | 500
   text: string
-  failed?: unknown
+  error?: unknown
 }
 
-/** An event of a hundred eSIMs has 30 kB. */
+/** An event for a hundred eSIMs has about 30 kB. */
 const EVENT_SIZE_MAX_BYTES = 1024 * 1024
 
-/** The body of a webhook call, or undefined when it is larger than any event. */
+/** Reads the body of a webhook call; returns undefined if it is larger than any event. */
 export function readEventBody(stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null) {
   return readBody(stream, EVENT_SIZE_MAX_BYTES)
 }
 
-/** Verifies one webhook call and hands the event over. CHECK_HEALTH, the test call of webhook/set, is just answered. */
+/** Verifies one webhook call and passes the event on. CHECK_HEALTH, the test call of webhook/set, is only answered. */
 export async function receive(
   options: WebhookOptions,
   call: { method: string | undefined; headers: HeadersInput; body: Uint8Array | string | undefined },
 ): Promise<WebhookResponse> {
-  if (call.method !== 'POST') return { status: 405, text: 'Events are posted.' }
-  if (call.body === undefined) return { status: 413, text: 'No event is that large.' }
+  if (call.method !== 'POST') return { status: 405, text: 'Send events with POST.' }
+  if (call.body === undefined) return { status: 413, text: 'The body is larger than any event.' }
   try {
     const { appSecret } = options
     const secret = typeof appSecret === 'function' ? await appSecret() : appSecret
@@ -52,6 +52,6 @@ export async function receive(
       void notifyListener(options.onRefused, error)
       return { status: 401, text: error.message }
     }
-    return { status: 500, text: 'The event could not be handled. Send it again.', failed: error }
+    return { status: 500, text: 'The event could not be handled. Send it again.', error }
   }
 }

@@ -29,8 +29,8 @@ describe('a genuine event', () => {
     expect(await verifyEvent({ headers: shouted, body, appSecret })).toEqual(EVENT)
   })
 
-  test('verifies in a grace period whichever of the two secrets the receiver knows', async () => {
-    // The gateway signs (b) with both, and (a) still with the old one.
+  test('verifies in a grace period with either of the two secrets', async () => {
+    // The gateway signs the Standard Webhooks headers with both, and the request scheme still with the old one.
     const event = signedEvent({ standard: ['the-new-secret', 'the-old-secret'], request: 'the-old-secret' })
     for (const known of ['the-new-secret', 'the-old-secret']) {
       expect(await verifyEvent({ ...event, appSecret: known })).toEqual(EVENT)
@@ -38,18 +38,18 @@ describe('a genuine event', () => {
     expect(await verifyEvent({ ...signedEvent(), appSecret: ['another', APP_SECRET] })).toEqual(EVENT)
   })
 
-  test('of a kind that this version does not know is handed on', async () => {
+  test('of an unknown type is returned', async () => {
     const event = { ...EVENT, notifyType: 'SOMETHING_NEW' }
     expect(await verifyEvent({ ...signedEvent({ event }), appSecret })).toEqual(event)
   })
 })
 
-describe('refused is', () => {
+describe('verification rejects', () => {
   test('an event signed with another secret', async () => {
     expect(await refusal({ ...signedEvent(), appSecret: 'another' })).toMatch(/another secret/)
   })
 
-  test('a body that changed by one byte', async () => {
+  test('a body with one changed byte', async () => {
     const { headers, body } = signedEvent()
     expect(await refusal({ headers, body: `${body} `, appSecret })).toMatch(/changed after it arrived/)
   })
@@ -65,27 +65,27 @@ describe('refused is', () => {
 
   test('a call without any signature', async () => {
     const { headers, body } = signedEvent({ standard: null, request: null })
-    expect(await refusal({ headers, body, appSecret })).toMatch(/Missing: webhook-id/)
+    expect(await refusal({ headers, body, appSecret })).toMatch(/Missing: every event carries webhook-id/)
   })
 
-  test('a signed request that is no event', async () => {
+  test('a signed request that is not an event', async () => {
     for (const event of [{ transactionId: 'T-1' }, { ...EVENT, content: null }, { ...EVENT, content: [] }]) {
       expect(await refusal({ ...signedEvent({ event }), appSecret })).toMatch(/not an event/)
     }
   })
 })
 
-test('a body that was parsed already is told from a forged one', async () => {
+test('a parsed body is a TypeError, not a forged event', async () => {
   const { headers } = signedEvent()
   await expect(verifyEvent({ headers, body: EVENT as unknown as string, appSecret })).rejects.toThrow(/raw bytes/)
 })
 
 describe('a secret', () => {
-  test.each([null, undefined, ''])('that is %j is passed over, in either place', async (none) => {
+  test.each([null, undefined, ''])('that is %j is ignored in either position', async (none) => {
     for (const both of [[none, APP_SECRET] as const, [APP_SECRET, none] as const]) {
       expect(await verifyEvent({ ...signedEvent(), appSecret: both })).toEqual(EVENT)
       for (const scheme of [{ request: null }, { standard: null }]) {
-        // standardwebhooks takes no empty key.
+        // standardwebhooks does not accept an empty key.
         if (none === '' && scheme.request === null) continue
         const forged = signedEvent({ standard: [String(none)], request: String(none), ...scheme })
         expect(await refusal({ ...forged, appSecret: both })).toMatch(/another secret/)
@@ -93,14 +93,14 @@ describe('a secret', () => {
     }
   })
 
-  test('is missing where there is none at all', async () => {
+  test('is required', async () => {
     for (const none of ['', [], [''], [null, undefined], null, undefined]) {
       const received = { ...signedEvent(), appSecret: none as string }
       await expect(verifyEvent(received)).rejects.toThrow(new TypeError('appSecret is missing'))
     }
   })
 
-  test('with a line break around it is told from a forged event', async () => {
+  test('with a line break is a TypeError, not a forged event', async () => {
     for (const appSecret of [`${APP_SECRET}\n`, ['another', ` ${APP_SECRET}`]]) {
       await expect(verifyEvent({ ...signedEvent(), appSecret })).rejects.toThrow(/line break: remove it/)
     }

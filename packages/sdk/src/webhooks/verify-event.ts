@@ -14,30 +14,30 @@ import {
 import { DealerEsimError } from '../error.ts'
 import { checkSecrets, type SecretsInput } from '../options.ts'
 
-/** Headers in any form that servers hand them out; names in any case. */
+/** Headers in any form that servers use; names in any case. */
 export type HeadersInput = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface ReceivedEvent {
-  /** The AppSecret, or the new and the old one while a reset's grace period runs: an old one that is null is none. */
+  /** The AppSecret, or the new and the old one during the grace period of a reset. Null entries are ignored. */
   appSecret: SecretsInput
   headers: HeadersInput
-  /** The bytes as they arrived. A body that was parsed and written again does not verify. */
+  /** The bytes as received. A body that was parsed and serialised again does not verify. */
   body: Uint8Array | string
   /** Milliseconds since 1970. */
   now?: () => number
 }
 
 /**
- * The event, when it is genuine and at most five minutes old. It is signed twice, by the Standard Webhooks headers and
- * by the request scheme; one that verifies is enough, because in a grace period the second may still use the old
- * secret. Throws a DealerEsimError `EVENT_REFUSED` that says which check failed. Events repeat and overtake each
- * other: drop a `notifyId` that you have seen, and per order keep the highest `sequence`. A newer gateway may send
- * kinds that the type does not name: compare `notifyType` before each use, and pass over what you do not know.
+ * Returns the event if it is genuine and at most five minutes old. It is signed twice, by the Standard Webhooks headers
+ * and by the request scheme; one valid signature suffices, because in a grace period the second may still use the old
+ * secret. Throws a DealerEsimError `EVENT_REFUSED` that says which check failed. Events can repeat and arrive out of
+ * order: drop a `notifyId` that you have seen, and per order keep the highest `sequence`. A newer gateway may send event
+ * types that the TypeScript type does not name: compare `notifyType` before each use, and ignore unknown ones.
  */
 export async function verifyEvent(received: ReceivedEvent): Promise<Notification> {
   const { body } = received
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
-    throw new TypeError('body must be the raw bytes or text of the request, taken before any JSON parser')
+    throw new TypeError('body must be the raw bytes or text of the request, read before any JSON parser')
   }
   const secrets = checkSecrets(received.appSecret)
   const headers = lowerCased(received.headers)
@@ -59,12 +59,12 @@ type Check = (
 ) => Promise<FaultDetail | undefined>
 
 const MISMATCH =
-  'It is signed with another secret, or the body was changed after it arrived. Verify the raw bytes, with the AppSecret as the console shows it.'
+  'It is signed with another secret, or the body was changed after it arrived. Verify the raw bytes, with the AppSecret as shown on the console.'
 
 const REASONS: Record<EventRefusal, string> = {
-  HEADER_MISSING: `Missing: ${Object.values(EVENT_HEADERS).join(', ')} come with every event.`,
-  HEADER_MALFORMED: 'Malformed: the Standard Webhooks headers do not have their form.',
-  EXPIRED: `Sent more than ${EVENT_TOLERANCE_S} s before or after this machine's time. Set its clock; an old event is no proof.`,
+  HEADER_MISSING: `Missing: every event carries ${Object.values(EVENT_HEADERS).join(', ')}.`,
+  HEADER_MALFORMED: 'Malformed: these are not valid Standard Webhooks headers.',
+  EXPIRED: `Sent more than ${EVENT_TOLERANCE_S} s before or after this machine's time. Check its clock; old events are not accepted.`,
   MISMATCH,
 }
 
@@ -83,7 +83,7 @@ const checkRequestScheme: Check = async (secrets, headers, body, nowMs) => {
   return secret === undefined ? { field: REQUEST_HEADERS.signature, reason: MISMATCH } : undefined
 }
 
-/** What was signed by the gateway is well formed; newer gateways may add members and kinds of events. */
+/** A signed body is well formed; newer gateways may add members and event types. */
 function parse(body: Uint8Array | string): Notification {
   let value: unknown
   try {
@@ -100,8 +100,8 @@ function parse(body: Uint8Array | string): Notification {
 }
 
 function refused(details: FaultDetail[]): DealerEsimError {
-  const told = details.map(({ field, reason }) => `${field}: ${reason}`).join(' ')
-  return new DealerEsimError({ code: 'EVENT_REFUSED', message: `Not a genuine event. ${told}`, details })
+  const faults = details.map(({ field, reason }) => `${field}: ${reason}`).join(' ')
+  return new DealerEsimError({ code: 'EVENT_REFUSED', message: `Not a genuine event. ${faults}`, details })
 }
 
 function lowerCased(headers: HeadersInput): IncomingHeaders {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { money, pairs, time } from '../output.ts'
 
-/** `health` and `balance`: who am I, and what can I spend? */
+/** `health` and `balance`. */
 export function accountCommands(program: Command, context: () => Context): void {
   program
     .command('health')
@@ -21,7 +21,7 @@ export function accountCommands(program: Command, context: () => Context): void 
 
   program
     .command('balance')
-    .description('show what can be spent')
+    .description('show the balance')
     .action(async () => {
       const { client, print } = context()
       const account = await client().balance()
@@ -30,10 +30,7 @@ export function accountCommands(program: Command, context: () => Context): void 
         ['Available', money(account.availableBalance, currencyCode)],
         ['Balance', money(account.balance, currencyCode)],
         ['Credit limit', money(account.creditLimit, currencyCode)],
-        [
-          'Notice below',
-          account.lowBalanceThreshold === null ? null : money(account.lowBalanceThreshold, currencyCode),
-        ],
+        ['Alert below', account.lowBalanceThreshold === null ? null : money(account.lowBalanceThreshold, currencyCode)],
         ['Last change', time(account.lastUpdateTime)],
       ])
       print(rows, account)

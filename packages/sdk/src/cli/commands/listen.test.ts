@@ -31,7 +31,7 @@ async function listening(
   return running
 }
 
-test('shows what is genuine, refuses what is not, and ends on Ctrl-C', async () => {
+test('listen shows genuine events, refuses others and ends on Ctrl-C', async () => {
   const { code, out } = await listening([], async (post) => {
     expect(await post()).toBe(204)
     expect(await post({ standard: null, request: 'another' })).toBe(401)
@@ -46,14 +46,14 @@ test.each([
   ['of a new kind with nothing in it', { notifyType: 'REFUND', content: {} }, 'REFUND  N1'],
   ['without eSIMs', { notifyType: 'DELIVERY_UPDATED', content: { orderNo: 'O1' } }, 'DELIVERY_UPDATED  N1'],
   ['without an amount', { notifyType: 'ORDER_PAID', content: { orderNo: 'O1' } }, 'ORDER_PAID  N1'],
-])('an event %s is shown by what it has', async (_what, event, words) => {
+])('an event %s is shown with the members that it has', async (_what, event, words) => {
   const { code, out } = await listening([], async (post) =>
     expect(await post({ event: { notifyId: 'N1', ...event } })).toBe(204),
   )
   expect([code, out]).toEqual([0, expect.stringContaining(`204  ✓ ${words}\n`)])
 })
 
-test('what goes wrong in the receiver is told', async () => {
+test('an error in the receiver is reported', async () => {
   const told: string[] = []
   const where = { host: '127.0.0.1', port: 0, path: '/' }
   const failing = () => Promise.reject(new Error('out of order\x1b[2J'))
@@ -63,7 +63,7 @@ test('what goes wrong in the receiver is told', async () => {
   expect(told).toEqual(['A request could not be handled: out of order [2J\n'])
 })
 
-test('a request whose target is no address is told so, and the next event is received', async () => {
+test('a request with an invalid target is answered, and the next event is received', async () => {
   const { code, out } = await listening([], async (post, { port }) => {
     const socket = connect(Number(port), '127.0.0.1')
     let answer = ''
@@ -80,7 +80,7 @@ test('--fail refuses genuine events, so that they are sent again', async () => {
   await listening(['--fail', '100%'], async (post) => expect(await post()).toBe(500))
 })
 
-test('--forward hands on also what --fail answers 500, so that the handler sees it again', async () => {
+test('--forward also forwards events that --fail answers 500, so that the handler receives them again', async () => {
   let handed = 0
   const upstream = createServer((_request, response) => {
     handed++
@@ -97,7 +97,7 @@ test('--forward hands on also what --fail answers 500, so that the handler sees 
   expect(JSON.parse(out).note).toBe(`→ ${url} answered 204, then failed on purpose`)
 })
 
-test('--forward says why nobody was reached', async () => {
+test('--forward reports why the URL was not reached', async () => {
   const closed = createServer()
   await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(closed.address() as AddressInfo).port}/`
@@ -114,12 +114,12 @@ test('--delay answers later', async () => {
   })
 })
 
-test('--json prints one document a line', async () => {
+test('--json prints one document per line', async () => {
   const { out } = await listening(['--json'], async (post) => void (await post()))
   expect(JSON.parse(out)).toMatchObject({ status: 204, verified: true, event: EVENT })
 })
 
-test('--forward hands the event on unchanged, signatures included, and answers what comes back', async () => {
+test('--forward forwards the event unchanged, including signatures, and returns the status', async () => {
   const seen: { headers: Record<string, unknown>; body: string }[] = []
   const upstream = createServer(async (request, response) => {
     let body = ''

@@ -22,23 +22,27 @@ interface Options {
   set?: boolean
 }
 
-/** `listen`: a receiver that shows and verifies what it gets, and can misbehave on purpose. */
+/** `listen`: a receiver that verifies and shows events, and can fail on purpose. */
 export function listenCommand(program: Command, context: () => Context): void {
   program
     .command('listen')
-    .description('receive events, verify and show them, until Ctrl-C')
-    .option('--port <port>', 'where to listen; 0 takes a free port', integer(0, 65535), 4545)
-    .option('--host <address>', 'which address to listen on', '127.0.0.1')
-    .option('--path <path>', 'which path to answer', '/')
+    .description('receive, verify and show events until Ctrl-C')
+    .option('--port <port>', 'port to listen on; 0 selects a free port', integer(0, 65535), 4545)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--path <path>', 'path that receives events', '/')
     .option(
       '--fail <percent>',
-      'answer so many genuine events with 500, forwarded all the same, to see them repeated',
+      'answer this share of genuine events with 500, to see them sent again; they are still forwarded',
       percentage,
       0,
     )
-    .option('--delay <time>', 'answer only after this time', durationMs, 0)
-    .option('--forward <url>', 'hand genuine events on, unchanged, and answer what comes back', webAddress)
-    .option('--set', 'set this receiver as the callback URL until the end (local gateways)')
+    .option('--delay <time>', 'wait this long before answering', durationMs, 0)
+    .option(
+      '--forward <url>',
+      'forward genuine events unchanged, and answer with the status that this URL returns',
+      webAddress,
+    )
+    .option('--set', 'use this receiver as the callback URL until it ends (local gateways)')
     .addHelpText('after', LISTEN_HELP)
     .action(async (options: Options) => {
       const current = context()
@@ -47,7 +51,7 @@ export function listenCommand(program: Command, context: () => Context): void {
       const handle: Handle = (request, response) => handleEvent(current, appSecret, options, request, response)
       const receiver = await startReceiver(options, handle, io.err)
       try {
-        io.err(`Listening on ${receiver.url}. Ctrl-C ends.\n`)
+        io.err(`Listening on ${receiver.url}. Press Ctrl-C to stop.\n`)
         const end = untilInterrupted(io)
         if (options.set) await whileSet(current, receiver.url, end)
         else await end
@@ -57,17 +61,17 @@ export function listenCommand(program: Command, context: () => Context): void {
     })
 }
 
-/** Has events sent here until the end, and then where they went before. */
+/** Has events sent to this receiver until the end, then restores the webhook setting. */
 async function whileSet({ client, io }: Context, callbackUrl: string, end: Promise<void>): Promise<void> {
   const esim = client()
   const before = await esim.setWebhook()
   await esim.setWebhook({ callbackUrl, enabled: true })
-  io.err('The gateway posts its events here now.\n')
+  io.err('The gateway now sends its events here.\n')
   await end
   io.err(`${printable(await restoreWebhook(esim, before, callbackUrl))}\n`)
 }
 
-/** One line for each call; with --json one document a line, as there is no end to wait for. */
+/** Prints one line per call; with --json one document per line. */
 async function handleEvent(
   { io, json, paint }: Context,
   appSecret: string,
@@ -91,11 +95,13 @@ async function handleEvent(
     )
     return
   }
-  const told =
+  const summary =
     typeof outcome === 'string'
       ? paint.red(`not verified: ${outcome}`)
       : `${paint.green('✓')} ${describeEvent(outcome)}`
-  io.out(`${paint.dim(receivedAt.toISOString().slice(11, 19))}  ${status}  ${told}${note === '' ? '' : `  ${note}`}\n`)
+  io.out(
+    `${paint.dim(receivedAt.toISOString().slice(11, 19))}  ${status}  ${summary}${note === '' ? '' : `  ${note}`}\n`,
+  )
 }
 
 async function verified(
@@ -119,9 +125,9 @@ async function statusFor(
 ): Promise<{ status: number; note: string }> {
   const failing = Math.random() < fail
   if (forward === undefined) return failing ? { status: 500, note: '(failed on purpose)' } : { status: 204, note: '' }
-  const handed = await forwardEvent(forward, request, body, signal)
-  // Handed on all the same: when the event is sent again, the handler behind us gets it a second time.
-  return failing ? { status: 500, note: `${handed.note}, then failed on purpose` } : handed
+  const forwarded = await forwardEvent(forward, request, body, signal)
+  // Forwarded even then: when the event is sent again, the handler receives it a second time.
+  return failing ? { status: 500, note: `${forwarded.note}, then failed on purpose` } : forwarded
 }
 
 async function forwardEvent(
@@ -131,21 +137,21 @@ async function forwardEvent(
   signal: AbortSignal,
 ) {
   try {
-    const handed = await fetch(forward, {
+    const response = await fetch(forward, {
       method: 'POST',
       headers: forwardedHeaders(request),
       body,
       redirect: 'manual',
       signal,
     })
-    await handed.body?.cancel()
-    return { status: handed.status, note: `→ ${forward} answered ${handed.status}` }
+    await response.body?.cancel()
+    return { status: response.status, note: `→ ${forward} answered ${response.status}` }
   } catch (error) {
-    return { status: 502, note: `→ ${forward}: ${printable(describeCause(error).words)}` }
+    return { status: 502, note: `→ ${forward}: ${printable(describeCause(error).message)}` }
   }
 }
 
-/** The headers that belong to the event, not to the connection that it came over. */
+/** The headers of the event itself, without those of the connection. */
 function forwardedHeaders({ headers }: IncomingMessage): Headers {
   const kept = new Headers()
   for (const [name, value] of Object.entries(headers)) {
@@ -154,7 +160,7 @@ function forwardedHeaders({ headers }: IncomingMessage): Headers {
   return kept
 }
 
-/** An event in one line. A newer gateway may send other kinds and members: those by what every event has. */
+/** An event on one line. Event types of a newer gateway are shown with the members that every event has. */
 export function describeEvent(event: Notification): string {
   if (event.notifyType === 'CHECK_HEALTH') return 'CHECK_HEALTH'
   return printable(`${event.notifyType}  ${contentOf(event) ?? event.notifyId}`)

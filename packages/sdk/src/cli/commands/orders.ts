@@ -23,17 +23,17 @@ interface QueryOptions {
   codes?: boolean
 }
 
-const CODES = 'show activation codes and QR links; whoever sees one can take the line over'
+const CODES = 'show activation codes and QR links, with which anybody can install the eSIM'
 
-/** `order` buys, `query` tells what became of it. */
+/** `order` buys eSIMs; `query` shows an order. */
 export function orderCommands(program: Command, context: () => Context): void {
   program
     .command('order')
     .description('buy eSIMs from the balance')
     .argument('<package[:count]...>', 'what to buy: a package code, or a code and a count', orderLine)
-    .option('--transaction-id <id>', 'your own key of the order; made and shown when you give none')
+    .option('--transaction-id <id>', 'your own key of the order; generated and shown if omitted')
     .option('--amount <amount>', 'buy only if the total is exactly this, such as 9.00', amount)
-    .option('--remark <text>', 'a note of your own')
+    .option('--remark <text>', 'your own note')
     .option('--wait [time]', 'wait until the order is complete, 60s by default', durationMs)
     .option('--codes', `with --wait: ${CODES}`)
     .addHelpText('after', ORDER_HELP)
@@ -57,15 +57,15 @@ export function orderCommands(program: Command, context: () => Context): void {
 
   program
     .command('query')
-    .description('tell what became of an order')
-    .argument('[orderNo]', 'the order, unless you give its transactionId')
-    .option('--transaction-id <id>', 'the order, by your own key')
+    .description('show an order and its status')
+    .argument('[orderNo]', 'the order number, unless you give --transaction-id')
+    .option('--transaction-id <id>', 'the order with this transactionId')
     .option('--wait [time]', 'wait until the order is complete, 60s by default', durationMs)
     .option('--codes', CODES)
     .addHelpText('after', '\nExamples:\n  $ dealer-esim query --transaction-id T-1 --wait')
     .action(async (orderNo: string | undefined, { transactionId, wait, codes }: QueryOptions) => {
       if (orderNo === undefined && transactionId === undefined) {
-        throw new CommandFailed('Which order? Give its number or --transaction-id.', EXIT.USAGE)
+        throw new CommandFailed('No order given. Add its number or --transaction-id.', EXIT.USAGE)
       }
       const { client, print, io, paint } = context()
       const which = { ...(orderNo === undefined ? {} : { orderNo }), ...(transactionId ? { transactionId } : {}) }
@@ -84,14 +84,14 @@ function placed(order: Order): string {
     ['Amount', money(order.amount, order.currencyCode)],
     ['Balance', money(order.balanceAfter, order.currencyCode)],
   ])
-  return rows + (order.replayed ? 'Ordered before with this transactionId: nothing was debited again.\n' : '')
+  return rows + (order.replayed ? 'This transactionId was ordered before: nothing was debited again.\n' : '')
 }
 
-/** The order is debited, whatever it is that hides how it goes on: nobody may take this for a refusal. */
+/** The order is debited even though waiting for it failed, so the output must not look like a refusal. */
 function reportWaitFailed({ io, json, paint, print }: Context, order: Order, error: Error): never {
   const { message } = error
   const code = error instanceof DealerEsimError ? error.code : 'COMMAND_FAILED'
-  const next = `The order is placed: \`dealer-esim query ${printable(order.orderNo)}\` tells how it goes.\n`
+  const next = `The order is placed: \`dealer-esim query ${printable(order.orderNo)}\` shows its status.\n`
   print(placed(order) + next, { ...order, waitFailed: { code, message } })
   if (!json) io.err(`${paint.red(printable(code))}  ${printable(message)}\n`)
   throw new AlreadyReported(EXIT.OUTCOME_UNKNOWN)
@@ -120,7 +120,7 @@ function describe(order: QueryAnswer, paint: Paint, codes = false): string {
     line.failureReason ?? '',
   ])
   const hidden =
-    order.profileList.length === 0 || codes ? '' : paint.dim('Activation codes and QR links: add --codes.\n')
+    order.profileList.length === 0 || codes ? '' : paint.dim('Add --codes to show activation codes and QR links.\n')
   return [
     head,
     table(['PACKAGE', '>ORDERED', '>DELIVERED', '>FAILED', '>PRICE', 'REASON'], lines, paint),
@@ -129,7 +129,7 @@ function describe(order: QueryAnswer, paint: Paint, codes = false): string {
 }
 
 const ORDER_HELP = `
-Repeating an order with the same transactionId never debits twice: after a failure repeat the same command with the
+Repeating an order with the same transactionId never debits twice: after a failure, repeat the same command with the
 transactionId that it showed.
 
 Examples:

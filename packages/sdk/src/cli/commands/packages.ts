@@ -10,19 +10,19 @@ interface Options extends Omit<PackageListRequest, 'locationCode'> {
   all?: boolean
 }
 
-/** `packages`: what may be bought. */
+/** `packages`: lists the packages on sale. */
 export function packageCommands(program: Command, context: () => Context): void {
   program
     .command('packages')
     .description('list the packages that you may buy')
     .option('--location <code>', 'a country such as JP, !RG for regional packages, !GL for global ones')
-    .option('--keyword <text>', 'part of a name, a code or a place')
+    .option('--keyword <text>', 'part of a name, a code or a location')
     .option('--package-code <code>', 'only this package')
     .option('--slug <slug>', 'only the package with this slug')
-    .option('--updated-since <time>', 'only what changed since, packages that left sale included')
-    .option('--page-size <count>', 'rows on a page', integer(1, 500))
-    .option('--cursor <cursor>', 'the next page: nextCursor of the page before')
-    .option('--all', 'follow the pages to the end')
+    .option('--updated-since <time>', 'only packages that changed since then, including those taken off sale')
+    .option('--page-size <count>', 'rows per page', integer(1, 500))
+    .option('--cursor <cursor>', 'the next page: nextCursor of the previous page')
+    .option('--all', 'get all pages')
     .addHelpText('after', '\nExamples:\n  $ dealer-esim packages --location JP\n  $ dealer-esim packages --all --json')
     .action(async ({ all, location, ...filters }: Options) => {
       const request = location === undefined ? filters : { ...filters, locationCode: location }
@@ -33,7 +33,7 @@ export function packageCommands(program: Command, context: () => Context): void 
         let asOf: string | undefined
         const pages = eachRow(async (cursor) => {
           const page = await esim.packages({ pageSize: 500, ...request, ...cursor })
-          // The first page's: what changes while we turn the pages is told from there on.
+          // Of the first page, so that the next poll includes changes made while the pages are read.
           asOf ??= page.asOf
           return { rows: page.packageList, nextCursor: page.nextCursor }
         })

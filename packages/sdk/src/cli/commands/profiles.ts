@@ -9,23 +9,23 @@ interface Options extends ProfileListRequest {
   codes?: boolean
 }
 
-/** `profiles`: the eSIMs that were bought. */
+/** `profiles`: lists the eSIMs bought. */
 export function profileCommands(program: Command, context: () => Context): void {
   program
     .command('profiles')
     .description('list your eSIMs, newest first')
-    .option('--order-no <orderNo>', 'of this order')
-    .option('--transaction-id <id>', 'of the order with this transactionId')
+    .option('--order-no <orderNo>', 'eSIMs of this order')
+    .option('--transaction-id <id>', 'eSIMs of the order with this transactionId')
     .option('--esim-tran-no <esimTranNo>', 'only this eSIM')
-    .option('--iccid <iccid>', 'with this ICCID')
+    .option('--iccid <iccid>', 'eSIMs with this ICCID')
     .option('--esim-status <status>', 'such as GOT_RESOURCE or IN_USE')
     .option('--smdp-status <status>', 'such as RELEASED or ENABLED')
     .option('--start-time <time>', 'created at this time or later')
     .option('--end-time <time>', 'created before this time')
-    .option('--page-size <count>', 'rows on a page', integer(1, 500))
-    .option('--cursor <cursor>', 'the next page: nextCursor of the page before')
-    .option('--all', 'follow the pages to the end')
-    .option('--codes', 'show activation codes and QR links; whoever sees one can take the line over')
+    .option('--page-size <count>', 'rows per page', integer(1, 500))
+    .option('--cursor <cursor>', 'the next page: nextCursor of the previous page')
+    .option('--all', 'get all pages')
+    .option('--codes', 'show activation codes and QR links, with which anybody can install the eSIM')
     .addHelpText('after', '\nExamples:\n  $ dealer-esim profiles --transaction-id T-1 --codes')
     .action(async ({ all, codes, ...request }: Options) => {
       const { client, print, paint } = context()
@@ -40,7 +40,7 @@ export function profileCommands(program: Command, context: () => Context): void 
     })
 }
 
-/** eSIMs without what would let a reader take the line over. */
+/** eSIMs without activation codes and links. */
 export function rows(profiles: readonly Profile[], paint: Paint): string {
   const cells = profiles.map((each) => [
     each.esimTranNo,

@@ -9,7 +9,7 @@ import type { Io } from '../io.ts'
 import { printable } from '../output.ts'
 
 export interface Receiver {
-  /** Where it listens. */
+  /** The address of the receiver. */
   url: string
   close(): Promise<void>
 }
@@ -17,21 +17,21 @@ export interface Receiver {
 export type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /**
- * A local HTTP server for events. Port 0 takes a free one.
- * @param tell hears what goes wrong in `handle`
+ * A local HTTP server for events. Port 0 selects a free port.
+ * @param report receives the errors of `handle`
  */
 export async function startReceiver(
   where: { host: string; port: number; path: string },
   handle: Handle,
-  tell: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<Receiver> {
   const server = createServer((request, response) => {
     if (pathOf(request.url) !== where.path) {
-      response.writeHead(404).end(`Events go to ${where.path}.`)
+      response.writeHead(404).end(`Send events to ${where.path}.`)
       return
     }
     handle(request, response).catch((error: Error) => {
-      tell(failureMessage(error))
+      report(failureMessage(error))
       response.destroy(error)
     })
   })
@@ -54,30 +54,30 @@ export async function startReceiver(
 }
 
 export function failureMessage(error: unknown): string {
-  return `A request could not be handled: ${printable(describeCause(error).words)}\n`
+  return `A request could not be handled: ${printable(describeCause(error).message)}\n`
 }
 
-/** undefined for a target that cannot be read as an address, such as `//`: whatever anybody asks for, we go on. */
+/** Returns undefined for a request target that is not a valid address, such as `//`, instead of throwing. */
 function pathOf(target = '/'): string | undefined {
   const base = 'http://receiver'
   return URL.canParse(target, base) ? new URL(target, base).pathname : undefined
 }
 
 function cannotListen(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
-  if (error.code === 'EADDRINUSE') return `Port ${port} of ${host} is taken: choose another with --port.`
+  if (error.code === 'EADDRINUSE') return `Port ${port} of ${host} is in use: choose another with --port.`
   return `Cannot listen on ${host}:${port}: ${error.message}.`
 }
 
-/** Resolves when the user has had enough. */
+/** Resolves on Ctrl-C. */
 export function untilInterrupted(io: Io): Promise<void> {
   if (io.interrupted.aborted) return Promise.resolve()
   return new Promise((resolve) => io.interrupted.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 /**
- * Has events sent where they went before a receiver of ours took them, and tells how that went. The URL must answer a
- * test event to be taken again.
- * @param ours the receiver that is about to end
+ * Restores the webhook setting from before a local receiver was set, and returns a message with the result. The gateway
+ * accepts the old URL only if it answers a test event.
+ * @param ours the URL of the receiver that is about to close
  */
 export async function restoreWebhook(esim: DealerEsim, before: WebhookSetAnswer, ours: string): Promise<string> {
   const { eventTypes, enabled } = before
@@ -85,11 +85,11 @@ export async function restoreWebhook(esim: DealerEsim, before: WebhookSetAnswer,
   try {
     await esim.setWebhook({ callbackUrl, eventTypes, ...(callbackUrl === null ? {} : { enabled }) })
     return callbackUrl === before.callbackUrl
-      ? `The webhook setting is as before: ${callbackUrl ?? 'no callback URL'}.`
-      : 'The callback URL was that of this receiver already: it is removed, and events are recorded only.'
+      ? `The webhook setting is restored: ${callbackUrl ?? 'no callback URL'}.`
+      : 'The callback URL was already that of this receiver; it is removed, and events are only recorded.'
   } catch (error) {
     if (!(error instanceof DealerEsimError)) throw error
-    const cure = callbackUrl === null ? 'dealer-esim webhook remove' : `dealer-esim webhook set ${callbackUrl}`
-    return `The webhook setting could not be put back (${error.message}) Events still go to ${ours}, where nobody listens any more: ${cure}`
+    const remedy = callbackUrl === null ? 'dealer-esim webhook remove' : `dealer-esim webhook set ${callbackUrl}`
+    return `The webhook setting could not be restored (${error.message}) Events are still sent to ${ours}, which is closed now. Run: ${remedy}`
   }
 }

@@ -10,22 +10,19 @@ interface Options {
   requestId?: string
 }
 
-/** `sign`: a request that is signed but not sent, to compare with one's own. */
+/** `sign`: signs a request without sending it, for comparison. */
 export function signCommand(program: Command, context: () => Context): void {
   program
     .command('sign')
-    .description('sign a request without sending it: the text that is signed, and a curl line')
+    .description('sign a request without sending it; shows the signed text and a curl command')
     .argument('<operation>', `one of ${operationNames.join(', ')}`)
     .argument('[body]', 'the JSON body, or - to read it from standard input', '{}')
-    .option('--timestamp <milliseconds>', 'sign for another moment than now')
+    .option('--timestamp <milliseconds>', 'sign with this time instead of now')
     .option('--request-id <uuid>', 'sign with this RequestID')
     .addHelpText('after', SIGN_HELP)
     .action(async (operation: string, given: string, options: Options) => {
       if (!isOperationName(operation)) {
-        throw new CommandFailed(
-          `There is no operation ${operation}: take one of ${operationNames.join(', ')}.`,
-          EXIT.USAGE,
-        )
+        throw new CommandFailed(`Unknown operation ${operation}. Available: ${operationNames.join(', ')}.`, EXIT.USAGE)
       }
       const { io, print, credentials, paint } = context()
       const { baseUrl, appKey, appSecret } = credentials()
@@ -52,7 +49,7 @@ export function signCommand(program: Command, context: () => Context): void {
     })
 }
 
-/** One line for a POSIX shell. */
+/** A curl command for a POSIX shell. */
 function curlLine(url: string, headers: Record<string, string>, body: string): string {
   const given = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
   return `curl -sS ${given.join(' ')} --data-binary ${quoted(body)} ${quoted(url)}`
@@ -63,7 +60,7 @@ function quoted(text: string): string {
 }
 
 const SIGN_HELP = `
-The curl line works once and for five minutes: a RequestID is accepted once, and a timestamp for 300 seconds.
+The curl command works once and within five minutes: a RequestID is accepted once, and a timestamp for 300 seconds.
 
 Examples:
   $ dealer-esim sign health

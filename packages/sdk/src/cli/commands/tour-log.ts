@@ -3,14 +3,14 @@ import type { Exchange } from '../../attempt.ts'
 import type { Context } from '../context.ts'
 import { pairs, printable } from '../output.ts'
 
-/** What the tour tells while it walks; with --json, what it tells at the end. */
+/** The output of the tour: printed step by step, or with --json as one document at the end. */
 export interface TourLog {
   step(operation: string, words: string): void
   note(words: string): void
   event(event: Notification, line: string): void
-  /** Sees each exchange of the client. */
+  /** Receives each exchange of the client. */
   observe(exchange: Exchange): void
-  /** Calls whose exchanges are not part of the walk. */
+  /** Runs calls whose exchanges are not shown. */
   quietly<T>(work: () => Promise<T>): Promise<T>
   end(): void
 }
@@ -28,20 +28,20 @@ export function tourLog({ io, json, paint }: Context): TourLog {
   const events: Notification[] = []
   let current = { number: 0, operation: '', words: '' }
   let quiet = false
-  let asked = false
-  const say = (text: string) => {
+  let requestShown = false
+  const print = (text: string) => {
     if (!json) io.out(text)
   }
   return {
     step(operation, words) {
       current = { number: current.number + 1, operation, words }
-      asked = false
-      say(`\n${paint.bold(`${current.number}. ${operation}`)}  ${words}\n`)
+      requestShown = false
+      print(`\n${paint.bold(`${current.number}. ${operation}`)}  ${words}\n`)
     },
-    note: (words) => say(`   ${paint.yellow(printable(words))}\n`),
+    note: (words) => print(`   ${paint.yellow(printable(words))}\n`),
     event(event, line) {
       events.push(event)
-      say(`   ${paint.green('✓')} event, signature verified: ${line}\n${indent(JSON.stringify(event, null, 2))}\n`)
+      print(`   ${paint.green('✓')} event, signature verified: ${line}\n${indent(JSON.stringify(event, null, 2))}\n`)
     },
     observe(exchange) {
       if (quiet) return
@@ -50,13 +50,13 @@ export function tourLog({ io, json, paint }: Context): TourLog {
       const shown = answer && { status: answer.status, body: parsed(answer.body) }
       steps.push({ operation, words, request: { url, headers, body }, stringToSign, answer: shown ?? null })
       const took = paint.dim(`(${durationMs.toFixed(0)} ms)`)
-      // A step that asks again shows its request once, and each answer in a line.
-      if (asked) return say(`   ${answer?.status ?? 'no answer'} ${took} ${brief(shown?.body)}\n`)
-      asked = true
+      // A step that repeats its request shows it once, and each further answer on one line.
+      if (requestShown) return print(`   ${answer?.status ?? 'no answer'} ${took} ${brief(shown?.body)}\n`)
+      requestShown = true
       const signed = Object.values(REQUEST_HEADERS).map((name) => [name, headers[name]] as const)
-      say(`   POST ${url}\n${pairs(signed, '   ')}\n${indent(body)}\n\n`)
-      say(`   ${paint.dim('string to sign')}\n   ${stringToSign}\n\n`)
-      say(`   ${answer?.status ?? 'no answer'} ${took}\n${indent(excerpt(shown?.body))}\n`)
+      print(`   POST ${url}\n${pairs(signed, '   ')}\n${indent(body)}\n\n`)
+      print(`   ${paint.dim('string to sign')}\n   ${stringToSign}\n\n`)
+      print(`   ${answer?.status ?? 'no answer'} ${took}\n${indent(excerpt(shown?.body))}\n`)
     },
     async quietly(work) {
       quiet = true
@@ -68,14 +68,14 @@ export function tourLog({ io, json, paint }: Context): TourLog {
     },
     end() {
       if (json) io.out(`${JSON.stringify({ steps, events }, null, 2)}\n`)
-      else say(`\n${paint.green('Done.')} docs/quick-start.md, served at /docs, explains each step.\n`)
+      else print(`\n${paint.green('Done.')} docs/quick-start.md, served at /docs, explains each step.\n`)
     },
   }
 }
 
 const LINES_MAX = 60
 
-/** A list of packages is long, and its beginning says it all. */
+/** Shows only the beginning of long answers, such as a list of packages. */
 function excerpt(body: unknown): string {
   const lines = (JSON.stringify(body, null, 2) ?? '').split('\n')
   if (lines.length <= LINES_MAX) return lines.join('\n')

@@ -20,21 +20,21 @@ interface Options {
 
 const EVENTS_WAIT_MS = 60_000
 
-/** `tour`: the first use of the interface, step by step, with everything that goes over the wire. */
+/** `tour`: a first order step by step, with all requests and answers. */
 export function tourCommand(program: Command, context: () => Context): void {
   program
     .command('tour')
-    .description('walk through a first order: each request, the text that is signed, and each answer')
-    .option('--package-code <code>', 'what to buy; the cheapest package otherwise')
-    .option('--callback-url <url>', 'where the gateway reaches this receiver: a tunnel to --port')
-    .option('--port <port>', 'where the receiver for events listens; a free port otherwise', integer(0, 65535), 0)
-    .option('--yes', 'spend money on a gateway that is not on this machine: two eSIMs')
+    .description('place a first order step by step; shows each request, the signed text and each answer')
+    .option('--package-code <code>', 'the package to buy; the cheapest by default')
+    .option('--callback-url <url>', 'the URL at which the gateway reaches this receiver, such as a tunnel to --port')
+    .option('--port <port>', 'the port of the receiver for events; a free port by default', integer(0, 65535), 0)
+    .option('--yes', 'allow buying two eSIMs on a gateway that is not on this machine')
     .addHelpText('after', TOUR_HELP)
     .action(async (options: Options) => {
       const current = context()
       const { baseUrl } = current.credentials()
       if (!isLocal(baseUrl) && !options.yes) {
-        const message = `The tour buys two eSIMs, and ${baseUrl} is not on this machine. Add --yes if you mean it.`
+        const message = `The tour buys two eSIMs, and ${baseUrl} is not on this machine. Add --yes to confirm.`
         throw new CommandFailed(message, EXIT.USAGE)
       }
       const log = tourLog(current)
@@ -46,17 +46,17 @@ export function tourCommand(program: Command, context: () => Context): void {
 }
 
 async function firstOrder(esim: DealerEsim, log: TourLog, { io }: Context, options: Options): Promise<PackageOnSale> {
-  log.step('health', 'Am I connected, and as whom?')
+  log.step('health', 'Check the connection and the credentials.')
   await esim.health()
 
-  log.step('account/balance', 'What can I spend?')
+  log.step('account/balance', 'Get the balance.')
   const account = await esim.balance()
 
-  log.step('package/list', 'What can I buy, and at which price?')
+  log.step('package/list', 'List packages and prices.')
   const filter = options.packageCode === undefined ? { pageSize: 20 } : { packageCode: options.packageCode }
   const { packageList, nextCursor } = await esim.packages(filter)
   const onSale = packageList.filter((each) => each.status === 'ON_SALE')
-  // One short page is shown; the cheapest may stand on any.
+  // Only one short page is shown, but the cheapest package may be on any page.
   if (nextCursor !== null) {
     await log.quietly(async () => {
       for await (const each of esim.eachPackage({ pageSize: 500 })) onSale.push(each)
@@ -64,33 +64,33 @@ async function firstOrder(esim: DealerEsim, log: TourLog, { io }: Context, optio
   }
   const chosen = cheapest(onSale)
   const price = money(chosen.price, chosen.currencyCode)
-  log.note(`We take ${chosen.packageCode}, ${chosen.name}, for ${price}.`)
+  log.note(`Selected: ${chosen.packageCode}, ${chosen.name}, for ${price}.`)
   if (chosen.price > account.availableBalance) {
-    throw new CommandFailed(`The balance does not cover ${price}: have it topped up first.`, EXIT.REFUSED)
+    throw new CommandFailed(`The balance does not cover ${price}. Ask the operator to top it up first.`, EXIT.REFUSED)
   }
 
-  log.step('esim/order', 'Buy one. The transactionId is ours; repeating it would never debit twice.')
+  log.step('esim/order', 'Buy one. We choose the transactionId; repeating it would never debit twice.')
   const order = await esim.order({
     transactionId: newTransactionId(),
     packageInfoList: [{ packageCode: chosen.packageCode, count: 1, price: chosen.price }],
   })
 
-  log.step('esim/query', 'What became of it? Asked again until the order is complete.')
+  log.step('esim/query', 'Query the order until it is complete.')
   const { orderStatus } = await esim.waitForOrder({ orderNo: order.orderNo }, { signal: io.interrupted })
   log.note(`The order is ${orderStatus}.`)
 
-  log.step('esim/profile/list', 'The eSIMs of the order, with all that a traveller needs to install them.')
+  log.step('esim/profile/list', 'Get the eSIMs of the order, with the data that a traveller needs to install them.')
   await esim.profiles({ orderNo: order.orderNo })
   return chosen
 }
 
-/** Sets a receiver of our own, orders once more, waits for its events, and puts the setting back as it was. */
+/** Starts and sets a receiver, orders once more, waits for the events, and restores the webhook setting. */
 async function events(esim: DealerEsim, log: TourLog, current: Context, options: Options, bought: PackageOnSale) {
   const { baseUrl } = current.credentials()
   if (!isLocal(baseUrl) && options.callbackUrl === undefined) {
-    log.step('webhook/set', 'Where do events go? This reads the setting.')
+    log.step('webhook/set', 'Read the webhook setting.')
     await esim.setWebhook()
-    log.note(`${baseUrl} cannot reach this machine. Give --callback-url and --port to see events arrive.`)
+    log.note(`${baseUrl} cannot reach this machine. Add --callback-url and --port to receive events.`)
     return
   }
   const inbox = eventInbox()
@@ -99,18 +99,18 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
   const before = await log.quietly(() => esim.setWebhook())
   const transactionId = newTransactionId()
   try {
-    log.step('webhook/set', 'Have events sent to a receiver that just started here. It must answer a test event first.')
+    log.step('webhook/set', 'Have events sent to a receiver that was started here. It must answer a test event first.')
     const eventTypes = ['ORDER_PAID', 'DELIVERY_UPDATED'] as const
     await esim.setWebhook({
       callbackUrl,
       enabled: true,
       eventTypes: [...eventTypes],
     })
-    log.step('esim/order', 'Once more, now with events.')
+    log.step('esim/order', 'Order once more, now with events.')
     await esim.order({ transactionId, packageInfoList: [{ packageCode: bought.packageCode, count: 1 }] })
     await inbox.complete(transactionId, current.io.interrupted)
   } finally {
-    // The tour leaves no trace but its orders: its receiver is gone in a moment.
+    // The receiver is about to close, so the setting must not point to it.
     log.note(await log.quietly(() => restoreWebhook(esim, before, callbackUrl)))
     await receiver.close()
   }
@@ -131,7 +131,7 @@ function receive({ credentials, io }: Context, log: TourLog, inbox: EventInbox, 
 
 interface EventInbox {
   add(event: Notification): void
-  /** Resolves when the order's last event is here. */
+  /** Resolves when the order's first and last events have arrived. */
   complete(transactionId: string, signal: AbortSignal): Promise<void>
 }
 
@@ -152,11 +152,11 @@ function eventInbox(): EventInbox {
     async complete(transactionId, signal) {
       const end = performance.now() + EVENTS_WAIT_MS
       for (;;) {
-        const done = [isLast, isPaid].every((wanted) => seen.some((event) => wanted(event, transactionId)))
+        const done = [isLast, isPaid].every((matches) => seen.some((event) => matches(event, transactionId)))
         const leftMs = end - performance.now()
         if (done || signal.aborted) return
         if (leftMs <= 0) {
-          const message = `The events of order ${transactionId} did not arrive within ${EVENTS_WAIT_MS / 1000} s. Does the gateway play the worker role?`
+          const message = `The events of order ${transactionId} did not arrive within ${EVENTS_WAIT_MS / 1000} s. Check that a node of the gateway runs the worker role.`
           throw new CommandFailed(message, EXIT.OUTCOME_UNKNOWN)
         }
         arrived = new AbortController()
@@ -166,13 +166,13 @@ function eventInbox(): EventInbox {
   }
 }
 
-/** The sandbox's own packages show failures on purpose; a tour should succeed. */
+/** Skips the sandbox's SANDBOX_ packages, which fail on purpose. */
 function cheapest(packages: readonly PackageOnSale[]): PackageOnSale {
   const [first] = packages
     .filter((each) => packages.length === 1 || !each.packageCode.startsWith('SANDBOX_'))
     .toSorted((left, right) => left.price - right.price)
   if (first === undefined) {
-    throw new CommandFailed('There is no package to buy: ask the operator for prices in your currency.', EXIT.REFUSED)
+    throw new CommandFailed('There is no package to buy. Ask the operator for prices in your currency.', EXIT.REFUSED)
   }
   return first
 }
@@ -182,7 +182,7 @@ function isLocal(baseUrl: string): boolean {
 }
 
 const TOUR_HELP = `
-The tour buys two eSIMs of the cheapest package and puts the webhook setting back afterwards.
+The tour buys two eSIMs of the cheapest package and restores the webhook setting afterwards.
 
 Examples:
   $ dealer-esim tour

@@ -4,11 +4,11 @@ import { list } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { pairs, time } from '../output.ts'
 
-/** `webhook`: where events go. */
+/** `webhook`: shows and changes the webhook setting. */
 export function webhookCommands(program: Command, context: () => Context): void {
   const webhook = program
     .command('webhook')
-    .description('show or choose where events go')
+    .description('show or set where events are sent')
     .addHelpText(
       'after',
       '\nExamples:\n  $ dealer-esim webhook\n  $ dealer-esim webhook set https://dealer.example.com/esim-events\n  $ dealer-esim webhook set --events ORDER_PAID',
@@ -32,8 +32,8 @@ export function webhookCommands(program: Command, context: () => Context): void 
     .action(() => send({}))
   webhook
     .command('set')
-    .description('set the URL, or which events are sent; the URL must answer a test event first')
-    .argument('[url]', 'where events are posted')
+    .description('set the URL or the event types; the URL must answer a test event first')
+    .argument('[url]', 'the URL that events are posted to')
     .option('--events <types>', 'ORDER_PAID, DELIVERY_UPDATED or both, separated by a comma', list)
     .action((callbackUrl: string | undefined, { events }: { events?: EventType[] }) =>
       send({
@@ -43,16 +43,14 @@ export function webhookCommands(program: Command, context: () => Context): void 
     )
   webhook
     .command('enable')
-    .description(
-      'send events from now on, after a test event; what was UNSENT meanwhile has to be replayed on the console',
-    )
+    .description('send events from now on, after a test event; replay events recorded as UNSENT on the console')
     .action(() => send({ enabled: true }))
   webhook
     .command('disable')
-    .description('send no events; they are recorded as UNSENT')
+    .description('stop sending events; they are recorded as UNSENT')
     .action(() => send({ enabled: false }))
   webhook
     .command('remove')
-    .description('forget the URL')
+    .description('remove the URL')
     .action(() => send({ callbackUrl: null }))
 }

@@ -19,37 +19,37 @@ import { DealerEsimError } from '../../error.ts'
 import { verifyEvent } from '../../webhooks/verify-event.ts'
 import type { CapturedRequest } from './request-text.ts'
 
-/** One check of a request, in the gateway's order. `undefined`: it could not be made. */
+/** The result of one check of a request. `passed` is undefined if the check could not be made. */
 export interface Finding {
   check: string
   passed: boolean | undefined
   words: string
-  /** What the gateway answers when this check is the first to fail. */
+  /** The code that the gateway returns if this check is the first to fail. */
   code?: FailureCode
 }
 
 export interface DiagnosisInput {
   appSecret: string
   appKey?: string
-  /** The moment that the clock is judged at. */
+  /** The time that the timestamp is checked against. */
   nowMs: number
 }
 
-/** Everything that can be said of a request from its text and the secret. The first finding that failed is the cause. */
-export async function diagnose(request: CapturedRequest, known: DiagnosisInput): Promise<Finding[]> {
-  if (EVENT_HEADERS.signature in request.headers) return diagnoseEvent(request, known)
+/** Makes all checks that need only the text and the secret, in the gateway's order. The first that failed is the cause. */
+export async function diagnose(request: CapturedRequest, input: DiagnosisInput): Promise<Finding[]> {
+  if (EVENT_HEADERS.signature in request.headers) return diagnoseEvent(request, input)
   const findings = [...route(request), mediaType(request)]
   const checked = checkRequestHeaders(request.headers)
   if (checked.ok) {
-    findings.push({ check: 'headers', passed: true, words: 'all four are there, well formed and once each' })
-    findings.push(size(request), account(checked.headers, known), clock(checked.headers, known))
-    findings.push(await signature(checked.headers, request, known))
+    findings.push({ check: 'headers', passed: true, words: 'all four are present, well formed and not repeated' })
+    findings.push(size(request), account(checked.headers, input), clock(checked.headers, input))
+    findings.push(await signature(checked.headers, request, input))
   } else {
     const words = checked.details.map(({ field, reason }) => `${field}: ${reason}`).join(' ')
     findings.push({
       check: 'headers',
       passed: false,
-      words: words + (await malformedAdvice(request, known)),
+      words: words + (await malformedAdvice(request, input)),
       code: checked.code,
     })
     findings.push(size(request))
@@ -62,7 +62,7 @@ function route({ method, path }: CapturedRequest): Finding[] {
   if (path === undefined) return []
   const name = operationOf(path)
   const known = name !== undefined && isOperationName(name)
-  const words = known ? name : `${path} is none of …/open-api/v1/{${operationNames.join(', ')}}`
+  const words = known ? name : `${path} is not an operation: use …/open-api/v1/{${operationNames.join(', ')}}`
   const findings: Finding[] = [{ check: 'path', passed: known, words, code: '000109' }]
   if (method !== undefined) findings.push({ check: 'method', passed: method === 'POST', words: method, code: '000103' })
   return findings
@@ -76,37 +76,37 @@ function mediaType({ headers }: CapturedRequest): Finding {
   const type = headers['content-type']
   const encoding = headers['content-encoding']
   const passed = type !== undefined && /^application\/json\s*(;|$)/i.test(type) && encoding === undefined
-  const said = type === undefined ? 'no Content-Type: send application/json' : `Content-Type: ${type}`
+  const description = type === undefined ? 'no Content-Type: send application/json' : `Content-Type: ${type}`
   return {
     check: 'content type',
     passed,
-    words: encoding ? `${said}, Content-Encoding: ${encoding}` : said,
+    words: encoding ? `${description}, Content-Encoding: ${encoding}` : description,
     code: '000110',
   }
 }
 
 function size({ body }: CapturedRequest): Finding {
   const passed = body.length <= BODY_SIZE_MAX_BYTES
-  return { check: 'size', passed, words: `${body.length} bytes, ${BODY_SIZE_MAX_BYTES} at most`, code: '000111' }
+  return { check: 'size', passed, words: `${body.length} bytes of at most ${BODY_SIZE_MAX_BYTES}`, code: '000111' }
 }
 
-function account({ appKey }: RequestHeaders, known: DiagnosisInput): Finding {
-  if (known.appKey === undefined) return { check: 'AppKey', passed: undefined, words: `${appKey}, not compared` }
-  const passed = appKey === known.appKey
-  const words = passed ? appKey : `${appKey} is sent, but the AppSecret here belongs to ${known.appKey}`
+function account({ appKey }: RequestHeaders, input: DiagnosisInput): Finding {
+  if (input.appKey === undefined) return { check: 'AppKey', passed: undefined, words: `${appKey}, not compared` }
+  const passed = appKey === input.appKey
+  const words = passed ? appKey : `${appKey} was sent, but the AppSecret here belongs to ${input.appKey}`
   return { check: 'AppKey', passed, words, code: '101004' }
 }
 
 function clock({ timestamp }: RequestHeaders, { nowMs }: DiagnosisInput): Finding {
-  const awayMs = Number(timestamp) - nowMs
-  const passed = Math.abs(awayMs) <= CLOCK_WINDOW_MS
-  const said = `${new Date(Number(timestamp)).toISOString()}, ${formatDuration(Math.abs(awayMs))} ${awayMs < 0 ? 'before' : 'after'} this machine's time`
-  const advice = ` It may be ${CLOCK_WINDOW_MS / 1000} s off. For a request of the past, judge it with --at ${timestamp}.`
-  return { check: 'clock', passed, words: passed ? said : `${said}.${advice}`, code: '101001' }
+  const offsetMs = Number(timestamp) - nowMs
+  const passed = Math.abs(offsetMs) <= CLOCK_WINDOW_MS
+  const description = `${new Date(Number(timestamp)).toISOString()}, ${formatDuration(Math.abs(offsetMs))} ${offsetMs < 0 ? 'before' : 'after'} this machine's time`
+  const advice = ` At most ${CLOCK_WINDOW_MS / 1000} s are allowed. To check an old request, add --at ${timestamp}.`
+  return { check: 'clock', passed, words: passed ? description : `${description}.${advice}`, code: '101001' }
 }
 
-function formatDuration(timeMs: number): string {
-  const seconds = timeMs / 1000
+function formatDuration(durationMs: number): string {
+  const seconds = durationMs / 1000
   if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
 }
@@ -117,14 +117,14 @@ async function signature(
   { appSecret }: DiagnosisInput,
 ): Promise<Finding> {
   if (verifyRequest([appSecret], headers, body) !== undefined) {
-    return { check: 'signature', passed: true, words: 'matches the AppSecret and the body byte for byte' }
+    return { check: 'signature', passed: true, words: 'matches the AppSecret and the body, byte for byte' }
   }
   const mistake = await findSigningMistake({ ...headers, secret: appSecret, body, path })
   const words = `does not match. ${mistake?.message ?? UNEXPLAINED_MISMATCH}`
   return { check: 'signature', passed: false, words, code: '101003' }
 }
 
-/** A signature of a wrong form often still tells what was done: Base64 instead of hex, another hash. */
+/** A malformed signature may still reveal the mistake: Base64 instead of hex, or another hash. */
 async function malformedAdvice(
   { headers, body, path }: CapturedRequest,
   { appSecret }: DiagnosisInput,
@@ -147,7 +147,7 @@ function content({ body, path }: CapturedRequest): Finding[] {
   if (name === undefined || !isOperationName(name)) return findings
   const request = parseRequest(name, json.value)
   const words = request.ok
-    ? `as ${name} takes them`
+    ? `valid for ${name}`
     : request.details.map(({ field, reason }) => `${field}: ${reason}`).join(' ')
   findings.push({ check: 'parameters', passed: request.ok, words, ...(request.ok ? {} : { code: request.code }) })
   return findings
@@ -164,7 +164,7 @@ async function diagnoseEvent(request: CapturedRequest, { appSecret, nowMs }: Dia
     for (const variant of variants) {
       const genuine = await verifyEvent({ appSecret, headers, body: variant, now: () => nowMs }).catch(() => undefined)
       if (genuine === undefined) continue
-      const words = `does not verify, but it does as ${variant.length} bytes without the spaces and line breaks that were added. Verify the raw bytes, before any JSON parser.`
+      const words = `does not verify as received, but does without the added spaces and line breaks (${variant.length} bytes). Verify the raw bytes, before any JSON parser.`
       return [{ check: 'event', passed: false, words }]
     }
     return error.details.map(({ field, reason }) => ({ check: field, passed: false, words: reason }))
@@ -179,7 +179,7 @@ function compact(body: Buffer): string {
   }
 }
 
-/** What the gateway would answer: the code of the first check that failed. */
+/** The gateway's answer: the code of the first check that failed. */
 export function expectedAnswer(findings: readonly Finding[]): { code: FailureCode; remedy: string } | undefined {
   const code = findings.find((finding) => finding.passed === false)?.code
   return code && { code, remedy: codes[code].remedy }

@@ -1,29 +1,29 @@
-/** A request as people have it at hand: raw HTTP, header lines, the output of `curl -v`, or JSON of a log. */
+/** A request that was captured as raw HTTP, header lines, the output of `curl -v`, or JSON from a log. */
 export interface CapturedRequest {
-  /** `POST` and the path, when the text says so. */
+  /** `POST`, if the text contains a request line. */
   method?: string
   path?: string
-  /** By lower-case name; a header that came twice is joined, as servers do. */
+  /** By lower-case name; repeated headers are joined, as servers do. */
   headers: Record<string, string>
   body: Buffer
-  /** The text says that there was a body, and does not show it: curl -v does so. */
+  /** True if there was a body that the text does not contain, as in the output of curl -v. */
   bodyMissing?: boolean
 }
 
 /**
- * Reads header lines, an empty line and the body; or JSON `{"headers": {…}, "body": "…"}`. The body's bytes are taken
- * as they are; where Content-Length says that fewer belong to it, the rest came with the file.
+ * Reads header lines, an empty line and the body, or JSON `{"headers": {…}, "body": "…"}`. The body's bytes are not
+ * changed, but bytes beyond Content-Length are dropped.
  */
 export function readRequest(bytes: Buffer): CapturedRequest | undefined {
   return fromJson(bytes) ?? fromText(sentByCurl(bytes) ?? bytes)
 }
 
-/** Of the output of `curl -v`, what was sent: without the answer, and what curl tells of itself. */
+/** The request in the output of `curl -v`, without the answer and curl's own messages. */
 function sentByCurl(bytes: Buffer): Buffer | undefined {
   const lines = bytes.toString('utf8').split(/\r?\n/)
   const sent = lines.filter((line) => /^>( |$)/.test(line))
   if (sent.length === 0 || !lines.some((line) => /^[*<{}] /.test(line))) return undefined
-  // An empty line ends a request; curl may have sent another one after it.
+  // An empty line ends a request; curl may have sent another request after it.
   const end = sent.findIndex((line) => line.trim() === '>')
   return Buffer.from(`${sent.slice(0, end === -1 ? undefined : end).join('\n')}\n\n`)
 }
@@ -41,7 +41,7 @@ function fromJson(bytes: Buffer): CapturedRequest | undefined {
   return {
     ...(typeof method === 'string' ? { method } : {}),
     ...(typeof target === 'string' ? { path: target } : {}),
-    headers: lowerCased(Object.entries(headers).map(([name, held]) => [name, String(held)])),
+    headers: lowerCased(Object.entries(headers).map(([name, value]) => [name, String(value)])),
     body: Buffer.from(typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)),
   }
 }

@@ -64,7 +64,7 @@ test('a right request passes every check', async () => {
   expect(await verdict(requestText({}))).toMatchObject({ exit: 0, passed: true })
 })
 
-test('it is read from curl -v, from header lines alone, and from JSON', async () => {
+test('a request is read from curl -v, from header lines alone, and from JSON', async () => {
   const [head = ''] = requestText({}).split('\r\n\r\n')
   const curl = `${head
     .split('\r\n')
@@ -79,7 +79,7 @@ test('it is read from curl -v, from header lines alone, and from JSON', async ()
   expect((await command(['verify'], { env, stdin: 'hello' })).code).toBe(2)
 })
 
-test('of the whole output of curl -v the request is taken, and its body from --body', async () => {
+test('the request is read from the whole output of curl -v, and its body from --body', async () => {
   const [head = ''] = requestText({ headers: { 'Content-Length': String(BODY.length) } }).split('\r\n\r\n')
   const sent = head.split('\r\n').map((line) => `> ${line}`)
   const output = [
@@ -106,9 +106,9 @@ describe('the first check that fails is named', () => {
     ['a GET', { start: 'GET /open-api/v1/health HTTP/1.1' }, 'method', '000103'],
     ['a form', { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } }, 'content type', '000110'],
     ['a timestamp in seconds', { headers: { 'RT-Timestamp': '1700000000' } }, 'headers', '000102'],
-    ['a header twice', { headers: { 'rt-requestid': ID } }, 'headers', '000102'],
+    ['a repeated header', { headers: { 'rt-requestid': ID } }, 'headers', '000102'],
     ['another AppKey', { headers: { 'RT-AccessCode': 'somebody_else' } }, 'AppKey', '101004'],
-    ['a body that is no JSON', { signature: hmac(`${AT}${ID}${KEY}{`).toString('hex'), body: '{' }, 'JSON', '000104'],
+    ['a body that is not JSON', { signature: hmac(`${AT}${ID}${KEY}{`).toString('hex'), body: '{' }, 'JSON', '000104'],
     [
       'a mistyped member',
       { signature: hmac(`${AT}${ID}${KEY}{"transactionID":"T"}`).toString('hex'), body: '{"transactionID":"T"}' },
@@ -119,7 +119,7 @@ describe('the first check that fails is named', () => {
     expect(await failed(requestText(parts as Parts))).toMatchObject({ check, code })
   })
 
-  test('a stale clock, with how far it is off', async () => {
+  test('a stale timestamp, with its offset', async () => {
     const now = String(Number(AT) + 20 * 60_000)
     const { check, code, words } = await failed(requestText({}), '--at', now)
     expect([check, code]).toEqual(['clock', '101001'])
@@ -189,18 +189,18 @@ describe('an event', () => {
       .map(([name, value]) => `${name}: ${value}`)
       .join('\n')}\n\n${body}`
 
-  test('that is genuine is said to be', async () => {
+  test('that is genuine is reported as genuine', async () => {
     const { code, out } = await command(['verify'], { ...around, stdin: text(signedEvent()) })
     expect([code, out]).toEqual([0, expect.stringContaining(`ORDER_PAID ${EVENT.notifyId} is genuine`)])
   })
 
-  test('is not looked at with a secret that came with its line break, and the variable is named', async () => {
+  test('is not checked with a secret that ends with a line break, and the variable is named', async () => {
     const broken = { env: { DEALER_ESIM_APP_SECRET: `${APP_SECRET}\n` }, stdin: text(signedEvent()) }
     const { code, err } = await command(['verify'], broken)
     expect([code, err]).toEqual([2, expect.stringMatching(/^DEALER_ESIM_APP_SECRET .*line break: remove it/)])
   })
 
-  test('whose body went through a JSON parser is told so', async () => {
+  test('whose body was serialised again is explained', async () => {
     const event = signedEvent()
     const changed = { ...event, body: JSON.stringify(JSON.parse(event.body), null, 2) }
     const { code, out } = await command(['verify'], { ...around, stdin: text(changed) })

@@ -8,25 +8,29 @@ import { type Paint, printable } from '../output.ts'
 import { diagnose, expectedAnswer, type Finding } from './diagnose.ts'
 import { readRequest } from './request-text.ts'
 
-/** `verify`: which check does this request fail, and why? */
+/** `verify`: finds the check that a request fails, and explains it. */
 export function verifyCommand(program: Command, context: () => Context): void {
   program
     .command('verify')
-    .description('take a failing request, or an event, and tell which check fails and why')
+    .description('explain why a request or an event fails: the failing check and its cause')
     .argument(
       '[file]',
-      'header lines, an empty line and the body, or what curl -v prints; - or nothing reads standard input',
+      'header lines, an empty line and the body, or the output of curl -v; - or nothing reads standard input',
     )
-    .option('--body <file>', 'take the body from this file, byte for byte')
-    .option('--at <milliseconds>', 'judge the clock at this moment instead of now', integer(0, 9_999_999_999_999))
+    .option('--body <file>', 'read the body from this file, byte for byte')
+    .option(
+      '--at <milliseconds>',
+      'check the timestamp against this time instead of now',
+      integer(0, 9_999_999_999_999),
+    )
     .addHelpText('after', VERIFY_HELP)
     .action(async (file: string | undefined, options: { body?: string; at?: number }) => {
       const { io, print, paint } = context()
-      const given = file === undefined || file === '-' ? await io.stdin() : readOrFail(file)
-      const request = readRequest(given)
+      const text = file === undefined || file === '-' ? await io.stdin() : readOrFail(file)
+      const request = readRequest(text)
       if (request === undefined) {
         throw new CommandFailed(
-          'This is no request: give header lines, an empty line and the body, or JSON {"headers", "body"}.',
+          'This is not a request. Give header lines, an empty line and the body, or JSON {"headers", "body"}.',
           EXIT.USAGE,
         )
       }
@@ -51,7 +55,7 @@ function report(findings: readonly Finding[], { red, green, yellow, dim }: Paint
   })
   const answer = expectedAnswer(findings)
   const failed = findings.find((finding) => finding.passed === false)
-  if (failed === undefined) return `${lines.join('')}Nothing is wrong with it that can be seen from here.\n`
+  if (failed === undefined) return `${lines.join('')}No fault found by the checks that can be made here.\n`
   const verdict = answer ? `The gateway answers ${answer.code}.\n${dim(`${answer.remedy}\n`)}` : ''
   return lines.join('') + verdict
 }
@@ -65,7 +69,7 @@ function readOrFail(file: string): Buffer {
 }
 
 const VERIFY_HELP = `
-The AppSecret comes from DEALER_ESIM_APP_SECRET or the local gateway. Nothing is sent.
+The AppSecret is read from DEALER_ESIM_APP_SECRET or from the local gateway. Nothing is sent.
 
 Examples:
   $ dealer-esim verify request.txt

@@ -310,7 +310,7 @@ describe('retries', () => {
   })
 
   test('an observer that fails does not affect an order, and its error is logged', async () => {
-    const told = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     try {
       const fault = new Error('the log is full')
       const observers = [
@@ -324,9 +324,9 @@ describe('retries', () => {
         expect(await esim.order({ transactionId: 'T-1', packageInfoList: LINES })).toMatchObject({ orderNo: 'O1' })
         await gateway?.close()
       }
-      expect(told.mock.calls).toEqual([[fault], [fault], [fault], [fault]])
+      expect(logged.mock.calls).toEqual([[fault], [fault], [fault], [fault]])
     } finally {
-      told.mockRestore()
+      logged.mockRestore()
     }
   })
 })

@@ -31,8 +31,8 @@ test.each([
 })
 
 test('the output of the tour cannot control the terminal', () => {
-  const told: string[] = []
-  const io = { out: (text: string) => void told.push(text), colour: false } as unknown as Io
+  const printed: string[] = []
+  const io = { out: (text: string) => void printed.push(text), colour: false } as unknown as Io
   const log = tourLog(context(io, {}))
   log.note(HOSTILE)
   log.event({} as never, HARMLESS)
@@ -40,7 +40,7 @@ test('the output of the tour cannot control the terminal', () => {
   const body = JSON.stringify({ data: { orderStatus: HOSTILE } })
   for (let asked = 0; asked < 2; asked++)
     log.observe({ ...sent, answer: { status: 200, headers: new Headers(), body } })
-  const text = told.join('')
+  const text = printed.join('')
   expect(text.match(/evil/g)?.length).toBe(4)
   expect(text).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]|^forged/m)
 })

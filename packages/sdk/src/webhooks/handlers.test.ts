@@ -101,11 +101,11 @@ describe('a listener that fails', () => {
     },
     () => Promise.reject(fault),
   ]
-  let told: MockInstance
+  let logged: MockInstance
   beforeEach(() => {
-    told = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   })
-  afterEach(() => told.mockRestore())
+  afterEach(() => logged.mockRestore())
 
   test.each(Object.entries(kinds))('onRefused does not change the 401: %s', async (_kind, start) => {
     for (const onRefused of failing) {
@@ -113,7 +113,7 @@ describe('a listener that fails', () => {
       const { body, headers } = signedEvent({ standard: ['another'], request: 'another' })
       expect((await post(body, headers)).status).toBe(401)
     }
-    expect(told.mock.calls).toEqual([[fault], [fault]])
+    expect(logged.mock.calls).toEqual([[fault], [fault]])
   })
 
   test('onError does not change the 500, which is sent before the listener is called', async () => {

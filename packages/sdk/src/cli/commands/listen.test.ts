@@ -54,13 +54,13 @@ test.each([
 })
 
 test('an error in the receiver is reported', async () => {
-  const told: string[] = []
+  const printed: string[] = []
   const where = { host: '127.0.0.1', port: 0, path: '/' }
   const failing = () => Promise.reject(new Error('out of order\x1b[2J'))
-  const receiver = await startReceiver(where, failing, (text) => told.push(text))
+  const receiver = await startReceiver(where, failing, (text) => printed.push(text))
   onTestFinished(() => receiver.close())
   await expect(fetch(receiver.url)).rejects.toThrow()
-  expect(told).toEqual(['A request could not be handled: out of order [2J\n'])
+  expect(printed).toEqual(['A request could not be handled: out of order [2J\n'])
 })
 
 test('a request with an invalid target is answered, and the next event is received', async () => {
@@ -81,9 +81,9 @@ test('--fail refuses genuine events, so that they are sent again', async () => {
 })
 
 test('--forward also forwards events that --fail answers 500, so that the handler receives them again', async () => {
-  let handed = 0
+  let forwarded = 0
   const upstream = createServer((_request, response) => {
-    handed++
+    forwarded++
     response.writeHead(204).end()
   })
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
@@ -93,7 +93,7 @@ test('--forward also forwards events that --fail answers 500, so that the handle
   )
   upstream.closeAllConnections()
   upstream.close()
-  expect(handed).toBe(1)
+  expect(forwarded).toBe(1)
   expect(JSON.parse(out).note).toBe(`→ ${url} answered 204, then failed on purpose`)
 })
 

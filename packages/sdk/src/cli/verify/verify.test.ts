@@ -167,7 +167,7 @@ describe('a mismatch is explained', () => {
       },
       /\(a plain SHA-256/,
     ],
-    ['something else', { signature: signed('whatever') }, /No single common mistake explains it/],
+    ['something else', { signature: signed('something else') }, /No single common mistake explains it/],
   ])('%s', async (_name, parts, words) => {
     expect((await failed(requestText(parts))).words).toMatch(words)
   })
@@ -175,7 +175,7 @@ describe('a mismatch is explained', () => {
   test('the secret is never shown', async () => {
     const { out } = await command(['verify', '--at', AT], {
       env,
-      stdin: requestText({ signature: signed('whatever') }),
+      stdin: requestText({ signature: signed('something else') }),
     })
     expect(out).toContain('The gateway answers 101003.')
     expect(out).not.toContain(SECRET)

@@ -2,12 +2,12 @@ import {
   ACTIVATION_POLICIES,
   DATA_TYPES,
   DURATION_UNITS,
-  TEXT_PATTERNS,
   locationNetwork,
   MONEY_MAX,
   NAME_LENGTH_MAX,
   PACKAGE_STATUSES,
   SMS_STATUSES,
+  TEXT_PATTERNS,
 } from '@dealer-esim/contract'
 import Type, { type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'

@@ -1,4 +1,4 @@
-import { type Fault, TEXT_PATTERNS, listFaults, MONEY_MAX } from '@dealer-esim/contract'
+import { type Fault, listFaults, MONEY_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
 import Type from 'typebox'
 import {
   isPackageDocument,

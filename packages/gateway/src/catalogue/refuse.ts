@@ -1,4 +1,4 @@
-import { TEXT_PATTERNS, formatMoney, MONEY_MAX, NAME_LENGTH_MAX } from '@dealer-esim/contract'
+import { formatMoney, MONEY_MAX, NAME_LENGTH_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
 import type { Tx } from '../lib/db.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
 

@@ -2,13 +2,14 @@ import {
   API_PATH,
   CLOCK_WINDOW_MS,
   checkRequestHeaders,
+  findSigningMistake,
   type OperationName,
   parseRequest,
   parseStrictJson,
   type RequestHeaders,
+  UNEXPLAINED_MISMATCH,
   verifyRequest,
 } from '@dealer-esim/contract'
-import { explain, findMistakes } from './explain-mismatch.ts'
 import { milliseconds } from './format.ts'
 import { say, t } from './strings/index.ts'
 
@@ -65,8 +66,8 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
   await check('clock', async () => clockFault(headers!, request.serverTime_ms))
   await check('signature', async () => {
     if (await verifyRequest([request.secret], headers!, request.body)) return undefined
-    const mistakes = await findMistakes({ ...headers!, ...signedWith(request) })
-    return ['101003', mistakes ? explain(mistakes) : words.signatureUnknown]
+    const mistake = await findSigningMistake({ ...headers!, ...signedWith(request) })
+    return ['101003', mistake?.message ?? UNEXPLAINED_MISMATCH]
   })
   await check('requestId', async () =>
     (await request.isRequestIdUsed(headers!.requestId)) ? ['101006', words.requestIdUsed] : undefined,
@@ -86,8 +87,8 @@ async function malformedAdvice(headers: Record<string, string>, request: Failing
   const { 'rt-timestamp': timestamp, 'rt-requestid': requestId, 'rt-accesscode': appKey } = headers
   const { 'x-signature': signature } = headers
   if (!timestamp || !requestId || !appKey || !signature) return []
-  const mistakes = await findMistakes({ timestamp, requestId, appKey, signature, ...signedWith(request) })
-  return mistakes?.length ? [explain(mistakes)] : []
+  const mistake = await findSigningMistake({ timestamp, requestId, appKey, signature, ...signedWith(request) })
+  return mistake ? [mistake.message] : []
 }
 
 function signedWith({ secret, body, operation }: FailingRequest) {

@@ -17,7 +17,7 @@ it.each([
   ['1 250', 'write it like 1250.00'],
   ['', 'write it like 1250.00'],
   ['1.00001', 'more than 4 decimal places'],
-  ['900719925474.0992', 'the most is 900719925474.0991'],
+  ['900719925474.0992', 'the maximum is 900719925474.0991'],
 ])('reads %j in no way, and says how it is written', (typed, words) => {
   expect(readMoney(typed)).toEqual({ fault: expect.stringContaining(words) })
 })

@@ -7,13 +7,12 @@ import {
   notFound,
   Outlet,
 } from '@tanstack/react-router'
-import { consoleBase } from './api.ts'
-import { Layout } from './layout.tsx'
+import { consoleBase } from './api/call.ts'
+import { Layout } from './layout/layout.tsx'
 import { dealerPage, dealerSections, type ListedPage, pages, welcomePage } from './page-list.ts'
-import { Failure } from './parts/failure.tsx'
-import { Loading } from './parts/loading.tsx'
-import { NotFound } from './parts/not-found.tsx'
-import { SessionGate } from './session-gate.tsx'
+import { Failure, Loading } from './parts/load-states.tsx'
+import { NotFound } from './parts/page.tsx'
+import { SessionGate } from './session/session-gate.tsx'
 
 const root = createRootRoute({ component: Outlet })
 

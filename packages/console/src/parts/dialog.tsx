@@ -1,7 +1,7 @@
-import { Alert, Button, Group, Modal, Stack } from '@mantine/core'
+import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
-import { t } from '../strings/index.ts'
-import { fieldsOf } from './fields.ts'
+import { t } from '../strings/strings.ts'
+import { fieldsOf } from './form-values.ts'
 
 interface DialogProps {
   title: string
@@ -72,5 +72,20 @@ export function Dialog(props: DialogProps) {
         </Stack>
       </form>
     </Modal>
+  )
+}
+
+/** Why something is done, for whoever asks later. Name: reason. */
+export function ReasonField() {
+  return (
+    <TextInput
+      name="reason"
+      label={t.common.reason}
+      description={t.common.reasonHint}
+      required
+      minLength={3}
+      maxLength={300}
+      data-autofocus
+    />
   )
 }

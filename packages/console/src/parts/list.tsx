@@ -1,11 +1,9 @@
 import { Anchor, Box, Button, Checkbox, Group, LoadingOverlay, Paper, Table, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { say, t } from '../strings/index.ts'
-import { useFilters } from '../use-filters.ts'
-import { Empty } from './empty.tsx'
-import { Failure } from './failure.tsx'
-import { Loading } from './loading.tsx'
+import { say, t } from '../strings/strings.ts'
+import { useFilters } from './filters.tsx'
+import { Empty, Failure, Loading } from './load-states.tsx'
 
 interface Column<Row> {
   accessor: string

@@ -1,8 +1,8 @@
-import { Anchor, Box, Group, Stack, Text, Title } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect } from 'react'
-import { t } from '../strings/index.ts'
-import { Stale } from './stale.tsx'
+import { Anchor, Box, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { Link, useLocation } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { t } from '../strings/strings.ts'
+import { Empty, Stale } from './load-states.tsx'
 
 interface PageProps {
   title: string
@@ -41,5 +41,67 @@ export function Page({ title, description, actions, back, children }: PageProps)
       <Stale />
       {children}
     </Stack>
+  )
+}
+
+export function Card({ title, actions, children }: { title?: string; actions?: ReactNode; children: ReactNode }) {
+  return (
+    <Paper withBorder p="md" component="section">
+      <Stack gap="sm">
+        {(title || actions) && (
+          <Group justify="space-between" align="center">
+            {title && <Title order={2}>{title}</Title>}
+            {actions && <Group gap="xs">{actions}</Group>}
+          </Group>
+        )}
+        {children}
+      </Stack>
+    </Paper>
+  )
+}
+
+/** Sections of one thing, each with an address of its own. */
+export function Tabs(props: { label: string; of: { to: string; label: string }[]; keepFilters?: boolean }) {
+  const { label, of, keepFilters } = props
+  const { pathname } = useLocation()
+  const tabs = useRef<HTMLDivElement>(null)
+  // On a phone there are more than fit.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another section has another tab
+  useEffect(() => {
+    const current = tabs.current?.querySelector('[aria-current=page]')
+    current?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [pathname])
+  return (
+    <Group ref={tabs} component="nav" aria-label={label} gap={0} className="tabs" wrap="nowrap">
+      {of.map((tab) => (
+        <Link
+          key={tab.to}
+          to={tab.to}
+          search={(keepFilters ? true : {}) as never}
+          activeOptions={{ exact: true, includeSearch: false }}
+          className="tab"
+        >
+          {tab.label}
+        </Link>
+      ))}
+    </Group>
+  )
+}
+
+/** At an address that no page has; the navigation stays. */
+export function NotFound() {
+  return (
+    <Page title={t.errors.notFound}>
+      <Paper withBorder>
+        <Empty
+          title={t.errors.notFoundText}
+          action={
+            <Anchor component={Link} to="/">
+              {t.errors.home}
+            </Anchor>
+          }
+        />
+      </Paper>
+    </Page>
   )
 }

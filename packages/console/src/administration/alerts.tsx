@@ -1,0 +1,85 @@
+import type { Notice } from '@dealer-esim/gateway/console-api/notices.ts'
+import { Button, Group, Switch } from '@mantine/core'
+import { useApi, useChange } from '../api/use-api.ts'
+import { TenantSection, useTenant } from '../dealers/dealer.tsx'
+import { useFilters } from '../parts/filters.tsx'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { When } from '../parts/values.tsx'
+import { useSession, works } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+
+export function NoticeList({ tenantId, unread }: { tenantId: string | null; unread?: boolean }) {
+  const me = useSession()
+  const [{ cursor }] = useFilters()
+  const list = useApi<{ notices: Notice[]; nextCursor: string | null }>('/notices', { tenantId, unread, cursor })
+  const read = useChange({ quiet: true })
+  const unreadIds = (list.data?.notices ?? []).filter((row) => row.readAt === null).map((row) => row.noticeId)
+  return (
+    <>
+      {works(me) && unreadIds.length > 0 && (
+        <Group justify="flex-end">
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => read.mutate({ method: 'POST', path: '/notices/read', body: { noticeIds: unreadIds } })}
+          >
+            {t.notices.markRead}
+          </Button>
+        </Group>
+      )}
+      <List<Notice>
+        label={t.notices.title}
+        rows={list.data?.notices}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.noticeId}
+        empty={{ title: t.notices.empty, text: t.notices.emptyText }}
+        columns={[
+          {
+            accessor: 'kind',
+            title: t.wallet.kind,
+            render: (row) => (t.notices.kinds as Record<string, string>)[row.kind] ?? row.kind,
+          },
+          {
+            accessor: 'message',
+            title: t.notices.title,
+            render: (row) => (row.readAt === null ? <strong>{row.message}</strong> : row.message),
+          },
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} as="relative" /> },
+        ]}
+      />
+    </>
+  )
+}
+
+/** What the gateway has to say to this organisation. */
+export function NoticesPage() {
+  const [filters, setFilters] = useFilters()
+  const unread = filters.unread === 'true'
+  return (
+    <Page
+      title={t.notices.title}
+      actions={
+        <Switch
+          label={t.notices.unreadOnly}
+          checked={unread}
+          onChange={(event) => setFilters({ unread: event.currentTarget.checked ? 'true' : null })}
+        />
+      }
+    >
+      <NoticeList tenantId={null} unread={unread} />
+    </Page>
+  )
+}
+
+export function TenantNotices() {
+  const { tenantId } = useTenant()
+  return (
+    <TenantSection title={t.notices.title}>
+      <NoticeList tenantId={tenantId} />
+    </TenantSection>
+  )
+}

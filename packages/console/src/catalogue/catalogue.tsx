@@ -1,0 +1,149 @@
+import { DATA_TYPES, GLOBAL, PACKAGE_STATUSES, REGIONAL } from '@dealer-esim/contract'
+import type { PackageRow } from '@dealer-esim/gateway/console-api/catalogue.ts'
+import { Button, Group } from '@mantine/core'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { apiUrl } from '../api/call.ts'
+import { useApi, useChange } from '../api/use-api.ts'
+import { FilterSelect, SearchField, useFilters } from '../parts/filters.tsx'
+import { bytes, money } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { told } from '../parts/notify.ts'
+import { Page } from '../parts/page.tsx'
+import { Status } from '../parts/values.tsx'
+import { PLANS } from '../prices/paths.ts'
+import { operates, useSession } from '../session/session.ts'
+import { counted, locale, say, t } from '../strings/strings.ts'
+
+export function CataloguePage() {
+  const me = useSession()
+  const navigate = useNavigate()
+  const [filters, setFilters] = useFilters()
+  const { keyword, status, dataType, cursor } = filters
+  const locationCode = /^([A-Z]{2}|!RG|!GL)$/.test(filters.locationCode?.toUpperCase() ?? '')
+    ? filters.locationCode?.toUpperCase()
+    : undefined
+  const query = { keyword, locationCode, status, dataType }
+  const list = useApi<{ packages: PackageRow[]; nextCursor: string | null }>('/packages', { ...query, cursor })
+  const [selected, setSelected] = useState<string[]>([])
+  const importButton = operates(me) && (
+    <Button onClick={() => void navigate({ to: '/catalogue/import' })}>{t.catalogue.import}</Button>
+  )
+  const filtered = Object.keys(filters).length > 0
+  return (
+    <Page
+      title={t.catalogue.title}
+      actions={
+        <>
+          <Button component={Link} to={PLANS} variant="default">
+            {t.prices.title}
+          </Button>
+          <Button component="a" href={apiUrl('/packages.csv', query).href} download variant="default">
+            {t.catalogue.export}
+          </Button>
+          {importButton}
+        </>
+      }
+    >
+      <Group>
+        <SearchField
+          label={t.catalogue.keyword}
+          value={keyword ?? ''}
+          onChange={(value) => setFilters({ keyword: value })}
+        />
+        <SearchField
+          label={t.catalogue.location}
+          value={filters.locationCode ?? ''}
+          onChange={(value) => setFilters({ locationCode: value })}
+          w={230}
+        />
+        <FilterSelect name="status" label={t.catalogue.status} of={PACKAGE_STATUSES} texts={t.statuses} />
+        <FilterSelect name="dataType" label={t.catalogue.type} of={DATA_TYPES} texts={t.catalogue.dataTypes} />
+        {selected.length > 0 && <Sale selected={selected} onDone={() => setSelected([])} />}
+      </Group>
+      <List<PackageRow>
+        label={t.catalogue.title}
+        rows={list.data?.packages}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.packageCode}
+        {...(operates(me) && { selected, onSelect: setSelected })}
+        empty={
+          filtered
+            ? { title: t.catalogue.none, text: t.catalogue.noneText }
+            : { title: t.catalogue.empty, text: t.catalogue.emptyText, action: importButton }
+        }
+        columns={[
+          { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono' },
+          { accessor: 'name', title: t.catalogue.name },
+          { accessor: 'status', title: t.catalogue.status, render: (row) => <Status of={row.status} /> },
+          { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: volumeOf },
+          { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right' },
+          { accessor: 'locationCodes', title: t.catalogue.places, render: (row) => placesOf(row.locationCodes) },
+          {
+            accessor: 'prices',
+            title: t.catalogue.prices,
+            textAlign: 'right',
+            render: (row) => few(row.prices.map((price) => money(price.price, price.currencyCode))),
+          },
+          {
+            accessor: 'suppliers',
+            title: t.catalogue.suppliers,
+            render: (row) => few(row.suppliers.map((one) => one.supplier)),
+          },
+        ]}
+      />
+    </Page>
+  )
+}
+
+const countries = new Intl.DisplayNames(locale, { type: 'region' })
+
+/** A country by its name; of more than one how many. */
+function placesOf(locationCodes: string[]): string {
+  const codes = locationCodes.filter((code) => code !== REGIONAL && code !== GLOBAL)
+  if (codes.length === 1) return countries.of(codes[0] ?? '') ?? ''
+  const many = counted(t.catalogue.countries, codes.length)
+  if (locationCodes.includes(GLOBAL)) return `${t.catalogue.global}, ${many}`
+  return locationCodes.includes(REGIONAL) ? `${t.catalogue.regional}, ${many}` : many
+}
+
+const SHOWN = 2
+
+function few(texts: string[]): string {
+  const [first = '–'] = texts
+  if (texts.length <= SHOWN) return texts.join(', ') || first
+  return say(t.catalogue.more, { first, count: texts.length - 1 })
+}
+
+function volumeOf({ dataType, volume }: PackageRow): string {
+  if (volume === null) return t.catalogue.unlimited
+  return dataType === 'DAILY' ? say(t.catalogue.perDay, { volume: bytes(volume) }) : bytes(volume)
+}
+
+function Sale({ selected, onDone }: { selected: string[]; onDone(): void }) {
+  const sale = useChange<{ changed: string[] }>()
+  const set = (onSale: boolean) =>
+    sale.mutate(
+      { method: 'POST', path: '/packages/sale', body: { packageCodes: selected, onSale } },
+      {
+        onSuccess({ changed }) {
+          told(say(t.catalogue.switched, { count: changed.length }))
+          onDone()
+        },
+      },
+    )
+  return (
+    <Group gap="xs">
+      {say(t.catalogue.selected, { count: selected.length })}
+      <Button size="xs" variant="default" loading={sale.isPending} onClick={() => set(true)}>
+        {t.catalogue.onSale}
+      </Button>
+      <Button size="xs" variant="default" loading={sale.isPending} onClick={() => set(false)}>
+        {t.catalogue.offSale}
+      </Button>
+    </Group>
+  )
+}

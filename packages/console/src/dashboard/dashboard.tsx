@@ -1,0 +1,84 @@
+import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
+import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
+import { useApi } from '../api/use-api.ts'
+import { useFilters } from '../parts/filters.tsx'
+import { money } from '../parts/format.ts'
+import { Empty, Failure, Loading } from '../parts/load-states.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Amount, Facts } from '../parts/values.tsx'
+import { isOperator, useSession } from '../session/session.ts'
+import { counted, t } from '../strings/strings.ts'
+import { AttentionCard } from './attention.tsx'
+import { DeliveryTimes, OrderBars, SalesBars, SupplierShares, WebhookBars } from './charts.tsx'
+
+const REFRESH_MS = 60_000
+/** The lists behind the plots filter by this browser's days, so those are counted. */
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+
+export function DashboardPage() {
+  const me = useSession()
+  const [filters, setFilters] = useFilters()
+  const days = filters.days ?? '14'
+  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { days, timeZone }, { refresh_ms: REFRESH_MS })
+  return (
+    <Page
+      title={t.dashboard.title}
+      actions={
+        <NativeSelect
+          aria-label={t.dashboard.period}
+          value={days}
+          onChange={(event) => setFilters({ days: event.currentTarget.value })}
+          data={Object.entries(t.dashboard.periods).map(([value, label]) => ({ value, label }))}
+        />
+      }
+    >
+      {error && !data && <Failure error={error} retry={refetch} />}
+      {!data && !error && <Loading />}
+      {data && (
+        <>
+          <AttentionCard attention={data.attention} />
+          {data.orders.length === 0 && (
+            <Card>
+              <Empty
+                title={t.dashboard.empty}
+                text={isOperator(me) ? t.dashboard.emptyOperator : t.dashboard.emptyDealer}
+              />
+            </Card>
+          )}
+          <SimpleGrid cols={{ base: 1, lg: 2 }}>
+            <OrderBars data={data} />
+            {currenciesOf(data).map((currency) => (
+              <SalesBars key={currency} data={data} currency={currency} />
+            ))}
+            <DeliveryTimes data={data} />
+            <WebhookBars data={data} />
+            <Balances data={data} />
+            {isOperator(me) && <SupplierShares data={data} />}
+          </SimpleGrid>
+        </>
+      )}
+    </Page>
+  )
+}
+
+function currenciesOf(data: Dashboard): string[] {
+  return [...new Set(data.sales.map((row) => row.currencyCode))]
+}
+
+function Balances({ data }: { data: Dashboard }) {
+  const me = useSession()
+  return (
+    <Card title={t.dashboard.balances}>
+      {data.balances.length === 0 && <Text size="sm">{t.dashboard.noData}</Text>}
+      <Facts
+        cols={2}
+        of={data.balances.map((row) => [
+          isOperator(me) ? `${row.currencyCode}, ${counted(t.dashboard.dealers, row.tenants)}` : row.currencyCode,
+          <Text key={row.currencyCode} fw={650} fz="xl" title={money(row.balance, row.currencyCode)}>
+            <Amount of={row.balance} currency={row.currencyCode} />
+          </Text>,
+        ])}
+      />
+    </Card>
+  )
+}

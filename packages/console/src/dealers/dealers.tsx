@@ -1,0 +1,116 @@
+import type { Credentials, TenantRow } from '@dealer-esim/gateway/console-api/tenants.ts'
+import { Button, Group, NativeSelect, Select, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { SearchField, useFilters } from '../parts/filters.tsx'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { Amount, Status, When } from '../parts/values.tsx'
+import { operates, useSession } from '../session/session.ts'
+import { say, t } from '../strings/strings.ts'
+import { SecretShown } from './secret-dialogs.tsx'
+
+export function TenantsPage() {
+  const me = useSession()
+  const [filters, setFilters] = useFilters()
+  const { q, status, cursor } = filters
+  const list = useApi<{ tenants: TenantRow[]; nextCursor: string | null }>('/tenants', { q, status, cursor })
+  const [creating, setCreating] = useState(false)
+  const create = operates(me) && <Button onClick={() => setCreating(true)}>{t.tenants.new}</Button>
+  const filtered = Boolean(q || status)
+  return (
+    <Page title={t.tenants.title} actions={create}>
+      <Group>
+        <SearchField label={t.tenants.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
+        <NativeSelect
+          aria-label={t.common.status}
+          value={status ?? ''}
+          onChange={(event) => setFilters({ status: event.currentTarget.value })}
+          data={[
+            { value: '', label: `${t.common.status}: ${t.common.any}` },
+            { value: 'ACTIVE', label: t.statuses.ACTIVE },
+            { value: 'SUSPENDED', label: t.statuses.SUSPENDED },
+          ]}
+        />
+      </Group>
+      <List<TenantRow>
+        label={t.tenants.title}
+        rows={list.data?.tenants}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.tenantId}
+        to={(row) => `/tenants/${row.tenantId}`}
+        empty={
+          filtered
+            ? { title: t.tenants.none, text: t.tenants.noneText }
+            : { title: t.tenants.empty, text: t.tenants.emptyText, action: create }
+        }
+        columns={[
+          { accessor: 'clientName', title: t.tenants.name },
+          { accessor: 'status', title: t.common.status, render: (row) => <Status of={row.status} /> },
+          {
+            accessor: 'balance',
+            title: t.tenants.balance,
+            textAlign: 'right',
+            render: (row) => <Amount of={row.balance} currency={row.currencyCode} />,
+          },
+          { accessor: 'appKey', title: t.tenants.appKey, cellsClassName: 'mono' },
+          { accessor: 'createdAt', title: t.tenants.since, render: (row) => <When at={row.createdAt} /> },
+        ]}
+      />
+      {creating && <NewTenant onClose={() => setCreating(false)} />}
+    </Page>
+  )
+}
+
+const currencies = Intl.supportedValuesOf('currency')
+
+function NewTenant({ onClose }: { onClose(): void }) {
+  const navigate = useNavigate()
+  const create = useChange<Credentials>({ quiet: true })
+  const [made, setMade] = useState<Credentials & { clientName: string }>()
+  if (made)
+    return (
+      <SecretShown
+        title={say(t.tenants.credentialsTitle, { name: made.clientName })}
+        appKey={made.appKey}
+        appSecret={made.appSecret}
+        onClose={() => {
+          onClose()
+          void navigate({ to: `/tenants/${made.tenantId}` })
+        }}
+      />
+    )
+  return (
+    <Dialog
+      title={t.tenants.new}
+      opened
+      onClose={onClose}
+      submit={t.tenants.create}
+      busy={create.isPending}
+      error={create.error}
+      onSubmit={({ clientName = '', currencyCode }) =>
+        create.mutate(
+          { method: 'POST', path: '/tenants', body: { clientName, currencyCode } },
+          { onSuccess: (credentials) => setMade({ ...credentials, clientName }) },
+        )
+      }
+    >
+      <TextInput name="clientName" label={t.tenants.name} required maxLength={100} data-autofocus />
+      <Select
+        name="currencyCode"
+        label={t.tenants.currency}
+        description={t.tenants.currencyHint}
+        data={currencies}
+        defaultValue="USD"
+        searchable
+        allowDeselect={false}
+        required
+      />
+    </Dialog>
+  )
+}

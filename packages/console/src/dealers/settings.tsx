@@ -1,0 +1,216 @@
+import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
+import { Button, Group, type InputWrapperProps, SimpleGrid, Textarea, TextInput } from '@mantine/core'
+import { type FormEvent, type ReactNode, useRef, useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { fieldsOf, readMoney, typedMoney } from '../parts/form-values.ts'
+import { Card } from '../parts/page.tsx'
+import { administers, isOperator, operates, useSession } from '../session/session.ts'
+import { say, t } from '../strings/strings.ts'
+import { WebhookSetting } from '../webhooks/endpoint.tsx'
+import { TenantSection, useTenant } from './dealer.tsx'
+
+export function SettingsPage() {
+  const { data: tenant } = useTenant()
+  if (!tenant) return null
+  return (
+    <TenantSection title={t.settings.title}>
+      <ApiAccess key={keyOf('api', tenant.ipAllowlist, tenant.qpsLimit)} tenant={tenant} />
+      <WebhookSetting tenantId={tenant.tenantId} />
+      <Limits key={keyOf('limits', ...MONEY_FIELDS.map((name) => tenant[name]))} tenant={tenant} />
+      <Billing
+        key={keyOf('billing', tenant.clientName, ...BILLING_TEXTS.map((name) => tenant[name]))}
+        tenant={tenant}
+      />
+    </TenantSection>
+  )
+}
+
+/** A card begins anew when what it shows has changed, and only then: what is typed in it outlives a save of another. */
+const keyOf = (...shown: unknown[]) => JSON.stringify(shown)
+
+/** A card whose fields are saved together. `bodyOf` makes the change, or says by field what is wrong. */
+function SettingsCard(props: {
+  title: string
+  tenantId: string
+  bodyOf(fields: Record<string, string>): { body: Record<string, unknown> } | { faults: Record<string, string> }
+  children(faults: Record<string, string>): ReactNode
+}) {
+  const me = useSession()
+  const save = useChange({ done: t.common.saved })
+  const [faults, setFaults] = useState<Record<string, string>>({})
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const read = props.bodyOf(fieldsOf(event.currentTarget))
+    setFaults('faults' in read ? read.faults : {})
+    if ('body' in read) save.mutate({ method: 'PATCH', path: `/tenants/${props.tenantId}/settings`, body: read.body })
+  }
+  return (
+    <form onSubmit={submit}>
+      <Card title={props.title}>
+        {props.children(faults)}
+        {administers(me) && (
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              {t.common.save}
+            </Button>
+          </Group>
+        )}
+      </Card>
+    </form>
+  )
+}
+
+function ApiAccess({ tenant }: { tenant: TenantDetail }) {
+  const me = useSession()
+  // An operator sits elsewhere than the dealer's programs: their address would let the wrong ones in.
+  const isOwn = administers(me) && !isOperator(me)
+  const mine = useApi<{ address: string }>('/my-address', {}, { enabled: isOwn })
+  const allowlist = useRef<HTMLTextAreaElement>(null)
+  function addMine(address: string) {
+    const field = allowlist.current
+    if (!field || field.value.split(/\s+/).includes(address)) return
+    field.value = `${field.value.trimEnd()}${field.value.trim() ? '\n' : ''}${address}`
+    field.focus()
+  }
+  return (
+    <SettingsCard
+      title={t.settings.apiTitle}
+      tenantId={tenant.tenantId}
+      bodyOf={({ ipAllowlist = '', qpsLimit }) => {
+        if (qpsLimit !== undefined && !/^\d{1,6}$/.test(qpsLimit)) return { faults: { qpsLimit: t.settings.badQps } }
+        const body: Record<string, unknown> = { ipAllowlist: ipAllowlist.split(/[\s,]+/).filter(Boolean) }
+        if (operates(me)) body.qpsLimit = qpsLimit === undefined ? null : Number(qpsLimit)
+        return { body }
+      }}
+    >
+      {(faults) => (
+        <>
+          <Textarea
+            ref={allowlist}
+            name="ipAllowlist"
+            label={t.settings.allowlist}
+            description={t.settings.allowlistHint}
+            defaultValue={tenant.ipAllowlist.join('\n')}
+            readOnly={!administers(me)}
+            autosize
+            minRows={3}
+          />
+          {isOwn && mine.data && (
+            <Group>
+              <Button size="xs" variant="default" onClick={() => addMine(mine.data.address)}>
+                {say(t.settings.addMine, { address: mine.data.address })}
+              </Button>
+            </Group>
+          )}
+          <TextInput
+            name="qpsLimit"
+            label={t.settings.qps}
+            description={operates(me) ? t.settings.qpsHint : t.settings.operatorOnly}
+            defaultValue={tenant.qpsLimit ?? ''}
+            readOnly={!operates(me)}
+            inputMode="numeric"
+            error={faults.qpsLimit}
+            maw={240}
+          />
+        </>
+      )}
+    </SettingsCard>
+  )
+}
+
+/** Side by side, fields stand in one line whatever is said about them. */
+const FIELD_FIRST = ['label', 'input', 'description', 'error'] satisfies InputWrapperProps['inputWrapperOrder']
+const MONEY_FIELDS = ['creditLimit', 'dailySpendLimit', 'lowBalanceThreshold'] as const
+
+function Limits({ tenant }: { tenant: TenantDetail }) {
+  const me = useSession()
+  return (
+    <SettingsCard
+      title={`${t.settings.limitsTitle} (${tenant.currencyCode})`}
+      tenantId={tenant.tenantId}
+      bodyOf={(fields) => {
+        const body: Record<string, unknown> = {}
+        const faults: Record<string, string> = {}
+        for (const name of operates(me) ? MONEY_FIELDS : (['lowBalanceThreshold'] as const)) {
+          const typed = fields[name]
+          const read = typed === undefined ? { amount: name === 'creditLimit' ? 0 : null } : readMoney(typed)
+          if ('fault' in read) faults[name] = read.fault
+          else body[name] = read.amount
+        }
+        return Object.keys(faults).length > 0 ? { faults } : { body }
+      }}
+    >
+      {(faults) => (
+        <SimpleGrid cols={{ base: 1, sm: 3 }}>
+          <TextInput
+            name="creditLimit"
+            inputWrapperOrder={FIELD_FIRST}
+            label={t.settings.creditLimit}
+            description={operates(me) ? t.settings.creditHint : t.settings.operatorOnly}
+            defaultValue={typedMoney(tenant.creditLimit)}
+            readOnly={!operates(me)}
+            error={faults.creditLimit}
+          />
+          <TextInput
+            name="dailySpendLimit"
+            inputWrapperOrder={FIELD_FIRST}
+            label={t.settings.dailyLimit}
+            description={operates(me) ? t.settings.dailyHint : t.settings.operatorOnly}
+            defaultValue={typedMoney(tenant.dailySpendLimit)}
+            readOnly={!operates(me)}
+            error={faults.dailySpendLimit}
+          />
+          <TextInput
+            name="lowBalanceThreshold"
+            inputWrapperOrder={FIELD_FIRST}
+            label={t.settings.threshold}
+            description={t.settings.thresholdHint}
+            defaultValue={typedMoney(tenant.lowBalanceThreshold)}
+            readOnly={!administers(me)}
+            error={faults.lowBalanceThreshold}
+          />
+        </SimpleGrid>
+      )}
+    </SettingsCard>
+  )
+}
+
+const BILLING_TEXTS = ['legalName', 'taxId', 'billingEmail', 'billingAddress'] as const
+
+function Billing({ tenant }: { tenant: TenantDetail }) {
+  const me = useSession()
+  return (
+    <SettingsCard
+      title={t.settings.billingTitle}
+      tenantId={tenant.tenantId}
+      bodyOf={(fields) => ({
+        body: {
+          ...(isOperator(me) && { clientName: fields.clientName ?? tenant.clientName }),
+          ...Object.fromEntries(BILLING_TEXTS.map((name) => [name, fields[name] ?? null])),
+        },
+      })}
+    >
+      {() => (
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          {isOperator(me) && (
+            <TextInput name="clientName" label={t.settings.name} defaultValue={tenant.clientName} required />
+          )}
+          <TextInput name="legalName" label={t.tenants.legalName} defaultValue={tenant.legalName ?? ''} />
+          <TextInput name="taxId" label={t.tenants.taxId} defaultValue={tenant.taxId ?? ''} />
+          <TextInput
+            name="billingEmail"
+            type="email"
+            label={t.tenants.billingEmail}
+            defaultValue={tenant.billingEmail ?? ''}
+          />
+          <Textarea
+            name="billingAddress"
+            label={t.tenants.billingAddress}
+            defaultValue={tenant.billingAddress ?? ''}
+            autosize
+          />
+        </SimpleGrid>
+      )}
+    </SettingsCard>
+  )
+}

@@ -1,0 +1,51 @@
+import { Stack, Text } from '@mantine/core'
+import { t } from '../strings/strings.ts'
+
+interface Schema {
+  type?: string
+  properties?: Record<string, Schema>
+  required?: readonly string[]
+  items?: Schema
+  anyOf?: Schema[]
+  enum?: readonly unknown[]
+  description?: string
+}
+
+/** What an operation's body may hold, from the schema that the gateway judges by. */
+export function SchemaMembers({ of, indent = 0 }: { of: object; indent?: number }) {
+  const { properties = {}, required = [] } = of as Schema
+  const names = Object.keys(properties)
+  if (names.length === 0) return <pre className="code">{'{}'}</pre>
+  return (
+    <Stack gap="xs" pl={indent}>
+      {names.map((name) => {
+        const schema = properties[name] as Schema
+        const inner = schema.items?.properties ? schema.items : schema
+        return (
+          <div key={name}>
+            <Text size="sm" component="div">
+              <code>{name}</code>{' '}
+              <Text span size="xs" c="dimmed">
+                {typeOf(schema)}
+                {required.includes(name) && ` · ${t.explorer.required}`}
+              </Text>
+            </Text>
+            {schema.description && (
+              <Text size="xs" c="dimmed">
+                {schema.description}
+              </Text>
+            )}
+            {inner.properties && <SchemaMembers of={inner} indent={16} />}
+          </div>
+        )
+      })}
+    </Stack>
+  )
+}
+
+function typeOf(schema: Schema): string {
+  if (schema.enum) return schema.enum.join(' | ')
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ')
+  if (schema.type === 'array') return `${schema.items ? typeOf(schema.items) : ''}[]`
+  return schema.type ?? ''
+}

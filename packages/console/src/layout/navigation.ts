@@ -1,0 +1,64 @@
+import type { Me } from '@dealer-esim/gateway/console-api/me.ts'
+import {
+  IconAdjustments,
+  IconBell,
+  IconBuilding,
+  IconBuildingWarehouse,
+  IconDashboard,
+  IconDeviceMobile,
+  IconFlask,
+  IconHistory,
+  IconKey,
+  IconPackage,
+  IconShoppingCart,
+  IconTruckDelivery,
+  IconUsers,
+  IconWallet,
+  IconWebhook,
+} from '@tabler/icons-react'
+import { isOperator } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+
+export interface Place {
+  to: string
+  label: string
+  Icon: typeof IconUsers
+}
+
+/** What a person's navigation shows: a dealer's people start inside their own tenant. */
+export function navigationOf(me: Me): Place[] {
+  return isOperator(me) ? operatorPlaces : dealerPlaces(me.tenant?.tenantId ?? '')
+}
+
+const operatorPlaces: Place[] = [
+  { to: '/', label: t.dashboard.title, Icon: IconDashboard },
+  { to: '/tenants', label: t.tenants.title, Icon: IconBuilding },
+  { to: '/orders', label: t.orders.title, Icon: IconShoppingCart },
+  { to: '/profiles', label: t.profiles.title, Icon: IconDeviceMobile },
+  { to: '/catalogue', label: t.catalogue.title, Icon: IconPackage },
+  { to: '/stock', label: t.stock.title, Icon: IconBuildingWarehouse },
+  { to: '/suppliers', label: t.suppliers.title, Icon: IconTruckDelivery },
+  { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook },
+  { to: '/explorer', label: t.explorer.title, Icon: IconFlask },
+  { to: '/notices', label: t.notices.title, Icon: IconBell },
+  { to: '/people', label: t.people.title, Icon: IconUsers },
+  { to: '/audit', label: t.audit.title, Icon: IconHistory },
+]
+
+function dealerPlaces(tenantId: string): Place[] {
+  const own = `/tenants/${tenantId}`
+  return [
+    { to: '/', label: t.dashboard.title, Icon: IconDashboard },
+    { to: '/orders', label: t.orders.title, Icon: IconShoppingCart },
+    { to: '/profiles', label: t.profiles.title, Icon: IconDeviceMobile },
+    { to: `${own}/wallet`, label: t.wallet.title, Icon: IconWallet },
+    { to: `${own}/prices`, label: t.prices.title, Icon: IconPackage },
+    { to: `${own}/credentials`, label: t.credentials.title, Icon: IconKey },
+    { to: `${own}/settings`, label: t.settings.title, Icon: IconAdjustments },
+    { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook },
+    { to: '/explorer', label: t.explorer.title, Icon: IconFlask },
+    { to: '/notices', label: t.notices.title, Icon: IconBell },
+    { to: `${own}/people`, label: t.people.title, Icon: IconUsers },
+    { to: '/audit', label: t.audit.title, Icon: IconHistory },
+  ]
+}

@@ -1,0 +1,96 @@
+import type { OrderDetail } from '@dealer-esim/gateway/console-api/orders.ts'
+import { Button, NativeSelect, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog, ReasonField } from '../parts/dialog.tsx'
+import { t } from '../strings/strings.ts'
+import { EvidenceField, SettleOrder, underReview } from './settle-order.tsx'
+
+/** What an operator may do with an order in its present state; nothing where nothing is possible. */
+export function OrderActions({ order }: { order: OrderDetail }) {
+  const [open, setOpen] = useState<'cancel' | 'settle' | 'settle-cancel'>()
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      {order.orderStatus === 'PAID' && (
+        <Button variant="default" onClick={() => setOpen('cancel')}>
+          {t.orders.cancel}
+        </Button>
+      )}
+      {underReview(order).length > 0 && <Button onClick={() => setOpen('settle')}>{t.orders.settle}</Button>}
+      {cancelsInQuestion(order).length > 0 && (
+        <Button onClick={() => setOpen('settle-cancel')}>{t.orders.settleCancel}</Button>
+      )}
+      {open === 'cancel' && <CancelOrder order={order} onClose={close} />}
+      {open === 'settle' && <SettleOrder order={order} onClose={close} />}
+      {open === 'settle-cancel' && <SettleCancel order={order} onClose={close} />}
+    </>
+  )
+}
+
+function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
+  const cancel = useChange({ done: t.orders.cancelled, quiet: true })
+  return (
+    <Dialog
+      title={`${t.orders.cancel}: ${order.transactionId}`}
+      opened
+      onClose={onClose}
+      submit={t.orders.cancel}
+      danger
+      busy={cancel.isPending}
+      error={cancel.error}
+      onSubmit={(body) =>
+        cancel.mutate(
+          { method: 'POST', path: `/tenants/${order.tenantId}/orders/${order.orderNo}/cancel`, body },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <Text size="sm">{t.orders.cancelText}</Text>
+      <ReasonField />
+    </Dialog>
+  )
+}
+
+/** The eSIMs of an order whose supplier has not said whether it cancelled them. */
+export function cancelsInQuestion(order: OrderDetail) {
+  const itemNos = order.items.flatMap((item) => (item.cancelInQuestion ? [item.itemNo] : []))
+  return order.profiles.filter((profile) => itemNos.includes(profile.itemNo))
+}
+
+/** Records what a supplier said of a cancel that it never answered. */
+export function SettleCancel({ order, onClose }: { order: OrderDetail; onClose(): void }) {
+  const settle = useChange({ done: t.orders.settled, quiet: true })
+  return (
+    <Dialog
+      title={`${t.orders.settleCancel}: ${order.transactionId}`}
+      opened
+      onClose={onClose}
+      submit={t.orders.settle}
+      busy={settle.isPending}
+      error={settle.error}
+      onSubmit={({ profileId, ...body }) =>
+        settle.mutate(
+          { method: 'POST', path: `/tenants/${order.tenantId}/profiles/${profileId}/settle-cancel`, body },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <Text size="sm">{t.orders.settleCancelText}</Text>
+      <NativeSelect
+        name="profileId"
+        label={t.orders.cancelledEsim}
+        data={cancelsInQuestion(order).map(({ profileId, itemNo, iccid }) => ({
+          value: profileId,
+          label: `${itemNo}: ${iccid}`,
+        }))}
+      />
+      <NativeSelect
+        name="verdict"
+        label={t.orders.verdict}
+        data={Object.entries(t.orders.cancelVerdicts).map(([value, label]) => ({ value, label }))}
+      />
+      <EvidenceField />
+    </Dialog>
+  )
+}

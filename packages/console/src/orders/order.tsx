@@ -1,0 +1,119 @@
+import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/orders.ts'
+import type { ProfileRow } from '@dealer-esim/gateway/console-api/profiles.ts'
+import { Group } from '@mantine/core'
+import { useParams } from '@tanstack/react-router'
+import { useApi } from '../api/use-api.ts'
+import { List } from '../parts/list.tsx'
+import { Failure, Loading } from '../parts/load-states.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Amount, Copyable, Facts, Status, When } from '../parts/values.tsx'
+import { isOperator, operates, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { OrderActions } from './order-actions.tsx'
+import { Timeline } from './timeline.tsx'
+
+const MOVING = new Set(['PAID', 'ALLOCATING'])
+const REFRESH_MS = 3_000
+
+export function OrderPage() {
+  const me = useSession()
+  const { tenantId, orderNo } = useParams({ strict: false }) as { tenantId: string; orderNo: string }
+  const path = `/tenants/${tenantId}/orders/${orderNo}`
+  const first = useApi<OrderDetail>(path)
+  const moving = MOVING.has(first.data?.orderStatus ?? '')
+  const { data: order, error, refetch } = useApi<OrderDetail>(path, {}, { refresh_ms: moving ? REFRESH_MS : undefined })
+  if (error && !order) return <Failure error={error} retry={refetch} />
+  if (!order) return <Loading />
+  const { currencyCode: currency } = order
+  return (
+    <Page
+      title={order.transactionId}
+      back={{ to: '/orders', label: t.orders.title }}
+      description={
+        <Group gap="xs" mt={4}>
+          <Status of={order.orderStatus} />
+          {isOperator(me) && order.clientName}
+        </Group>
+      }
+      actions={operates(me) && <OrderActions order={order} />}
+    >
+      <Card>
+        <Facts
+          of={[
+            [t.orders.number, <Copyable key="n" value={order.orderNo} label={t.orders.number} />],
+            [t.orders.transactionId, <Copyable key="t" value={order.transactionId} label={t.orders.transactionId} />],
+            [t.common.created, <When key="c" at={order.createdAt} />],
+            [t.orders.amount, <Amount key="a" of={order.amount} currency={currency} />],
+            [t.orders.refunded, <Amount key="r" of={order.refundedAmount} currency={currency} />],
+            [t.wallet.after, <Amount key="b" of={order.balanceAfter} currency={currency} />],
+            [t.orders.remark, order.remark],
+          ]}
+        />
+      </Card>
+      <Card title={t.orders.items}>
+        <Items order={order} />
+      </Card>
+      <Card title={t.orders.profiles}>
+        <List<ProfileRow>
+          label={t.orders.profiles}
+          rows={order.profiles}
+          loading={false}
+          idOf={(row) => row.profileId}
+          to={(row) => `/tenants/${tenantId}/profiles/${row.profileId}`}
+          empty={{ title: t.orders.noProfiles, text: t.orders.noProfilesText }}
+          columns={[
+            { accessor: 'iccid', title: t.profiles.iccid, cellsClassName: 'mono' },
+            { accessor: 'packageCode', title: t.orders.package },
+            { accessor: 'esimStatus', title: t.profiles.esimStatus, render: (row) => <Status of={row.esimStatus} /> },
+            { accessor: 'smdpStatus', title: t.profiles.smdpStatus, render: (row) => <Status of={row.smdpStatus} /> },
+          ]}
+        />
+      </Card>
+      <Card title={t.orders.timeline}>
+        <Timeline order={order} />
+      </Card>
+    </Page>
+  )
+}
+
+function Items({ order }: { order: OrderDetail }) {
+  const me = useSession()
+  return (
+    <List<OrderItem>
+      label={t.orders.items}
+      rows={order.items}
+      loading={false}
+      idOf={(row) => String(row.itemNo)}
+      empty={{ title: t.orders.items }}
+      columns={[
+        { accessor: 'itemNo', title: t.orders.item },
+        { accessor: 'packageCode', title: t.orders.package },
+        { accessor: 'itemStatus', title: t.orders.status, render: (row) => <Status of={row.itemStatus} /> },
+        {
+          accessor: 'price',
+          title: t.orders.price,
+          textAlign: 'right',
+          render: (row) => <Amount of={row.price} currency={order.currencyCode} />,
+        },
+        { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me) },
+        {
+          accessor: 'supplierKey',
+          title: t.orders.supplierKey,
+          hidden: !isOperator(me),
+          render: ({ supplierKey }) => supplierKey && <Copyable value={supplierKey} label={t.orders.supplierKey} />,
+        },
+        {
+          accessor: 'cost',
+          title: t.orders.cost,
+          textAlign: 'right',
+          hidden: !isOperator(me),
+          render: ({ cost, costCurrency, charged, chargedCurrency }) => {
+            const currency = charged === null ? costCurrency : chargedCurrency
+            return <Amount of={charged ?? cost} currency={currency ?? order.currencyCode} />
+          },
+        },
+        { accessor: 'failureReason', title: t.orders.failure },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,172 @@
+import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/orders.ts'
+import { Checkbox, FileInput, Radio, Stack, Text, Textarea } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { money } from '../parts/format.ts'
+import { counted, say, t } from '../strings/strings.ts'
+
+type Verdict = keyof typeof t.orders.verdicts
+const VERDICTS = Object.keys(t.orders.verdicts) as Verdict[]
+
+export function underReview(order: OrderDetail): OrderItem[] {
+  return order.items.filter((item) => item.itemStatus === 'REVIEW')
+}
+
+/** Records what a supplier said of eSIMs under review. Neither which of them nor what it said is guessed beforehand. */
+export function SettleOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
+  const settle = useChange({ done: t.orders.settled, quiet: true })
+  const items = underReview(order)
+  const [itemNos, setItemNos] = useState(items.length === 1 ? items.map((item) => item.itemNo) : [])
+  const [verdict, setVerdict] = useState<Verdict>()
+  const [isMissing, setIsMissing] = useState(false)
+  const chosen = items.filter((item) => itemNos.includes(item.itemNo))
+  return (
+    <Dialog
+      title={`${t.orders.settle}: ${order.transactionId}`}
+      opened
+      onClose={onClose}
+      submit={submitOf(order, chosen, verdict)}
+      danger={verdict === 'refused'}
+      busy={settle.isPending}
+      error={settle.error}
+      onSubmit={({ evidence, csv }) => {
+        setIsMissing(chosen.length === 0)
+        if (chosen.length === 0) return
+        settle.mutate(
+          {
+            method: 'POST',
+            path: `/tenants/${order.tenantId}/orders/${order.orderNo}/settle`,
+            body: { verdict, evidence, itemNos: chosen.map((item) => item.itemNo), ...(csv && { csv }) },
+          },
+          { onSuccess: onClose },
+        )
+      }}
+    >
+      <Text size="sm">{t.orders.settleText}</Text>
+      <ItemChoice
+        order={order}
+        items={items}
+        value={itemNos}
+        onChange={setItemNos}
+        error={isMissing && chosen.length === 0 ? t.orders.chooseItems : undefined}
+      />
+      <Radio.Group
+        name="verdict"
+        label={t.orders.verdict}
+        value={verdict ?? null}
+        onChange={(value) => setVerdict(value as Verdict)}
+        withAsterisk
+      >
+        <Stack gap="xs" mt="xs">
+          {VERDICTS.map((value) => (
+            <Radio key={value} value={value} label={t.orders.verdicts[value]} required />
+          ))}
+        </Stack>
+      </Radio.Group>
+      {verdict === 'delivered' && <Esims />}
+      <EvidenceField />
+    </Dialog>
+  )
+}
+
+/** What pressing it does, to how many, and for how much. */
+function submitOf(order: OrderDetail, chosen: OrderItem[], verdict: Verdict | undefined): string {
+  if (verdict === undefined || chosen.length === 0) return t.orders.settle
+  const sum = chosen.reduce((total, item) => total + item.price, 0)
+  return counted(t.orders.settleAs[verdict], chosen.length, { amount: money(sum, order.currencyCode) })
+}
+
+function ItemChoice(props: {
+  order: OrderDetail
+  items: OrderItem[]
+  value: number[]
+  onChange(itemNos: number[]): void
+  error: string | undefined
+}) {
+  const { order, items, value, onChange, error } = props
+  const isAll = value.length === items.length
+  return (
+    <Stack gap="xs">
+      <Checkbox.Group
+        label={t.orders.underReview}
+        value={value.map(String)}
+        onChange={(itemNos) => onChange(itemNos.map(Number))}
+        error={error}
+        withAsterisk
+      >
+        <Stack gap="xs" mt="xs">
+          {items.map((item) => (
+            <Checkbox
+              key={item.itemNo}
+              value={String(item.itemNo)}
+              label={`${item.itemNo}: ${item.packageCode} · ${money(item.price, order.currencyCode)}`}
+              description={[item.supplier, item.supplierKey].filter(Boolean).join(' · ')}
+              className="break"
+            />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      {items.length > 1 && (
+        <Checkbox
+          label={say(t.orders.allItems, { count: items.length })}
+          checked={isAll}
+          indeterminate={!isAll && value.length > 0}
+          onChange={() => onChange(isAll ? [] : items.map((item) => item.itemNo))}
+        />
+      )}
+    </Stack>
+  )
+}
+
+/** Typed, or from a file, whose text can then still be corrected. Name: csv. */
+function Esims() {
+  const [csv, setCsv] = useState('')
+  const [fault, setFault] = useState<string>()
+  async function read(file: File | null) {
+    const isTooLong = (file?.size ?? 0) > CSV_LENGTH_MAX
+    setFault(isTooLong ? t.orders.csvTooLong : undefined)
+    if (file && !isTooLong) setCsv(await file.text())
+  }
+  return (
+    <>
+      <FileInput
+        label={t.orders.csvFile}
+        accept=".csv,text/csv"
+        onChange={(file) => void read(file)}
+        error={fault}
+        clearable
+        clearButtonProps={{ 'aria-label': t.catalogue.clearFile }}
+      />
+      <Textarea
+        name="csv"
+        label={t.orders.csv}
+        description={t.orders.csvHint}
+        value={csv}
+        onChange={(event) => setCsv(event.currentTarget.value)}
+        autosize
+        minRows={4}
+        maxRows={12}
+        required
+      />
+    </>
+  )
+}
+
+/** What the interface takes; a hundred eSIMs are a fifth of it. */
+const CSV_LENGTH_MAX = 100_000
+
+/** What a supplier said, for a colleague to check. Name: evidence. */
+export function EvidenceField() {
+  return (
+    <Textarea
+      name="evidence"
+      label={t.orders.evidence}
+      description={t.orders.evidenceHint}
+      required
+      minLength={3}
+      maxLength={2000}
+      autosize
+    />
+  )
+}

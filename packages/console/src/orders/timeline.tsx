@@ -1,0 +1,122 @@
+import type { OrderDetail, TimelineStep } from '@dealer-esim/gateway/console-api/orders.ts'
+import { Anchor, Timeline as Line, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { milliseconds, money } from '../parts/format.ts'
+import { When } from '../parts/values.tsx'
+import { say, t } from '../strings/strings.ts'
+import { answerOf } from '../webhooks/event.tsx'
+
+const COLORS: Record<TimelineStep['kind'], string> = {
+  REQUEST: 'cyan',
+  STATUS: 'cyan',
+  DEBIT: 'blue',
+  REFUND: 'yellow',
+  ATTEMPT: 'grape',
+  EVENT: 'gray',
+  DELIVERY: 'gray',
+  DECISION: 'orange',
+}
+
+/** Every step of an order, oldest first. */
+export function Timeline({ order }: { order: OrderDetail }) {
+  return (
+    <Line bulletSize={14} lineWidth={2} active={order.timeline.length}>
+      {order.timeline.map((step, index) => (
+        <Line.Item
+          // biome-ignore lint/suspicious/noArrayIndexKey: the steps of an order are only ever appended
+          key={index}
+          color={COLORS[step.kind]}
+          title={titleOf(step, order)}
+          data-step={step.kind}
+        >
+          <Text size="sm" c="dimmed" component="div">
+            <When at={step.at} as="exact" /> {detailOf(step, order)}
+          </Text>
+        </Line.Item>
+      ))}
+    </Line>
+  )
+}
+
+function titleOf(step: TimelineStep, order: OrderDetail): string {
+  switch (step.kind) {
+    case 'REQUEST':
+      return t.orders.timelineSteps.REQUEST
+    case 'STATUS':
+      return textOf(t.orders.timelineStatuses, step.orderStatus)
+    case 'DEBIT':
+    case 'REFUND':
+      return say(t.orders.timelineSteps[step.kind], { amount: money(step.amount ?? 0, order.currencyCode) })
+    case 'ATTEMPT':
+      return say(textOf(t.orders.timelineAttempts, step.operation), {
+        supplier: step.supplier ?? '',
+        item: step.itemNo ?? '',
+      })
+    case 'EVENT':
+      return say(t.orders.timelineSteps.EVENT, { type: textOf(t.webhooks.types, step.notifyType) })
+    case 'DELIVERY':
+      return t.orders.timelineSteps.DELIVERY
+    case 'DECISION':
+      return say(t.orders.timelineSteps.DECISION, {
+        action: textOf(t.audit.actions, step.action),
+        actor: step.actor ?? '',
+      })
+    default:
+      return step.kind satisfies never
+  }
+}
+
+/** The text of a name, or the name where the gateway knows more of them than the catalogue. */
+function textOf(texts: Record<string, string>, name: string | null = ''): string {
+  return name === null ? '' : (texts[name] ?? name)
+}
+
+function detailOf(step: TimelineStep, order: OrderDetail) {
+  const duration = step.duration_ms == null ? undefined : milliseconds(step.duration_ms)
+  switch (step.kind) {
+    case 'REQUEST':
+      return ` · ${order.transactionId}`
+    case 'STATUS':
+      return null
+    case 'DEBIT':
+    case 'REFUND':
+      return joined(
+        say(t.orders.balanceAfter, { amount: money(step.balanceAfter ?? 0, order.currencyCode) }),
+        step.itemNo ? say(t.orders.ofItem, { item: step.itemNo }) : undefined,
+        step.reason,
+      )
+    case 'ATTEMPT':
+      return joined(step.outcome ? textOf(t.orders.outcomes, step.outcome) : t.orders.noAnswer, step.detail, duration)
+    case 'EVENT':
+      return (
+        <>
+          {' · '}
+          {t.webhooks.states[step.deliveryState as keyof typeof t.webhooks.states]}
+          {' · '}
+          <Anchor
+            component={Link}
+            to={`/tenants/${order.tenantId}/events/${step.notifyId}`}
+            size="sm"
+            underline="always"
+          >
+            {t.common.details}
+          </Anchor>
+        </>
+      )
+    case 'DELIVERY':
+      return joined(answerOf({ outcome: step.outcome ?? '', httpStatus: step.httpStatus ?? null }), duration)
+    case 'DECISION': {
+      const after = (step.after ?? {}) as { reason?: string; evidence?: string }
+      return joined(after.reason ?? after.evidence)
+    }
+    default:
+      return step.kind satisfies never
+  }
+}
+
+function joined(...parts: (string | null | undefined)[]): string {
+  return parts
+    .filter(Boolean)
+    .map((part) => ` · ${part}`)
+    .join('')
+}

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { readMoney, typedMoney } from './form-values.ts'
+
+it.each([
+  ['1250.00', 12_500_000],
+  [' 4.5 ', 45_000],
+  ['-0.50', -5_000],
+  ['0', 0],
+])('reads %j as %s ten-thousandths', (typed, amount) => {
+  expect(readMoney(typed)).toEqual({ amount })
+})
+
+it.each([
+  ['1,250', 'write it like 1250.00'],
+  ['1,25', 'write it like 1250.00'],
+  ['1.250,00', 'write it like 1250.00'],
+  ['1 250', 'write it like 1250.00'],
+  ['', 'write it like 1250.00'],
+  ['1.00001', 'more than 4 decimal places'],
+  ['900719925474.0992', 'the most is 900719925474.0991'],
+])('reads %j in no way, and says how it is written', (typed, words) => {
+  expect(readMoney(typed)).toEqual({ fault: expect.stringContaining(words) })
+})
+
+it('types an amount as it is read again, and none as nothing', () => {
+  for (const amount of [12_500_000, 45_010, -1, 0]) expect(readMoney(typedMoney(amount))).toEqual({ amount })
+  expect([typedMoney(null), typedMoney(undefined)]).toEqual(['', ''])
+})

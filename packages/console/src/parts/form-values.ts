@@ -1,0 +1,25 @@
+import { formatMoney, MalformedMoney, parseMoney } from '@dealer-esim/contract'
+
+/** What a person typed as money, in 1/10 000; where it is none, the contract's sentence, which says how to write it. */
+export function readMoney(typed: string): { amount: number } | { fault: string } {
+  try {
+    return { amount: Number(parseMoney(typed.trim())) }
+  } catch (error) {
+    if (error instanceof MalformedMoney) return { fault: error.message }
+    throw error
+  }
+}
+
+/** 1/10 000 as it would be typed; nothing where there is no amount. */
+export function typedMoney(amount: number | null | undefined): string {
+  return amount === null || amount === undefined ? '' : formatMoney(amount)
+}
+
+/** The texts of a form by the names of its fields; empty ones are left out. */
+export function fieldsOf(form: HTMLFormElement): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (const [name, value] of new FormData(form)) {
+    if (typeof value === 'string' && value !== '') fields[name] = value
+  }
+  return fields
+}

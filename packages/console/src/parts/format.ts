@@ -1,0 +1,109 @@
+import { locale } from '../strings/strings.ts'
+
+const UNITS_PER_WHOLE = 10_000
+
+/** Money in 1/10 000 of the currency, with the currency's usual decimals or more where there is more to show. */
+export function money(amount: number, currencyCode: string): string {
+  const format = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency: currencyCode,
+    currencyDisplay: 'code',
+    maximumFractionDigits: 4,
+  })
+  return format.format(amount / UNITS_PER_WHOLE)
+}
+
+/** The same where there is little room: "USD 1.2K". */
+export function moneyInShort(amount: number, currencyCode: string): string {
+  const style = { style: 'currency', currency: currencyCode, currencyDisplay: 'code' } as const
+  const format = new Intl.NumberFormat(locale, { ...style, notation: 'compact', maximumFractionDigits: 1 })
+  return format.format(amount / UNITS_PER_WHOLE)
+}
+
+const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+const ofThisYear = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
+const shortDateTime = new Intl.DateTimeFormat(locale, ofThisYear)
+const dateTimeOfYear = new Intl.DateTimeFormat(locale, { ...ofThisYear, year: 'numeric' })
+const toTheSecond = new Intl.DateTimeFormat(locale, { ...ofThisYear, second: '2-digit' })
+const monthAndDay = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' })
+
+export function fullTime(time: string): string {
+  return dateTime.format(new Date(time))
+}
+
+/** Without the year where it is this one. */
+export function shortTime(time: string): string {
+  const date = new Date(time)
+  return (date.getFullYear() === new Date().getFullYear() ? shortDateTime : dateTimeOfYear).format(date)
+}
+
+/** For what happens within a minute. */
+export function exactTime(time: string): string {
+  return toTheSecond.format(new Date(time))
+}
+
+/** Of a day such as 2026-11-22, whatever the time zone. */
+export function shortDay(day: string): string {
+  return monthAndDay.format(new Date(`${day}T00:00:00Z`))
+}
+
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+const STEPS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+/** "3 minutes ago". */
+export function ago(time: string, now_ms = Date.now()): string {
+  const seconds = (new Date(time).getTime() - now_ms) / 1000
+  const [unit, length] = STEPS.find(([, length]) => Math.abs(seconds) >= length) ?? STEPS[3]
+  return relative.format(Math.round(seconds / length), unit)
+}
+
+function inUnit(unit: string, digits: number): (value: number) => string {
+  const format = new Intl.NumberFormat(locale, { style: 'unit', unit, maximumFractionDigits: digits })
+  return (value) => format.format(value)
+}
+
+const inMilliseconds = inUnit('millisecond', 0)
+const inSeconds = inUnit('second', 1)
+const inMinutes = inUnit('minute', 1)
+const inHours = inUnit('hour', 1)
+
+/** A duration in the unit that suits it. */
+export function milliseconds(duration_ms: number): string {
+  if (duration_ms < 1_000) return inMilliseconds(duration_ms)
+  if (duration_ms < 60_000) return inSeconds(duration_ms / 1_000)
+  if (duration_ms < 3_600_000) return inMinutes(duration_ms / 60_000)
+  return inHours(duration_ms / 3_600_000)
+}
+
+const inGigabytes = inUnit('gigabyte', 2)
+const inMegabytes = inUnit('megabyte', 1)
+
+export function bytes(count: number): string {
+  const gigabytes = count / 1024 ** 3
+  return gigabytes >= 1 ? inGigabytes(gigabytes) : inMegabytes(count / 1024 ** 2)
+}
+
+const percents = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
+
+const changes = new Intl.NumberFormat(locale, {
+  ...{ style: 'percent', maximumFractionDigits: 1, signDisplay: 'exceptZero' },
+})
+
+/** A share of one. */
+export function percent(share: number): string {
+  return percents.format(share)
+}
+
+/** A change by a share of one, signed. What is almost all is not told as all. */
+export function percentOfChange(share: number): string {
+  return changes.format(Math.trunc(share * 1_000) / 1_000)
+}
+
+export function count(value: number): string {
+  return value.toLocaleString(locale)
+}

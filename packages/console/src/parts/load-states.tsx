@@ -1,0 +1,77 @@
+import { Alert, Button, Center, Group, Loader, Stack, Text } from '@mantine/core'
+import { notifyManager, type QueryFilters, useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { useCallback, useSyncExternalStore } from 'react'
+import { ApiFailure } from '../api/call.ts'
+import { say, t } from '../strings/strings.ts'
+
+export function Loading() {
+  return (
+    <Center mih={240}>
+      <Loader role="status" aria-label={t.common.loading} />
+    </Center>
+  )
+}
+
+/** What happened, in the gateway's own sentence, and a way to try again. */
+export function Failure({ error, retry }: { error: Error; retry?: (() => unknown) | undefined }) {
+  return (
+    <Alert color="red" title={t.errors.title} role="alert" my="md" data-failure>
+      <Stack gap="sm" align="flex-start">
+        <Text size="sm">{error.message}</Text>
+        {retry && !isGone(error) && (
+          <Button size="xs" variant="default" onClick={() => retry()}>
+            {t.common.retry}
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  )
+}
+
+/** What is not there now will not be there at the next try. */
+function isGone(error: Error): boolean {
+  return error instanceof ApiFailure && error.status === 404
+}
+
+/** What is on the page from an earlier read, though the latest one failed. */
+const STALE: QueryFilters = {
+  type: 'active',
+  predicate: ({ state }) => state.status === 'error' && state.data !== undefined,
+}
+
+/** A line where reading again failed: the page below goes on with what it has, and so do the forms on it. */
+export function Stale() {
+  const client = useQueryClient()
+  const cache = client.getQueryCache()
+  const error = useSyncExternalStore(
+    useCallback((changed) => cache.subscribe(notifyManager.batchCalls(changed)), [cache]),
+    () => cache.findAll(STALE)[0]?.state.error,
+  )
+  if (!error) return null
+  return (
+    <Alert color="orange" role="status" py="xs">
+      <Group justify="space-between" gap="sm">
+        <Text size="sm">{say(t.errors.stale, { reason: error.message })}</Text>
+        <Button size="xs" variant="default" onClick={() => client.refetchQueries(STALE)}>
+          {t.common.retry}
+        </Button>
+      </Group>
+    </Alert>
+  )
+}
+
+/** Nothing here: why, and what to do about it. */
+export function Empty({ title, text, action }: { title: string; text?: string; action?: ReactNode }) {
+  return (
+    <Stack align="center" gap={6} py="xl" px="md" ta="center">
+      <Text fw={600}>{title}</Text>
+      {text && (
+        <Text c="dimmed" size="sm" maw={480}>
+          {text}
+        </Text>
+      )}
+      {action}
+    </Stack>
+  )
+}

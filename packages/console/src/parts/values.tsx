@@ -1,0 +1,120 @@
+import { ActionIcon, Badge, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
+import { IconCheck, IconCopy } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { t } from '../strings/strings.ts'
+import { ago, exactTime, fullTime, money, shortTime } from './format.ts'
+
+/** A moment: short, how long ago, or to the second; in full on hover. */
+export function When(props: { at: string | null | undefined; as?: 'relative' | 'exact' }) {
+  const { at, as } = props
+  if (!at) return <>–</>
+  const write = as === undefined ? shortTime : { relative: ago, exact: exactTime }[as]
+  return (
+    <Tooltip label={fullTime(at)}>
+      <time dateTime={at}>{write(at)}</time>
+    </Tooltip>
+  )
+}
+
+/** Money with its currency; what is below zero stands out. */
+export function Amount({ of, currency, signed }: { of: number | null; currency: string; signed?: boolean }) {
+  if (of === null) return <>–</>
+  const text = money(of, currency)
+  if (of < 0) return <span className="negative">{text}</span>
+  return <>{signed && of > 0 ? `+${text}` : text}</>
+}
+
+/** Colour says at a glance what the word says exactly; never colour alone. */
+const COLORS: Record<string, string> = {
+  ACTIVE: 'teal',
+  ON_SALE: 'teal',
+  DELIVERED: 'teal',
+  IN_USE: 'teal',
+  ENABLED: 'teal',
+  APPROVED: 'teal',
+  DONE: 'teal',
+  ACKNOWLEDGED: 'teal',
+  PAID: 'blue',
+  ALLOCATING: 'blue',
+  PENDING: 'blue',
+  RUNNING: 'blue',
+  GOT_RESOURCE: 'blue',
+  DOWNLOAD: 'blue',
+  INSTALLATION: 'blue',
+  RELEASED: 'gray',
+  PARTIALLY_DELIVERED: 'yellow',
+  UNDER_REVIEW: 'orange',
+  PROPOSED: 'orange',
+  PAUSED: 'orange',
+  INVITED: 'blue',
+  FAILED: 'red',
+  REFUSED: 'red',
+  REJECTED: 'red',
+  DEAD: 'red',
+  SUSPENDED: 'red',
+  DISABLED: 'red',
+  REVOKED: 'red',
+}
+
+/** `texts` where a state has another name than usual. */
+export function Status({ of, texts = t.statuses }: { of: string | null | undefined; texts?: Record<string, string> }) {
+  if (!of) return <>–</>
+  return (
+    <Badge variant="light" color={COLORS[of] ?? 'gray'} tt="none" radius="sm" data-status={of}>
+      {texts[of] ?? of}
+    </Badge>
+  )
+}
+
+/** What is longer, such as a UUID, is written smaller: then it fits its column. */
+const ID_LENGTH = 30
+
+/** A value to take along, with a button that copies it. */
+export function Copyable({ value, label, masked }: { value: string; label: string; masked?: boolean }) {
+  return (
+    <Group gap={4} wrap="nowrap">
+      <Code className="break" fz={value.length > ID_LENGTH ? 'xs' : 'sm'} data-value={label}>
+        {masked ? '••••••••••••••••' : value}
+      </Code>
+      {!masked && <CopyIcon value={value} label={label} />}
+    </Group>
+  )
+}
+
+export function CopyIcon({ value, label }: { value: string; label: string }) {
+  return (
+    <CopyButton value={value} timeout={1500}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? t.common.copied : `${t.common.copy}: ${label}`}>
+          <ActionIcon variant="subtle" onClick={copy} aria-label={`${t.common.copy}: ${label}`}>
+            {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  )
+}
+
+/** Names and values, side by side; below each other on a phone. */
+export function Facts({ of, cols = 3 }: { of: [name: string, value: ReactNode][]; cols?: number }) {
+  return (
+    <SimpleGrid
+      component="dl"
+      m={0}
+      spacing="md"
+      verticalSpacing="xs"
+      cols={{ base: 1, sm: Math.min(cols, 2), md: cols }}
+    >
+      {of.map(([name, value]) => (
+        <div key={name}>
+          <Text component="dt" size="xs" c="dimmed">
+            {name}
+          </Text>
+          <Text component="dd" m={0} size="sm" className="break">
+            {value === null || value === undefined || value === '' ? '–' : value}
+          </Text>
+        </div>
+      ))}
+    </SimpleGrid>
+  )
+}

@@ -1,0 +1,67 @@
+import type { PriceRow } from '@dealer-esim/gateway/console-api/tenant-prices.ts'
+import { Button, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { readMoney, typedMoney } from '../parts/form-values.ts'
+import { t } from '../strings/strings.ts'
+
+interface OwnPriceProps {
+  tenantId: string
+  currency: string
+  /** The package as it is priced now; undefined: one that is named here, perhaps without a price yet. */
+  row: PriceRow | undefined
+  onClose(): void
+}
+
+/** Sets a dealer's own price of a package, or ends it. */
+export function OwnPrice({ tenantId, currency, row, onClose }: OwnPriceProps) {
+  const change = useChange({ done: t.prices.holds, quiet: true })
+  const [fault, setFault] = useState<string>()
+  const pathOf = (packageCode: string) => `/tenants/${tenantId}/own-prices/${encodeURIComponent(packageCode)}`
+  return (
+    <Dialog
+      title={row ? `${t.prices.setOwn}: ${row.packageCode}` : t.prices.setOwn}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={({ packageCode = row?.packageCode ?? '', price: typed = '' }) => {
+        const read = readMoney(typed)
+        setFault('fault' in read ? read.fault : undefined)
+        if ('fault' in read) return
+        const body = { price: read.amount }
+        change.mutate({ method: 'PUT', path: pathOf(packageCode), body }, { onSuccess: onClose })
+      }}
+    >
+      {!row && (
+        <TextInput
+          name="packageCode"
+          label={t.prices.package}
+          description={t.prices.ownPackageHint}
+          required
+          maxLength={64}
+          data-autofocus
+        />
+      )}
+      <TextInput
+        name="price"
+        label={`${t.prices.price} (${currency})`}
+        inputMode="decimal"
+        defaultValue={typedMoney(row?.price)}
+        required
+        error={fault}
+        {...(row && { 'data-autofocus': true })}
+      />
+      {row?.source === 'OWN' && (
+        <Button
+          variant="default"
+          onClick={() => change.mutate({ method: 'DELETE', path: pathOf(row.packageCode) }, { onSuccess: onClose })}
+        >
+          {t.prices.removeOwn}
+        </Button>
+      )}
+    </Dialog>
+  )
+}

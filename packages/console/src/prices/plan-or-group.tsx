@@ -1,0 +1,142 @@
+import { Anchor, Button, Group, Text, TextInput } from '@mantine/core'
+import { Link, useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Card } from '../parts/page.tsx'
+import { say, t } from '../strings/strings.ts'
+import { GROUPS, groupPath, PLANS, planPath } from './paths.ts'
+
+type Kind = 'plan' | 'group'
+
+const OF = {
+  plan: { api: '/price-plans', page: planPath, list: PLANS, member: 'planName' },
+  group: { api: '/price-groups', page: groupPath, list: GROUPS, member: 'groupName' },
+} as const
+
+/** Where a plan or a group is changed. */
+export function apiPathOf(kind: Kind, name: string): string {
+  return `${OF[kind].api}/${encodeURIComponent(name)}`
+}
+
+/** Asks for a name: of a new plan or group, or the next one of `renamed`. Then goes to its page. */
+export function NewName({ kind, renamed, onClose }: { kind: Kind; renamed?: string; onClose(): void }) {
+  const navigate = useNavigate()
+  const change = useChange({ done: renamed === undefined ? t.prices.created : t.common.saved, quiet: true })
+  const title = kind === 'plan' ? t.prices.newPlan : t.prices.newGroup
+  return (
+    <Dialog
+      title={renamed === undefined ? title : `${t.prices.rename}: ${renamed}`}
+      opened
+      onClose={onClose}
+      submit={renamed === undefined ? title : t.prices.rename}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={({ name = '' }) =>
+        change.mutate(
+          {
+            method: renamed === undefined ? 'POST' : 'PATCH',
+            path: renamed === undefined ? OF[kind].api : apiPathOf(kind, renamed),
+            body: { [OF[kind].member]: name },
+          },
+          {
+            onSuccess() {
+              onClose()
+              void navigate({ to: OF[kind].page(name) })
+            },
+          },
+        )
+      }
+    >
+      {renamed !== undefined && <Text size="sm">{t.prices.renameText}</Text>}
+      <TextInput
+        name="name"
+        label={t.prices.name}
+        description={t.prices.nameHint}
+        defaultValue={renamed}
+        required
+        maxLength={64}
+        data-autofocus
+      />
+    </Dialog>
+  )
+}
+
+/** Renames and deletes a plan or a group. */
+export function NameActions({ kind, name }: { kind: Kind; name: string }) {
+  const [open, setOpen] = useState<'rename' | 'delete'>()
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpen('rename')}>
+        {t.prices.rename}
+      </Button>
+      <Button variant="default" onClick={() => setOpen('delete')}>
+        {t.prices.delete}
+      </Button>
+      {open === 'rename' && <NewName kind={kind} renamed={name} onClose={close} />}
+      {open === 'delete' && <Delete kind={kind} name={name} onClose={close} />}
+    </>
+  )
+}
+
+function Delete({ kind, name, onClose }: { kind: Kind; name: string; onClose(): void }) {
+  const navigate = useNavigate()
+  const remove = useChange({ done: t.prices.deleted, quiet: true })
+  return (
+    <Dialog
+      title={`${t.prices.delete}: ${name}`}
+      opened
+      onClose={onClose}
+      submit={t.prices.delete}
+      danger
+      busy={remove.isPending}
+      error={remove.error}
+      onSubmit={() =>
+        remove.mutate(
+          { method: 'DELETE', path: apiPathOf(kind, name) },
+          { onSuccess: () => void navigate({ to: OF[kind].list }) },
+        )
+      }
+    >
+      <Text size="sm">{kind === 'plan' ? t.prices.deletePlanText : t.prices.deleteGroupText}</Text>
+    </Dialog>
+  )
+}
+
+interface Member {
+  tenantId: string
+  clientName: string
+}
+
+interface PriceMembersProps {
+  of: { tenantCount: number; tenants: Member[] }
+  /** Said where there is none. */
+  nobody: string
+  actions?: ReactNode
+  /** What stands beside each, such as what takes it out. */
+  beside?(member: Member): ReactNode
+}
+
+/** Dealers that have a plan or are in a group, each a link to its prices. */
+export function PriceMembers({ of: { tenants, tenantCount }, nobody, actions, beside }: PriceMembersProps) {
+  return (
+    <Card title={t.prices.dealers} actions={actions}>
+      {tenants.length === 0 && <Text size="sm">{nobody}</Text>}
+      {tenants.map((tenant) => (
+        <Group key={tenant.tenantId} gap="xs">
+          <Anchor component={Link} to={`/tenants/${tenant.tenantId}/prices`} size="sm">
+            {tenant.clientName}
+          </Anchor>
+          {beside?.(tenant)}
+        </Group>
+      ))}
+      {tenants.length < tenantCount && (
+        <Text size="sm" c="dimmed">
+          {say(t.prices.first, { count: tenants.length, all: tenantCount })}
+        </Text>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,114 @@
+import type { GroupRow } from '@dealer-esim/gateway/console-api/price-groups.ts'
+import type { PlanRow } from '@dealer-esim/gateway/console-api/price-plans.ts'
+import type { PriceAssignment as Assignment } from '@dealer-esim/gateway/console-api/tenant-prices.ts'
+import { Anchor, Button, NativeSelect } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Failure } from '../parts/load-states.tsx'
+import { Card } from '../parts/page.tsx'
+import { Facts } from '../parts/values.tsx'
+import { operates, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { groupPath, planPath } from './paths.ts'
+
+/** Which plan and which group a dealer has. */
+export function PriceAssignment({ tenantId }: { tenantId: string }) {
+  const me = useSession()
+  const { data, error, refetch } = useApi<Assignment>(`/tenants/${tenantId}/price-assignment`)
+  const [open, setOpen] = useState<'plan' | 'group'>()
+  if (error && !data) return <Failure error={error} retry={refetch} />
+  if (!data) return null
+  return (
+    <Card
+      title={t.prices.assignment}
+      actions={
+        operates(me) && (
+          <>
+            <Button size="xs" variant="default" onClick={() => setOpen('plan')}>
+              {t.prices.changePlan}
+            </Button>
+            <Button size="xs" variant="default" onClick={() => setOpen('group')}>
+              {t.prices.changeGroup}
+            </Button>
+          </>
+        )
+      }
+    >
+      <Facts
+        of={[
+          [t.prices.ownPlan, <Named key="p" name={data.planName} path={planPath} />],
+          [t.prices.group, <Named key="g" name={data.groupName} path={groupPath} />],
+          [t.prices.groupPlan, <Named key="gp" name={data.groupPlanName} path={planPath} />],
+        ]}
+      />
+      {open && <Assign tenantId={tenantId} what={open} now={data} onClose={() => setOpen(undefined)} />}
+    </Card>
+  )
+}
+
+function Named({ name, path }: { name: string | null; path(name: string): string }) {
+  if (name === null) return <>{t.prices.none}</>
+  return (
+    <Anchor component={Link} to={path(name)} size="sm">
+      {name}
+    </Anchor>
+  )
+}
+
+function Assign(props: { tenantId: string; what: 'plan' | 'group'; now: Assignment; onClose(): void }) {
+  const { tenantId, what, now, onClose } = props
+  const assign = useChange({ done: t.prices.holds, quiet: true })
+  return (
+    <Dialog
+      title={what === 'plan' ? t.prices.changePlan : t.prices.changeGroup}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={assign.isPending}
+      error={assign.error}
+      onSubmit={({ planName = null, groupName = null }) =>
+        assign.mutate(
+          {
+            method: 'PUT',
+            path: `/tenants/${tenantId}/price-${what}`,
+            body: what === 'plan' ? { planName } : { groupName },
+          },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      {what === 'plan' ? <PlanField chosen={now.planName} /> : <GroupField chosen={now.groupName} />}
+    </Dialog>
+  )
+}
+
+/** Chooses a plan, or none. Name: planName. */
+export function PlanField({ chosen }: { chosen: string | null }) {
+  const list = useApi<{ plans: PlanRow[] }>('/price-plans')
+  const names = (list.data?.plans ?? []).map((row) => row.planName)
+  return <NameField name="planName" label={t.prices.plan} none={t.prices.noPlan} names={names} chosen={chosen} />
+}
+
+/** Chooses a group, or none. Name: groupName. */
+export function GroupField({ chosen }: { chosen: string | null }) {
+  const list = useApi<{ groups: GroupRow[] }>('/price-groups')
+  const names = (list.data?.groups ?? []).map((row) => row.groupName)
+  return <NameField name="groupName" label={t.prices.group} none={t.prices.noGroup} names={names} chosen={chosen} />
+}
+
+function NameField(props: { name: string; label: string; none: string; names: string[]; chosen: string | null }) {
+  const { name, label, none, names, chosen } = props
+  // The one at hand can be chosen before the list is there, and beyond its first page.
+  const all = chosen === null || names.includes(chosen) ? names : [chosen, ...names]
+  return (
+    <NativeSelect
+      name={name}
+      label={label}
+      defaultValue={chosen ?? ''}
+      data={[{ value: '', label: none }, ...all]}
+      data-autofocus
+    />
+  )
+}

@@ -1,0 +1,51 @@
+import { Alert, Button, PasswordInput, Stack } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { type ApiFailure, call } from '../api/call.ts'
+import { queryClient } from '../api/use-api.ts'
+import { fieldsOf } from '../parts/form-values.ts'
+import { t } from '../strings/strings.ts'
+import { Doorway } from './sign-in-layout.tsx'
+
+/** At the first sign-in with a one-time password: nothing else opens before an own one is chosen. */
+export function NewPasswordPage() {
+  const change = useMutation<unknown, ApiFailure, Record<string, string>>({
+    mutationFn: (body) => call('POST', '/account/password', { body }),
+    onSuccess: () => queryClient.resetQueries(),
+  })
+  return (
+    <Doorway title={t.newPassword.title} text={t.newPassword.text}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          change.mutate(fieldsOf(event.currentTarget))
+        }}
+      >
+        <Stack>
+          {change.error && (
+            <Alert color="red" role="alert">
+              {change.error.message}
+            </Alert>
+          )}
+          <PasswordInput
+            name="password"
+            label={t.newPassword.present}
+            autoComplete="current-password"
+            required
+            autoFocus
+          />
+          <PasswordInput
+            name="newPassword"
+            label={t.newPassword.next}
+            description={t.newPassword.rule}
+            autoComplete="new-password"
+            minLength={12}
+            required
+          />
+          <Button type="submit" loading={change.isPending} fullWidth>
+            {t.newPassword.submit}
+          </Button>
+        </Stack>
+      </form>
+    </Doorway>
+  )
+}

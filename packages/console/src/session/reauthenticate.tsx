@@ -1,0 +1,27 @@
+import { PasswordInput, TextInput } from '@mantine/core'
+import { t } from '../strings/strings.ts'
+import { useSession } from './session.ts'
+
+/** Asks for the password again, and for a code where a second factor is set. Names: password, code. */
+export function ProofFields() {
+  const me = useSession()
+  return (
+    <>
+      <PasswordInput name="password" label={t.proof.password} autoComplete="current-password" required data-autofocus />
+      {me.secondFactor && <CodeField />}
+    </>
+  )
+}
+
+export function CodeField({ label = t.proof.code }: { label?: string }) {
+  return (
+    <TextInput
+      name="code"
+      label={label}
+      description={t.proof.codeHint}
+      autoComplete="one-time-code"
+      inputMode="text"
+      required
+    />
+  )
+}

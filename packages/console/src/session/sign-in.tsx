@@ -1,0 +1,73 @@
+import type { Me } from '@dealer-esim/gateway/console-api/me.ts'
+import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { type ApiFailure, call } from '../api/call.ts'
+import { fieldsOf } from '../parts/form-values.ts'
+import { t } from '../strings/strings.ts'
+import { CodeField } from './reauthenticate.tsx'
+import { Doorway } from './sign-in-layout.tsx'
+
+/** Password first; the code of the authenticator is asked for once the password is right. */
+export function LoginPage({ text, onSignedIn }: { text?: string; onSignedIn(me: Me): unknown }) {
+  const [codeAsked, setCodeAsked] = useState(false)
+  const signIn = useMutation<Me, ApiFailure, Record<string, string>>({
+    mutationFn: (body) => call('POST', '/session', { body }),
+    onSuccess: onSignedIn,
+    onError(error) {
+      if (error.code === 'CODE_REQUIRED') setCodeAsked(true)
+    },
+  })
+  const error = signIn.error && signIn.error.code !== 'CODE_REQUIRED' ? signIn.error : null
+  return (
+    <Doorway title={t.login.title} {...(text !== undefined && { text })}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          signIn.mutate(fieldsOf(event.currentTarget))
+        }}
+      >
+        <Stack>
+          {error && (
+            <Alert color="red" role="alert">
+              {error.message}
+            </Alert>
+          )}
+          <TextInput name="email" label={t.login.email} autoComplete="username" required autoFocus />
+          <PasswordInput name="password" label={t.login.password} autoComplete="current-password" required />
+          {codeAsked && <CodeField />}
+          <Button type="submit" loading={signIn.isPending} fullWidth>
+            {t.login.submit}
+          </Button>
+        </Stack>
+      </form>
+    </Doorway>
+  )
+}
+
+/**
+ * The sign-in over a page whose session has ended. A modal element lies above everything else, the page's own dialogs
+ * included, and nothing below it can be read or reached.
+ */
+export function SignInAgain({ onSignedIn }: { onSignedIn(me: Me): unknown }) {
+  const cover = useRef<HTMLDialogElement>(null)
+  const [title] = useState(document.title)
+  useEffect(() => {
+    cover.current?.showModal()
+    return () => {
+      document.title = title
+    }
+  }, [title])
+  return (
+    <dialog
+      ref={cover}
+      className="cover"
+      aria-label={t.login.title}
+      onCancel={(event) => event.preventDefault()}
+      // A browser closes it at a second Escape, whatever is said to the first.
+      onClose={() => cover.current?.showModal()}
+    >
+      <LoginPage text={t.login.again} onSignedIn={onSignedIn} />
+    </dialog>
+  )
+}

@@ -1,0 +1,155 @@
+import type { SupplierRow } from '@dealer-esim/gateway/console-api/suppliers.ts'
+import { Badge, Button, Group, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { count, exactTime } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { failed, told } from '../parts/notify.ts'
+import { Page } from '../parts/page.tsx'
+import { When } from '../parts/values.tsx'
+import { operates, useSession } from '../session/session.ts'
+import { counted, say, t } from '../strings/strings.ts'
+
+const REFRESH_MS = 10_000
+
+export function SuppliersPage() {
+  const me = useSession()
+  const list = useApi<{ suppliers: SupplierRow[] }>('/suppliers', {}, { refresh_ms: REFRESH_MS })
+  const [tested, setTested] = useState<Record<string, Tested>>({})
+  return (
+    <Page title={t.suppliers.title} description={t.suppliers.text}>
+      <List<SupplierRow>
+        label={t.suppliers.title}
+        rows={list.data?.suppliers}
+        loading={list.isLoading}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.supplier}
+        empty={{ title: t.suppliers.empty, text: t.suppliers.emptyText }}
+        columns={[
+          { accessor: 'supplier', title: t.suppliers.name },
+          { accessor: 'type', title: t.suppliers.type },
+          {
+            accessor: 'state',
+            title: t.suppliers.state,
+            render: (row) => <State row={row} tested={tested[row.supplier]} />,
+          },
+          {
+            accessor: 'waiting',
+            title: t.suppliers.waiting,
+            textAlign: 'right',
+            render: (row) => count(row.waiting),
+          },
+          {
+            accessor: 'available',
+            title: t.suppliers.available,
+            textAlign: 'right',
+            render: (row) => (row.available === null ? '–' : count(row.available)),
+          },
+          { accessor: 'updatedAt', title: t.common.changed, render: (row) => <When at={row.updatedAt} /> },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            hidden: !operates(me),
+            render: (row) => (
+              <Actions row={row} onTested={(one) => setTested((all) => ({ ...all, [row.supplier]: one }))} />
+            ),
+          },
+        ]}
+      />
+    </Page>
+  )
+}
+
+/** What a supplier answered to the last test, for as long as the page is open. */
+interface Tested {
+  works: boolean
+  words: string | null
+  at: string
+}
+
+function State({ row, tested }: { row: SupplierRow; tested: Tested | undefined }) {
+  const known = row.paused ? 'paused' : (row.breaker ?? 'broken')
+  // The breaker hears of orders only: a supplier that fails a test is not working, whatever it says.
+  const state = known === 'closed' && tested?.works === false ? 'failed' : known
+  const colors = { closed: 'teal', open: 'red', 'half-open': 'yellow', paused: 'orange', broken: 'red', failed: 'red' }
+  return (
+    <Stack gap={4} align="flex-start" className="list-words">
+      <Badge variant="light" color={colors[state]} tt="none" radius="sm" data-state={state}>
+        {t.suppliers.states[state]}
+      </Badge>
+      {tested && (
+        <Text size="xs" {...(tested.works && { c: 'dimmed' })} className="break" data-tested={tested.works}>
+          {say(tested.works ? t.suppliers.passed : t.suppliers.failed, {
+            time: exactTime(tested.at),
+            words: tested.words ?? '',
+          })}
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function Actions({ row, onTested }: { row: SupplierRow; onTested(tested: Tested): void }) {
+  const test = useChange<{ works: boolean; words: string | null }>()
+  const resume = useChange({ done: t.suppliers.resumed })
+  const [pausing, setPausing] = useState(false)
+  const tell = ({ works, words }: { works: boolean; words: string | null }) => {
+    const parts = { supplier: row.supplier, words: words ?? '' }
+    if (works) told(say(t.suppliers.works, parts))
+    else failed(new Error(say(t.suppliers.fails, parts)))
+    onTested({ works, words, at: new Date().toISOString() })
+  }
+  return (
+    <Group gap={4} justify="flex-end">
+      <Button
+        size="compact-xs"
+        variant="default"
+        loading={test.isPending}
+        onClick={() => test.mutate({ method: 'POST', path: `${pathOf(row)}/test` }, { onSuccess: tell })}
+      >
+        {t.suppliers.test}
+      </Button>
+      {row.paused ? (
+        <Button
+          size="compact-xs"
+          variant="default"
+          loading={resume.isPending}
+          onClick={() => resume.mutate({ method: 'POST', path: `${pathOf(row)}/resume` })}
+        >
+          {t.suppliers.resume}
+        </Button>
+      ) : (
+        <Button size="compact-xs" variant="default" onClick={() => setPausing(true)}>
+          {t.suppliers.pause}
+        </Button>
+      )}
+      {pausing && <Pause row={row} onClose={() => setPausing(false)} />}
+    </Group>
+  )
+}
+
+function Pause({ row, onClose }: { row: SupplierRow; onClose(): void }) {
+  const pause = useChange({ done: t.suppliers.paused, quiet: true })
+  return (
+    <Dialog
+      title={say(t.suppliers.pauseTitle, { supplier: row.supplier })}
+      opened
+      onClose={onClose}
+      submit={t.suppliers.pause}
+      danger
+      busy={pause.isPending}
+      error={pause.error}
+      onSubmit={() => pause.mutate({ method: 'POST', path: `${pathOf(row)}/pause` }, { onSuccess: onClose })}
+    >
+      <Text size="sm">{t.suppliers.pauseText}</Text>
+      <Text size="sm">{counted(t.suppliers.pauseWaiting, row.waiting)}</Text>
+    </Dialog>
+  )
+}
+
+function pathOf({ supplier }: SupplierRow): string {
+  return `/suppliers/${encodeURIComponent(supplier)}`
+}

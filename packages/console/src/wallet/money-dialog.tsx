@@ -1,0 +1,94 @@
+import { Text, TextInput, type TextInputProps } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { readMoney } from '../parts/form-values.ts'
+import { t } from '../strings/strings.ts'
+
+interface OfWallet {
+  tenantId: string
+  /** The dealer's: a dialog covers the page that says whose money it is. */
+  clientName: string
+  currency: string
+  onClose(): void
+}
+
+/** Credits a payment. */
+export function TopUp(wallet: OfWallet) {
+  return (
+    <MoneyDialog<{ replayed: boolean }>
+      {...wallet}
+      title={t.wallet.topUp}
+      text={t.wallet.topUpText}
+      path="wallet/top-ups"
+      done={({ replayed }) => (replayed ? t.wallet.replayed : t.wallet.toppedUp)}
+      amount={{ inputMode: 'decimal' }}
+      reference={{ label: t.wallet.reference }}
+      reason={{ label: t.wallet.note }}
+    />
+  )
+}
+
+/** Proposes what no payment stands for. A keypad for decimals would be without the minus sign. */
+export function Adjust(wallet: OfWallet) {
+  return (
+    <MoneyDialog
+      {...wallet}
+      title={t.wallet.adjust}
+      text={t.wallet.adjustText}
+      path="adjustments"
+      done={t.wallet.proposed}
+      reference={{ label: t.wallet.adjustReference }}
+      reason={{ label: t.wallet.reason, required: true }}
+    />
+  )
+}
+
+interface MoneyDialogProps<Answer> extends OfWallet {
+  title: string
+  text: string
+  /** Below the dealer's. */
+  path: string
+  /** What is said of it then. */
+  done: string | ((answer: Answer) => string)
+  /** The fields, as far as they differ. */
+  amount?: TextInputProps
+  reference: TextInputProps
+  reason: TextInputProps
+}
+
+/** Asks for an amount and what it is for. */
+function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
+  const { tenantId, clientName, currency, onClose, title, path, done } = props
+  const change = useChange<Answer>({ done, quiet: true })
+  const [fault, setFault] = useState<string>()
+  return (
+    <Dialog
+      title={`${title}: ${clientName}`}
+      opened
+      onClose={onClose}
+      submit={title}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={({ amount = '', reference, reason }) => {
+        const read = readMoney(amount)
+        setFault('fault' in read ? read.fault : undefined)
+        if ('fault' in read) return
+        const body = { ...read, reference, ...(reason && { reason }) }
+        change.mutate({ method: 'POST', path: `/tenants/${tenantId}/${path}`, body }, { onSuccess: onClose })
+      }}
+    >
+      <Text size="sm">{props.text}</Text>
+      <TextInput
+        name="amount"
+        label={`${t.wallet.amount} (${currency})`}
+        required
+        error={fault}
+        data-autofocus
+        {...props.amount}
+      />
+      <TextInput name="reference" required maxLength={64} {...props.reference} />
+      <TextInput name="reason" maxLength={200} {...props.reason} />
+    </Dialog>
+  )
+}

@@ -1,0 +1,152 @@
+import type { MonthSummary, WalletEntry } from '@dealer-esim/gateway/console-api/wallet.ts'
+import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { apiUrl } from '../api/call.ts'
+import { useApi } from '../api/use-api.ts'
+import { useFilters } from '../parts/filters.tsx'
+import { List } from '../parts/list.tsx'
+import { Card } from '../parts/page.tsx'
+import { Amount, When } from '../parts/values.tsx'
+import { say, t } from '../strings/strings.ts'
+
+/** Every movement of a dealer's wallet, newest first; of a month with its sums, and as a file. */
+export function WalletStatement(props: { tenantId: string; currency: string; createdAt: string }) {
+  const { tenantId, currency, createdAt } = props
+  const [{ month, kind, cursor }, setFilters] = useFilters()
+  const path = `/tenants/${tenantId}/wallet/entries`
+  const list = useApi<{ entries: WalletEntry[]; month: MonthSummary | null; nextCursor: string | null }>(path, {
+    month,
+    kind,
+    cursor,
+  })
+  const summary = list.data?.month
+  return (
+    <Card
+      title={t.wallet.statement}
+      actions={
+        <>
+          <NativeSelect
+            aria-label={t.wallet.kind}
+            size="xs"
+            value={kind ?? ''}
+            onChange={(event) => setFilters({ kind: event.currentTarget.value })}
+            data={[
+              { value: '', label: t.wallet.allKinds },
+              ...Object.entries(t.wallet.kinds).map(([value, label]) => ({ value, label })),
+            ]}
+          />
+          <NativeSelect
+            aria-label={t.wallet.csvMonth}
+            size="xs"
+            value={month ?? ''}
+            onChange={(event) => setFilters({ month: event.currentTarget.value })}
+            data={[{ value: '', label: t.wallet.allMonths }, ...monthsSince(createdAt)]}
+          />
+          {month && (
+            <Button
+              component="a"
+              href={apiUrl(`${path}.csv`, { month, kind }).href}
+              download
+              size="xs"
+              variant="default"
+            >
+              {t.common.export}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {summary && <Month summary={summary} currency={currency} />}
+      <List<WalletEntry>
+        label={t.wallet.statement}
+        rows={list.data?.entries}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => String(row.walletVersion)}
+        empty={emptyOf(month, kind)}
+        columns={[
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
+          { accessor: 'kind', title: t.wallet.kind, render: (row) => t.wallet.kinds[row.kind] },
+          { accessor: 'what', title: t.wallet.what, render: (row) => <What entry={row} tenantId={tenantId} /> },
+          { accessor: 'actor', title: t.wallet.by },
+          {
+            accessor: 'amount',
+            title: t.wallet.amount,
+            textAlign: 'right',
+            render: (row) => <Amount of={row.amount} currency={currency} signed />,
+          },
+          {
+            accessor: 'balanceAfter',
+            title: t.wallet.after,
+            textAlign: 'right',
+            render: (row) => <Amount of={row.balanceAfter} currency={currency} />,
+          },
+        ]}
+      />
+    </Card>
+  )
+}
+
+const MONTHS_SHOWN = 24
+
+/** Newest first, back to the one in which the wallet was made. */
+function monthsSince(createdAt: string): string[] {
+  const now = new Date()
+  return Array.from({ length: MONTHS_SHOWN }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back)).toISOString().slice(0, 7),
+  ).filter((month, back) => back === 0 || month >= createdAt.slice(0, 7))
+}
+
+function emptyOf(month: string | undefined, kind: string | undefined) {
+  if (kind) return { title: t.wallet.noneOfKind, text: t.wallet.noneOfKindText }
+  return month ? { title: t.wallet.emptyMonth } : { title: t.wallet.empty, text: t.wallet.emptyText }
+}
+
+function What({ entry, tenantId }: { entry: WalletEntry; tenantId: string }) {
+  if (entry.orderNo === null) return <>{[entry.reference, entry.reason].filter(Boolean).join(' · ')}</>
+  return (
+    <Anchor component={Link} to={`/tenants/${tenantId}/orders/${entry.orderNo}`} search={{} as never} size="sm">
+      {entry.transactionId ?? entry.orderNo}
+      {entry.itemNo !== null && ` · ${say(t.orders.ofItem, { item: entry.itemNo })}`}
+    </Anchor>
+  )
+}
+
+function Month({ summary, currency }: { summary: MonthSummary; currency: string }) {
+  return (
+    <Stack gap={4}>
+      <SimpleGrid cols={{ base: 2, sm: 3, md: 6 }} spacing="xs">
+        <Sum label={t.wallet.opening} of={summary.opening} currency={currency} />
+        {summary.totals.map((total) => (
+          <Sum
+            key={total.kind}
+            label={`${t.wallet.kinds[total.kind as keyof typeof t.wallet.kinds]} (${total.count})`}
+            of={total.amount}
+            currency={currency}
+          />
+        ))}
+        <Sum label={t.wallet.closing} of={summary.closing} currency={currency} />
+      </SimpleGrid>
+      {!summary.complete && (
+        <Text size="xs" c="dimmed">
+          {t.wallet.running}
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function Sum({ label, of, currency }: { label: string; of: number; currency: string }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text size="sm" fw={600}>
+        <Amount of={of} currency={currency} />
+      </Text>
+    </div>
+  )
+}

@@ -1,0 +1,103 @@
+import { EVENT_TYPES } from '@dealer-esim/contract'
+import type { EndpointView } from '@dealer-esim/gateway/console-api/webhooks.ts'
+import { Alert, Button, Checkbox, Group, Stack, Switch, TextInput } from '@mantine/core'
+import type { FormEvent } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { fullTime } from '../parts/format.ts'
+import { told } from '../parts/notify.ts'
+import { Card } from '../parts/page.tsx'
+import { administers, useSession } from '../session/session.ts'
+import { say, t } from '../strings/strings.ts'
+
+/** Where a dealer's events go, how that works in plain words, and how to change or try it. */
+export function WebhookSetting({ tenantId }: { tenantId: string }) {
+  const path = `/tenants/${tenantId}/endpoint`
+  const { data: endpoint } = useApi<EndpointView>(path)
+  if (!endpoint) return null
+  const { callbackUrl, eventTypes, enabled } = endpoint
+  // As the cards beside it: what is typed outlives a test, which changes nothing that is shown.
+  return <Setting key={JSON.stringify([callbackUrl, eventTypes, enabled])} path={path} endpoint={endpoint} />
+}
+
+function Setting({ path, endpoint }: { path: string; endpoint: EndpointView }) {
+  const me = useSession()
+  const may = administers(me)
+  const save = useChange({ quiet: true })
+  const test = useChange({ done: t.endpoint.tested, quiet: true })
+  const error = save.error ?? test.error
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const url = String(form.get('callbackUrl') ?? '').trim()
+    const body = {
+      callbackUrl: url === '' ? null : url,
+      eventTypes: form.getAll('eventTypes'),
+      enabled: form.get('enabled') === 'on',
+    }
+    test.reset()
+    save.mutate(
+      { method: 'PUT', path, body },
+      { onSuccess: () => told(url === '' ? t.endpoint.removed : t.endpoint.saved) },
+    )
+  }
+  /** Setting the same URL again is a test: it has to answer a CHECK_HEALTH, and nothing else changes. */
+  function sendTest() {
+    save.reset()
+    test.mutate({ method: 'PUT', path, body: { callbackUrl: endpoint.callbackUrl, enabled: endpoint.enabled } })
+  }
+  const state = stateOf(endpoint)
+  return (
+    <form onSubmit={submit}>
+      <Card title={t.endpoint.title}>
+        <Alert color={state.color} py="xs">
+          {state.text}
+        </Alert>
+        {error && (
+          <Alert color="red" role="alert">
+            {error.message}
+          </Alert>
+        )}
+        <TextInput
+          name="callbackUrl"
+          label={t.endpoint.url}
+          description={t.endpoint.urlHint}
+          defaultValue={endpoint.callbackUrl ?? ''}
+          readOnly={!may}
+          type="url"
+        />
+        <Stack gap="xs">
+          <Checkbox.Group label={t.endpoint.types} defaultValue={endpoint.eventTypes}>
+            <Group mt={4}>
+              {EVENT_TYPES.map((type) => (
+                <Checkbox key={type} name="eventTypes" value={type} label={t.webhooks.types[type]} disabled={!may} />
+              ))}
+            </Group>
+          </Checkbox.Group>
+          <Switch name="enabled" label={t.endpoint.enabled} defaultChecked={endpoint.enabled} disabled={!may} />
+        </Stack>
+        {may && (
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              {t.endpoint.save}
+            </Button>
+            {endpoint.callbackUrl && (
+              <Button variant="default" loading={test.isPending} onClick={sendTest}>
+                {t.endpoint.test}
+              </Button>
+            )}
+          </Group>
+        )}
+      </Card>
+    </form>
+  )
+}
+
+function stateOf(endpoint: EndpointView): { color: string; text: string } {
+  const { states } = t.endpoint
+  if (endpoint.callbackUrl === null) return { color: 'gray', text: states.none }
+  if (endpoint.disabledReason) return { color: 'red', text: states[endpoint.disabledReason] }
+  if (!endpoint.enabled) return { color: 'gray', text: states.off }
+  if (endpoint.failingSince)
+    return { color: 'orange', text: say(states.failing, { time: fullTime(endpoint.failingSince) }) }
+  return { color: 'teal', text: states.ok }
+}

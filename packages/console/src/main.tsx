@@ -7,7 +7,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { watchAttendance } from './api/call.ts'
+import { watchActivity } from './api/call.ts'
 import { queryClient } from './api/use-api.ts'
 import { router } from './router.tsx'
 import { language } from './strings/strings.ts'
@@ -38,7 +38,7 @@ const cssVariables: CSSVariablesResolver = () => ({ variables: {}, light: hover,
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? ''
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 document.documentElement.lang = language
-watchAttendance()
+watchActivity()
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

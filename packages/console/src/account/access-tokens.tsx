@@ -4,8 +4,8 @@ import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
-import { Copyable, When } from '../parts/values.tsx'
-import { ProofFields } from '../session/reauthenticate.tsx'
+import { Copyable, Timestamp } from '../parts/values.tsx'
+import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { t } from '../strings/strings.ts'
 
 interface TokenRow {
@@ -20,7 +20,7 @@ interface TokenRow {
 export function AccessTokens() {
   const { data, isFetching, error, refetch } = useApi<{ tokens: TokenRow[] }>('/account/tokens')
   const [making, setMaking] = useState(false)
-  const remove = useChange({ done: t.account.tokenDeleted })
+  const remove = useChange({ success: t.account.tokenDeleted })
   const make = (
     <Button variant="default" onClick={() => setMaking(true)}>
       {t.account.newToken}
@@ -42,11 +42,11 @@ export function AccessTokens() {
         columns={[
           { accessor: 'name', title: t.account.tokenName, render: (row) => `${row.name} (…${row.hint})` },
           { accessor: 'scope', title: t.account.scope, render: (row) => t.account.scopes[row.scope] },
-          { accessor: 'expiresAt', title: t.account.expires, render: (row) => <When at={row.expiresAt} /> },
+          { accessor: 'expiresAt', title: t.account.expires, render: (row) => <Timestamp time={row.expiresAt} /> },
           {
             accessor: 'usedAt',
             title: t.account.used,
-            render: (row) => (row.usedAt ? <When at={row.usedAt} as="relative" /> : t.account.never),
+            render: (row) => (row.usedAt ? <Timestamp time={row.usedAt} format="relative" /> : t.account.never),
           },
           {
             accessor: 'actions',
@@ -110,7 +110,7 @@ function NewToken({ onClose }: { onClose(): void }) {
           allowDeselect={false}
           data={options(t.account.daysOptions)}
         />
-        <ProofFields />
+        <ReauthenticationFields />
       </Stack>
     </Dialog>
   )

@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { ProofFields } from '../session/reauthenticate.tsx'
+import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { AccessTokens } from './access-tokens.tsx'
@@ -27,7 +27,7 @@ export function AccountPage() {
 
 function NameForm() {
   const me = useSession()
-  const rename = useChange({ done: t.common.saved })
+  const rename = useChange({ success: t.common.saved })
   return (
     <form
       onSubmit={(event) => {
@@ -48,7 +48,7 @@ function NameForm() {
 
 function Password() {
   const [open, dialog] = useDisclosure(false)
-  const change = useChange({ done: t.account.passwordChanged, quiet: true })
+  const change = useChange({ success: t.account.passwordChanged, quiet: true })
   return (
     <Card
       title={t.account.passwordTitle}
@@ -73,7 +73,7 @@ function Password() {
         }
       >
         <Stack>
-          <ProofFields />
+          <ReauthenticationFields />
           <PasswordInput
             name="newPassword"
             label={t.newPassword.next}

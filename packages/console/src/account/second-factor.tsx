@@ -4,7 +4,7 @@ import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Card } from '../parts/page.tsx'
 import { CopyIcon } from '../parts/values.tsx'
-import { ProofFields } from '../session/reauthenticate.tsx'
+import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
@@ -21,7 +21,7 @@ export function SecondFactor() {
   const [step, setStep] = useState<Step>()
   const begin = useChange<Begun>({ quiet: true })
   const confirm = useChange<{ recoveryCodes: string[] }>({ quiet: true })
-  const remove = useChange({ done: t.account.turnedOff, quiet: true })
+  const remove = useChange({ success: t.account.turnedOff, quiet: true })
   const close = () => setStep(undefined)
   const path = '/account/second-factor'
   return (
@@ -90,7 +90,7 @@ export function SecondFactor() {
         error={remove.error}
         onSubmit={(body) => remove.mutate({ method: 'POST', path: `${path}/remove`, body }, { onSuccess: close })}
       >
-        <ProofFields />
+        <ReauthenticationFields />
       </Dialog>
     </Card>
   )

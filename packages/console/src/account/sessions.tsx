@@ -2,7 +2,7 @@ import { Badge, Button, Text } from '@mantine/core'
 import { useApi, useChange } from '../api/use-api.ts'
 import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
-import { When } from '../parts/values.tsx'
+import { Timestamp } from '../parts/values.tsx'
 import { t } from '../strings/strings.ts'
 
 interface SessionRow {
@@ -15,7 +15,7 @@ interface SessionRow {
 
 export function Sessions() {
   const { data, isFetching, error, refetch } = useApi<{ sessions: SessionRow[] }>('/account/sessions')
-  const end = useChange({ done: t.account.sessionEnded })
+  const end = useChange({ success: t.account.sessionEnded })
   return (
     <Card
       title={t.account.sessions}
@@ -39,7 +39,11 @@ export function Sessions() {
         columns={[
           { accessor: 'userAgent', title: t.account.browser, render: (row) => browserOf(row.userAgent) },
           { accessor: 'address', title: t.account.address, render: (row) => row.address ?? '–' },
-          { accessor: 'seenAt', title: t.account.lastSeen, render: (row) => <When at={row.seenAt} as="relative" /> },
+          {
+            accessor: 'seenAt',
+            title: t.account.lastSeen,
+            render: (row) => <Timestamp time={row.seenAt} format="relative" />,
+          },
           {
             accessor: 'actions',
             title: t.common.actions,

@@ -1,15 +1,44 @@
 import type { Notice } from '@dealer-esim/gateway/console-api/notices.ts'
 import { Button, Group, Switch } from '@mantine/core'
 import { useApi, useChange } from '../api/use-api.ts'
-import { TenantSection, useTenant } from '../dealers/dealer.tsx'
+import { DealerSection, useTenant } from '../dealers/dealer.tsx'
 import { useFilters } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
-import { When } from '../parts/values.tsx'
-import { useSession, works } from '../session/session.ts'
+import { Timestamp } from '../parts/values.tsx'
+import { canEdit, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
-export function NoticeList({ tenantId, unread }: { tenantId: string | null; unread?: boolean }) {
+/** What the gateway has to say to this organisation. */
+export function AlertsPage() {
+  const [filters, setFilters] = useFilters()
+  const unread = filters.unread === 'true'
+  return (
+    <Page
+      title={t.notices.title}
+      actions={
+        <Switch
+          label={t.notices.unreadOnly}
+          checked={unread}
+          onChange={(event) => setFilters({ unread: event.currentTarget.checked ? 'true' : null })}
+        />
+      }
+    >
+      <AlertList tenantId={null} unread={unread} />
+    </Page>
+  )
+}
+
+export function DealerAlerts() {
+  const { tenantId } = useTenant()
+  return (
+    <DealerSection title={t.notices.title}>
+      <AlertList tenantId={tenantId} />
+    </DealerSection>
+  )
+}
+
+export function AlertList({ tenantId, unread }: { tenantId: string | null; unread?: boolean }) {
   const me = useSession()
   const [{ cursor }] = useFilters()
   const list = useApi<{ notices: Notice[]; nextCursor: string | null }>('/notices', { tenantId, unread, cursor })
@@ -17,7 +46,7 @@ export function NoticeList({ tenantId, unread }: { tenantId: string | null; unre
   const unreadIds = (list.data?.notices ?? []).filter((row) => row.readAt === null).map((row) => row.noticeId)
   return (
     <>
-      {works(me) && unreadIds.length > 0 && (
+      {canEdit(me) && unreadIds.length > 0 && (
         <Group justify="flex-end">
           <Button
             size="xs"
@@ -48,38 +77,13 @@ export function NoticeList({ tenantId, unread }: { tenantId: string | null; unre
             title: t.notices.title,
             render: (row) => (row.readAt === null ? <strong>{row.message}</strong> : row.message),
           },
-          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} as="relative" /> },
+          {
+            accessor: 'createdAt',
+            title: t.common.time,
+            render: (row) => <Timestamp time={row.createdAt} format="relative" />,
+          },
         ]}
       />
     </>
-  )
-}
-
-/** What the gateway has to say to this organisation. */
-export function NoticesPage() {
-  const [filters, setFilters] = useFilters()
-  const unread = filters.unread === 'true'
-  return (
-    <Page
-      title={t.notices.title}
-      actions={
-        <Switch
-          label={t.notices.unreadOnly}
-          checked={unread}
-          onChange={(event) => setFilters({ unread: event.currentTarget.checked ? 'true' : null })}
-        />
-      }
-    >
-      <NoticeList tenantId={null} unread={unread} />
-    </Page>
-  )
-}
-
-export function TenantNotices() {
-  const { tenantId } = useTenant()
-  return (
-    <TenantSection title={t.notices.title}>
-      <NoticeList tenantId={tenantId} />
-    </TenantSection>
   )
 }

@@ -5,18 +5,21 @@ import { Anchor, Button, Group, Modal, Select, Stack, Text } from '@mantine/core
 import { useState } from 'react'
 import { apiUrl } from '../api/call.ts'
 import { useApi } from '../api/use-api.ts'
-import { TenantFilter } from '../parts/dealer-filter.tsx'
-import { FilterSelect, Period, rangeOf, SearchField, useFilters } from '../parts/filters.tsx'
-import { fullTime } from '../parts/format.ts'
+import { DealerFilter } from '../parts/dealer-filter.tsx'
+import { FilterSelect, PeriodFilter, periodRange, SearchField, useFilters } from '../parts/filters.tsx'
+import { formatDateTime } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
-import { Facts, When } from '../parts/values.tsx'
-import { say, t } from '../strings/strings.ts'
+import { Facts, Timestamp } from '../parts/values.tsx'
+import { interpolate, t } from '../strings/strings.ts'
 
 // An action without words does not compile.
-const WORDS: Record<AuditAction, string> = t.audit.actions
-const ACTIONS = Object.keys(WORDS)
+const ACTION_LABELS: Record<AuditAction, string> = t.audit.actions
+
+const ACTIONS = Object.keys(ACTION_LABELS)
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 const ACTION = /^[a-z_]+(\.[a-z_]+)?$/
 
 export function AuditPage() {
@@ -27,7 +30,7 @@ export function AuditPage() {
     subject,
     tenantId,
     person,
-    ...rangeOf(filters),
+    ...periodRange(filters),
   }
   const list = useApi<{ entries: AuditEntry[]; nextCursor: string | null }>('/audit', { ...query, cursor })
   const [shown, setShown] = useState<AuditEntry>()
@@ -42,15 +45,15 @@ export function AuditPage() {
       }
     >
       <Group>
-        <FilterSelect name="action" label={t.audit.action} of={ACTIONS} texts={WORDS} />
+        <FilterSelect name="action" label={t.audit.action} values={ACTIONS} labels={ACTION_LABELS} />
         <SearchField
           label={t.audit.filterSubject}
           value={subject ?? ''}
           onChange={(value) => setFilters({ subject: value })}
         />
-        <TenantFilter />
-        <PersonFilter nameOfChosen={list.data?.entries[0]?.actor} />
-        <Period />
+        <DealerFilter />
+        <PersonFilter selectedName={list.data?.entries[0]?.actor} />
+        <PeriodFilter />
       </Group>
       <List<AuditEntry>
         label={t.audit.title}
@@ -60,13 +63,13 @@ export function AuditPage() {
         error={list.error}
         retry={list.refetch}
         idOf={(row) => row.auditId}
-        onRow={setShown}
+        onRowClick={setShown}
         empty={{ title: t.audit.empty, text: t.audit.emptyText }}
         columns={[
-          { accessor: 'action', title: t.audit.action, render: (row) => nameOf(row.action) },
-          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
+          { accessor: 'action', title: t.audit.action, render: (row) => actionLabel(row.action) },
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
           { accessor: 'actor', title: t.audit.actor, cellsClassName: 'break' },
-          { accessor: 'subject', title: t.audit.subject, cellsClassName: 'break', render: subjectOf },
+          { accessor: 'subject', title: t.audit.subject, cellsClassName: 'break', render: subjectLabel },
           { accessor: 'address', title: t.audit.address },
         ]}
       />
@@ -74,12 +77,12 @@ export function AuditPage() {
         size="lg"
         opened={shown !== undefined}
         onClose={() => setShown(undefined)}
-        title={shown && nameOf(shown.action)}
+        title={shown && actionLabel(shown.action)}
         closeButtonProps={{ 'aria-label': t.common.close }}
       >
         {shown && (
-          <Entry
-            of={shown}
+          <EntryDetails
+            entry={shown}
             onPerson={(person) => {
               setFilters({ person })
               setShown(undefined)
@@ -91,69 +94,15 @@ export function AuditPage() {
   )
 }
 
-/** Of ids that nobody reads, whose they are; the entry itself has them. */
-function subjectOf({ subject, clientName }: AuditEntry): string {
-  return (subject !== null && UUID.test(subject) ? clientName : null) ?? subject ?? '–'
-}
-
-function nameOf(action: string): string {
-  return (WORDS as Record<string, string>)[action] ?? action
-}
-
-function Entry({ of, onPerson }: { of: AuditEntry; onPerson(personId: string): void }) {
-  const { personId } = of
-  return (
-    <Stack>
-      <Facts
-        of={[
-          [t.common.time, fullTime(of.createdAt)],
-          [
-            t.audit.actor,
-            personId === null ? (
-              of.actor
-            ) : (
-              <Anchor key="p" component="button" type="button" size="sm" ta="left" onClick={() => onPerson(personId)}>
-                {say(t.audit.allBy, { name: of.actor })}
-              </Anchor>
-            ),
-          ],
-          [t.audit.address, of.address],
-          [t.common.dealer, of.clientName],
-          [t.audit.subject, of.subject],
-        ]}
-      />
-      {of.before === null && of.after === null ? (
-        <Text size="sm">{t.audit.unchanged}</Text>
-      ) : (
-        <>
-          <Part name={t.audit.before} of={of.before} />
-          <Part name={t.audit.after} of={of.after} />
-        </>
-      )}
-    </Stack>
-  )
-}
-
-function Part({ name, of }: { name: string; of: unknown }) {
-  return (
-    <div>
-      <Text size="sm" fw={600} mb={4}>
-        {name}
-      </Text>
-      <pre className="code">{of === null ? t.audit.nothing : JSON.stringify(of, null, 2)}</pre>
-    </div>
-  )
-}
-
 /** Narrows a list to what one person did: somebody of one's own organisation, or of the dealer that is filtered by. */
-export function PersonFilter({ nameOfChosen }: { nameOfChosen: string | undefined }) {
+export function PersonFilter({ selectedName }: { selectedName: string | undefined }) {
   const [{ person, tenantId }, setFilters] = useFilters()
   const own = useApi<{ people: PersonRow[] }>('/people')
   const dealers = useApi<{ people: PersonRow[] }>('/people', { tenantId }, { enabled: tenantId !== undefined })
   const people = [...(own.data?.people ?? []), ...(tenantId ? (dealers.data?.people ?? []) : [])]
   const options = new Map(people.map(({ personId, email }) => [personId, email]))
   // Somebody of another organisation, come to by a link.
-  if (person && !options.has(person)) options.set(person, nameOfChosen ?? t.audit.somebody)
+  if (person && !options.has(person)) options.set(person, selectedName ?? t.audit.somebody)
   return (
     <Select
       aria-label={t.audit.actor}
@@ -167,5 +116,59 @@ export function PersonFilter({ nameOfChosen }: { nameOfChosen: string | undefine
       clearButtonProps={{ 'aria-label': t.common.clear }}
       w={{ base: '100%', sm: 220 }}
     />
+  )
+}
+
+/** Of ids that nobody reads, whose they are; the entry itself has them. */
+function subjectLabel({ subject, clientName }: AuditEntry): string {
+  return (subject !== null && UUID.test(subject) ? clientName : null) ?? subject ?? '–'
+}
+
+function actionLabel(action: string): string {
+  return (ACTION_LABELS as Record<string, string>)[action] ?? action
+}
+
+function EntryDetails({ entry, onPerson }: { entry: AuditEntry; onPerson(personId: string): void }) {
+  const { personId } = entry
+  return (
+    <Stack>
+      <Facts
+        items={[
+          [t.common.time, formatDateTime(entry.createdAt)],
+          [
+            t.audit.actor,
+            personId === null ? (
+              entry.actor
+            ) : (
+              <Anchor key="p" component="button" type="button" size="sm" ta="left" onClick={() => onPerson(personId)}>
+                {interpolate(t.audit.allBy, { name: entry.actor })}
+              </Anchor>
+            ),
+          ],
+          [t.audit.address, entry.address],
+          [t.common.dealer, entry.clientName],
+          [t.audit.subject, entry.subject],
+        ]}
+      />
+      {entry.before === null && entry.after === null ? (
+        <Text size="sm">{t.audit.unchanged}</Text>
+      ) : (
+        <>
+          <JsonBlock name={t.audit.before} value={entry.before} />
+          <JsonBlock name={t.audit.after} value={entry.after} />
+        </>
+      )}
+    </Stack>
+  )
+}
+
+function JsonBlock({ name, value }: { name: string; value: unknown }) {
+  return (
+    <div>
+      <Text size="sm" fw={600} mb={4}>
+        {name}
+      </Text>
+      <pre className="code">{value === null ? t.audit.nothing : JSON.stringify(value, null, 2)}</pre>
+    </div>
   )
 }

@@ -1,7 +1,7 @@
-import { say, t } from '../strings/strings.ts'
+import { interpolate, t } from '../strings/strings.ts'
 
 /** Calls to the console's interface. A failure is an ApiFailure whose message is a sentence to show as it is. */
-export class ApiFailure extends Error {
+export class ApiError extends Error {
   override readonly name = 'ApiFailure'
   readonly status: number
   readonly code: string
@@ -16,7 +16,7 @@ export class ApiFailure extends Error {
 
 /** Whether the session has ended. Wrong passwords and codes are answered with 401, too. */
 export function isSignedOut(error: unknown): boolean {
-  return error instanceof ApiFailure && error.code === 'SIGNED_OUT'
+  return error instanceof ApiError && error.code === 'SIGNED_OUT'
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -36,44 +36,48 @@ export function apiUrl(path: string, query: Query = {}): URL {
 export async function call<Answer>(
   method: Method,
   path: string,
-  parts: { query?: Query | undefined; body?: unknown; signal?: AbortSignal | undefined } = {},
+  options: { query?: Query | undefined; body?: unknown; signal?: AbortSignal | undefined } = {},
 ): Promise<Answer> {
   let response: Response
   let text: string
   try {
-    response = await fetch(apiUrl(path, parts.query), {
+    response = await fetch(apiUrl(path, options.query), {
       method,
       credentials: 'same-origin',
-      ...(parts.signal && { signal: parts.signal }),
+      ...(options.signal && { signal: options.signal }),
       headers: {
-        ...(isUnattended() && { 'x-unattended': 'true' }),
-        ...(parts.body !== undefined && { 'content-type': 'application/json' }),
+        ...(isInactive() && { 'x-unattended': 'true' }),
+        ...(options.body !== undefined && { 'content-type': 'application/json' }),
       },
-      ...(parts.body !== undefined && { body: JSON.stringify(parts.body) }),
+      ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
     })
     text = await response.text()
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiFailure(0, 'UNREACHABLE', t.errors.unreachable)
+    throw new ApiError(0, 'UNREACHABLE', t.errors.unreachable)
   }
-  if (response.ok) return membersOf(text) as Answer
-  throw failureFrom(response.status, text)
+  if (response.ok) return parseObject(text) as Answer
+  throw errorFrom(response.status, text)
 }
 
 /** What a refused call is told: the gateway's own sentence; where a proxy answers in its place, the status. */
-export function failureFrom(status: number, text: string): ApiFailure {
-  const { code = 'UNKNOWN', message = say(t.errors.answered, { status }), data } = membersOf(text) as Failure
-  return new ApiFailure(status, code, message, data)
+export function errorFrom(status: number, text: string): ApiError {
+  const {
+    code = 'UNKNOWN',
+    message = interpolate(t.errors.answered, { status }),
+    data,
+  } = parseObject(text) as ErrorBody
+  return new ApiError(status, code, message, data)
 }
 
-interface Failure {
+interface ErrorBody {
   code?: string
   message?: string
   data?: Record<string, unknown>
 }
 
 /** None where the text is no JSON object: a proxy's page, or nothing. */
-function membersOf(text: string): object {
+function parseObject(text: string): object {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? value : {}
@@ -83,20 +87,20 @@ function membersOf(text: string): object {
 }
 
 /** Longer than somebody reads without a movement; far shorter than the idle time that ends a session. */
-const LEFT_AFTER_MS = 5 * 60_000
-const SIGNS_OF_SOMEBODY = ['pointerdown', 'pointermove', 'keydown', 'wheel'] as const
+const INACTIVE_AFTER_MS = 5 * 60_000
+const ACTIVITY_EVENTS = ['pointerdown', 'pointermove', 'keydown', 'wheel'] as const
 
-let seenAt_ms = Date.now()
+let lastActivityMs = Date.now()
 
 /** Begins to notice whether somebody is there. */
-export function watchAttendance(): void {
+export function watchActivity(): void {
   const seen = () => {
-    seenAt_ms = Date.now()
+    lastActivityMs = Date.now()
   }
-  for (const sign of SIGNS_OF_SOMEBODY) addEventListener(sign, seen, { capture: true, passive: true })
+  for (const sign of ACTIVITY_EVENTS) addEventListener(sign, seen, { capture: true, passive: true })
 }
 
 /** Whether nobody has touched the page for a while: what it then asks by itself is no use of the session. */
-export function isUnattended(): boolean {
-  return Date.now() - seenAt_ms >= LEFT_AFTER_MS
+export function isInactive(): boolean {
+  return Date.now() - lastActivityMs >= INACTIVE_AFTER_MS
 }

@@ -1,21 +1,21 @@
 import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import.ts'
 import { Alert, Button, FileInput, Group, SimpleGrid, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { ApiFailure } from '../api/call.ts'
+import type { ApiError } from '../api/call.ts'
 import { upload } from '../api/upload.ts'
 import { queryClient } from '../api/use-api.ts'
-import { count } from '../parts/format.ts'
+import { formatCount } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
-import { told } from '../parts/notify.ts'
+import { notifySuccess } from '../parts/notify.ts'
 import { Card, Page } from '../parts/page.tsx'
-import { counted, say, t } from '../strings/strings.ts'
-import { ImportedChange } from './import-change.tsx'
+import { interpolate, plural, t } from '../strings/strings.ts'
+import { ChangeDetails } from './import-change.tsx'
 
 /** First what would change and which rows are wrong; importing is a second step, and all or nothing. */
 export function CatalogueImportPage() {
   const [file, setFile] = useState<File | null>(null)
   const [report, setReport] = useState<ImportReport>()
-  const [error, setError] = useState<ApiFailure>()
+  const [error, setError] = useState<ApiError>()
   const [busy, setBusy] = useState(false)
 
   async function run(dryRun: boolean) {
@@ -26,12 +26,12 @@ export function CatalogueImportPage() {
       const next = JSON.parse(await upload('/packages/import', { dryRun }, file)) as ImportReport
       setReport(next)
       if (next.imported) {
-        told(say(t.catalogue.applied, { added: next.added, changed: next.changed }))
+        notifySuccess(interpolate(t.catalogue.applied, { added: next.added, changed: next.changed }))
         setFile(null)
         await queryClient.invalidateQueries()
       }
     } catch (failure) {
-      setError(failure as ApiFailure)
+      setError(failure as ApiError)
     }
     setBusy(false)
   }
@@ -90,7 +90,7 @@ function Preview({ report }: { report: ImportReport }) {
               {label}
             </Text>
             <Text fw={650} fz="xl">
-              {count(value)}
+              {formatCount(value)}
             </Text>
           </div>
         ))}
@@ -115,18 +115,18 @@ function Preview({ report }: { report: ImportReport }) {
         <>
           {report.doubtful > 0 && (
             <Alert color="red" role="alert">
-              {counted(t.catalogue.doubtful, report.doubtful)}
+              {plural(t.catalogue.doubtful, report.doubtful)}
             </Alert>
           )}
           <List
             label={t.catalogue.change}
-            rows={[...report.changes].sort((left, right) => Number(isDoubtful(right)) - Number(isDoubtful(left)))}
+            rows={[...report.changes].sort((left, right) => Number(hasWarnings(right)) - Number(hasWarnings(left)))}
             loading={false}
             idOf={(row) => row.packageCode}
             empty={{ title: t.catalogue.nothingToDo }}
             columns={[
               { accessor: 'packageCode', title: t.catalogue.package, cellsClassName: 'mono' },
-              { accessor: 'change', title: t.catalogue.change, render: (row) => <ImportedChange of={row} /> },
+              { accessor: 'change', title: t.catalogue.change, render: (row) => <ChangeDetails change={row} /> },
             ]}
           />
         </>
@@ -135,6 +135,6 @@ function Preview({ report }: { report: ImportReport }) {
   )
 }
 
-function isDoubtful({ lines }: ImportReport['changes'][number]): boolean {
+function hasWarnings({ lines }: ImportReport['changes'][number]): boolean {
   return lines.some((line) => 'warnings' in line && line.warnings.length > 0)
 }

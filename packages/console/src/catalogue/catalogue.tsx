@@ -6,14 +6,14 @@ import { useState } from 'react'
 import { apiUrl } from '../api/call.ts'
 import { useApi, useChange } from '../api/use-api.ts'
 import { FilterSelect, SearchField, useFilters } from '../parts/filters.tsx'
-import { bytes, money } from '../parts/format.ts'
+import { formatBytes, formatMoney } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
-import { told } from '../parts/notify.ts'
+import { notifySuccess } from '../parts/notify.ts'
 import { Page } from '../parts/page.tsx'
 import { Status } from '../parts/values.tsx'
 import { PLANS } from '../prices/paths.ts'
-import { operates, useSession } from '../session/session.ts'
-import { counted, locale, say, t } from '../strings/strings.ts'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, locale, plural, t } from '../strings/strings.ts'
 
 export function CataloguePage() {
   const me = useSession()
@@ -26,7 +26,7 @@ export function CataloguePage() {
   const query = { keyword, locationCode, status, dataType }
   const list = useApi<{ packages: PackageRow[]; nextCursor: string | null }>('/packages', { ...query, cursor })
   const [selected, setSelected] = useState<string[]>([])
-  const importButton = operates(me) && (
+  const importButton = canOperate(me) && (
     <Button onClick={() => void navigate({ to: '/catalogue/import' })}>{t.catalogue.import}</Button>
   )
   const filtered = Object.keys(filters).length > 0
@@ -57,9 +57,9 @@ export function CataloguePage() {
           onChange={(value) => setFilters({ locationCode: value })}
           w={230}
         />
-        <FilterSelect name="status" label={t.catalogue.status} of={PACKAGE_STATUSES} texts={t.statuses} />
-        <FilterSelect name="dataType" label={t.catalogue.type} of={DATA_TYPES} texts={t.catalogue.dataTypes} />
-        {selected.length > 0 && <Sale selected={selected} onDone={() => setSelected([])} />}
+        <FilterSelect name="status" label={t.catalogue.status} values={PACKAGE_STATUSES} labels={t.statuses} />
+        <FilterSelect name="dataType" label={t.catalogue.type} values={DATA_TYPES} labels={t.catalogue.dataTypes} />
+        {selected.length > 0 && <SaleButtons selected={selected} onDone={() => setSelected([])} />}
       </Group>
       <List<PackageRow>
         label={t.catalogue.title}
@@ -69,7 +69,7 @@ export function CataloguePage() {
         error={list.error}
         retry={list.refetch}
         idOf={(row) => row.packageCode}
-        {...(operates(me) && { selected, onSelect: setSelected })}
+        {...(canOperate(me) && { selected, onSelect: setSelected })}
         empty={
           filtered
             ? { title: t.catalogue.none, text: t.catalogue.noneText }
@@ -78,20 +78,20 @@ export function CataloguePage() {
         columns={[
           { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono' },
           { accessor: 'name', title: t.catalogue.name },
-          { accessor: 'status', title: t.catalogue.status, render: (row) => <Status of={row.status} /> },
-          { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: volumeOf },
+          { accessor: 'status', title: t.catalogue.status, render: (row) => <Status status={row.status} /> },
+          { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: formatVolume },
           { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right' },
-          { accessor: 'locationCodes', title: t.catalogue.places, render: (row) => placesOf(row.locationCodes) },
+          { accessor: 'locationCodes', title: t.catalogue.places, render: (row) => formatCountries(row.locationCodes) },
           {
             accessor: 'prices',
             title: t.catalogue.prices,
             textAlign: 'right',
-            render: (row) => few(row.prices.map((price) => money(price.price, price.currencyCode))),
+            render: (row) => summarize(row.prices.map((price) => formatMoney(price.price, price.currencyCode))),
           },
           {
             accessor: 'suppliers',
             title: t.catalogue.suppliers,
-            render: (row) => few(row.suppliers.map((one) => one.supplier)),
+            render: (row) => summarize(row.suppliers.map((one) => one.supplier)),
           },
         ]}
       />
@@ -102,42 +102,42 @@ export function CataloguePage() {
 const countries = new Intl.DisplayNames(locale, { type: 'region' })
 
 /** A country by its name; of more than one how many. */
-function placesOf(locationCodes: string[]): string {
+function formatCountries(locationCodes: string[]): string {
   const codes = locationCodes.filter((code) => code !== REGIONAL && code !== GLOBAL)
   if (codes.length === 1) return countries.of(codes[0] ?? '') ?? ''
-  const many = counted(t.catalogue.countries, codes.length)
+  const many = plural(t.catalogue.countries, codes.length)
   if (locationCodes.includes(GLOBAL)) return `${t.catalogue.global}, ${many}`
   return locationCodes.includes(REGIONAL) ? `${t.catalogue.regional}, ${many}` : many
 }
 
-const SHOWN = 2
+const SHOWN_MAX = 2
 
-function few(texts: string[]): string {
+function summarize(texts: string[]): string {
   const [first = '–'] = texts
-  if (texts.length <= SHOWN) return texts.join(', ') || first
-  return say(t.catalogue.more, { first, count: texts.length - 1 })
+  if (texts.length <= SHOWN_MAX) return texts.join(', ') || first
+  return interpolate(t.catalogue.more, { first, count: texts.length - 1 })
 }
 
-function volumeOf({ dataType, volume }: PackageRow): string {
+function formatVolume({ dataType, volume }: PackageRow): string {
   if (volume === null) return t.catalogue.unlimited
-  return dataType === 'DAILY' ? say(t.catalogue.perDay, { volume: bytes(volume) }) : bytes(volume)
+  return dataType === 'DAILY' ? interpolate(t.catalogue.perDay, { volume: formatBytes(volume) }) : formatBytes(volume)
 }
 
-function Sale({ selected, onDone }: { selected: string[]; onDone(): void }) {
+function SaleButtons({ selected, onDone }: { selected: string[]; onDone(): void }) {
   const sale = useChange<{ changed: string[] }>()
   const set = (onSale: boolean) =>
     sale.mutate(
       { method: 'POST', path: '/packages/sale', body: { packageCodes: selected, onSale } },
       {
         onSuccess({ changed }) {
-          told(say(t.catalogue.switched, { count: changed.length }))
+          notifySuccess(interpolate(t.catalogue.switched, { count: changed.length }))
           onDone()
         },
       },
     )
   return (
     <Group gap="xs">
-      {say(t.catalogue.selected, { count: selected.length })}
+      {interpolate(t.catalogue.selected, { count: selected.length })}
       <Button size="xs" variant="default" loading={sale.isPending} onClick={() => set(true)}>
         {t.catalogue.onSale}
       </Button>

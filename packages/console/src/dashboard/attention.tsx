@@ -2,10 +2,10 @@ import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
 import { Group, Paper, Text } from '@mantine/core'
 import { IconCheck } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { count } from '../parts/format.ts'
+import { formatCount } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import { isOperator, useSession } from '../session/session.ts'
-import { type Forms, formOf, t } from '../strings/strings.ts'
+import { type PluralForms, pluralForm, t } from '../strings/strings.ts'
 
 type Kind = keyof Dashboard['attention']
 
@@ -13,7 +13,7 @@ type Kind = keyof Dashboard['attention']
 export function AttentionCard({ attention }: { attention: Dashboard['attention'] }) {
   const me = useSession()
   const own = `/tenants/${me.tenant?.tenantId}`
-  const places: Record<Kind, { to: string; search?: Record<string, string> }> = {
+  const links: Record<Kind, { to: string; search?: Record<string, string> }> = {
     underReview: { to: '/orders', search: { status: 'UNDER_REVIEW' } },
     deadEvents: { to: '/webhooks', search: { state: 'DEAD' } },
     lowBalances: isOperator(me) ? { to: '/tenants' } : { to: `${own}/wallet` },
@@ -22,29 +22,29 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
     orphans: { to: '/notices' },
     adjustments: { to: '/adjustments' },
   }
-  const waiting = (Object.keys(places) as Kind[]).filter((kind) => attention[kind] > 0)
+  const kinds = (Object.keys(links) as Kind[]).filter((kind) => attention[kind] > 0)
   return (
     <Card title={t.dashboard.attention}>
-      {waiting.length === 0 && (
+      {kinds.length === 0 && (
         <Group gap="xs">
           <IconCheck size={18} aria-hidden="true" />
           <Text size="sm">{t.dashboard.nothing}</Text>
         </Group>
       )}
       <Group>
-        {waiting.map((kind) => (
+        {kinds.map((kind) => (
           <Paper
             key={kind}
             component={Link}
-            to={places[kind].to}
-            search={(places[kind].search ?? {}) as never}
+            to={links[kind].to}
+            search={(links[kind].search ?? {}) as never}
             withBorder
             px="md"
             py="xs"
             className="attention"
             data-attention={kind}
           >
-            <Waiting count={attention[kind]} forms={t.dashboard.attentionKinds[kind]} />
+            <KindCount count={attention[kind]} forms={t.dashboard.attentionKinds[kind]} />
           </Paper>
         ))}
       </Group>
@@ -52,13 +52,13 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
   )
 }
 
-function Waiting({ count: waiting, forms }: { count: number; forms: Forms }) {
-  const [before, after] = formOf(forms, waiting).split('{count}')
+function KindCount({ count: waiting, forms }: { count: number; forms: PluralForms }) {
+  const [before, after] = pluralForm(forms, waiting).split('{count}')
   return (
     <Text span size="sm">
       {before}
       <Text span fw={700} fz="lg">
-        {count(waiting)}
+        {formatCount(waiting)}
       </Text>
       {after}
     </Text>

@@ -1,6 +1,6 @@
 import { Group, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { shortDay } from '../parts/format.ts'
+import { formatDay } from '../parts/format.ts'
 import { t } from '../strings/strings.ts'
 
 export interface Bar {
@@ -18,7 +18,7 @@ interface Series {
   color: string
 }
 
-interface BarsProps {
+interface BarChartProps {
   label: string
   bars: Bar[]
   series: Series[]
@@ -31,20 +31,20 @@ const HEIGHT = 160
 const GAP = 0.25
 
 /** A bar chart of few kilobytes: each bar leads to the list behind it, and is reached by the keyboard. */
-export function Bars({ label, bars, series, format }: BarsProps) {
-  const most = Math.max(...bars.map((bar) => total(bar)), 0)
-  if (most === 0)
+export function BarChart({ label, bars, series, format }: BarChartProps) {
+  const highest = Math.max(...bars.map((bar) => total(bar)), 0)
+  if (highest === 0)
     return (
       <Text size="sm" c="dimmed" py="md">
         {t.dashboard.noData}
       </Text>
     )
-  const top = topOfScale(most)
+  const top = scaleMaximum(highest)
   const step = WIDTH / bars.length
   const days = [bars[0], bars[Math.floor((bars.length - 1) / 2)], bars.at(-1)]
   return (
     <figure className="bars" aria-label={label}>
-      {series.length > 1 && <Legend of={series} />}
+      {series.length > 1 && <Legend series={series} />}
       <div className="bars-scale" aria-hidden="true">
         {[top, top / 2, 0].map((value) => (
           <span key={value}>{format(value)}</span>
@@ -67,16 +67,16 @@ export function Bars({ label, bars, series, format }: BarsProps) {
         ))}
       </svg>
       <div className="bars-days" aria-hidden="true">
-        {days.map((bar) => bar && <span key={bar.day}>{shortDay(bar.day)}</span>)}
+        {days.map((bar) => bar && <span key={bar.day}>{formatDay(bar.day)}</span>)}
       </div>
     </figure>
   )
 }
 
-function Legend({ of }: { of: Series[] }) {
+function Legend({ series }: { series: Series[] }) {
   return (
     <Group component="figcaption" gap="sm" mb="xs" className="bars-legend">
-      {of.map((one) => (
+      {series.map((one) => (
         <Group key={one.name} gap={4}>
           <svg width="10" height="10" aria-hidden="true">
             <rect width="10" height="10" rx="2" fill={one.color} />
@@ -91,9 +91,9 @@ function Legend({ of }: { of: Series[] }) {
 }
 
 /** Where the scale ends: a round number that is whole in its middle, too. */
-function topOfScale(most: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(most, 1)))
-  return [2, 4, 6, 10, 20].map((step) => step * power).find((top) => top >= most) ?? most
+function scaleMaximum(highest: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(highest, 1)))
+  return [2, 4, 6, 10, 20].map((step) => step * power).find((top) => top >= highest) ?? highest
 }
 
 function BarShape(props: { bar: Bar; series: Series[]; x: number; width: number; top: number }) {

@@ -1,88 +1,84 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
 import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { count, milliseconds, money, moneyInShort, percent, shortDay } from '../parts/format.ts'
+import {
+  formatCount,
+  formatDay,
+  formatDuration,
+  formatMoney,
+  formatMoneyShort,
+  formatPercent,
+} from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
-import { say, t } from '../strings/strings.ts'
-import { type Bar, Bars } from './bar-chart.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+import { type Bar, BarChart } from './bar-chart.tsx'
 
-const GOOD = 'var(--mantine-color-teal-6)'
-const BAD = 'var(--mantine-color-red-6)'
-const OTHER = 'var(--mantine-color-gray-5)'
-const PLAIN = 'var(--mantine-color-cyan-7)'
+const GREEN = 'var(--mantine-color-teal-6)'
 
-/** Every day of the period, also those on which nothing was. */
-function byDay<Row extends { day: string }>(
-  days: string[],
-  rows: Row[],
-  bar: (row: Row | undefined) => Omit<Bar, 'day'>,
-): Bar[] {
-  const of = new Map(rows.map((row) => [row.day, row]))
-  return days.map((day) => {
-    const { title, ...rest } = bar(of.get(day))
-    return { day, title: `${shortDay(day)}: ${title}`, ...rest }
-  })
-}
+const RED = 'var(--mantine-color-red-6)'
 
-function ordersOf(day: string | undefined, search: Record<string, string> = {}) {
-  return day === undefined ? {} : { to: { to: '/orders', search: { from: day, to: day, ...search } } }
-}
+const GRAY = 'var(--mantine-color-gray-5)'
 
-export function OrderBars({ data }: { data: Dashboard }) {
+const CYAN = 'var(--mantine-color-cyan-7)'
+
+export function OrdersChart({ data }: { data: Dashboard }) {
   const sum = data.orders.reduce((all, row) => all + row.orders, 0)
   return (
-    <Card title={`${t.dashboard.orders}: ${count(sum)}`}>
-      <Bars
+    <Card title={`${t.dashboard.orders}: ${formatCount(sum)}`}>
+      <BarChart
         label={t.dashboard.orders}
-        format={count}
+        format={formatCount}
         series={[
-          { name: t.dashboard.delivered, color: GOOD },
-          { name: t.dashboard.failed, color: BAD },
-          { name: t.dashboard.open, color: OTHER },
+          { name: t.dashboard.delivered, color: GREEN },
+          { name: t.dashboard.failed, color: RED },
+          { name: t.dashboard.open, color: GRAY },
         ]}
-        bars={byDay(data.days, data.orders, (row) => {
+        bars={dailyBars(data.days, data.orders, (row) => {
           const { orders = 0, delivered = 0, failed = 0 } = row ?? {}
-          const title = say(t.dashboard.ordersOfDay, { orders: count(orders), delivered, failed })
-          return { values: [delivered, failed, orders - delivered - failed], title, ...ordersOf(row?.day) }
+          const title = interpolate(t.dashboard.ordersOfDay, { orders: formatCount(orders), delivered, failed })
+          return { values: [delivered, failed, orders - delivered - failed], title, ...linkToOrders(row?.day) }
         })}
       />
     </Card>
   )
 }
 
-export function SalesBars({ data, currency }: { data: Dashboard; currency: string }) {
+export function SalesChart({ data, currency }: { data: Dashboard; currency: string }) {
   const rows = data.sales.filter((row) => row.currencyCode === currency)
   const sum = rows.reduce((all, row) => all + row.amount, 0)
   return (
-    <Card title={`${t.dashboard.sales}: ${money(sum, currency)}`}>
-      <Bars
+    <Card title={`${t.dashboard.sales}: ${formatMoney(sum, currency)}`}>
+      <BarChart
         label={`${t.dashboard.sales} ${currency}`}
-        format={(amount) => moneyInShort(amount, currency)}
-        series={[{ name: t.dashboard.sales, color: PLAIN }]}
-        bars={byDay(data.days, rows, (row) => ({
+        format={(amount) => formatMoneyShort(amount, currency)}
+        series={[{ name: t.dashboard.sales, color: CYAN }]}
+        bars={dailyBars(data.days, rows, (row) => ({
           values: [row?.amount ?? 0],
-          title: money(row?.amount ?? 0, currency),
-          ...ordersOf(row?.day),
+          title: formatMoney(row?.amount ?? 0, currency),
+          ...linkToOrders(row?.day),
         }))}
       />
     </Card>
   )
 }
 
-export function DeliveryTimes({ data }: { data: Dashboard }) {
+export function DeliveryTimeChart({ data }: { data: Dashboard }) {
   return (
     <Card title={t.dashboard.time}>
-      <Bars
+      <BarChart
         label={t.dashboard.time}
-        format={milliseconds}
-        series={[{ name: t.dashboard.time, color: PLAIN }]}
-        bars={byDay(data.days, data.orders, (row) => ({
+        format={formatDuration}
+        series={[{ name: t.dashboard.time, color: CYAN }]}
+        bars={dailyBars(data.days, data.orders, (row) => ({
           values: [row?.p50_ms ?? 0],
           title:
             row?.p50_ms == null
               ? t.dashboard.noData
-              : say(t.dashboard.timeOfDay, { median: milliseconds(row.p50_ms), p95: milliseconds(row.p95_ms ?? 0) }),
-          ...ordersOf(row?.day, { status: 'DELIVERED' }),
+              : interpolate(t.dashboard.timeOfDay, {
+                  median: formatDuration(row.p50_ms),
+                  p95: formatDuration(row.p95_ms ?? 0),
+                }),
+          ...linkToOrders(row?.day, { status: 'DELIVERED' }),
         }))}
       />
     </Card>
@@ -90,7 +86,7 @@ export function DeliveryTimes({ data }: { data: Dashboard }) {
 }
 
 /** What became of the events of each day; the list behind a bar has exactly those. */
-export function WebhookBars({ data }: { data: Dashboard }) {
+export function EventsChart({ data }: { data: Dashboard }) {
   const sum = (member: 'delivered' | 'dead' | 'pending') => data.webhooks.reduce((all, row) => all + row[member], 0)
   const delivered = sum('delivered')
   const sent = delivered + sum('dead') + sum('pending')
@@ -99,21 +95,21 @@ export function WebhookBars({ data }: { data: Dashboard }) {
     <Card title={t.dashboard.webhooks}>
       {sent > 0 && (
         <Text size="sm" c="dimmed">
-          {say(t.dashboard.webhookSuccess, { percent: percent(delivered / sent) })}
+          {interpolate(t.dashboard.webhookSuccess, { percent: formatPercent(delivered / sent) })}
         </Text>
       )}
-      <Bars
+      <BarChart
         label={t.dashboard.webhooks}
-        format={count}
+        format={formatCount}
         series={[
-          { name: DELIVERED, color: GOOD },
-          { name: DEAD, color: BAD },
-          { name: PENDING, color: PLAIN },
-          { name: UNSENT, color: OTHER },
+          { name: DELIVERED, color: GREEN },
+          { name: DEAD, color: RED },
+          { name: PENDING, color: CYAN },
+          { name: UNSENT, color: GRAY },
         ]}
-        bars={byDay(data.days, data.webhooks, (row) => {
+        bars={dailyBars(data.days, data.webhooks, (row) => {
           const { delivered = 0, dead = 0, pending = 0, unsent = 0 } = row ?? {}
-          const title = say(t.dashboard.eventsOfDay, { delivered, dead, pending, unsent })
+          const title = interpolate(t.dashboard.eventsOfDay, { delivered, dead, pending, unsent })
           const to = row && { to: { to: '/webhooks', search: { from: row.day, to: row.day } } }
           return { values: [delivered, dead, pending, unsent], title, ...to }
         })}
@@ -123,7 +119,7 @@ export function WebhookBars({ data }: { data: Dashboard }) {
 }
 
 /** How each supplier answered in the period. */
-export function SupplierShares({ data }: { data: Dashboard }) {
+export function SupplierOutcomes({ data }: { data: Dashboard }) {
   return (
     <Card title={t.dashboard.suppliers}>
       {data.suppliers.length === 0 && (
@@ -134,10 +130,10 @@ export function SupplierShares({ data }: { data: Dashboard }) {
       {data.suppliers.map((row) => {
         const all = row.delivered + row.refused + row.unknown
         const percent = (part: number) => (all === 0 ? 0 : (part / all) * 100)
-        const words = say(t.dashboard.answers, {
-          delivered: count(row.delivered),
-          refused: count(row.refused),
-          unknown: count(row.unknown),
+        const summary = interpolate(t.dashboard.answers, {
+          delivered: formatCount(row.delivered),
+          refused: formatCount(row.refused),
+          unknown: formatCount(row.unknown),
         })
         return (
           <Stack key={row.supplier} gap={4}>
@@ -146,8 +142,8 @@ export function SupplierShares({ data }: { data: Dashboard }) {
                 {row.supplier}
               </Anchor>
               <Text size="xs" c="dimmed">
-                {words}
-                {row.p50_ms !== null && ` · ${say(t.dashboard.median, { time: milliseconds(row.p50_ms) })}`}
+                {summary}
+                {row.p50_ms !== null && ` · ${interpolate(t.dashboard.median, { time: formatDuration(row.p50_ms) })}`}
               </Text>
             </Group>
             <Progress.Root size="lg" aria-hidden="true">
@@ -160,4 +156,21 @@ export function SupplierShares({ data }: { data: Dashboard }) {
       })}
     </Card>
   )
+}
+
+/** Every day of the period, also those on which nothing was. */
+function dailyBars<Row extends { day: string }>(
+  days: string[],
+  rows: Row[],
+  bar: (row: Row | undefined) => Omit<Bar, 'day'>,
+): Bar[] {
+  const of = new Map(rows.map((row) => [row.day, row]))
+  return days.map((day) => {
+    const { title, ...rest } = bar(of.get(day))
+    return { day, title: `${formatDay(day)}: ${title}`, ...rest }
+  })
+}
+
+function linkToOrders(day: string | undefined, search: Record<string, string> = {}) {
+  return day === undefined ? {} : { to: { to: '/orders', search: { from: day, to: day, ...search } } }
 }

@@ -2,14 +2,14 @@ import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
 import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
 import { useFilters } from '../parts/filters.tsx'
-import { money } from '../parts/format.ts'
-import { Empty, Failure, Loading } from '../parts/load-states.tsx'
+import { formatMoney } from '../parts/format.ts'
+import { EmptyState, LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Amount, Facts } from '../parts/values.tsx'
 import { isOperator, useSession } from '../session/session.ts'
-import { counted, t } from '../strings/strings.ts'
+import { plural, t } from '../strings/strings.ts'
 import { AttentionCard } from './attention.tsx'
-import { DeliveryTimes, OrderBars, SalesBars, SupplierShares, WebhookBars } from './charts.tsx'
+import { DeliveryTimeChart, EventsChart, OrdersChart, SalesChart, SupplierOutcomes } from './charts.tsx'
 
 const REFRESH_MS = 60_000
 /** The lists behind the plots filter by this browser's days, so those are counted. */
@@ -19,7 +19,7 @@ export function DashboardPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
   const days = filters.days ?? '14'
-  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { days, timeZone }, { refresh_ms: REFRESH_MS })
+  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { days, timeZone }, { refreshMs: REFRESH_MS })
   return (
     <Page
       title={t.dashboard.title}
@@ -32,28 +32,28 @@ export function DashboardPage() {
         />
       }
     >
-      {error && !data && <Failure error={error} retry={refetch} />}
+      {error && !data && <LoadError error={error} retry={refetch} />}
       {!data && !error && <Loading />}
       {data && (
         <>
           <AttentionCard attention={data.attention} />
           {data.orders.length === 0 && (
             <Card>
-              <Empty
+              <EmptyState
                 title={t.dashboard.empty}
                 text={isOperator(me) ? t.dashboard.emptyOperator : t.dashboard.emptyDealer}
               />
             </Card>
           )}
           <SimpleGrid cols={{ base: 1, lg: 2 }}>
-            <OrderBars data={data} />
+            <OrdersChart data={data} />
             {currenciesOf(data).map((currency) => (
-              <SalesBars key={currency} data={data} currency={currency} />
+              <SalesChart key={currency} data={data} currency={currency} />
             ))}
-            <DeliveryTimes data={data} />
-            <WebhookBars data={data} />
+            <DeliveryTimeChart data={data} />
+            <EventsChart data={data} />
             <Balances data={data} />
-            {isOperator(me) && <SupplierShares data={data} />}
+            {isOperator(me) && <SupplierOutcomes data={data} />}
           </SimpleGrid>
         </>
       )}
@@ -72,10 +72,10 @@ function Balances({ data }: { data: Dashboard }) {
       {data.balances.length === 0 && <Text size="sm">{t.dashboard.noData}</Text>}
       <Facts
         cols={2}
-        of={data.balances.map((row) => [
-          isOperator(me) ? `${row.currencyCode}, ${counted(t.dashboard.dealers, row.tenants)}` : row.currencyCode,
-          <Text key={row.currencyCode} fw={650} fz="xl" title={money(row.balance, row.currencyCode)}>
-            <Amount of={row.balance} currency={row.currencyCode} />
+        items={data.balances.map((row) => [
+          isOperator(me) ? `${row.currencyCode}, ${plural(t.dashboard.dealers, row.tenants)}` : row.currencyCode,
+          <Text key={row.currencyCode} fw={650} fz="xl" title={formatMoney(row.balance, row.currencyCode)}>
+            <Amount value={row.balance} currency={row.currencyCode} />
           </Text>,
         ])}
       />

@@ -2,16 +2,16 @@ import { Alert, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { fullTime } from '../parts/format.ts'
+import { formatDateTime } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
-import { Copyable, When } from '../parts/values.tsx'
-import { ProofFields } from '../session/reauthenticate.tsx'
-import { administers, isOperator, useSession } from '../session/session.ts'
-import { say, t } from '../strings/strings.ts'
-import { TenantSection, useTenant } from './dealer.tsx'
-import { SecretShown } from './secret-dialogs.tsx'
+import { Copyable, Timestamp } from '../parts/values.tsx'
+import { ReauthenticationFields } from '../session/reauthenticate.tsx'
+import { canAdminister, isOperator, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { DealerSection, useTenant } from './dealer.tsx'
+import { NewSecretDialog } from './secret-dialogs.tsx'
 
-interface Reset {
+interface ResetResult {
   appSecret: string
   oldValidUntil: string | null
 }
@@ -22,23 +22,23 @@ export function CredentialsPage() {
   const { data: tenant, tenantId } = useTenant()
   const [asking, setAsking] = useState<'view' | 'reset'>()
   const [secret, setSecret] = useState<string>()
-  const [fresh, setFresh] = useState<Reset>()
+  const [resetResult, setFresh] = useState<ResetResult>()
   const close = () => setAsking(undefined)
   if (!tenant) return null
   const [current, ...old] = tenant.secrets
   return (
-    <TenantSection title={t.credentials.title} text={t.credentials.text}>
+    <DealerSection title={t.credentials.title} text={t.credentials.text}>
       <Card>
-        <Row label={t.credentials.baseUrl}>
+        <LabelledValue label={t.credentials.baseUrl}>
           <Copyable value={me.publicUrl} label={t.credentials.baseUrl} />
-        </Row>
-        <Row label={t.credentials.appKey}>
+        </LabelledValue>
+        <LabelledValue label={t.credentials.appKey}>
           <Copyable value={tenant.appKey} label={t.credentials.appKey} />
-        </Row>
-        <Row label={t.credentials.appSecret}>
+        </LabelledValue>
+        <LabelledValue label={t.credentials.appSecret}>
           <Group gap="xs">
             <Copyable value={secret ?? ''} label={t.credentials.appSecret} masked={secret === undefined} />
-            {administers(me) && (
+            {canAdminister(me) && (
               <>
                 <Button
                   size="xs"
@@ -53,14 +53,14 @@ export function CredentialsPage() {
               </>
             )}
           </Group>
-        </Row>
+        </LabelledValue>
         <Text size="sm" c="dimmed">
-          {t.credentials.current} <When at={current?.createdAt} /> · {t.credentials.proven}:{' '}
-          {current?.provenAt ? <When at={current.provenAt} /> : t.credentials.notProven}
+          {t.credentials.current} <Timestamp time={current?.createdAt} /> · {t.credentials.proven}:{' '}
+          {current?.provenAt ? <Timestamp time={current.provenAt} /> : t.credentials.notProven}
         </Text>
         {old.map((one) => (
           <Text size="sm" key={one.secretId}>
-            {t.credentials.inGrace} <When at={one.validUntil} />
+            {t.credentials.inGrace} <Timestamp time={one.validUntil} />
           </Text>
         ))}
       </Card>
@@ -85,20 +85,24 @@ export function CredentialsPage() {
           }}
         />
       )}
-      {fresh && (
-        <SecretShown
+      {resetResult && (
+        <NewSecretDialog
           title={isOperator(me) ? tenant.clientName : t.credentials.title}
           appKey={tenant.appKey}
-          appSecret={fresh.appSecret}
-          note={fresh.oldValidUntil ? say(t.credentials.oldUntil, { time: fullTime(fresh.oldValidUntil) }) : undefined}
+          appSecret={resetResult.appSecret}
+          note={
+            resetResult.oldValidUntil
+              ? interpolate(t.credentials.oldUntil, { time: formatDateTime(resetResult.oldValidUntil) })
+              : undefined
+          }
           onClose={() => setFresh(undefined)}
         />
       )}
-    </TenantSection>
+    </DealerSection>
   )
 }
 
-function Row({ label, children }: { label: string; children: React.ReactNode }) {
+function LabelledValue({ label, children }: { label: string; children: React.ReactNode }) {
   return (
     <Stack gap={2}>
       <Text size="sm" fw={600}>
@@ -125,17 +129,17 @@ function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(secret:
       }
     >
       <Text size="sm">{t.credentials.viewText}</Text>
-      <ProofFields />
+      <ReauthenticationFields />
     </Dialog>
   )
 }
 
 /** In seconds, the contract's default first: none. */
-const GRACES = ['0', '3600', '21600', '86400'] as const
-const [NO_GRACE] = GRACES
+const GRACE_PERIODS = ['0', '3600', '21600', '86400'] as const
+const [NO_GRACE] = GRACE_PERIODS
 
-function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: Reset): void }) {
-  const reset = useChange<Reset>({ quiet: true })
+function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: ResetResult): void }) {
+  const reset = useChange<ResetResult>({ quiet: true })
   const [grace, setGrace] = useState<string>(NO_GRACE)
   const path = `/tenants/${props.tenantId}/secret/reset`
   return (
@@ -160,7 +164,7 @@ function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: 
         value={grace}
         onChange={(value) => setGrace(value ?? NO_GRACE)}
         allowDeselect={false}
-        data={GRACES.map((value) => ({ value, label: t.credentials.graces[value] }))}
+        data={GRACE_PERIODS.map((value) => ({ value, label: t.credentials.graces[value] }))}
       />
       {grace === NO_GRACE ? (
         <Alert color="red" role="alert">
@@ -169,7 +173,7 @@ function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: 
       ) : (
         <Text size="sm">{t.credentials.withGrace}</Text>
       )}
-      <ProofFields />
+      <ReauthenticationFields />
     </Dialog>
   )
 }

@@ -5,10 +5,10 @@ import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { Failure, Loading } from '../parts/load-states.tsx'
+import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page, Tabs } from '../parts/page.tsx'
-import { Amount, Copyable, Facts, Status, When } from '../parts/values.tsx'
-import { isOperator, operates, useSession } from '../session/session.ts'
+import { Amount, Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
 /** The dealer that the address names. */
@@ -18,10 +18,10 @@ export function useTenant() {
 }
 
 /** The frame around a dealer's sections. To the dealer's own people it is just their pages. */
-export function TenantPage() {
+export function DealerPage() {
   const me = useSession()
   const { tenantId, data, error, refetch } = useTenant()
-  if (error && !data) return <Failure error={error} retry={refetch} />
+  if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return <Loading />
   if (!isOperator(me)) return <Outlet />
   const at = `/tenants/${tenantId}`
@@ -31,15 +31,15 @@ export function TenantPage() {
       back={{ to: '/tenants', label: t.tenants.title }}
       description={
         <Group gap="xs" mt={4}>
-          <Status of={data.status} />
+          <Status status={data.status} />
           {data.currencyCode}
         </Group>
       }
-      actions={operates(me) && <Suspension tenant={data} />}
+      actions={canOperate(me) && <Suspension tenant={data} />}
     >
       <Tabs
         label={data.clientName}
-        of={[
+        items={[
           { to: at, label: t.tenants.tabs.overview },
           { to: `${at}/credentials`, label: t.tenants.tabs.credentials },
           { to: `${at}/settings`, label: t.tenants.tabs.settings },
@@ -57,7 +57,7 @@ export function TenantPage() {
 function Suspension({ tenant }: { tenant: TenantDetail }) {
   const [asking, setAsking] = useState(false)
   const isActive = tenant.status === 'ACTIVE'
-  const change = useChange({ done: isActive ? t.tenants.suspended : t.tenants.resumed })
+  const change = useChange({ success: isActive ? t.tenants.suspended : t.tenants.resumed })
   const path = `/tenants/${tenant.tenantId}/${isActive ? 'suspend' : 'resume'}`
   if (!isActive)
     return (
@@ -86,7 +86,7 @@ function Suspension({ tenant }: { tenant: TenantDetail }) {
 }
 
 /** A section of a dealer: a tab to operators, a page of its own to the dealer's people. */
-export function TenantSection(props: { title: string; text?: string; actions?: ReactNode; children: ReactNode }) {
+export function DealerSection(props: { title: string; text?: string; actions?: ReactNode; children: ReactNode }) {
   const me = useSession()
   if (!isOperator(me))
     return (
@@ -97,7 +97,7 @@ export function TenantSection(props: { title: string; text?: string; actions?: R
   return <Stack gap="md">{props.children}</Stack>
 }
 
-export function TenantOverview() {
+export function DealerOverview() {
   const { data: tenant, tenantId } = useTenant()
   if (!tenant) return null
   const { currencyCode } = tenant
@@ -116,10 +116,10 @@ export function TenantOverview() {
       }
     >
       <Facts
-        of={[
-          [t.tenants.balance, <Amount key="b" of={tenant.balance} currency={currencyCode} />],
-          [t.settings.creditLimit, <Amount key="c" of={tenant.creditLimit} currency={currencyCode} />],
-          [t.settings.dailyLimit, <Amount key="d" of={tenant.dailySpendLimit} currency={currencyCode} />],
+        items={[
+          [t.tenants.balance, <Amount key="b" value={tenant.balance} currency={currencyCode} />],
+          [t.settings.creditLimit, <Amount key="c" value={tenant.creditLimit} currency={currencyCode} />],
+          [t.settings.dailyLimit, <Amount key="d" value={tenant.dailySpendLimit} currency={currencyCode} />],
           [t.tenants.appKey, <Copyable key="k" value={tenant.appKey} label={t.tenants.appKey} />],
           [t.settings.allowlist, tenant.ipAllowlist.join(', ') || t.common.any],
           [t.settings.qps, tenant.qpsLimit ?? t.settings.qpsDefault],
@@ -127,7 +127,7 @@ export function TenantOverview() {
           [t.tenants.legalName, tenant.legalName],
           [t.tenants.taxId, tenant.taxId],
           [t.tenants.billingEmail, tenant.billingEmail],
-          [t.tenants.since, <When key="s" at={tenant.createdAt} />],
+          [t.tenants.since, <Timestamp key="s" time={tenant.createdAt} />],
         ]}
       />
     </Card>

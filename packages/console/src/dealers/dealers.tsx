@@ -7,18 +7,18 @@ import { Dialog } from '../parts/dialog.tsx'
 import { SearchField, useFilters } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
-import { Amount, Status, When } from '../parts/values.tsx'
-import { operates, useSession } from '../session/session.ts'
-import { say, t } from '../strings/strings.ts'
-import { SecretShown } from './secret-dialogs.tsx'
+import { Amount, Status, Timestamp } from '../parts/values.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { NewSecretDialog } from './secret-dialogs.tsx'
 
-export function TenantsPage() {
+export function DealersPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
   const { q, status, cursor } = filters
   const list = useApi<{ tenants: TenantRow[]; nextCursor: string | null }>('/tenants', { q, status, cursor })
   const [creating, setCreating] = useState(false)
-  const create = operates(me) && <Button onClick={() => setCreating(true)}>{t.tenants.new}</Button>
+  const create = canOperate(me) && <Button onClick={() => setCreating(true)}>{t.tenants.new}</Button>
   const filtered = Boolean(q || status)
   return (
     <Page title={t.tenants.title} actions={create}>
@@ -51,37 +51,37 @@ export function TenantsPage() {
         }
         columns={[
           { accessor: 'clientName', title: t.tenants.name },
-          { accessor: 'status', title: t.common.status, render: (row) => <Status of={row.status} /> },
+          { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
           {
             accessor: 'balance',
             title: t.tenants.balance,
             textAlign: 'right',
-            render: (row) => <Amount of={row.balance} currency={row.currencyCode} />,
+            render: (row) => <Amount value={row.balance} currency={row.currencyCode} />,
           },
           { accessor: 'appKey', title: t.tenants.appKey, cellsClassName: 'mono' },
-          { accessor: 'createdAt', title: t.tenants.since, render: (row) => <When at={row.createdAt} /> },
+          { accessor: 'createdAt', title: t.tenants.since, render: (row) => <Timestamp time={row.createdAt} /> },
         ]}
       />
-      {creating && <NewTenant onClose={() => setCreating(false)} />}
+      {creating && <NewDealer onClose={() => setCreating(false)} />}
     </Page>
   )
 }
 
 const currencies = Intl.supportedValuesOf('currency')
 
-function NewTenant({ onClose }: { onClose(): void }) {
+function NewDealer({ onClose }: { onClose(): void }) {
   const navigate = useNavigate()
   const create = useChange<Credentials>({ quiet: true })
-  const [made, setMade] = useState<Credentials & { clientName: string }>()
-  if (made)
+  const [created, setCreated] = useState<Credentials & { clientName: string }>()
+  if (created)
     return (
-      <SecretShown
-        title={say(t.tenants.credentialsTitle, { name: made.clientName })}
-        appKey={made.appKey}
-        appSecret={made.appSecret}
+      <NewSecretDialog
+        title={interpolate(t.tenants.credentialsTitle, { name: created.clientName })}
+        appKey={created.appKey}
+        appSecret={created.appSecret}
         onClose={() => {
           onClose()
-          void navigate({ to: `/tenants/${made.tenantId}` })
+          void navigate({ to: `/tenants/${created.tenantId}` })
         }}
       />
     )
@@ -96,7 +96,7 @@ function NewTenant({ onClose }: { onClose(): void }) {
       onSubmit={({ clientName = '', currencyCode }) =>
         create.mutate(
           { method: 'POST', path: '/tenants', body: { clientName, currencyCode } },
-          { onSuccess: (credentials) => setMade({ ...credentials, clientName }) },
+          { onSuccess: (credentials) => setCreated({ ...credentials, clientName }) },
         )
       }
     >

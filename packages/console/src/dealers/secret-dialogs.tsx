@@ -3,7 +3,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Copyable } from '../parts/values.tsx'
 import { t } from '../strings/strings.ts'
 
-interface SecretShownProps {
+interface NewSecretDialogProps {
   title: string
   appKey: string
   appSecret: string
@@ -12,7 +12,7 @@ interface SecretShownProps {
 }
 
 /** The one time that a fresh secret is shown unasked. Held in memory only: never in the address or in storage. */
-export function SecretShown({ title, appKey, appSecret, note, onClose }: SecretShownProps) {
+export function NewSecretDialog({ title, appKey, appSecret, note, onClose }: NewSecretDialogProps) {
   return (
     <Dialog title={title} opened onClose={onClose} submit={t.credentials.copied} onSubmit={onClose}>
       <Alert color="orange" title={t.credentials.shownTitle}>

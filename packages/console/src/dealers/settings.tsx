@@ -2,26 +2,26 @@ import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
 import { Button, Group, type InputWrapperProps, SimpleGrid, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
-import { fieldsOf, readMoney, typedMoney } from '../parts/form-values.ts'
+import { formatMoneyInput, formFields, parseMoneyInput } from '../parts/form-values.ts'
 import { Card } from '../parts/page.tsx'
-import { administers, isOperator, operates, useSession } from '../session/session.ts'
-import { say, t } from '../strings/strings.ts'
-import { WebhookSetting } from '../webhooks/endpoint.tsx'
-import { TenantSection, useTenant } from './dealer.tsx'
+import { canAdminister, canOperate, isOperator, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { EndpointCard } from '../webhooks/endpoint.tsx'
+import { DealerSection, useTenant } from './dealer.tsx'
 
 export function SettingsPage() {
   const { data: tenant } = useTenant()
   if (!tenant) return null
   return (
-    <TenantSection title={t.settings.title}>
+    <DealerSection title={t.settings.title}>
       <ApiAccess key={keyOf('api', tenant.ipAllowlist, tenant.qpsLimit)} tenant={tenant} />
-      <WebhookSetting tenantId={tenant.tenantId} />
+      <EndpointCard tenantId={tenant.tenantId} />
       <Limits key={keyOf('limits', ...MONEY_FIELDS.map((name) => tenant[name]))} tenant={tenant} />
       <Billing
         key={keyOf('billing', tenant.clientName, ...BILLING_TEXTS.map((name) => tenant[name]))}
         tenant={tenant}
       />
-    </TenantSection>
+    </DealerSection>
   )
 }
 
@@ -32,23 +32,23 @@ const keyOf = (...shown: unknown[]) => JSON.stringify(shown)
 function SettingsCard(props: {
   title: string
   tenantId: string
-  bodyOf(fields: Record<string, string>): { body: Record<string, unknown> } | { faults: Record<string, string> }
-  children(faults: Record<string, string>): ReactNode
+  parse(fields: Record<string, string>): { body: Record<string, unknown> } | { errors: Record<string, string> }
+  children(errors: Record<string, string>): ReactNode
 }) {
   const me = useSession()
-  const save = useChange({ done: t.common.saved })
-  const [faults, setFaults] = useState<Record<string, string>>({})
+  const save = useChange({ success: t.common.saved })
+  const [errors, setErrors] = useState<Record<string, string>>({})
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
-    const read = props.bodyOf(fieldsOf(event.currentTarget))
-    setFaults('faults' in read ? read.faults : {})
+    const read = props.parse(formFields(event.currentTarget))
+    setErrors('errors' in read ? read.errors : {})
     if ('body' in read) save.mutate({ method: 'PATCH', path: `/tenants/${props.tenantId}/settings`, body: read.body })
   }
   return (
     <form onSubmit={submit}>
       <Card title={props.title}>
-        {props.children(faults)}
-        {administers(me) && (
+        {props.children(errors)}
+        {canAdminister(me) && (
           <Group>
             <Button type="submit" loading={save.isPending}>
               {t.common.save}
@@ -63,7 +63,7 @@ function SettingsCard(props: {
 function ApiAccess({ tenant }: { tenant: TenantDetail }) {
   const me = useSession()
   // An operator sits elsewhere than the dealer's programs: their address would let the wrong ones in.
-  const isOwn = administers(me) && !isOperator(me)
+  const isOwn = canAdminister(me) && !isOperator(me)
   const mine = useApi<{ address: string }>('/my-address', {}, { enabled: isOwn })
   const allowlist = useRef<HTMLTextAreaElement>(null)
   function addMine(address: string) {
@@ -76,14 +76,14 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
     <SettingsCard
       title={t.settings.apiTitle}
       tenantId={tenant.tenantId}
-      bodyOf={({ ipAllowlist = '', qpsLimit }) => {
-        if (qpsLimit !== undefined && !/^\d{1,6}$/.test(qpsLimit)) return { faults: { qpsLimit: t.settings.badQps } }
+      parse={({ ipAllowlist = '', qpsLimit }) => {
+        if (qpsLimit !== undefined && !/^\d{1,6}$/.test(qpsLimit)) return { errors: { qpsLimit: t.settings.badQps } }
         const body: Record<string, unknown> = { ipAllowlist: ipAllowlist.split(/[\s,]+/).filter(Boolean) }
-        if (operates(me)) body.qpsLimit = qpsLimit === undefined ? null : Number(qpsLimit)
+        if (canOperate(me)) body.qpsLimit = qpsLimit === undefined ? null : Number(qpsLimit)
         return { body }
       }}
     >
-      {(faults) => (
+      {(errors) => (
         <>
           <Textarea
             ref={allowlist}
@@ -91,25 +91,25 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
             label={t.settings.allowlist}
             description={t.settings.allowlistHint}
             defaultValue={tenant.ipAllowlist.join('\n')}
-            readOnly={!administers(me)}
+            readOnly={!canAdminister(me)}
             autosize
             minRows={3}
           />
           {isOwn && mine.data && (
             <Group>
               <Button size="xs" variant="default" onClick={() => addMine(mine.data.address)}>
-                {say(t.settings.addMine, { address: mine.data.address })}
+                {interpolate(t.settings.addMine, { address: mine.data.address })}
               </Button>
             </Group>
           )}
           <TextInput
             name="qpsLimit"
             label={t.settings.qps}
-            description={operates(me) ? t.settings.qpsHint : t.settings.operatorOnly}
+            description={canOperate(me) ? t.settings.qpsHint : t.settings.operatorOnly}
             defaultValue={tenant.qpsLimit ?? ''}
-            readOnly={!operates(me)}
+            readOnly={!canOperate(me)}
             inputMode="numeric"
-            error={faults.qpsLimit}
+            error={errors.qpsLimit}
             maw={240}
           />
         </>
@@ -119,7 +119,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
 }
 
 /** Side by side, fields stand in one line whatever is said about them. */
-const FIELD_FIRST = ['label', 'input', 'description', 'error'] satisfies InputWrapperProps['inputWrapperOrder']
+const LABEL_INPUT_HINT = ['label', 'input', 'description', 'error'] satisfies InputWrapperProps['inputWrapperOrder']
 const MONEY_FIELDS = ['creditLimit', 'dailySpendLimit', 'lowBalanceThreshold'] as const
 
 function Limits({ tenant }: { tenant: TenantDetail }) {
@@ -128,46 +128,46 @@ function Limits({ tenant }: { tenant: TenantDetail }) {
     <SettingsCard
       title={`${t.settings.limitsTitle} (${tenant.currencyCode})`}
       tenantId={tenant.tenantId}
-      bodyOf={(fields) => {
+      parse={(fields) => {
         const body: Record<string, unknown> = {}
-        const faults: Record<string, string> = {}
-        for (const name of operates(me) ? MONEY_FIELDS : (['lowBalanceThreshold'] as const)) {
+        const errors: Record<string, string> = {}
+        for (const name of canOperate(me) ? MONEY_FIELDS : (['lowBalanceThreshold'] as const)) {
           const typed = fields[name]
-          const read = typed === undefined ? { amount: name === 'creditLimit' ? 0 : null } : readMoney(typed)
-          if ('fault' in read) faults[name] = read.fault
+          const read = typed === undefined ? { amount: name === 'creditLimit' ? 0 : null } : parseMoneyInput(typed)
+          if ('error' in read) errors[name] = read.error
           else body[name] = read.amount
         }
-        return Object.keys(faults).length > 0 ? { faults } : { body }
+        return Object.keys(errors).length > 0 ? { errors } : { body }
       }}
     >
-      {(faults) => (
+      {(errors) => (
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
           <TextInput
             name="creditLimit"
-            inputWrapperOrder={FIELD_FIRST}
+            inputWrapperOrder={LABEL_INPUT_HINT}
             label={t.settings.creditLimit}
-            description={operates(me) ? t.settings.creditHint : t.settings.operatorOnly}
-            defaultValue={typedMoney(tenant.creditLimit)}
-            readOnly={!operates(me)}
-            error={faults.creditLimit}
+            description={canOperate(me) ? t.settings.creditHint : t.settings.operatorOnly}
+            defaultValue={formatMoneyInput(tenant.creditLimit)}
+            readOnly={!canOperate(me)}
+            error={errors.creditLimit}
           />
           <TextInput
             name="dailySpendLimit"
-            inputWrapperOrder={FIELD_FIRST}
+            inputWrapperOrder={LABEL_INPUT_HINT}
             label={t.settings.dailyLimit}
-            description={operates(me) ? t.settings.dailyHint : t.settings.operatorOnly}
-            defaultValue={typedMoney(tenant.dailySpendLimit)}
-            readOnly={!operates(me)}
-            error={faults.dailySpendLimit}
+            description={canOperate(me) ? t.settings.dailyHint : t.settings.operatorOnly}
+            defaultValue={formatMoneyInput(tenant.dailySpendLimit)}
+            readOnly={!canOperate(me)}
+            error={errors.dailySpendLimit}
           />
           <TextInput
             name="lowBalanceThreshold"
-            inputWrapperOrder={FIELD_FIRST}
+            inputWrapperOrder={LABEL_INPUT_HINT}
             label={t.settings.threshold}
             description={t.settings.thresholdHint}
-            defaultValue={typedMoney(tenant.lowBalanceThreshold)}
-            readOnly={!administers(me)}
-            error={faults.lowBalanceThreshold}
+            defaultValue={formatMoneyInput(tenant.lowBalanceThreshold)}
+            readOnly={!canAdminister(me)}
+            error={errors.lowBalanceThreshold}
           />
         </SimpleGrid>
       )}
@@ -183,7 +183,7 @@ function Billing({ tenant }: { tenant: TenantDetail }) {
     <SettingsCard
       title={t.settings.billingTitle}
       tenantId={tenant.tenantId}
-      bodyOf={(fields) => ({
+      parse={(fields) => ({
         body: {
           ...(isOperator(me) && { clientName: fields.clientName ?? tenant.clientName }),
           ...Object.fromEntries(BILLING_TEXTS.map((name) => [name, fields[name] ?? null])),

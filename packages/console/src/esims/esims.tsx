@@ -2,21 +2,21 @@ import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import type { ProfileRow } from '@dealer-esim/gateway/console-api/profiles.ts'
 import { Group } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
-import { TenantFilter } from '../parts/dealer-filter.tsx'
-import { FilterSelect, Period, rangeOf, SearchField, useFilters } from '../parts/filters.tsx'
-import { bytes } from '../parts/format.ts'
+import { DealerFilter } from '../parts/dealer-filter.tsx'
+import { FilterSelect, PeriodFilter, periodRange, SearchField, useFilters } from '../parts/filters.tsx'
+import { formatBytes } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
-import { Status, When } from '../parts/values.tsx'
+import { Status, Timestamp } from '../parts/values.tsx'
 import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
-export function ProfilesPage() {
+export function EsimsPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
   const { esimStatus, smdpStatus, tenantId, orderNo, cursor } = filters
   const iccid = filters.iccid?.replaceAll(/\D/g, '')
-  const query = { iccid, esimStatus, smdpStatus, tenantId, orderNo, cursor, ...rangeOf(filters) }
+  const query = { iccid, esimStatus, smdpStatus, tenantId, orderNo, cursor, ...periodRange(filters) }
   const list = useApi<{ profiles: ProfileRow[]; nextCursor: string | null }>('/profiles', query)
   const filtered = Object.keys(filters).length > 0
   return (
@@ -27,10 +27,10 @@ export function ProfilesPage() {
           value={filters.iccid ?? ''}
           onChange={(value) => setFilters({ iccid: value })}
         />
-        <FilterSelect name="esimStatus" label={t.profiles.esimStatus} of={ESIM_STATUSES} texts={t.statuses} />
-        <FilterSelect name="smdpStatus" label={t.profiles.smdpStatus} of={SMDP_STATUSES} texts={t.statuses} />
-        <TenantFilter />
-        <Period />
+        <FilterSelect name="esimStatus" label={t.profiles.esimStatus} values={ESIM_STATUSES} labels={t.statuses} />
+        <FilterSelect name="smdpStatus" label={t.profiles.smdpStatus} values={SMDP_STATUSES} labels={t.statuses} />
+        <DealerFilter />
+        <PeriodFilter />
       </Group>
       <List<ProfileRow>
         label={t.profiles.title}
@@ -50,17 +50,17 @@ export function ProfilesPage() {
           { accessor: 'iccid', title: t.profiles.iccid, cellsClassName: 'mono' },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
           { accessor: 'packageCode', title: t.profiles.package },
-          { accessor: 'esimStatus', title: t.profiles.esimStatus, render: (row) => <Status of={row.esimStatus} /> },
-          { accessor: 'smdpStatus', title: t.profiles.smdpStatus, render: (row) => <Status of={row.smdpStatus} /> },
-          { accessor: 'usage', title: t.profiles.usage, textAlign: 'right', render: usageOf },
-          { accessor: 'createdAt', title: t.common.created, render: (row) => <When at={row.createdAt} /> },
+          { accessor: 'esimStatus', title: t.profiles.esimStatus, render: (row) => <Status status={row.esimStatus} /> },
+          { accessor: 'smdpStatus', title: t.profiles.smdpStatus, render: (row) => <Status status={row.smdpStatus} /> },
+          { accessor: 'usage', title: t.profiles.usage, textAlign: 'right', render: formatUsage },
+          { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
         ]}
       />
     </Page>
   )
 }
 
-export function usageOf({ orderUsage, totalVolume }: ProfileRow): string {
+export function formatUsage({ orderUsage, totalVolume }: ProfileRow): string {
   if (orderUsage === null) return '–'
-  return totalVolume === null ? bytes(orderUsage) : `${bytes(orderUsage)} / ${bytes(totalVolume)}`
+  return totalVolume === null ? formatBytes(orderUsage) : `${formatBytes(orderUsage)} / ${formatBytes(totalVolume)}`
 }

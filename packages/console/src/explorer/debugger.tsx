@@ -4,10 +4,10 @@ import { Alert, Button, Group, List, NativeSelect, Text, Textarea, ThemeIcon } f
 import { IconCheck, IconMinus, IconX } from '@tabler/icons-react'
 import { useState } from 'react'
 import { call } from '../api/call.ts'
-import { fieldsOf } from '../parts/form-values.ts'
-import { failed } from '../parts/notify.ts'
+import { formFields } from '../parts/form-values.ts'
+import { notifyError } from '../parts/notify.ts'
 import { Card } from '../parts/page.tsx'
-import { say, t } from '../strings/strings.ts'
+import { interpolate, t } from '../strings/strings.ts'
 import { type CheckResult, diagnose } from './diagnose.ts'
 
 interface Clock {
@@ -20,7 +20,7 @@ export function Debugger({ tenant, secret }: { tenant: TenantDetail; secret: str
   const [busy, setBusy] = useState(false)
   const path = `/tenants/${tenant.tenantId}`
 
-  async function judge(fields: Record<string, string>) {
+  async function check(fields: Record<string, string>) {
     setBusy(true)
     try {
       const { serverTime } = await call<Clock>('GET', '/clock')
@@ -31,25 +31,25 @@ export function Debugger({ tenant, secret }: { tenant: TenantDetail; secret: str
           operation: fields.operation as OperationName,
           appKey: tenant.appKey,
           secret: secret ?? '',
-          serverTime_ms: Date.parse(serverTime),
+          serverTimeMs: Date.parse(serverTime),
           isRequestIdUsed: async (requestId) =>
             (await call<{ used: boolean }>('GET', `${path}/request-ids/${requestId.toLowerCase()}`)).used,
         }),
       )
     } catch (error) {
-      failed(error)
+      notifyError(error)
     }
     setBusy(false)
   }
 
-  const fault = results?.find((result) => result.ok === false)
+  const failure = results?.find((result) => result.ok === false)
   return (
     <>
       <Card>
         <form
           onSubmit={(event) => {
             event.preventDefault()
-            void judge(fieldsOf(event.currentTarget))
+            void check(formFields(event.currentTarget))
           }}
         >
           <Textarea
@@ -89,17 +89,17 @@ export function Debugger({ tenant, secret }: { tenant: TenantDetail; secret: str
       </Card>
       {results && (
         <Card>
-          <Alert color={fault ? 'red' : 'teal'} role="status" data-verdict={fault?.code ?? 'fine'}>
-            {fault ? say(t.debugger.stops, { code: fault.code ?? '' }) : t.debugger.fine}
+          <Alert color={failure ? 'red' : 'teal'} role="status" data-verdict={failure?.code ?? 'fine'}>
+            {failure ? interpolate(t.debugger.stops, { code: failure.code ?? '' }) : t.debugger.fine}
           </Alert>
           <List spacing="xs" center={false} listStyleType="none">
             {results.map((result) => (
-              <List.Item key={result.check} icon={<Mark ok={result.ok} />} data-check={result.check}>
+              <List.Item key={result.check} icon={<CheckIcon ok={result.ok} />} data-check={result.check}>
                 <Text size="sm" fw={600}>
                   {t.debugger.checks[result.check]}
                 </Text>
                 <Text size="sm" {...(result.ok !== false && { c: 'dimmed' })}>
-                  {result.words}
+                  {result.message}
                 </Text>
               </List.Item>
             ))}
@@ -110,7 +110,7 @@ export function Debugger({ tenant, secret }: { tenant: TenantDetail; secret: str
   )
 }
 
-function Mark({ ok }: { ok: boolean | undefined }) {
+function CheckIcon({ ok }: { ok: boolean | undefined }) {
   const Icon = ok === undefined ? IconMinus : ok ? IconCheck : IconX
   return (
     <ThemeIcon size={22} radius="xl" color={ok === undefined ? 'gray' : ok ? 'teal' : 'red'} variant="light">

@@ -8,8 +8,8 @@ import {
   type RequestHeaders,
   verifyRequest,
 } from '@dealer-esim/contract'
-import { milliseconds } from '../parts/format.ts'
-import { say, t } from '../strings/strings.ts'
+import { formatDuration } from '../parts/format.ts'
+import { interpolate, t } from '../strings/strings.ts'
 import { explain, findMistakes } from './explain-mismatch.ts'
 
 type CheckName = keyof typeof t.debugger.checks
@@ -18,7 +18,7 @@ export interface CheckResult {
   check: CheckName
   /** undefined: not reached. */
   ok: boolean | undefined
-  words: string
+  message: string
   /** What the gateway answers where it stops. */
   code?: string
 }
@@ -30,21 +30,23 @@ export interface FailingRequest {
   appKey: string
   secret: string
   /** The gateway's clock. */
-  serverTime_ms: number
+  serverTimeMs: number
   isRequestIdUsed(requestId: string): Promise<boolean>
 }
 
 /** Makes the gateway's checks in the gateway's order. After the first that fails the others are not reached. */
 export async function diagnose(request: FailingRequest): Promise<CheckResult[]> {
   const results: CheckResult[] = []
-  const { words } = t.debugger
+  const { messages } = t.debugger
   let stopped = false
-  async function check(name: CheckName, judge: () => Promise<[code: string, words: string] | undefined>) {
-    if (stopped) return results.push({ check: name, ok: undefined, words: words.skipped })
-    const fault = await judge()
-    stopped = fault !== undefined
+  async function check(name: CheckName, run: () => Promise<[code: string, message: string] | undefined>) {
+    if (stopped) return results.push({ check: name, ok: undefined, message: messages.skipped })
+    const failure = await run()
+    stopped = failure !== undefined
     results.push(
-      fault ? { check: name, ok: false, code: fault[0], words: fault[1] } : { check: name, ok: true, words: words.ok },
+      failure
+        ? { check: name, ok: false, code: failure[0], message: failure[1] }
+        : { check: name, ok: true, message: messages.ok },
     )
     return undefined
   }
@@ -54,22 +56,22 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
   const headers = checked.ok ? checked.headers : undefined
   await check('headers', async () => {
     if (checked.ok) return undefined
-    const faults = checked.details.map((detail) => `${detail.field}: ${detail.reason}`)
-    return [checked.code, [...faults, ...(await malformedAdvice(given, request))].join(' ')]
+    const errors = checked.details.map((detail) => `${detail.field}: ${detail.reason}`)
+    return [checked.code, [...errors, ...(await mistakesInMalformed(given, request))].join(' ')]
   })
   await check('appKey', async () =>
     headers!.appKey === request.appKey
       ? undefined
-      : ['101004', say(words.appKey, { given: headers!.appKey, wanted: request.appKey })],
+      : ['101004', interpolate(messages.appKey, { given: headers!.appKey, wanted: request.appKey })],
   )
-  await check('clock', async () => clockFault(headers!, request.serverTime_ms))
+  await check('clock', async () => clockError(headers!, request.serverTimeMs))
   await check('signature', async () => {
     if (await verifyRequest([request.secret], headers!, request.body)) return undefined
-    const mistakes = await findMistakes({ ...headers!, ...signedWith(request) })
-    return ['101003', mistakes ? explain(mistakes) : words.signatureUnknown]
+    const mistakes = await findMistakes({ ...headers!, ...signingInput(request) })
+    return ['101003', mistakes ? explain(mistakes) : messages.signatureUnknown]
   })
   await check('requestId', async () =>
-    (await request.isRequestIdUsed(headers!.requestId)) ? ['101006', words.requestIdUsed] : undefined,
+    (await request.isRequestIdUsed(headers!.requestId)) ? ['101006', messages.requestIdUsed] : undefined,
   )
   const json = parseStrictJson(new TextEncoder().encode(request.body))
   await check('json', async () => (json.ok ? undefined : ['000104', json.reason]))
@@ -82,23 +84,23 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
 }
 
 /** A signature of a wrong form often still tells what was done: Base64 instead of hex, another hash. */
-async function malformedAdvice(headers: Record<string, string>, request: FailingRequest): Promise<string[]> {
+async function mistakesInMalformed(headers: Record<string, string>, request: FailingRequest): Promise<string[]> {
   const { 'rt-timestamp': timestamp, 'rt-requestid': requestId, 'rt-accesscode': appKey } = headers
   const { 'x-signature': signature } = headers
   if (!timestamp || !requestId || !appKey || !signature) return []
-  const mistakes = await findMistakes({ timestamp, requestId, appKey, signature, ...signedWith(request) })
+  const mistakes = await findMistakes({ timestamp, requestId, appKey, signature, ...signingInput(request) })
   return mistakes?.length ? [explain(mistakes)] : []
 }
 
-function signedWith({ secret, body, operation }: FailingRequest) {
+function signingInput({ secret, body, operation }: FailingRequest) {
   return { secret, body, path: API_PATH + operation }
 }
 
-function clockFault(headers: RequestHeaders, now_ms: number): [string, string] | undefined {
-  const off_ms = Number(headers.timestamp) - now_ms
-  if (Math.abs(off_ms) <= CLOCK_WINDOW_MS) return undefined
-  const { clockStale, clockAhead } = t.debugger.words
-  return ['101001', say(off_ms < 0 ? clockStale : clockAhead, { off: milliseconds(Math.abs(off_ms)) })]
+function clockError(headers: RequestHeaders, nowMs: number): [string, string] | undefined {
+  const offMs = Number(headers.timestamp) - nowMs
+  if (Math.abs(offMs) <= CLOCK_WINDOW_MS) return undefined
+  const { clockStale, clockAhead } = t.debugger.messages
+  return ['101001', interpolate(offMs < 0 ? clockStale : clockAhead, { off: formatDuration(Math.abs(offMs)) })]
 }
 
 /** `Name: value` lines, or the -H arguments of a curl command. Quotes around a line are dropped. */

@@ -35,7 +35,9 @@ it.each(rightRequests)('finds none in a right signature, in $name', async (reque
 it.each(unexplainedRequests)('says of $name that none explains it', async (request) => {
   expect(await findMistakes(request)).toBeUndefined()
   const words = (await firstFault(request)) ?? ''
-  expect(words === en.debugger.words.signatureUnknown || words.endsWith('as 64 hex digits, and only once.')).toBe(true)
+  expect(words === en.debugger.messages.signatureUnknown || words.endsWith('as 64 hex digits, and only once.')).toBe(
+    true,
+  )
 })
 
 it('has no words for what is no mistake', () => {
@@ -59,8 +61,8 @@ async function firstFault(request: MistakenRequest): Promise<string | undefined>
     operation: 'esim/order',
     appKey: request.appKey,
     secret: request.secret,
-    serverTime_ms: Number(request.timestamp),
+    serverTimeMs: Number(request.timestamp),
     isRequestIdUsed: async () => false,
   })
-  return results.find(({ ok }) => ok === false)?.words
+  return results.find(({ ok }) => ok === false)?.message
 }

@@ -5,13 +5,13 @@ import {
   type MistakeId,
   usualMistakes,
 } from '@dealer-esim/contract'
-import { say, t } from '../strings/strings.ts'
+import { interpolate, t } from '../strings/strings.ts'
 
 /** The fewest mistakes that explain the signature, none for a right one, or undefined where none of the usual ones do. */
 export async function findMistakes(request: MismatchedRequest): Promise<Mistake[] | undefined> {
   const attempts = usualMistakes(request)
-  const digestOf = digester()
-  for (let batch = take(attempts); batch.length > 0; batch = take(attempts)) {
+  const digestOf = createDigester()
+  for (let batch = nextBatch(attempts); batch.length > 0; batch = nextBatch(attempts)) {
     const digests = await Promise.all(batch.map(digestOf))
     const found = batch.find(({ digest }, i) => digest === digests[i])
     if (found) return found.mistakes
@@ -20,16 +20,16 @@ export async function findMistakes(request: MismatchedRequest): Promise<Mistake[
 }
 
 export function explain(mistakes: readonly Mistake[]): string {
-  const words: Record<MistakeId, string> = t.debugger.mistakes
+  const texts: Record<MistakeId, string> = t.debugger.mistakes
   return mistakes
-    .map(({ id, separator = '' }) => say(words[id], { separator: separator.replace('\n', '\\n') }))
+    .map(({ id, separator = '' }) => interpolate(texts[id], { separator: separator.replace('\n', '\\n') }))
     .join(' ')
 }
 
 /** Attempts whose digests are computed side by side: one by one, nine tenths of the time are spent in waiting. */
 const BATCH_ATTEMPTS = 200
 
-function take(attempts: Iterator<Attempt>): Attempt[] {
+function nextBatch(attempts: Iterator<Attempt>): Attempt[] {
   const batch: Attempt[] = []
   while (batch.length < BATCH_ATTEMPTS) {
     const { value, done } = attempts.next()
@@ -40,7 +40,7 @@ function take(attempts: Iterator<Attempt>): Attempt[] {
 }
 
 /** Imports each key once: all attempts on one signature have the same hash. */
-function digester(): (attempt: Attempt) => Promise<string> {
+function createDigester(): (attempt: Attempt) => Promise<string> {
   const imported = new Map<Uint8Array, Promise<CryptoKey>>()
   return async ({ key, bytes, hash }) => {
     if (key === undefined) return toHex(await crypto.subtle.digest(hash, bytes))

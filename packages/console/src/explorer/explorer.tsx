@@ -3,16 +3,16 @@ import { Button, Group, PasswordInput, Text } from '@mantine/core'
 import { useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
-import { TenantSelect } from '../parts/dealer-filter.tsx'
+import { DealerSelect } from '../parts/dealer-filter.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { useFilters } from '../parts/filters.tsx'
 import { Card, Page, Tabs } from '../parts/page.tsx'
-import { ProofFields } from '../session/reauthenticate.tsx'
-import { keepSecret, useSecret } from '../session/secret-store.ts'
-import { administers, isOperator, useSession } from '../session/session.ts'
+import { ReauthenticationFields } from '../session/reauthenticate.tsx'
+import { rememberSecret, useSecret } from '../session/secret-store.ts'
+import { canAdminister, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { Debugger } from './debugger.tsx'
-import { Explore } from './request-form.tsx'
+import { RequestForm } from './request-form.tsx'
 
 /** Two tools on the same credentials: send a signed request, or find out why one fails. */
 export function ExplorerPage() {
@@ -30,13 +30,13 @@ export function ExplorerPage() {
       <Tabs
         label={t.explorer.title}
         keepFilters
-        of={[
+        items={[
           { to: '/explorer', label: t.explorer.tabs.explore },
           { to: '/debugger', label: t.explorer.tabs.debug },
         ]}
       />
       <Card>
-        {isOperator(me) && <TenantSelect value={tenantId} onChange={(chosen) => setFilters({ tenantId: chosen })} />}
+        {isOperator(me) && <DealerSelect value={tenantId} onChange={(chosen) => setFilters({ tenantId: chosen })} />}
         {tenantId && tenant.data ? (
           <SecretCard tenantId={tenantId} />
         ) : (
@@ -48,7 +48,7 @@ export function ExplorerPage() {
         (debugging ? (
           <Debugger tenant={tenant.data} secret={secret} />
         ) : (
-          <Explore tenant={tenant.data} secret={secret} />
+          <RequestForm tenant={tenant.data} secret={secret} />
         ))}
     </Page>
   )
@@ -64,7 +64,7 @@ export function SecretCard({ tenantId }: { tenantId: string }) {
     return (
       <Group>
         <Text size="sm">{t.explorer.secretThere}</Text>
-        <Button size="xs" variant="default" onClick={() => keepSecret(tenantId, undefined)}>
+        <Button size="xs" variant="default" onClick={() => rememberSecret(tenantId, undefined)}>
           {t.explorer.forget}
         </Button>
       </Group>
@@ -74,7 +74,7 @@ export function SecretCard({ tenantId }: { tenantId: string }) {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          keepSecret(tenantId, String(new FormData(event.currentTarget).get('secret') ?? '').trim())
+          rememberSecret(tenantId, String(new FormData(event.currentTarget).get('secret') ?? '').trim())
         }}
       >
         <Group align="flex-end">
@@ -89,7 +89,7 @@ export function SecretCard({ tenantId }: { tenantId: string }) {
           <Button type="submit" variant="default">
             {t.common.save}
           </Button>
-          {administers(me) && (
+          {canAdminister(me) && (
             <Button variant="default" onClick={() => setAsking(true)}>
               {t.explorer.fetchSecret}
             </Button>
@@ -108,7 +108,7 @@ export function SecretCard({ tenantId }: { tenantId: string }) {
             { method: 'POST', path: `/tenants/${tenantId}/secret/view`, body },
             {
               onSuccess({ appSecret }) {
-                keepSecret(tenantId, appSecret)
+                rememberSecret(tenantId, appSecret)
                 setAsking(false)
               },
             },
@@ -116,7 +116,7 @@ export function SecretCard({ tenantId }: { tenantId: string }) {
         }
       >
         <Text size="sm">{t.credentials.viewText}</Text>
-        <ProofFields />
+        <ReauthenticationFields />
       </Dialog>
     </>
   )

@@ -3,13 +3,13 @@ import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
 import { Alert, Button, Grid, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
-import { milliseconds } from '../parts/format.ts'
+import { formatDuration } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import { CopyIcon } from '../parts/values.tsx'
 import { useSession } from '../session/session.ts'
-import { say, t } from '../strings/strings.ts'
+import { interpolate, t } from '../strings/strings.ts'
 import { SchemaMembers } from './schema-members.tsx'
-import { type CallAnswer, curlOf, type SignedCall, sdkCodeOf, sendCall, signCall } from './signed-call.ts'
+import { type CallResponse, curlCommand, type SignedCall, sdkSnippet, sendCall, signCall } from './signed-call.ts'
 
 const EXAMPLES: Record<OperationName, () => object> = {
   health: () => ({}),
@@ -22,22 +22,22 @@ const EXAMPLES: Record<OperationName, () => object> = {
 }
 
 const newTransactionId = () => `T-${Date.now().toString(36)}`
-const textOf = (value: object) => JSON.stringify(value, null, 2)
+const toJson = (value: object) => JSON.stringify(value, null, 2)
 
-interface Sent {
+interface SentRequest {
   call: SignedCall
-  answer?: CallAnswer
-  fault?: string
+  answer?: CallResponse
+  error?: string
 }
 
-export function Explore({ tenant, secret }: { tenant: TenantDetail; secret: string | undefined }) {
+export function RequestForm({ tenant, secret }: { tenant: TenantDetail; secret: string | undefined }) {
   const me = useSession()
   const [operation, setOperation] = useState<OperationName>('health')
-  const [body, setBody] = useState(() => textOf(EXAMPLES.health()))
-  const [sent, setSent] = useState<Sent>()
+  const [body, setBody] = useState(() => toJson(EXAMPLES.health()))
+  const [sent, setSent] = useState<SentRequest>()
   const [busy, setBusy] = useState(false)
   const [asking, setAsking] = useState(false)
-  const fault = faultOf(operation, body)
+  const problem = bodyError(operation, body)
 
   async function send() {
     if (secret === undefined) return
@@ -47,7 +47,7 @@ export function Explore({ tenant, secret }: { tenant: TenantDetail; secret: stri
     try {
       setSent({ call, answer: await sendCall(call) })
     } catch (error) {
-      setSent({ call, fault: error instanceof Error ? error.message : String(error) })
+      setSent({ call, error: error instanceof Error ? error.message : String(error) })
     }
     setBusy(false)
   }
@@ -63,7 +63,7 @@ export function Explore({ tenant, secret }: { tenant: TenantDetail; secret: stri
             onChange={(event) => {
               const next = event.currentTarget.value as OperationName
               setOperation(next)
-              setBody(textOf(EXAMPLES[next]()))
+              setBody(toJson(EXAMPLES[next]()))
               setSent(undefined)
             }}
           />
@@ -77,8 +77,8 @@ export function Explore({ tenant, secret }: { tenant: TenantDetail; secret: stri
             spellCheck={false}
             classNames={{ input: 'mono' }}
           />
-          <Text size="sm" role="status" {...(fault ? { className: 'negative' } : { c: 'dimmed' })}>
-            {fault ?? t.explorer.valid}
+          <Text size="sm" role="status" {...(problem ? { className: 'negative' } : { c: 'dimmed' })}>
+            {problem ?? t.explorer.valid}
           </Text>
           <Group>
             <Button
@@ -107,7 +107,7 @@ export function Explore({ tenant, secret }: { tenant: TenantDetail; secret: stri
       <Grid.Col span={{ base: 12, md: 5 }}>
         <Card title={operation}>
           <Text size="sm">{operations[operation].description}</Text>
-          <SchemaMembers of={operations[operation].request} />
+          <SchemaMembers schema={operations[operation].request} />
         </Card>
       </Grid.Col>
       {sent && (
@@ -130,9 +130,9 @@ export function Explore({ tenant, secret }: { tenant: TenantDetail; secret: stri
 }
 
 /** The gateway's own judgement of the body, while it is typed. A body with a fault may be sent all the same. */
-function faultOf(operation: OperationName, body: string): string | undefined {
+function bodyError(operation: OperationName, body: string): string | undefined {
   const json = parseStrictJson(new TextEncoder().encode(body))
-  if (!json.ok) return say(t.explorer.notJson, { reason: json.reason })
+  if (!json.ok) return interpolate(t.explorer.notJson, { reason: json.reason })
   const parsed = parseRequest(operation, json.value)
   if (parsed.ok) return undefined
   return `${parsed.code}: ${parsed.details.map((detail) => `${detail.field} ${detail.reason}`).join(' ')}`
@@ -140,32 +140,32 @@ function faultOf(operation: OperationName, body: string): string | undefined {
 
 function withNewTransaction(body: string): string {
   try {
-    return textOf({ ...(JSON.parse(body) as object), transactionId: newTransactionId() })
+    return toJson({ ...(JSON.parse(body) as object), transactionId: newTransactionId() })
   } catch {
     return body
   }
 }
 
-function Result({ sent, tenant, operation }: { sent: Sent; tenant: TenantDetail; operation: OperationName }) {
+function Result({ sent, tenant, operation }: { sent: SentRequest; tenant: TenantDetail; operation: OperationName }) {
   const me = useSession()
-  const { call, answer, fault } = sent
+  const { call, answer, error } = sent
   return (
     <Card
       title={t.explorer.answer}
       actions={
         answer && (
           <Text size="sm" data-answer={answer.status}>
-            {say(t.explorer.status, { status: answer.status, time: milliseconds(answer.duration_ms) })}
+            {interpolate(t.explorer.status, { status: answer.status, time: formatDuration(answer.durationMs) })}
           </Text>
         )
       }
     >
-      {fault && <Alert color="red">{say(t.explorer.cannotSend, { reason: fault })}</Alert>}
+      {error && <Alert color="red">{interpolate(t.explorer.cannotSend, { reason: error })}</Alert>}
       {answer && <pre className="code">{answer.text}</pre>}
       <Snippet label={t.explorer.stringToSign} text={call.stringToSign} />
       <Snippet label={t.explorer.signature} text={call.signature} />
-      <Snippet label={t.explorer.curl} text={curlOf(me.publicUrl, operation, call)} />
-      <Snippet label={t.explorer.sdk} text={sdkCodeOf(me.publicUrl, tenant.appKey, operation, call.body)} />
+      <Snippet label={t.explorer.curl} text={curlCommand(me.publicUrl, operation, call)} />
+      <Snippet label={t.explorer.sdk} text={sdkSnippet(me.publicUrl, tenant.appKey, operation, call.body)} />
     </Card>
   )
 }

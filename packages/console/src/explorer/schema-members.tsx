@@ -12,8 +12,8 @@ interface Schema {
 }
 
 /** What an operation's body may hold, from the schema that the gateway judges by. */
-export function SchemaMembers({ of, indent = 0 }: { of: object; indent?: number }) {
-  const { properties = {}, required = [] } = of as Schema
+export function SchemaMembers({ schema, indent = 0 }: { schema: object; indent?: number }) {
+  const { properties = {}, required = [] } = schema as Schema
   const names = Object.keys(properties)
   if (names.length === 0) return <pre className="code">{'{}'}</pre>
   return (
@@ -26,7 +26,7 @@ export function SchemaMembers({ of, indent = 0 }: { of: object; indent?: number 
             <Text size="sm" component="div">
               <code>{name}</code>{' '}
               <Text span size="xs" c="dimmed">
-                {typeOf(schema)}
+                {typeText(schema)}
                 {required.includes(name) && ` · ${t.explorer.required}`}
               </Text>
             </Text>
@@ -35,7 +35,7 @@ export function SchemaMembers({ of, indent = 0 }: { of: object; indent?: number 
                 {schema.description}
               </Text>
             )}
-            {inner.properties && <SchemaMembers of={inner} indent={16} />}
+            {inner.properties && <SchemaMembers schema={inner} indent={16} />}
           </div>
         )
       })}
@@ -43,9 +43,9 @@ export function SchemaMembers({ of, indent = 0 }: { of: object; indent?: number 
   )
 }
 
-function typeOf(schema: Schema): string {
+function typeText(schema: Schema): string {
   if (schema.enum) return schema.enum.join(' | ')
-  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ')
-  if (schema.type === 'array') return `${schema.items ? typeOf(schema.items) : ''}[]`
+  if (schema.anyOf) return schema.anyOf.map(typeText).join(' | ')
+  if (schema.type === 'array') return `${schema.items ? typeText(schema.items) : ''}[]`
   return schema.type ?? ''
 }

@@ -34,13 +34,13 @@ export async function signCall(
   }
 }
 
-export interface CallAnswer {
+export interface CallResponse {
   status: number
   text: string
-  duration_ms: number
+  durationMs: number
 }
 
-export async function sendCall(call: SignedCall): Promise<CallAnswer> {
+export async function sendCall(call: SignedCall): Promise<CallResponse> {
   const start = performance.now()
   const response = await fetch(call.url, {
     method: 'POST',
@@ -49,10 +49,10 @@ export async function sendCall(call: SignedCall): Promise<CallAnswer> {
     credentials: 'omit',
   })
   const text = await response.text()
-  return { status: response.status, text: pretty(text), duration_ms: performance.now() - start }
+  return { status: response.status, text: prettyJson(text), durationMs: performance.now() - start }
 }
 
-function pretty(text: string): string {
+function prettyJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)
   } catch {
@@ -61,7 +61,7 @@ function pretty(text: string): string {
 }
 
 /** The same request for a terminal. */
-export function curlOf(publicUrl: string, operation: OperationName, call: SignedCall): string {
+export function curlCommand(publicUrl: string, operation: OperationName, call: SignedCall): string {
   const headers = Object.entries(call.headers).map(([name, value]) => `  -H '${name}: ${value}' \\`)
   const body = call.body.replaceAll("'", `'\\''`)
   return [`curl -sS '${publicUrl}/open-api/v1/${operation}' \\`, ...headers, `  --data-binary '${body}'`].join('\n')
@@ -77,7 +77,7 @@ const METHODS: Record<OperationName, string> = {
   'webhook/set': 'setWebhook',
 }
 
-export function sdkCodeOf(publicUrl: string, appKey: string, operation: OperationName, body: string): string {
+export function sdkSnippet(publicUrl: string, appKey: string, operation: OperationName, body: string): string {
   const argument = body.trim() === '{}' ? '' : body.trim()
   return [
     `import { DealerEsim } from '@dealer-esim/sdk'`,

@@ -7,9 +7,9 @@ import { type KeyboardEvent, useState } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
-import { navigationOf } from './navigation.ts'
+import { navigationFor } from './navigation.ts'
 
-const FOUND_MAX = 8
+const RESULTS_MAX = 8
 
 /** One field that goes anywhere: an order, a line, a dealer, a page. Arrow keys choose, Enter goes. */
 export function Finder({ opened, onClose }: { opened: boolean; onClose(): void }) {
@@ -30,11 +30,11 @@ function Search({ onClose }: { onClose(): void }) {
   const [at, setAt] = useState(0)
   const [query] = useDebouncedValue(text.trim(), 200)
   const found = useApi<Found>('/search', { q: query }, { enabled: query.length >= 2 })
-  const pages = navigationOf(me).filter((place) => place.label.toLowerCase().includes(text.trim().toLowerCase()))
+  const pages = navigationFor(me).filter((place) => place.label.toLowerCase().includes(text.trim().toLowerCase()))
   const results = [
     ...(query.length >= 2 ? (found.data?.results ?? []) : []),
     ...pages.map((place) => ({ kind: 'PAGE' as const, label: place.label, detail: '', to: place.to })),
-  ].slice(0, FOUND_MAX)
+  ].slice(0, RESULTS_MAX)
   const go = (to: string | undefined) => {
     if (to === undefined) return
     onClose()

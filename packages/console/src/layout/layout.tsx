@@ -19,17 +19,17 @@ import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { type MouseEvent, useEffect } from 'react'
 import { call, consoleBase, isSignedOut } from '../api/call.ts'
-import { failed } from '../parts/notify.ts'
+import { notifyError } from '../parts/notify.ts'
 import { useSession } from '../session/session.ts'
-import { Mark } from '../session/sign-in-layout.tsx'
+import { Logo } from '../session/sign-in-layout.tsx'
 import { t } from '../strings/strings.ts'
 import { Finder } from './finder.tsx'
-import { navigationOf, type Place } from './navigation.ts'
+import { type NavigationItem, navigationFor } from './navigation.ts'
 
 /** The frame of every page: navigation, search, and who is signed in. */
 export function Layout() {
   const [open, menu] = useDisclosure(false)
-  const [finding, finder] = useDisclosure(false)
+  const [finderOpen, finder] = useDisclosure(false)
   const path = useRouterState({ select: (state) => state.location.pathname })
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes what lay over the one before
   useEffect(() => {
@@ -57,7 +57,7 @@ export function Layout() {
         <Navigation path={path} />
       </AppShell.Navbar>
       <Main />
-      <Finder opened={finding} onClose={finder.close} />
+      <Finder opened={finderOpen} onClose={finder.close} />
     </AppShell>
   )
 }
@@ -85,7 +85,7 @@ function Header({ open, toggle, find }: { open: boolean; toggle(): void; find():
     <Group h="100%" px="md" justify="space-between" wrap="nowrap">
       <Group gap="sm" wrap="nowrap">
         <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t.nav.toggle} />
-        <Mark />
+        <Logo />
         <Text fw={650} visibleFrom="xs" truncate>
           {me.tenant?.clientName ?? t.common.product}
         </Text>
@@ -136,7 +136,7 @@ function UserMenu() {
       await call('DELETE', '/session')
     } catch (error) {
       // Whoever is signed out already has what they wanted.
-      if (!isSignedOut(error)) return failed(error)
+      if (!isSignedOut(error)) return notifyError(error)
     }
     // Loaded anew, the page holds nothing any more of what this person saw.
     location.replace(consoleBase)
@@ -161,10 +161,10 @@ function UserMenu() {
 
 function Navigation({ path }: { path: string }) {
   const me = useSession()
-  const places = navigationOf(me)
+  const items = navigationFor(me)
   return (
     <ScrollArea type="never">
-      {places.map(({ to, label, Icon }) => (
+      {items.map(({ to, label, Icon }) => (
         <NavLink
           key={to}
           component={Link}
@@ -173,7 +173,7 @@ function Navigation({ path }: { path: string }) {
           activeOptions={{ exact: true }}
           label={label}
           leftSection={<Icon size={18} stroke={1.7} />}
-          active={placeOf(path, places) === to}
+          active={activeItem(path, items) === to}
           aria-current={path === to ? 'page' : undefined}
         />
       ))}
@@ -182,9 +182,9 @@ function Navigation({ path }: { path: string }) {
 }
 
 /** Orders, eSIMs and events have addresses below their dealer, and belong to their own lists all the same. */
-function placeOf(path: string, places: Place[]): string | undefined {
+function activeItem(path: string, items: NavigationItem[]): string | undefined {
   const entry = /^\/tenants\/[^/]+\/(orders|profiles|events)\//.exec(path)?.[1]
   const at = entry === undefined ? path.replace('/debugger', '/explorer') : `/${entry.replace('events', 'webhooks')}`
-  const fitting = places.filter(({ to }) => at === to || (to !== '/' && at.startsWith(`${to}/`)))
+  const fitting = items.filter(({ to }) => at === to || (to !== '/' && at.startsWith(`${to}/`)))
   return fitting.sort((a, b) => b.to.length - a.to.length)[0]?.to
 }

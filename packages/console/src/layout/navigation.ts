@@ -19,18 +19,18 @@ import {
 import { isOperator } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
-export interface Place {
+export interface NavigationItem {
   to: string
   label: string
   Icon: typeof IconUsers
 }
 
 /** What a person's navigation shows: a dealer's people start inside their own tenant. */
-export function navigationOf(me: Me): Place[] {
-  return isOperator(me) ? operatorPlaces : dealerPlaces(me.tenant?.tenantId ?? '')
+export function navigationFor(me: Me): NavigationItem[] {
+  return isOperator(me) ? operatorItems : dealerItems(me.tenant?.tenantId ?? '')
 }
 
-const operatorPlaces: Place[] = [
+const operatorItems: NavigationItem[] = [
   { to: '/', label: t.dashboard.title, Icon: IconDashboard },
   { to: '/tenants', label: t.tenants.title, Icon: IconBuilding },
   { to: '/orders', label: t.orders.title, Icon: IconShoppingCart },
@@ -45,7 +45,7 @@ const operatorPlaces: Place[] = [
   { to: '/audit', label: t.audit.title, Icon: IconHistory },
 ]
 
-function dealerPlaces(tenantId: string): Place[] {
+function dealerItems(tenantId: string): NavigationItem[] {
   const own = `/tenants/${tenantId}`
   return [
     { to: '/', label: t.dashboard.title, Icon: IconDashboard },

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog, ReasonField } from '../parts/dialog.tsx'
 import { t } from '../strings/strings.ts'
-import { EvidenceField, SettleOrder, underReview } from './settle-order.tsx'
+import { EvidenceField, itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
 
 /** What an operator may do with an order in its present state; nothing where nothing is possible. */
 export function OrderActions({ order }: { order: OrderDetail }) {
@@ -17,19 +17,19 @@ export function OrderActions({ order }: { order: OrderDetail }) {
           {t.orders.cancel}
         </Button>
       )}
-      {underReview(order).length > 0 && <Button onClick={() => setOpen('settle')}>{t.orders.settle}</Button>}
-      {cancelsInQuestion(order).length > 0 && (
+      {itemsUnderReview(order).length > 0 && <Button onClick={() => setOpen('settle')}>{t.orders.settle}</Button>}
+      {esimsWithPendingCancel(order).length > 0 && (
         <Button onClick={() => setOpen('settle-cancel')}>{t.orders.settleCancel}</Button>
       )}
       {open === 'cancel' && <CancelOrder order={order} onClose={close} />}
-      {open === 'settle' && <SettleOrder order={order} onClose={close} />}
-      {open === 'settle-cancel' && <SettleCancel order={order} onClose={close} />}
+      {open === 'settle' && <ResolveOrder order={order} onClose={close} />}
+      {open === 'settle-cancel' && <ResolveCancel order={order} onClose={close} />}
     </>
   )
 }
 
 function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
-  const cancel = useChange({ done: t.orders.cancelled, quiet: true })
+  const cancel = useChange({ success: t.orders.cancelled, quiet: true })
   return (
     <Dialog
       title={`${t.orders.cancel}: ${order.transactionId}`}
@@ -52,15 +52,9 @@ function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }
   )
 }
 
-/** The eSIMs of an order whose supplier has not said whether it cancelled them. */
-export function cancelsInQuestion(order: OrderDetail) {
-  const itemNos = order.items.flatMap((item) => (item.cancelInQuestion ? [item.itemNo] : []))
-  return order.profiles.filter((profile) => itemNos.includes(profile.itemNo))
-}
-
 /** Records what a supplier said of a cancel that it never answered. */
-export function SettleCancel({ order, onClose }: { order: OrderDetail; onClose(): void }) {
-  const settle = useChange({ done: t.orders.settled, quiet: true })
+export function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(): void }) {
+  const settle = useChange({ success: t.orders.settled, quiet: true })
   return (
     <Dialog
       title={`${t.orders.settleCancel}: ${order.transactionId}`}
@@ -80,7 +74,7 @@ export function SettleCancel({ order, onClose }: { order: OrderDetail; onClose()
       <NativeSelect
         name="profileId"
         label={t.orders.cancelledEsim}
-        data={cancelsInQuestion(order).map(({ profileId, itemNo, iccid }) => ({
+        data={esimsWithPendingCancel(order).map(({ profileId, itemNo, iccid }) => ({
           value: profileId,
           label: `${itemNo}: ${iccid}`,
         }))}
@@ -93,4 +87,10 @@ export function SettleCancel({ order, onClose }: { order: OrderDetail; onClose()
       <EvidenceField />
     </Dialog>
   )
+}
+
+/** The eSIMs of an order whose supplier has not said whether it cancelled them. */
+export function esimsWithPendingCancel(order: OrderDetail) {
+  const itemNos = order.items.flatMap((item) => (item.cancelInQuestion ? [item.itemNo] : []))
+  return order.profiles.filter((profile) => itemNos.includes(profile.itemNo))
 }

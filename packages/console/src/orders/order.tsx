@@ -4,15 +4,15 @@ import { Group } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useApi } from '../api/use-api.ts'
 import { List } from '../parts/list.tsx'
-import { Failure, Loading } from '../parts/load-states.tsx'
+import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { Amount, Copyable, Facts, Status, When } from '../parts/values.tsx'
-import { isOperator, operates, useSession } from '../session/session.ts'
+import { Amount, Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { OrderActions } from './order-actions.tsx'
 import { Timeline } from './timeline.tsx'
 
-const MOVING = new Set(['PAID', 'ALLOCATING'])
+const IN_PROGRESS = new Set(['PAID', 'ALLOCATING'])
 const REFRESH_MS = 3_000
 
 export function OrderPage() {
@@ -20,9 +20,13 @@ export function OrderPage() {
   const { tenantId, orderNo } = useParams({ strict: false }) as { tenantId: string; orderNo: string }
   const path = `/tenants/${tenantId}/orders/${orderNo}`
   const first = useApi<OrderDetail>(path)
-  const moving = MOVING.has(first.data?.orderStatus ?? '')
-  const { data: order, error, refetch } = useApi<OrderDetail>(path, {}, { refresh_ms: moving ? REFRESH_MS : undefined })
-  if (error && !order) return <Failure error={error} retry={refetch} />
+  const isInProgress = IN_PROGRESS.has(first.data?.orderStatus ?? '')
+  const {
+    data: order,
+    error,
+    refetch,
+  } = useApi<OrderDetail>(path, {}, { refreshMs: isInProgress ? REFRESH_MS : undefined })
+  if (error && !order) return <LoadError error={error} retry={refetch} />
   if (!order) return <Loading />
   const { currencyCode: currency } = order
   return (
@@ -31,21 +35,21 @@ export function OrderPage() {
       back={{ to: '/orders', label: t.orders.title }}
       description={
         <Group gap="xs" mt={4}>
-          <Status of={order.orderStatus} />
+          <Status status={order.orderStatus} />
           {isOperator(me) && order.clientName}
         </Group>
       }
-      actions={operates(me) && <OrderActions order={order} />}
+      actions={canOperate(me) && <OrderActions order={order} />}
     >
       <Card>
         <Facts
-          of={[
+          items={[
             [t.orders.number, <Copyable key="n" value={order.orderNo} label={t.orders.number} />],
             [t.orders.transactionId, <Copyable key="t" value={order.transactionId} label={t.orders.transactionId} />],
-            [t.common.created, <When key="c" at={order.createdAt} />],
-            [t.orders.amount, <Amount key="a" of={order.amount} currency={currency} />],
-            [t.orders.refunded, <Amount key="r" of={order.refundedAmount} currency={currency} />],
-            [t.wallet.after, <Amount key="b" of={order.balanceAfter} currency={currency} />],
+            [t.common.created, <Timestamp key="c" time={order.createdAt} />],
+            [t.orders.amount, <Amount key="a" value={order.amount} currency={currency} />],
+            [t.orders.refunded, <Amount key="r" value={order.refundedAmount} currency={currency} />],
+            [t.wallet.after, <Amount key="b" value={order.balanceAfter} currency={currency} />],
             [t.orders.remark, order.remark],
           ]}
         />
@@ -64,8 +68,16 @@ export function OrderPage() {
           columns={[
             { accessor: 'iccid', title: t.profiles.iccid, cellsClassName: 'mono' },
             { accessor: 'packageCode', title: t.orders.package },
-            { accessor: 'esimStatus', title: t.profiles.esimStatus, render: (row) => <Status of={row.esimStatus} /> },
-            { accessor: 'smdpStatus', title: t.profiles.smdpStatus, render: (row) => <Status of={row.smdpStatus} /> },
+            {
+              accessor: 'esimStatus',
+              title: t.profiles.esimStatus,
+              render: (row) => <Status status={row.esimStatus} />,
+            },
+            {
+              accessor: 'smdpStatus',
+              title: t.profiles.smdpStatus,
+              render: (row) => <Status status={row.smdpStatus} />,
+            },
           ]}
         />
       </Card>
@@ -88,12 +100,12 @@ function Items({ order }: { order: OrderDetail }) {
       columns={[
         { accessor: 'itemNo', title: t.orders.item },
         { accessor: 'packageCode', title: t.orders.package },
-        { accessor: 'itemStatus', title: t.orders.status, render: (row) => <Status of={row.itemStatus} /> },
+        { accessor: 'itemStatus', title: t.orders.status, render: (row) => <Status status={row.itemStatus} /> },
         {
           accessor: 'price',
           title: t.orders.price,
           textAlign: 'right',
-          render: (row) => <Amount of={row.price} currency={order.currencyCode} />,
+          render: (row) => <Amount value={row.price} currency={order.currencyCode} />,
         },
         { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me) },
         {
@@ -109,7 +121,7 @@ function Items({ order }: { order: OrderDetail }) {
           hidden: !isOperator(me),
           render: ({ cost, costCurrency, charged, chargedCurrency }) => {
             const currency = charged === null ? costCurrency : chargedCurrency
-            return <Amount of={charged ?? cost} currency={currency ?? order.currencyCode} />
+            return <Amount value={charged ?? cost} currency={currency ?? order.currencyCode} />
           },
         },
         { accessor: 'failureReason', title: t.orders.failure },

@@ -1,10 +1,10 @@
 import type { OrderDetail, TimelineStep } from '@dealer-esim/gateway/console-api/orders.ts'
 import { Anchor, Timeline as Line, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { milliseconds, money } from '../parts/format.ts'
-import { When } from '../parts/values.tsx'
-import { say, t } from '../strings/strings.ts'
-import { answerOf } from '../webhooks/event.tsx'
+import { formatDuration, formatMoney } from '../parts/format.ts'
+import { Timestamp } from '../parts/values.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+import { attemptResult } from '../webhooks/event.tsx'
 
 const COLORS: Record<TimelineStep['kind'], string> = {
   REQUEST: 'cyan',
@@ -26,11 +26,11 @@ export function Timeline({ order }: { order: OrderDetail }) {
           // biome-ignore lint/suspicious/noArrayIndexKey: the steps of an order are only ever appended
           key={index}
           color={COLORS[step.kind]}
-          title={titleOf(step, order)}
+          title={stepTitle(step, order)}
           data-step={step.kind}
         >
           <Text size="sm" c="dimmed" component="div">
-            <When at={step.at} as="exact" /> {detailOf(step, order)}
+            <Timestamp time={step.at} format="exact" /> {stepDetail(step, order)}
           </Text>
         </Line.Item>
       ))}
@@ -38,27 +38,29 @@ export function Timeline({ order }: { order: OrderDetail }) {
   )
 }
 
-function titleOf(step: TimelineStep, order: OrderDetail): string {
+function stepTitle(step: TimelineStep, order: OrderDetail): string {
   switch (step.kind) {
     case 'REQUEST':
       return t.orders.timelineSteps.REQUEST
     case 'STATUS':
-      return textOf(t.orders.timelineStatuses, step.orderStatus)
+      return labelFor(t.orders.timelineStatuses, step.orderStatus)
     case 'DEBIT':
     case 'REFUND':
-      return say(t.orders.timelineSteps[step.kind], { amount: money(step.amount ?? 0, order.currencyCode) })
+      return interpolate(t.orders.timelineSteps[step.kind], {
+        amount: formatMoney(step.amount ?? 0, order.currencyCode),
+      })
     case 'ATTEMPT':
-      return say(textOf(t.orders.timelineAttempts, step.operation), {
+      return interpolate(labelFor(t.orders.timelineAttempts, step.operation), {
         supplier: step.supplier ?? '',
         item: step.itemNo ?? '',
       })
     case 'EVENT':
-      return say(t.orders.timelineSteps.EVENT, { type: textOf(t.webhooks.types, step.notifyType) })
+      return interpolate(t.orders.timelineSteps.EVENT, { type: labelFor(t.webhooks.types, step.notifyType) })
     case 'DELIVERY':
       return t.orders.timelineSteps.DELIVERY
     case 'DECISION':
-      return say(t.orders.timelineSteps.DECISION, {
-        action: textOf(t.audit.actions, step.action),
+      return interpolate(t.orders.timelineSteps.DECISION, {
+        action: labelFor(t.audit.actions, step.action),
         actor: step.actor ?? '',
       })
     default:
@@ -67,12 +69,12 @@ function titleOf(step: TimelineStep, order: OrderDetail): string {
 }
 
 /** The text of a name, or the name where the gateway knows more of them than the catalogue. */
-function textOf(texts: Record<string, string>, name: string | null = ''): string {
+function labelFor(texts: Record<string, string>, name: string | null = ''): string {
   return name === null ? '' : (texts[name] ?? name)
 }
 
-function detailOf(step: TimelineStep, order: OrderDetail) {
-  const duration = step.duration_ms == null ? undefined : milliseconds(step.duration_ms)
+function stepDetail(step: TimelineStep, order: OrderDetail) {
+  const duration = step.duration_ms == null ? undefined : formatDuration(step.duration_ms)
   switch (step.kind) {
     case 'REQUEST':
       return ` · ${order.transactionId}`
@@ -80,13 +82,17 @@ function detailOf(step: TimelineStep, order: OrderDetail) {
       return null
     case 'DEBIT':
     case 'REFUND':
-      return joined(
-        say(t.orders.balanceAfter, { amount: money(step.balanceAfter ?? 0, order.currencyCode) }),
-        step.itemNo ? say(t.orders.ofItem, { item: step.itemNo }) : undefined,
+      return joinParts(
+        interpolate(t.orders.balanceAfter, { amount: formatMoney(step.balanceAfter ?? 0, order.currencyCode) }),
+        step.itemNo ? interpolate(t.orders.ofItem, { item: step.itemNo }) : undefined,
         step.reason,
       )
     case 'ATTEMPT':
-      return joined(step.outcome ? textOf(t.orders.outcomes, step.outcome) : t.orders.noAnswer, step.detail, duration)
+      return joinParts(
+        step.outcome ? labelFor(t.orders.outcomes, step.outcome) : t.orders.noAnswer,
+        step.detail,
+        duration,
+      )
     case 'EVENT':
       return (
         <>
@@ -104,17 +110,17 @@ function detailOf(step: TimelineStep, order: OrderDetail) {
         </>
       )
     case 'DELIVERY':
-      return joined(answerOf({ outcome: step.outcome ?? '', httpStatus: step.httpStatus ?? null }), duration)
+      return joinParts(attemptResult({ outcome: step.outcome ?? '', httpStatus: step.httpStatus ?? null }), duration)
     case 'DECISION': {
       const after = (step.after ?? {}) as { reason?: string; evidence?: string }
-      return joined(after.reason ?? after.evidence)
+      return joinParts(after.reason ?? after.evidence)
     }
     default:
       return step.kind satisfies never
   }
 }
 
-function joined(...parts: (string | null | undefined)[]): string {
+function joinParts(...parts: (string | null | undefined)[]): string {
   return parts
     .filter(Boolean)
     .map((part) => ` · ${part}`)

@@ -8,14 +8,14 @@ import { t } from '../strings/strings.ts'
 import { useFilters } from './filters.tsx'
 
 /** Narrows a list to one dealer. A dealer's people have only their own: nothing to choose. */
-export function TenantFilter() {
+export function DealerFilter() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
   if (!isOperator(me)) return null
-  return <TenantSelect value={filters.tenantId} onChange={(tenantId) => setFilters({ tenantId })} />
+  return <DealerSelect value={filters.tenantId} onChange={(tenantId) => setFilters({ tenantId })} />
 }
 
-export function TenantSelect(props: { value: string | undefined; onChange(tenantId: string | null): void }) {
+export function DealerSelect(props: { value: string | undefined; onChange(tenantId: string | null): void }) {
   const [text, setText] = useState('')
   const [q] = useDebouncedValue(text, 200)
   const chosen = useApi<TenantDetail>(`/tenants/${props.value}`, {}, { enabled: props.value !== undefined })

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { t } from '../strings/strings.ts'
-import { fieldsOf } from './form-values.ts'
+import { formFields } from './form-values.ts'
 
 interface DialogProps {
   title: string
@@ -17,30 +17,12 @@ interface DialogProps {
 }
 
 /**
- * Gives the focus back to what had it before, where closing has left it nowhere: a dialog that is gone at once, as most
- * are, cannot do so itself.
- */
-function useFocusBack(opened: boolean): void {
-  useEffect(() => {
-    if (!opened) return
-    const before = lastFocused
-    return () => void setTimeout(() => document.activeElement === document.body && before?.focus())
-  }, [opened])
-}
-
-// The dialog has taken the focus when it is first asked: so it is remembered outside of dialogs.
-let lastFocused: HTMLElement | undefined
-document.addEventListener('focusin', ({ target }) => {
-  if (target instanceof HTMLElement && !target.closest('[role=dialog]')) lastFocused = target
-})
-
-/**
  * A question with a form: Enter submits, Escape closes. Nothing closes it while it is busy: that would look like a cancel
  * of what goes on, and an answer that is shown only once would be lost.
  */
 export function Dialog(props: DialogProps) {
   const { title, opened, onClose, onSubmit, submit, busy = false, error, danger, children } = props
-  useFocusBack(opened)
+  useReturnFocus(opened)
   return (
     <Modal
       opened={opened}
@@ -51,7 +33,7 @@ export function Dialog(props: DialogProps) {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          onSubmit(fieldsOf(event.currentTarget))
+          onSubmit(formFields(event.currentTarget))
         }}
       >
         <Stack gap="md">
@@ -89,3 +71,22 @@ export function ReasonField() {
     />
   )
 }
+
+/**
+ * Gives the focus back to what had it before, where closing has left it nowhere: a dialog that is gone at once, as most
+ * are, cannot do so itself.
+ */
+function useReturnFocus(opened: boolean): void {
+  useEffect(() => {
+    if (!opened) return
+    const before = lastFocused
+    return () => void setTimeout(() => document.activeElement === document.body && before?.focus())
+  }, [opened])
+}
+
+// The dialog has taken the focus when it is first asked: so it is remembered outside of dialogs.
+let lastFocused: HTMLElement | undefined
+
+document.addEventListener('focusin', ({ target }) => {
+  if (target instanceof HTMLElement && !target.closest('[role=dialog]')) lastFocused = target
+})

@@ -5,107 +5,6 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { t } from '../strings/strings.ts'
 
-const TYPING_MS = 250
-
-/** A text filter that waits until typing pauses. */
-export function SearchField(props: { value: string; onChange(value: string): void; label: string; w?: number }) {
-  const [text, setText] = useState(props.value)
-  const told = useRef(props.value)
-  const tell = useDebouncedCallback((value: string) => {
-    told.current = value
-    props.onChange(value)
-  }, TYPING_MS)
-  // Only what comes from elsewhere, such as Back: what was told itself lacks the space that was just typed.
-  useEffect(() => {
-    if (props.value === told.current) return
-    told.current = props.value
-    setText(props.value)
-  }, [props.value])
-  return (
-    <TextInput
-      type="search"
-      aria-label={props.label}
-      placeholder={props.label}
-      leftSection={<IconSearch size={16} />}
-      w={{ base: '100%', sm: props.w ?? 340 }}
-      value={text}
-      onChange={(event) => {
-        setText(event.currentTarget.value)
-        tell(event.currentTarget.value.trim())
-      }}
-    />
-  )
-}
-
-/** A choice that filters a list, kept in the address under its name. */
-export function FilterSelect(props: {
-  name: string
-  label: string
-  of: readonly string[]
-  texts: Record<string, string>
-}) {
-  const [filters, setFilters] = useFilters()
-  return (
-    <NativeSelect
-      aria-label={props.label}
-      value={filters[props.name] ?? ''}
-      onChange={(event) => setFilters({ [props.name]: event.currentTarget.value })}
-      data={[
-        { value: '', label: `${props.label}: ${t.common.any}` },
-        ...props.of.map((value) => ({ value, label: props.texts[value] ?? value })),
-      ]}
-    />
-  )
-}
-
-const SIDE_WIDTH = 52
-
-function Side({ text }: { text: string }) {
-  return (
-    <Text size="xs" c="dimmed" aria-hidden="true">
-      {text}
-    </Text>
-  )
-}
-
-/** From and until, whole days in the browser's time. */
-export function Period() {
-  const [filters, setFilters] = useFilters()
-  return (
-    <Group gap="xs">
-      <TextInput
-        type="date"
-        aria-label={t.common.from}
-        leftSection={<Side text={t.common.from} />}
-        leftSectionWidth={SIDE_WIDTH}
-        value={filters.from ?? ''}
-        onChange={(event) => setFilters({ from: event.currentTarget.value })}
-      />
-      <TextInput
-        type="date"
-        aria-label={t.common.to}
-        leftSection={<Side text={t.common.to} />}
-        leftSectionWidth={SIDE_WIDTH}
-        value={filters.to ?? ''}
-        onChange={(event) => setFilters({ to: event.currentTarget.value })}
-      />
-    </Group>
-  )
-}
-
-/** The days of the filters as moments: from the first one's start to the last one's end. */
-export function rangeOf(filters: Filters): { from?: string; to?: string } {
-  const day = /^\d{4}-\d\d-\d\d$/
-  const range: { from?: string; to?: string } = {}
-  if (filters.from && day.test(filters.from)) range.from = new Date(`${filters.from}T00:00`).toISOString()
-  if (filters.to && day.test(filters.to)) {
-    const end = new Date(`${filters.to}T00:00`)
-    end.setDate(end.getDate() + 1)
-    range.to = end.toISOString()
-  }
-  return range
-}
-
 export type Filters = Record<string, string>
 
 /** Filters live in the address: a list can be sent to a colleague, and Back undoes a filter. */
@@ -123,4 +22,105 @@ export function useFilters(): [Filters, (change: Record<string, string | null | 
     void navigate({ to: '.', search: next as never, replace: !('cursor' in change) })
   }
   return [search, set]
+}
+
+const TYPING_MS = 250
+
+/** A text filter that waits until typing pauses. */
+export function SearchField(props: { value: string; onChange(value: string): void; label: string; w?: number }) {
+  const [text, setText] = useState(props.value)
+  const reported = useRef(props.value)
+  const report = useDebouncedCallback((value: string) => {
+    reported.current = value
+    props.onChange(value)
+  }, TYPING_MS)
+  // Only what comes from elsewhere, such as Back: what was told itself lacks the space that was just typed.
+  useEffect(() => {
+    if (props.value === reported.current) return
+    reported.current = props.value
+    setText(props.value)
+  }, [props.value])
+  return (
+    <TextInput
+      type="search"
+      aria-label={props.label}
+      placeholder={props.label}
+      leftSection={<IconSearch size={16} />}
+      w={{ base: '100%', sm: props.w ?? 340 }}
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value)
+        report(event.currentTarget.value.trim())
+      }}
+    />
+  )
+}
+
+/** A choice that filters a list, kept in the address under its name. */
+export function FilterSelect(props: {
+  name: string
+  label: string
+  values: readonly string[]
+  labels: Record<string, string>
+}) {
+  const [filters, setFilters] = useFilters()
+  return (
+    <NativeSelect
+      aria-label={props.label}
+      value={filters[props.name] ?? ''}
+      onChange={(event) => setFilters({ [props.name]: event.currentTarget.value })}
+      data={[
+        { value: '', label: `${props.label}: ${t.common.any}` },
+        ...props.values.map((value) => ({ value, label: props.labels[value] ?? value })),
+      ]}
+    />
+  )
+}
+
+const SIDE_WIDTH = 52
+
+function DateLabel({ text }: { text: string }) {
+  return (
+    <Text size="xs" c="dimmed" aria-hidden="true">
+      {text}
+    </Text>
+  )
+}
+
+/** From and until, whole days in the browser's time. */
+export function PeriodFilter() {
+  const [filters, setFilters] = useFilters()
+  return (
+    <Group gap="xs">
+      <TextInput
+        type="date"
+        aria-label={t.common.from}
+        leftSection={<DateLabel text={t.common.from} />}
+        leftSectionWidth={SIDE_WIDTH}
+        value={filters.from ?? ''}
+        onChange={(event) => setFilters({ from: event.currentTarget.value })}
+      />
+      <TextInput
+        type="date"
+        aria-label={t.common.to}
+        leftSection={<DateLabel text={t.common.to} />}
+        leftSectionWidth={SIDE_WIDTH}
+        value={filters.to ?? ''}
+        onChange={(event) => setFilters({ to: event.currentTarget.value })}
+      />
+    </Group>
+  )
+}
+
+/** The days of the filters as moments: from the first one's start to the last one's end. */
+export function periodRange(filters: Filters): { from?: string; to?: string } {
+  const day = /^\d{4}-\d\d-\d\d$/
+  const range: { from?: string; to?: string } = {}
+  if (filters.from && day.test(filters.from)) range.from = new Date(`${filters.from}T00:00`).toISOString()
+  if (filters.to && day.test(filters.to)) {
+    const end = new Date(`${filters.to}T00:00`)
+    end.setDate(end.getDate() + 1)
+    range.to = end.toISOString()
+  }
+  return range
 }

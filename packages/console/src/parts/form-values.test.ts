@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readMoney, typedMoney } from './form-values.ts'
+import { formatMoneyInput, parseMoneyInput } from './form-values.ts'
 
 it.each([
   ['1250.00', 12_500_000],
@@ -7,7 +7,7 @@ it.each([
   ['-0.50', -5_000],
   ['0', 0],
 ])('reads %j as %s ten-thousandths', (typed, amount) => {
-  expect(readMoney(typed)).toEqual({ amount })
+  expect(parseMoneyInput(typed)).toEqual({ amount })
 })
 
 it.each([
@@ -19,10 +19,11 @@ it.each([
   ['1.00001', 'more than 4 decimal places'],
   ['900719925474.0992', 'the most is 900719925474.0991'],
 ])('reads %j in no way, and says how it is written', (typed, words) => {
-  expect(readMoney(typed)).toEqual({ fault: expect.stringContaining(words) })
+  expect(parseMoneyInput(typed)).toEqual({ error: expect.stringContaining(words) })
 })
 
 it('types an amount as it is read again, and none as nothing', () => {
-  for (const amount of [12_500_000, 45_010, -1, 0]) expect(readMoney(typedMoney(amount))).toEqual({ amount })
-  expect([typedMoney(null), typedMoney(undefined)]).toEqual(['', ''])
+  for (const amount of [12_500_000, 45_010, -1, 0])
+    expect(parseMoneyInput(formatMoneyInput(amount))).toEqual({ amount })
+  expect([formatMoneyInput(null), formatMoneyInput(undefined)]).toEqual(['', ''])
 })

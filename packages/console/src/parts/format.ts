@@ -3,7 +3,7 @@ import { locale } from '../strings/strings.ts'
 const UNITS_PER_WHOLE = 10_000
 
 /** Money in 1/10 000 of the currency, with the currency's usual decimals or more where there is more to show. */
-export function money(amount: number, currencyCode: string): string {
+export function formatMoney(amount: number, currencyCode: string): string {
   const format = new Intl.NumberFormat(locale, {
     style: 'currency',
     currency: currencyCode,
@@ -14,36 +14,36 @@ export function money(amount: number, currencyCode: string): string {
 }
 
 /** The same where there is little room: "USD 1.2K". */
-export function moneyInShort(amount: number, currencyCode: string): string {
+export function formatMoneyShort(amount: number, currencyCode: string): string {
   const style = { style: 'currency', currency: currencyCode, currencyDisplay: 'code' } as const
   const format = new Intl.NumberFormat(locale, { ...style, notation: 'compact', maximumFractionDigits: 1 })
   return format.format(amount / UNITS_PER_WHOLE)
 }
 
 const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
-const ofThisYear = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
-const shortDateTime = new Intl.DateTimeFormat(locale, ofThisYear)
-const dateTimeOfYear = new Intl.DateTimeFormat(locale, { ...ofThisYear, year: 'numeric' })
-const toTheSecond = new Intl.DateTimeFormat(locale, { ...ofThisYear, second: '2-digit' })
+const withoutYear = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
+const shortDateTime = new Intl.DateTimeFormat(locale, withoutYear)
+const dateTimeWithYear = new Intl.DateTimeFormat(locale, { ...withoutYear, year: 'numeric' })
+const dateTimeWithSeconds = new Intl.DateTimeFormat(locale, { ...withoutYear, second: '2-digit' })
 const monthAndDay = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' })
 
-export function fullTime(time: string): string {
+export function formatDateTime(time: string): string {
   return dateTime.format(new Date(time))
 }
 
 /** Without the year where it is this one. */
-export function shortTime(time: string): string {
+export function formatTime(time: string): string {
   const date = new Date(time)
-  return (date.getFullYear() === new Date().getFullYear() ? shortDateTime : dateTimeOfYear).format(date)
+  return (date.getFullYear() === new Date().getFullYear() ? shortDateTime : dateTimeWithYear).format(date)
 }
 
 /** For what happens within a minute. */
-export function exactTime(time: string): string {
-  return toTheSecond.format(new Date(time))
+export function formatTimeWithSeconds(time: string): string {
+  return dateTimeWithSeconds.format(new Date(time))
 }
 
 /** Of a day such as 2026-11-22, whatever the time zone. */
-export function shortDay(day: string): string {
+export function formatDay(day: string): string {
   return monthAndDay.format(new Date(`${day}T00:00:00Z`))
 }
 
@@ -56,8 +56,8 @@ const STEPS = [
 ] as const
 
 /** "3 minutes ago". */
-export function ago(time: string, now_ms = Date.now()): string {
-  const seconds = (new Date(time).getTime() - now_ms) / 1000
+export function formatRelativeTime(time: string, nowMs = Date.now()): string {
+  const seconds = (new Date(time).getTime() - nowMs) / 1000
   const [unit, length] = STEPS.find(([, length]) => Math.abs(seconds) >= length) ?? STEPS[3]
   return relative.format(Math.round(seconds / length), unit)
 }
@@ -73,17 +73,17 @@ const inMinutes = inUnit('minute', 1)
 const inHours = inUnit('hour', 1)
 
 /** A duration in the unit that suits it. */
-export function milliseconds(duration_ms: number): string {
-  if (duration_ms < 1_000) return inMilliseconds(duration_ms)
-  if (duration_ms < 60_000) return inSeconds(duration_ms / 1_000)
-  if (duration_ms < 3_600_000) return inMinutes(duration_ms / 60_000)
-  return inHours(duration_ms / 3_600_000)
+export function formatDuration(durationMs: number): string {
+  if (durationMs < 1_000) return inMilliseconds(durationMs)
+  if (durationMs < 60_000) return inSeconds(durationMs / 1_000)
+  if (durationMs < 3_600_000) return inMinutes(durationMs / 60_000)
+  return inHours(durationMs / 3_600_000)
 }
 
 const inGigabytes = inUnit('gigabyte', 2)
 const inMegabytes = inUnit('megabyte', 1)
 
-export function bytes(count: number): string {
+export function formatBytes(count: number): string {
   const gigabytes = count / 1024 ** 3
   return gigabytes >= 1 ? inGigabytes(gigabytes) : inMegabytes(count / 1024 ** 2)
 }
@@ -95,15 +95,15 @@ const changes = new Intl.NumberFormat(locale, {
 })
 
 /** A share of one. */
-export function percent(share: number): string {
+export function formatPercent(share: number): string {
   return percents.format(share)
 }
 
 /** A change by a share of one, signed. What is almost all is not told as all. */
-export function percentOfChange(share: number): string {
+export function formatPercentChange(share: number): string {
   return changes.format(Math.trunc(share * 1_000) / 1_000)
 }
 
-export function count(value: number): string {
+export function formatCount(value: number): string {
   return value.toLocaleString(locale)
 }

@@ -2,8 +2,8 @@ import { Alert, Button, Center, Group, Loader, Stack, Text } from '@mantine/core
 import { notifyManager, type QueryFilters, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useCallback, useSyncExternalStore } from 'react'
-import { ApiFailure } from '../api/call.ts'
-import { say, t } from '../strings/strings.ts'
+import { ApiError } from '../api/call.ts'
+import { interpolate, t } from '../strings/strings.ts'
 
 export function Loading() {
   return (
@@ -14,12 +14,12 @@ export function Loading() {
 }
 
 /** What happened, in the gateway's own sentence, and a way to try again. */
-export function Failure({ error, retry }: { error: Error; retry?: (() => unknown) | undefined }) {
+export function LoadError({ error, retry }: { error: Error; retry?: (() => unknown) | undefined }) {
   return (
     <Alert color="red" title={t.errors.title} role="alert" my="md" data-failure>
       <Stack gap="sm" align="flex-start">
         <Text size="sm">{error.message}</Text>
-        {retry && !isGone(error) && (
+        {retry && !isNotFound(error) && (
           <Button size="xs" variant="default" onClick={() => retry()}>
             {t.common.retry}
           </Button>
@@ -30,8 +30,8 @@ export function Failure({ error, retry }: { error: Error; retry?: (() => unknown
 }
 
 /** What is not there now will not be there at the next try. */
-function isGone(error: Error): boolean {
-  return error instanceof ApiFailure && error.status === 404
+function isNotFound(error: Error): boolean {
+  return error instanceof ApiError && error.status === 404
 }
 
 /** What is on the page from an earlier read, though the latest one failed. */
@@ -41,7 +41,7 @@ const STALE: QueryFilters = {
 }
 
 /** A line where reading again failed: the page below goes on with what it has, and so do the forms on it. */
-export function Stale() {
+export function StaleAlert() {
   const client = useQueryClient()
   const cache = client.getQueryCache()
   const error = useSyncExternalStore(
@@ -52,7 +52,7 @@ export function Stale() {
   return (
     <Alert color="orange" role="status" py="xs">
       <Group justify="space-between" gap="sm">
-        <Text size="sm">{say(t.errors.stale, { reason: error.message })}</Text>
+        <Text size="sm">{interpolate(t.errors.stale, { reason: error.message })}</Text>
         <Button size="xs" variant="default" onClick={() => client.refetchQueries(STALE)}>
           {t.common.retry}
         </Button>
@@ -62,7 +62,7 @@ export function Stale() {
 }
 
 /** Nothing here: why, and what to do about it. */
-export function Empty({ title, text, action }: { title: string; text?: string; action?: ReactNode }) {
+export function EmptyState({ title, text, action }: { title: string; text?: string; action?: ReactNode }) {
   return (
     <Stack align="center" gap={6} py="xl" px="md" ta="center">
       <Text fw={600}>{title}</Text>

@@ -1,12 +1,12 @@
 import { notifications } from '@mantine/notifications'
 import { t } from '../strings/strings.ts'
 
-export function told(message: string): void {
+export function notifySuccess(message: string): void {
   notifications.show({ message, color: 'teal' })
 }
 
 /** Errors stay until they are closed: somebody has to read them. */
-export function failed(error: unknown): void {
+export function notifyError(error: unknown): void {
   const message = error instanceof Error ? error.message : t.errors.unknown
   notifications.show({ title: t.errors.title, message, color: 'red', autoClose: false })
 }

@@ -2,7 +2,7 @@ import { Anchor, Box, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { Link, useLocation } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { t } from '../strings/strings.ts'
-import { Empty, Stale } from './load-states.tsx'
+import { EmptyState, StaleAlert } from './load-states.tsx'
 
 interface PageProps {
   title: string
@@ -38,7 +38,7 @@ export function Page({ title, description, actions, back, children }: PageProps)
         </Box>
         {actions && <Group gap="xs">{actions}</Group>}
       </Group>
-      <Stale />
+      <StaleAlert />
       {children}
     </Stack>
   )
@@ -61,8 +61,8 @@ export function Card({ title, actions, children }: { title?: string; actions?: R
 }
 
 /** Sections of one thing, each with an address of its own. */
-export function Tabs(props: { label: string; of: { to: string; label: string }[]; keepFilters?: boolean }) {
-  const { label, of, keepFilters } = props
+export function Tabs(props: { label: string; items: { to: string; label: string }[]; keepFilters?: boolean }) {
+  const { label, items, keepFilters } = props
   const { pathname } = useLocation()
   const tabs = useRef<HTMLDivElement>(null)
   // On a phone there are more than fit.
@@ -73,7 +73,7 @@ export function Tabs(props: { label: string; of: { to: string; label: string }[]
   }, [pathname])
   return (
     <Group ref={tabs} component="nav" aria-label={label} gap={0} className="tabs" wrap="nowrap">
-      {of.map((tab) => (
+      {items.map((tab) => (
         <Link
           key={tab.to}
           to={tab.to}
@@ -93,7 +93,7 @@ export function NotFound() {
   return (
     <Page title={t.errors.notFound}>
       <Paper withBorder>
-        <Empty
+        <EmptyState
           title={t.errors.notFoundText}
           action={
             <Anchor component={Link} to="/">

@@ -2,26 +2,27 @@ import { ActionIcon, Badge, Code, CopyButton, Group, SimpleGrid, Text, Tooltip }
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { t } from '../strings/strings.ts'
-import { ago, exactTime, fullTime, money, shortTime } from './format.ts'
+import { formatDateTime, formatMoney, formatRelativeTime, formatTime, formatTimeWithSeconds } from './format.ts'
 
 /** A moment: short, how long ago, or to the second; in full on hover. */
-export function When(props: { at: string | null | undefined; as?: 'relative' | 'exact' }) {
-  const { at, as } = props
-  if (!at) return <>–</>
-  const write = as === undefined ? shortTime : { relative: ago, exact: exactTime }[as]
+export function Timestamp(props: { time: string | null | undefined; format?: 'relative' | 'exact' }) {
+  const { time, format } = props
+  if (!time) return <>–</>
+  const write =
+    format === undefined ? formatTime : { relative: formatRelativeTime, exact: formatTimeWithSeconds }[format]
   return (
-    <Tooltip label={fullTime(at)}>
-      <time dateTime={at}>{write(at)}</time>
+    <Tooltip label={formatDateTime(time)}>
+      <time dateTime={time}>{write(time)}</time>
     </Tooltip>
   )
 }
 
 /** Money with its currency; what is below zero stands out. */
-export function Amount({ of, currency, signed }: { of: number | null; currency: string; signed?: boolean }) {
-  if (of === null) return <>–</>
-  const text = money(of, currency)
-  if (of < 0) return <span className="negative">{text}</span>
-  return <>{signed && of > 0 ? `+${text}` : text}</>
+export function Amount({ value, currency, signed }: { value: number | null; currency: string; signed?: boolean }) {
+  if (value === null) return <>–</>
+  const text = formatMoney(value, currency)
+  if (value < 0) return <span className="negative">{text}</span>
+  return <>{signed && value > 0 ? `+${text}` : text}</>
 }
 
 /** Colour says at a glance what the word says exactly; never colour alone. */
@@ -57,11 +58,17 @@ const COLORS: Record<string, string> = {
 }
 
 /** `texts` where a state has another name than usual. */
-export function Status({ of, texts = t.statuses }: { of: string | null | undefined; texts?: Record<string, string> }) {
-  if (!of) return <>–</>
+export function Status({
+  status,
+  labels = t.statuses,
+}: {
+  status: string | null | undefined
+  labels?: Record<string, string>
+}) {
+  if (!status) return <>–</>
   return (
-    <Badge variant="light" color={COLORS[of] ?? 'gray'} tt="none" radius="sm" data-status={of}>
-      {texts[of] ?? of}
+    <Badge variant="light" color={COLORS[status] ?? 'gray'} tt="none" radius="sm" data-status={status}>
+      {labels[status] ?? status}
     </Badge>
   )
 }
@@ -96,7 +103,7 @@ export function CopyIcon({ value, label }: { value: string; label: string }) {
 }
 
 /** Names and values, side by side; below each other on a phone. */
-export function Facts({ of, cols = 3 }: { of: [name: string, value: ReactNode][]; cols?: number }) {
+export function Facts({ items, cols = 3 }: { items: [name: string, value: ReactNode][]; cols?: number }) {
   return (
     <SimpleGrid
       component="dl"
@@ -105,7 +112,7 @@ export function Facts({ of, cols = 3 }: { of: [name: string, value: ReactNode][]
       verticalSpacing="xs"
       cols={{ base: 1, sm: Math.min(cols, 2), md: cols }}
     >
-      {of.map(([name, value]) => (
+      {items.map(([name, value]) => (
         <div key={name}>
           <Text component="dt" size="xs" c="dimmed">
             {name}

@@ -3,10 +3,10 @@ import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { readMoney, typedMoney } from '../parts/form-values.ts'
+import { formatMoneyInput, parseMoneyInput } from '../parts/form-values.ts'
 import { t } from '../strings/strings.ts'
 
-interface OwnPriceProps {
+interface OwnPriceDialogProps {
   tenantId: string
   currency: string
   /** The package as it is priced now; undefined: one that is named here, perhaps without a price yet. */
@@ -15,9 +15,9 @@ interface OwnPriceProps {
 }
 
 /** Sets a dealer's own price of a package, or ends it. */
-export function OwnPrice({ tenantId, currency, row, onClose }: OwnPriceProps) {
-  const change = useChange({ done: t.prices.holds, quiet: true })
-  const [fault, setFault] = useState<string>()
+export function OwnPriceDialog({ tenantId, currency, row, onClose }: OwnPriceDialogProps) {
+  const change = useChange({ success: t.prices.holds, quiet: true })
+  const [amountError, setAmountError] = useState<string>()
   const pathOf = (packageCode: string) => `/tenants/${tenantId}/own-prices/${encodeURIComponent(packageCode)}`
   return (
     <Dialog
@@ -28,9 +28,9 @@ export function OwnPrice({ tenantId, currency, row, onClose }: OwnPriceProps) {
       busy={change.isPending}
       error={change.error}
       onSubmit={({ packageCode = row?.packageCode ?? '', price: typed = '' }) => {
-        const read = readMoney(typed)
-        setFault('fault' in read ? read.fault : undefined)
-        if ('fault' in read) return
+        const read = parseMoneyInput(typed)
+        setAmountError('error' in read ? read.error : undefined)
+        if ('error' in read) return
         const body = { price: read.amount }
         change.mutate({ method: 'PUT', path: pathOf(packageCode), body }, { onSuccess: onClose })
       }}
@@ -49,9 +49,9 @@ export function OwnPrice({ tenantId, currency, row, onClose }: OwnPriceProps) {
         name="price"
         label={`${t.prices.price} (${currency})`}
         inputMode="decimal"
-        defaultValue={typedMoney(row?.price)}
+        defaultValue={formatMoneyInput(row?.price)}
         required
-        error={fault}
+        error={amountError}
         {...(row && { 'data-autofocus': true })}
       />
       {row?.source === 'OWN' && (

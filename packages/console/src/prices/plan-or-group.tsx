@@ -5,25 +5,25 @@ import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Card } from '../parts/page.tsx'
-import { say, t } from '../strings/strings.ts'
+import { interpolate, t } from '../strings/strings.ts'
 import { GROUPS, groupPath, PLANS, planPath } from './paths.ts'
 
 type Kind = 'plan' | 'group'
 
-const OF = {
+const PATHS = {
   plan: { api: '/price-plans', page: planPath, list: PLANS, member: 'planName' },
   group: { api: '/price-groups', page: groupPath, list: GROUPS, member: 'groupName' },
 } as const
 
 /** Where a plan or a group is changed. */
-export function apiPathOf(kind: Kind, name: string): string {
-  return `${OF[kind].api}/${encodeURIComponent(name)}`
+export function apiPath(kind: Kind, name: string): string {
+  return `${PATHS[kind].api}/${encodeURIComponent(name)}`
 }
 
 /** Asks for a name: of a new plan or group, or the next one of `renamed`. Then goes to its page. */
-export function NewName({ kind, renamed, onClose }: { kind: Kind; renamed?: string; onClose(): void }) {
+export function NameDialog({ kind, renamed, onClose }: { kind: Kind; renamed?: string; onClose(): void }) {
   const navigate = useNavigate()
-  const change = useChange({ done: renamed === undefined ? t.prices.created : t.common.saved, quiet: true })
+  const change = useChange({ success: renamed === undefined ? t.prices.created : t.common.saved, quiet: true })
   const title = kind === 'plan' ? t.prices.newPlan : t.prices.newGroup
   return (
     <Dialog
@@ -37,13 +37,13 @@ export function NewName({ kind, renamed, onClose }: { kind: Kind; renamed?: stri
         change.mutate(
           {
             method: renamed === undefined ? 'POST' : 'PATCH',
-            path: renamed === undefined ? OF[kind].api : apiPathOf(kind, renamed),
-            body: { [OF[kind].member]: name },
+            path: renamed === undefined ? PATHS[kind].api : apiPath(kind, renamed),
+            body: { [PATHS[kind].member]: name },
           },
           {
             onSuccess() {
               onClose()
-              void navigate({ to: OF[kind].page(name) })
+              void navigate({ to: PATHS[kind].page(name) })
             },
           },
         )
@@ -75,7 +75,7 @@ export function NameActions({ kind, name }: { kind: Kind; name: string }) {
       <Button variant="default" onClick={() => setOpen('delete')}>
         {t.prices.delete}
       </Button>
-      {open === 'rename' && <NewName kind={kind} renamed={name} onClose={close} />}
+      {open === 'rename' && <NameDialog kind={kind} renamed={name} onClose={close} />}
       {open === 'delete' && <Delete kind={kind} name={name} onClose={close} />}
     </>
   )
@@ -83,7 +83,7 @@ export function NameActions({ kind, name }: { kind: Kind; name: string }) {
 
 function Delete({ kind, name, onClose }: { kind: Kind; name: string; onClose(): void }) {
   const navigate = useNavigate()
-  const remove = useChange({ done: t.prices.deleted, quiet: true })
+  const remove = useChange({ success: t.prices.deleted, quiet: true })
   return (
     <Dialog
       title={`${t.prices.delete}: ${name}`}
@@ -95,8 +95,8 @@ function Delete({ kind, name, onClose }: { kind: Kind; name: string; onClose(): 
       error={remove.error}
       onSubmit={() =>
         remove.mutate(
-          { method: 'DELETE', path: apiPathOf(kind, name) },
-          { onSuccess: () => void navigate({ to: OF[kind].list }) },
+          { method: 'DELETE', path: apiPath(kind, name) },
+          { onSuccess: () => void navigate({ to: PATHS[kind].list }) },
         )
       }
     >
@@ -105,36 +105,36 @@ function Delete({ kind, name, onClose }: { kind: Kind; name: string; onClose(): 
   )
 }
 
-interface Member {
+interface Dealer {
   tenantId: string
   clientName: string
 }
 
-interface PriceMembersProps {
-  of: { tenantCount: number; tenants: Member[] }
+interface DealersCardProps {
+  list: { tenantCount: number; tenants: Dealer[] }
   /** Said where there is none. */
-  nobody: string
+  emptyText: string
   actions?: ReactNode
   /** What stands beside each, such as what takes it out. */
-  beside?(member: Member): ReactNode
+  dealerAction?(member: Dealer): ReactNode
 }
 
 /** Dealers that have a plan or are in a group, each a link to its prices. */
-export function PriceMembers({ of: { tenants, tenantCount }, nobody, actions, beside }: PriceMembersProps) {
+export function DealersCard({ list: { tenants, tenantCount }, emptyText, actions, dealerAction }: DealersCardProps) {
   return (
     <Card title={t.prices.dealers} actions={actions}>
-      {tenants.length === 0 && <Text size="sm">{nobody}</Text>}
+      {tenants.length === 0 && <Text size="sm">{emptyText}</Text>}
       {tenants.map((tenant) => (
         <Group key={tenant.tenantId} gap="xs">
           <Anchor component={Link} to={`/tenants/${tenant.tenantId}/prices`} size="sm">
             {tenant.clientName}
           </Anchor>
-          {beside?.(tenant)}
+          {dealerAction?.(tenant)}
         </Group>
       ))}
       {tenants.length < tenantCount && (
         <Text size="sm" c="dimmed">
-          {say(t.prices.first, { count: tenants.length, all: tenantCount })}
+          {interpolate(t.prices.first, { count: tenants.length, all: tenantCount })}
         </Text>
       )}
     </Card>

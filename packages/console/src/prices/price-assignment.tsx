@@ -6,10 +6,10 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { Failure } from '../parts/load-states.tsx'
+import { LoadError } from '../parts/load-states.tsx'
 import { Card } from '../parts/page.tsx'
 import { Facts } from '../parts/values.tsx'
-import { operates, useSession } from '../session/session.ts'
+import { canOperate, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { groupPath, planPath } from './paths.ts'
 
@@ -18,13 +18,13 @@ export function PriceAssignment({ tenantId }: { tenantId: string }) {
   const me = useSession()
   const { data, error, refetch } = useApi<Assignment>(`/tenants/${tenantId}/price-assignment`)
   const [open, setOpen] = useState<'plan' | 'group'>()
-  if (error && !data) return <Failure error={error} retry={refetch} />
+  if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return null
   return (
     <Card
       title={t.prices.assignment}
       actions={
-        operates(me) && (
+        canOperate(me) && (
           <>
             <Button size="xs" variant="default" onClick={() => setOpen('plan')}>
               {t.prices.changePlan}
@@ -37,10 +37,10 @@ export function PriceAssignment({ tenantId }: { tenantId: string }) {
       }
     >
       <Facts
-        of={[
-          [t.prices.ownPlan, <Named key="p" name={data.planName} path={planPath} />],
-          [t.prices.group, <Named key="g" name={data.groupName} path={groupPath} />],
-          [t.prices.groupPlan, <Named key="gp" name={data.groupPlanName} path={planPath} />],
+        items={[
+          [t.prices.ownPlan, <NameLink key="p" name={data.planName} path={planPath} />],
+          [t.prices.group, <NameLink key="g" name={data.groupName} path={groupPath} />],
+          [t.prices.groupPlan, <NameLink key="gp" name={data.groupPlanName} path={planPath} />],
         ]}
       />
       {open && <Assign tenantId={tenantId} what={open} now={data} onClose={() => setOpen(undefined)} />}
@@ -48,7 +48,7 @@ export function PriceAssignment({ tenantId }: { tenantId: string }) {
   )
 }
 
-function Named({ name, path }: { name: string | null; path(name: string): string }) {
+function NameLink({ name, path }: { name: string | null; path(name: string): string }) {
   if (name === null) return <>{t.prices.none}</>
   return (
     <Anchor component={Link} to={path(name)} size="sm">
@@ -59,7 +59,7 @@ function Named({ name, path }: { name: string | null; path(name: string): string
 
 function Assign(props: { tenantId: string; what: 'plan' | 'group'; now: Assignment; onClose(): void }) {
   const { tenantId, what, now, onClose } = props
-  const assign = useChange({ done: t.prices.holds, quiet: true })
+  const assign = useChange({ success: t.prices.holds, quiet: true })
   return (
     <Dialog
       title={what === 'plan' ? t.prices.changePlan : t.prices.changeGroup}

@@ -3,33 +3,33 @@ import { Anchor, Button, CloseButton, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
-import { TenantSelect } from '../parts/dealer-filter.tsx'
+import { DealerSelect } from '../parts/dealer-filter.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Failure, Loading } from '../parts/load-states.tsx'
+import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { operates, useSession } from '../session/session.ts'
-import { say, t } from '../strings/strings.ts'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
 import { GROUPS, planPath } from './paths.ts'
-import { apiPathOf, NameActions, PriceMembers } from './plan-or-group.tsx'
+import { apiPath, DealersCard, NameActions } from './plan-or-group.tsx'
 import { PlanField } from './price-assignment.tsx'
 
 export function PriceGroupPage() {
   const me = useSession()
   const { groupName = '' } = useParams({ strict: false }) as { groupName?: string }
-  const { data, error, refetch } = useApi<GroupDetail>(apiPathOf('group', groupName))
+  const { data, error, refetch } = useApi<GroupDetail>(apiPath('group', groupName))
   const [choosing, setChoosing] = useState(false)
-  if (error && !data) return <Failure error={error} retry={refetch} />
+  if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return <Loading />
   return (
     <Page
       title={data.groupName}
       back={{ to: GROUPS, label: t.prices.tabs.groups }}
-      actions={operates(me) && <NameActions kind="group" name={data.groupName} />}
+      actions={canOperate(me) && <NameActions kind="group" name={data.groupName} />}
     >
       <Card
         title={t.prices.plan}
         actions={
-          operates(me) && (
+          canOperate(me) && (
             <Button size="xs" variant="default" onClick={() => setChoosing(true)}>
               {t.prices.change}
             </Button>
@@ -51,7 +51,7 @@ export function PriceGroupPage() {
 }
 
 function ChoosePlan({ group, onClose }: { group: GroupDetail; onClose(): void }) {
-  const change = useChange({ done: t.prices.holds, quiet: true })
+  const change = useChange({ success: t.prices.holds, quiet: true })
   return (
     <Dialog
       title={`${t.prices.plan}: ${group.groupName}`}
@@ -62,7 +62,7 @@ function ChoosePlan({ group, onClose }: { group: GroupDetail; onClose(): void })
       error={change.error}
       onSubmit={({ planName = null }) =>
         change.mutate(
-          { method: 'PUT', path: `${apiPathOf('group', group.groupName)}/plan`, body: { planName } },
+          { method: 'PUT', path: `${apiPath('group', group.groupName)}/plan`, body: { planName } },
           { onSuccess: onClose },
         )
       }
@@ -72,31 +72,28 @@ function ChoosePlan({ group, onClose }: { group: GroupDetail; onClose(): void })
   )
 }
 
-const groupOf = (tenantId: string, groupName: string | null) =>
-  ({ method: 'PUT', path: `/tenants/${tenantId}/price-group`, body: { groupName } }) as const
-
 /** The dealers of a price group, put in and taken out by who may. */
 export function GroupDealers({ group }: { group: GroupDetail }) {
   const me = useSession()
   const [adding, setAdding] = useState(false)
-  const remove = useChange({ done: t.prices.holds })
-  if (!operates(me)) return <PriceMembers of={group} nobody={t.prices.emptyGroup} />
+  const remove = useChange({ success: t.prices.holds })
+  if (!canOperate(me)) return <DealersCard list={group} emptyText={t.prices.emptyGroup} />
   return (
     <>
-      <PriceMembers
-        of={group}
-        nobody={t.prices.emptyGroup}
+      <DealersCard
+        list={group}
+        emptyText={t.prices.emptyGroup}
         actions={
           <Button size="xs" variant="default" onClick={() => setAdding(true)}>
             {t.prices.addDealer}
           </Button>
         }
-        beside={({ tenantId, clientName }) => (
+        dealerAction={({ tenantId, clientName }) => (
           <CloseButton
             size="sm"
-            aria-label={say(t.prices.removeDealer, { name: clientName })}
+            aria-label={interpolate(t.prices.removeDealer, { name: clientName })}
             disabled={remove.isPending}
-            onClick={() => remove.mutate(groupOf(tenantId, null))}
+            onClick={() => remove.mutate(setGroup(tenantId, null))}
           />
         )}
       />
@@ -107,7 +104,7 @@ export function GroupDealers({ group }: { group: GroupDetail }) {
 
 function AddDealer({ groupName, onClose }: { groupName: string; onClose(): void }) {
   const [tenantId, setTenantId] = useState<string>()
-  const add = useChange({ done: t.prices.holds, quiet: true })
+  const add = useChange({ success: t.prices.holds, quiet: true })
   return (
     <Dialog
       title={`${t.prices.addDealer}: ${groupName}`}
@@ -116,10 +113,13 @@ function AddDealer({ groupName, onClose }: { groupName: string; onClose(): void 
       submit={t.prices.addDealer}
       busy={add.isPending}
       error={add.error}
-      onSubmit={() => tenantId && add.mutate(groupOf(tenantId, groupName), { onSuccess: onClose })}
+      onSubmit={() => tenantId && add.mutate(setGroup(tenantId, groupName), { onSuccess: onClose })}
     >
       <Text size="sm">{t.prices.addDealerText}</Text>
-      <TenantSelect value={tenantId} onChange={(chosen) => setTenantId(chosen ?? undefined)} />
+      <DealerSelect value={tenantId} onChange={(chosen) => setTenantId(chosen ?? undefined)} />
     </Dialog>
   )
 }
+
+const setGroup = (tenantId: string, groupName: string | null) =>
+  ({ method: 'PUT', path: `/tenants/${tenantId}/price-group`, body: { groupName } }) as const

@@ -5,26 +5,26 @@ import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { SearchField, useFilters } from '../parts/filters.tsx'
-import { readMoney } from '../parts/form-values.ts'
-import { money } from '../parts/format.ts'
+import { parseMoneyInput } from '../parts/form-values.ts'
+import { formatMoney } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
-import { Failure, Loading } from '../parts/load-states.tsx'
+import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { operates, useSession } from '../session/session.ts'
-import { say, t } from '../strings/strings.ts'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
 import { PLANS } from './paths.ts'
-import { apiPathOf, NameActions, PriceMembers } from './plan-or-group.tsx'
+import { apiPath, DealersCard, NameActions } from './plan-or-group.tsx'
 
 export function PricePlanPage() {
   const me = useSession()
   const { planName = '' } = useParams({ strict: false }) as { planName?: string }
   const [{ packageCode, cursor }, setFilters] = useFilters()
-  const path = apiPathOf('plan', planName)
+  const path = apiPath('plan', planName)
   const { data, error, refetch, isFetching } = useApi<PlanDetail>(path, { packageCode, cursor })
   const [setting, setSetting] = useState(false)
-  if (error && !data) return <Failure error={error} retry={refetch} />
+  if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return <Loading />
-  const changes = operates(me)
+  const changes = canOperate(me)
   return (
     <Page
       title={data.planName}
@@ -49,8 +49,8 @@ export function PricePlanPage() {
           idOf={(row) => `${row.packageCode ?? ''} ${row.currencyCode ?? ''}`.trim()}
           empty={packageCode ? { title: t.prices.noRuleFits } : { title: t.prices.noRules, text: t.prices.noRulesText }}
           columns={[
-            { accessor: 'packageCode', title: t.prices.package, render: packageOf },
-            { accessor: 'value', title: t.prices.value, textAlign: 'right', render: settingOf },
+            { accessor: 'packageCode', title: t.prices.package, render: packageText },
+            { accessor: 'value', title: t.prices.value, textAlign: 'right', render: ruleText },
             {
               accessor: 'actions',
               title: t.common.actions,
@@ -61,22 +61,24 @@ export function PricePlanPage() {
           ]}
         />
       </Card>
-      <PriceMembers of={data} nobody={t.prices.nobody} />
+      <DealersCard list={data} emptyText={t.prices.nobody} />
       {setting && <SetRule planName={data.planName} onClose={() => setSetting(false)} />}
     </Page>
   )
 }
 
-function packageOf({ packageCode }: PlanRule): string {
+function packageText({ packageCode }: PlanRule): string {
   return packageCode ?? t.prices.everyPackage
 }
 
-function settingOf({ percent, price, currencyCode }: PlanRule): string {
-  return price === null ? say(t.prices.percentOf, { percent: percent ?? '' }) : money(price, currencyCode ?? '')
+function ruleText({ percent, price, currencyCode }: PlanRule): string {
+  return price === null
+    ? interpolate(t.prices.percentOf, { percent: percent ?? '' })
+    : formatMoney(price, currencyCode ?? '')
 }
 
 function RemoveRule({ path, rule }: { path: string; rule: PlanRule }) {
-  const remove = useChange({ done: t.prices.holds })
+  const remove = useChange({ success: t.prices.holds })
   const query = new URLSearchParams()
   if (rule.packageCode !== null) query.set('packageCode', rule.packageCode)
   if (rule.currencyCode !== null) query.set('currencyCode', rule.currencyCode)
@@ -85,7 +87,7 @@ function RemoveRule({ path, rule }: { path: string; rule: PlanRule }) {
       size="compact-xs"
       variant="default"
       loading={remove.isPending}
-      aria-label={say(t.prices.removeRule, { what: `${packageOf(rule)}, ${settingOf(rule)}` })}
+      aria-label={interpolate(t.prices.removeRule, { what: `${packageText(rule)}, ${ruleText(rule)}` })}
       onClick={() => remove.mutate({ method: 'DELETE', path: `${path}/rules?${query}` })}
     >
       {t.prices.remove}
@@ -94,9 +96,9 @@ function RemoveRule({ path, rule }: { path: string; rule: PlanRule }) {
 }
 
 function SetRule({ planName, onClose }: { planName: string; onClose(): void }) {
-  const set = useChange({ done: t.prices.holds, quiet: true })
+  const set = useChange({ success: t.prices.holds, quiet: true })
   const [kind, setKind] = useState<keyof typeof t.prices.kinds>('percent')
-  const [fault, setFault] = useState<string>()
+  const [amountError, setAmountError] = useState<string>()
   return (
     <Dialog
       title={`${t.prices.setRule}: ${planName}`}
@@ -106,13 +108,13 @@ function SetRule({ planName, onClose }: { planName: string; onClose(): void }) {
       busy={set.isPending}
       error={set.error}
       onSubmit={({ packageCode, percent, price = '', currencyCode = '' }) => {
-        const read = kind === 'price' ? readMoney(price) : undefined
-        const isWrong = read && 'fault' in read
-        setFault(isWrong ? read.fault : undefined)
+        const read = kind === 'price' ? parseMoneyInput(price) : undefined
+        const isWrong = read && 'error' in read
+        setAmountError(isWrong ? read.error : undefined)
         if (isWrong) return
         const value = read ? { price: read.amount, currencyCode: currencyCode.toUpperCase() } : { percent }
         const body = { ...(packageCode && { packageCode }), ...value }
-        set.mutate({ method: 'PUT', path: `${apiPathOf('plan', planName)}/rules`, body }, { onSuccess: onClose })
+        set.mutate({ method: 'PUT', path: `${apiPath('plan', planName)}/rules`, body }, { onSuccess: onClose })
       }}
     >
       <Text size="sm">{t.prices.setRuleText}</Text>
@@ -133,7 +135,7 @@ function SetRule({ planName, onClose }: { planName: string; onClose(): void }) {
         <TextInput name="percent" label={t.prices.percent} description={t.prices.percentHint} required maxLength={40} />
       ) : (
         <Group grow align="flex-start">
-          <TextInput name="price" label={t.prices.price} inputMode="decimal" required error={fault} />
+          <TextInput name="price" label={t.prices.price} inputMode="decimal" required error={amountError} />
           <TextInput name="currencyCode" label={t.prices.currency} defaultValue="USD" required maxLength={3} />
         </Group>
       )}

@@ -5,22 +5,22 @@ import { useLocation } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { useFilters } from '../parts/filters.tsx'
-import { count } from '../parts/format.ts'
+import { formatCount } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Page, Tabs } from '../parts/page.tsx'
-import { operates, useSession } from '../session/session.ts'
+import { canOperate, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { GROUPS, groupPath, PLANS, planPath } from './paths.ts'
-import { NewName } from './plan-or-group.tsx'
+import { NameDialog } from './plan-or-group.tsx'
 
 /** Price plans, and the groups of dealers that pay by one. */
 export function PricesPage() {
   const me = useSession()
   const { pathname } = useLocation()
   const [creating, setCreating] = useState(false)
-  const ofGroups = pathname.endsWith(GROUPS)
-  const create = operates(me) && (
-    <Button onClick={() => setCreating(true)}>{ofGroups ? t.prices.newGroup : t.prices.newPlan}</Button>
+  const showsGroups = pathname.endsWith(GROUPS)
+  const create = canOperate(me) && (
+    <Button onClick={() => setCreating(true)}>{showsGroups ? t.prices.newGroup : t.prices.newPlan}</Button>
   )
   return (
     <Page
@@ -31,13 +31,13 @@ export function PricesPage() {
     >
       <Tabs
         label={t.prices.title}
-        of={[
+        items={[
           { to: PLANS, label: t.prices.tabs.plans },
           { to: GROUPS, label: t.prices.tabs.groups },
         ]}
       />
-      {ofGroups ? <Groups /> : <Plans />}
-      {creating && <NewName kind={ofGroups ? 'group' : 'plan'} onClose={() => setCreating(false)} />}
+      {showsGroups ? <Groups /> : <Plans />}
+      {creating && <NameDialog kind={showsGroups ? 'group' : 'plan'} onClose={() => setCreating(false)} />}
     </Page>
   )
 }
@@ -58,12 +58,17 @@ function Plans() {
       empty={{ title: t.prices.noPlans, text: t.prices.noPlansText }}
       columns={[
         { accessor: 'planName', title: t.prices.name },
-        { accessor: 'ruleCount', title: t.prices.rules, textAlign: 'right', render: (row) => count(row.ruleCount) },
+        {
+          accessor: 'ruleCount',
+          title: t.prices.rules,
+          textAlign: 'right',
+          render: (row) => formatCount(row.ruleCount),
+        },
         {
           accessor: 'tenantCount',
           title: t.prices.dealers,
           textAlign: 'right',
-          render: (row) => count(row.tenantCount),
+          render: (row) => formatCount(row.tenantCount),
         },
         { accessor: 'groupNames', title: t.prices.tabs.groups, render: (row) => row.groupNames.join(', ') || '–' },
       ]}
@@ -92,7 +97,7 @@ function Groups() {
           accessor: 'tenantCount',
           title: t.prices.dealers,
           textAlign: 'right',
-          render: (row) => count(row.tenantCount),
+          render: (row) => formatCount(row.tenantCount),
         },
       ]}
     />

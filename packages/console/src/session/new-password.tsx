@@ -1,23 +1,23 @@
 import { Alert, Button, PasswordInput, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ApiFailure, call } from '../api/call.ts'
+import { type ApiError, call } from '../api/call.ts'
 import { queryClient } from '../api/use-api.ts'
-import { fieldsOf } from '../parts/form-values.ts'
+import { formFields } from '../parts/form-values.ts'
 import { t } from '../strings/strings.ts'
-import { Doorway } from './sign-in-layout.tsx'
+import { SignInLayout } from './sign-in-layout.tsx'
 
 /** At the first sign-in with a one-time password: nothing else opens before an own one is chosen. */
 export function NewPasswordPage() {
-  const change = useMutation<unknown, ApiFailure, Record<string, string>>({
+  const change = useMutation<unknown, ApiError, Record<string, string>>({
     mutationFn: (body) => call('POST', '/account/password', { body }),
     onSuccess: () => queryClient.resetQueries(),
   })
   return (
-    <Doorway title={t.newPassword.title} text={t.newPassword.text}>
+    <SignInLayout title={t.newPassword.title} text={t.newPassword.text}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          change.mutate(fieldsOf(event.currentTarget))
+          change.mutate(formFields(event.currentTarget))
         }}
       >
         <Stack>
@@ -46,6 +46,6 @@ export function NewPasswordPage() {
           </Button>
         </Stack>
       </form>
-    </Doorway>
+    </SignInLayout>
   )
 }

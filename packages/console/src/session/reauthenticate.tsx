@@ -3,7 +3,7 @@ import { t } from '../strings/strings.ts'
 import { useSession } from './session.ts'
 
 /** Asks for the password again, and for a code where a second factor is set. Names: password, code. */
-export function ProofFields() {
+export function ReauthenticationFields() {
   const me = useSession()
   return (
     <>

@@ -7,7 +7,7 @@ import { useSyncExternalStore } from 'react'
 const secrets = new Map<string, string>()
 const listeners = new Set<() => void>()
 
-export function keepSecret(tenantId: string, secret: string | undefined): void {
+export function rememberSecret(tenantId: string, secret: string | undefined): void {
   if (secret === undefined || secret === '') secrets.delete(tenantId)
   else secrets.set(tenantId, secret)
   for (const listener of listeners) listener()

@@ -2,11 +2,11 @@ import type { Me } from '@dealer-esim/gateway/console-api/me.ts'
 import { type ReactNode, useEffect, useState } from 'react'
 import { isSignedOut } from '../api/call.ts'
 import { queryClient, SESSION, useApi } from '../api/use-api.ts'
-import { Failure, Loading } from '../parts/load-states.tsx'
+import { LoadError, Loading } from '../parts/load-states.tsx'
 import { NewPasswordPage } from './new-password.tsx'
 import { forgetSecrets } from './secret-store.ts'
-import { Session } from './session.ts'
-import { LoginPage, SignInAgain } from './sign-in.tsx'
+import { SessionContext } from './session.ts'
+import { SignInOverlay, SignInPage } from './sign-in.tsx'
 
 const REFRESH_MS = 5 * 60_000
 
@@ -15,37 +15,37 @@ const REFRESH_MS = 5 * 60_000
  * session ends, the sign-in covers the page, which is still there for the same person.
  */
 export function SessionGate({ children }: { children: ReactNode }) {
-  const { data: me, error, refetch } = useApi<Me>('/session', {}, { refresh_ms: REFRESH_MS })
+  const { data: me, error, refetch } = useApi<Me>('/session', {}, { refreshMs: REFRESH_MS })
   const signedOut = isSignedOut(error)
-  const isAnother = useIsAnother(me)
+  const hasPersonChanged = useHasPersonChanged(me)
   useEffect(() => {
     if (signedOut) forgetSecrets()
   }, [signedOut])
-  if (isAnother) return <Loading />
+  if (hasPersonChanged) return <Loading />
   if (me?.passwordChangeRequired && !signedOut) return <NewPasswordPage />
   if (me && !me.passwordChangeRequired)
     return (
-      <Session value={me}>
+      <SessionContext value={me}>
         {children}
-        {signedOut && <SignInAgain onSignedIn={enter} />}
-      </Session>
+        {signedOut && <SignInOverlay onSignedIn={showConsole} />}
+      </SessionContext>
     )
-  if (signedOut) return <LoginPage onSignedIn={enter} />
-  return error ? <Failure error={error} retry={refetch} /> : <Loading />
+  if (signedOut) return <SignInPage onSignedIn={showConsole} />
+  return error ? <LoadError error={error} retry={refetch} /> : <Loading />
 }
 
-async function enter(me: Me): Promise<void> {
+async function showConsole(me: Me): Promise<void> {
   queryClient.setQueryData(SESSION, me)
   await queryClient.invalidateQueries()
 }
 
 /** Whether somebody else was here before. Then all is loaded anew: what one person saw or typed is not for the next. */
-function useIsAnother(me: Me | undefined): boolean {
+function useHasPersonChanged(me: Me | undefined): boolean {
   const [first, setFirst] = useState(me?.personId)
   if (me && first === undefined) setFirst(me.personId)
-  const isAnother = me !== undefined && first !== undefined && me.personId !== first
+  const hasChanged = me !== undefined && first !== undefined && me.personId !== first
   useEffect(() => {
-    if (isAnother) location.reload()
-  }, [isAnother])
-  return isAnother
+    if (hasChanged) location.reload()
+  }, [hasChanged])
+  return hasChanged
 }

@@ -1,10 +1,10 @@
 import type { Me } from '@dealer-esim/gateway/console-api/me.ts'
 import { createContext, useContext } from 'react'
 
-export const Session = createContext<Me | undefined>(undefined)
+export const SessionContext = createContext<Me | undefined>(undefined)
 
 export function useSession(): Me {
-  const me = useContext(Session)
+  const me = useContext(SessionContext)
   if (!me) throw new Error('useSession outside of SessionGate')
   return me
 }
@@ -12,8 +12,8 @@ export function useSession(): Me {
 export const isOperator = (me: Me) => me.role.startsWith('OPERATOR')
 export const isOperatorAdmin = (me: Me) => me.role === 'OPERATOR_ADMIN'
 /** Operators who may change things. */
-export const operates = (me: Me) => me.role === 'OPERATOR_ADMIN' || me.role === 'OPERATOR_STAFF'
+export const canOperate = (me: Me) => me.role === 'OPERATOR_ADMIN' || me.role === 'OPERATOR_STAFF'
 /** May change a tenant's credentials, settings and people. */
-export const administers = (me: Me) => operates(me) || me.role === 'DEALER_ADMIN'
+export const canAdminister = (me: Me) => canOperate(me) || me.role === 'DEALER_ADMIN'
 /** May do the day's work: everybody but read-only operators. */
-export const works = (me: Me) => me.role !== 'OPERATOR_READ_ONLY'
+export const canEdit = (me: Me) => me.role !== 'OPERATOR_READ_ONLY'

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect } from 'react'
 import { t } from '../strings/strings.ts'
 
 /** The page before the console: sign-in, invitation, forced change of password. */
-export function Doorway({ title, text, children }: { title: string; text?: string; children: ReactNode }) {
+export function SignInLayout({ title, text, children }: { title: string; text?: string; children: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · ${t.common.product}`
   }, [title])
@@ -11,7 +11,7 @@ export function Doorway({ title, text, children }: { title: string; text?: strin
     <Center mih="100dvh" p="md" component="main">
       <Stack w="100%" maw={400} gap="lg">
         <Group gap="xs" justify="center">
-          <Mark />
+          <Logo />
           <Text fw={650}>{t.common.product}</Text>
         </Group>
         <Paper withBorder p="xl" shadow="sm">
@@ -31,7 +31,7 @@ export function Doorway({ title, text, children }: { title: string; text?: strin
 }
 
 /** The product's mark. */
-export function Mark({ size = 28 }: { size?: number }) {
+export function Logo({ size = 28 }: { size?: number }) {
   return (
     <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">
       <rect width="32" height="32" rx="8" fill="#0c8599" />

@@ -2,16 +2,16 @@ import type { Me } from '@dealer-esim/gateway/console-api/me.ts'
 import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { type ApiFailure, call } from '../api/call.ts'
-import { fieldsOf } from '../parts/form-values.ts'
+import { type ApiError, call } from '../api/call.ts'
+import { formFields } from '../parts/form-values.ts'
 import { t } from '../strings/strings.ts'
 import { CodeField } from './reauthenticate.tsx'
-import { Doorway } from './sign-in-layout.tsx'
+import { SignInLayout } from './sign-in-layout.tsx'
 
 /** Password first; the code of the authenticator is asked for once the password is right. */
-export function LoginPage({ text, onSignedIn }: { text?: string; onSignedIn(me: Me): unknown }) {
+export function SignInPage({ text, onSignedIn }: { text?: string; onSignedIn(me: Me): unknown }) {
   const [codeAsked, setCodeAsked] = useState(false)
-  const signIn = useMutation<Me, ApiFailure, Record<string, string>>({
+  const signIn = useMutation<Me, ApiError, Record<string, string>>({
     mutationFn: (body) => call('POST', '/session', { body }),
     onSuccess: onSignedIn,
     onError(error) {
@@ -20,11 +20,11 @@ export function LoginPage({ text, onSignedIn }: { text?: string; onSignedIn(me: 
   })
   const error = signIn.error && signIn.error.code !== 'CODE_REQUIRED' ? signIn.error : null
   return (
-    <Doorway title={t.login.title} {...(text !== undefined && { text })}>
+    <SignInLayout title={t.login.title} {...(text !== undefined && { text })}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          signIn.mutate(fieldsOf(event.currentTarget))
+          signIn.mutate(formFields(event.currentTarget))
         }}
       >
         <Stack>
@@ -41,7 +41,7 @@ export function LoginPage({ text, onSignedIn }: { text?: string; onSignedIn(me: 
           </Button>
         </Stack>
       </form>
-    </Doorway>
+    </SignInLayout>
   )
 }
 
@@ -49,25 +49,25 @@ export function LoginPage({ text, onSignedIn }: { text?: string; onSignedIn(me: 
  * The sign-in over a page whose session has ended. A modal element lies above everything else, the page's own dialogs
  * included, and nothing below it can be read or reached.
  */
-export function SignInAgain({ onSignedIn }: { onSignedIn(me: Me): unknown }) {
-  const cover = useRef<HTMLDialogElement>(null)
+export function SignInOverlay({ onSignedIn }: { onSignedIn(me: Me): unknown }) {
+  const dialog = useRef<HTMLDialogElement>(null)
   const [title] = useState(document.title)
   useEffect(() => {
-    cover.current?.showModal()
+    dialog.current?.showModal()
     return () => {
       document.title = title
     }
   }, [title])
   return (
     <dialog
-      ref={cover}
+      ref={dialog}
       className="cover"
       aria-label={t.login.title}
       onCancel={(event) => event.preventDefault()}
       // A browser closes it at a second Escape, whatever is said to the first.
-      onClose={() => cover.current?.showModal()}
+      onClose={() => dialog.current?.showModal()}
     >
-      <LoginPage text={t.login.again} onSignedIn={onSignedIn} />
+      <SignInPage text={t.login.again} onSignedIn={onSignedIn} />
     </dialog>
   )
 }

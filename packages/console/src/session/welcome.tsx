@@ -1,14 +1,14 @@
 import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouterState } from '@tanstack/react-router'
-import { type ApiFailure, call } from '../api/call.ts'
-import { fieldsOf } from '../parts/form-values.ts'
-import { Failure, Loading } from '../parts/load-states.tsx'
-import { told } from '../parts/notify.ts'
-import { say, t } from '../strings/strings.ts'
-import { Doorway } from './sign-in-layout.tsx'
+import { type ApiError, call } from '../api/call.ts'
+import { formFields } from '../parts/form-values.ts'
+import { LoadError, Loading } from '../parts/load-states.tsx'
+import { notifySuccess } from '../parts/notify.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { SignInLayout } from './sign-in-layout.tsx'
 
-interface Invited {
+interface LinkDetails {
   email: string
   name: string
   kind: string
@@ -18,40 +18,40 @@ interface Invited {
 export function WelcomePage() {
   const token = useRouterState({ select: ({ location }) => location.hash })
   // Another link that is followed in the same tab is another page: nothing that was typed for the first goes with it.
-  return <Welcome key={token} token={token} />
+  return <SetPassword key={token} token={token} />
 }
 
-function Welcome({ token }: { token: string }) {
+function SetPassword({ token }: { token: string }) {
   const navigate = useNavigate()
-  const link = useQuery<Invited, ApiFailure>({
+  const link = useQuery<LinkDetails, ApiError>({
     queryKey: ['link', token],
     queryFn: () => call('POST', '/link', { body: { token } }),
     retry: false,
   })
-  const choose = useMutation<unknown, ApiFailure, Record<string, string>>({
+  const choose = useMutation<unknown, ApiError, Record<string, string>>({
     mutationFn: (fields) => call('POST', '/link/password', { body: { token, ...fields } }),
     onSuccess() {
-      told(t.welcome.done)
+      notifySuccess(t.welcome.done)
       void navigate({ to: '/' })
     },
   })
   if (link.error)
     return (
-      <Doorway title={t.welcome.title}>
-        <Failure error={link.error} />
-      </Doorway>
+      <SignInLayout title={t.welcome.title}>
+        <LoadError error={link.error} />
+      </SignInLayout>
     )
   if (!link.data) return <Loading />
   const invited = link.data.kind === 'INVITATION'
   return (
-    <Doorway
+    <SignInLayout
       title={invited ? t.welcome.title : t.welcome.resetTitle}
-      text={say(t.welcome.text, { email: link.data.email })}
+      text={interpolate(t.welcome.text, { email: link.data.email })}
     >
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          choose.mutate(fieldsOf(event.currentTarget))
+          choose.mutate(formFields(event.currentTarget))
         }}
       >
         <Stack>
@@ -76,6 +76,6 @@ function Welcome({ token }: { token: string }) {
           </Button>
         </Stack>
       </form>
-    </Doorway>
+    </SignInLayout>
   )
 }

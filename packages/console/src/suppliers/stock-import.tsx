@@ -3,38 +3,38 @@ import { useState } from 'react'
 import { upload } from '../api/upload.ts'
 import { queryClient } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { count } from '../parts/format.ts'
+import { formatCount } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
-import { told } from '../parts/notify.ts'
-import { counted, say, t } from '../strings/strings.ts'
+import { notifySuccess } from '../parts/notify.ts'
+import { interpolate, plural, t } from '../strings/strings.ts'
 
-type Line = { rows: number } | { codes: number } | { code: string; message: string; faults?: Fault[] }
-interface Fault {
+type ImportLine = { rows: number } | { codes: number } | { code: string; message: string; faults?: LineError[] }
+interface LineError {
   line: number
   reason: string
 }
 
 /** A usual line of such a file: enough to guess how many there are. */
-const BYTES_PER_ROW = 90
+const ROW_BYTES = 90
 
 export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClose(): void }) {
   const [file, setFile] = useState<File | null>(null)
-  const [progress, setProgress] = useState<{ share: number; words: string }>()
-  const [failure, setFailure] = useState<{ message: string; faults?: Fault[] | undefined }>()
+  const [progress, setProgress] = useState<{ share: number; text: string }>()
+  const [failure, setFailure] = useState<{ message: string; faults?: LineError[] | undefined }>()
 
   async function run(query: Record<string, string>) {
     if (!file) return
     setFailure(undefined)
-    const all = Math.max(1, Math.round(file.size / BYTES_PER_ROW))
+    const all = Math.max(1, Math.round(file.size / ROW_BYTES))
     try {
       const text = await upload('/stock/import', query, file, {
         // The first half of the bar is the way here, the second the storing.
-        sent: (share) => setProgress({ share: share / 2, words: t.stock.uploading }),
-        text: (lines) => setProgress(progressOf(lastLine(lines), all)),
+        onSent: (share) => setProgress({ share: share / 2, text: t.stock.uploading }),
+        onText: (lines) => setProgress(progressFrom(lastLine(lines), all)),
       })
       const last = lastLine(text)
       if (last && 'codes' in last) {
-        told(counted(t.stock.done, last.codes))
+        notifySuccess(plural(t.stock.done, last.codes))
         await queryClient.invalidateQueries()
         onClose()
       } else setFailure(last && 'message' in last ? last : { message: t.stock.brokenOff })
@@ -67,7 +67,7 @@ export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClo
         <>
           <Progress value={progress.share * 100} aria-label={t.stock.import} animated />
           <Text size="sm" role="status">
-            {progress.words}
+            {progress.text}
           </Text>
         </>
       )}
@@ -77,7 +77,7 @@ export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClo
             {failure.message}
           </Alert>
           {failure.faults && (
-            <List<Fault>
+            <List<LineError>
               label={t.stock.reason}
               rows={failure.faults}
               loading={false}
@@ -95,17 +95,17 @@ export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClo
   )
 }
 
-function lastLine(text: string): Line | undefined {
+function lastLine(text: string): ImportLine | undefined {
   const lines = text.trimEnd().split('\n')
   try {
-    return JSON.parse(lines.at(-1) ?? '') as Line
+    return JSON.parse(lines.at(-1) ?? '') as ImportLine
   } catch {
     return undefined
   }
 }
 
-function progressOf(line: Line | undefined, all: number) {
+function progressFrom(line: ImportLine | undefined, all: number) {
   const rows = line && 'rows' in line ? line.rows : 0
-  const words = say(t.stock.checking, { rows: count(rows), all: count(all) })
-  return { share: 0.5 + Math.min(rows / all, 1) / 2, words }
+  const text = interpolate(t.stock.checking, { rows: formatCount(rows), all: formatCount(all) })
+  return { share: 0.5 + Math.min(rows / all, 1) / 2, text }
 }

@@ -3,10 +3,10 @@ import { Button, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { count } from '../parts/format.ts'
+import { formatCount } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
-import { operates, useSession } from '../session/session.ts'
+import { canOperate, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { StockImport } from './stock-import.tsx'
 
@@ -21,7 +21,7 @@ export function StockPage() {
       title={t.stock.title}
       description={list.data && suppliers.length === 0 ? t.stock.noSupplier : t.stock.text}
       actions={
-        operates(me) && (
+        canOperate(me) && (
           <Button onClick={() => setImporting(true)} disabled={suppliers.length === 0}>
             {t.stock.import}
           </Button>
@@ -45,22 +45,22 @@ export function StockPage() {
             textAlign: 'right',
             render: (row) =>
               row.lowAt !== null && row.available < row.lowAt ? (
-                <strong className="negative">{count(row.available)}</strong>
+                <strong className="negative">{formatCount(row.available)}</strong>
               ) : (
-                count(row.available)
+                formatCount(row.available)
               ),
           },
           {
             accessor: 'lowAt',
             title: t.stock.lowAt,
             textAlign: 'right',
-            render: (row) => (row.lowAt === null ? '–' : count(row.lowAt)),
+            render: (row) => (row.lowAt === null ? '–' : formatCount(row.lowAt)),
           },
           {
             accessor: 'actions',
             title: t.common.actions,
             textAlign: 'right',
-            hidden: !operates(me),
+            hidden: !canOperate(me),
             render: (row) => (
               <Button size="compact-xs" variant="default" onClick={() => setLow(row)}>
                 {t.stock.setLow}
@@ -76,7 +76,7 @@ export function StockPage() {
 }
 
 function LowStock({ level, onClose }: { level: StockLevel; onClose(): void }) {
-  const set = useChange({ done: t.common.saved, quiet: true })
+  const set = useChange({ success: t.common.saved, quiet: true })
   return (
     <Dialog
       title={`${t.stock.setLow}: ${level.productCode}`}

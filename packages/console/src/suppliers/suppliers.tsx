@@ -3,20 +3,20 @@ import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { count, exactTime } from '../parts/format.ts'
+import { formatCount, formatTimeWithSeconds } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
-import { failed, told } from '../parts/notify.ts'
+import { notifyError, notifySuccess } from '../parts/notify.ts'
 import { Page } from '../parts/page.tsx'
-import { When } from '../parts/values.tsx'
-import { operates, useSession } from '../session/session.ts'
-import { counted, say, t } from '../strings/strings.ts'
+import { Timestamp } from '../parts/values.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, plural, t } from '../strings/strings.ts'
 
 const REFRESH_MS = 10_000
 
 export function SuppliersPage() {
   const me = useSession()
-  const list = useApi<{ suppliers: SupplierRow[] }>('/suppliers', {}, { refresh_ms: REFRESH_MS })
-  const [tested, setTested] = useState<Record<string, Tested>>({})
+  const list = useApi<{ suppliers: SupplierRow[] }>('/suppliers', {}, { refreshMs: REFRESH_MS })
+  const [tested, setTested] = useState<Record<string, TestResult>>({})
   return (
     <Page title={t.suppliers.title} description={t.suppliers.text}>
       <List<SupplierRow>
@@ -39,20 +39,20 @@ export function SuppliersPage() {
             accessor: 'waiting',
             title: t.suppliers.waiting,
             textAlign: 'right',
-            render: (row) => count(row.waiting),
+            render: (row) => formatCount(row.waiting),
           },
           {
             accessor: 'available',
             title: t.suppliers.available,
             textAlign: 'right',
-            render: (row) => (row.available === null ? '–' : count(row.available)),
+            render: (row) => (row.available === null ? '–' : formatCount(row.available)),
           },
-          { accessor: 'updatedAt', title: t.common.changed, render: (row) => <When at={row.updatedAt} /> },
+          { accessor: 'updatedAt', title: t.common.changed, render: (row) => <Timestamp time={row.updatedAt} /> },
           {
             accessor: 'actions',
             title: t.common.actions,
             textAlign: 'right',
-            hidden: !operates(me),
+            hidden: !canOperate(me),
             render: (row) => (
               <Actions row={row} onTested={(one) => setTested((all) => ({ ...all, [row.supplier]: one }))} />
             ),
@@ -64,26 +64,26 @@ export function SuppliersPage() {
 }
 
 /** What a supplier answered to the last test, for as long as the page is open. */
-interface Tested {
+interface TestResult {
   works: boolean
   words: string | null
   at: string
 }
 
-function State({ row, tested }: { row: SupplierRow; tested: Tested | undefined }) {
+function State({ row, tested }: { row: SupplierRow; tested: TestResult | undefined }) {
   const known = row.paused ? 'paused' : (row.breaker ?? 'broken')
   // The breaker hears of orders only: a supplier that fails a test is not working, whatever it says.
   const state = known === 'closed' && tested?.works === false ? 'failed' : known
   const colors = { closed: 'teal', open: 'red', 'half-open': 'yellow', paused: 'orange', broken: 'red', failed: 'red' }
   return (
-    <Stack gap={4} align="flex-start" className="list-words">
+    <Stack gap={4} align="flex-start" className="list-lines">
       <Badge variant="light" color={colors[state]} tt="none" radius="sm" data-state={state}>
         {t.suppliers.states[state]}
       </Badge>
       {tested && (
         <Text size="xs" {...(tested.works && { c: 'dimmed' })} className="break" data-tested={tested.works}>
-          {say(tested.works ? t.suppliers.passed : t.suppliers.failed, {
-            time: exactTime(tested.at),
+          {interpolate(tested.works ? t.suppliers.passed : t.suppliers.failed, {
+            time: formatTimeWithSeconds(tested.at),
             words: tested.words ?? '',
           })}
         </Text>
@@ -92,14 +92,14 @@ function State({ row, tested }: { row: SupplierRow; tested: Tested | undefined }
   )
 }
 
-function Actions({ row, onTested }: { row: SupplierRow; onTested(tested: Tested): void }) {
+function Actions({ row, onTested }: { row: SupplierRow; onTested(tested: TestResult): void }) {
   const test = useChange<{ works: boolean; words: string | null }>()
-  const resume = useChange({ done: t.suppliers.resumed })
+  const resume = useChange({ success: t.suppliers.resumed })
   const [pausing, setPausing] = useState(false)
-  const tell = ({ works, words }: { works: boolean; words: string | null }) => {
+  const report = ({ works, words }: { works: boolean; words: string | null }) => {
     const parts = { supplier: row.supplier, words: words ?? '' }
-    if (works) told(say(t.suppliers.works, parts))
-    else failed(new Error(say(t.suppliers.fails, parts)))
+    if (works) notifySuccess(interpolate(t.suppliers.works, parts))
+    else notifyError(new Error(interpolate(t.suppliers.fails, parts)))
     onTested({ works, words, at: new Date().toISOString() })
   }
   return (
@@ -108,7 +108,7 @@ function Actions({ row, onTested }: { row: SupplierRow; onTested(tested: Tested)
         size="compact-xs"
         variant="default"
         loading={test.isPending}
-        onClick={() => test.mutate({ method: 'POST', path: `${pathOf(row)}/test` }, { onSuccess: tell })}
+        onClick={() => test.mutate({ method: 'POST', path: `${apiPath(row)}/test` }, { onSuccess: report })}
       >
         {t.suppliers.test}
       </Button>
@@ -117,7 +117,7 @@ function Actions({ row, onTested }: { row: SupplierRow; onTested(tested: Tested)
           size="compact-xs"
           variant="default"
           loading={resume.isPending}
-          onClick={() => resume.mutate({ method: 'POST', path: `${pathOf(row)}/resume` })}
+          onClick={() => resume.mutate({ method: 'POST', path: `${apiPath(row)}/resume` })}
         >
           {t.suppliers.resume}
         </Button>
@@ -132,24 +132,24 @@ function Actions({ row, onTested }: { row: SupplierRow; onTested(tested: Tested)
 }
 
 function Pause({ row, onClose }: { row: SupplierRow; onClose(): void }) {
-  const pause = useChange({ done: t.suppliers.paused, quiet: true })
+  const pause = useChange({ success: t.suppliers.paused, quiet: true })
   return (
     <Dialog
-      title={say(t.suppliers.pauseTitle, { supplier: row.supplier })}
+      title={interpolate(t.suppliers.pauseTitle, { supplier: row.supplier })}
       opened
       onClose={onClose}
       submit={t.suppliers.pause}
       danger
       busy={pause.isPending}
       error={pause.error}
-      onSubmit={() => pause.mutate({ method: 'POST', path: `${pathOf(row)}/pause` }, { onSuccess: onClose })}
+      onSubmit={() => pause.mutate({ method: 'POST', path: `${apiPath(row)}/pause` }, { onSuccess: onClose })}
     >
       <Text size="sm">{t.suppliers.pauseText}</Text>
-      <Text size="sm">{counted(t.suppliers.pauseWaiting, row.waiting)}</Text>
+      <Text size="sm">{plural(t.suppliers.pauseWaiting, row.waiting)}</Text>
     </Dialog>
   )
 }
 
-function pathOf({ supplier }: SupplierRow): string {
+function apiPath({ supplier }: SupplierRow): string {
   return `/suppliers/${encodeURIComponent(supplier)}`
 }

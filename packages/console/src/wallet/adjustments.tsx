@@ -3,12 +3,28 @@ import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { money } from '../parts/format.ts'
+import { formatMoney } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { Amount, Facts, Status, When } from '../parts/values.tsx'
-import { operates, useSession } from '../session/session.ts'
-import { say, t } from '../strings/strings.ts'
+import { Amount, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+
+/** Adjustments of every dealer that wait for a second person. */
+export function OpenAdjustmentsPage() {
+  const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { open: true })
+  return (
+    <Page title={t.wallet.adjustments} description={t.wallet.waiting}>
+      <AdjustmentList
+        rows={list.data?.adjustments}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        withDealer
+      />
+    </Page>
+  )
+}
 
 /** Adjustments of a dealer, newest first. Nothing is shown where there were none. */
 export function Adjustments({ tenantId }: { tenantId: string }) {
@@ -38,34 +54,34 @@ export function AdjustmentList(props: {
       idOf={(row) => row.adjustmentId}
       empty={{ title: t.wallet.noAdjustments, text: t.wallet.noAdjustmentsText }}
       columns={[
-        { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
+        { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
         { accessor: 'clientName', title: t.common.dealer, hidden: !props.withDealer },
         {
           accessor: 'amount',
           title: t.wallet.amount,
           textAlign: 'right',
-          render: (row) => <Amount of={row.amount} currency={row.currencyCode} signed />,
+          render: (row) => <Amount value={row.amount} currency={row.currencyCode} signed />,
         },
         { accessor: 'reference', title: t.wallet.adjustReference },
         { accessor: 'reason', title: t.wallet.reason },
         { accessor: 'proposedBy', title: t.wallet.by },
-        { accessor: 'status', title: t.common.status, render: (row) => <Status of={row.status} /> },
+        { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
         {
           accessor: 'actions',
           title: t.common.actions,
           textAlign: 'right',
-          render: (row) => row.status === 'PROPOSED' && <Decide row={row} />,
+          render: (row) => row.status === 'PROPOSED' && <DecisionButtons row={row} />,
         },
       ]}
     />
   )
 }
 
-function Decide({ row }: { row: AdjustmentRow }) {
+function DecisionButtons({ row }: { row: AdjustmentRow }) {
   const me = useSession()
   const [asking, setAsking] = useState(false)
-  const reject = useChange({ done: t.wallet.rejected })
-  if (!operates(me)) return null
+  const reject = useChange({ success: t.wallet.rejected })
+  if (!canOperate(me)) return null
   return (
     <Group gap={4} justify="flex-end">
       {!row.ownProposal && (
@@ -77,7 +93,7 @@ function Decide({ row }: { row: AdjustmentRow }) {
         size="compact-xs"
         variant="default"
         loading={reject.isPending}
-        onClick={() => reject.mutate({ method: 'POST', path: `${pathOf(row)}/reject` })}
+        onClick={() => reject.mutate({ method: 'POST', path: `${apiPath(row)}/reject` })}
       >
         {row.ownProposal ? t.wallet.withdraw : t.wallet.reject}
       </Button>
@@ -88,48 +104,32 @@ function Decide({ row }: { row: AdjustmentRow }) {
 
 /** Repeats what is about to be posted: the second person is there to read it. */
 function Approve({ row, onClose }: { row: AdjustmentRow; onClose(): void }) {
-  const approve = useChange({ done: t.wallet.approved, quiet: true })
+  const approve = useChange({ success: t.wallet.approved, quiet: true })
   return (
     <Dialog
       title={t.wallet.approveTitle}
       opened
       onClose={onClose}
-      submit={say(t.wallet.approveAmount, { amount: money(row.amount, row.currencyCode) })}
+      submit={interpolate(t.wallet.approveAmount, { amount: formatMoney(row.amount, row.currencyCode) })}
       busy={approve.isPending}
       error={approve.error}
-      onSubmit={() => approve.mutate({ method: 'POST', path: `${pathOf(row)}/approve` }, { onSuccess: onClose })}
+      onSubmit={() => approve.mutate({ method: 'POST', path: `${apiPath(row)}/approve` }, { onSuccess: onClose })}
     >
       <Text size="sm">{row.amount < 0 ? t.wallet.approveTakes : t.wallet.approveGives}</Text>
       <Facts
         cols={2}
-        of={[
+        items={[
           [t.common.dealer, row.clientName],
-          [t.wallet.amount, <Amount key="a" of={row.amount} currency={row.currencyCode} signed />],
+          [t.wallet.amount, <Amount key="a" value={row.amount} currency={row.currencyCode} signed />],
           [t.wallet.adjustReference, row.reference],
           [t.wallet.by, row.proposedBy],
         ]}
       />
-      <Facts cols={1} of={[[t.wallet.reason, row.reason]]} />
+      <Facts cols={1} items={[[t.wallet.reason, row.reason]]} />
     </Dialog>
   )
 }
 
-function pathOf({ tenantId, adjustmentId }: AdjustmentRow): string {
+function apiPath({ tenantId, adjustmentId }: AdjustmentRow): string {
   return `/tenants/${tenantId}/adjustments/${adjustmentId}`
-}
-
-/** Adjustments of every dealer that wait for a second person. */
-export function OpenAdjustmentsPage() {
-  const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { open: true })
-  return (
-    <Page title={t.wallet.adjustments} description={t.wallet.waiting}>
-      <AdjustmentList
-        rows={list.data?.adjustments}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
-        withDealer
-      />
-    </Page>
-  )
 }

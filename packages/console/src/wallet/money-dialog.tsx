@@ -2,10 +2,10 @@ import { Text, TextInput, type TextInputProps } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { readMoney } from '../parts/form-values.ts'
+import { parseMoneyInput } from '../parts/form-values.ts'
 import { t } from '../strings/strings.ts'
 
-interface OfWallet {
+interface WalletDialogProps {
   tenantId: string
   /** The dealer's: a dialog covers the page that says whose money it is. */
   clientName: string
@@ -14,14 +14,14 @@ interface OfWallet {
 }
 
 /** Credits a payment. */
-export function TopUp(wallet: OfWallet) {
+export function TopUp(wallet: WalletDialogProps) {
   return (
     <MoneyDialog<{ replayed: boolean }>
       {...wallet}
       title={t.wallet.topUp}
       text={t.wallet.topUpText}
       path="wallet/top-ups"
-      done={({ replayed }) => (replayed ? t.wallet.replayed : t.wallet.toppedUp)}
+      success={({ replayed }) => (replayed ? t.wallet.replayed : t.wallet.toppedUp)}
       amount={{ inputMode: 'decimal' }}
       reference={{ label: t.wallet.reference }}
       reason={{ label: t.wallet.note }}
@@ -30,27 +30,27 @@ export function TopUp(wallet: OfWallet) {
 }
 
 /** Proposes what no payment stands for. A keypad for decimals would be without the minus sign. */
-export function Adjust(wallet: OfWallet) {
+export function Adjust(wallet: WalletDialogProps) {
   return (
     <MoneyDialog
       {...wallet}
       title={t.wallet.adjust}
       text={t.wallet.adjustText}
       path="adjustments"
-      done={t.wallet.proposed}
+      success={t.wallet.proposed}
       reference={{ label: t.wallet.adjustReference }}
       reason={{ label: t.wallet.reason, required: true }}
     />
   )
 }
 
-interface MoneyDialogProps<Answer> extends OfWallet {
+interface MoneyDialogProps<Answer> extends WalletDialogProps {
   title: string
   text: string
   /** Below the dealer's. */
   path: string
   /** What is said of it then. */
-  done: string | ((answer: Answer) => string)
+  success: string | ((answer: Answer) => string)
   /** The fields, as far as they differ. */
   amount?: TextInputProps
   reference: TextInputProps
@@ -59,9 +59,9 @@ interface MoneyDialogProps<Answer> extends OfWallet {
 
 /** Asks for an amount and what it is for. */
 function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
-  const { tenantId, clientName, currency, onClose, title, path, done } = props
-  const change = useChange<Answer>({ done, quiet: true })
-  const [fault, setFault] = useState<string>()
+  const { tenantId, clientName, currency, onClose, title, path, success } = props
+  const change = useChange<Answer>({ success, quiet: true })
+  const [amountError, setAmountError] = useState<string>()
   return (
     <Dialog
       title={`${title}: ${clientName}`}
@@ -71,9 +71,9 @@ function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
       busy={change.isPending}
       error={change.error}
       onSubmit={({ amount = '', reference, reason }) => {
-        const read = readMoney(amount)
-        setFault('fault' in read ? read.fault : undefined)
-        if ('fault' in read) return
+        const read = parseMoneyInput(amount)
+        setAmountError('error' in read ? read.error : undefined)
+        if ('error' in read) return
         const body = { ...read, reference, ...(reason && { reason }) }
         change.mutate({ method: 'POST', path: `/tenants/${tenantId}/${path}`, body }, { onSuccess: onClose })
       }}
@@ -83,7 +83,7 @@ function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
         name="amount"
         label={`${t.wallet.amount} (${currency})`}
         required
-        error={fault}
+        error={amountError}
         data-autofocus
         {...props.amount}
       />

@@ -6,8 +6,8 @@ import { useApi } from '../api/use-api.ts'
 import { useFilters } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
-import { Amount, When } from '../parts/values.tsx'
-import { say, t } from '../strings/strings.ts'
+import { Amount, Timestamp } from '../parts/values.tsx'
+import { interpolate, t } from '../strings/strings.ts'
 
 /** Every movement of a dealer's wallet, newest first; of a month with its sums, and as a file. */
 export function WalletStatement(props: { tenantId: string; currency: string; createdAt: string }) {
@@ -56,7 +56,7 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
         </>
       }
     >
-      {summary && <Month summary={summary} currency={currency} />}
+      {summary && <MonthTotals summary={summary} currency={currency} />}
       <List<WalletEntry>
         label={t.wallet.statement}
         rows={list.data?.entries}
@@ -65,23 +65,27 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
         error={list.error}
         retry={list.refetch}
         idOf={(row) => String(row.walletVersion)}
-        empty={emptyOf(month, kind)}
+        empty={emptyText(month, kind)}
         columns={[
-          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
           { accessor: 'kind', title: t.wallet.kind, render: (row) => t.wallet.kinds[row.kind] },
-          { accessor: 'what', title: t.wallet.what, render: (row) => <What entry={row} tenantId={tenantId} /> },
+          {
+            accessor: 'what',
+            title: t.wallet.what,
+            render: (row) => <EntryReference entry={row} tenantId={tenantId} />,
+          },
           { accessor: 'actor', title: t.wallet.by },
           {
             accessor: 'amount',
             title: t.wallet.amount,
             textAlign: 'right',
-            render: (row) => <Amount of={row.amount} currency={currency} signed />,
+            render: (row) => <Amount value={row.amount} currency={currency} signed />,
           },
           {
             accessor: 'balanceAfter',
             title: t.wallet.after,
             textAlign: 'right',
-            render: (row) => <Amount of={row.balanceAfter} currency={currency} />,
+            render: (row) => <Amount value={row.balanceAfter} currency={currency} />,
           },
         ]}
       />
@@ -99,35 +103,35 @@ function monthsSince(createdAt: string): string[] {
   ).filter((month, back) => back === 0 || month >= createdAt.slice(0, 7))
 }
 
-function emptyOf(month: string | undefined, kind: string | undefined) {
+function emptyText(month: string | undefined, kind: string | undefined) {
   if (kind) return { title: t.wallet.noneOfKind, text: t.wallet.noneOfKindText }
   return month ? { title: t.wallet.emptyMonth } : { title: t.wallet.empty, text: t.wallet.emptyText }
 }
 
-function What({ entry, tenantId }: { entry: WalletEntry; tenantId: string }) {
+function EntryReference({ entry, tenantId }: { entry: WalletEntry; tenantId: string }) {
   if (entry.orderNo === null) return <>{[entry.reference, entry.reason].filter(Boolean).join(' · ')}</>
   return (
     <Anchor component={Link} to={`/tenants/${tenantId}/orders/${entry.orderNo}`} search={{} as never} size="sm">
       {entry.transactionId ?? entry.orderNo}
-      {entry.itemNo !== null && ` · ${say(t.orders.ofItem, { item: entry.itemNo })}`}
+      {entry.itemNo !== null && ` · ${interpolate(t.orders.ofItem, { item: entry.itemNo })}`}
     </Anchor>
   )
 }
 
-function Month({ summary, currency }: { summary: MonthSummary; currency: string }) {
+function MonthTotals({ summary, currency }: { summary: MonthSummary; currency: string }) {
   return (
     <Stack gap={4}>
       <SimpleGrid cols={{ base: 2, sm: 3, md: 6 }} spacing="xs">
-        <Sum label={t.wallet.opening} of={summary.opening} currency={currency} />
+        <Total label={t.wallet.opening} value={summary.opening} currency={currency} />
         {summary.totals.map((total) => (
-          <Sum
+          <Total
             key={total.kind}
             label={`${t.wallet.kinds[total.kind as keyof typeof t.wallet.kinds]} (${total.count})`}
-            of={total.amount}
+            value={total.amount}
             currency={currency}
           />
         ))}
-        <Sum label={t.wallet.closing} of={summary.closing} currency={currency} />
+        <Total label={t.wallet.closing} value={summary.closing} currency={currency} />
       </SimpleGrid>
       {!summary.complete && (
         <Text size="xs" c="dimmed">
@@ -138,14 +142,14 @@ function Month({ summary, currency }: { summary: MonthSummary; currency: string 
   )
 }
 
-function Sum({ label, of, currency }: { label: string; of: number; currency: string }) {
+function Total({ label, value, currency }: { label: string; value: number; currency: string }) {
   return (
     <div>
       <Text size="xs" c="dimmed">
         {label}
       </Text>
       <Text size="sm" fw={600}>
-        <Amount of={of} currency={currency} />
+        <Amount value={value} currency={currency} />
       </Text>
     </div>
   )

@@ -2,10 +2,10 @@ import type { WalletView } from '@dealer-esim/gateway/console-api/wallet.ts'
 import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '../api/use-api.ts'
-import { TenantSection, useTenant } from '../dealers/dealer.tsx'
+import { DealerSection, useTenant } from '../dealers/dealer.tsx'
 import { Card } from '../parts/page.tsx'
 import { Amount, Facts } from '../parts/values.tsx'
-import { isOperator, operates, useSession } from '../session/session.ts'
+import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { Adjustments } from './adjustments.tsx'
 import { Adjust, TopUp } from './money-dialog.tsx'
@@ -20,7 +20,7 @@ export function WalletPage() {
   if (!tenant || !wallet.data) return null
   const { currencyCode: currency, balance, creditLimit } = wallet.data
   const ofWallet = { tenantId, clientName: tenant.clientName, currency, onClose: () => setOpen(undefined) }
-  const actions = operates(me) && (
+  const actions = canOperate(me) && (
     <>
       <Button onClick={() => setOpen('top-up')}>{t.wallet.topUp}</Button>
       <Button variant="default" onClick={() => setOpen('adjust')}>
@@ -29,22 +29,22 @@ export function WalletPage() {
     </>
   )
   return (
-    <TenantSection title={t.wallet.title}>
+    <DealerSection title={t.wallet.title}>
       {actions && <Group justify="flex-end">{actions}</Group>}
       <Card>
         <Text size="sm" c="dimmed">
           {t.wallet.balance}
         </Text>
         <Text fz="2rem" fw={650} lh={1.1} data-balance={balance}>
-          <Amount of={balance} currency={currency} />
+          <Amount value={balance} currency={currency} />
         </Text>
         <Facts
-          of={[
-            [t.wallet.available, <Amount key="a" of={balance + creditLimit} currency={currency} />],
-            [t.wallet.creditLimit, <Amount key="c" of={creditLimit} currency={currency} />],
-            [t.wallet.spentToday, <Amount key="s" of={wallet.data.spentToday} currency={currency} />],
-            [t.wallet.dailyLimit, <Amount key="d" of={wallet.data.dailySpendLimit} currency={currency} />],
-            [t.wallet.threshold, <Amount key="t" of={wallet.data.lowBalanceThreshold} currency={currency} />],
+          items={[
+            [t.wallet.available, <Amount key="a" value={balance + creditLimit} currency={currency} />],
+            [t.wallet.creditLimit, <Amount key="c" value={creditLimit} currency={currency} />],
+            [t.wallet.spentToday, <Amount key="s" value={wallet.data.spentToday} currency={currency} />],
+            [t.wallet.dailyLimit, <Amount key="d" value={wallet.data.dailySpendLimit} currency={currency} />],
+            [t.wallet.threshold, <Amount key="t" value={wallet.data.lowBalanceThreshold} currency={currency} />],
           ]}
         />
       </Card>
@@ -52,6 +52,6 @@ export function WalletPage() {
       <WalletStatement tenantId={tenantId} currency={currency} createdAt={tenant.createdAt} />
       {open === 'top-up' && <TopUp {...ofWallet} />}
       {open === 'adjust' && <Adjust {...ofWallet} />}
-    </TenantSection>
+    </DealerSection>
   )
 }

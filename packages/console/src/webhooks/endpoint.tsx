@@ -3,27 +3,27 @@ import type { EndpointView } from '@dealer-esim/gateway/console-api/webhooks.ts'
 import { Alert, Button, Checkbox, Group, Stack, Switch, TextInput } from '@mantine/core'
 import type { FormEvent } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
-import { fullTime } from '../parts/format.ts'
-import { told } from '../parts/notify.ts'
+import { formatDateTime } from '../parts/format.ts'
+import { notifySuccess } from '../parts/notify.ts'
 import { Card } from '../parts/page.tsx'
-import { administers, useSession } from '../session/session.ts'
-import { say, t } from '../strings/strings.ts'
+import { canAdminister, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
 
 /** Where a dealer's events go, how that works in plain words, and how to change or try it. */
-export function WebhookSetting({ tenantId }: { tenantId: string }) {
+export function EndpointCard({ tenantId }: { tenantId: string }) {
   const path = `/tenants/${tenantId}/endpoint`
   const { data: endpoint } = useApi<EndpointView>(path)
   if (!endpoint) return null
   const { callbackUrl, eventTypes, enabled } = endpoint
   // As the cards beside it: what is typed outlives a test, which changes nothing that is shown.
-  return <Setting key={JSON.stringify([callbackUrl, eventTypes, enabled])} path={path} endpoint={endpoint} />
+  return <EndpointForm key={JSON.stringify([callbackUrl, eventTypes, enabled])} path={path} endpoint={endpoint} />
 }
 
-function Setting({ path, endpoint }: { path: string; endpoint: EndpointView }) {
+function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView }) {
   const me = useSession()
-  const may = administers(me)
+  const mayEdit = canAdminister(me)
   const save = useChange({ quiet: true })
-  const test = useChange({ done: t.endpoint.tested, quiet: true })
+  const test = useChange({ success: t.endpoint.tested, quiet: true })
   const error = save.error ?? test.error
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
@@ -37,7 +37,7 @@ function Setting({ path, endpoint }: { path: string; endpoint: EndpointView }) {
     test.reset()
     save.mutate(
       { method: 'PUT', path, body },
-      { onSuccess: () => told(url === '' ? t.endpoint.removed : t.endpoint.saved) },
+      { onSuccess: () => notifySuccess(url === '' ? t.endpoint.removed : t.endpoint.saved) },
     )
   }
   /** Setting the same URL again is a test: it has to answer a CHECK_HEALTH, and nothing else changes. */
@@ -45,7 +45,7 @@ function Setting({ path, endpoint }: { path: string; endpoint: EndpointView }) {
     save.reset()
     test.mutate({ method: 'PUT', path, body: { callbackUrl: endpoint.callbackUrl, enabled: endpoint.enabled } })
   }
-  const state = stateOf(endpoint)
+  const state = endpointState(endpoint)
   return (
     <form onSubmit={submit}>
       <Card title={t.endpoint.title}>
@@ -62,20 +62,26 @@ function Setting({ path, endpoint }: { path: string; endpoint: EndpointView }) {
           label={t.endpoint.url}
           description={t.endpoint.urlHint}
           defaultValue={endpoint.callbackUrl ?? ''}
-          readOnly={!may}
+          readOnly={!mayEdit}
           type="url"
         />
         <Stack gap="xs">
           <Checkbox.Group label={t.endpoint.types} defaultValue={endpoint.eventTypes}>
             <Group mt={4}>
               {EVENT_TYPES.map((type) => (
-                <Checkbox key={type} name="eventTypes" value={type} label={t.webhooks.types[type]} disabled={!may} />
+                <Checkbox
+                  key={type}
+                  name="eventTypes"
+                  value={type}
+                  label={t.webhooks.types[type]}
+                  disabled={!mayEdit}
+                />
               ))}
             </Group>
           </Checkbox.Group>
-          <Switch name="enabled" label={t.endpoint.enabled} defaultChecked={endpoint.enabled} disabled={!may} />
+          <Switch name="enabled" label={t.endpoint.enabled} defaultChecked={endpoint.enabled} disabled={!mayEdit} />
         </Stack>
-        {may && (
+        {mayEdit && (
           <Group>
             <Button type="submit" loading={save.isPending}>
               {t.endpoint.save}
@@ -92,12 +98,12 @@ function Setting({ path, endpoint }: { path: string; endpoint: EndpointView }) {
   )
 }
 
-function stateOf(endpoint: EndpointView): { color: string; text: string } {
+function endpointState(endpoint: EndpointView): { color: string; text: string } {
   const { states } = t.endpoint
   if (endpoint.callbackUrl === null) return { color: 'gray', text: states.none }
   if (endpoint.disabledReason) return { color: 'red', text: states[endpoint.disabledReason] }
   if (!endpoint.enabled) return { color: 'gray', text: states.off }
   if (endpoint.failingSince)
-    return { color: 'orange', text: say(states.failing, { time: fullTime(endpoint.failingSince) }) }
+    return { color: 'orange', text: interpolate(states.failing, { time: formatDateTime(endpoint.failingSince) }) }
   return { color: 'teal', text: states.ok }
 }

@@ -2,12 +2,12 @@ import type { EventView } from '@dealer-esim/gateway/console-api/webhooks.ts'
 import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useApi, useChange } from '../api/use-api.ts'
-import { milliseconds } from '../parts/format.ts'
-import { Failure, Loading } from '../parts/load-states.tsx'
+import { formatDuration } from '../parts/format.ts'
+import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { Copyable, Facts, Status, When } from '../parts/values.tsx'
-import { useSession, works } from '../session/session.ts'
-import { say, t } from '../strings/strings.ts'
+import { Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { canEdit, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
 
 const REFRESH_MS = 3_000
 
@@ -16,17 +16,17 @@ export function EventPage() {
   const me = useSession()
   const { tenantId, notifyId } = useParams({ strict: false }) as { tenantId: string; notifyId: string }
   const path = `/tenants/${tenantId}/events/${notifyId}`
-  const { data: event, error, refetch } = useApi<EventView>(path, {}, { refresh_ms: REFRESH_MS })
-  const resend = useChange({ done: t.webhooks.resent })
-  if (error && !event) return <Failure error={error} retry={refetch} />
+  const { data: event, error, refetch } = useApi<EventView>(path, {}, { refreshMs: REFRESH_MS })
+  const resend = useChange({ success: t.webhooks.resent })
+  if (error && !event) return <LoadError error={error} retry={refetch} />
   if (!event) return <Loading />
   return (
     <Page
       title={t.webhooks.types[event.notifyType]}
       back={{ to: '/webhooks', label: t.webhooks.title }}
-      description={<Status of={event.deliveryState} texts={t.webhooks.states} />}
+      description={<Status status={event.deliveryState} labels={t.webhooks.states} />}
       actions={
-        works(me) && (
+        canEdit(me) && (
           <Button
             variant="default"
             loading={resend.isPending}
@@ -39,7 +39,7 @@ export function EventPage() {
     >
       <Card>
         <Facts
-          of={[
+          items={[
             [t.webhooks.notifyId, <Copyable key="n" value={event.notifyId} label={t.webhooks.notifyId} />],
             [
               t.orders.number,
@@ -53,8 +53,8 @@ export function EventPage() {
                 {event.orderNo}
               </Anchor>,
             ],
-            [t.common.created, <When key="c" at={event.createdAt} />],
-            [t.webhooks.next, <When key="d" at={event.dueAt} />],
+            [t.common.created, <Timestamp key="c" time={event.createdAt} />],
+            [t.webhooks.next, <Timestamp key="d" time={event.dueAt} />],
           ]}
         />
       </Card>
@@ -70,7 +70,8 @@ export function EventPage() {
         {event.deliveries.map((delivery) => (
           <Stack key={delivery.attemptId} gap={4}>
             <Text size="sm" fw={600}>
-              <When at={delivery.startedAt} as="exact" /> · {answerOf(delivery)} · {milliseconds(delivery.duration_ms)}
+              <Timestamp time={delivery.startedAt} format="exact" /> · {attemptResult(delivery)} ·{' '}
+              {formatDuration(delivery.duration_ms)}
             </Text>
             <Text size="xs" c="dimmed" className="break">
               {delivery.url} {delivery.address && `(${t.webhooks.dialled}: ${delivery.address})`}
@@ -84,12 +85,12 @@ export function EventPage() {
 }
 
 /** What came of an attempt to deliver an event: a word of ours, or what went wrong in the gateway's words. */
-export function outcomeOf(outcome: string | null): string | null {
+export function outcomeText(outcome: string | null): string | null {
   return outcome === 'acknowledged' ? t.webhooks.acknowledged : outcome
 }
 
 /** The same, with the status of the answer where there was one. */
-export function answerOf({ outcome, httpStatus }: { outcome: string; httpStatus: number | null }): string {
-  const words = outcomeOf(outcome) ?? ''
-  return httpStatus === null ? words : `${words} · ${say(t.webhooks.http, { status: httpStatus })}`
+export function attemptResult({ outcome, httpStatus }: { outcome: string; httpStatus: number | null }): string {
+  const text = outcomeText(outcome) ?? ''
+  return httpStatus === null ? text : `${text} · ${interpolate(t.webhooks.http, { status: httpStatus })}`
 }

@@ -5,9 +5,9 @@ import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Card } from '../parts/page.tsx'
-import { Status, When } from '../parts/values.tsx'
-import { useSession, works } from '../session/session.ts'
-import { say, t } from '../strings/strings.ts'
+import { Status, Timestamp } from '../parts/values.tsx'
+import { canEdit, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
 
 const REFRESH_MS = 1_000
 
@@ -17,15 +17,15 @@ export function Replays({ tenantId }: { tenantId: string }) {
   const path = `/tenants/${tenantId}/replays`
   const first = useApi<{ replays: ReplayView[] }>(path)
   const running = first.data?.replays.some((replay) => replay.replayState === 'RUNNING') ?? false
-  const { data } = useApi<{ replays: ReplayView[] }>(path, {}, { refresh_ms: running ? REFRESH_MS : undefined })
-  const cancel = useChange({ done: t.webhooks.replayStopped })
+  const { data } = useApi<{ replays: ReplayView[] }>(path, {}, { refreshMs: running ? REFRESH_MS : undefined })
+  const cancel = useChange({ success: t.webhooks.replayStopped })
   const [asking, setAsking] = useState(false)
-  if (!data || (data.replays.length === 0 && !works(me))) return null
+  if (!data || (data.replays.length === 0 && !canEdit(me))) return null
   return (
     <Card
       title={t.webhooks.replays}
       actions={
-        works(me) && (
+        canEdit(me) && (
           <Button size="xs" variant="default" onClick={() => setAsking(true)}>
             {t.webhooks.replay}
           </Button>
@@ -35,14 +35,14 @@ export function Replays({ tenantId }: { tenantId: string }) {
       {data.replays.map((replay) => (
         <Stack key={replay.replayId} gap={4} data-replay={replay.replayState}>
           <Group gap="xs">
-            <Status of={replay.replayState} />
+            <Status status={replay.replayState} />
             <Text size="sm">
-              <When at={replay.from} /> – <When at={replay.to} />
+              <Timestamp time={replay.from} /> – <Timestamp time={replay.to} />
             </Text>
             <Text size="sm" c="dimmed">
-              {say(t.webhooks.progress, { done: replay.replayed, all: replay.matched })} · {replay.actor}
+              {interpolate(t.webhooks.progress, { done: replay.replayed, all: replay.matched })} · {replay.actor}
             </Text>
-            {works(me) && replay.replayState === 'RUNNING' && (
+            {canEdit(me) && replay.replayState === 'RUNNING' && (
               <Button
                 size="compact-xs"
                 variant="default"
@@ -70,13 +70,13 @@ const OUTCOMES = ['DEAD', 'UNSENT', 'DELIVERED'] as const
 const DAY_MS = 86_400_000
 
 /** The form of <input type="datetime-local">, in the browser's own time. */
-function localTime(time_ms: number): string {
-  const date = new Date(time_ms)
-  return new Date(time_ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+function localTime(timeMs: number): string {
+  const date = new Date(timeMs)
+  return new Date(timeMs - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
 function StartReplay({ path, onClose }: { path: string; onClose(): void }) {
-  const start = useChange({ done: t.webhooks.replayStarted, quiet: true })
+  const start = useChange({ success: t.webhooks.replayStarted, quiet: true })
   const [outcomes, setOutcomes] = useState<string[]>(['DEAD', 'UNSENT'])
   const [types, setTypes] = useState<string[]>([...EVENT_TYPES])
   return (

@@ -2,15 +2,15 @@ import { EVENT_TYPES } from '@dealer-esim/contract'
 import type { EventRow } from '@dealer-esim/gateway/console-api/webhooks.ts'
 import { Group } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
-import { TenantFilter } from '../parts/dealer-filter.tsx'
-import { FilterSelect, Period, rangeOf, useFilters } from '../parts/filters.tsx'
+import { DealerFilter } from '../parts/dealer-filter.tsx'
+import { FilterSelect, PeriodFilter, periodRange, useFilters } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
-import { Status, When } from '../parts/values.tsx'
+import { Status, Timestamp } from '../parts/values.tsx'
 import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
-import { WebhookSetting } from './endpoint.tsx'
-import { outcomeOf } from './event.tsx'
+import { EndpointCard } from './endpoint.tsx'
+import { outcomeText } from './event.tsx'
 import { Replays } from './replays.tsx'
 
 export function WebhooksPage() {
@@ -18,23 +18,23 @@ export function WebhooksPage() {
   const [filters] = useFilters()
   const tenantId = me.tenant?.tenantId ?? filters.tenantId
   const { state, type, orderNo, cursor } = filters
-  const query = { tenantId, state, type, orderNo, cursor, ...rangeOf(filters) }
+  const query = { tenantId, state, type, orderNo, cursor, ...periodRange(filters) }
   const list = useApi<{ events: EventRow[]; nextCursor: string | null }>('/events', query)
   const filtered = Object.keys(filters).length > 0
   return (
     <Page title={t.webhooks.title} {...(isOperator(me) && !tenantId && { description: t.webhooks.chooseDealer })}>
-      {tenantId && <WebhookSetting tenantId={tenantId} />}
+      {tenantId && <EndpointCard tenantId={tenantId} />}
       {tenantId && <Replays tenantId={tenantId} />}
       <Group>
-        <TenantFilter />
+        <DealerFilter />
         <FilterSelect
           name="state"
           label={t.webhooks.state}
-          of={Object.keys(t.webhooks.states)}
-          texts={t.webhooks.states}
+          values={Object.keys(t.webhooks.states)}
+          labels={t.webhooks.states}
         />
-        <FilterSelect name="type" label={t.webhooks.type} of={EVENT_TYPES} texts={t.webhooks.types} />
-        <Period />
+        <FilterSelect name="type" label={t.webhooks.type} values={EVENT_TYPES} labels={t.webhooks.types} />
+        <PeriodFilter />
       </Group>
       <List<EventRow>
         label={t.webhooks.events}
@@ -57,7 +57,7 @@ export function WebhooksPage() {
           {
             accessor: 'deliveryState',
             title: t.webhooks.state,
-            render: (row) => <Status of={row.deliveryState} texts={t.webhooks.states} />,
+            render: (row) => <Status status={row.deliveryState} labels={t.webhooks.states} />,
           },
           {
             accessor: 'attempts',
@@ -65,8 +65,8 @@ export function WebhooksPage() {
             textAlign: 'right',
             render: (row) => row.attempts ?? '–',
           },
-          { accessor: 'lastOutcome', title: t.webhooks.last, render: (row) => outcomeOf(row.lastOutcome) ?? '–' },
-          { accessor: 'createdAt', title: t.common.time, render: (row) => <When at={row.createdAt} /> },
+          { accessor: 'lastOutcome', title: t.webhooks.last, render: (row) => outcomeText(row.lastOutcome) ?? '–' },
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
         ]}
       />
     </Page>

@@ -3,20 +3,17 @@ import { Checkbox, FileInput, Radio, Stack, Text, Textarea } from '@mantine/core
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { money } from '../parts/format.ts'
-import { counted, say, t } from '../strings/strings.ts'
+import { formatMoney } from '../parts/format.ts'
+import { interpolate, plural, t } from '../strings/strings.ts'
 
 type Verdict = keyof typeof t.orders.verdicts
+
 const VERDICTS = Object.keys(t.orders.verdicts) as Verdict[]
 
-export function underReview(order: OrderDetail): OrderItem[] {
-  return order.items.filter((item) => item.itemStatus === 'REVIEW')
-}
-
 /** Records what a supplier said of eSIMs under review. Neither which of them nor what it said is guessed beforehand. */
-export function SettleOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
-  const settle = useChange({ done: t.orders.settled, quiet: true })
-  const items = underReview(order)
+export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
+  const settle = useChange({ success: t.orders.settled, quiet: true })
+  const items = itemsUnderReview(order)
   const [itemNos, setItemNos] = useState(items.length === 1 ? items.map((item) => item.itemNo) : [])
   const [verdict, setVerdict] = useState<Verdict>()
   const [isMissing, setIsMissing] = useState(false)
@@ -26,7 +23,7 @@ export function SettleOrder({ order, onClose }: { order: OrderDetail; onClose():
       title={`${t.orders.settle}: ${order.transactionId}`}
       opened
       onClose={onClose}
-      submit={submitOf(order, chosen, verdict)}
+      submit={submitLabel(order, chosen, verdict)}
       danger={verdict === 'refused'}
       busy={settle.isPending}
       error={settle.error}
@@ -64,17 +61,21 @@ export function SettleOrder({ order, onClose }: { order: OrderDetail; onClose():
           ))}
         </Stack>
       </Radio.Group>
-      {verdict === 'delivered' && <Esims />}
+      {verdict === 'delivered' && <EsimCodesField />}
       <EvidenceField />
     </Dialog>
   )
 }
 
+export function itemsUnderReview(order: OrderDetail): OrderItem[] {
+  return order.items.filter((item) => item.itemStatus === 'REVIEW')
+}
+
 /** What pressing it does, to how many, and for how much. */
-function submitOf(order: OrderDetail, chosen: OrderItem[], verdict: Verdict | undefined): string {
+function submitLabel(order: OrderDetail, chosen: OrderItem[], verdict: Verdict | undefined): string {
   if (verdict === undefined || chosen.length === 0) return t.orders.settle
   const sum = chosen.reduce((total, item) => total + item.price, 0)
-  return counted(t.orders.settleAs[verdict], chosen.length, { amount: money(sum, order.currencyCode) })
+  return plural(t.orders.settleAs[verdict], chosen.length, { amount: formatMoney(sum, order.currencyCode) })
 }
 
 function ItemChoice(props: {
@@ -100,7 +101,7 @@ function ItemChoice(props: {
             <Checkbox
               key={item.itemNo}
               value={String(item.itemNo)}
-              label={`${item.itemNo}: ${item.packageCode} · ${money(item.price, order.currencyCode)}`}
+              label={`${item.itemNo}: ${item.packageCode} · ${formatMoney(item.price, order.currencyCode)}`}
               description={[item.supplier, item.supplierKey].filter(Boolean).join(' · ')}
               className="break"
             />
@@ -109,7 +110,7 @@ function ItemChoice(props: {
       </Checkbox.Group>
       {items.length > 1 && (
         <Checkbox
-          label={say(t.orders.allItems, { count: items.length })}
+          label={interpolate(t.orders.allItems, { count: items.length })}
           checked={isAll}
           indeterminate={!isAll && value.length > 0}
           onChange={() => onChange(isAll ? [] : items.map((item) => item.itemNo))}
@@ -120,12 +121,12 @@ function ItemChoice(props: {
 }
 
 /** Typed, or from a file, whose text can then still be corrected. Name: csv. */
-function Esims() {
+function EsimCodesField() {
   const [csv, setCsv] = useState('')
-  const [fault, setFault] = useState<string>()
+  const [fileError, setFileError] = useState<string>()
   async function read(file: File | null) {
     const isTooLong = (file?.size ?? 0) > CSV_LENGTH_MAX
-    setFault(isTooLong ? t.orders.csvTooLong : undefined)
+    setFileError(isTooLong ? t.orders.csvTooLong : undefined)
     if (file && !isTooLong) setCsv(await file.text())
   }
   return (
@@ -134,7 +135,7 @@ function Esims() {
         label={t.orders.csvFile}
         accept=".csv,text/csv"
         onChange={(file) => void read(file)}
-        error={fault}
+        error={fileError}
         clearable
         clearButtonProps={{ 'aria-label': t.catalogue.clearFile }}
       />

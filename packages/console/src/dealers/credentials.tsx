@@ -1,29 +1,21 @@
-import { Alert, Button, Group, Select, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
 import { formatDateTime } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import { Copyable, Timestamp } from '../parts/values.tsx'
-import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { canAdminister, isOperator, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { DealerSection, useTenant } from './dealer.tsx'
-import { NewSecretDialog } from './secret-dialogs.tsx'
-
-interface ResetResult {
-  appSecret: string
-  oldValidUntil: string | null
-}
+import { NewSecretDialog, type ResetResult, ResetSecret, ViewSecret } from './secret-dialogs.tsx'
 
 /** AppKey and masked AppSecret. The secret is asked for with a proof, and lives in this page's memory only. */
 export function CredentialsPage() {
   const me = useSession()
   const { data: tenant, tenantId } = useTenant()
-  const [asking, setAsking] = useState<'view' | 'reset'>()
+  const [open, setOpen] = useState<'view' | 'reset'>()
   const [secret, setSecret] = useState<string>()
-  const [resetResult, setFresh] = useState<ResetResult>()
-  const close = () => setAsking(undefined)
+  const [resetResult, setResetResult] = useState<ResetResult>()
+  const close = () => setOpen(undefined)
   if (!tenant) return null
   const [current, ...old] = tenant.secrets
   return (
@@ -43,11 +35,11 @@ export function CredentialsPage() {
                 <Button
                   size="xs"
                   variant="default"
-                  onClick={() => (secret === undefined ? setAsking('view') : setSecret(undefined))}
+                  onClick={() => (secret === undefined ? setOpen('view') : setSecret(undefined))}
                 >
                   {secret === undefined ? t.credentials.view : t.credentials.hide}
                 </Button>
-                <Button size="xs" variant="default" onClick={() => setAsking('reset')}>
+                <Button size="xs" variant="default" onClick={() => setOpen('reset')}>
                   {t.credentials.reset}
                 </Button>
               </>
@@ -64,7 +56,7 @@ export function CredentialsPage() {
           </Text>
         ))}
       </Card>
-      {asking === 'view' && (
+      {open === 'view' && (
         <ViewSecret
           tenantId={tenantId}
           onClose={close}
@@ -74,13 +66,13 @@ export function CredentialsPage() {
           }}
         />
       )}
-      {asking === 'reset' && (
+      {open === 'reset' && (
         <ResetSecret
           tenantId={tenantId}
           onClose={close}
           onReset={(reset) => {
             setSecret(undefined)
-            setFresh(reset)
+            setResetResult(reset)
             close()
           }}
         />
@@ -95,7 +87,7 @@ export function CredentialsPage() {
               ? interpolate(t.credentials.oldUntil, { time: formatDateTime(resetResult.oldValidUntil) })
               : undefined
           }
-          onClose={() => setFresh(undefined)}
+          onClose={() => setResetResult(undefined)}
         />
       )}
     </DealerSection>
@@ -110,70 +102,5 @@ function LabelledValue({ label, children }: { label: string; children: React.Rea
       </Text>
       {children}
     </Stack>
-  )
-}
-
-function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(secret: string): void }) {
-  const view = useChange<{ appSecret: string }>({ quiet: true })
-  const path = `/tenants/${props.tenantId}/secret/view`
-  return (
-    <Dialog
-      title={t.credentials.viewTitle}
-      opened
-      onClose={props.onClose}
-      submit={t.credentials.view}
-      busy={view.isPending}
-      error={view.error}
-      onSubmit={(body) =>
-        view.mutate({ method: 'POST', path, body }, { onSuccess: ({ appSecret }) => props.onSecret(appSecret) })
-      }
-    >
-      <Text size="sm">{t.credentials.viewText}</Text>
-      <ReauthenticationFields />
-    </Dialog>
-  )
-}
-
-/** In seconds, the contract's default first: none. */
-const GRACE_PERIODS = ['0', '3600', '21600', '86400'] as const
-const [NO_GRACE] = GRACE_PERIODS
-
-function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: ResetResult): void }) {
-  const reset = useChange<ResetResult>({ quiet: true })
-  const [grace, setGrace] = useState<string>(NO_GRACE)
-  const path = `/tenants/${props.tenantId}/secret/reset`
-  return (
-    <Dialog
-      title={t.credentials.resetTitle}
-      opened
-      onClose={props.onClose}
-      submit={t.credentials.reset}
-      danger
-      busy={reset.isPending}
-      error={reset.error}
-      onSubmit={({ password, code }) =>
-        reset.mutate(
-          { method: 'POST', path, body: { password, ...(code && { code }), grace_s: Number(grace) } },
-          { onSuccess: props.onReset },
-        )
-      }
-    >
-      <Text size="sm">{t.credentials.resetText}</Text>
-      <Select
-        label={t.credentials.grace}
-        value={grace}
-        onChange={(value) => setGrace(value ?? NO_GRACE)}
-        allowDeselect={false}
-        data={GRACE_PERIODS.map((value) => ({ value, label: t.credentials.graces[value] }))}
-      />
-      {grace === NO_GRACE ? (
-        <Alert color="red" role="alert">
-          {t.credentials.noGrace}
-        </Alert>
-      ) : (
-        <Text size="sm">{t.credentials.withGrace}</Text>
-      )}
-      <ReauthenticationFields />
-    </Dialog>
   )
 }

@@ -2,12 +2,11 @@ import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
 import { Button, Group, PasswordInput, Text } from '@mantine/core'
 import { useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
+import { useApi } from '../api/use-api.ts'
+import { ViewSecret } from '../dealers/secret-dialogs.tsx'
 import { DealerSelect } from '../parts/dealer-filter.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { useFilters } from '../parts/filters.tsx'
 import { Card, Page, Tabs } from '../parts/page.tsx'
-import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { rememberSecret, useSecret } from '../session/secret-store.ts'
 import { canAdminister, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
@@ -54,12 +53,11 @@ export function ExplorerPage() {
   )
 }
 
-/** Where the AppSecret for signing comes from: pasted, or shown after a proof like on the credentials page. */
-export function SecretCard({ tenantId }: { tenantId: string }) {
+/** The AppSecret to sign with: pasted, or fetched after entering the password, as on the credentials page. */
+function SecretCard({ tenantId }: { tenantId: string }) {
   const me = useSession()
   const secret = useSecret(tenantId)
   const [asking, setAsking] = useState(false)
-  const view = useChange<{ appSecret: string }>({ quiet: true })
   if (secret !== undefined)
     return (
       <Group>
@@ -96,28 +94,16 @@ export function SecretCard({ tenantId }: { tenantId: string }) {
           )}
         </Group>
       </form>
-      <Dialog
-        title={t.credentials.viewTitle}
-        opened={asking}
-        onClose={() => setAsking(false)}
-        submit={t.credentials.view}
-        busy={view.isPending}
-        error={view.error}
-        onSubmit={(body) =>
-          view.mutate(
-            { method: 'POST', path: `/tenants/${tenantId}/secret/view`, body },
-            {
-              onSuccess({ appSecret }) {
-                rememberSecret(tenantId, appSecret)
-                setAsking(false)
-              },
-            },
-          )
-        }
-      >
-        <Text size="sm">{t.credentials.viewText}</Text>
-        <ReauthenticationFields />
-      </Dialog>
+      {asking && (
+        <ViewSecret
+          tenantId={tenantId}
+          onClose={() => setAsking(false)}
+          onSecret={(appSecret) => {
+            rememberSecret(tenantId, appSecret)
+            setAsking(false)
+          }}
+        />
+      )}
     </>
   )
 }

@@ -145,9 +145,9 @@ async function debug(world: ConsoleWorld, page: Page): Promise<void> {
     `RT-Timestamp: ${Date.now()}`,
     `X-Signature: ${'a'.repeat(64)}`,
   ]
-  await field(page, 'Headers, one a line').fill(headers.join('\n'))
-  await field(page, 'Body, exactly as it was sent').fill('{}')
-  await button(page, 'Find the fault').click()
+  await field(page, 'Headers, one per line').fill(headers.join('\n'))
+  await field(page, 'Body, exactly as sent').fill('{}')
+  await button(page, 'Find the problem').click()
   await page.locator('[data-verdict]').waitFor()
 }
 
@@ -166,6 +166,6 @@ async function importWithFault(page: Page): Promise<void> {
   const text = [head, first.replace('Austria', 'Österreich'), second.replace(',DAY,', ',CENTURY,')].join('\n')
   const file = { name: 'packages.csv', mimeType: 'text/csv', buffer: Buffer.from(text) }
   await page.locator('input[type=file]').setInputFiles(file)
-  await button(page, 'Show what would change').click()
+  await button(page, 'Preview changes').click()
   await page.locator('[data-sum]').first().waitFor()
 }

@@ -92,7 +92,7 @@ export const button = (page: Page, name: string | RegExp) => page.getByRole('but
 export const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name, level: 1 })
 
 export async function enter(page: Page, email: string, password: string): Promise<void> {
-  await field(page, 'E-mail address').fill(email)
+  await field(page, 'Email address').fill(email)
   await field(page, 'Password').fill(password)
   await button(page, 'Sign in').click()
 }
@@ -102,7 +102,7 @@ export async function enterAsOperator(world: ConsoleWorld, page: Page): Promise<
   if (!firstPasswordSpent.has(world)) {
     firstPasswordSpent.add(world)
     await enter(page, OPERATOR, world.access.consolePassword)
-    await field(page, 'Present password').fill(world.access.consolePassword)
+    await field(page, 'Current password').fill(world.access.consolePassword)
     await field(page, 'New password').fill(PASSWORD)
     await button(page, 'Set password').click()
   } else await enter(page, OPERATOR, PASSWORD)

@@ -18,8 +18,8 @@ export function catalogueFlows(stage: Stage): void {
     const change = page.getByRole('table', { name: 'Change' }).locator('[data-row=AT_10_30]')
     await change.getByText('Price in USD: USD 21.00 → USD 0.01 (-99.9%)').waitFor()
     await change.getByText('Falls by more than half').waitFor()
-    await change.getByText('Below its cost, USD 12.60').waitFor()
-    await page.getByRole('alert').getByText('Look at 1 package twice').waitFor()
+    await change.getByText('Below cost (USD 12.60)').waitFor()
+    await page.getByRole('alert').getByText('Check 1 package').waitFor()
     const renamed = [head, rows[0]?.replace('Austria', 'Austria renamed')].join('\n')
     await choose(renamed)
     await page.locator('[data-sum="Changed"]').getByText('1').waitFor()
@@ -31,7 +31,7 @@ export function catalogueFlows(stage: Stage): void {
 
   async function choose(csv: string): Promise<void> {
     await giveFile('packages.csv', csv)
-    await button(stage.page, 'Show what would change').click()
+    await button(stage.page, 'Preview changes').click()
   }
 
   async function giveFile(name: string, csv: string): Promise<void> {
@@ -49,7 +49,7 @@ export function catalogueFlows(stage: Stage): void {
     await giveFile('codes.csv', ['iccid,ac', codeLine(1), '8999,LPA:1$smdp.test$M-2'].join('\n'))
     await dialog.getByRole('button', { name: 'Import codes' }).click()
     await dialog.getByRole('alert').getByText('Nothing was imported').waitFor()
-    await dialog.getByRole('table', { name: 'What is wrong' }).getByRole('cell', { name: '3', exact: true }).waitFor()
+    await dialog.getByRole('table', { name: 'Problem' }).getByRole('cell', { name: '3', exact: true }).waitFor()
 
     const seen = await progressOf(async () => {
       await giveFile('codes.csv', ['iccid,ac', ...Array.from({ length: 5_000 }, (_, i) => codeLine(i))].join('\n'))
@@ -61,11 +61,16 @@ export function catalogueFlows(stage: Stage): void {
   })
 
   it.each([
-    ['a page of a proxy', 413, '<html><h1>413 Request Entity Too Large</h1></html>', 'The gateway answered 413'],
-    ['JSON that is none of the gateway’s', 502, 'null', 'The gateway answered 502'],
-    ['nothing', 503, '', 'The gateway answered 503'],
-    ['an answer that breaks off', 200, '{"rows":2000}\n', 'The answer broke off'],
-    ['a page in place of the answer', 200, '<html>Sign in to the network</html>', 'The answer broke off'],
+    [
+      'a page of a proxy',
+      413,
+      '<html><h1>413 Request Entity Too Large</h1></html>',
+      'The gateway responded with status 413',
+    ],
+    ['JSON that is none of the gateway’s', 502, 'null', 'The gateway responded with status 502'],
+    ['nothing', 503, '', 'The gateway responded with status 503'],
+    ['an answer that breaks off', 200, '{"rows":2000}\n', 'The response was interrupted'],
+    ['a page in place of the answer', 200, '<html>Sign in to the network</html>', 'The response was interrupted'],
   ])('tells of an import that is answered by %s, and can be sent again', async (_, status, body, words) => {
     const { world, page } = stage
     await load(world, page, '/stock')

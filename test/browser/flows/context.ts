@@ -87,11 +87,11 @@ export function contextFlows(stage: Stage): void {
     await readAgain()
     await page.getByText('Not just now.').first().waitFor()
     expect(await amount.inputValue()).toBe('4711')
-    await page.getByText('What is shown may be old').waitFor()
+    await page.getByText('This page may be out of date').waitFor()
     await page.unroute(reads)
     await page.keyboard.press('Escape')
     await button(page, 'Try again').click()
-    await page.getByText('What is shown may be old').waitFor({ state: 'hidden' })
+    await page.getByText('This page may be out of date').waitFor({ state: 'hidden' })
     // Gives the page its own clock back.
     await load(world, page, wallet)
   })

@@ -4,7 +4,7 @@ import { button, copyable, field, go, heading, OPERATOR, PASSWORD, type Stage } 
 /** A name that would be a script where somebody forgot that names are text. */
 const DEALER_NAME = 'Flow <img src=x onerror=alert(1)> Travel'
 
-const ENDS_NOW = 'No longer: it is void at once'
+const ENDS_NOW = 'Stops working at once'
 
 export function credentialFlows(stage: Stage): void {
   it('creates a dealer whose secret is shown once, works, and is reset with a grace period where one is chosen', async () => {
@@ -28,7 +28,7 @@ export function credentialFlows(stage: Stage): void {
         .then((answer) => answer.status)
         .catch((error: { code: string }) => error.code)
     expect(await health(first)).toBe('UP')
-    const second = await resetSecret('1 hour')
+    const second = await resetSecret('Works for 1 more hour')
     expect([await health(first), await health(second)]).toEqual(['UP', 'UP'])
     const third = await resetSecret()
     expect([await health(first), await health(second), await health(third)]).toEqual(['101003', '101003', 'UP'])
@@ -42,9 +42,9 @@ export function credentialFlows(stage: Stage): void {
     await page.getByRole('link', { name: 'API credentials' }).click()
     await button(page, 'Reset').click()
     const dialog = page.getByRole('dialog')
-    const choice = dialog.getByRole('combobox', { name: 'The old one works for' })
+    const choice = dialog.getByRole('combobox', { name: 'Old secret' })
     expect(await choice.inputValue()).toBe(ENDS_NOW)
-    await dialog.getByRole('alert').getByText('calls fail until it has the new one').waitFor()
+    await dialog.getByRole('alert').getByText('calls fail until it uses the new one').waitFor()
     if (grace !== undefined) {
       await choice.click()
       await page.getByRole('option', { name: grace }).click()

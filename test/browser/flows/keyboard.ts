@@ -8,7 +8,7 @@ export function keyboardFlows(stage: Stage): void {
     const { world, page, dealer } = stage
     for (const path of ['/tenants/abc/wallet', '/tenants/abc', `/tenants/${dealer.tenantId}/orders/1`]) {
       await load(world, page, path)
-      await heading(page, 'There is nothing here').waitFor()
+      await heading(page, 'Page not found').waitFor()
       expect(await page.getByRole('alert').count()).toBe(0)
     }
     await load(world, page, `/tenants/${randomUUID()}`)
@@ -20,7 +20,7 @@ export function keyboardFlows(stage: Stage): void {
     const { world, page } = stage
     await go(world, page, '/tenants')
     await heading(page, 'Dealers').waitFor()
-    await page.getByRole('link', { name: 'Skip to the content' }).focus()
+    await page.getByRole('link', { name: 'Skip to content' }).focus()
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
     expect(await page.evaluate(`document.getElementById('main').contains(document.activeElement)`)).toBe(true)

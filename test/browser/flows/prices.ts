@@ -14,7 +14,7 @@ export function priceFlows(stage: Stage): void {
     await button(page, 'Set rule').click()
     await dialog.getByRole('textbox', { name: 'Percent' }).fill('-50')
     await dialog.getByRole('button', { name: 'Set rule' }).click()
-    await page.getByRole('cell', { name: '-50 % on the list price', exact: true }).waitFor()
+    await page.getByRole('cell', { name: '-50% on the list price', exact: true }).waitFor()
 
     await go(world, page, `/tenants/${dealer.tenantId}/prices`)
     await button(page, 'Change plan').click()
@@ -52,7 +52,7 @@ export function priceFlows(stage: Stage): void {
     await dialog.getByRole('textbox', { name: 'Name' }).fill('A.B:C')
     await dialog.getByRole('button', { name: 'New group' }).click()
     await heading(page, 'A.B:C').waitFor()
-    await main.getByText('Nobody is in it yet.').waitFor()
+    await main.getByText('No dealers in this group yet.').waitFor()
     await button(page, 'Change').click()
     await dialog.getByRole('combobox', { name: 'Price plan' }).selectOption('HALF')
     await dialog.getByRole('button', { name: 'Save' }).click()
@@ -63,12 +63,12 @@ export function priceFlows(stage: Stage): void {
     await main.getByRole('link', { name: /^Flow/ }).click()
     await page.waitForURL(`**/tenants/${dealer.tenantId}/prices`)
     await main.getByRole('link', { name: 'A.B:C' }).click()
-    await button(page, /^Take Flow .* out of the group$/).click()
-    await main.getByText('Nobody is in it yet.').waitFor()
+    await button(page, /^Remove Flow .* from the group$/).click()
+    await main.getByText('No dealers in this group yet.').waitFor()
     await main.getByRole('link', { name: 'HALF' }).click()
     await heading(page, 'HALF').waitFor()
     await main.getByRole('link', { name: /^Flow/ }).waitFor()
-    expect(await button(page, /^Take Flow/).count()).toBe(0)
+    expect(await button(page, /^Remove Flow/).count()).toBe(0)
     for (const [list, name] of [
       ['/catalogue/prices', 'HALF'],
       ['/catalogue/prices/groups', 'A.B:C'],

@@ -24,13 +24,18 @@ export function toolFlows(stage: Stage): void {
     await page.getByRole('link', { name: 'Signature debugger' }).click()
     const client = { appKey: dealer.appKey, secret: dealer.appSecret }
     await verdict(signed(client, '{}'), '{}', 'fine')
-    await verdict(signed({ ...client, secret: 'another secret' }, '{}'), '{}', '101003', 'probably another one')
+    await verdict(
+      signed({ ...client, secret: 'another secret' }, '{}'),
+      '{}',
+      '101003',
+      'probably made with another AppSecret',
+    )
     const body = '{"transactionId":"T-1"}'
     await verdict(signed(client, body), '{ "transactionId": "T-1" }', '101003', 'without spaces')
     const right = signed(client, body)
     const base64 = Buffer.from(right['X-Signature'] ?? '', 'hex').toString('base64')
     await verdict({ ...right, 'X-Signature': base64 }, body, '000102', 'sent in Base64')
-    await verdict(signed({ ...client, secret: `${client.secret} ` }, body), body, '101003', 'a space at its end')
+    await verdict(signed({ ...client, secret: `${client.secret} ` }, body), body, '101003', 'ended with a space')
     await verdict(signed(client, '{}', Date.now() - 600_000), '{}', '101001', 'behind the gateway’s clock')
     const used = signed(client, '{}')
     const answer = await fetch(`${world.access.baseUrl}/open-api/v1/health`, {
@@ -55,10 +60,10 @@ export function toolFlows(stage: Stage): void {
   async function verdict(headers: Record<string, string>, body: string, code: string, words = ''): Promise<void> {
     const { page } = stage
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-    await field(page, 'Headers, one a line').fill(lines.join('\n'))
-    await field(page, 'Body, exactly as it was sent').fill(body)
+    await field(page, 'Headers, one per line').fill(lines.join('\n'))
+    await field(page, 'Body, exactly as sent').fill(body)
     await page.getByRole('combobox', { name: 'Operation' }).selectOption(body === '{}' ? 'health' : 'esim/query')
-    await button(page, 'Find the fault').click()
+    await button(page, 'Find the problem').click()
     await page.locator(`[data-verdict="${code}"]`).waitFor()
     if (words) await page.locator('[data-check]').getByText(words).waitFor()
   }

@@ -14,7 +14,7 @@ export function webhookFlows(stage: Stage): void {
     await button(page, 'Check and save').click()
     await page.getByText('Events are sent here.').waitFor()
     await keepsWhatIsTypedThroughATest()
-    await button(page, 'Replay a range').click()
+    await button(page, 'Replay events').click()
     await button(page, 'Replay').click()
     const replay = page.locator('[data-replay="DONE"]')
     await replay.waitFor()

@@ -45,7 +45,7 @@ export function AccessTokens() {
           { accessor: 'expiresAt', title: t.account.expires, render: (row) => <Timestamp time={row.expiresAt} /> },
           {
             accessor: 'usedAt',
-            title: t.account.used,
+            title: t.account.lastUsed,
             render: (row) => (row.usedAt ? <Timestamp time={row.usedAt} format="relative" /> : t.account.never),
           },
           {
@@ -75,8 +75,8 @@ function NewToken({ onClose }: { onClose(): void }) {
   if (token !== undefined)
     return (
       <Dialog title={t.account.newToken} opened onClose={onClose} submit={t.common.close} onSubmit={onClose}>
-        <Alert color="orange">{t.account.tokenShown}</Alert>
-        <Copyable value={token} label={t.account.newToken} />
+        <Alert color="orange">{t.account.copyToken}</Alert>
+        <Copyable value={token} label={t.account.token} />
       </Dialog>
     )
   return (
@@ -105,10 +105,10 @@ function NewToken({ onClose }: { onClose(): void }) {
         />
         <Select
           name="days"
-          label={t.account.days}
+          label={t.account.lifetime}
           defaultValue="90"
           allowDeselect={false}
-          data={options(t.account.daysOptions)}
+          data={options(t.account.lifetimes)}
         />
         <ReauthenticationFields />
       </Stack>

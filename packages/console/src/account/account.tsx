@@ -14,7 +14,7 @@ export function AccountPage() {
   const me = useSession()
   return (
     <Page title={t.account.title} description={`${me.email} · ${t.roles[me.role]}`}>
-      <Card title={t.account.about}>
+      <Card title={t.account.profile}>
         <NameForm />
       </Card>
       <Password />
@@ -76,7 +76,7 @@ function Password() {
           <ReauthenticationFields />
           <PasswordInput
             name="newPassword"
-            label={t.newPassword.next}
+            label={t.newPassword.new}
             description={t.newPassword.rule}
             autoComplete="new-password"
             minLength={12}

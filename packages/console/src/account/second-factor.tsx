@@ -49,7 +49,7 @@ export function SecondFactor() {
       >
         <PasswordInput
           name="password"
-          label={t.proof.password}
+          label={t.reauthentication.password}
           autoComplete="current-password"
           required
           data-autofocus
@@ -72,10 +72,10 @@ export function SecondFactor() {
         {step?.at === 'scan' && <Scan begun={step.begun} />}
       </Dialog>
       <Dialog
-        title={t.account.recoveryTitle}
+        title={t.account.recoveryCodes}
         opened={step?.at === 'codes'}
         onClose={close}
-        submit={t.account.recoveryKept}
+        submit={t.account.recoverySaved}
         onSubmit={close}
       >
         {step?.at === 'codes' && <RecoveryCodes codes={step.codes} />}
@@ -99,17 +99,17 @@ export function SecondFactor() {
 function Scan({ begun }: { begun: Begun }) {
   return (
     <Stack>
-      <Text size="sm">{t.account.scan}</Text>
+      <Text size="sm">{t.account.scanText}</Text>
       <Center bg="white" p="sm">
         <Image src={`data:image/svg+xml,${encodeURIComponent(begun.qr)}`} alt={t.account.scanAlt} w={200} h={200} />
       </Center>
       <Text size="sm" component="div">
-        {t.account.orType} <Code className="break">{begun.secret}</Code>
+        {t.account.manualKey} <Code className="break">{begun.secret}</Code>
         <CopyIcon value={begun.secret} label={t.account.secondFactor} />
       </Text>
       <TextInput
         name="code"
-        label={t.proof.code}
+        label={t.reauthentication.code}
         inputMode="numeric"
         pattern="\d{6}"
         autoComplete="one-time-code"
@@ -129,7 +129,7 @@ function RecoveryCodes({ codes }: { codes: string[] }) {
           <Code key={code}>{code}</Code>
         ))}
       </SimpleGrid>
-      <CopyIcon value={codes.join('\n')} label={t.account.recoveryTitle} />
+      <CopyIcon value={codes.join('\n')} label={t.account.recoveryCodes} />
     </Stack>
   )
 }

@@ -21,7 +21,7 @@ export function Sessions() {
       title={t.account.sessions}
       actions={
         <Button variant="default" onClick={() => end.mutate({ method: 'DELETE', path: '/account/sessions' })}>
-          {t.account.endOthers}
+          {t.account.endOtherSessions}
         </Button>
       }
     >
@@ -41,7 +41,7 @@ export function Sessions() {
           { accessor: 'address', title: t.account.address, render: (row) => row.address ?? '–' },
           {
             accessor: 'seenAt',
-            title: t.account.lastSeen,
+            title: t.account.lastActive,
             render: (row) => <Timestamp time={row.seenAt} format="relative" />,
           },
           {

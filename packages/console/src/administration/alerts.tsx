@@ -15,10 +15,10 @@ export function AlertsPage() {
   const unread = filters.unread === 'true'
   return (
     <Page
-      title={t.notices.title}
+      title={t.alerts.title}
       actions={
         <Switch
-          label={t.notices.unreadOnly}
+          label={t.alerts.unreadOnly}
           checked={unread}
           onChange={(event) => setFilters({ unread: event.currentTarget.checked ? 'true' : null })}
         />
@@ -32,7 +32,7 @@ export function AlertsPage() {
 export function DealerAlerts() {
   const { tenantId } = useTenant()
   return (
-    <DealerSection title={t.notices.title}>
+    <DealerSection title={t.alerts.title}>
       <AlertList tenantId={tenantId} />
     </DealerSection>
   )
@@ -53,28 +53,28 @@ export function AlertList({ tenantId, unread }: { tenantId: string | null; unrea
             variant="default"
             onClick={() => read.mutate({ method: 'POST', path: '/notices/read', body: { noticeIds: unreadIds } })}
           >
-            {t.notices.markRead}
+            {t.alerts.markRead}
           </Button>
         </Group>
       )}
       <List<Notice>
-        label={t.notices.title}
+        label={t.alerts.title}
         rows={list.data?.notices}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}
         error={list.error}
         retry={list.refetch}
         idOf={(row) => row.noticeId}
-        empty={{ title: t.notices.empty, text: t.notices.emptyText }}
+        empty={{ title: t.alerts.noAlerts, text: t.alerts.noAlertsText }}
         columns={[
           {
             accessor: 'kind',
-            title: t.wallet.kind,
-            render: (row) => (t.notices.kinds as Record<string, string>)[row.kind] ?? row.kind,
+            title: t.alerts.type,
+            render: (row) => (t.alerts.types as Record<string, string>)[row.kind] ?? row.kind,
           },
           {
             accessor: 'message',
-            title: t.notices.title,
+            title: t.alerts.message,
             render: (row) => (row.readAt === null ? <strong>{row.message}</strong> : row.message),
           },
           {

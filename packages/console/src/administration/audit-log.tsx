@@ -64,7 +64,7 @@ export function AuditPage() {
         retry={list.refetch}
         idOf={(row) => row.auditId}
         onRowClick={setShown}
-        empty={{ title: t.audit.empty, text: t.audit.emptyText }}
+        empty={{ title: t.audit.noEntries, text: t.audit.noEntriesText }}
         columns={[
           { accessor: 'action', title: t.audit.action, render: (row) => actionLabel(row.action) },
           { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
@@ -102,15 +102,15 @@ export function PersonFilter({ selectedName }: { selectedName: string | undefine
   const people = [...(own.data?.people ?? []), ...(tenantId ? (dealers.data?.people ?? []) : [])]
   const options = new Map(people.map(({ personId, email }) => [personId, email]))
   // Somebody of another organisation, come to by a link.
-  if (person && !options.has(person)) options.set(person, selectedName ?? t.audit.somebody)
+  if (person && !options.has(person)) options.set(person, selectedName ?? t.audit.selectedPerson)
   return (
     <Select
       aria-label={t.audit.actor}
-      placeholder={`${t.audit.actor}: ${t.common.anybody}`}
+      placeholder={`${t.audit.actor}: ${t.common.anyone}`}
       data={Array.from(options, ([value, label]) => ({ value, label }))}
       value={person ?? null}
       onChange={(chosen) => setFilters({ person: chosen })}
-      nothingFoundMessage={t.people.noneFits}
+      nothingFoundMessage={t.people.noMatch}
       searchable
       clearable
       clearButtonProps={{ 'aria-label': t.common.clear }}
@@ -168,7 +168,7 @@ function JsonBlock({ name, value }: { name: string; value: unknown }) {
       <Text size="sm" fw={600} mb={4}>
         {name}
       </Text>
-      <pre className="code">{value === null ? t.audit.nothing : JSON.stringify(value, null, 2)}</pre>
+      <pre className="code">{value === null ? t.audit.noValue : JSON.stringify(value, null, 2)}</pre>
     </div>
   )
 }

@@ -31,7 +31,7 @@ export function PeoplePage() {
 export function DealerPeople() {
   const { tenantId } = useTenant()
   return (
-    <DealerSection title={t.people.title} text={t.people.tenantText}>
+    <DealerSection title={t.people.title} text={t.people.dealerText}>
       <PeopleList tenantId={tenantId} />
     </DealerSection>
   )
@@ -57,7 +57,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
         error={error}
         retry={refetch}
         idOf={(row) => row.personId}
-        empty={{ title: t.people.empty, text: t.people.emptyText }}
+        empty={{ title: t.people.none, text: t.people.noneText }}
         columns={[
           { accessor: 'name', title: t.people.name },
           { accessor: 'email', title: t.people.email, cellsClassName: 'break' },
@@ -108,11 +108,11 @@ function PersonMenu({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog):
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item disabled={!active} onClick={() => onOpen({ kind: 'link', row })}>
-          {t.people.newLink}
+          {t.people.newPasswordLink}
         </Menu.Item>
         <Menu.Item onClick={() => onOpen({ kind: 'role', row })}>{t.people.changeRole}</Menu.Item>
         <Menu.Item disabled={!row.secondFactor} onClick={() => onOpen({ kind: 'secondFactor', row })}>
-          {t.people.dropFactor}
+          {t.people.removeSecondFactor}
         </Menu.Item>
         <Menu.Item {...(active && { color: 'red' })} onClick={() => onOpen({ kind: 'status', row })}>
           {active ? t.people.disable : t.people.enable}

@@ -8,7 +8,7 @@ import { interpolate, t } from '../strings/strings.ts'
 
 export type OpenDialog =
   | { kind: 'invite' }
-  | { kind: 'showLink'; email: string; link: string }
+  | { kind: 'showLink'; title: string; email: string; link: string }
   | { kind: 'link' | 'role' | 'status' | 'secondFactor'; row: PersonRow }
 
 function rolesFor(tenantId: string | null) {
@@ -30,7 +30,10 @@ export function Invite({ tenantId, onOpen }: { tenantId: string | null; onOpen(o
       onSubmit={(fields) =>
         invite.mutate(
           { method: 'POST', path: '/people', body: { ...fields, tenantId } },
-          { onSuccess: ({ link }) => onOpen({ kind: 'showLink', email: fields.email ?? '', link }) },
+          {
+            onSuccess: ({ link }) =>
+              onOpen({ kind: 'showLink', title: t.people.invitationLink, email: fields.email ?? '', link }),
+          },
         )
       }
     >
@@ -48,11 +51,21 @@ export function Invite({ tenantId, onOpen }: { tenantId: string | null; onOpen(o
   )
 }
 
-export function ShowLink({ email, link, onClose }: { email: string; link: string; onClose(): void }) {
+export function ShowLink({
+  title,
+  email,
+  link,
+  onClose,
+}: {
+  title: string
+  email: string
+  link: string
+  onClose(): void
+}) {
   return (
-    <Dialog title={t.people.linkTitle} opened onClose={onClose} submit={t.common.close} onSubmit={onClose}>
+    <Dialog title={title} opened onClose={onClose} submit={t.common.close} onSubmit={onClose}>
       <Alert color="orange">{interpolate(t.people.linkText, { email })}</Alert>
-      <Copyable value={link} label={t.people.linkTitle} />
+      <Copyable value={link} label={title} />
     </Dialog>
   )
 }
@@ -61,20 +74,22 @@ export function NewLink({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDial
   const make = useChange<{ link: string }>({ quiet: true })
   return (
     <Dialog
-      title={`${t.people.newLink}: ${row.name}`}
+      title={`${t.people.newPasswordLink}: ${row.name}`}
       opened
       onClose={() => onOpen(undefined)}
-      submit={t.people.makeLink}
+      submit={t.people.createLink}
       busy={make.isPending}
       error={make.error}
       onSubmit={(body) =>
         make.mutate(
           { method: 'POST', path: `/people/${row.personId}/link`, body },
-          { onSuccess: ({ link }) => onOpen({ kind: 'showLink', email: row.email, link }) },
+          {
+            onSuccess: ({ link }) => onOpen({ kind: 'showLink', title: t.people.passwordLink, email: row.email, link }),
+          },
         )
       }
     >
-      <Text size="sm">{t.people.newLinkText}</Text>
+      <Text size="sm">{t.people.newPasswordLinkText}</Text>
       <ReauthenticationFields />
     </Dialog>
   )
@@ -140,10 +155,10 @@ export function RemoveSecondFactor({ row, onClose }: { row: PersonRow; onClose()
   const drop = useChange({ success: t.common.saved, quiet: true })
   return (
     <Dialog
-      title={`${t.people.dropFactor}: ${row.name}`}
+      title={`${t.people.removeSecondFactor}: ${row.name}`}
       opened
       onClose={onClose}
-      submit={t.people.dropFactor}
+      submit={t.people.removeSecondFactor}
       danger
       busy={drop.isPending}
       error={drop.error}
@@ -154,7 +169,7 @@ export function RemoveSecondFactor({ row, onClose }: { row: PersonRow; onClose()
         )
       }
     >
-      <Text size="sm">{t.people.dropFactorText}</Text>
+      <Text size="sm">{t.people.removeSecondFactorText}</Text>
       <ReauthenticationFields />
     </Dialog>
   )

@@ -64,7 +64,7 @@ export async function call<Answer>(
 export function errorFrom(status: number, text: string): ApiError {
   const {
     code = 'UNKNOWN',
-    message = interpolate(t.errors.answered, { status }),
+    message = interpolate(t.errors.httpStatus, { status }),
     data,
   } = parseObject(text) as ErrorBody
   return new ApiError(status, code, message, data)

@@ -26,7 +26,7 @@ export function CatalogueImportPage() {
       const next = JSON.parse(await upload('/packages/import', { dryRun }, file)) as ImportReport
       setReport(next)
       if (next.imported) {
-        notifySuccess(interpolate(t.catalogue.applied, { added: next.added, changed: next.changed }))
+        notifySuccess(interpolate(t.catalogue.imported, { added: next.added, changed: next.changed }))
         setFile(null)
         await queryClient.invalidateQueries()
       }
@@ -52,7 +52,7 @@ export function CatalogueImportPage() {
               setReport(undefined)
             }}
             clearable
-            clearButtonProps={{ 'aria-label': t.catalogue.clearFile }}
+            clearButtonProps={{ 'aria-label': t.catalogue.removeFile }}
             w={{ base: '100%', sm: 420 }}
           />
           <Button variant="default" disabled={!file} loading={busy} onClick={() => void run(true)}>
@@ -107,7 +107,7 @@ function Preview({ report }: { report: ImportReport }) {
             columns={[
               { accessor: 'row', title: t.catalogue.row },
               { accessor: 'column', title: t.catalogue.column },
-              { accessor: 'reason', title: t.catalogue.reason },
+              { accessor: 'reason', title: t.catalogue.problem },
             ]}
           />
         </>
@@ -115,7 +115,7 @@ function Preview({ report }: { report: ImportReport }) {
         <>
           {report.doubtful > 0 && (
             <Alert color="red" role="alert">
-              {plural(t.catalogue.doubtful, report.doubtful)}
+              {plural(t.catalogue.checkPrices, report.doubtful)}
             </Alert>
           )}
           <List
@@ -123,7 +123,7 @@ function Preview({ report }: { report: ImportReport }) {
             rows={[...report.changes].sort((left, right) => Number(hasWarnings(right)) - Number(hasWarnings(left)))}
             loading={false}
             idOf={(row) => row.packageCode}
-            empty={{ title: t.catalogue.nothingToDo }}
+            empty={{ title: t.catalogue.noChanges }}
             columns={[
               { accessor: 'packageCode', title: t.catalogue.package, cellsClassName: 'mono' },
               { accessor: 'change', title: t.catalogue.change, render: (row) => <ChangeDetails change={row} /> },

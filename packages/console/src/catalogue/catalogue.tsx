@@ -47,7 +47,7 @@ export function CataloguePage() {
     >
       <Group>
         <SearchField
-          label={t.catalogue.keyword}
+          label={t.catalogue.search}
           value={keyword ?? ''}
           onChange={(value) => setFilters({ keyword: value })}
         />
@@ -58,7 +58,7 @@ export function CataloguePage() {
           w={230}
         />
         <FilterSelect name="status" label={t.catalogue.status} values={PACKAGE_STATUSES} labels={t.statuses} />
-        <FilterSelect name="dataType" label={t.catalogue.type} values={DATA_TYPES} labels={t.catalogue.dataTypes} />
+        <FilterSelect name="dataType" label={t.catalogue.dataType} values={DATA_TYPES} labels={t.catalogue.dataTypes} />
         {selected.length > 0 && <SaleButtons selected={selected} onDone={() => setSelected([])} />}
       </Group>
       <List<PackageRow>
@@ -72,8 +72,8 @@ export function CataloguePage() {
         {...(canOperate(me) && { selected, onSelect: setSelected })}
         empty={
           filtered
-            ? { title: t.catalogue.none, text: t.catalogue.noneText }
-            : { title: t.catalogue.empty, text: t.catalogue.emptyText, action: importButton }
+            ? { title: t.catalogue.noMatch, text: t.catalogue.noMatchText }
+            : { title: t.catalogue.noPackages, text: t.catalogue.noPackagesText, action: importButton }
         }
         columns={[
           { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono' },
@@ -81,7 +81,11 @@ export function CataloguePage() {
           { accessor: 'status', title: t.catalogue.status, render: (row) => <Status status={row.status} /> },
           { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: formatVolume },
           { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right' },
-          { accessor: 'locationCodes', title: t.catalogue.places, render: (row) => formatCountries(row.locationCodes) },
+          {
+            accessor: 'locationCodes',
+            title: t.catalogue.coverage,
+            render: (row) => formatCountries(row.locationCodes),
+          },
           {
             accessor: 'prices',
             title: t.catalogue.prices,
@@ -115,7 +119,7 @@ const SHOWN_MAX = 2
 function summarize(texts: string[]): string {
   const [first = '–'] = texts
   if (texts.length <= SHOWN_MAX) return texts.join(', ') || first
-  return interpolate(t.catalogue.more, { first, count: texts.length - 1 })
+  return interpolate(t.catalogue.andMore, { first, count: texts.length - 1 })
 }
 
 function formatVolume({ dataType, volume }: PackageRow): string {
@@ -130,7 +134,7 @@ function SaleButtons({ selected, onDone }: { selected: string[]; onDone(): void 
       { method: 'POST', path: '/packages/sale', body: { packageCodes: selected, onSale } },
       {
         onSuccess({ changed }) {
-          notifySuccess(interpolate(t.catalogue.switched, { count: changed.length }))
+          notifySuccess(interpolate(t.catalogue.updated, { count: changed.length }))
           onDone()
         },
       },

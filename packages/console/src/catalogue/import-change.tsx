@@ -43,11 +43,11 @@ function lineLabel(line: DifferenceLine): string {
     case 'PRICE':
       return interpolate(t.catalogue.priceIn, { currency: line.currencyCode })
     case 'RETAIL_PRICE':
-      return interpolate(t.catalogue.retailIn, { currency: line.currencyCode })
+      return interpolate(t.catalogue.retailPriceIn, { currency: line.currencyCode })
     case 'SUPPLIER':
-      return interpolate(t.catalogue.supplierAt, { place: line.place })
+      return interpolate(t.catalogue.supplierNumber, { place: line.place })
     case 'PLACES':
-      return t.catalogue.places
+      return t.catalogue.coverage
     case 'MEMBER':
       return (t.catalogue.members as Record<string, string>)[line.member] ?? line.member
     default:
@@ -86,8 +86,8 @@ function supplierText({ supplier, productCode, costPrice, costCurrency }: NonNul
 
 function countriesText({ added, removed }: Line<'PLACES'>): string {
   const parts = [
-    added.length > 0 && interpolate(t.catalogue.placesAdded, { places: added.join(', ') }),
-    removed.length > 0 && interpolate(t.catalogue.placesRemoved, { places: removed.join(', ') }),
+    added.length > 0 && interpolate(t.catalogue.countriesAdded, { countries: added.join(', ') }),
+    removed.length > 0 && interpolate(t.catalogue.countriesRemoved, { countries: removed.join(', ') }),
   ].filter(Boolean)
   return parts.join('; ') || t.catalogue.differs
 }

@@ -28,7 +28,7 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
       {kinds.length === 0 && (
         <Group gap="xs">
           <IconCheck size={18} aria-hidden="true" />
-          <Text size="sm">{t.dashboard.nothing}</Text>
+          <Text size="sm">{t.dashboard.nothingToDo}</Text>
         </Group>
       )}
       <Group>

@@ -31,11 +31,11 @@ export function OrdersChart({ data }: { data: Dashboard }) {
         series={[
           { name: t.dashboard.delivered, color: GREEN },
           { name: t.dashboard.failed, color: RED },
-          { name: t.dashboard.open, color: GRAY },
+          { name: t.dashboard.otherOrders, color: GRAY },
         ]}
         bars={dailyBars(data.days, data.orders, (row) => {
           const { orders = 0, delivered = 0, failed = 0 } = row ?? {}
-          const title = interpolate(t.dashboard.ordersOfDay, { orders: formatCount(orders), delivered, failed })
+          const title = interpolate(t.dashboard.ordersTooltip, { orders: formatCount(orders), delivered, failed })
           return { values: [delivered, failed, orders - delivered - failed], title, ...linkToOrders(row?.day) }
         })}
       />
@@ -64,17 +64,17 @@ export function SalesChart({ data, currency }: { data: Dashboard; currency: stri
 
 export function DeliveryTimeChart({ data }: { data: Dashboard }) {
   return (
-    <Card title={t.dashboard.time}>
+    <Card title={t.dashboard.deliveryTime}>
       <BarChart
-        label={t.dashboard.time}
+        label={t.dashboard.deliveryTime}
         format={formatDuration}
-        series={[{ name: t.dashboard.time, color: CYAN }]}
+        series={[{ name: t.dashboard.deliveryTime, color: CYAN }]}
         bars={dailyBars(data.days, data.orders, (row) => ({
           values: [row?.p50_ms ?? 0],
           title:
             row?.p50_ms == null
               ? t.dashboard.noData
-              : interpolate(t.dashboard.timeOfDay, {
+              : interpolate(t.dashboard.deliveryTimeTooltip, {
                   median: formatDuration(row.p50_ms),
                   p95: formatDuration(row.p95_ms ?? 0),
                 }),
@@ -92,14 +92,14 @@ export function EventsChart({ data }: { data: Dashboard }) {
   const sent = delivered + sum('dead') + sum('pending')
   const { DELIVERED, DEAD, PENDING, UNSENT } = t.webhooks.states
   return (
-    <Card title={t.dashboard.webhooks}>
+    <Card title={t.dashboard.events}>
       {sent > 0 && (
         <Text size="sm" c="dimmed">
-          {interpolate(t.dashboard.webhookSuccess, { percent: formatPercent(delivered / sent) })}
+          {interpolate(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}
         </Text>
       )}
       <BarChart
-        label={t.dashboard.webhooks}
+        label={t.dashboard.events}
         format={formatCount}
         series={[
           { name: DELIVERED, color: GREEN },
@@ -109,7 +109,7 @@ export function EventsChart({ data }: { data: Dashboard }) {
         ]}
         bars={dailyBars(data.days, data.webhooks, (row) => {
           const { delivered = 0, dead = 0, pending = 0, unsent = 0 } = row ?? {}
-          const title = interpolate(t.dashboard.eventsOfDay, { delivered, dead, pending, unsent })
+          const title = interpolate(t.dashboard.eventsTooltip, { delivered, dead, pending, unsent })
           const to = row && { to: { to: '/webhooks', search: { from: row.day, to: row.day } } }
           return { values: [delivered, dead, pending, unsent], title, ...to }
         })}
@@ -130,7 +130,7 @@ export function SupplierOutcomes({ data }: { data: Dashboard }) {
       {data.suppliers.map((row) => {
         const all = row.delivered + row.refused + row.unknown
         const percent = (part: number) => (all === 0 ? 0 : (part / all) * 100)
-        const summary = interpolate(t.dashboard.answers, {
+        const summary = interpolate(t.dashboard.supplierOutcomes, {
           delivered: formatCount(row.delivered),
           refused: formatCount(row.refused),
           unknown: formatCount(row.unknown),

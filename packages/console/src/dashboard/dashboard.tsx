@@ -40,8 +40,8 @@ export function DashboardPage() {
           {data.orders.length === 0 && (
             <Card>
               <EmptyState
-                title={t.dashboard.empty}
-                text={isOperator(me) ? t.dashboard.emptyOperator : t.dashboard.emptyDealer}
+                title={t.dashboard.noOrders}
+                text={isOperator(me) ? t.dashboard.noOrdersOperator : t.dashboard.noOrdersDealer}
               />
             </Card>
           )}

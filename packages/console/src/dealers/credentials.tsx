@@ -47,12 +47,12 @@ export function CredentialsPage() {
           </Group>
         </LabelledValue>
         <Text size="sm" c="dimmed">
-          {t.credentials.current} <Timestamp time={current?.createdAt} /> · {t.credentials.proven}:{' '}
-          {current?.provenAt ? <Timestamp time={current.provenAt} /> : t.credentials.notProven}
+          {t.credentials.currentSince} <Timestamp time={current?.createdAt} /> · {t.credentials.firstUsed}:{' '}
+          {current?.provenAt ? <Timestamp time={current.provenAt} /> : t.credentials.notUsedYet}
         </Text>
         {old.map((one) => (
           <Text size="sm" key={one.secretId}>
-            {t.credentials.inGrace} <Timestamp time={one.validUntil} />
+            {t.credentials.oldWorksUntil} <Timestamp time={one.validUntil} />
           </Text>
         ))}
       </Card>
@@ -84,7 +84,7 @@ export function CredentialsPage() {
           appSecret={resetResult.appSecret}
           note={
             resetResult.oldValidUntil
-              ? interpolate(t.credentials.oldUntil, { time: formatDateTime(resetResult.oldValidUntil) })
+              ? interpolate(t.credentials.oldSecretUntil, { time: formatDateTime(resetResult.oldValidUntil) })
               : undefined
           }
           onClose={() => setResetResult(undefined)}

@@ -28,7 +28,7 @@ export function DealerPage() {
   return (
     <Page
       title={data.clientName}
-      back={{ to: '/tenants', label: t.tenants.title }}
+      back={{ to: '/tenants', label: t.dealers.title }}
       description={
         <Group gap="xs" mt={4}>
           <Status status={data.status} />
@@ -40,13 +40,13 @@ export function DealerPage() {
       <Tabs
         label={data.clientName}
         items={[
-          { to: at, label: t.tenants.tabs.overview },
-          { to: `${at}/credentials`, label: t.tenants.tabs.credentials },
-          { to: `${at}/settings`, label: t.tenants.tabs.settings },
-          { to: `${at}/wallet`, label: t.tenants.tabs.wallet },
-          { to: `${at}/prices`, label: t.tenants.tabs.prices },
-          { to: `${at}/people`, label: t.tenants.tabs.people },
-          { to: `${at}/notices`, label: t.tenants.tabs.notices },
+          { to: at, label: t.dealers.tabs.overview },
+          { to: `${at}/credentials`, label: t.dealers.tabs.credentials },
+          { to: `${at}/settings`, label: t.dealers.tabs.settings },
+          { to: `${at}/wallet`, label: t.dealers.tabs.wallet },
+          { to: `${at}/prices`, label: t.dealers.tabs.prices },
+          { to: `${at}/people`, label: t.dealers.tabs.people },
+          { to: `${at}/notices`, label: t.dealers.tabs.alerts },
         ]}
       />
       <Outlet />
@@ -57,29 +57,29 @@ export function DealerPage() {
 function Suspension({ tenant }: { tenant: TenantDetail }) {
   const [asking, setAsking] = useState(false)
   const isActive = tenant.status === 'ACTIVE'
-  const change = useChange({ success: isActive ? t.tenants.suspended : t.tenants.resumed })
+  const change = useChange({ success: isActive ? t.dealers.suspended : t.dealers.resumed })
   const path = `/tenants/${tenant.tenantId}/${isActive ? 'suspend' : 'resume'}`
   if (!isActive)
     return (
       <Button variant="default" onClick={() => change.mutate({ method: 'POST', path })}>
-        {t.tenants.resume}
+        {t.dealers.resume}
       </Button>
     )
   return (
     <>
       <Button variant="default" onClick={() => setAsking(true)}>
-        {t.tenants.suspend}
+        {t.dealers.suspend}
       </Button>
       <Dialog
-        title={`${t.tenants.suspend}: ${tenant.clientName}`}
+        title={`${t.dealers.suspend}: ${tenant.clientName}`}
         opened={asking}
         onClose={() => setAsking(false)}
-        submit={t.tenants.suspend}
+        submit={t.dealers.suspend}
         danger
         busy={change.isPending}
         onSubmit={() => change.mutate({ method: 'POST', path }, { onSuccess: () => setAsking(false) })}
       >
-        {t.tenants.suspendText}
+        {t.dealers.suspendText}
       </Dialog>
     </>
   )
@@ -103,31 +103,31 @@ export function DealerOverview() {
   const { currencyCode } = tenant
   return (
     <Card
-      title={t.tenants.overviewFacts}
+      title={t.dealers.details}
       actions={
         <Group gap="xs">
           <Button component={Link} to="/orders" search={{ tenantId } as never} variant="default" size="xs">
-            {t.tenants.seeOrders}
+            {t.dealers.viewOrders}
           </Button>
           <Button component={Link} to="/profiles" search={{ tenantId } as never} variant="default" size="xs">
-            {t.tenants.seeProfiles}
+            {t.dealers.viewEsims}
           </Button>
         </Group>
       }
     >
       <Facts
         items={[
-          [t.tenants.balance, <Amount key="b" value={tenant.balance} currency={currencyCode} />],
+          [t.dealers.balance, <Amount key="b" value={tenant.balance} currency={currencyCode} />],
           [t.settings.creditLimit, <Amount key="c" value={tenant.creditLimit} currency={currencyCode} />],
           [t.settings.dailyLimit, <Amount key="d" value={tenant.dailySpendLimit} currency={currencyCode} />],
-          [t.tenants.appKey, <Copyable key="k" value={tenant.appKey} label={t.tenants.appKey} />],
+          [t.dealers.appKey, <Copyable key="k" value={tenant.appKey} label={t.dealers.appKey} />],
           [t.settings.allowlist, tenant.ipAllowlist.join(', ') || t.common.any],
           [t.settings.qps, tenant.qpsLimit ?? t.settings.qpsDefault],
-          [t.tenants.callbackUrl, tenant.callbackUrl],
-          [t.tenants.legalName, tenant.legalName],
-          [t.tenants.taxId, tenant.taxId],
-          [t.tenants.billingEmail, tenant.billingEmail],
-          [t.tenants.since, <Timestamp key="s" time={tenant.createdAt} />],
+          [t.dealers.callbackUrl, tenant.callbackUrl],
+          [t.dealers.legalName, tenant.legalName],
+          [t.dealers.taxId, tenant.taxId],
+          [t.dealers.billingEmail, tenant.billingEmail],
+          [t.dealers.created, <Timestamp key="s" time={tenant.createdAt} />],
         ]}
       />
     </Card>

@@ -18,12 +18,12 @@ export function DealersPage() {
   const { q, status, cursor } = filters
   const list = useApi<{ tenants: TenantRow[]; nextCursor: string | null }>('/tenants', { q, status, cursor })
   const [creating, setCreating] = useState(false)
-  const create = canOperate(me) && <Button onClick={() => setCreating(true)}>{t.tenants.new}</Button>
+  const create = canOperate(me) && <Button onClick={() => setCreating(true)}>{t.dealers.new}</Button>
   const filtered = Boolean(q || status)
   return (
-    <Page title={t.tenants.title} actions={create}>
+    <Page title={t.dealers.title} actions={create}>
       <Group>
-        <SearchField label={t.tenants.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
+        <SearchField label={t.dealers.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
         <NativeSelect
           aria-label={t.common.status}
           value={status ?? ''}
@@ -36,7 +36,7 @@ export function DealersPage() {
         />
       </Group>
       <List<TenantRow>
-        label={t.tenants.title}
+        label={t.dealers.title}
         rows={list.data?.tenants}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}
@@ -46,20 +46,20 @@ export function DealersPage() {
         to={(row) => `/tenants/${row.tenantId}`}
         empty={
           filtered
-            ? { title: t.tenants.none, text: t.tenants.noneText }
-            : { title: t.tenants.empty, text: t.tenants.emptyText, action: create }
+            ? { title: t.dealers.noMatch, text: t.dealers.noMatchText }
+            : { title: t.dealers.none, text: t.dealers.noneText, action: create }
         }
         columns={[
-          { accessor: 'clientName', title: t.tenants.name },
+          { accessor: 'clientName', title: t.dealers.name },
           { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
           {
             accessor: 'balance',
-            title: t.tenants.balance,
+            title: t.dealers.balance,
             textAlign: 'right',
             render: (row) => <Amount value={row.balance} currency={row.currencyCode} />,
           },
-          { accessor: 'appKey', title: t.tenants.appKey, cellsClassName: 'mono' },
-          { accessor: 'createdAt', title: t.tenants.since, render: (row) => <Timestamp time={row.createdAt} /> },
+          { accessor: 'appKey', title: t.dealers.appKey, cellsClassName: 'mono' },
+          { accessor: 'createdAt', title: t.dealers.created, render: (row) => <Timestamp time={row.createdAt} /> },
         ]}
       />
       {creating && <NewDealer onClose={() => setCreating(false)} />}
@@ -76,7 +76,7 @@ function NewDealer({ onClose }: { onClose(): void }) {
   if (created)
     return (
       <NewSecretDialog
-        title={interpolate(t.tenants.credentialsTitle, { name: created.clientName })}
+        title={interpolate(t.dealers.credentialsTitle, { name: created.clientName })}
         appKey={created.appKey}
         appSecret={created.appSecret}
         onClose={() => {
@@ -87,10 +87,10 @@ function NewDealer({ onClose }: { onClose(): void }) {
     )
   return (
     <Dialog
-      title={t.tenants.new}
+      title={t.dealers.new}
       opened
       onClose={onClose}
-      submit={t.tenants.create}
+      submit={t.dealers.create}
       busy={create.isPending}
       error={create.error}
       onSubmit={({ clientName = '', currencyCode }) =>
@@ -100,11 +100,11 @@ function NewDealer({ onClose }: { onClose(): void }) {
         )
       }
     >
-      <TextInput name="clientName" label={t.tenants.name} required maxLength={100} data-autofocus />
+      <TextInput name="clientName" label={t.dealers.name} required maxLength={100} data-autofocus />
       <Select
         name="currencyCode"
-        label={t.tenants.currency}
-        description={t.tenants.currencyHint}
+        label={t.dealers.currency}
+        description={t.dealers.currencyHint}
         data={currencies}
         defaultValue="USD"
         searchable

@@ -18,8 +18,8 @@ interface NewSecretDialogProps {
 export function NewSecretDialog({ title, appKey, appSecret, note, onClose }: NewSecretDialogProps) {
   return (
     <Dialog title={title} opened onClose={onClose} submit={t.credentials.copied} onSubmit={onClose}>
-      <Alert color="orange" title={t.credentials.shownTitle}>
-        {t.credentials.shownText}
+      <Alert color="orange" title={t.credentials.copyTitle}>
+        {t.credentials.copyText}
       </Alert>
       <Stack gap={2}>
         <Text size="sm" fw={600}>
@@ -90,18 +90,18 @@ export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(
     >
       <Text size="sm">{t.credentials.resetText}</Text>
       <Select
-        label={t.credentials.grace}
+        label={t.credentials.oldSecret}
         value={grace}
         onChange={(value) => setGrace(value ?? NO_GRACE)}
         allowDeselect={false}
-        data={GRACE_PERIODS.map((value) => ({ value, label: t.credentials.graces[value] }))}
+        data={GRACE_PERIODS.map((value) => ({ value, label: t.credentials.gracePeriods[value] }))}
       />
       {grace === NO_GRACE ? (
         <Alert color="red" role="alert">
-          {t.credentials.noGrace}
+          {t.credentials.noGraceWarning}
         </Alert>
       ) : (
-        <Text size="sm">{t.credentials.withGrace}</Text>
+        <Text size="sm">{t.credentials.graceText}</Text>
       )}
       <ReauthenticationFields />
     </Dialog>

@@ -77,7 +77,8 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
       title={t.settings.apiTitle}
       tenantId={tenant.tenantId}
       parse={({ ipAllowlist = '', qpsLimit }) => {
-        if (qpsLimit !== undefined && !/^\d{1,6}$/.test(qpsLimit)) return { errors: { qpsLimit: t.settings.badQps } }
+        if (qpsLimit !== undefined && !/^\d{1,6}$/.test(qpsLimit))
+          return { errors: { qpsLimit: t.settings.qpsInvalid } }
         const body: Record<string, unknown> = { ipAllowlist: ipAllowlist.split(/[\s,]+/).filter(Boolean) }
         if (canOperate(me)) body.qpsLimit = qpsLimit === undefined ? null : Number(qpsLimit)
         return { body }
@@ -98,7 +99,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
           {isOwn && mine.data && (
             <Group>
               <Button size="xs" variant="default" onClick={() => addMine(mine.data.address)}>
-                {interpolate(t.settings.addMine, { address: mine.data.address })}
+                {interpolate(t.settings.addMyAddress, { address: mine.data.address })}
               </Button>
             </Group>
           )}
@@ -195,17 +196,17 @@ function Billing({ tenant }: { tenant: TenantDetail }) {
           {isOperator(me) && (
             <TextInput name="clientName" label={t.settings.name} defaultValue={tenant.clientName} required />
           )}
-          <TextInput name="legalName" label={t.tenants.legalName} defaultValue={tenant.legalName ?? ''} />
-          <TextInput name="taxId" label={t.tenants.taxId} defaultValue={tenant.taxId ?? ''} />
+          <TextInput name="legalName" label={t.dealers.legalName} defaultValue={tenant.legalName ?? ''} />
+          <TextInput name="taxId" label={t.dealers.taxId} defaultValue={tenant.taxId ?? ''} />
           <TextInput
             name="billingEmail"
             type="email"
-            label={t.tenants.billingEmail}
+            label={t.dealers.billingEmail}
             defaultValue={tenant.billingEmail ?? ''}
           />
           <Textarea
             name="billingAddress"
-            label={t.tenants.billingAddress}
+            label={t.dealers.billingAddress}
             defaultValue={tenant.billingAddress ?? ''}
             autosize
           />

@@ -14,7 +14,7 @@ export function Codes({ path }: { path: string }) {
   const show = useChange<ProfileCodes>()
   return (
     <Card
-      title={t.profiles.codes}
+      title={t.esims.installation}
       actions={
         <Button
           variant="default"
@@ -25,26 +25,26 @@ export function Codes({ path }: { path: string }) {
               : show.mutate({ method: 'POST', path: `${path}/codes` }, { onSuccess: setCodes })
           }
         >
-          {codes ? t.profiles.hideCodes : t.profiles.showCodes}
+          {codes ? t.esims.hideCodes : t.esims.showCodes}
         </Button>
       }
     >
       <Text size="sm" c="dimmed">
-        {t.profiles.codesText}
+        {t.esims.installationText}
       </Text>
       {codes && (
         <Group align="flex-start" gap="xl">
           <Box bg="white" p="sm">
-            <Image src={`data:image/svg+xml,${encodeURIComponent(codes.qr)}`} alt={t.profiles.qrAlt} w={200} h={200} />
+            <Image src={`data:image/svg+xml,${encodeURIComponent(codes.qr)}`} alt={t.esims.qrAlt} w={200} h={200} />
           </Box>
           <Box flex={1} miw={260}>
             <Facts
               items={[
-                [t.profiles.ac, <Copyable key="a" value={codes.ac} label={t.profiles.ac} />],
-                [t.profiles.matchingId, codes.matchingId],
-                [t.profiles.confirmationCode, codes.confirmationCode],
-                [t.profiles.pin, codes.pin],
-                [t.profiles.puk, codes.puk],
+                [t.esims.activationCode, <Copyable key="a" value={codes.ac} label={t.esims.activationCode} />],
+                [t.esims.matchingId, codes.matchingId],
+                [t.esims.confirmationCode, codes.confirmationCode],
+                [t.esims.pin, codes.pin],
+                [t.esims.puk, codes.puk],
               ]}
             />
           </Box>
@@ -56,17 +56,17 @@ export function Codes({ path }: { path: string }) {
 
 export function CancelEsim({ path, iccid }: { path: string; iccid: string }) {
   const [asking, setAsking] = useState(false)
-  const cancel = useChange<{ outcome: keyof typeof t.profiles.cancelOutcomes }>({ quiet: true })
+  const cancel = useChange<{ outcome: keyof typeof t.esims.cancelOutcomes }>({ quiet: true })
   return (
     <>
       <Button variant="default" onClick={() => setAsking(true)}>
-        {t.profiles.cancel}
+        {t.esims.cancel}
       </Button>
       <Dialog
-        title={`${t.profiles.cancel}: ${iccid}`}
+        title={`${t.esims.cancel}: ${iccid}`}
         opened={asking}
         onClose={() => setAsking(false)}
-        submit={t.profiles.cancel}
+        submit={t.esims.cancel}
         danger
         busy={cancel.isPending}
         error={cancel.error}
@@ -75,14 +75,14 @@ export function CancelEsim({ path, iccid }: { path: string; iccid: string }) {
             { method: 'POST', path: `${path}/cancel`, body },
             {
               onSuccess({ outcome }) {
-                notifySuccess(t.profiles.cancelOutcomes[outcome])
+                notifySuccess(t.esims.cancelOutcomes[outcome])
                 setAsking(false)
               },
             },
           )
         }
       >
-        <Text size="sm">{t.profiles.cancelText}</Text>
+        <Text size="sm">{t.esims.cancelText}</Text>
         <ReasonField />
       </Dialog>
     </>

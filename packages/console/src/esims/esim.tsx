@@ -21,7 +21,7 @@ export function EsimPage() {
   return (
     <Page
       title={profile.iccid}
-      back={{ to: '/profiles', label: t.profiles.title }}
+      back={{ to: '/profiles', label: t.esims.title }}
       description={
         <Group gap="xs" mt={4}>
           <Status status={profile.esimStatus} />
@@ -35,7 +35,7 @@ export function EsimPage() {
         <Facts
           items={[
             [
-              t.profiles.order,
+              t.esims.order,
               <Anchor
                 key="o"
                 component={Link}
@@ -46,18 +46,18 @@ export function EsimPage() {
                 {profile.transactionId}
               </Anchor>,
             ],
-            [t.profiles.package, profile.packageCode],
-            [t.profiles.supplier, profile.supplier],
-            [t.profiles.esimTranNo, <Copyable key="e" value={profile.profileId} label={t.profiles.esimTranNo} />],
-            [t.profiles.smdp, profile.smdpAddress],
-            [t.profiles.eid, profile.eid],
-            [t.profiles.imsi, profile.imsi],
-            [t.profiles.msisdn, profile.msisdn],
-            [t.profiles.usage, formatUsage(profile)],
-            [t.profiles.validity, plural(t.profiles.days, profile.totalDuration)],
-            [t.profiles.installBefore, <Timestamp key="i" time={profile.installBefore} />],
-            [t.profiles.activated, <Timestamp key="a" time={profile.activateTime} />],
-            [t.profiles.expires, <Timestamp key="x" time={profile.expiredTime} />],
+            [t.esims.package, profile.packageCode],
+            [t.esims.supplier, profile.supplier],
+            [t.esims.esimTranNo, <Copyable key="e" value={profile.profileId} label={t.esims.esimTranNo} />],
+            [t.esims.smdpAddress, profile.smdpAddress],
+            [t.esims.eid, profile.eid],
+            [t.esims.imsi, profile.imsi],
+            [t.esims.msisdn, profile.msisdn],
+            [t.esims.usage, formatUsage(profile)],
+            [t.esims.validity, plural(t.esims.days, profile.totalDuration)],
+            [t.esims.installBefore, <Timestamp key="i" time={profile.installBefore} />],
+            [t.esims.activated, <Timestamp key="a" time={profile.activateTime} />],
+            [t.esims.expires, <Timestamp key="x" time={profile.expiredTime} />],
             [t.common.created, <Timestamp key="c" time={profile.createdAt} />],
           ]}
         />

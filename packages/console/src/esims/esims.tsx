@@ -20,20 +20,20 @@ export function EsimsPage() {
   const list = useApi<{ profiles: ProfileRow[]; nextCursor: string | null }>('/profiles', query)
   const filtered = Object.keys(filters).length > 0
   return (
-    <Page title={t.profiles.title}>
+    <Page title={t.esims.title}>
       <Group>
         <SearchField
-          label={t.profiles.search}
+          label={t.esims.search}
           value={filters.iccid ?? ''}
           onChange={(value) => setFilters({ iccid: value })}
         />
-        <FilterSelect name="esimStatus" label={t.profiles.esimStatus} values={ESIM_STATUSES} labels={t.statuses} />
-        <FilterSelect name="smdpStatus" label={t.profiles.smdpStatus} values={SMDP_STATUSES} labels={t.statuses} />
+        <FilterSelect name="esimStatus" label={t.esims.esimStatus} values={ESIM_STATUSES} labels={t.statuses} />
+        <FilterSelect name="smdpStatus" label={t.esims.smdpStatus} values={SMDP_STATUSES} labels={t.statuses} />
         <DealerFilter />
         <PeriodFilter />
       </Group>
       <List<ProfileRow>
-        label={t.profiles.title}
+        label={t.esims.title}
         rows={list.data?.profiles}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}
@@ -43,16 +43,16 @@ export function EsimsPage() {
         to={(row) => `/tenants/${row.tenantId}/profiles/${row.profileId}`}
         empty={
           filtered
-            ? { title: t.profiles.none, text: t.profiles.noneText }
-            : { title: t.profiles.empty, text: t.profiles.emptyText }
+            ? { title: t.esims.noMatch, text: t.esims.noMatchText }
+            : { title: t.esims.noEsims, text: t.esims.noEsimsText }
         }
         columns={[
-          { accessor: 'iccid', title: t.profiles.iccid, cellsClassName: 'mono' },
+          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
-          { accessor: 'packageCode', title: t.profiles.package },
-          { accessor: 'esimStatus', title: t.profiles.esimStatus, render: (row) => <Status status={row.esimStatus} /> },
-          { accessor: 'smdpStatus', title: t.profiles.smdpStatus, render: (row) => <Status status={row.smdpStatus} /> },
-          { accessor: 'usage', title: t.profiles.usage, textAlign: 'right', render: formatUsage },
+          { accessor: 'packageCode', title: t.esims.package },
+          { accessor: 'esimStatus', title: t.esims.esimStatus, render: (row) => <Status status={row.esimStatus} /> },
+          { accessor: 'smdpStatus', title: t.esims.smdpStatus, render: (row) => <Status status={row.smdpStatus} /> },
+          { accessor: 'usage', title: t.esims.usage, textAlign: 'right', render: formatUsage },
           { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
         ]}
       />

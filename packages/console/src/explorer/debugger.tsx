@@ -77,7 +77,7 @@ export function Debugger({ tenant, secret }: { tenant: TenantDetail; secret: str
           <Group align="flex-end">
             <NativeSelect name="operation" label={t.debugger.operation} data={[...operationNames]} />
             <Button type="submit" loading={busy} disabled={secret === undefined}>
-              {t.debugger.judge}
+              {t.debugger.check}
             </Button>
             {secret === undefined && (
               <Text size="sm" c="dimmed">
@@ -90,7 +90,7 @@ export function Debugger({ tenant, secret }: { tenant: TenantDetail; secret: str
       {results && (
         <Card>
           <Alert color={failure ? 'red' : 'teal'} role="status" data-verdict={failure?.code ?? 'fine'}>
-            {failure ? interpolate(t.debugger.stops, { code: failure.code ?? '' }) : t.debugger.fine}
+            {failure ? interpolate(t.debugger.stopsHere, { code: failure.code ?? '' }) : t.debugger.allPassed}
           </Alert>
           <List spacing="xs" center={false} listStyleType="none">
             {results.map((result) => (

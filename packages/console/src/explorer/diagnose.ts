@@ -46,7 +46,7 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
     results.push(
       failure
         ? { check: name, ok: false, code: failure[0], message: failure[1] }
-        : { check: name, ok: true, message: messages.ok },
+        : { check: name, ok: true, message: messages.passed },
     )
     return undefined
   }

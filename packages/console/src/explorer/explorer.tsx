@@ -30,8 +30,8 @@ export function ExplorerPage() {
         label={t.explorer.title}
         keepFilters
         items={[
-          { to: '/explorer', label: t.explorer.tabs.explore },
-          { to: '/debugger', label: t.explorer.tabs.debug },
+          { to: '/explorer', label: t.explorer.tabs.explorer },
+          { to: '/debugger', label: t.explorer.tabs.debugger },
         ]}
       />
       <Card>
@@ -61,9 +61,9 @@ function SecretCard({ tenantId }: { tenantId: string }) {
   if (secret !== undefined)
     return (
       <Group>
-        <Text size="sm">{t.explorer.secretThere}</Text>
+        <Text size="sm">{t.explorer.secretLoaded}</Text>
         <Button size="xs" variant="default" onClick={() => rememberSecret(tenantId, undefined)}>
-          {t.explorer.forget}
+          {t.explorer.forgetSecret}
         </Button>
       </Group>
     )

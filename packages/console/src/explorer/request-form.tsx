@@ -78,7 +78,7 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail; secret: 
             classNames={{ input: 'mono' }}
           />
           <Text size="sm" role="status" {...(problem ? { className: 'negative' } : { c: 'dimmed' })}>
-            {problem ?? t.explorer.valid}
+            {problem ?? t.explorer.bodyValid}
           </Text>
           <Group>
             <Button
@@ -132,7 +132,7 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail; secret: 
 /** The gateway's own judgement of the body, while it is typed. A body with a fault may be sent all the same. */
 function bodyError(operation: OperationName, body: string): string | undefined {
   const json = parseStrictJson(new TextEncoder().encode(body))
-  if (!json.ok) return interpolate(t.explorer.notJson, { reason: json.reason })
+  if (!json.ok) return interpolate(t.explorer.bodyNotJson, { reason: json.reason })
   const parsed = parseRequest(operation, json.value)
   if (parsed.ok) return undefined
   return `${parsed.code}: ${parsed.details.map((detail) => `${detail.field} ${detail.reason}`).join(' ')}`
@@ -151,11 +151,11 @@ function Result({ sent, tenant, operation }: { sent: SentRequest; tenant: Tenant
   const { call, answer, error } = sent
   return (
     <Card
-      title={t.explorer.answer}
+      title={t.explorer.response}
       actions={
         answer && (
           <Text size="sm" data-answer={answer.status}>
-            {interpolate(t.explorer.status, { status: answer.status, time: formatDuration(answer.durationMs) })}
+            {interpolate(t.explorer.responseStatus, { status: answer.status, time: formatDuration(answer.durationMs) })}
           </Text>
         )
       }

@@ -77,11 +77,11 @@ function Search({ onClose }: { onClose(): void }) {
       ))}
       {results.length === 0 && (
         <Text size="sm" c="dimmed" p="xs">
-          {t.finder.nothing}
+          {t.finder.noResults}
         </Text>
       )}
       <Text size="xs" c="dimmed">
-        <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> <Kbd size="xs">{t.finder.enter}</Kbd> {t.finder.keys}
+        <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> <Kbd size="xs">{t.finder.enter}</Kbd> {t.finder.keysHint}
       </Text>
     </Stack>
   )

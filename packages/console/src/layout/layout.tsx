@@ -48,12 +48,12 @@ export function Layout() {
     >
       {/* biome-ignore lint/a11y/useValidAnchor: it leads to a place on the page, and is listed among the links */}
       <a href="#main" className="skip" onClick={skipToContent}>
-        {t.common.skip}
+        {t.common.skipToContent}
       </a>
       <AppShell.Header>
         <Header open={open} toggle={menu.toggle} find={finder.open} />
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label={t.nav.label}>
+      <AppShell.Navbar p="xs" aria-label={t.navigation.label}>
         <Navigation path={path} />
       </AppShell.Navbar>
       <Main />
@@ -84,7 +84,7 @@ function Header({ open, toggle, find }: { open: boolean; toggle(): void; find():
   return (
     <Group h="100%" px="md" justify="space-between" wrap="nowrap">
       <Group gap="sm" wrap="nowrap">
-        <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t.nav.toggle} />
+        <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t.navigation.toggle} />
         <Logo />
         <Text fw={650} visibleFrom="xs" truncate>
           {me.tenant?.clientName ?? t.common.product}

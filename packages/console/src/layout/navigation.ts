@@ -32,15 +32,15 @@ export function navigationFor(me: Me): NavigationItem[] {
 
 const operatorItems: NavigationItem[] = [
   { to: '/', label: t.dashboard.title, Icon: IconDashboard },
-  { to: '/tenants', label: t.tenants.title, Icon: IconBuilding },
+  { to: '/tenants', label: t.dealers.title, Icon: IconBuilding },
   { to: '/orders', label: t.orders.title, Icon: IconShoppingCart },
-  { to: '/profiles', label: t.profiles.title, Icon: IconDeviceMobile },
+  { to: '/profiles', label: t.esims.title, Icon: IconDeviceMobile },
   { to: '/catalogue', label: t.catalogue.title, Icon: IconPackage },
   { to: '/stock', label: t.stock.title, Icon: IconBuildingWarehouse },
   { to: '/suppliers', label: t.suppliers.title, Icon: IconTruckDelivery },
   { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook },
   { to: '/explorer', label: t.explorer.title, Icon: IconFlask },
-  { to: '/notices', label: t.notices.title, Icon: IconBell },
+  { to: '/notices', label: t.alerts.title, Icon: IconBell },
   { to: '/people', label: t.people.title, Icon: IconUsers },
   { to: '/audit', label: t.audit.title, Icon: IconHistory },
 ]
@@ -50,14 +50,14 @@ function dealerItems(tenantId: string): NavigationItem[] {
   return [
     { to: '/', label: t.dashboard.title, Icon: IconDashboard },
     { to: '/orders', label: t.orders.title, Icon: IconShoppingCart },
-    { to: '/profiles', label: t.profiles.title, Icon: IconDeviceMobile },
+    { to: '/profiles', label: t.esims.title, Icon: IconDeviceMobile },
     { to: `${own}/wallet`, label: t.wallet.title, Icon: IconWallet },
     { to: `${own}/prices`, label: t.prices.title, Icon: IconPackage },
     { to: `${own}/credentials`, label: t.credentials.title, Icon: IconKey },
     { to: `${own}/settings`, label: t.settings.title, Icon: IconAdjustments },
     { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook },
     { to: '/explorer', label: t.explorer.title, Icon: IconFlask },
-    { to: '/notices', label: t.notices.title, Icon: IconBell },
+    { to: '/notices', label: t.alerts.title, Icon: IconBell },
     { to: `${own}/people`, label: t.people.title, Icon: IconUsers },
     { to: '/audit', label: t.audit.title, Icon: IconHistory },
   ]

@@ -17,9 +17,9 @@ export function OrderActions({ order }: { order: OrderDetail }) {
           {t.orders.cancel}
         </Button>
       )}
-      {itemsUnderReview(order).length > 0 && <Button onClick={() => setOpen('settle')}>{t.orders.settle}</Button>}
+      {itemsUnderReview(order).length > 0 && <Button onClick={() => setOpen('settle')}>{t.orders.resolve}</Button>}
       {esimsWithPendingCancel(order).length > 0 && (
-        <Button onClick={() => setOpen('settle-cancel')}>{t.orders.settleCancel}</Button>
+        <Button onClick={() => setOpen('settle-cancel')}>{t.orders.resolveCancel}</Button>
       )}
       {open === 'cancel' && <CancelOrder order={order} onClose={close} />}
       {open === 'settle' && <ResolveOrder order={order} onClose={close} />}
@@ -54,13 +54,13 @@ function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }
 
 /** Records what a supplier said of a cancel that it never answered. */
 export function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(): void }) {
-  const settle = useChange({ success: t.orders.settled, quiet: true })
+  const settle = useChange({ success: t.orders.resolved, quiet: true })
   return (
     <Dialog
-      title={`${t.orders.settleCancel}: ${order.transactionId}`}
+      title={`${t.orders.resolveCancel}: ${order.transactionId}`}
       opened
       onClose={onClose}
-      submit={t.orders.settle}
+      submit={t.orders.resolve}
       busy={settle.isPending}
       error={settle.error}
       onSubmit={({ profileId, ...body }) =>
@@ -70,7 +70,7 @@ export function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(
         )
       }
     >
-      <Text size="sm">{t.orders.settleCancelText}</Text>
+      <Text size="sm">{t.orders.resolveCancelText}</Text>
       <NativeSelect
         name="profileId"
         label={t.orders.cancelledEsim}
@@ -81,8 +81,8 @@ export function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(
       />
       <NativeSelect
         name="verdict"
-        label={t.orders.verdict}
-        data={Object.entries(t.orders.cancelVerdicts).map(([value, label]) => ({ value, label }))}
+        label={t.orders.supplierAnswer}
+        data={Object.entries(t.orders.cancelAnswers).map(([value, label]) => ({ value, label }))}
       />
       <EvidenceField />
     </Dialog>

@@ -49,7 +49,7 @@ export function OrderPage() {
             [t.common.created, <Timestamp key="c" time={order.createdAt} />],
             [t.orders.amount, <Amount key="a" value={order.amount} currency={currency} />],
             [t.orders.refunded, <Amount key="r" value={order.refundedAmount} currency={currency} />],
-            [t.wallet.after, <Amount key="b" value={order.balanceAfter} currency={currency} />],
+            [t.wallet.balanceAfter, <Amount key="b" value={order.balanceAfter} currency={currency} />],
             [t.orders.remark, order.remark],
           ]}
         />
@@ -57,25 +57,25 @@ export function OrderPage() {
       <Card title={t.orders.items}>
         <Items order={order} />
       </Card>
-      <Card title={t.orders.profiles}>
+      <Card title={t.orders.deliveredEsims}>
         <List<ProfileRow>
-          label={t.orders.profiles}
+          label={t.orders.deliveredEsims}
           rows={order.profiles}
           loading={false}
           idOf={(row) => row.profileId}
           to={(row) => `/tenants/${tenantId}/profiles/${row.profileId}`}
-          empty={{ title: t.orders.noProfiles, text: t.orders.noProfilesText }}
+          empty={{ title: t.orders.noEsims, text: t.orders.noEsimsText }}
           columns={[
-            { accessor: 'iccid', title: t.profiles.iccid, cellsClassName: 'mono' },
+            { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
             { accessor: 'packageCode', title: t.orders.package },
             {
               accessor: 'esimStatus',
-              title: t.profiles.esimStatus,
+              title: t.esims.esimStatus,
               render: (row) => <Status status={row.esimStatus} />,
             },
             {
               accessor: 'smdpStatus',
-              title: t.profiles.smdpStatus,
+              title: t.esims.smdpStatus,
               render: (row) => <Status status={row.smdpStatus} />,
             },
           ]}
@@ -110,9 +110,10 @@ function Items({ order }: { order: OrderDetail }) {
         { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me) },
         {
           accessor: 'supplierKey',
-          title: t.orders.supplierKey,
+          title: t.orders.supplierReference,
           hidden: !isOperator(me),
-          render: ({ supplierKey }) => supplierKey && <Copyable value={supplierKey} label={t.orders.supplierKey} />,
+          render: ({ supplierKey }) =>
+            supplierKey && <Copyable value={supplierKey} label={t.orders.supplierReference} />,
         },
         {
           accessor: 'cost',
@@ -124,7 +125,7 @@ function Items({ order }: { order: OrderDetail }) {
             return <Amount value={charged ?? cost} currency={currency ?? order.currencyCode} />
           },
         },
-        { accessor: 'failureReason', title: t.orders.failure },
+        { accessor: 'failureReason', title: t.orders.failureReason },
       ]}
     />
   )

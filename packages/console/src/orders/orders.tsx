@@ -36,8 +36,8 @@ export function OrdersPage() {
         to={(row) => `/tenants/${row.tenantId}/orders/${row.orderNo}`}
         empty={
           filtered
-            ? { title: t.orders.none, text: t.orders.noneText }
-            : { title: t.orders.empty, text: t.orders.emptyText }
+            ? { title: t.orders.noMatch, text: t.orders.noMatchText }
+            : { title: t.orders.noOrders, text: t.orders.noOrdersText }
         }
         columns={[
           { accessor: 'transactionId', title: t.orders.transactionId, cellsClassName: 'break' },

@@ -6,13 +6,13 @@ import { Dialog } from '../parts/dialog.tsx'
 import { formatMoney } from '../parts/format.ts'
 import { interpolate, plural, t } from '../strings/strings.ts'
 
-type Verdict = keyof typeof t.orders.verdicts
+type Verdict = keyof typeof t.orders.supplierAnswers
 
-const VERDICTS = Object.keys(t.orders.verdicts) as Verdict[]
+const VERDICTS = Object.keys(t.orders.supplierAnswers) as Verdict[]
 
 /** Records what a supplier said of eSIMs under review. Neither which of them nor what it said is guessed beforehand. */
 export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
-  const settle = useChange({ success: t.orders.settled, quiet: true })
+  const settle = useChange({ success: t.orders.resolved, quiet: true })
   const items = itemsUnderReview(order)
   const [itemNos, setItemNos] = useState(items.length === 1 ? items.map((item) => item.itemNo) : [])
   const [verdict, setVerdict] = useState<Verdict>()
@@ -20,7 +20,7 @@ export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose()
   const chosen = items.filter((item) => itemNos.includes(item.itemNo))
   return (
     <Dialog
-      title={`${t.orders.settle}: ${order.transactionId}`}
+      title={`${t.orders.resolve}: ${order.transactionId}`}
       opened
       onClose={onClose}
       submit={submitLabel(order, chosen, verdict)}
@@ -40,24 +40,24 @@ export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose()
         )
       }}
     >
-      <Text size="sm">{t.orders.settleText}</Text>
+      <Text size="sm">{t.orders.resolveText}</Text>
       <ItemChoice
         order={order}
         items={items}
         value={itemNos}
         onChange={setItemNos}
-        error={isMissing && chosen.length === 0 ? t.orders.chooseItems : undefined}
+        error={isMissing && chosen.length === 0 ? t.orders.selectItems : undefined}
       />
       <Radio.Group
         name="verdict"
-        label={t.orders.verdict}
+        label={t.orders.supplierAnswer}
         value={verdict ?? null}
         onChange={(value) => setVerdict(value as Verdict)}
         withAsterisk
       >
         <Stack gap="xs" mt="xs">
           {VERDICTS.map((value) => (
-            <Radio key={value} value={value} label={t.orders.verdicts[value]} required />
+            <Radio key={value} value={value} label={t.orders.supplierAnswers[value]} required />
           ))}
         </Stack>
       </Radio.Group>
@@ -73,9 +73,9 @@ export function itemsUnderReview(order: OrderDetail): OrderItem[] {
 
 /** What pressing it does, to how many, and for how much. */
 function submitLabel(order: OrderDetail, chosen: OrderItem[], verdict: Verdict | undefined): string {
-  if (verdict === undefined || chosen.length === 0) return t.orders.settle
+  if (verdict === undefined || chosen.length === 0) return t.orders.resolve
   const sum = chosen.reduce((total, item) => total + item.price, 0)
-  return plural(t.orders.settleAs[verdict], chosen.length, { amount: formatMoney(sum, order.currencyCode) })
+  return plural(t.orders.resolveAs[verdict], chosen.length, { amount: formatMoney(sum, order.currencyCode) })
 }
 
 function ItemChoice(props: {
@@ -110,7 +110,7 @@ function ItemChoice(props: {
       </Checkbox.Group>
       {items.length > 1 && (
         <Checkbox
-          label={interpolate(t.orders.allItems, { count: items.length })}
+          label={interpolate(t.orders.selectAll, { count: items.length })}
           checked={isAll}
           indeterminate={!isAll && value.length > 0}
           onChange={() => onChange(isAll ? [] : items.map((item) => item.itemNo))}
@@ -137,7 +137,7 @@ function EsimCodesField() {
         onChange={(file) => void read(file)}
         error={fileError}
         clearable
-        clearButtonProps={{ 'aria-label': t.catalogue.clearFile }}
+        clearButtonProps={{ 'aria-label': t.catalogue.removeFile }}
       />
       <Textarea
         name="csv"

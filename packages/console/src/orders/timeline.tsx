@@ -84,12 +84,12 @@ function stepDetail(step: TimelineStep, order: OrderDetail) {
     case 'REFUND':
       return joinParts(
         interpolate(t.orders.balanceAfter, { amount: formatMoney(step.balanceAfter ?? 0, order.currencyCode) }),
-        step.itemNo ? interpolate(t.orders.ofItem, { item: step.itemNo }) : undefined,
+        step.itemNo ? interpolate(t.orders.esimNumber, { item: step.itemNo }) : undefined,
         step.reason,
       )
     case 'ATTEMPT':
       return joinParts(
-        step.outcome ? labelFor(t.orders.outcomes, step.outcome) : t.orders.noAnswer,
+        step.outcome ? labelFor(t.orders.outcomes, step.outcome) : t.orders.noResponse,
         step.detail,
         duration,
       )

@@ -97,7 +97,7 @@ export function NotFound() {
           title={t.errors.notFoundText}
           action={
             <Anchor component={Link} to="/">
-              {t.errors.home}
+              {t.errors.goToDashboard}
             </Anchor>
           }
         />

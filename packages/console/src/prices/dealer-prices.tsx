@@ -22,27 +22,27 @@ export function DealerPricesPage() {
   const [setting, setSetting] = useState<PriceRow | 'any'>()
   const currency = list.data?.currencyCode ?? ''
   const empty = {
-    title: t.prices.empty,
-    text: isForOperator ? interpolate(t.prices.emptyText, { currency }) : t.prices.emptyDealer,
+    title: t.prices.noPrices,
+    text: isForOperator ? interpolate(t.prices.noPricesText, { currency }) : t.prices.noPricesDealer,
   }
   return (
     <DealerSection title={t.prices.title} text={t.prices.dealerText}>
       {isForOperator && <PriceAssignment tenantId={tenantId} />}
       <Group>
         <SearchField
-          label={t.prices.keyword}
+          label={t.prices.search}
           value={keyword ?? ''}
           onChange={(value) => setFilters({ keyword: value })}
         />
         {isForOperator && (
           <FilterSelect
             name="source"
-            label={t.prices.decides}
+            label={t.prices.source}
             values={Object.keys(t.prices.sources)}
             labels={t.prices.sources}
           />
         )}
-        {canOperate(me) && <Button onClick={() => setSetting('any')}>{t.prices.setOwn}</Button>}
+        {canOperate(me) && <Button onClick={() => setSetting('any')}>{t.prices.setOwnPrice}</Button>}
       </Group>
       <List<PriceRow>
         label={t.prices.title}
@@ -53,7 +53,7 @@ export function DealerPricesPage() {
         retry={list.refetch}
         idOf={(row) => row.packageCode}
         {...(canOperate(me) && { onRowClick: setSetting })}
-        empty={keyword || source ? { title: t.prices.noneFits, text: t.prices.noneFitsText } : empty}
+        empty={keyword || source ? { title: t.prices.noMatch, text: t.prices.noMatchText } : empty}
         columns={[
           { accessor: 'packageCode', title: t.prices.code, cellsClassName: 'mono' },
           { accessor: 'name', title: t.prices.packageName },
@@ -71,20 +71,20 @@ export function DealerPricesPage() {
           },
           {
             accessor: 'source',
-            title: t.prices.decides,
+            title: t.prices.source,
             hidden: !isForOperator,
             render: (row) => (row.source ? t.prices.sources[row.source] : '–'),
           },
           {
             accessor: 'listPrice',
-            title: t.prices.list,
+            title: t.prices.listPrice,
             textAlign: 'right',
             hidden: !isForOperator,
             render: (row) => <Amount value={row.listPrice ?? null} currency={currency} />,
           },
           {
             accessor: 'retailPrice',
-            title: t.prices.retail,
+            title: t.prices.retailPrice,
             textAlign: 'right',
             render: (row) => <Amount value={row.retailPrice} currency={currency} />,
           },

@@ -16,12 +16,12 @@ interface OwnPriceDialogProps {
 
 /** Sets a dealer's own price of a package, or ends it. */
 export function OwnPriceDialog({ tenantId, currency, row, onClose }: OwnPriceDialogProps) {
-  const change = useChange({ success: t.prices.holds, quiet: true })
+  const change = useChange({ success: t.prices.saved, quiet: true })
   const [amountError, setAmountError] = useState<string>()
   const pathOf = (packageCode: string) => `/tenants/${tenantId}/own-prices/${encodeURIComponent(packageCode)}`
   return (
     <Dialog
-      title={row ? `${t.prices.setOwn}: ${row.packageCode}` : t.prices.setOwn}
+      title={row ? `${t.prices.setOwnPrice}: ${row.packageCode}` : t.prices.setOwnPrice}
       opened
       onClose={onClose}
       submit={t.common.save}
@@ -39,7 +39,7 @@ export function OwnPriceDialog({ tenantId, currency, row, onClose }: OwnPriceDia
         <TextInput
           name="packageCode"
           label={t.prices.package}
-          description={t.prices.ownPackageHint}
+          description={t.prices.packageCodeHint}
           required
           maxLength={64}
           data-autofocus
@@ -59,7 +59,7 @@ export function OwnPriceDialog({ tenantId, currency, row, onClose }: OwnPriceDia
           variant="default"
           onClick={() => change.mutate({ method: 'DELETE', path: pathOf(row.packageCode) }, { onSuccess: onClose })}
         >
-          {t.prices.removeOwn}
+          {t.prices.removeOwnPrice}
         </Button>
       )}
     </Dialog>

@@ -134,7 +134,7 @@ export function DealersCard({ list: { tenants, tenantCount }, emptyText, actions
       ))}
       {tenants.length < tenantCount && (
         <Text size="sm" c="dimmed">
-          {interpolate(t.prices.first, { count: tenants.length, all: tenantCount })}
+          {interpolate(t.prices.firstOf, { count: tenants.length, all: tenantCount })}
         </Text>
       )}
     </Card>

@@ -59,7 +59,7 @@ function NameLink({ name, path }: { name: string | null; path(name: string): str
 
 function Assign(props: { tenantId: string; what: 'plan' | 'group'; now: Assignment; onClose(): void }) {
   const { tenantId, what, now, onClose } = props
-  const assign = useChange({ success: t.prices.holds, quiet: true })
+  const assign = useChange({ success: t.prices.saved, quiet: true })
   return (
     <Dialog
       title={what === 'plan' ? t.prices.changePlan : t.prices.changeGroup}

@@ -51,7 +51,7 @@ export function PriceGroupPage() {
 }
 
 function ChoosePlan({ group, onClose }: { group: GroupDetail; onClose(): void }) {
-  const change = useChange({ success: t.prices.holds, quiet: true })
+  const change = useChange({ success: t.prices.saved, quiet: true })
   return (
     <Dialog
       title={`${t.prices.plan}: ${group.groupName}`}
@@ -76,13 +76,13 @@ function ChoosePlan({ group, onClose }: { group: GroupDetail; onClose(): void })
 export function GroupDealers({ group }: { group: GroupDetail }) {
   const me = useSession()
   const [adding, setAdding] = useState(false)
-  const remove = useChange({ success: t.prices.holds })
-  if (!canOperate(me)) return <DealersCard list={group} emptyText={t.prices.emptyGroup} />
+  const remove = useChange({ success: t.prices.saved })
+  if (!canOperate(me)) return <DealersCard list={group} emptyText={t.prices.noDealersInGroup} />
   return (
     <>
       <DealersCard
         list={group}
-        emptyText={t.prices.emptyGroup}
+        emptyText={t.prices.noDealersInGroup}
         actions={
           <Button size="xs" variant="default" onClick={() => setAdding(true)}>
             {t.prices.addDealer}
@@ -104,7 +104,7 @@ export function GroupDealers({ group }: { group: GroupDetail }) {
 
 function AddDealer({ groupName, onClose }: { groupName: string; onClose(): void }) {
   const [tenantId, setTenantId] = useState<string>()
-  const add = useChange({ success: t.prices.holds, quiet: true })
+  const add = useChange({ success: t.prices.saved, quiet: true })
   return (
     <Dialog
       title={`${t.prices.addDealer}: ${groupName}`}

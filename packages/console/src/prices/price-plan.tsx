@@ -47,7 +47,9 @@ export function PricePlanPage() {
           nextCursor={data.nextCursor}
           loading={isFetching}
           idOf={(row) => `${row.packageCode ?? ''} ${row.currencyCode ?? ''}`.trim()}
-          empty={packageCode ? { title: t.prices.noRuleFits } : { title: t.prices.noRules, text: t.prices.noRulesText }}
+          empty={
+            packageCode ? { title: t.prices.noMatchingRules } : { title: t.prices.noRules, text: t.prices.noRulesText }
+          }
           columns={[
             { accessor: 'packageCode', title: t.prices.package, render: packageText },
             { accessor: 'value', title: t.prices.value, textAlign: 'right', render: ruleText },
@@ -61,7 +63,7 @@ export function PricePlanPage() {
           ]}
         />
       </Card>
-      <DealersCard list={data} emptyText={t.prices.nobody} />
+      <DealersCard list={data} emptyText={t.prices.noDealersOnPlan} />
       {setting && <SetRule planName={data.planName} onClose={() => setSetting(false)} />}
     </Page>
   )
@@ -73,12 +75,12 @@ function packageText({ packageCode }: PlanRule): string {
 
 function ruleText({ percent, price, currencyCode }: PlanRule): string {
   return price === null
-    ? interpolate(t.prices.percentOf, { percent: percent ?? '' })
+    ? interpolate(t.prices.percentOnList, { percent: percent ?? '' })
     : formatMoney(price, currencyCode ?? '')
 }
 
 function RemoveRule({ path, rule }: { path: string; rule: PlanRule }) {
-  const remove = useChange({ success: t.prices.holds })
+  const remove = useChange({ success: t.prices.saved })
   const query = new URLSearchParams()
   if (rule.packageCode !== null) query.set('packageCode', rule.packageCode)
   if (rule.currencyCode !== null) query.set('currencyCode', rule.currencyCode)
@@ -96,8 +98,8 @@ function RemoveRule({ path, rule }: { path: string; rule: PlanRule }) {
 }
 
 function SetRule({ planName, onClose }: { planName: string; onClose(): void }) {
-  const set = useChange({ success: t.prices.holds, quiet: true })
-  const [kind, setKind] = useState<keyof typeof t.prices.kinds>('percent')
+  const set = useChange({ success: t.prices.saved, quiet: true })
+  const [kind, setKind] = useState<keyof typeof t.prices.ruleTypes>('percent')
   const [amountError, setAmountError] = useState<string>()
   return (
     <Dialog
@@ -126,10 +128,10 @@ function SetRule({ planName, onClose }: { planName: string; onClose(): void }) {
         data-autofocus
       />
       <NativeSelect
-        label={t.prices.kind}
+        label={t.prices.ruleType}
         value={kind}
         onChange={(event) => setKind(event.currentTarget.value as typeof kind)}
-        data={Object.entries(t.prices.kinds).map(([value, label]) => ({ value, label }))}
+        data={Object.entries(t.prices.ruleTypes).map(([value, label]) => ({ value, label }))}
       />
       {kind === 'percent' ? (
         <TextInput name="percent" label={t.prices.percent} description={t.prices.percentHint} required maxLength={40} />

@@ -28,14 +28,14 @@ export function NewPasswordPage() {
           )}
           <PasswordInput
             name="password"
-            label={t.newPassword.present}
+            label={t.newPassword.current}
             autoComplete="current-password"
             required
             autoFocus
           />
           <PasswordInput
             name="newPassword"
-            label={t.newPassword.next}
+            label={t.newPassword.new}
             description={t.newPassword.rule}
             autoComplete="new-password"
             minLength={12}

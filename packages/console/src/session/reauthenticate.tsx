@@ -7,18 +7,24 @@ export function ReauthenticationFields() {
   const me = useSession()
   return (
     <>
-      <PasswordInput name="password" label={t.proof.password} autoComplete="current-password" required data-autofocus />
+      <PasswordInput
+        name="password"
+        label={t.reauthentication.password}
+        autoComplete="current-password"
+        required
+        data-autofocus
+      />
       {me.secondFactor && <CodeField />}
     </>
   )
 }
 
-export function CodeField({ label = t.proof.code }: { label?: string }) {
+export function CodeField({ label = t.reauthentication.code }: { label?: string }) {
   return (
     <TextInput
       name="code"
       label={label}
-      description={t.proof.codeHint}
+      description={t.reauthentication.codeHint}
       autoComplete="one-time-code"
       inputMode="text"
       required

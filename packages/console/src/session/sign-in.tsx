@@ -20,7 +20,7 @@ export function SignInPage({ text, onSignedIn }: { text?: string; onSignedIn(me:
   })
   const error = signIn.error && signIn.error.code !== 'CODE_REQUIRED' ? signIn.error : null
   return (
-    <SignInLayout title={t.login.title} {...(text !== undefined && { text })}>
+    <SignInLayout title={t.signIn.title} {...(text !== undefined && { text })}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -33,11 +33,11 @@ export function SignInPage({ text, onSignedIn }: { text?: string; onSignedIn(me:
               {error.message}
             </Alert>
           )}
-          <TextInput name="email" label={t.login.email} autoComplete="username" required autoFocus />
-          <PasswordInput name="password" label={t.login.password} autoComplete="current-password" required />
+          <TextInput name="email" label={t.signIn.email} autoComplete="username" required autoFocus />
+          <PasswordInput name="password" label={t.signIn.password} autoComplete="current-password" required />
           {codeAsked && <CodeField />}
           <Button type="submit" loading={signIn.isPending} fullWidth>
-            {t.login.submit}
+            {t.signIn.submit}
           </Button>
         </Stack>
       </form>
@@ -62,12 +62,12 @@ export function SignInOverlay({ onSignedIn }: { onSignedIn(me: Me): unknown }) {
     <dialog
       ref={dialog}
       className="cover"
-      aria-label={t.login.title}
+      aria-label={t.signIn.title}
       onCancel={(event) => event.preventDefault()}
       // A browser closes it at a second Escape, whatever is said to the first.
       onClose={() => dialog.current?.showModal()}
     >
-      <SignInPage text={t.login.again} onSignedIn={onSignedIn} />
+      <SignInPage text={t.signIn.sessionEnded} onSignedIn={onSignedIn} />
     </dialog>
   )
 }

@@ -60,11 +60,11 @@ function SetPassword({ token }: { token: string }) {
               {choose.error.message}
             </Alert>
           )}
-          <TextInput type="email" value={link.data.email} readOnly label={t.login.email} autoComplete="username" />
+          <TextInput type="email" value={link.data.email} readOnly label={t.signIn.email} autoComplete="username" />
           {invited && <TextInput name="name" label={t.people.name} defaultValue={link.data.name} required />}
           <PasswordInput
             name="password"
-            label={t.newPassword.next}
+            label={t.newPassword.new}
             description={t.newPassword.rule}
             autoComplete="new-password"
             minLength={12}

@@ -34,10 +34,10 @@ export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClo
       })
       const last = lastLine(text)
       if (last && 'codes' in last) {
-        notifySuccess(plural(t.stock.done, last.codes))
+        notifySuccess(plural(t.stock.imported, last.codes))
         await queryClient.invalidateQueries()
         onClose()
-      } else setFailure(last && 'message' in last ? last : { message: t.stock.brokenOff })
+      } else setFailure(last && 'message' in last ? last : { message: t.stock.interrupted })
     } catch (error) {
       setFailure(error as Error)
     }
@@ -78,14 +78,14 @@ export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClo
           </Alert>
           {failure.faults && (
             <List<LineError>
-              label={t.stock.reason}
+              label={t.stock.problem}
               rows={failure.faults}
               loading={false}
               idOf={(row) => `${row.line} ${row.reason}`}
-              empty={{ title: t.stock.reason }}
+              empty={{ title: t.stock.problem }}
               columns={[
                 { accessor: 'line', title: t.stock.line },
-                { accessor: 'reason', title: t.stock.reason },
+                { accessor: 'reason', title: t.stock.problem },
               ]}
             />
           )}

@@ -35,7 +35,7 @@ export function StockPage() {
         error={list.error}
         retry={list.refetch}
         idOf={(row) => `${row.supplier} ${row.productCode}`}
-        empty={{ title: t.stock.empty, text: t.stock.emptyText }}
+        empty={{ title: t.stock.noStock, text: t.stock.noStockText }}
         columns={[
           { accessor: 'productCode', title: t.stock.product },
           { accessor: 'supplier', title: t.stock.supplier },
@@ -63,7 +63,7 @@ export function StockPage() {
             hidden: !canOperate(me),
             render: (row) => (
               <Button size="compact-xs" variant="default" onClick={() => setLow(row)}>
-                {t.stock.setLow}
+                {t.stock.setAlert}
               </Button>
             ),
           },
@@ -79,7 +79,7 @@ function LowStock({ level, onClose }: { level: StockLevel; onClose(): void }) {
   const set = useChange({ success: t.common.saved, quiet: true })
   return (
     <Dialog
-      title={`${t.stock.setLow}: ${level.productCode}`}
+      title={`${t.stock.setAlert}: ${level.productCode}`}
       opened
       onClose={onClose}
       submit={t.common.save}
@@ -100,7 +100,7 @@ function LowStock({ level, onClose }: { level: StockLevel; onClose(): void }) {
         )
       }
     >
-      <Text size="sm">{t.stock.setLowText}</Text>
+      <Text size="sm">{t.stock.setAlertText}</Text>
       <TextInput
         name="lowAt"
         type="number"

@@ -26,7 +26,7 @@ export function SuppliersPage() {
         error={list.error}
         retry={list.refetch}
         idOf={(row) => row.supplier}
-        empty={{ title: t.suppliers.empty, text: t.suppliers.emptyText }}
+        empty={{ title: t.suppliers.noSuppliers, text: t.suppliers.noSuppliersText }}
         columns={[
           { accessor: 'supplier', title: t.suppliers.name },
           { accessor: 'type', title: t.suppliers.type },
@@ -47,7 +47,7 @@ export function SuppliersPage() {
             textAlign: 'right',
             render: (row) => (row.available === null ? '–' : formatCount(row.available)),
           },
-          { accessor: 'updatedAt', title: t.common.changed, render: (row) => <Timestamp time={row.updatedAt} /> },
+          { accessor: 'updatedAt', title: t.common.updated, render: (row) => <Timestamp time={row.updatedAt} /> },
           {
             accessor: 'actions',
             title: t.common.actions,
@@ -66,7 +66,7 @@ export function SuppliersPage() {
 /** What a supplier answered to the last test, for as long as the page is open. */
 interface TestResult {
   works: boolean
-  words: string | null
+  message: string | null
   at: string
 }
 
@@ -82,9 +82,9 @@ function State({ row, tested }: { row: SupplierRow; tested: TestResult | undefin
       </Badge>
       {tested && (
         <Text size="xs" {...(tested.works && { c: 'dimmed' })} className="break" data-tested={tested.works}>
-          {interpolate(tested.works ? t.suppliers.passed : t.suppliers.failed, {
+          {interpolate(tested.works ? t.suppliers.testPassed : t.suppliers.testFailed, {
             time: formatTimeWithSeconds(tested.at),
-            words: tested.words ?? '',
+            message: tested.message ?? '',
           })}
         </Text>
       )}
@@ -97,10 +97,10 @@ function Actions({ row, onTested }: { row: SupplierRow; onTested(tested: TestRes
   const resume = useChange({ success: t.suppliers.resumed })
   const [pausing, setPausing] = useState(false)
   const report = ({ works, words }: { works: boolean; words: string | null }) => {
-    const parts = { supplier: row.supplier, words: words ?? '' }
-    if (works) notifySuccess(interpolate(t.suppliers.works, parts))
-    else notifyError(new Error(interpolate(t.suppliers.fails, parts)))
-    onTested({ works, words, at: new Date().toISOString() })
+    const parts = { supplier: row.supplier, message: words ?? '' }
+    if (works) notifySuccess(interpolate(t.suppliers.isWorking, parts))
+    else notifyError(new Error(interpolate(t.suppliers.isNotWorking, parts)))
+    onTested({ works, message: words, at: new Date().toISOString() })
   }
   return (
     <Group gap={4} justify="flex-end">

@@ -14,7 +14,7 @@ import { interpolate, t } from '../strings/strings.ts'
 export function OpenAdjustmentsPage() {
   const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { open: true })
   return (
-    <Page title={t.wallet.adjustments} description={t.wallet.waiting}>
+    <Page title={t.wallet.adjustments} description={t.wallet.adjustmentsText}>
       <AdjustmentList
         rows={list.data?.adjustments}
         loading={list.isFetching}
@@ -62,7 +62,7 @@ export function AdjustmentList(props: {
           textAlign: 'right',
           render: (row) => <Amount value={row.amount} currency={row.currencyCode} signed />,
         },
-        { accessor: 'reference', title: t.wallet.adjustReference },
+        { accessor: 'reference', title: t.wallet.reference },
         { accessor: 'reason', title: t.wallet.reason },
         { accessor: 'proposedBy', title: t.wallet.by },
         { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
@@ -115,13 +115,13 @@ function Approve({ row, onClose }: { row: AdjustmentRow; onClose(): void }) {
       error={approve.error}
       onSubmit={() => approve.mutate({ method: 'POST', path: `${apiPath(row)}/approve` }, { onSuccess: onClose })}
     >
-      <Text size="sm">{row.amount < 0 ? t.wallet.approveTakes : t.wallet.approveGives}</Text>
+      <Text size="sm">{row.amount < 0 ? t.wallet.approveDebitText : t.wallet.approveCreditText}</Text>
       <Facts
         cols={2}
         items={[
           [t.common.dealer, row.clientName],
           [t.wallet.amount, <Amount key="a" value={row.amount} currency={row.currencyCode} signed />],
-          [t.wallet.adjustReference, row.reference],
+          [t.wallet.reference, row.reference],
           [t.wallet.by, row.proposedBy],
         ]}
       />

@@ -21,9 +21,9 @@ export function TopUp(wallet: WalletDialogProps) {
       title={t.wallet.topUp}
       text={t.wallet.topUpText}
       path="wallet/top-ups"
-      success={({ replayed }) => (replayed ? t.wallet.replayed : t.wallet.toppedUp)}
+      success={({ replayed }) => (replayed ? t.wallet.alreadyCredited : t.wallet.toppedUp)}
       amount={{ inputMode: 'decimal' }}
-      reference={{ label: t.wallet.reference }}
+      reference={{ label: t.wallet.paymentReference }}
       reason={{ label: t.wallet.note }}
     />
   )
@@ -38,7 +38,7 @@ export function Adjust(wallet: WalletDialogProps) {
       text={t.wallet.adjustText}
       path="adjustments"
       success={t.wallet.proposed}
-      reference={{ label: t.wallet.adjustReference }}
+      reference={{ label: t.wallet.reference }}
       reason={{ label: t.wallet.reason, required: true }}
     />
   )

@@ -26,17 +26,17 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
       actions={
         <>
           <NativeSelect
-            aria-label={t.wallet.kind}
+            aria-label={t.wallet.type}
             size="xs"
             value={kind ?? ''}
             onChange={(event) => setFilters({ kind: event.currentTarget.value })}
             data={[
-              { value: '', label: t.wallet.allKinds },
-              ...Object.entries(t.wallet.kinds).map(([value, label]) => ({ value, label })),
+              { value: '', label: t.wallet.allTypes },
+              ...Object.entries(t.wallet.types).map(([value, label]) => ({ value, label })),
             ]}
           />
           <NativeSelect
-            aria-label={t.wallet.csvMonth}
+            aria-label={t.wallet.month}
             size="xs"
             value={month ?? ''}
             onChange={(event) => setFilters({ month: event.currentTarget.value })}
@@ -68,10 +68,10 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
         empty={emptyText(month, kind)}
         columns={[
           { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
-          { accessor: 'kind', title: t.wallet.kind, render: (row) => t.wallet.kinds[row.kind] },
+          { accessor: 'kind', title: t.wallet.type, render: (row) => t.wallet.types[row.kind] },
           {
             accessor: 'what',
-            title: t.wallet.what,
+            title: t.wallet.description,
             render: (row) => <EntryReference entry={row} tenantId={tenantId} />,
           },
           { accessor: 'actor', title: t.wallet.by },
@@ -83,7 +83,7 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
           },
           {
             accessor: 'balanceAfter',
-            title: t.wallet.after,
+            title: t.wallet.balanceAfter,
             textAlign: 'right',
             render: (row) => <Amount value={row.balanceAfter} currency={currency} />,
           },
@@ -104,8 +104,8 @@ function monthsSince(createdAt: string): string[] {
 }
 
 function emptyText(month: string | undefined, kind: string | undefined) {
-  if (kind) return { title: t.wallet.noneOfKind, text: t.wallet.noneOfKindText }
-  return month ? { title: t.wallet.emptyMonth } : { title: t.wallet.empty, text: t.wallet.emptyText }
+  if (kind) return { title: t.wallet.noneOfType, text: t.wallet.noneOfTypeText }
+  return month ? { title: t.wallet.noEntriesInMonth } : { title: t.wallet.noEntries, text: t.wallet.noEntriesText }
 }
 
 function EntryReference({ entry, tenantId }: { entry: WalletEntry; tenantId: string }) {
@@ -113,7 +113,7 @@ function EntryReference({ entry, tenantId }: { entry: WalletEntry; tenantId: str
   return (
     <Anchor component={Link} to={`/tenants/${tenantId}/orders/${entry.orderNo}`} search={{} as never} size="sm">
       {entry.transactionId ?? entry.orderNo}
-      {entry.itemNo !== null && ` · ${interpolate(t.orders.ofItem, { item: entry.itemNo })}`}
+      {entry.itemNo !== null && ` · ${interpolate(t.orders.esimNumber, { item: entry.itemNo })}`}
     </Anchor>
   )
 }
@@ -126,7 +126,7 @@ function MonthTotals({ summary, currency }: { summary: MonthSummary; currency: s
         {summary.totals.map((total) => (
           <Total
             key={total.kind}
-            label={`${t.wallet.kinds[total.kind as keyof typeof t.wallet.kinds]} (${total.count})`}
+            label={`${t.wallet.types[total.kind as keyof typeof t.wallet.types]} (${total.count})`}
             value={total.amount}
             currency={currency}
           />
@@ -135,7 +135,7 @@ function MonthTotals({ summary, currency }: { summary: MonthSummary; currency: s
       </SimpleGrid>
       {!summary.complete && (
         <Text size="xs" c="dimmed">
-          {t.wallet.running}
+          {t.wallet.monthNotOver}
         </Text>
       )}
     </Stack>

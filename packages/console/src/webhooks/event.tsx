@@ -54,14 +54,14 @@ export function EventPage() {
               </Anchor>,
             ],
             [t.common.created, <Timestamp key="c" time={event.createdAt} />],
-            [t.webhooks.next, <Timestamp key="d" time={event.dueAt} />],
+            [t.webhooks.nextAttempt, <Timestamp key="d" time={event.dueAt} />],
           ]}
         />
       </Card>
-      <Card title={t.webhooks.request}>
+      <Card title={t.webhooks.requestBody}>
         <pre className="code">{JSON.stringify(event.body, null, 2)}</pre>
       </Card>
-      <Card title={t.webhooks.log}>
+      <Card title={t.webhooks.attemptLog}>
         {event.deliveries.length === 0 && (
           <Text size="sm" c="dimmed">
             {t.webhooks.noAttempts}
@@ -74,9 +74,9 @@ export function EventPage() {
               {formatDuration(delivery.duration_ms)}
             </Text>
             <Text size="xs" c="dimmed" className="break">
-              {delivery.url} {delivery.address && `(${t.webhooks.dialled}: ${delivery.address})`}
+              {delivery.url} {delivery.address && `(${t.webhooks.address}: ${delivery.address})`}
             </Text>
-            <pre className="code">{delivery.answer ?? t.webhooks.noAnswer}</pre>
+            <pre className="code">{delivery.answer ?? t.webhooks.noResponseBody}</pre>
           </Stack>
         ))}
       </Card>
@@ -92,5 +92,5 @@ export function outcomeText(outcome: string | null): string | null {
 /** The same, with the status of the answer where there was one. */
 export function attemptResult({ outcome, httpStatus }: { outcome: string; httpStatus: number | null }): string {
   const text = outcomeText(outcome) ?? ''
-  return httpStatus === null ? text : `${text} · ${interpolate(t.webhooks.http, { status: httpStatus })}`
+  return httpStatus === null ? text : `${text} · ${interpolate(t.webhooks.httpStatus, { status: httpStatus })}`
 }

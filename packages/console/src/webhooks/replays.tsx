@@ -48,7 +48,7 @@ export function Replays({ tenantId }: { tenantId: string }) {
                 variant="default"
                 onClick={() => cancel.mutate({ method: 'POST', path: `${path}/${replay.replayId}/cancel` })}
               >
-                {t.webhooks.cancelReplay}
+                {t.webhooks.stopReplay}
               </Button>
             )}
           </Group>

@@ -47,8 +47,8 @@ export function WebhooksPage() {
         to={(row) => `/tenants/${row.tenantId}/events/${row.notifyId}`}
         empty={
           filtered
-            ? { title: t.webhooks.none, text: t.webhooks.noneText }
-            : { title: t.webhooks.empty, text: t.webhooks.emptyText }
+            ? { title: t.webhooks.noMatch, text: t.webhooks.noMatchText }
+            : { title: t.webhooks.noEvents, text: t.webhooks.noEventsText }
         }
         columns={[
           { accessor: 'notifyType', title: t.webhooks.type, render: (row) => t.webhooks.types[row.notifyType] },
@@ -65,7 +65,11 @@ export function WebhooksPage() {
             textAlign: 'right',
             render: (row) => row.attempts ?? '–',
           },
-          { accessor: 'lastOutcome', title: t.webhooks.last, render: (row) => outcomeText(row.lastOutcome) ?? '–' },
+          {
+            accessor: 'lastOutcome',
+            title: t.webhooks.lastResponse,
+            render: (row) => outcomeText(row.lastOutcome) ?? '–',
+          },
           { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
         ]}
       />

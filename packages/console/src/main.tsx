@@ -30,11 +30,11 @@ const theme = createTheme({
   },
 })
 
-// Under the pointer a button gets darker, not lighter as by default: its white text stays readable, 4.5:1 and more.
+// Buttons get darker on hover, not lighter as by default, so that white text keeps a contrast of at least 4.5:1.
 const hover = { '--mantine-color-cyan-filled-hover': '#095a68', '--mantine-color-red-filled-hover': '#a51f1f' }
 const cssVariables: CSSVariablesResolver = () => ({ variables: {}, light: hover, dark: hover })
 
-// Style elements carry this page's nonce; the policy allows no other. Libraries read the global one.
+// The content security policy allows only style elements with this page's nonce. Libraries read it from this global.
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? ''
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 document.documentElement.lang = language
@@ -49,7 +49,7 @@ createRoot(document.getElementById('root')!).render(
       colorSchemeManager={colorSchemes}
       getStyleNonce={() => nonce}
     >
-      {/* Not over the buttons of headings and cards: a notice under the pointer stays, and would keep them covered. */}
+      {/* At the bottom: a notification does not close while the pointer is over it, and would cover buttons at the top. */}
       <Notifications position="bottom-center" />
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />

@@ -57,6 +57,6 @@ export const pages = [
   page('/people', () => import('./administration/people.tsx'), 'PeoplePage'),
   page('/audit', () => import('./administration/audit-log.tsx'), 'AuditPage'),
   page('/account', () => import('./account/account.tsx'), 'AccountPage'),
-  // Any other address.
+  // Any other path.
   page('/$', () => import('./parts/page.tsx'), 'NotFound'),
 ]

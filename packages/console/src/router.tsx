@@ -26,23 +26,23 @@ const consoleRoute = createRoute({
   ),
 })
 
-/** Every page is a chunk of its own: the first one opens without waiting for the others. */
+/** Each page is a separate chunk, so the first page loads without the others. */
 function pageRoute({ path, load, name }: PageRoute, parent: AnyRoute) {
   return createRoute({
     getParentRoute: () => parent,
     path,
-    // Filters are texts in the address; each page says which it knows.
+    // Filters are strings in the URL. Each page reads those that it knows.
     validateSearch: (search: Record<string, unknown>) => stringParams(search),
     beforeLoad({ params }) {
       if (!areIdsWellFormed(params)) throw notFound()
     },
-    // Another eSIM or dealer is another page: dialogs, codes and data kept while loading never cross to it.
+    // Remount for another eSIM or dealer, so that no dialog, code or previous data is carried over to it.
     remountDeps: ({ params }) => params,
     component: lazyRouteComponent(load as () => Promise<Record<string, never>>, name as never),
   })
 }
 
-/** Whether ids in an address can be some: behind one that is mistyped there is nothing to ask the gateway for. */
+/** A malformed id is not found, without asking the gateway. */
 function areIdsWellFormed(params: Record<string, string>): boolean {
   return Object.entries(params).every(([name, text]) => ID_PATTERNS[name]?.test(text) ?? true)
 }
@@ -77,7 +77,7 @@ export const router = createRouter({
   defaultNotFoundComponent: NotFound,
   defaultErrorComponent: ({ error, reset }) => <LoadError error={error as Error} retry={reset} />,
   scrollRestoration: true,
-  // Texts stay texts: a transactionId of digits is not a number, and nothing is quoted in the address.
+  // Values stay strings: a transactionId of digits is not a number, and nothing is quoted in the URL.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {
     const text = new URLSearchParams(search as Record<string, string>).toString()

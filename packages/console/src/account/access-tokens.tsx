@@ -19,15 +19,15 @@ interface TokenRow {
 
 export function AccessTokens() {
   const { data, isFetching, error, refetch } = useApi<{ tokens: TokenRow[] }>('/account/tokens')
-  const [making, setMaking] = useState(false)
+  const [creating, setCreating] = useState(false)
   const remove = useChange({ success: t.account.tokenDeleted })
-  const make = (
-    <Button variant="default" onClick={() => setMaking(true)}>
+  const create = (
+    <Button variant="default" onClick={() => setCreating(true)}>
       {t.account.newToken}
     </Button>
   )
   return (
-    <Card title={t.account.tokens} actions={make}>
+    <Card title={t.account.tokens} actions={create}>
       <Text size="sm" c="dimmed">
         {t.account.tokensText}
       </Text>
@@ -64,13 +64,13 @@ export function AccessTokens() {
           },
         ]}
       />
-      {making && <NewToken onClose={() => setMaking(false)} />}
+      {creating && <NewToken onClose={() => setCreating(false)} />}
     </Card>
   )
 }
 
 function NewToken({ onClose }: { onClose(): void }) {
-  const make = useChange<{ token: string }>({ quiet: true })
+  const create = useChange<{ token: string }>({ quiet: true })
   const [token, setToken] = useState<string>()
   if (token !== undefined)
     return (
@@ -85,12 +85,12 @@ function NewToken({ onClose }: { onClose(): void }) {
       opened
       onClose={onClose}
       submit={t.account.newToken}
-      busy={make.isPending}
-      error={make.error}
+      busy={create.isPending}
+      error={create.error}
       onSubmit={({ days, ...fields }) =>
-        make.mutate(
+        create.mutate(
           { method: 'POST', path: '/account/tokens', body: { ...fields, days: Number(days) } },
-          { onSuccess: (made) => setToken(made.token) },
+          { onSuccess: (created) => setToken(created.token) },
         )
       }
     >

@@ -8,18 +8,18 @@ import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
-interface Begun {
+interface Setup {
   secret: string
   qr: string
 }
 
-type Step = { at: 'password' | 'remove' } | { at: 'scan'; begun: Begun } | { at: 'codes'; codes: string[] }
+type Step = { at: 'password' | 'remove' } | { at: 'scan'; setup: Setup } | { at: 'codes'; codes: string[] }
 
-/** Set-up in three steps: prove the password, scan and enter a code, keep the recovery codes. */
+/** Set-up in three steps: enter the password, scan the QR code and enter a code, save the recovery codes. */
 export function SecondFactor() {
   const me = useSession()
   const [step, setStep] = useState<Step>()
-  const begin = useChange<Begun>({ quiet: true })
+  const begin = useChange<Setup>({ quiet: true })
   const confirm = useChange<{ recoveryCodes: string[] }>({ quiet: true })
   const remove = useChange({ success: t.account.turnedOff, quiet: true })
   const close = () => setStep(undefined)
@@ -44,7 +44,7 @@ export function SecondFactor() {
         busy={begin.isPending}
         error={begin.error}
         onSubmit={(body) =>
-          begin.mutate({ method: 'POST', path, body }, { onSuccess: (begun) => setStep({ at: 'scan', begun }) })
+          begin.mutate({ method: 'POST', path, body }, { onSuccess: (setup) => setStep({ at: 'scan', setup }) })
         }
       >
         <PasswordInput
@@ -69,7 +69,7 @@ export function SecondFactor() {
           )
         }
       >
-        {step?.at === 'scan' && <Scan begun={step.begun} />}
+        {step?.at === 'scan' && <Scan setup={step.setup} />}
       </Dialog>
       <Dialog
         title={t.account.recoveryCodes}
@@ -96,16 +96,16 @@ export function SecondFactor() {
   )
 }
 
-function Scan({ begun }: { begun: Begun }) {
+function Scan({ setup }: { setup: Setup }) {
   return (
     <Stack>
       <Text size="sm">{t.account.scanText}</Text>
       <Center bg="white" p="sm">
-        <Image src={`data:image/svg+xml,${encodeURIComponent(begun.qr)}`} alt={t.account.scanAlt} w={200} h={200} />
+        <Image src={`data:image/svg+xml,${encodeURIComponent(setup.qr)}`} alt={t.account.scanAlt} w={200} h={200} />
       </Center>
       <Text size="sm" component="div">
-        {t.account.manualKey} <Code className="break">{begun.secret}</Code>
-        <CopyIcon value={begun.secret} label={t.account.secondFactor} />
+        {t.account.manualKey} <Code className="break">{setup.secret}</Code>
+        <CopyIcon value={setup.secret} label={t.account.secondFactor} />
       </Text>
       <TextInput
         name="code"

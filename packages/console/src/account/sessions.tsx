@@ -69,7 +69,7 @@ export function Sessions() {
   )
 }
 
-/** "Chrome on Linux": enough to recognise one's own. */
+/** "Chrome · Linux": enough to recognise a session. */
 function browserOf(userAgent: string | null): string {
   if (!userAgent) return '–'
   const browser = /(Edg|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1]?.replace('Edg', 'Edge')

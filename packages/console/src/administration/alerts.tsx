@@ -9,7 +9,7 @@ import { Timestamp } from '../parts/values.tsx'
 import { canEdit, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
-/** What the gateway has to say to this organisation. */
+/** Alerts for the operator, or for the dealer of the signed-in person. */
 export function AlertsPage() {
   const [filters, setFilters] = useFilters()
   const unread = filters.unread === 'true'

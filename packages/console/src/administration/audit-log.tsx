@@ -13,7 +13,7 @@ import { Page } from '../parts/page.tsx'
 import { Facts, Timestamp } from '../parts/values.tsx'
 import { interpolate, t } from '../strings/strings.ts'
 
-// An action without words does not compile.
+// An action without a label does not compile.
 const ACTION_LABELS: Record<AuditAction, string> = t.audit.actions
 
 const ACTIONS = Object.keys(ACTION_LABELS)
@@ -94,14 +94,14 @@ export function AuditPage() {
   )
 }
 
-/** Narrows a list to what one person did: somebody of one's own organisation, or of the dealer that is filtered by. */
+/** Filters by person: the user's own colleagues, and the people of the selected dealer. */
 export function PersonFilter({ selectedName }: { selectedName: string | undefined }) {
   const [{ person, tenantId }, setFilters] = useFilters()
   const own = useApi<{ people: PersonRow[] }>('/people')
   const dealers = useApi<{ people: PersonRow[] }>('/people', { tenantId }, { enabled: tenantId !== undefined })
   const people = [...(own.data?.people ?? []), ...(tenantId ? (dealers.data?.people ?? []) : [])]
   const options = new Map(people.map(({ personId, email }) => [personId, email]))
-  // Somebody of another organisation, come to by a link.
+  // A person from elsewhere, selected by a link.
   if (person && !options.has(person)) options.set(person, selectedName ?? t.audit.selectedPerson)
   return (
     <Select
@@ -119,7 +119,7 @@ export function PersonFilter({ selectedName }: { selectedName: string | undefine
   )
 }
 
-/** Of ids that nobody reads, whose they are; the entry itself has them. */
+/** Shows the dealer's name instead of a UUID. The entry's details show the id. */
 function subjectLabel({ subject, clientName }: AuditEntry): string {
   return (subject !== null && UUID.test(subject) ? clientName : null) ?? subject ?? '–'
 }

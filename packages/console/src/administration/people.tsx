@@ -19,7 +19,7 @@ import {
   ShowLink,
 } from './person-dialogs.tsx'
 
-/** The operator's own people; a dealer's stand with the dealer. */
+/** The operator's own people. A dealer's people are a section of the dealer. */
 export function PeoplePage() {
   return (
     <Page title={t.people.title} description={t.people.text}>
@@ -37,7 +37,7 @@ export function DealerPeople() {
   )
 }
 
-/** People of one organisation, and what an administrator may do with them. */
+/** The people of a dealer, or of the operator, and the actions of an administrator. */
 export function PeopleList({ tenantId }: { tenantId: string | null }) {
   const me = useSession()
   const canManage = tenantId === null ? isOperatorAdmin(me) : canAdminister(me)
@@ -82,7 +82,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
             title: t.common.actions,
             textAlign: 'right',
             hidden: !canManage,
-            // What is one's own is changed on the account page.
+            // People change their own details on the account page.
             render: (row) => row.personId !== me.personId && <PersonMenu row={row} onOpen={setOpen} />,
           },
         ]}

@@ -71,17 +71,17 @@ export function ShowLink({
 }
 
 export function NewLink({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog | undefined): void }) {
-  const make = useChange<{ link: string }>({ quiet: true })
+  const create = useChange<{ link: string }>({ quiet: true })
   return (
     <Dialog
       title={`${t.people.newPasswordLink}: ${row.name}`}
       opened
       onClose={() => onOpen(undefined)}
       submit={t.people.createLink}
-      busy={make.isPending}
-      error={make.error}
+      busy={create.isPending}
+      error={create.error}
       onSubmit={(body) =>
-        make.mutate(
+        create.mutate(
           { method: 'POST', path: `/people/${row.personId}/link`, body },
           {
             onSuccess: ({ link }) => onOpen({ kind: 'showLink', title: t.people.passwordLink, email: row.email, link }),
@@ -152,7 +152,7 @@ export function ChangeStatus({ row, onClose }: { row: PersonRow; onClose(): void
 }
 
 export function RemoveSecondFactor({ row, onClose }: { row: PersonRow; onClose(): void }) {
-  const drop = useChange({ success: t.common.saved, quiet: true })
+  const remove = useChange({ success: t.common.saved, quiet: true })
   return (
     <Dialog
       title={`${t.people.removeSecondFactor}: ${row.name}`}
@@ -160,10 +160,10 @@ export function RemoveSecondFactor({ row, onClose }: { row: PersonRow; onClose()
       onClose={onClose}
       submit={t.people.removeSecondFactor}
       danger
-      busy={drop.isPending}
-      error={drop.error}
+      busy={remove.isPending}
+      error={remove.error}
       onSubmit={(body) =>
-        drop.mutate(
+        remove.mutate(
           { method: 'POST', path: `/people/${row.personId}/second-factor/remove`, body },
           { onSuccess: onClose },
         )

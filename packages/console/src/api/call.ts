@@ -1,6 +1,6 @@
 import { interpolate, t } from '../strings/strings.ts'
 
-/** Calls to the console's interface. A failure is an ApiFailure whose message is a sentence to show as it is. */
+/** A failed call of the console API. Its message can be shown to the user. */
 export class ApiError extends Error {
   override readonly name = 'ApiFailure'
   readonly status: number
@@ -14,7 +14,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the session has ended. Wrong passwords and codes are answered with 401, too. */
+/** Whether the session has ended. The status does not say: a wrong password or code is also answered with 401. */
 export function isSignedOut(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'SIGNED_OUT'
 }
@@ -22,7 +22,7 @@ export function isSignedOut(error: unknown): boolean {
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export type Query = Record<string, string | number | boolean | null | undefined>
 
-/** The gateway writes <base>, so the console works below any path prefix. */
+/** The gateway sets <base>, so the console works below any path prefix. */
 export const consoleBase = new URL(document.baseURI)
 
 export function apiUrl(path: string, query: Query = {}): URL {
@@ -60,7 +60,7 @@ export async function call<Answer>(
   throw errorFrom(response.status, text)
 }
 
-/** What a refused call is told: the gateway's own sentence; where a proxy answers in its place, the status. */
+/** Uses the gateway's message, or the status if something else, such as a proxy, has answered. */
 export function errorFrom(status: number, text: string): ApiError {
   const {
     code = 'UNKNOWN',
@@ -76,7 +76,7 @@ interface ErrorBody {
   data?: Record<string, unknown>
 }
 
-/** None where the text is no JSON object: a proxy's page, or nothing. */
+/** Returns an empty object for anything but a JSON object, such as a proxy's error page. */
 function parseObject(text: string): object {
   try {
     const value: unknown = JSON.parse(text)
@@ -86,13 +86,13 @@ function parseObject(text: string): object {
   }
 }
 
-/** Longer than somebody reads without a movement; far shorter than the idle time that ends a session. */
+/** Longer than people read without moving the pointer, and far shorter than the idle time that ends a session. */
 const INACTIVE_AFTER_MS = 5 * 60_000
 const ACTIVITY_EVENTS = ['pointerdown', 'pointermove', 'keydown', 'wheel'] as const
 
 let lastActivityMs = Date.now()
 
-/** Begins to notice whether somebody is there. */
+/** Starts watching for user activity. */
 export function watchActivity(): void {
   const seen = () => {
     lastActivityMs = Date.now()
@@ -100,7 +100,7 @@ export function watchActivity(): void {
   for (const sign of ACTIVITY_EVENTS) addEventListener(sign, seen, { capture: true, passive: true })
 }
 
-/** Whether nobody has touched the page for a while: what it then asks by itself is no use of the session. */
+/** Whether the user has been inactive. Automatic refreshes then do not prolong the session. */
 export function isInactive(): boolean {
   return Date.now() - lastActivityMs >= INACTIVE_AFTER_MS
 }

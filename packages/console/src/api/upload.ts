@@ -1,7 +1,7 @@
 import { t } from '../strings/strings.ts'
 import { ApiError, apiUrl, errorFrom, type Query } from './call.ts'
 
-/** Sends a text file and tells how much of it is sent; `onText` gets the answer as it grows. */
+/** Uploads a CSV file. `onSent` gets the share sent so far, `onText` the response received so far. */
 export function upload(
   path: string,
   query: Query,

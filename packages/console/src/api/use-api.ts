@@ -12,7 +12,7 @@ import { ApiError, call, isSignedOut, type Method, type Query } from './call.ts'
 
 const STALE_MS = 10_000
 
-/** Of GET /session, by which the console knows who is signed in. */
+/** The query key of GET /session, which says who is signed in. */
 export const SESSION = ['/session', {}] as const
 
 export const queryClient = new QueryClient({
@@ -21,19 +21,19 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: STALE_MS,
-      // What the gateway refused stays refused; only a lost connection is worth another try.
+      // Only a lost connection is retried: an error response would be the same again.
       retry: (count, error) => error instanceof ApiError && error.status === 0 && count < 2,
     },
   },
 })
 
-/** Whichever call is told first that the session has ended: the sign-in comes at once, not with the next refresh. */
+/** Shows the sign-in as soon as any call finds that the session has ended, not only at the next refresh. */
 function recheckSession(error: unknown): void {
   const isKnown = isSignedOut(queryClient.getQueryState(SESSION)?.error)
   if (isSignedOut(error) && !isKnown) void queryClient.refetchQueries({ queryKey: SESSION }, { cancelRefetch: false })
 }
 
-/** Reads. The page before stays visible while the next one loads. */
+/** Reads data. The previous page stays visible while the next one loads. */
 export function useApi<Answer>(
   path: string,
   query: Query = {},
@@ -54,7 +54,7 @@ export interface Change {
   body?: unknown
 }
 
-/** Changes something, says so, and reads again what may have changed: everything, since one change shows in many lists. */
+/** Changes data, reports the result, and refetches everything, because one change can show in many lists. */
 export function useChange<Answer = unknown>(
   options: { success?: string | ((answer: Answer) => string); quiet?: boolean } = {},
 ) {

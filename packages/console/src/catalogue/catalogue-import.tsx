@@ -11,7 +11,7 @@ import { Card, Page } from '../parts/page.tsx'
 import { interpolate, plural, t } from '../strings/strings.ts'
 import { ChangeDetails } from './import-change.tsx'
 
-/** First what would change and which rows are wrong; importing is a second step, and all or nothing. */
+/** Previews the changes and the errors of a file first. Importing it is a second step, all or nothing. */
 export function CatalogueImportPage() {
   const [file, setFile] = useState<File | null>(null)
   const [report, setReport] = useState<ImportReport>()

@@ -105,7 +105,7 @@ export function CataloguePage() {
 
 const countries = new Intl.DisplayNames(locale, { type: 'region' })
 
-/** A country by its name; of more than one how many. */
+/** The name of one country, or the number of countries. */
 function formatCountries(locationCodes: string[]): string {
   const codes = locationCodes.filter((code) => code !== REGIONAL && code !== GLOBAL)
   if (codes.length === 1) return countries.of(codes[0] ?? '') ?? ''

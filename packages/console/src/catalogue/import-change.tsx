@@ -4,7 +4,7 @@ import { Badge, Group, Stack, Text } from '@mantine/core'
 import { formatBytes, formatMoney, formatPercentChange } from '../parts/format.ts'
 import { interpolate, t } from '../strings/strings.ts'
 
-/** What an import does to one package, a line for each member; what to look at twice stands out. */
+/** The changes of an import to one package, one line per member. Suspicious prices are highlighted. */
 export function ChangeDetails({ change }: { change: ImportChange }) {
   return (
     <Stack gap={4} className="list-lines">
@@ -65,7 +65,7 @@ function lineText(line: DifferenceLine): string {
     case 'PLACES':
       return countriesText(line)
     case 'MEMBER':
-      // Networks, place by place: more than a line can say.
+      // Networks by country are too long for a line.
       if (Array.isArray(line.after)) return t.catalogue.differs
       return beforeAndAfter(valueText(line.member, line.before), valueText(line.member, line.after))
     default:

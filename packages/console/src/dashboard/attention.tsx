@@ -9,7 +9,7 @@ import { type PluralForms, pluralForm, t } from '../strings/strings.ts'
 
 type Kind = keyof Dashboard['attention']
 
-/** What waits for a person, each with the list behind it. */
+/** What needs a person's attention, each linked to its list. */
 export function AttentionCard({ attention }: { attention: Dashboard['attention'] }) {
   const me = useSession()
   const own = `/tenants/${me.tenant?.tenantId}`

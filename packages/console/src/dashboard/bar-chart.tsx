@@ -4,11 +4,11 @@ import { formatDay } from '../parts/format.ts'
 import { t } from '../strings/strings.ts'
 
 export interface Bar {
-  /** Such as 2026-11-22. */
+  /** For example 2026-11-22. */
   day: string
-  /** From the bottom up; one value for each series. */
+  /** One value per series, from the bottom up. */
   values: number[]
-  /** Exactly what it shows, for the pointer and for screen readers. */
+  /** The exact values, for hover and for screen readers. */
   title: string
   to?: { to: string; search: Record<string, string> }
 }
@@ -22,7 +22,7 @@ interface BarChartProps {
   label: string
   bars: Bar[]
   series: Series[]
-  /** A value as the scale shows it, with its unit. */
+  /** Formats a value of the scale, with its unit. */
   format(value: number): string
 }
 
@@ -30,7 +30,7 @@ const WIDTH = 720
 const HEIGHT = 160
 const GAP = 0.25
 
-/** A bar chart of few kilobytes: each bar leads to the list behind it, and is reached by the keyboard. */
+/** A bar chart of a few kilobytes. Each bar links to the list behind it and can be reached by keyboard. */
 export function BarChart({ label, bars, series, format }: BarChartProps) {
   const highest = Math.max(...bars.map((bar) => total(bar)), 0)
   if (highest === 0)
@@ -90,7 +90,7 @@ function Legend({ series }: { series: Series[] }) {
   )
 }
 
-/** Where the scale ends: a round number that is whole in its middle, too. */
+/** The end of the scale: a round number whose half is whole as well. */
 function scaleMaximum(highest: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(highest, 1)))
   return [2, 4, 6, 10, 20].map((step) => step * power).find((top) => top >= highest) ?? highest

@@ -85,7 +85,7 @@ export function DeliveryTimeChart({ data }: { data: Dashboard }) {
   )
 }
 
-/** What became of the events of each day; the list behind a bar has exactly those. */
+/** Events per day by delivery state. Each bar links to a list of exactly these events. */
 export function EventsChart({ data }: { data: Dashboard }) {
   const sum = (member: 'delivered' | 'dead' | 'pending') => data.webhooks.reduce((all, row) => all + row[member], 0)
   const delivered = sum('delivered')
@@ -118,7 +118,7 @@ export function EventsChart({ data }: { data: Dashboard }) {
   )
 }
 
-/** How each supplier answered in the period. */
+/** Outcomes per supplier in the period. */
 export function SupplierOutcomes({ data }: { data: Dashboard }) {
   return (
     <Card title={t.dashboard.suppliers}>
@@ -158,7 +158,7 @@ export function SupplierOutcomes({ data }: { data: Dashboard }) {
   )
 }
 
-/** Every day of the period, also those on which nothing was. */
+/** A bar for every day of the period, including days without data. */
 function dailyBars<Row extends { day: string }>(
   days: string[],
   rows: Row[],

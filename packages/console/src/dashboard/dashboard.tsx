@@ -12,7 +12,7 @@ import { AttentionCard } from './attention.tsx'
 import { DeliveryTimeChart, EventsChart, OrdersChart, SalesChart, SupplierOutcomes } from './charts.tsx'
 
 const REFRESH_MS = 60_000
-/** The lists behind the plots filter by this browser's days, so those are counted. */
+/** The linked lists filter by days in the browser's time zone, so the charts count the same days. */
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
 
 export function DashboardPage() {

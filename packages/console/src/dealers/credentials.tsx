@@ -8,7 +8,7 @@ import { interpolate, t } from '../strings/strings.ts'
 import { DealerSection, useTenant } from './dealer.tsx'
 import { NewSecretDialog, type ResetResult, ResetSecret, ViewSecret } from './secret-dialogs.tsx'
 
-/** AppKey and masked AppSecret. The secret is asked for with a proof, and lives in this page's memory only. */
+/** AppKey and masked AppSecret. Viewing the secret requires the password; it is kept in this page's memory only. */
 export function CredentialsPage() {
   const me = useSession()
   const { data: tenant, tenantId } = useTenant()

@@ -11,13 +11,13 @@ import { Amount, Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
 import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
-/** The dealer that the address names. */
+/** The dealer of the current URL. */
 export function useTenant() {
   const { tenantId = '' } = useParams({ strict: false }) as { tenantId?: string }
   return { tenantId, ...useApi<TenantDetail>(`/tenants/${tenantId}`, {}, { enabled: tenantId !== '' }) }
 }
 
-/** The frame around a dealer's sections. To the dealer's own people it is just their pages. */
+/** The frame around a dealer's sections, for operators. The dealer's own people see the sections as separate pages. */
 export function DealerPage() {
   const me = useSession()
   const { tenantId, data, error, refetch } = useTenant()
@@ -85,7 +85,7 @@ function Suspension({ tenant }: { tenant: TenantDetail }) {
   )
 }
 
-/** A section of a dealer: a tab to operators, a page of its own to the dealer's people. */
+/** A section of a dealer: a tab for operators, a separate page for the dealer's own people. */
 export function DealerSection(props: { title: string; text?: string; actions?: ReactNode; children: ReactNode }) {
   const me = useSession()
   if (!isOperator(me))

@@ -14,7 +14,7 @@ interface NewSecretDialogProps {
   onClose(): void
 }
 
-/** The one time that a fresh secret is shown unasked. Held in memory only: never in the address or in storage. */
+/** Shows a new secret, without asking for the password. Kept in memory only: never in the URL or in storage. */
 export function NewSecretDialog({ title, appKey, appSecret, note, onClose }: NewSecretDialogProps) {
   return (
     <Dialog title={title} opened onClose={onClose} submit={t.credentials.copied} onSubmit={onClose}>
@@ -64,7 +64,7 @@ export function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(
   )
 }
 
-/** In seconds, the contract's default first: none. */
+/** In seconds. The contract's default is the first: no grace period. */
 const GRACE_PERIODS = ['0', '3600', '21600', '86400'] as const
 const [NO_GRACE] = GRACE_PERIODS
 

@@ -25,10 +25,10 @@ export function SettingsPage() {
   )
 }
 
-/** A card begins anew when what it shows has changed, and only then: what is typed in it outlives a save of another. */
+/** A card is reset only when its own values change, so unsaved input survives when another card is saved. */
 const keyOf = (...shown: unknown[]) => JSON.stringify(shown)
 
-/** A card whose fields are saved together. `bodyOf` makes the change, or says by field what is wrong. */
+/** A card whose fields are saved together. `parse` returns the request body, or an error for each invalid field. */
 function SettingsCard(props: {
   title: string
   tenantId: string
@@ -62,7 +62,7 @@ function SettingsCard(props: {
 
 function ApiAccess({ tenant }: { tenant: TenantDetail }) {
   const me = useSession()
-  // An operator sits elsewhere than the dealer's programs: their address would let the wrong ones in.
+  // Offered only to the dealer: an operator's address is not where the dealer's programs run.
   const isOwn = canAdminister(me) && !isOperator(me)
   const mine = useApi<{ address: string }>('/my-address', {}, { enabled: isOwn })
   const allowlist = useRef<HTMLTextAreaElement>(null)
@@ -119,7 +119,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
   )
 }
 
-/** Side by side, fields stand in one line whatever is said about them. */
+/** Hints go below the inputs, so that inputs in a row stay aligned. */
 const LABEL_INPUT_HINT = ['label', 'input', 'description', 'error'] satisfies InputWrapperProps['inputWrapperOrder']
 const MONEY_FIELDS = ['creditLimit', 'dailySpendLimit', 'lowBalanceThreshold'] as const
 

@@ -8,7 +8,7 @@ import { Card } from '../parts/page.tsx'
 import { Copyable, Facts } from '../parts/values.tsx'
 import { t } from '../strings/strings.ts'
 
-/** Shown on request, forgotten with the page. */
+/** Loaded on request, and discarded with the page. */
 export function Codes({ path }: { path: string }) {
   const [codes, setCodes] = useState<ProfileCodes>()
   const show = useChange<ProfileCodes>()

@@ -14,7 +14,7 @@ interface Clock {
   serverTime: string
 }
 
-/** Tells which check of the gateway a pasted request fails, and why. The secret stays here; the RequestID is asked about. */
+/** Shows which of the gateway's checks a pasted request fails, and why. The secret stays in the browser; only the RequestID is sent. */
 export function Debugger({ tenant, secret }: { tenant: TenantDetail; secret: string | undefined }) {
   const [results, setResults] = useState<CheckResult[]>()
   const [busy, setBusy] = useState(false)

@@ -16,10 +16,10 @@ type CheckName = keyof typeof t.debugger.checks
 
 export interface CheckResult {
   check: CheckName
-  /** undefined: not reached. */
+  /** Undefined if an earlier check failed. */
   ok: boolean | undefined
   message: string
-  /** What the gateway answers where it stops. */
+  /** The code that the gateway answers if this check fails. */
   code?: string
 }
 
@@ -29,12 +29,12 @@ export interface FailingRequest {
   operation: OperationName
   appKey: string
   secret: string
-  /** The gateway's clock. */
+  /** The time on the gateway's clock. */
   serverTimeMs: number
   isRequestIdUsed(requestId: string): Promise<boolean>
 }
 
-/** Makes the gateway's checks in the gateway's order. After the first that fails the others are not reached. */
+/** Runs the gateway's checks in the gateway's order, up to the first that fails. */
 export async function diagnose(request: FailingRequest): Promise<CheckResult[]> {
   const results: CheckResult[] = []
   const { messages } = t.debugger
@@ -83,7 +83,7 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
   return results
 }
 
-/** A signature of a wrong form often still tells what was done: Base64 instead of hex, another hash. */
+/** Even a malformed signature often shows the mistake: Base64 instead of hex, another hash. */
 async function mistakesInMalformed(headers: Record<string, string>, request: FailingRequest): Promise<string[]> {
   const { 'rt-timestamp': timestamp, 'rt-requestid': requestId, 'rt-accesscode': appKey } = headers
   const { 'x-signature': signature } = headers
@@ -103,7 +103,7 @@ function clockError(headers: RequestHeaders, nowMs: number): [string, string] | 
   return ['101001', interpolate(offMs < 0 ? clockStale : clockAhead, { off: formatDuration(Math.abs(offMs)) })]
 }
 
-/** `Name: value` lines, or the -H arguments of a curl command. Quotes around a line are dropped. */
+/** Reads `Name: value` lines, or the -H arguments of a curl command. Quotes around a line are dropped. */
 function parseHeaders(text: string): Record<string, string> {
   const headers: Record<string, string> = {}
   const inCurl = [...text.matchAll(/-H\s+(['"])(.+?)\1/g)].map((match) => match[2] ?? '')
@@ -111,7 +111,7 @@ function parseHeaders(text: string): Record<string, string> {
     const match = /^\s*['"]?([A-Za-z-]+)['"]?\s*[:=]\s*['"]?(.*?)['"]?,?\s*$/.exec(line)
     if (!match) continue
     const name = (match[1] ?? '').toLowerCase()
-    // Twice reaches the gateway joined, and fails its form.
+    // The gateway receives a repeated header as one joined value, which it rejects as malformed.
     headers[name] = headers[name] === undefined ? (match[2] ?? '') : `${headers[name]}, ${match[2]}`
   }
   return headers

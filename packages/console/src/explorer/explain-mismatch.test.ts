@@ -11,44 +11,44 @@ import en from '../strings/en.json'
 let findMistakes: typeof import('./explain-mismatch.ts').findMistakes
 let diagnose: typeof import('./diagnose.ts').diagnose
 beforeAll(async () => {
-  // The catalogue of texts asks the browser for its languages as soon as it is loaded.
+  // The strings module reads the browser's languages when it is loaded.
   vi.stubGlobal('navigator', { languages: ['en'] })
   ;({ findMistakes } = await import('./explain-mismatch.ts'))
   ;({ diagnose } = await import('./diagnose.ts'))
 })
 afterAll(() => vi.unstubAllGlobals())
 
-describe('finds and names every usual mistake', () => {
+describe('every common mistake is found and explained', () => {
   it.each(mistakenRequests)('$name', async (request) => {
     expect(await findMistakes(request)).toEqual(request.mistakes)
-    const words = await firstFault(request)
+    const message = await firstFailure(request)
     for (const { id, separator = '' } of request.mistakes)
-      expect(words).toContain(en.debugger.mistakes[id].replace('{separator}', separator.replace('\n', '\\n')))
+      expect(message).toContain(en.debugger.mistakes[id].replace('{separator}', separator.replace('\n', '\\n')))
   })
 })
 
-it.each(rightRequests)('finds none in a right signature, in $name', async (request) => {
+it.each(rightRequests)('no mistake is found in a right signature: $name', async (request) => {
   expect(await findMistakes(request)).toEqual([])
-  expect(await firstFault(request)).toBeUndefined()
+  expect(await firstFailure(request)).toBeUndefined()
 })
 
-it.each(unexplainedRequests)('says of $name that none explains it', async (request) => {
+it.each(unexplainedRequests)('no common mistake explains $name', async (request) => {
   expect(await findMistakes(request)).toBeUndefined()
-  const words = (await firstFault(request)) ?? ''
-  expect(words === en.debugger.messages.signatureUnknown || words.endsWith('as 64 hex digits, and only once.')).toBe(
-    true,
-  )
+  const message = (await firstFailure(request)) ?? ''
+  expect(
+    message === en.debugger.messages.signatureUnknown || message.endsWith('as 64 hex digits, and only once.'),
+  ).toBe(true)
 })
 
-it('has no words for what is no mistake', () => {
+it('exactly the known mistakes have explanations', () => {
   expect(Object.keys(en.debugger.mistakes).sort()).toEqual(mistakeIds.toSorted())
 })
 
-it('takes an empty secret, which Web Crypto refuses', async () => {
+it('an empty secret, which Web Crypto rejects, is accepted', async () => {
   expect(await findMistakes({ ...mistakenRequests[0]!, secret: '' })).toBeUndefined()
 })
 
-async function firstFault(request: MistakenRequest): Promise<string | undefined> {
+async function firstFailure(request: MistakenRequest): Promise<string | undefined> {
   const headers = [
     `RT-AccessCode: ${request.appKey}`,
     `RT-RequestID: ${request.requestId}`,

@@ -7,7 +7,7 @@ import {
 } from '@dealer-esim/contract'
 import { interpolate, t } from '../strings/strings.ts'
 
-/** The fewest mistakes that explain the signature, none for a right one, or undefined where none of the usual ones do. */
+/** Finds the fewest common mistakes that explain the signature: none if it is right, undefined if no common mistake does. */
 export async function findMistakes(request: MismatchedRequest): Promise<Mistake[] | undefined> {
   const attempts = usualMistakes(request)
   const digestOf = createDigester()
@@ -26,7 +26,7 @@ export function explain(mistakes: readonly Mistake[]): string {
     .join(' ')
 }
 
-/** Attempts whose digests are computed side by side: one by one, nine tenths of the time are spent in waiting. */
+/** Attempts hashed in parallel. One at a time, nine tenths of the time is spent waiting. */
 const BATCH_ATTEMPTS = 200
 
 function nextBatch(attempts: Iterator<Attempt>): Attempt[] {
@@ -39,7 +39,7 @@ function nextBatch(attempts: Iterator<Attempt>): Attempt[] {
   return batch
 }
 
-/** Imports each key once: all attempts on one signature have the same hash. */
+/** Imports each key only once: all attempts on one signature use the same hash. */
 function createDigester(): (attempt: Attempt) => Promise<string> {
   const imported = new Map<Uint8Array, Promise<CryptoKey>>()
   return async ({ key, bytes, hash }) => {

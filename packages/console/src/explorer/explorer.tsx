@@ -13,7 +13,7 @@ import { t } from '../strings/strings.ts'
 import { Debugger } from './debugger.tsx'
 import { RequestForm } from './request-form.tsx'
 
-/** Two tools on the same credentials: send a signed request, or find out why one fails. */
+/** Two tools that use the same credentials: send a signed request, or find out why one fails. */
 export function ExplorerPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()

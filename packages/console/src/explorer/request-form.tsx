@@ -129,7 +129,7 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail; secret: 
   )
 }
 
-/** The gateway's own judgement of the body, while it is typed. A body with a fault may be sent all the same. */
+/** Validates the body as the gateway does, on every keystroke. An invalid body can still be sent. */
 function bodyError(operation: OperationName, body: string): string | undefined {
   const json = parseStrictJson(new TextEncoder().encode(body))
   if (!json.ok) return interpolate(t.explorer.bodyNotJson, { reason: json.reason })

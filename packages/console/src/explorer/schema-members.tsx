@@ -11,7 +11,7 @@ interface Schema {
   description?: string
 }
 
-/** What an operation's body may hold, from the schema that the gateway judges by. */
+/** Lists the members of an operation's request body, from the schema that the gateway validates with. */
 export function SchemaMembers({ schema, indent = 0 }: { schema: object; indent?: number }) {
   const { properties = {}, required = [] } = schema as Schema
   const names = Object.keys(properties)

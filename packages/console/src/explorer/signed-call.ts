@@ -9,7 +9,7 @@ export interface SignedCall {
   signature: string
 }
 
-/** Signs a request of the dealers' API in the browser: the secret goes nowhere. */
+/** Signs a dealer API request in the browser. The secret is never sent. */
 export async function signCall(
   appKey: string,
   secret: string,
@@ -19,7 +19,7 @@ export async function signCall(
   const parts: SignedParts = { timestamp: String(Date.now()), requestId: crypto.randomUUID(), appKey }
   const signature = await signRequest(secret, parts, body)
   return {
-    // The same origin as the console: its policy allows no other.
+    // The console's content security policy allows only its own origin.
     url: new URL(`../open-api/v1/${operation}`, consoleBase).href,
     headers: {
       'Content-Type': 'application/json',
@@ -60,7 +60,7 @@ function prettyJson(text: string): string {
   }
 }
 
-/** The same request for a terminal. */
+/** The same request as a curl command. */
 export function curlCommand(publicUrl: string, operation: OperationName, call: SignedCall): string {
   const headers = Object.entries(call.headers).map(([name, value]) => `  -H '${name}: ${value}' \\`)
   const body = call.body.replaceAll("'", `'\\''`)

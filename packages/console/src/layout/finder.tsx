@@ -11,7 +11,7 @@ import { navigationFor } from './navigation.ts'
 
 const RESULTS_MAX = 8
 
-/** One field that goes anywhere: an order, a line, a dealer, a page. Arrow keys choose, Enter goes. */
+/** Searches orders, eSIMs, dealers and pages. Arrow keys select a result, Enter opens it. */
 export function Finder({ opened, onClose }: { opened: boolean; onClose(): void }) {
   return (
     <Modal.Root opened={opened} onClose={onClose} padding="sm" yOffset="12vh" centered={false}>

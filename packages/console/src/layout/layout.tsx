@@ -26,7 +26,7 @@ import { t } from '../strings/strings.ts'
 import { Finder } from './finder.tsx'
 import { type NavigationItem, navigationFor } from './navigation.ts'
 
-/** The frame of every page: navigation, search, and who is signed in. */
+/** The frame of every page: navigation, search and the account menu. */
 export function Layout() {
   const [open, menu] = useDisclosure(false)
   const [finderOpen, finder] = useDisclosure(false)
@@ -62,13 +62,13 @@ export function Layout() {
   )
 }
 
-/** The address alone would lead elsewhere: it counts from <base>, which is the dashboard. */
+/** The link's URL would be relative to <base>, which is the dashboard. */
 function skipToContent(event: MouseEvent): void {
   event.preventDefault()
   document.getElementById('main')?.focus()
 }
 
-/** Says to assistive software, and to tests, when nothing more is coming. */
+/** Shows assistive technology, and tests, when everything has loaded. */
 function Main() {
   const changing = useRouterState({ select: (state) => state.status === 'pending' })
   const fetching = useIsFetching()
@@ -135,10 +135,10 @@ function UserMenu() {
     try {
       await call('DELETE', '/session')
     } catch (error) {
-      // Whoever is signed out already has what they wanted.
+      // Already signed out.
       if (!isSignedOut(error)) return notifyError(error)
     }
-    // Loaded anew, the page holds nothing any more of what this person saw.
+    // A reload clears everything that this person saw from memory.
     location.replace(consoleBase)
   }
   return (
@@ -169,7 +169,7 @@ function Navigation({ path }: { path: string }) {
           key={to}
           component={Link}
           to={to}
-          // Only the place itself: an order has its address below a dealer, and is no part of the dealers' list.
+          // Exact: an order's path is below its dealer, but it does not belong to the dealers' list.
           activeOptions={{ exact: true }}
           label={label}
           leftSection={<Icon size={18} stroke={1.7} />}
@@ -181,7 +181,7 @@ function Navigation({ path }: { path: string }) {
   )
 }
 
-/** Orders, eSIMs and events have addresses below their dealer, and belong to their own lists all the same. */
+/** Finds the entry of a path. Orders, eSIMs and events have paths below their dealer, but belong to their own lists. */
 function activeItem(path: string, items: NavigationItem[]): string | undefined {
   const entry = /^\/tenants\/[^/]+\/(orders|profiles|events)\//.exec(path)?.[1]
   const at = entry === undefined ? path.replace('/debugger', '/explorer') : `/${entry.replace('events', 'webhooks')}`

@@ -25,7 +25,7 @@ export interface NavigationItem {
   Icon: typeof IconUsers
 }
 
-/** What a person's navigation shows: a dealer's people start inside their own tenant. */
+/** The navigation of a person. A dealer's people see their own tenant's pages. */
 export function navigationFor(me: Me): NavigationItem[] {
   return isOperator(me) ? operatorItems : dealerItems(me.tenant?.tenantId ?? '')
 }

@@ -6,7 +6,7 @@ import { Dialog, ReasonField } from '../parts/dialog.tsx'
 import { t } from '../strings/strings.ts'
 import { EvidenceField, itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
 
-/** What an operator may do with an order in its present state; nothing where nothing is possible. */
+/** The actions that an order's state allows to operators. */
 export function OrderActions({ order }: { order: OrderDetail }) {
   const [open, setOpen] = useState<'cancel' | 'settle' | 'settle-cancel'>()
   const close = () => setOpen(undefined)
@@ -52,7 +52,7 @@ function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }
   )
 }
 
-/** Records what a supplier said of a cancel that it never answered. */
+/** Records a supplier's late answer about a cancellation. */
 export function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(): void }) {
   const settle = useChange({ success: t.orders.resolved, quiet: true })
   return (
@@ -89,7 +89,7 @@ export function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(
   )
 }
 
-/** The eSIMs of an order whose supplier has not said whether it cancelled them. */
+/** The eSIMs of an order that the supplier may or may not have cancelled. */
 export function esimsWithPendingCancel(order: OrderDetail) {
   const itemNos = order.items.flatMap((item) => (item.cancelInQuestion ? [item.itemNo] : []))
   return order.profiles.filter((profile) => itemNos.includes(profile.itemNo))

@@ -10,7 +10,7 @@ type Verdict = keyof typeof t.orders.supplierAnswers
 
 const VERDICTS = Object.keys(t.orders.supplierAnswers) as Verdict[]
 
-/** Records what a supplier said of eSIMs under review. Neither which of them nor what it said is guessed beforehand. */
+/** Records a supplier's answer about eSIMs under review. Neither an answer nor one of several eSIMs is preselected. */
 export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
   const settle = useChange({ success: t.orders.resolved, quiet: true })
   const items = itemsUnderReview(order)
@@ -71,7 +71,7 @@ export function itemsUnderReview(order: OrderDetail): OrderItem[] {
   return order.items.filter((item) => item.itemStatus === 'REVIEW')
 }
 
-/** What pressing it does, to how many, and for how much. */
+/** Says what the button does, to how many eSIMs, and for how much. */
 function submitLabel(order: OrderDetail, chosen: OrderItem[], verdict: Verdict | undefined): string {
   if (verdict === undefined || chosen.length === 0) return t.orders.resolve
   const sum = chosen.reduce((total, item) => total + item.price, 0)
@@ -120,7 +120,7 @@ function ItemChoice(props: {
   )
 }
 
-/** Typed, or from a file, whose text can then still be corrected. Name: csv. */
+/** CSV text, typed or from a file, whose text can then be edited. Field name: csv. */
 function EsimCodesField() {
   const [csv, setCsv] = useState('')
   const [fileError, setFileError] = useState<string>()
@@ -154,10 +154,10 @@ function EsimCodesField() {
   )
 }
 
-/** What the interface takes; a hundred eSIMs are a fifth of it. */
+/** The limit of the console API. A hundred eSIMs need a fifth of it. */
 const CSV_LENGTH_MAX = 100_000
 
-/** What a supplier said, for a colleague to check. Name: evidence. */
+/** What the supplier said, so that a colleague can check it. Field name: evidence. */
 export function EvidenceField() {
   return (
     <Textarea

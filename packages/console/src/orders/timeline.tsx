@@ -68,7 +68,7 @@ function stepTitle(step: TimelineStep, order: OrderDetail): string {
   }
 }
 
-/** The text of a name, or the name where the gateway knows more of them than the catalogue. */
+/** The label of a name, or the name itself if there is no label for it. */
 function labelFor(texts: Record<string, string>, name: string | null = ''): string {
   return name === null ? '' : (texts[name] ?? name)
 }

@@ -7,7 +7,7 @@ import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { useFilters } from './filters.tsx'
 
-/** Narrows a list to one dealer. A dealer's people have only their own: nothing to choose. */
+/** Filters a list by dealer. Hidden for a dealer's own people. */
 export function DealerFilter() {
   const me = useSession()
   const [filters, setFilters] = useFilters()

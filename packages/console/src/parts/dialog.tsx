@@ -7,7 +7,7 @@ interface DialogProps {
   title: string
   opened: boolean
   onClose(): void
-  /** Gets the fields by their names. The dialog stays until the caller closes it. */
+  /** Gets the fields by name. The dialog stays open until the caller closes it. */
   onSubmit(fields: Record<string, string>): void
   submit: string
   busy?: boolean
@@ -17,8 +17,8 @@ interface DialogProps {
 }
 
 /**
- * A question with a form: Enter submits, Escape closes. Nothing closes it while it is busy: that would look like a cancel
- * of what goes on, and an answer that is shown only once would be lost.
+ * A dialog with a form: Enter submits, Escape closes. It cannot be closed while a request is running: that would look as
+ * if the request was cancelled, and a response that is shown only once would be lost.
  */
 export function Dialog(props: DialogProps) {
   const { title, opened, onClose, onSubmit, submit, busy = false, error, danger, children } = props
@@ -57,7 +57,7 @@ export function Dialog(props: DialogProps) {
   )
 }
 
-/** Why something is done, for whoever asks later. Name: reason. */
+/** The reason for a change, for the audit log. Field name: reason. */
 export function ReasonField() {
   return (
     <TextInput
@@ -73,8 +73,8 @@ export function ReasonField() {
 }
 
 /**
- * Gives the focus back to what had it before, where closing has left it nowhere: a dialog that is gone at once, as most
- * are, cannot do so itself.
+ * Returns the focus to the element that had it before. Mantine's Modal does so only if it stays mounted while it closes,
+ * and most of our dialogs are unmounted at once.
  */
 function useReturnFocus(opened: boolean): void {
   useEffect(() => {
@@ -84,7 +84,7 @@ function useReturnFocus(opened: boolean): void {
   }, [opened])
 }
 
-// The dialog has taken the focus when it is first asked: so it is remembered outside of dialogs.
+// By the time a dialog's effect runs, it has already taken the focus, so the last focus outside of dialogs is recorded.
 let lastFocused: HTMLElement | undefined
 
 document.addEventListener('focusin', ({ target }) => {

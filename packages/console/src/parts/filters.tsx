@@ -7,13 +7,13 @@ import { t } from '../strings/strings.ts'
 
 export type Filters = Record<string, string>
 
-/** Filters live in the address: a list can be sent to a colleague, and Back undoes a filter. */
+/** Keeps filters in the URL, so that a filtered list can be shared and Back returns to the previous page of it. */
 export function useFilters(): [Filters, (change: Record<string, string | null | undefined>) => void] {
   const search = useSearch({ strict: false }) as Filters
   const navigate = useNavigate()
   function set(change: Record<string, string | null | undefined>) {
     const next: Filters = { ...search }
-    // Another filter starts at its first page.
+    // A changed filter starts at the first page.
     if (!('cursor' in change)) delete next.cursor
     for (const [name, value] of Object.entries(change)) {
       if (value === null || value === undefined || value === '') delete next[name]
@@ -26,7 +26,7 @@ export function useFilters(): [Filters, (change: Record<string, string | null | 
 
 const TYPING_MS = 250
 
-/** A text filter that waits until typing pauses. */
+/** A text filter, applied when typing pauses. */
 export function SearchField(props: { value: string; onChange(value: string): void; label: string; w?: number }) {
   const [text, setText] = useState(props.value)
   const reported = useRef(props.value)
@@ -34,7 +34,7 @@ export function SearchField(props: { value: string; onChange(value: string): voi
     reported.current = value
     props.onChange(value)
   }, TYPING_MS)
-  // Only what comes from elsewhere, such as Back: what was told itself lacks the space that was just typed.
+  // Take over only changes from elsewhere, such as Back: our own reported value lacks a trailing space being typed.
   useEffect(() => {
     if (props.value === reported.current) return
     reported.current = props.value
@@ -56,7 +56,7 @@ export function SearchField(props: { value: string; onChange(value: string): voi
   )
 }
 
-/** A choice that filters a list, kept in the address under its name. */
+/** A drop-down filter, kept in the URL under its name. */
 export function FilterSelect(props: {
   name: string
   label: string
@@ -87,7 +87,7 @@ function DateLabel({ text }: { text: string }) {
   )
 }
 
-/** From and until, whole days in the browser's time. */
+/** First and last day, in the browser's time zone. */
 export function PeriodFilter() {
   const [filters, setFilters] = useFilters()
   return (
@@ -112,7 +112,7 @@ export function PeriodFilter() {
   )
 }
 
-/** The days of the filters as moments: from the first one's start to the last one's end. */
+/** The selected days as timestamps, from the start of the first to the end of the last. */
 export function periodRange(filters: Filters): { from?: string; to?: string } {
   const day = /^\d{4}-\d\d-\d\d$/
   const range: { from?: string; to?: string } = {}

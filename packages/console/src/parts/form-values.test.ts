@@ -6,7 +6,7 @@ it.each([
   [' 4.5 ', 45_000],
   ['-0.50', -5_000],
   ['0', 0],
-])('reads %j as %s ten-thousandths', (typed, amount) => {
+])('the amount %j is read as %s ten-thousandths', (typed, amount) => {
   expect(parseMoneyInput(typed)).toEqual({ amount })
 })
 
@@ -18,11 +18,11 @@ it.each([
   ['', 'write it like 1250.00'],
   ['1.00001', 'more than 4 decimal places'],
   ['900719925474.0992', 'the most is 900719925474.0991'],
-])('reads %j in no way, and says how it is written', (typed, words) => {
+])('the ambiguous or malformed amount %j is rejected with the right format', (typed, words) => {
   expect(parseMoneyInput(typed)).toEqual({ error: expect.stringContaining(words) })
 })
 
-it('types an amount as it is read again, and none as nothing', () => {
+it('a formatted amount is read back unchanged, and no amount is empty', () => {
   for (const amount of [12_500_000, 45_010, -1, 0])
     expect(parseMoneyInput(formatMoneyInput(amount))).toEqual({ amount })
   expect([formatMoneyInput(null), formatMoneyInput(undefined)]).toEqual(['', ''])

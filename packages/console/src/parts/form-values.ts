@@ -1,6 +1,6 @@
 import { formatMoney, MalformedMoney, parseMoney } from '@dealer-esim/contract'
 
-/** What a person typed as money, in 1/10 000; where it is none, the contract's sentence, which says how to write it. */
+/** Parses a typed amount into 1/10 000 of the currency. The error is the contract's message, which shows the format. */
 export function parseMoneyInput(typed: string): { amount: number } | { error: string } {
   try {
     return { amount: Number(parseMoney(typed.trim())) }
@@ -10,12 +10,12 @@ export function parseMoneyInput(typed: string): { amount: number } | { error: st
   }
 }
 
-/** 1/10 000 as it would be typed; nothing where there is no amount. */
+/** Formats 1/10 000 of the currency as it is typed. Empty if there is no amount. */
 export function formatMoneyInput(amount: number | null | undefined): string {
   return amount === null || amount === undefined ? '' : formatMoney(amount)
 }
 
-/** The texts of a form by the names of its fields; empty ones are left out. */
+/** The text fields of a form by name, without empty ones. */
 export function formFields(form: HTMLFormElement): Record<string, string> {
   const fields: Record<string, string> = {}
   for (const [name, value] of new FormData(form)) {

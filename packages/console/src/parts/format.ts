@@ -2,7 +2,7 @@ import { locale } from '../strings/strings.ts'
 
 const UNITS_PER_WHOLE = 10_000
 
-/** Money in 1/10 000 of the currency, with the currency's usual decimals or more where there is more to show. */
+/** Formats 1/10 000 of the currency, with the currency's usual decimals, or more if needed. */
 export function formatMoney(amount: number, currencyCode: string): string {
   const format = new Intl.NumberFormat(locale, {
     style: 'currency',
@@ -13,7 +13,7 @@ export function formatMoney(amount: number, currencyCode: string): string {
   return format.format(amount / UNITS_PER_WHOLE)
 }
 
-/** The same where there is little room: "USD 1.2K". */
+/** A short form: "USD 1.2K". */
 export function formatMoneyShort(amount: number, currencyCode: string): string {
   const style = { style: 'currency', currency: currencyCode, currencyDisplay: 'code' } as const
   const format = new Intl.NumberFormat(locale, { ...style, notation: 'compact', maximumFractionDigits: 1 })
@@ -31,18 +31,18 @@ export function formatDateTime(time: string): string {
   return dateTime.format(new Date(time))
 }
 
-/** Without the year where it is this one. */
+/** Leaves out the current year. */
 export function formatTime(time: string): string {
   const date = new Date(time)
   return (date.getFullYear() === new Date().getFullYear() ? shortDateTime : dateTimeWithYear).format(date)
 }
 
-/** For what happens within a minute. */
+/** For steps that are seconds apart. */
 export function formatTimeWithSeconds(time: string): string {
   return dateTimeWithSeconds.format(new Date(time))
 }
 
-/** Of a day such as 2026-11-22, whatever the time zone. */
+/** Formats a day such as 2026-11-22, independent of the time zone. */
 export function formatDay(day: string): string {
   return monthAndDay.format(new Date(`${day}T00:00:00Z`))
 }
@@ -72,7 +72,7 @@ const inSeconds = inUnit('second', 1)
 const inMinutes = inUnit('minute', 1)
 const inHours = inUnit('hour', 1)
 
-/** A duration in the unit that suits it. */
+/** Formats a duration in a fitting unit. */
 export function formatDuration(durationMs: number): string {
   if (durationMs < 1_000) return inMilliseconds(durationMs)
   if (durationMs < 60_000) return inSeconds(durationMs / 1_000)
@@ -94,12 +94,12 @@ const changes = new Intl.NumberFormat(locale, {
   ...{ style: 'percent', maximumFractionDigits: 1, signDisplay: 'exceptZero' },
 })
 
-/** A share of one. */
+/** Formats a share of one. */
 export function formatPercent(share: number): string {
   return percents.format(share)
 }
 
-/** A change by a share of one, signed. What is almost all is not told as all. */
+/** Formats a signed change by a share of one. Truncated, so that -99.97% does not read -100%. */
 export function formatPercentChange(share: number): string {
   return changes.format(Math.trunc(share * 1_000) / 1_000)
 }

@@ -15,7 +15,7 @@ interface Column<Row> {
 }
 
 interface ListProps<Row> {
-  /** For screen readers: what the table lists. */
+  /** The table's name for screen readers. */
   label: string
   rows: Row[] | undefined
   columns: Column<Row>[]
@@ -23,18 +23,18 @@ interface ListProps<Row> {
   loading: boolean
   error?: Error | null
   retry?: () => unknown
-  /** Where a row leads: its first cell is a link there, so the keyboard and "open in a new tab" work. */
+  /** The row's page. The first cell links to it, so the keyboard and "open in a new tab" work. */
   to?: (row: Row) => string
-  /** Or what opens it here. */
+  /** Opens the row on this page instead. */
   onRowClick?: (row: Row) => void
   empty: { title: string; text?: string; action?: ReactNode }
-  /** Of the page after this one; null on the last. Undefined: the list has no pages. */
+  /** The cursor of the next page; null on the last page. Undefined if the list is not paginated. */
   nextCursor?: string | null | undefined
   selected?: string[]
   onSelect?: (ids: string[]) => void
 }
 
-/** Every list of the console: a table that becomes cards on a phone. The pages of a long one are in the address. */
+/** Every list of the console: a table that becomes cards on a phone. The current page is in the URL. */
 export function List<Row>(props: ListProps<Row>) {
   const { rows, columns, loading, error, retry, empty, label } = props
   if (error && !rows) return <LoadError error={error} retry={retry} />

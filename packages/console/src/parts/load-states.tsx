@@ -13,7 +13,7 @@ export function Loading() {
   )
 }
 
-/** What happened, in the gateway's own sentence, and a way to try again. */
+/** Shows the gateway's error message, and a button to try again. */
 export function LoadError({ error, retry }: { error: Error; retry?: (() => unknown) | undefined }) {
   return (
     <Alert color="red" title={t.errors.title} role="alert" my="md" data-failure>
@@ -29,18 +29,18 @@ export function LoadError({ error, retry }: { error: Error; retry?: (() => unkno
   )
 }
 
-/** What is not there now will not be there at the next try. */
+/** Trying again would not help. */
 function isNotFound(error: Error): boolean {
   return error instanceof ApiError && error.status === 404
 }
 
-/** What is on the page from an earlier read, though the latest one failed. */
+/** Queries that show data of an earlier read because the latest one failed. */
 const STALE: QueryFilters = {
   type: 'active',
   predicate: ({ state }) => state.status === 'error' && state.data !== undefined,
 }
 
-/** A line where reading again failed: the page below goes on with what it has, and so do the forms on it. */
+/** Warns that refreshing failed. The page below keeps its data, and its forms keep their input. */
 export function StaleAlert() {
   const client = useQueryClient()
   const cache = client.getQueryCache()
@@ -61,7 +61,7 @@ export function StaleAlert() {
   )
 }
 
-/** Nothing here: why, and what to do about it. */
+/** Says why there is nothing here, and what to do. */
 export function EmptyState({ title, text, action }: { title: string; text?: string; action?: ReactNode }) {
   return (
     <Stack align="center" gap={6} py="xl" px="md" ta="center">

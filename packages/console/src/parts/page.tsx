@@ -8,12 +8,12 @@ interface PageProps {
   title: string
   description?: ReactNode
   actions?: ReactNode
-  /** Where the page belongs, such as the list that it is an entry of. */
+  /** A link to the parent, such as the list. */
   back?: { to: string; label: string } | undefined
   children: ReactNode
 }
 
-/** A page: its heading, what can be done on it, and its contents. Also names the browser's tab. */
+/** A page: heading, actions and content. Also sets the title of the browser tab. */
 export function Page({ title, description, actions, back, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · ${t.common.product}`
@@ -60,12 +60,12 @@ export function Card({ title, actions, children }: { title?: string; actions?: R
   )
 }
 
-/** Sections of one thing, each with an address of its own. */
+/** Tabs for the sections of a page. Each has its own URL. */
 export function Tabs(props: { label: string; items: { to: string; label: string }[]; keepFilters?: boolean }) {
   const { label, items, keepFilters } = props
   const { pathname } = useLocation()
   const tabs = useRef<HTMLDivElement>(null)
-  // On a phone there are more than fit.
+  // On a phone the current tab may be scrolled out of view.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another section has another tab
   useEffect(() => {
     const current = tabs.current?.querySelector('[aria-current=page]')
@@ -88,7 +88,7 @@ export function Tabs(props: { label: string; items: { to: string; label: string 
   )
 }
 
-/** At an address that no page has; the navigation stays. */
+/** Shown for a URL without a page. The navigation stays. */
 export function NotFound() {
   return (
     <Page title={t.errors.notFound}>

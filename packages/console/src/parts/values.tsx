@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { t } from '../strings/strings.ts'
 import { formatDateTime, formatMoney, formatRelativeTime, formatTime, formatTimeWithSeconds } from './format.ts'
 
-/** A moment: short, how long ago, or to the second; in full on hover. */
+/** A time: short, relative, or to the second. The full time is shown on hover. */
 export function Timestamp(props: { time: string | null | undefined; format?: 'relative' | 'exact' }) {
   const { time, format } = props
   if (!time) return <>–</>
@@ -17,7 +17,7 @@ export function Timestamp(props: { time: string | null | undefined; format?: 're
   )
 }
 
-/** Money with its currency; what is below zero stands out. */
+/** Money with its currency. Negative amounts are highlighted. */
 export function Amount({ value, currency, signed }: { value: number | null; currency: string; signed?: boolean }) {
   if (value === null) return <>–</>
   const text = formatMoney(value, currency)
@@ -25,7 +25,7 @@ export function Amount({ value, currency, signed }: { value: number | null; curr
   return <>{signed && value > 0 ? `+${text}` : text}</>
 }
 
-/** Colour says at a glance what the word says exactly; never colour alone. */
+/** Colours support the labels and never replace them. */
 const COLORS: Record<string, string> = {
   ACTIVE: 'teal',
   ON_SALE: 'teal',
@@ -57,7 +57,7 @@ const COLORS: Record<string, string> = {
   REVOKED: 'red',
 }
 
-/** `texts` where a state has another name than usual. */
+/** `labels` if the statuses have other names than usual. */
 export function Status({
   status,
   labels = t.statuses,
@@ -73,10 +73,10 @@ export function Status({
   )
 }
 
-/** What is longer, such as a UUID, is written smaller: then it fits its column. */
+/** Longer values, such as UUIDs, use a smaller font to fit their column. */
 const ID_LENGTH = 30
 
-/** A value to take along, with a button that copies it. */
+/** A value with a copy button. */
 export function Copyable({ value, label, masked }: { value: string; label: string; masked?: boolean }) {
   return (
     <Group gap={4} wrap="nowrap">
@@ -102,7 +102,7 @@ export function CopyIcon({ value, label }: { value: string; label: string }) {
   )
 }
 
-/** Names and values, side by side; below each other on a phone. */
+/** Names and values in columns, or in one column on a phone. */
 export function Facts({ items, cols = 3 }: { items: [name: string, value: ReactNode][]; cols?: number }) {
   return (
     <SimpleGrid

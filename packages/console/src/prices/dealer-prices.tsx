@@ -11,7 +11,7 @@ import { interpolate, t } from '../strings/strings.ts'
 import { OwnPriceDialog } from './own-price.tsx'
 import { PriceAssignment } from './price-assignment.tsx'
 
-/** What a dealer pays: to operators with what decides it, to the dealer's own people as their price list. */
+/** The prices of a dealer. Operators also see the source of each price. */
 export function DealerPricesPage() {
   const me = useSession()
   const { tenantId } = useTenant()

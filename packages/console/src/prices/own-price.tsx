@@ -9,12 +9,12 @@ import { t } from '../strings/strings.ts'
 interface OwnPriceDialogProps {
   tenantId: string
   currency: string
-  /** The package as it is priced now; undefined: one that is named here, perhaps without a price yet. */
+  /** The package and its current price. Undefined: the person enters a package code. */
   row: PriceRow | undefined
   onClose(): void
 }
 
-/** Sets a dealer's own price of a package, or ends it. */
+/** Sets or removes a dealer's own price of a package. */
 export function OwnPriceDialog({ tenantId, currency, row, onClose }: OwnPriceDialogProps) {
   const change = useChange({ success: t.prices.saved, quiet: true })
   const [amountError, setAmountError] = useState<string>()

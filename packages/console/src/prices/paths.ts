@@ -1,4 +1,4 @@
-/** Where the console shows price plans and groups of dealers: the lists, and the pages as the router has them. */
+/** Paths of the pages for price plans and groups. */
 export const PLANS = '/catalogue/prices'
 export const GROUPS = `${PLANS}/groups`
 export const PLAN_PAGE = `${PLANS}/plans/$planName`

@@ -15,12 +15,12 @@ const PATHS = {
   group: { api: '/price-groups', page: groupPath, list: GROUPS, member: 'groupName' },
 } as const
 
-/** Where a plan or a group is changed. */
+/** The API path of a plan or group. */
 export function apiPath(kind: Kind, name: string): string {
   return `${PATHS[kind].api}/${encodeURIComponent(name)}`
 }
 
-/** Asks for a name: of a new plan or group, or the next one of `renamed`. Then goes to its page. */
+/** Asks for the name of a new plan or group, or for the new name of `renamed`. Then opens its page. */
 export function NameDialog({ kind, renamed, onClose }: { kind: Kind; renamed?: string; onClose(): void }) {
   const navigate = useNavigate()
   const change = useChange({ success: renamed === undefined ? t.prices.created : t.common.saved, quiet: true })
@@ -112,14 +112,14 @@ interface Dealer {
 
 interface DealersCardProps {
   list: { tenantCount: number; tenants: Dealer[] }
-  /** Said where there is none. */
+  /** Shown if there are no dealers. */
   emptyText: string
   actions?: ReactNode
-  /** What stands beside each, such as what takes it out. */
+  /** An action for each dealer, such as removing it. */
   dealerAction?(member: Dealer): ReactNode
 }
 
-/** Dealers that have a plan or are in a group, each a link to its prices. */
+/** The dealers of a plan or group, each linked to its prices. */
 export function DealersCard({ list: { tenants, tenantCount }, emptyText, actions, dealerAction }: DealersCardProps) {
   return (
     <Card title={t.prices.dealers} actions={actions}>

@@ -13,7 +13,7 @@ import { canOperate, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { groupPath, planPath } from './paths.ts'
 
-/** Which plan and which group a dealer has. */
+/** The plan and group of a dealer. */
 export function PriceAssignment({ tenantId }: { tenantId: string }) {
   const me = useSession()
   const { data, error, refetch } = useApi<Assignment>(`/tenants/${tenantId}/price-assignment`)
@@ -84,14 +84,14 @@ function Assign(props: { tenantId: string; what: 'plan' | 'group'; now: Assignme
   )
 }
 
-/** Chooses a plan, or none. Name: planName. */
+/** Selects a plan, or none. Field name: planName. */
 export function PlanField({ chosen }: { chosen: string | null }) {
   const list = useApi<{ plans: PlanRow[] }>('/price-plans')
   const names = (list.data?.plans ?? []).map((row) => row.planName)
   return <NameField name="planName" label={t.prices.plan} none={t.prices.noPlan} names={names} chosen={chosen} />
 }
 
-/** Chooses a group, or none. Name: groupName. */
+/** Selects a group, or none. Field name: groupName. */
 export function GroupField({ chosen }: { chosen: string | null }) {
   const list = useApi<{ groups: GroupRow[] }>('/price-groups')
   const names = (list.data?.groups ?? []).map((row) => row.groupName)
@@ -100,7 +100,7 @@ export function GroupField({ chosen }: { chosen: string | null }) {
 
 function NameField(props: { name: string; label: string; none: string; names: string[]; chosen: string | null }) {
   const { name, label, none, names, chosen } = props
-  // The one at hand can be chosen before the list is there, and beyond its first page.
+  // The current one is always offered: before the list has loaded, and if it is not on the first page.
   const all = chosen === null || names.includes(chosen) ? names : [chosen, ...names]
   return (
     <NativeSelect

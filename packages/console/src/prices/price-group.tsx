@@ -72,7 +72,7 @@ function ChoosePlan({ group, onClose }: { group: GroupDetail; onClose(): void })
   )
 }
 
-/** The dealers of a price group, put in and taken out by who may. */
+/** The dealers of a price group. Operators can add and remove them. */
 export function GroupDealers({ group }: { group: GroupDetail }) {
   const me = useSession()
   const [adding, setAdding] = useState(false)

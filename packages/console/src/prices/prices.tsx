@@ -13,7 +13,7 @@ import { t } from '../strings/strings.ts'
 import { GROUPS, groupPath, PLANS, planPath } from './paths.ts'
 import { NameDialog } from './plan-or-group.tsx'
 
-/** Price plans, and the groups of dealers that pay by one. */
+/** Price plans, and the groups of dealers that share one. */
 export function PricesPage() {
   const me = useSession()
   const { pathname } = useLocation()

@@ -6,7 +6,7 @@ import { formFields } from '../parts/form-values.ts'
 import { t } from '../strings/strings.ts'
 import { SignInLayout } from './sign-in-layout.tsx'
 
-/** At the first sign-in with a one-time password: nothing else opens before an own one is chosen. */
+/** Shown after signing in with a one-time password, until a new one is chosen. */
 export function NewPasswordPage() {
   const change = useMutation<unknown, ApiError, Record<string, string>>({
     mutationFn: (body) => call('POST', '/account/password', { body }),

@@ -2,7 +2,7 @@ import { PasswordInput, TextInput } from '@mantine/core'
 import { t } from '../strings/strings.ts'
 import { useSession } from './session.ts'
 
-/** Asks for the password again, and for a code where a second factor is set. Names: password, code. */
+/** Asks for the password again, and for a code if two-factor authentication is on. Field names: password, code. */
 export function ReauthenticationFields() {
   const me = useSession()
   return (

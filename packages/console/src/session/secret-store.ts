@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react'
 
 /*
- * AppSecrets that somebody has shown or pasted, by tenant: in this page's memory, until it is left or the session ends.
- * Never in an address, in storage or in a cookie.
+ * AppSecrets that were viewed or pasted, by tenant. They are kept in memory until the console is left or the session
+ * ends, and never in a URL, in storage or in a cookie.
  */
 const secrets = new Map<string, string>()
 const listeners = new Set<() => void>()

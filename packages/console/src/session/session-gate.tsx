@@ -11,8 +11,8 @@ import { SignInOverlay, SignInPage } from './sign-in.tsx'
 const REFRESH_MS = 5 * 60_000
 
 /**
- * Shows its children to who is signed in, and the sign-in to everybody else: the address stays, so work goes on. When a
- * session ends, the sign-in covers the page, which is still there for the same person.
+ * Shows its children to a signed-in person, and otherwise the sign-in at the same URL. When a session ends, the sign-in
+ * covers the page, and the same person can continue after signing in again.
  */
 export function SessionGate({ children }: { children: ReactNode }) {
   const { data: me, error, refetch } = useApi<Me>('/session', {}, { refreshMs: REFRESH_MS })
@@ -39,7 +39,7 @@ async function showConsole(me: Me): Promise<void> {
   await queryClient.invalidateQueries()
 }
 
-/** Whether somebody else was here before. Then all is loaded anew: what one person saw or typed is not for the next. */
+/** Reloads the page when another person signs in, so that they see nothing of what the first person saw or typed. */
 function useHasPersonChanged(me: Me | undefined): boolean {
   const [first, setFirst] = useState(me?.personId)
   if (me && first === undefined) setFirst(me.personId)

@@ -11,9 +11,9 @@ export function useSession(): Me {
 
 export const isOperator = (me: Me) => me.role.startsWith('OPERATOR')
 export const isOperatorAdmin = (me: Me) => me.role === 'OPERATOR_ADMIN'
-/** Operators who may change things. */
+/** Operators who may change data. */
 export const canOperate = (me: Me) => me.role === 'OPERATOR_ADMIN' || me.role === 'OPERATOR_STAFF'
 /** May change a tenant's credentials, settings and people. */
 export const canAdminister = (me: Me) => canOperate(me) || me.role === 'DEALER_ADMIN'
-/** May do the day's work: everybody but read-only operators. */
+/** Everyone except read-only operators. */
 export const canEdit = (me: Me) => me.role !== 'OPERATOR_READ_ONLY'

@@ -2,7 +2,7 @@ import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { t } from '../strings/strings.ts'
 
-/** The page before the console: sign-in, invitation, forced change of password. */
+/** The layout of pages outside the console: sign-in, invitation, forced password change. */
 export function SignInLayout({ title, text, children }: { title: string; text?: string; children: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · ${t.common.product}`
@@ -30,7 +30,7 @@ export function SignInLayout({ title, text, children }: { title: string; text?: 
   )
 }
 
-/** The product's mark. */
+/** The product's logo. */
 export function Logo({ size = 28 }: { size?: number }) {
   return (
     <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">

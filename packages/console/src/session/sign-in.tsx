@@ -8,7 +8,7 @@ import { t } from '../strings/strings.ts'
 import { CodeField } from './reauthenticate.tsx'
 import { SignInLayout } from './sign-in-layout.tsx'
 
-/** Password first; the code of the authenticator is asked for once the password is right. */
+/** Asks for the password, then for an authentication code if one is needed. */
 export function SignInPage({ text, onSignedIn }: { text?: string; onSignedIn(me: Me): unknown }) {
   const [codeAsked, setCodeAsked] = useState(false)
   const signIn = useMutation<Me, ApiError, Record<string, string>>({
@@ -46,8 +46,8 @@ export function SignInPage({ text, onSignedIn }: { text?: string; onSignedIn(me:
 }
 
 /**
- * The sign-in over a page whose session has ended. A modal element lies above everything else, the page's own dialogs
- * included, and nothing below it can be read or reached.
+ * The sign-in over a page whose session has ended. A modal <dialog> covers everything, including the page's own dialogs,
+ * and nothing below it can be read or reached.
  */
 export function SignInOverlay({ onSignedIn }: { onSignedIn(me: Me): unknown }) {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -61,10 +61,10 @@ export function SignInOverlay({ onSignedIn }: { onSignedIn(me: Me): unknown }) {
   return (
     <dialog
       ref={dialog}
-      className="cover"
+      className="session-ended"
       aria-label={t.signIn.title}
       onCancel={(event) => event.preventDefault()}
-      // A browser closes it at a second Escape, whatever is said to the first.
+      // Browsers close a modal at a second Escape even if the first was prevented.
       onClose={() => dialog.current?.showModal()}
     >
       <SignInPage text={t.signIn.sessionEnded} onSignedIn={onSignedIn} />

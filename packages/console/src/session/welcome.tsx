@@ -14,10 +14,10 @@ interface LinkDetails {
   kind: string
 }
 
-/** Where an invitation's or a reset's link leads. The token stands after #, so no server's log has it. */
+/** The target of invitation and password links. The token follows the #, so it is in no server's log. */
 export function WelcomePage() {
   const token = useRouterState({ select: ({ location }) => location.hash })
-  // Another link that is followed in the same tab is another page: nothing that was typed for the first goes with it.
+  // A second link opened in the same tab starts again, without what was typed for the first.
   return <SetPassword key={token} token={token} />
 }
 

@@ -1,6 +1,6 @@
 /**
- * The language that somebody reads, of those that are there, and the region by whose habits numbers and times are
- * written: never those of a language that the texts around them are not in. English where nothing fits.
+ * Chooses the first preferred language that is available, and its locale for numbers and times, so that these match the
+ * texts. Falls back to English.
  */
 export function chooseLanguage(
   preferred: readonly string[],

@@ -15,34 +15,34 @@ const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     return ts.createSourceFile(relative(folder, path), readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
   })
 
-it('holds every text that a page shows: no source has one of its own', () => {
+it('every visible text is in the strings file', () => {
   const faults: string[] = []
   for (const source of sources)
     visit(source, (node) => {
-      if (isTextOfItsOwn(node)) faults.push(`${source.fileName}: ${node.getText().trim()}`)
+      if (isHardCodedText(node)) faults.push(`${source.fileName}: ${node.getText().trim()}`)
     })
   expect(faults).toEqual([])
 })
 
-it('has no text that nothing shows', () => {
+it('every text of the strings file is used', () => {
   const shown = new Set(sources.flatMap((source) => chainsOf(source)))
   const used = (path: string) => [...prefixesOf(path)].some((prefix) => shown.has(prefix))
   expect(leavesOf(en).filter((path) => !used(path))).toEqual([])
 })
 
-it('has a name for every status of orders, eSIMs and packages', () => {
+it('every status of orders, eSIMs and packages has a label', () => {
   const statuses = [...ORDER_STATUSES, ...ITEM_STATUSES, ...ESIM_STATUSES, ...SMDP_STATUSES, ...PACKAGE_STATUSES]
   expect(statuses.filter((status) => !(status in en.statuses))).toEqual([])
 })
 
-/** Shown, but not written: what an earlier release wrote, and what a dealer is told of plans and groups. */
-const ONLY_SHOWN = ['esim.settle', 'prices.change']
+/** Shown but never recorded: the summary that dealers see of changes to plans and groups, and an older action. */
+const SHOWN_ONLY = ['esim.settle', 'prices.change']
 
-it('has words for everything that the gateway keeps in the audit log, and for nothing else', () => {
-  expect(Object.keys(en.audit.actions).sort()).toEqual([...AUDIT_ACTIONS, ...ONLY_SHOWN].sort())
+it('exactly the actions of the audit log have labels', () => {
+  expect(Object.keys(en.audit.actions).sort()).toEqual([...AUDIT_ACTIONS, ...SHOWN_ONLY].sort())
 })
 
-it('has a text for one and for others wherever it counts', () => {
+it('every text with a count has a singular and a plural form', () => {
   const counting = branchesOf(en).filter(([, branch]) => 'other' in branch)
   expect(counting.length).toBeGreaterThan(5)
   for (const [path, forms] of counting) {
@@ -56,34 +56,34 @@ function visit(node: ts.Node, look: (node: ts.Node) => void): void {
   node.forEachChild((child) => visit(child, look))
 }
 
-/** What people see of an element beside its children. */
-const SEEN = new Set(['label', 'title', 'placeholder', 'description', 'alt', 'aria-label', 'text', 'submit'])
-/** Several words, or one with a capital: what programs say to each other looks otherwise. */
-const READS_AS_TEXT = /\p{L}{2,} +\p{L}|^\p{Lu}\p{Ll}+$/u
-/** Names of browsers, and the code samples of the explorer. */
-const NO_TEXTS = new Set(['Edg', 'Edge'])
-const CODE = 'explorer/signed-call.ts'
+/** Attributes and members that hold visible text. */
+const VISIBLE = new Set(['label', 'title', 'placeholder', 'description', 'alt', 'aria-label', 'text', 'submit'])
+/** Several words, or one capitalised word. Identifiers and codes look different. */
+const LOOKS_LIKE_TEXT = /\p{L}{2,} +\p{L}|^\p{Lu}\p{Ll}+$/u
+/** Browser names. The code samples of the explorer are exempt too. */
+const BROWSER_NAMES = new Set(['Edg', 'Edge'])
+const CODE_SAMPLES = 'explorer/signed-call.ts'
 
-function isTextOfItsOwn(node: ts.Node): boolean {
+function isHardCodedText(node: ts.Node): boolean {
   if (ts.isJsxText(node)) return /\p{L}/u.test(node.text)
-  if (node.getSourceFile().fileName === CODE) return false
+  if (node.getSourceFile().fileName === CODE_SAMPLES) return false
   if (ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node))
     return /\s/.test(node.text) && /\p{L}/u.test(node.text)
-  if (!ts.isStringLiteralLike(node) || NO_TEXTS.has(node.text)) return false
+  if (!ts.isStringLiteralLike(node) || BROWSER_NAMES.has(node.text)) return false
   const { parent } = node
-  const isSeen = (ts.isJsxAttribute(parent) || ts.isPropertyAssignment(parent)) && SEEN.has(parent.name.getText())
-  return isSeen ? /\p{L}/u.test(node.text) : READS_AS_TEXT.test(node.text) && !isForPrograms(parent)
+  const isVisible = (ts.isJsxAttribute(parent) || ts.isPropertyAssignment(parent)) && VISIBLE.has(parent.name.getText())
+  return isVisible ? /\p{L}/u.test(node.text) : LOOKS_LIKE_TEXT.test(node.text) && !isNeverShown(parent)
 }
 
-/** Of a literal that reads as text: what is around it says that nobody sees it. */
-function isForPrograms(around: ts.Node): boolean {
+/** Whether the syntax around a literal shows that it is not visible, although it reads as text. */
+function isNeverShown(around: ts.Node): boolean {
   if (ts.isJsxAttribute(around) || ts.isImportDeclaration(around)) return true
   if (ts.isBinaryExpression(around)) return around.operatorToken.kind === ts.SyntaxKind.EqualsEqualsEqualsToken
   if (ts.isPropertyAssignment(around)) return around.name.getText().startsWith('fontFamily')
   return ts.isNewExpression(around) && around.expression.getText() === 'Error'
 }
 
-/** Every longest a.b.c that begins at the catalogue, without the t; what is taken apart counts by its parts. */
+/** The longest chains a.b.c of every t.a.b.c. A destructured object counts as one chain for each of its names. */
 function chainsOf(source: ts.SourceFile): string[] {
   const chains: string[] = []
   visit(source, (node) => {

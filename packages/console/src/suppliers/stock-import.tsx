@@ -14,7 +14,7 @@ interface LineError {
   reason: string
 }
 
-/** A usual line of such a file: enough to guess how many there are. */
+/** The typical length of a line, to estimate the number of rows. */
 const ROW_BYTES = 90
 
 export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClose(): void }) {
@@ -28,7 +28,7 @@ export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClo
     const all = Math.max(1, Math.round(file.size / ROW_BYTES))
     try {
       const text = await upload('/stock/import', query, file, {
-        // The first half of the bar is the way here, the second the storing.
+        // The first half of the bar is the upload, the second half the import.
         onSent: (share) => setProgress({ share: share / 2, text: t.stock.uploading }),
         onText: (lines) => setProgress(progressFrom(lastLine(lines), all)),
       })

@@ -63,7 +63,7 @@ export function SuppliersPage() {
   )
 }
 
-/** What a supplier answered to the last test, for as long as the page is open. */
+/** The result of a supplier's last test, kept while the page is open. */
 interface TestResult {
   works: boolean
   message: string | null
@@ -72,7 +72,7 @@ interface TestResult {
 
 function State({ row, tested }: { row: SupplierRow; tested: TestResult | undefined }) {
   const known = row.paused ? 'paused' : (row.breaker ?? 'broken')
-  // The breaker hears of orders only: a supplier that fails a test is not working, whatever it says.
+  // The circuit breaker counts orders only, so a failed test takes precedence over a closed breaker.
   const state = known === 'closed' && tested?.works === false ? 'failed' : known
   const colors = { closed: 'teal', open: 'red', 'half-open': 'yellow', paused: 'orange', broken: 'red', failed: 'red' }
   return (

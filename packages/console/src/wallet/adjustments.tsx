@@ -10,7 +10,7 @@ import { Amount, Facts, Status, Timestamp } from '../parts/values.tsx'
 import { canOperate, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 
-/** Adjustments of every dealer that wait for a second person. */
+/** Adjustments of all dealers that need a second person's approval. */
 export function OpenAdjustmentsPage() {
   const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { open: true })
   return (
@@ -26,7 +26,7 @@ export function OpenAdjustmentsPage() {
   )
 }
 
-/** Adjustments of a dealer, newest first. Nothing is shown where there were none. */
+/** A dealer's adjustments, newest first. Renders nothing if there are none. */
 export function Adjustments({ tenantId }: { tenantId: string }) {
   const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { tenantId })
   if (!list.data?.adjustments.length) return null
@@ -102,7 +102,7 @@ function DecisionButtons({ row }: { row: AdjustmentRow }) {
   )
 }
 
-/** Repeats what is about to be posted: the second person is there to read it. */
+/** Repeats what is about to be posted, for the second person to check. */
 function Approve({ row, onClose }: { row: AdjustmentRow; onClose(): void }) {
   const approve = useChange({ success: t.wallet.approved, quiet: true })
   return (

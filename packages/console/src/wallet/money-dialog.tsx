@@ -7,7 +7,7 @@ import { t } from '../strings/strings.ts'
 
 interface WalletDialogProps {
   tenantId: string
-  /** The dealer's: a dialog covers the page that says whose money it is. */
+  /** Shown in the dialog, which covers the page's heading. */
   clientName: string
   currency: string
   onClose(): void
@@ -29,7 +29,7 @@ export function TopUp(wallet: WalletDialogProps) {
   )
 }
 
-/** Proposes what no payment stands for. A keypad for decimals would be without the minus sign. */
+/** Proposes a correction without a payment. No decimal keypad: on phones it has no minus sign. */
 export function Adjust(wallet: WalletDialogProps) {
   return (
     <MoneyDialog
@@ -47,17 +47,17 @@ export function Adjust(wallet: WalletDialogProps) {
 interface MoneyDialogProps<Answer> extends WalletDialogProps {
   title: string
   text: string
-  /** Below the dealer's. */
+  /** Below the dealer's path. */
   path: string
-  /** What is said of it then. */
+  /** The success message. */
   success: string | ((answer: Answer) => string)
-  /** The fields, as far as they differ. */
+  /** Properties in which the fields differ. */
   amount?: TextInputProps
   reference: TextInputProps
   reason: TextInputProps
 }
 
-/** Asks for an amount and what it is for. */
+/** Asks for an amount and its purpose. */
 function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
   const { tenantId, clientName, currency, onClose, title, path, success } = props
   const change = useChange<Answer>({ success, quiet: true })

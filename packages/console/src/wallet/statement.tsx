@@ -9,7 +9,7 @@ import { Card } from '../parts/page.tsx'
 import { Amount, Timestamp } from '../parts/values.tsx'
 import { interpolate, t } from '../strings/strings.ts'
 
-/** Every movement of a dealer's wallet, newest first; of a month with its sums, and as a file. */
+/** The entries of a dealer's wallet, newest first. A month has totals and a CSV export. */
 export function WalletStatement(props: { tenantId: string; currency: string; createdAt: string }) {
   const { tenantId, currency, createdAt } = props
   const [{ month, kind, cursor }, setFilters] = useFilters()
@@ -95,7 +95,7 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
 
 const MONTHS_SHOWN = 24
 
-/** Newest first, back to the one in which the wallet was made. */
+/** Newest first, back to the month in which the wallet was created. */
 function monthsSince(createdAt: string): string[] {
   const now = new Date()
   return Array.from({ length: MONTHS_SHOWN }, (_, back) =>

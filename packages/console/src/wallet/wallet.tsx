@@ -11,7 +11,7 @@ import { Adjustments } from './adjustments.tsx'
 import { Adjust, TopUp } from './money-dialog.tsx'
 import { WalletStatement } from './statement.tsx'
 
-/** What a dealer has and may spend, how it came to that, and what operators do about it. */
+/** A dealer's balance, limits and statement, and the actions of operators. */
 export function WalletPage() {
   const me = useSession()
   const { tenantId, data: tenant } = useTenant()

@@ -9,13 +9,13 @@ import { Card } from '../parts/page.tsx'
 import { canAdminister, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 
-/** Where a dealer's events go, how that works in plain words, and how to change or try it. */
+/** A dealer's webhook endpoint: its state, its settings, and a test. */
 export function EndpointCard({ tenantId }: { tenantId: string }) {
   const path = `/tenants/${tenantId}/endpoint`
   const { data: endpoint } = useApi<EndpointView>(path)
   if (!endpoint) return null
   const { callbackUrl, eventTypes, enabled } = endpoint
-  // As the cards beside it: what is typed outlives a test, which changes nothing that is shown.
+  // Reset only when these values change, so unsaved input survives a test of the endpoint.
   return <EndpointForm key={JSON.stringify([callbackUrl, eventTypes, enabled])} path={path} endpoint={endpoint} />
 }
 
@@ -40,7 +40,7 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
       { onSuccess: () => notifySuccess(url === '' ? t.endpoint.removed : t.endpoint.saved) },
     )
   }
-  /** Setting the same URL again is a test: it has to answer a CHECK_HEALTH, and nothing else changes. */
+  /** Saving the same URL again is a test: the endpoint must answer a CHECK_HEALTH, and nothing else changes. */
   function sendTest() {
     save.reset()
     test.mutate({ method: 'PUT', path, body: { callbackUrl: endpoint.callbackUrl, enabled: endpoint.enabled } })

@@ -11,7 +11,7 @@ import { interpolate, t } from '../strings/strings.ts'
 
 const REFRESH_MS = 3_000
 
-/** An event, what was sent and what came back, attempt by attempt. */
+/** An event with its request body and the response to each delivery attempt. */
 export function EventPage() {
   const me = useSession()
   const { tenantId, notifyId } = useParams({ strict: false }) as { tenantId: string; notifyId: string }
@@ -84,12 +84,12 @@ export function EventPage() {
   )
 }
 
-/** What came of an attempt to deliver an event: a word of ours, or what went wrong in the gateway's words. */
+/** The outcome of a delivery attempt: our label for success, or the gateway's description of the failure. */
 export function outcomeText(outcome: string | null): string | null {
   return outcome === 'acknowledged' ? t.webhooks.acknowledged : outcome
 }
 
-/** The same, with the status of the answer where there was one. */
+/** The outcome with the HTTP status, if there was a response. */
 export function attemptResult({ outcome, httpStatus }: { outcome: string; httpStatus: number | null }): string {
   const text = outcomeText(outcome) ?? ''
   return httpStatus === null ? text : `${text} · ${interpolate(t.webhooks.httpStatus, { status: httpStatus })}`

@@ -11,7 +11,7 @@ import { interpolate, t } from '../strings/strings.ts'
 
 const REFRESH_MS = 1_000
 
-/** Replays of a dealer's events: those that run with their progress, and how to begin one. */
+/** A dealer's event replays, with the progress of running ones and a button to start one. */
 export function Replays({ tenantId }: { tenantId: string }) {
   const me = useSession()
   const path = `/tenants/${tenantId}/replays`
@@ -69,7 +69,7 @@ export function Replays({ tenantId }: { tenantId: string }) {
 const OUTCOMES = ['DEAD', 'UNSENT', 'DELIVERED'] as const
 const DAY_MS = 86_400_000
 
-/** The form of <input type="datetime-local">, in the browser's own time. */
+/** Formats a time for <input type="datetime-local">, in the browser's time zone. */
 function localTime(timeMs: number): string {
   const date = new Date(timeMs)
   return new Date(timeMs - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)

@@ -14,7 +14,7 @@ export function chromiumPath(): string | undefined {
 /**
  * Whether browser tests can run. Without a browser they are skipped, loudly; with REQUIRE_BROWSER=1 that is a failure.
  */
-export function browserIsThere(): boolean {
+export function isBrowserAvailable(): boolean {
   if (chromiumPath()) return true
   const advice = 'No Chromium was found: install one (apt-get install chromium) or set CHROMIUM_PATH.'
   if (process.env.REQUIRE_BROWSER === '1') throw new Error(advice)

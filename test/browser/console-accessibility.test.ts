@@ -4,10 +4,10 @@ import type { CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dealerPage, dealerSections, pages, welcomePage } from '../../packages/console/src/page-list.ts'
 import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/database.ts'
-import { browserIsThere } from './chromium.ts'
+import { isBrowserAvailable } from './chromium.ts'
+import { type ConsoleTestbed, loadPage, startTestbed } from './console-testbed.ts'
 import { prepareTour, type Tour, transitionsEnd, visit } from './console-tour.ts'
-import { type ConsoleWorld, load, openWorld } from './console-world.ts'
-import { outsideOfBrackets, speakPseudo } from './pseudo-language.ts'
+import { untranslatedTexts, usePseudoLanguage } from './pseudo-language.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const DESKTOP = { width: 1280, height: 860 }
@@ -36,19 +36,19 @@ interface Fault {
 }
 
 /** Also the console on a port of its own: this gateway serves it nowhere else. */
-describe.skipIf(!browserIsThere())('every page of the console, on a port of its own', () => {
-  let world: ConsoleWorld
+describe.skipIf(!isBrowserAvailable())('every page of the console, on a port of its own', () => {
+  let testbed: ConsoleTestbed
   let database: TestDatabase
   let tour: Tour
 
   beforeAll(async () => {
     database = await createTestDatabase()
-    world = await openWorld({ databaseUrl: database.url, env: { CONSOLE_PORT: '0' } })
-    tour = await prepareTour(world)
+    testbed = await startTestbed({ databaseUrl: database.url, env: { CONSOLE_PORT: '0' } })
+    tour = await prepareTour(testbed)
   })
   afterAll(async () => {
     tour?.close()
-    await world?.stop()
+    await testbed?.stop()
     await database?.drop()
   })
 
@@ -59,12 +59,12 @@ describe.skipIf(!browserIsThere())('every page of the console, on a port of its 
       for (const stop of tour.stops) {
         const { page, name } = stop
         await page.setViewportSize(DESKTOP)
-        await visit(world, stop)
-        const session = await judgeOf(page)
-        faults.push(...(await serious(session, 'light')).map((fault) => `${name}: ${fault}`))
+        await visit(testbed, stop)
+        const session = await axeSession(page)
+        faults.push(...(await seriousViolations(session, 'light')).map((fault) => `${name}: ${fault}`))
         await page.emulateMedia({ colorScheme: 'dark' })
         await transitionsEnd(page)
-        faults.push(...(await serious(session, 'dark')).map((fault) => `${name} in dark: ${fault}`))
+        faults.push(...(await seriousViolations(session, 'dark')).map((fault) => `${name} in dark: ${fault}`))
         await page.emulateMedia({ colorScheme: 'light' })
         await page.setViewportSize(PHONE)
         await transitionsEnd(page)
@@ -72,7 +72,7 @@ describe.skipIf(!browserIsThere())('every page of the console, on a port of its 
         if (width > PHONE.width) faults.push(`${name}: ${width} wide`)
       }
       expect(faults).toEqual([])
-      expect(world.complaints).toEqual([])
+      expect(testbed.browserErrors).toEqual([])
     },
     TOUR_MS,
   )
@@ -87,18 +87,18 @@ describe.skipIf(!browserIsThere())('every page of the console, on a port of its 
 
   it('speaks another language wherever the file of its texts does', async () => {
     const page = await tour.operator.context().newPage()
-    await speakPseudo(page)
-    await load(world, page, '/')
+    await usePseudoLanguage(page)
+    await loadPage(testbed, page, '/')
     const left = new Set<string>()
     for (const stop of tour.stops.filter(({ name }) => MAIN.has(name))) {
-      await visit(world, { ...stop, page })
-      for (const text of await outsideOfBrackets(page)) left.add(`${stop.name}: ${text}`)
+      await visit(testbed, { ...stop, page })
+      for (const text of await untranslatedTexts(page)) left.add(`${stop.name}: ${text}`)
     }
     expect([...left]).toEqual([])
   })
 
   it('stands on that port only', async () => {
-    const { baseUrl, consoleUrl } = world.access
+    const { baseUrl, consoleUrl } = testbed.access
     expect(new URL(consoleUrl).port).not.toBe(new URL(baseUrl).port)
     for (const path of ['/console/', '/console/api/session', '/console/api/openapi.json'])
       expect([path, (await fetch(baseUrl + path)).status]).toEqual([path, 404])
@@ -117,28 +117,28 @@ function patternOf(path: string): RegExp {
   )
 }
 
-const judged = new WeakMap<Page, CDPSession>()
+const axeSessions = new WeakMap<Page, CDPSession>()
 
 /** Brings the judge in through the debugger's door: the page's own policy lets no script in. Loading a page drops it. */
-async function judgeOf(page: Page): Promise<CDPSession> {
-  const session = judged.get(page) ?? (await page.context().newCDPSession(page))
-  judged.set(page, session)
+async function axeSession(page: Page): Promise<CDPSession> {
+  const session = axeSessions.get(page) ?? (await page.context().newCDPSession(page))
+  axeSessions.set(page, session)
   if ((await page.evaluate('typeof axe')) === 'undefined') await session.send('Runtime.evaluate', { expression: axe })
   return session
 }
 
-// Rows of a list are alike: the first three are judged for all, which halves the time.
-const JUDGED = { exclude: ['[data-row] ~ [data-row] ~ [data-row] ~ [data-row]'] }
+// Rows of a list are alike: the first three are axeSessions for all, which halves the time.
+const AXE_CONTEXT = { exclude: ['[data-row] ~ [data-row] ~ [data-row] ~ [data-row]'] }
 
 /** Dark changes colours only: there the one rule about them is enough. */
-async function serious(session: CDPSession, scheme: 'light' | 'dark'): Promise<string[]> {
+async function seriousViolations(session: CDPSession, scheme: 'light' | 'dark'): Promise<string[]> {
   const options = {
     resultTypes: ['violations'],
     preload: false,
     ...(scheme === 'dark' && { runOnly: ['color-contrast'] }),
   }
   const { result } = await session.send('Runtime.evaluate', {
-    expression: `axe.run(${JSON.stringify(JUDGED)}, ${JSON.stringify(options)}).then((all) => JSON.stringify(all.violations))`,
+    expression: `axe.run(${JSON.stringify(AXE_CONTEXT)}, ${JSON.stringify(options)}).then((all) => JSON.stringify(all.violations))`,
     awaitPromise: true,
     returnByValue: true,
   })

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
-import { type Demo, makeDemo } from './console-demo.ts'
-import { button, type ConsoleWorld, field, go, load } from './console-world.ts'
+import { createDemo, type Demo } from './console-demo.ts'
+import { button, type ConsoleTestbed, field, loadPage, navigate } from './console-testbed.ts'
 
 /** A page of the console as somebody sees it, and the name that its pictures get. */
 export interface Stop {
@@ -17,15 +17,18 @@ export interface Tour extends Demo {
 }
 
 /** Prepares something to see, and says where every page is. */
-export async function prepareTour(world: ConsoleWorld): Promise<Tour> {
-  const demo = await makeDemo(world)
+export async function prepareTour(testbed: ConsoleTestbed): Promise<Tour> {
+  const demo = await createDemo(testbed)
   // What was seen while it was prepared is old.
-  for (const page of [demo.operator, demo.dealer]) await load(world, page, '/')
-  const stranger = await world.open()
-  return { ...demo, stops: [...operatorStops(world, demo), ...dealerStops(demo), ...doorStops(demo, stranger)] }
+  for (const page of [demo.operator, demo.dealer]) await loadPage(testbed, page, '/')
+  const stranger = await testbed.open()
+  return { ...demo, stops: [...operatorStops(testbed, demo), ...dealerStops(demo), ...signedOutStops(demo, stranger)] }
 }
 
-function operatorStops(world: ConsoleWorld, { operator: page, tenantId, orderNo, profileId, notifyId }: Demo): Stop[] {
+function operatorStops(
+  testbed: ConsoleTestbed,
+  { operator: page, tenantId, orderNo, profileId, notifyId }: Demo,
+): Stop[] {
   const tenant = `/tenants/${tenantId}`
   const stop = (name: string, path: string, act?: Stop['act']): Stop => ({ name, path, page, ...(act && { act }) })
   return [
@@ -54,8 +57,8 @@ function operatorStops(world: ConsoleWorld, { operator: page, tenantId, orderNo,
     stop('suppliers', '/suppliers'),
     stop('webhooks', `/webhooks?tenantId=${tenantId}`),
     stop('event', `${tenant}/events/${notifyId}`),
-    stop('explorer', `/explorer?tenantId=${tenantId}`, (at) => explore(world, at)),
-    stop('debugger', `/debugger?tenantId=${tenantId}`, (at) => debug(world, at)),
+    stop('explorer', `/explorer?tenantId=${tenantId}`, (at) => explore(testbed, at)),
+    stop('debugger', `/debugger?tenantId=${tenantId}`, (at) => debug(testbed, at)),
     stop('notices', '/notices'),
     stop('adjustments', '/adjustments'),
     stop('people', '/people'),
@@ -77,7 +80,7 @@ function dealerStops({ dealer: page, tenantId }: Demo): Stop[] {
   ]
 }
 
-function doorStops({ token }: Demo, page: Page): Stop[] {
+function signedOutStops({ token }: Demo, page: Page): Stop[] {
   return [
     { name: 'sign-in', path: '/', page },
     { name: 'welcome', path: `/welcome#${token}`, page },
@@ -85,20 +88,20 @@ function doorStops({ token }: Demo, page: Page): Stop[] {
 }
 
 /** Goes to a stop and waits until nothing loads or moves any more. A page that tells of a failure is no stop. */
-export async function visit(world: ConsoleWorld, { name, path, page, act }: Stop): Promise<void> {
+export async function visit(testbed: ConsoleTestbed, { name, path, page, act }: Stop): Promise<void> {
   // A link's token is read when the page is loaded.
-  if (path.includes('#')) await load(world, page, path)
-  else await go(world, page, path)
+  if (path.includes('#')) await loadPage(testbed, page, path)
+  else await navigate(testbed, page, path)
   await settle(page)
   if (act) {
     await act(page)
     await settle(page)
   }
   const failures = await page.locator('[data-failure]').allInnerTexts()
-  if (failures.length > 0) throw new Error(`${name}: ${failures.join(' ')}\n${world.logText().slice(-4_000)}`)
+  if (failures.length > 0) throw new Error(`${name}: ${failures.join(' ')}\n${testbed.logText().slice(-4_000)}`)
 }
 
-/** A picture of a loader or a transition shows neither state, and contrast is judged wrongly in it. */
+/** A picture of a loader or a transition shows neither state, and contrast is axeSessions wrongly in it. */
 async function settle(page: Page): Promise<void> {
   await page.evaluate(NOTHING_LOADS)
   await transitionsEnd(page)
@@ -129,18 +132,18 @@ const TRANSITIONS_END = `new Promise(requestAnimationFrame)
     .map((one) => one.finished.catch(() => {}))))
   .then(() => {})`
 
-async function explore(world: ConsoleWorld, page: Page): Promise<void> {
-  await giveSecret(world, page)
+async function explore(testbed: ConsoleTestbed, page: Page): Promise<void> {
+  await giveSecret(testbed, page)
   await button(page, 'Sign and send').click()
   await page.locator('[data-answer]').waitFor()
   await page.locator('button[data-loading]').waitFor({ state: 'detached' })
 }
 
 /** With a body that was changed after signing. */
-async function debug(world: ConsoleWorld, page: Page): Promise<void> {
-  await giveSecret(world, page)
+async function debug(testbed: ConsoleTestbed, page: Page): Promise<void> {
+  await giveSecret(testbed, page)
   const headers = [
-    `RT-AccessCode: ${world.access.appKey}`,
+    `RT-AccessCode: ${testbed.access.appKey}`,
     'RT-RequestID: 7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11',
     `RT-Timestamp: ${Date.now()}`,
     `X-Signature: ${'a'.repeat(64)}`,
@@ -152,10 +155,10 @@ async function debug(world: ConsoleWorld, page: Page): Promise<void> {
 }
 
 /** The page keeps it until the console is left: at a second visit it is there. */
-async function giveSecret(world: ConsoleWorld, page: Page): Promise<void> {
+async function giveSecret(testbed: ConsoleTestbed, page: Page): Promise<void> {
   const secret = page.getByRole('textbox', { name: 'AppSecret' })
   if ((await secret.count()) === 0) return
-  await secret.fill(world.access.appSecret)
+  await secret.fill(testbed.access.appSecret)
   await button(page, 'Save').click()
 }
 

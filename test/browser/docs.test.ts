@@ -2,10 +2,10 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { docsPages } from '../../packages/gateway/src/public/docs.ts'
-import { browserIsThere, launchChromium } from './chromium.ts'
+import { isBrowserAvailable, launchChromium } from './chromium.ts'
 
 /** The documentation in a real browser: what it asks for, what its policy forbids, and whether it can be read. */
-describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
+describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
   let app: FastifyInstance
   let browser: Browser
   let baseUrl: string
@@ -24,12 +24,12 @@ describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
   async function open(address: string, colorScheme: 'light' | 'dark' = 'light') {
     const page = await browser.newPage({ colorScheme })
     const asked: string[] = []
-    const complaints: string[] = []
+    const browserErrors: string[] = []
     page.on('request', (request) => asked.push(request.url()))
-    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(String(error)))
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && browserErrors.push(message.text()))
+    page.on('pageerror', (error) => browserErrors.push(String(error)))
     await page.goto(`${baseUrl}${address}`, { waitUntil: 'load' })
-    return { page, asked, complaints }
+    return { page, asked, browserErrors }
   }
 
   const elsewhere = (asked: string[]) =>
@@ -38,10 +38,10 @@ describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
   test('a page reads well behind a path prefix, in light and dark, and asks for nothing from elsewhere', async () => {
     const grounds: string[] = []
     for (const scheme of ['light', 'dark'] as const) {
-      const { page, asked, complaints } = await open('/docs/signing', scheme)
+      const { page, asked, browserErrors } = await open('/docs/signing', scheme)
       expect(await page.title()).toBe('Signing · Dealer eSIM')
       grounds.push(await background(page))
-      expect([elsewhere(asked), complaints]).toEqual([[], []])
+      expect([elsewhere(asked), browserErrors]).toEqual([[], []])
       await page.close()
     }
     expect(new Set(grounds).size).toBe(2)
@@ -65,7 +65,7 @@ describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
   })
 
   test('the API reference shows every operation, and asks for nothing from elsewhere', async () => {
-    const { page, asked, complaints } = await open('/docs/reference')
+    const { page, asked, browserErrors } = await open('/docs/reference')
     for (const path of [
       'health',
       'account/balance',
@@ -82,7 +82,7 @@ describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
     await page.getByText('"packageCode": "JP_1_7",').first().waitFor({ state: 'attached' })
     expect(await page.locator('.scalar-reference-intro-auth').isVisible()).toBe(false)
     expect(elsewhere(asked)).toEqual([])
-    expect(complaints).toEqual([])
+    expect(browserErrors).toEqual([])
     await page.close()
   })
 })

@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 type Texts = { [name: string]: string | Texts }
 
 /** From now on the page gets the brackets' file where it asks for the English one. */
-export async function speakPseudo(page: Page): Promise<void> {
+export async function usePseudoLanguage(page: Page): Promise<void> {
   await page.route('**/assets/en-*.js', async (route) => {
     const script = await (await route.fetch()).text()
     const file = (await import(`data:text/javascript,${encodeURIComponent(script)}`)) as Record<string, Texts>
@@ -28,7 +28,7 @@ function bracketed(texts: Texts): Texts {
 }
 
 /** Every text on the page, read aloud or shown, that is not of the file. What tables and lists of facts hold is data. */
-export async function outsideOfBrackets(page: Page): Promise<string[]> {
+export async function untranslatedTexts(page: Page): Promise<string[]> {
   const texts = (await page.evaluate(ALL_TEXTS)) as string[]
   return texts.map(withoutBrackets).filter((text) => /\p{L}{2}/u.test(text.replaceAll(DATA, '')))
 }

@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { chromiumPath } from './chromium.ts'
+import { startTestbed } from './console-testbed.ts'
 import { prepareTour, type Stop, transitionsEnd, visit } from './console-tour.ts'
-import { openWorld } from './console-world.ts'
 
 /*
  * npm run screenshots [-- names]: every page of the console, or those named, light and dark, at desktop and phone width,
@@ -28,24 +28,24 @@ if (!chromiumPath())
   throw new Error('No Chromium was found: install one (apt-get install chromium) or set CHROMIUM_PATH.')
 mkdirSync(folder, { recursive: true })
 
-const world = await openWorld()
+const testbed = await startTestbed()
 try {
   console.log('A gateway is filled with something to see …')
-  const { stops, close } = await prepareTour(world)
-  for (const page of new Set(stops.map((stop) => stop.page))) await tellOfManyDays(page)
+  const { stops, close } = await prepareTour(testbed)
+  for (const page of new Set(stops.map((stop) => stop.page))) await fillDashboardDays(page)
   const wanted = stops.filter(({ name }) => names.length === 0 || names.includes(name))
   for (const [index, stop] of wanted.entries()) {
-    await picturesOf(stop)
+    await takeScreenshots(stop)
     console.log(`${String(index + 1).padStart(2)} of ${wanted.length}  ${stop.name}`)
   }
   close()
   console.log(`${wanted.length * 4} pictures in ${folder}${forDocs ? `, the documentation's in ${docs}` : ''}`)
 } finally {
-  await world.stop()
+  await testbed.stop()
 }
 
 /** The demo is minutes old. So that plots show what they can, its day is told of every day, by a share of its own. */
-async function tellOfManyDays(page: Page): Promise<void> {
+async function fillDashboardDays(page: Page): Promise<void> {
   await page.route('**/api/dashboard?*', async (route) => {
     const answer = (await (await route.fetch()).json()) as Record<string, unknown> & { days: string[] }
     const today = answer.days.at(-1)
@@ -75,10 +75,10 @@ function ofShare(row: object, share: number): object {
 }
 
 /** One visit for all four: only the window and the colours change between them. */
-async function picturesOf(stop: Stop): Promise<void> {
+async function takeScreenshots(stop: Stop): Promise<void> {
   const { page, name } = stop
   await look(page, 'desktop', 'light')
-  await visit(world, stop)
+  await visit(testbed, stop)
   for (const device of Object.keys(WIDTHS) as (keyof typeof WIDTHS)[]) {
     for (const scheme of SCHEMES) {
       await look(page, device, scheme)

@@ -1,13 +1,13 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { expect, it } from 'vitest'
-import { button, field, go, load, type Stage } from '../console-world.ts'
+import { button, field, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
-export function catalogueFlows(stage: Stage): void {
+export function catalogueFlows(shared: SharedState): void {
   it('previews an import, names the rows that are wrong, and imports nothing of them', async () => {
-    const { world, page } = stage
-    const csv = await page.request.get(`${world.access.consoleUrl}/api/packages.csv?locationCode=AT`)
+    const { testbed, page } = shared
+    const csv = await page.request.get(`${testbed.access.consoleUrl}/api/packages.csv?locationCode=AT`)
     const [head = '', ...rows] = (await csv.text()).trimEnd().split(/\r?\n/)
-    await go(world, page, '/catalogue/import')
+    await navigate(testbed, page, '/catalogue/import')
     const wrong = [head, ...rows.slice(0, 2), `${rows[2]?.replace(/,(DAY),/, ',CENTURY,')}`].join('\n')
     await choose(wrong)
     await page.locator('[data-sum="Errors"]').getByText('1').waitFor()
@@ -25,24 +25,24 @@ export function catalogueFlows(stage: Stage): void {
     await page.locator('[data-sum="Changed"]').getByText('1').waitFor()
     await button(page, 'Import').click()
     await page.getByText('Imported: 0 new, 1 changed.').waitFor()
-    await go(world, page, '/catalogue?keyword=renamed')
+    await navigate(testbed, page, '/catalogue?keyword=renamed')
     await page.locator('[data-row]').getByText('Austria renamed').waitFor()
   })
 
   async function choose(csv: string): Promise<void> {
     await giveFile('packages.csv', csv)
-    await button(stage.page, 'Preview changes').click()
+    await button(shared.page, 'Preview changes').click()
   }
 
   async function giveFile(name: string, csv: string): Promise<void> {
     const file = { name, mimeType: 'text/csv', buffer: Buffer.from(csv) }
-    await stage.page.locator('input[type=file]').setInputFiles(file)
+    await shared.page.locator('input[type=file]').setInputFiles(file)
   }
 
   it('takes activation codes into stock, with its progress, or names the lines that are wrong and takes none', async () => {
-    const { world, page } = stage
-    await world.admin('supplier', 'add', 'shelf', '--type', 'stock')
-    await go(world, page, '/stock')
+    const { testbed, page } = shared
+    await testbed.admin('supplier', 'add', 'shelf', '--type', 'stock')
+    await navigate(testbed, page, '/stock')
     await button(page, 'Import codes').click()
     const dialog = page.getByRole('dialog')
     await field(page, 'Product').fill('JP-7')
@@ -72,8 +72,8 @@ export function catalogueFlows(stage: Stage): void {
     ['an answer that breaks off', 200, '{"rows":2000}\n', 'The response was interrupted'],
     ['a page in place of the answer', 200, '<html>Sign in to the network</html>', 'The response was interrupted'],
   ])('tells of an import that is answered by %s, and can be sent again', async (_, status, body, words) => {
-    const { world, page } = stage
-    await load(world, page, '/stock')
+    const { testbed, page } = shared
+    await loadPage(testbed, page, '/stock')
     await button(page, 'Import codes').click()
     const dialog = page.getByRole('dialog')
     await field(page, 'Product').fill('JP-8')
@@ -89,7 +89,7 @@ export function catalogueFlows(stage: Stage): void {
 
   /** What the dialog said of its progress meanwhile. */
   async function progressOf(act: () => Promise<void>): Promise<string[]> {
-    const { page } = stage
+    const { page } = shared
     await page.evaluate(`globalThis.progressSeen = [], new MutationObserver(() => {
       const words = document.querySelector('[role=dialog] [role=status]')?.textContent
       if (words) globalThis.progressSeen.push(words)

@@ -1,34 +1,34 @@
 import { expect, it } from 'vitest'
-import { api, button, copyable, field, go, heading, load, type Stage } from '../console-world.ts'
+import { api, button, copyable, field, heading, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
 /** What is shown, asked and typed stays with what it is about: none of it crosses to another eSIM or dealer, or is lost. */
-export function contextFlows(stage: Stage): void {
+export function contextFlows(shared: SharedState): void {
   const QR = 'QR code that installs this eSIM'
   const esims: { iccid: string; profileId: string }[] = []
 
   it('shows no codes of one eSIM on the page of another', async () => {
-    const { world, page, dealer } = stage
+    const { testbed, page, dealer } = shared
     const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 2 }]
-    const { orderNo } = await world.client(dealer).order({ transactionId: 'two-esims', packageInfoList })
+    const { orderNo } = await testbed.client(dealer).order({ transactionId: 'two-esims', packageInfoList })
     const delivered = async () => {
       const path = `/tenants/${dealer.tenantId}/orders/${orderNo}`
-      return (await api<{ profiles: typeof esims }>(world, page, path)).profiles
+      return (await api<{ profiles: typeof esims }>(testbed, page, path)).profiles
     }
     await expect.poll(async () => (await delivered()).length).toBe(2)
     esims.push(...(await delivered()))
     const [first, second] = esims
-    await go(world, page, `/tenants/${dealer.tenantId}/profiles/${first!.profileId}`)
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/profiles/${first!.profileId}`)
     await button(page, 'Show codes and QR').click()
     await page.getByRole('img', { name: QR }).waitFor()
     const code = await copyable(page, 'Activation code').innerText()
-    stage.secrets.push(code)
+    shared.secrets.push(code)
     await find(second!.iccid)
     expect(await page.getByRole('img', { name: QR }).count()).toBe(0)
     expect(await page.content()).not.toContain(code)
   })
 
   it('closes what is asked of an eSIM, by its ICCID, when Back leads to another', async () => {
-    const { page } = stage
+    const { page } = shared
     const [first, second] = esims
     await button(page, 'Cancel and refund').click()
     await page.getByRole('dialog', { name: `Cancel and refund: ${second!.iccid}` }).waitFor()
@@ -38,15 +38,15 @@ export function contextFlows(stage: Stage): void {
   })
 
   it('names the dealer whose money is moved, and asks no longer where Back leads to another dealer', async () => {
-    const { world, page, dealer } = stage
-    const { tenantId } = await api<{ tenantId: string }>(world, page, '/tenants', {
+    const { testbed, page, dealer } = shared
+    const { tenantId } = await api<{ tenantId: string }>(testbed, page, '/tenants', {
       clientName: 'Beta Travel',
       currencyCode: 'USD',
     })
     const dialog = page.getByRole('dialog')
-    await go(world, page, `/tenants/${dealer.tenantId}/wallet`)
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/wallet`)
     const name = await heading(page, /^Flow/).innerText()
-    await go(world, page, `/tenants/${tenantId}/wallet`)
+    await navigate(testbed, page, `/tenants/${tenantId}/wallet`)
     await heading(page, 'Beta Travel').waitFor()
     for (const title of ['Propose adjustment', 'Top up']) {
       await button(page, title).click()
@@ -62,8 +62,8 @@ export function contextFlows(stage: Stage): void {
   })
 
   it('keeps what is typed into one card of the settings when another is saved', async () => {
-    const { world, page, dealer } = stage
-    await go(world, page, `/tenants/${dealer.tenantId}/settings`)
+    const { testbed, page, dealer } = shared
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/settings`)
     await field(page, 'Legal name').fill('Not saved yet')
     await field(page, 'Callback URL').fill('https://not-saved.example/')
     await field(page, 'Low-balance threshold').fill('7')
@@ -76,9 +76,9 @@ export function contextFlows(stage: Stage): void {
   })
 
   it('keeps a page and what is typed on it when reading it again fails, and says above it that it may be old', async () => {
-    const { world, page, dealer } = stage
+    const { testbed, page, dealer } = shared
     const wallet = `/tenants/${dealer.tenantId}/wallet`
-    await go(world, page, wallet)
+    await navigate(testbed, page, wallet)
     await button(page, 'Top up').click()
     const amount = page.getByRole('dialog').getByRole('textbox', { name: /Amount/ })
     await amount.fill('4711')
@@ -93,12 +93,12 @@ export function contextFlows(stage: Stage): void {
     await button(page, 'Try again').click()
     await page.getByText('This page may be out of date').waitFor({ state: 'hidden' })
     // Gives the page its own clock back.
-    await load(world, page, wallet)
+    await loadPage(testbed, page, wallet)
   })
 
   it('keeps a space that was typed before a pause in a search', async () => {
-    const { world, page } = stage
-    await go(world, page, '/tenants')
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/tenants')
     const search = page.getByRole('searchbox', { name: 'Search by name or AppKey' })
     await search.pressSequentially('Beta ')
     await page.waitForURL(/q=Beta$/)
@@ -110,7 +110,7 @@ export function contextFlows(stage: Stage): void {
 
   /** Goes there as people do: the page stays in place, and only what it is about changes. */
   async function find(iccid: string): Promise<void> {
-    const { page } = stage
+    const { page } = shared
     await button(page, 'Search').click()
     await page.getByRole('dialog').getByRole('textbox').fill(iccid)
     await page.getByRole('dialog').getByRole('button', { name: iccid }).click()
@@ -119,7 +119,7 @@ export function contextFlows(stage: Stage): void {
 
   /** As when somebody comes back to the window after a minute. */
   async function readAgain(): Promise<void> {
-    await stage.page.evaluate(`{
+    await shared.page.evaluate(`{
       const later = Date.now() + 60_000
       Date.now = () => later
       window.dispatchEvent(new Event('visibilitychange'))

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest'
-import { button, copyable, field, go, heading, OPERATOR, PASSWORD, type Stage } from '../console-world.ts'
+import { button, copyable, field, heading, navigate, OPERATOR, PASSWORD, type SharedState } from '../console-testbed.ts'
 
 /** A name that would be a script where somebody forgot that names are text. */
 const DEALER_NAME = 'Flow <img src=x onerror=alert(1)> Travel'
 
 const ENDS_NOW = 'Stops working at once'
 
-export function credentialFlows(stage: Stage): void {
+export function credentialFlows(shared: SharedState): void {
   it('creates a dealer whose secret is shown once, works, and is reset with a grace period where one is chosen', async () => {
-    const { world, page, dealer } = stage
-    await go(world, page, '/tenants')
+    const { testbed, page, dealer } = shared
+    await navigate(testbed, page, '/tenants')
     await button(page, 'New dealer').first().click()
     await page.getByRole('dialog').getByLabel('Name').fill(DEALER_NAME)
     await button(page, 'Create dealer').click()
@@ -22,7 +22,7 @@ export function credentialFlows(stage: Stage): void {
     expect(await page.content()).not.toContain(first)
 
     const health = (appSecret: string) =>
-      world
+      testbed
         .client({ appKey: dealer.appKey, appSecret })
         .health()
         .then((answer) => answer.status)
@@ -33,12 +33,12 @@ export function credentialFlows(stage: Stage): void {
     const third = await resetSecret()
     expect([await health(first), await health(second), await health(third)]).toEqual(['101003', '101003', 'UP'])
     dealer.appSecret = third
-    stage.secrets.push(first, second, third)
+    shared.secrets.push(first, second, third)
   })
 
   /** Without a grace named, with what is preselected: none. */
   async function resetSecret(grace?: string): Promise<string> {
-    const { page } = stage
+    const { page } = shared
     await page.getByRole('link', { name: 'API credentials' }).click()
     await button(page, 'Reset').click()
     const dialog = page.getByRole('dialog')
@@ -61,7 +61,7 @@ export function credentialFlows(stage: Stage): void {
   }
 
   it('shows a secret again only to who knows the password, and writes that down', async () => {
-    const { world, page, dealer } = stage
+    const { testbed, page, dealer } = shared
     expect(await copyable(page, 'AppSecret').innerText()).toMatch(/^•+$/)
     await button(page, 'View').click()
     const dialog = page.getByRole('dialog')
@@ -74,7 +74,7 @@ export function credentialFlows(stage: Stage): void {
     expect(await copyable(page, 'AppSecret').innerText()).toBe(dealer.appSecret)
     const stored = await page.evaluate('JSON.stringify([localStorage, sessionStorage, location.href, document.cookie])')
     expect(stored).not.toContain(dealer.appSecret)
-    await go(world, page, '/audit?action=tenant.view_secret')
+    await navigate(testbed, page, '/audit?action=tenant.view_secret')
     await page.getByRole('table', { name: 'Audit log' }).waitFor()
     expect(await page.locator('[data-row]').count()).toBe(1)
     expect(await page.locator('[data-row]').innerText()).toContain(OPERATOR)
@@ -82,14 +82,14 @@ export function credentialFlows(stage: Stage): void {
   })
 
   it('changes allowlist and QPS limit for the very next request', async () => {
-    const { world, page, dealer } = stage
-    const client = world.client(dealer)
+    const { testbed, page, dealer } = shared
+    const client = testbed.client(dealer)
     const code = () =>
       client.balance().then(
         () => '000000',
         (error: { code: string }) => error.code,
       )
-    await go(world, page, `/tenants/${dealer.tenantId}/settings`)
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/settings`)
     await save('IP allowlist', '203.0.113.7')
     expect(await code()).toBe('101002')
     // An operator's own address is none that the dealer calls from.
@@ -103,15 +103,15 @@ export function credentialFlows(stage: Stage): void {
   })
 
   async function save(label: string, value: string): Promise<void> {
-    await field(stage.page, label).fill(value)
-    await saved(() => button(stage.page, 'Save').first().click())
+    await field(shared.page, label).fill(value)
+    await saved(() => button(shared.page, 'Save').first().click())
   }
 
   async function saved(act: () => Promise<void>): Promise<void> {
-    const { page } = stage
+    const { page } = shared
     const answer = page.waitForResponse((response) => response.url().endsWith('/settings'))
     // The form is made anew from what was saved, once that is read again.
-    const readAgain = page.waitForResponse((response) => response.url().endsWith(`/tenants/${stage.dealer.tenantId}`))
+    const readAgain = page.waitForResponse((response) => response.url().endsWith(`/tenants/${shared.dealer.tenantId}`))
     await act()
     expect((await answer).status()).toBe(200)
     await (await readAgain).finished()

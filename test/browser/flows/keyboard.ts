@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { button, go, heading, load, type Stage } from '../console-world.ts'
+import { button, heading, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
-export function keyboardFlows(stage: Stage): void {
+export function keyboardFlows(shared: SharedState): void {
   it('says of an address with a mistyped id that nothing is there', async () => {
-    const { world, page, dealer } = stage
+    const { testbed, page, dealer } = shared
     for (const path of ['/tenants/abc/wallet', '/tenants/abc', `/tenants/${dealer.tenantId}/orders/1`]) {
-      await load(world, page, path)
+      await loadPage(testbed, page, path)
       await heading(page, 'Page not found').waitFor()
       expect(await page.getByRole('alert').count()).toBe(0)
     }
-    await load(world, page, `/tenants/${randomUUID()}`)
+    await loadPage(testbed, page, `/tenants/${randomUUID()}`)
     await page.getByRole('alert').getByText('There is no such tenant').waitFor()
     expect(await button(page, 'Try again').count()).toBe(0)
   })
 
   it('skips to the content, and shows where the focus is', async () => {
-    const { world, page } = stage
-    await go(world, page, '/tenants')
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/tenants')
     await heading(page, 'Dealers').waitFor()
     await page.getByRole('link', { name: 'Skip to content' }).focus()
     await page.keyboard.press('Enter')
@@ -34,8 +34,8 @@ export function keyboardFlows(stage: Stage): void {
   })
 
   it('opens a dialog into its first field, keeps the focus in it, and gives it back at Escape', async () => {
-    const { world, page } = stage
-    await go(world, page, '/tenants')
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/tenants')
     await opensAndReturns(page, 'New dealer', async (dialog) => {
       expect(await page.evaluate('document.activeElement.name')).toBe('clientName')
       for (let times = 0; times < 8; times++) {
@@ -46,7 +46,7 @@ export function keyboardFlows(stage: Stage): void {
     await opensAndReturns(page, 'Search', async () => {
       expect(await focused(page)).toBe('Search')
     })
-    await go(world, page, '/audit')
+    await navigate(testbed, page, '/audit')
     await page.locator('[data-row] button').first().focus()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor()
@@ -56,8 +56,8 @@ export function keyboardFlows(stage: Stage): void {
   })
 
   it('walks through a menu with the arrow keys, and gives the focus back at Escape', async () => {
-    const { world, page } = stage
-    await go(world, page, '/people')
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/people')
     await button(page, 'Account').focus()
     await page.keyboard.press('Enter')
     await page.getByRole('menuitem').first().waitFor()

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { signRequest } from '@dealer-esim/contract/node'
 import { expect, it } from 'vitest'
-import { button, field, go, type Stage } from '../console-world.ts'
+import { button, field, navigate, type SharedState } from '../console-testbed.ts'
 
-export function toolFlows(stage: Stage): void {
+export function toolFlows(shared: SharedState): void {
   it('sends a request from the explorer, signed in the browser', async () => {
-    const { world, page, dealer } = stage
-    await go(world, page, `/explorer?tenantId=${dealer.tenantId}`)
+    const { testbed, page, dealer } = shared
+    await navigate(testbed, page, `/explorer?tenantId=${dealer.tenantId}`)
     const sent: string[] = []
     page.on('request', (request) => sent.push(request.url() + JSON.stringify(request.headers()) + request.postData()))
     await field(page, 'AppSecret').fill(dealer.appSecret)
@@ -20,7 +20,7 @@ export function toolFlows(stage: Stage): void {
   })
 
   it('names in the debugger what is wrong with a request', async () => {
-    const { world, page, dealer } = stage
+    const { testbed, page, dealer } = shared
     await page.getByRole('link', { name: 'Signature debugger' }).click()
     const client = { appKey: dealer.appKey, secret: dealer.appSecret }
     await verdict(signed(client, '{}'), '{}', 'fine')
@@ -38,7 +38,7 @@ export function toolFlows(stage: Stage): void {
     await verdict(signed({ ...client, secret: `${client.secret} ` }, body), body, '101003', 'ended with a space')
     await verdict(signed(client, '{}', Date.now() - 600_000), '{}', '101001', 'behind the gateway’s clock')
     const used = signed(client, '{}')
-    const answer = await fetch(`${world.access.baseUrl}/open-api/v1/health`, {
+    const answer = await fetch(`${testbed.access.baseUrl}/open-api/v1/health`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...used },
       body: '{}',
@@ -58,7 +58,7 @@ export function toolFlows(stage: Stage): void {
   }
 
   async function verdict(headers: Record<string, string>, body: string, code: string, words = ''): Promise<void> {
-    const { page } = stage
+    const { page } = shared
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
     await field(page, 'Headers, one per line').fill(lines.join('\n'))
     await field(page, 'Body, exactly as sent').fill(body)

@@ -20,13 +20,13 @@ interface LocalAccess {
 }
 
 /** A local gateway in a process of its own, and a browser in front of its console. */
-export interface ConsoleWorld {
+export interface ConsoleTestbed {
   access: LocalAccess
   browser: Browser
   /** All that the gateway logged so far, as text; what it prints once for whoever starts it is no log. */
   logText(): string
   /** What browsers complained of: scripts that failed, and whatever the policy forbade. */
-  complaints: string[]
+  browserErrors: string[]
   /** A page in a window of its own, with no cookies. */
   open(path?: string, options?: BrowserContextOptions): Promise<Page>
   client(credentials: { appKey: string; appSecret: string }): DealerEsim
@@ -35,17 +35,17 @@ export interface ConsoleWorld {
   stop(): Promise<void>
 }
 
-export async function openWorld(options: { databaseUrl?: string; env?: Record<string, string> } = {}) {
+export async function startTestbed(options: { databaseUrl?: string; env?: Record<string, string> } = {}) {
   const root = new URL('../..', import.meta.url).pathname
   execFileSync(process.execPath, [join(root, 'scripts/build.mjs'), 'console'], { stdio: 'pipe' })
   const gateway = await startGateway(options)
   const access = JSON.parse(readFileSync(join(gateway.dataDir, 'local.json'), 'utf8')) as LocalAccess
   const browser = await launchChromium()
-  const complaints: string[] = []
-  const world: ConsoleWorld = {
+  const browserErrors: string[] = []
+  const testbed: ConsoleTestbed = {
     access,
     browser,
-    complaints,
+    browserErrors,
     logText: () =>
       gateway.stderr +
       gateway.logs
@@ -55,9 +55,9 @@ export async function openWorld(options: { databaseUrl?: string; env?: Record<st
     async open(path = '/', options = {}) {
       const context = await browser.newContext({ locale: 'en-US', ...options })
       const page = await context.newPage()
-      page.on('pageerror', (error) => complaints.push(String(error)))
+      page.on('pageerror', (error) => browserErrors.push(String(error)))
       page.on('console', (message) => {
-        if (/Content Security Policy|violates/i.test(message.text())) complaints.push(message.text())
+        if (/Content Security Policy|violates/i.test(message.text())) browserErrors.push(message.text())
       })
       await page.goto(access.consoleUrl + path)
       return page
@@ -73,12 +73,12 @@ export async function openWorld(options: { databaseUrl?: string; env?: Record<st
       await stopGateways()
     },
   }
-  return world
+  return testbed
 }
 
 /** What the flows of one test file share: they follow one another as a day's work does. */
-export interface Stage {
-  world: ConsoleWorld
+export interface SharedState {
+  testbed: ConsoleTestbed
   /** Where the first operator is signed in. */
   page: Page
   /** Made by the flows around credentials, used by those after them. */
@@ -91,43 +91,43 @@ export const field = (page: Page, name: string) => page.getByRole('textbox', { n
 export const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
 export const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name, level: 1 })
 
-export async function enter(page: Page, email: string, password: string): Promise<void> {
+export async function signIn(page: Page, email: string, password: string): Promise<void> {
   await field(page, 'Email address').fill(email)
   await field(page, 'Password').fill(password)
   await button(page, 'Sign in').click()
 }
 
 /** Signs the first operator in; at the very first time that takes an own password. */
-export async function enterAsOperator(world: ConsoleWorld, page: Page): Promise<void> {
-  if (!firstPasswordSpent.has(world)) {
-    firstPasswordSpent.add(world)
-    await enter(page, OPERATOR, world.access.consolePassword)
-    await field(page, 'Current password').fill(world.access.consolePassword)
+export async function signInAsOperator(testbed: ConsoleTestbed, page: Page): Promise<void> {
+  if (!hasChosenPassword.has(testbed)) {
+    hasChosenPassword.add(testbed)
+    await signIn(page, OPERATOR, testbed.access.consolePassword)
+    await field(page, 'Current password').fill(testbed.access.consolePassword)
     await field(page, 'New password').fill(PASSWORD)
     await button(page, 'Set password').click()
-  } else await enter(page, OPERATOR, PASSWORD)
+  } else await signIn(page, OPERATOR, PASSWORD)
   await page.getByRole('navigation', { name: 'Main navigation' }).waitFor({ state: 'attached' })
 }
 
-const firstPasswordSpent = new WeakSet<ConsoleWorld>()
+const hasChosenPassword = new WeakSet<ConsoleTestbed>()
 
 /** The value of a Copyable, by its name. */
 export const copyable = (page: Page, name: string) => page.locator(`[data-value="${name}"]`)
 
 /** Loads a page of the console as somebody does who follows a link from elsewhere. */
-export async function load(world: ConsoleWorld, page: Page, path: string): Promise<void> {
-  await page.goto(world.access.consoleUrl + path)
+export async function loadPage(testbed: ConsoleTestbed, page: Page, path: string): Promise<void> {
+  await page.goto(testbed.access.consoleUrl + path)
 }
 
 /** Goes to a page of the console as its own links do: nothing is loaded anew but what the page shows. */
-export async function go(world: ConsoleWorld, page: Page, path: string): Promise<void> {
-  const address = new URL(world.access.consoleUrl + path)
+export async function navigate(testbed: ConsoleTestbed, page: Page, path: string): Promise<void> {
+  const address = new URL(testbed.access.consoleUrl + path)
   await page.evaluate(`history.pushState({}, '', ${JSON.stringify(address.pathname + address.search)})`)
 }
 
 /** Calls the console's interface as a page does, with the cookie of whoever is signed in there. */
-export async function api<Answer>(world: ConsoleWorld, page: Page, path: string, body?: object): Promise<Answer> {
-  const url = `${world.access.consoleUrl}/api${path}`
+export async function api<Answer>(testbed: ConsoleTestbed, page: Page, path: string, body?: object): Promise<Answer> {
+  const url = `${testbed.access.consoleUrl}/api${path}`
   const headers = { origin: new URL(url).origin }
   const answer = body ? await page.request.post(url, { headers, data: body }) : await page.request.get(url)
   if (!answer.ok()) throw new Error(`${path} answered ${answer.status()}: ${await answer.text()}`)
@@ -135,15 +135,15 @@ export async function api<Answer>(world: ConsoleWorld, page: Page, path: string,
 }
 
 /** Somebody new, signed in in a window of their own; invited by whoever is signed in on `by`. */
-export async function newcomer(
-  { world, page: by }: Pick<Stage, 'world' | 'page'>,
+export async function inviteAndSignIn(
+  { testbed, page: by }: Pick<SharedState, 'testbed' | 'page'>,
   person: { email: string; role: string; tenantId?: string },
 ): Promise<Page> {
   const invitation = { name: 'New Comer', tenantId: null, password: PASSWORD, ...person }
-  const { link } = await api<{ link: string }>(world, by, '/people', invitation)
-  const page = await world.open()
-  await api(world, page, '/link/password', { token: new URL(link).hash.slice(1), password: PASSWORD })
-  await enter(page, person.email, PASSWORD)
+  const { link } = await api<{ link: string }>(testbed, by, '/people', invitation)
+  const page = await testbed.open()
+  await api(testbed, page, '/link/password', { token: new URL(link).hash.slice(1), password: PASSWORD })
+  await signIn(page, person.email, PASSWORD)
   await heading(page, 'Dashboard').waitFor()
   return page
 }

@@ -13,10 +13,10 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 390, height: 844 }
 
-/** Half a minute on two quiet cores; a crowded machine took two. */
+/** Takes half a minute on two idle cores; a busy machine took two minutes. */
 const TOUR_MS = 240_000
 
-/** Pages that have between them every part that pages are made of. */
+/** Together, these pages use every shared part. */
 const MAIN = new Set([
   'dashboard',
   'dealers',
@@ -35,8 +35,8 @@ interface Fault {
   nodes: { html: string; any: { message: string }[] }[]
 }
 
-/** Also the console on a port of its own: this gateway serves it nowhere else. */
-describe.skipIf(!isBrowserAvailable())('every page of the console, on a port of its own', () => {
+/** Runs with CONSOLE_PORT, so that it also tests the console on a separate port. */
+describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate port', () => {
   let testbed: ConsoleTestbed
   let database: TestDatabase
   let tour: Tour
@@ -53,7 +53,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a port of 
   })
 
   it(
-    'has no serious accessibility fault in light or dark, and is no wider than a phone',
+    'no page has a serious accessibility violation in light or dark, or is wider than a phone',
     async () => {
       const faults: string[] = []
       for (const stop of tour.stops) {
@@ -77,7 +77,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a port of 
     TOUR_MS,
   )
 
-  it('is toured: no page of the router is left out', () => {
+  it('the tour visits every page of the router', () => {
     const sections = dealerSections.map(({ path }) => dealerPage.path + path)
     const paths = [...sections, ...[welcomePage, ...pages].map(({ path }) => path)]
     const at = (address: string) => paths.find((path) => patternOf(path).test(address))
@@ -85,7 +85,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a port of 
     expect(paths.filter((path) => !toured.has(path))).toEqual([])
   })
 
-  it('speaks another language wherever the file of its texts does', async () => {
+  it('every text on a page comes from the strings file', async () => {
     const page = await tour.operator.context().newPage()
     await usePseudoLanguage(page)
     await loadPage(testbed, page, '/')
@@ -97,7 +97,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a port of 
     expect([...left]).toEqual([])
   })
 
-  it('stands on that port only', async () => {
+  it('the console is served on its own port only', async () => {
     const { baseUrl, consoleUrl } = testbed.access
     expect(new URL(consoleUrl).port).not.toBe(new URL(baseUrl).port)
     for (const path of ['/console/', '/console/api/session', '/console/api/openapi.json'])
@@ -107,7 +107,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a port of 
   })
 })
 
-/** A path of the router, with its places, as an expression. */
+/** A regular expression for a path of the router with its parameters. */
 function patternOf(path: string): RegExp {
   return new RegExp(
     `^${path
@@ -119,7 +119,7 @@ function patternOf(path: string): RegExp {
 
 const axeSessions = new WeakMap<Page, CDPSession>()
 
-/** Brings the judge in through the debugger's door: the page's own policy lets no script in. Loading a page drops it. */
+/** Injects axe through the debugger protocol, because the page's policy allows no script. Loading a page removes it. */
 async function axeSession(page: Page): Promise<CDPSession> {
   const session = axeSessions.get(page) ?? (await page.context().newCDPSession(page))
   axeSessions.set(page, session)
@@ -127,10 +127,10 @@ async function axeSession(page: Page): Promise<CDPSession> {
   return session
 }
 
-// Rows of a list are alike: the first three are axeSessions for all, which halves the time.
+// Rows of a list are alike, so only the first three are checked, which halves the time.
 const AXE_CONTEXT = { exclude: ['[data-row] ~ [data-row] ~ [data-row] ~ [data-row]'] }
 
-/** Dark changes colours only: there the one rule about them is enough. */
+/** The dark scheme changes only colours, so only the contrast rule runs there. */
 async function seriousViolations(session: CDPSession, scheme: 'light' | 'dark'): Promise<string[]> {
   const options = {
     resultTypes: ['violations'],

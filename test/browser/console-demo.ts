@@ -3,22 +3,22 @@ import { until } from '../../packages/gateway/test/harness/shop.ts'
 import { startReceiver } from '../../packages/gateway/test/webhooks/receiver.ts'
 import { api, type ConsoleTestbed, inviteAndSignIn, PASSWORD, signInAsOperator } from './console-testbed.ts'
 
-/** A gateway with something to see on every page, and who looks at it. */
+/** A gateway with data on every page, and the pages of two signed-in people. */
 export interface Demo {
-  /** Where somebody who may see everything is signed in. */
+  /** The page of an operator who may see everything. */
   operator: Page
-  /** Where an administrator of the demo dealer is signed in. */
+  /** The page of an administrator of the demo dealer. */
   dealer: Page
   tenantId: string
   orderNo: string
   profileId: string
   notifyId: string
-  /** What an invitation's link has behind #. */
+  /** The token of an invitation link. */
   token: string
   close(): void
 }
 
-/** Signs everybody in, and lets the demo dealer have a day's business. */
+/** Signs both people in and creates the data. */
 export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
   const operator = await testbed.open()
   await signInAsOperator(testbed, operator)
@@ -38,7 +38,7 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
   await ask('/account/tokens', { name: 'Monthly statements', scope: 'READ', days: 90, password: PASSWORD })
   await ask('/stock/low', { supplier: 'sandbox', productCode: 'SANDBOX_OUT_OF_STOCK', lowAt: 5 })
   await setPrices(testbed, tenantId, packageCode)
-  await settled(testbed, operator)
+  await waitForOrders(testbed, operator)
   const { orders } = await ask<{ orders: { orderNo: string; transactionId: string }[] }>('/orders')
   const { profiles } = await ask<{ profiles: { profileId: string }[] }>('/profiles')
   const notifyId = await deliveredEvent(testbed, operator)
@@ -57,7 +57,7 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
   }
 }
 
-/** @returns a package that was ordered */
+/** Returns the code of a package that was ordered. */
 async function placeOrders(testbed: ConsoleTestbed): Promise<string> {
   const client = testbed.client(testbed.access)
   const { packageList } = await client.packages({ pageSize: 12 })
@@ -78,8 +78,8 @@ async function setPrices(testbed: ConsoleTestbed, tenantId: string, packageCode:
 const WAIT_MAX_MS = 60_000
 const POLL_MS = 100
 
-/** Waits until the sandbox has answered for all, and the one that it never answers is under review. */
-async function settled(testbed: ConsoleTestbed, page: Page): Promise<void> {
+/** Waits until every order is delivered, failed or under review. */
+async function waitForOrders(testbed: ConsoleTestbed, page: Page): Promise<void> {
   await until(
     async () => {
       const { orders } = await api<{ orders: { orderStatus: string }[] }>(testbed, page, '/orders')
@@ -90,7 +90,7 @@ async function settled(testbed: ConsoleTestbed, page: Page): Promise<void> {
   )
 }
 
-/** Orders end before their events are delivered. @returns the notifyId of the latest that is */
+/** Waits for a delivered event, which takes longer than the orders, and returns its notifyId. */
 function deliveredEvent(testbed: ConsoleTestbed, page: Page): Promise<string> {
   return until(
     async () => {

@@ -19,18 +19,18 @@ interface LocalAccess {
   consolePassword: string
 }
 
-/** A local gateway in a process of its own, and a browser in front of its console. */
+/** A local gateway in its own process, and a browser for its console. */
 export interface ConsoleTestbed {
   access: LocalAccess
   browser: Browser
-  /** All that the gateway logged so far, as text; what it prints once for whoever starts it is no log. */
+  /** The gateway's log so far, as text, without what it prints for the person who starts it. */
   logText(): string
-  /** What browsers complained of: scripts that failed, and whatever the policy forbade. */
+  /** Script errors and policy violations in the browser. */
   browserErrors: string[]
-  /** A page in a window of its own, with no cookies. */
+  /** Opens a page in a new browser context, without cookies. */
   open(path?: string, options?: BrowserContextOptions): Promise<Page>
   client(credentials: { appKey: string; appSecret: string }): DealerEsim
-  /** Runs a command of the operator's command line. */
+  /** Runs an admin command. */
   admin(...args: string[]): Promise<unknown>
   stop(): Promise<void>
 }
@@ -76,14 +76,14 @@ export async function startTestbed(options: { databaseUrl?: string; env?: Record
   return testbed
 }
 
-/** What the flows of one test file share: they follow one another as a day's work does. */
+/** State that the flows of one test file share. They run in order. */
 export interface SharedState {
   testbed: ConsoleTestbed
-  /** Where the first operator is signed in. */
+  /** The page of the first operator. */
   page: Page
-  /** Made by the flows around credentials, used by those after them. */
+  /** Created by the credential flows, used by later flows. */
   dealer: { tenantId: string; appKey: string; appSecret: string }
-  /** What nobody may find in a log afterwards. */
+  /** Texts that must not be in the log at the end. */
   secrets: string[]
 }
 
@@ -97,7 +97,7 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await button(page, 'Sign in').click()
 }
 
-/** Signs the first operator in; at the very first time that takes an own password. */
+/** Signs in the first operator. The first time, this includes choosing a password. */
 export async function signInAsOperator(testbed: ConsoleTestbed, page: Page): Promise<void> {
   if (!hasChosenPassword.has(testbed)) {
     hasChosenPassword.add(testbed)
@@ -111,21 +111,21 @@ export async function signInAsOperator(testbed: ConsoleTestbed, page: Page): Pro
 
 const hasChosenPassword = new WeakSet<ConsoleTestbed>()
 
-/** The value of a Copyable, by its name. */
+/** The value of a Copyable, by its label. */
 export const copyable = (page: Page, name: string) => page.locator(`[data-value="${name}"]`)
 
-/** Loads a page of the console as somebody does who follows a link from elsewhere. */
+/** Loads a page of the console completely, as a link from elsewhere does. */
 export async function loadPage(testbed: ConsoleTestbed, page: Page, path: string): Promise<void> {
   await page.goto(testbed.access.consoleUrl + path)
 }
 
-/** Goes to a page of the console as its own links do: nothing is loaded anew but what the page shows. */
+/** Navigates within the console, as its own links do. */
 export async function navigate(testbed: ConsoleTestbed, page: Page, path: string): Promise<void> {
   const address = new URL(testbed.access.consoleUrl + path)
   await page.evaluate(`history.pushState({}, '', ${JSON.stringify(address.pathname + address.search)})`)
 }
 
-/** Calls the console's interface as a page does, with the cookie of whoever is signed in there. */
+/** Calls the console API with the session of a page. */
 export async function api<Answer>(testbed: ConsoleTestbed, page: Page, path: string, body?: object): Promise<Answer> {
   const url = `${testbed.access.consoleUrl}/api${path}`
   const headers = { origin: new URL(url).origin }
@@ -134,7 +134,7 @@ export async function api<Answer>(testbed: ConsoleTestbed, page: Page, path: str
   return (await answer.json()) as Answer
 }
 
-/** Somebody new, signed in in a window of their own; invited by whoever is signed in on `by`. */
+/** Invites a person, as the person signed in on `by`, and signs them in in a new browser context. */
 export async function inviteAndSignIn(
   { testbed, page: by }: Pick<SharedState, 'testbed' | 'page'>,
   person: { email: string; role: string; tenantId?: string },

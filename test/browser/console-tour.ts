@@ -2,13 +2,13 @@ import type { Page } from 'playwright-core'
 import { createDemo, type Demo } from './console-demo.ts'
 import { button, type ConsoleTestbed, field, loadPage, navigate } from './console-testbed.ts'
 
-/** A page of the console as somebody sees it, and the name that its pictures get. */
+/** A page of the console as one person sees it. Its screenshots have its name. */
 export interface Stop {
   name: string
   path: string
-  /** The window in which who sees it is signed in. */
+  /** The browser page of the person. */
   page: Page
-  /** Brings the page into the state that is worth seeing. */
+  /** Brings the page into the state to look at. */
   act?(page: Page): Promise<void>
 }
 
@@ -16,10 +16,10 @@ export interface Tour extends Demo {
   stops: Stop[]
 }
 
-/** Prepares something to see, and says where every page is. */
+/** Creates the demo data and lists a stop for every page. */
 export async function prepareTour(testbed: ConsoleTestbed): Promise<Tour> {
   const demo = await createDemo(testbed)
-  // What was seen while it was prepared is old.
+  // Drops what was cached while the demo data was created.
   for (const page of [demo.operator, demo.dealer]) await loadPage(testbed, page, '/')
   const stranger = await testbed.open()
   return { ...demo, stops: [...operatorStops(testbed, demo), ...dealerStops(demo), ...signedOutStops(demo, stranger)] }
@@ -69,7 +69,7 @@ function operatorStops(
   ]
 }
 
-/** What the dealer's own people see otherwise than the operator's. */
+/** Pages that a dealer's own people see differently. */
 function dealerStops({ dealer: page, tenantId }: Demo): Stop[] {
   const own = `/tenants/${tenantId}`
   return [
@@ -87,9 +87,9 @@ function signedOutStops({ token }: Demo, page: Page): Stop[] {
   ]
 }
 
-/** Goes to a stop and waits until nothing loads or moves any more. A page that tells of a failure is no stop. */
+/** Opens a stop and waits until it has loaded and is still. Throws if the page shows an error. */
 export async function visit(testbed: ConsoleTestbed, { name, path, page, act }: Stop): Promise<void> {
-  // A link's token is read when the page is loaded.
+  // The token of a link is read when the page loads.
   if (path.includes('#')) await loadPage(testbed, page, path)
   else await navigate(testbed, page, path)
   await settle(page)
@@ -101,18 +101,18 @@ export async function visit(testbed: ConsoleTestbed, { name, path, page, act }: 
   if (failures.length > 0) throw new Error(`${name}: ${failures.join(' ')}\n${testbed.logText().slice(-4_000)}`)
 }
 
-/** A picture of a loader or a transition shows neither state, and contrast is axeSessions wrongly in it. */
+/** Waits for loaders and transitions, which spoil screenshots and contrast checks. */
 async function settle(page: Page): Promise<void> {
   await page.evaluate(NOTHING_LOADS)
   await transitionsEnd(page)
 }
 
-/** After a change that loads nothing: of the window's size, of the colour scheme. */
+/** Enough after a change that loads nothing, such as the window size or the colour scheme. */
 export async function transitionsEnd(page: Page): Promise<void> {
   await page.evaluate(TRANSITIONS_END)
 }
 
-// Between a page's code and its data there is a moment in which nothing loads: so it has to last a little.
+// Between loading a page's code and its data nothing loads for a moment, so the page must be still for a while.
 const NOTHING_LOADS = `new Promise((resolve) => {
   let since = performance.now()
   new MutationObserver(() => (since = performance.now())).observe(document.body, { subtree: true, childList: true })
@@ -124,7 +124,7 @@ const NOTHING_LOADS = `new Promise((resolve) => {
   look()
 })`
 
-// They begin with the frame after the change.
+// Transitions start with the frame after the change.
 const TRANSITIONS_END = `new Promise(requestAnimationFrame)
   .then(() => new Promise(requestAnimationFrame))
   .then(() => Promise.all(document.getAnimations()
@@ -139,7 +139,7 @@ async function explore(testbed: ConsoleTestbed, page: Page): Promise<void> {
   await page.locator('button[data-loading]').waitFor({ state: 'detached' })
 }
 
-/** With a body that was changed after signing. */
+/** Debugs a request with a wrong signature. */
 async function debug(testbed: ConsoleTestbed, page: Page): Promise<void> {
   await giveSecret(testbed, page)
   const headers = [
@@ -154,7 +154,7 @@ async function debug(testbed: ConsoleTestbed, page: Page): Promise<void> {
   await page.locator('[data-verdict]').waitFor()
 }
 
-/** The page keeps it until the console is left: at a second visit it is there. */
+/** Enters the AppSecret unless it was entered before: the console keeps it until it is left. */
 async function giveSecret(testbed: ConsoleTestbed, page: Page): Promise<void> {
   const secret = page.getByRole('textbox', { name: 'AppSecret' })
   if ((await secret.count()) === 0) return
@@ -162,7 +162,7 @@ async function giveSecret(testbed: ConsoleTestbed, page: Page): Promise<void> {
   await button(page, 'Save').click()
 }
 
-/** A file of two packages, one of which has a price that is none. */
+/** Previews a file of two packages, one with an invalid duration unit. */
 async function importWithFault(page: Page): Promise<void> {
   const csv = await page.request.get(`${new URL(page.url()).origin}/console/api/packages.csv?locationCode=AT`)
   const [head = '', first = '', second = ''] = (await csv.text()).split(/\r?\n/)

@@ -15,8 +15,8 @@ import { toolFlows } from './flows/tools.ts'
 import { webhookFlows } from './flows/webhooks.ts'
 
 /*
- * What people do on the console, in a real browser, one flow after the other on one gateway: starting either costs more
- * than most of the flows.
+ * What people do on the console, in a real browser. All flows run on one gateway, one after another, because starting a
+ * gateway and a browser takes longer than most flows.
  */
 describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
   const shared = {
@@ -49,7 +49,7 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
   sessionFlows(shared)
   reviewFlows(shared)
 
-  it('has done nothing on the way that its policy forbids', async () => {
+  it('no flow has violated the content security policy', async () => {
     const { testbed, page } = shared
     const answer = await page.request.get(`${testbed.access.consoleUrl}/orders`)
     const policy = answer.headers()['content-security-policy'] ?? ''
@@ -59,7 +59,7 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
     expect(testbed.browserErrors).toEqual([])
   })
 
-  it('has logged no secret, code, password or link', () => {
+  it('no secret, code, password or link was logged', () => {
     const log = shared.testbed.logText()
     expect(log).toContain('"msg":"ready"')
     expect(shared.secrets.filter((secret) => secret === '' || log.includes(secret))).toEqual([])

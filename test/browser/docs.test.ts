@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { docsPages } from '../../packages/gateway/src/public/docs.ts'
 import { isBrowserAvailable, launchChromium } from './chromium.ts'
 
-/** The documentation in a real browser: what it asks for, what its policy forbids, and whether it can be read. */
+/** The documentation in a real browser: its requests, its policy and its layout. */
 describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
   let app: FastifyInstance
   let browser: Browser
@@ -35,7 +35,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
   const elsewhere = (asked: string[]) =>
     asked.filter((url) => !url.startsWith(`${baseUrl}/docs`) && !url.startsWith('data:') && !url.startsWith('blob:'))
 
-  test('a page reads well behind a path prefix, in light and dark, and asks for nothing from elsewhere', async () => {
+  test('a page works behind a path prefix, in light and dark, and loads nothing from other origins', async () => {
     const grounds: string[] = []
     for (const scheme of ['light', 'dark'] as const) {
       const { page, asked, browserErrors } = await open('/docs/signing', scheme)
@@ -64,7 +64,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
     await page.close()
   })
 
-  test('the API reference shows every operation, and asks for nothing from elsewhere', async () => {
+  test('the API reference shows every operation, and loads nothing from other origins', async () => {
     const { page, asked, browserErrors } = await open('/docs/reference')
     for (const path of [
       'health',
@@ -78,7 +78,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
       await page.getByText(`/open-api/v1/${path}`).first().waitFor({ state: 'attached', timeout: 30_000 })
     }
     await page.waitForLoadState('networkidle')
-    // A request to send by oneself; nowhere to type a secret.
+    // Shows an example request, and no field for a secret.
     await page.getByText('"packageCode": "JP_1_7",').first().waitFor({ state: 'attached' })
     expect(await page.locator('.scalar-reference-intro-auth').isVisible()).toBe(false)
     expect(elsewhere(asked)).toEqual([])

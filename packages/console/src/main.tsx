@@ -49,7 +49,7 @@ createRoot(document.getElementById('root')!).render(
       colorSchemeManager={colorSchemes}
       getStyleNonce={() => nonce}
     >
-      {/* At the bottom: a notification does not close while the pointer is over it, and would cover buttons at the top. */}
+      {/* At the bottom: a notification stays open under the pointer, and would cover buttons at the top. */}
       <Notifications position="bottom-center" />
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />

@@ -1,6 +1,6 @@
 import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/paths.ts'
 
-/** A page of the console: its path, and the component to load for it. Tests read this list, so it has no side effects. */
+/** A page of the console: its path and its component. Tests read this list, so it has no side effects. */
 export interface PageRoute {
   path: string
   load(): Promise<Record<string, unknown>>

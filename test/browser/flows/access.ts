@@ -14,9 +14,9 @@ import {
   signIn,
 } from '../console-testbed.ts'
 
-/** At the very first: everything after it happens behind this door. */
+/** Runs first: all other flows need a signed-in operator. */
 export function firstSignIn(shared: SharedState): void {
-  it('lets the first operator in only after an own password is chosen', async () => {
+  it('the first operator must choose a password before anything else opens', async () => {
     const { testbed, page } = shared
     const { consoleUser, consolePassword } = testbed.access
     await signIn(page, consoleUser, consolePassword)
@@ -38,7 +38,7 @@ export function firstSignIn(shared: SharedState): void {
 export function accessFlows(shared: SharedState): void {
   const colleague = { email: 'second@factor.test', secret: '', spentCode: '', recovery: '' }
 
-  it('invites a person, who follows the link and sets up a second factor', async () => {
+  it('an invited person follows the link and sets up two-factor authentication', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/people')
     await button(page, 'Invite').first().click()
@@ -77,7 +77,7 @@ export function accessFlows(shared: SharedState): void {
     await button(at, 'I have saved these codes').click()
   }
 
-  it('asks for a code at the next sign-in, and again before a secret is shown, and takes each code once', async () => {
+  it('a code is required at sign-in and before a secret is shown, and each code works once', async () => {
     const { testbed, dealer } = shared
     const [first = '', second = ''] = colleague.recovery.split(' ')
     const back = await testbed.open(`/tenants/${dealer.tenantId}/credentials`)
@@ -100,7 +100,7 @@ export function accessFlows(shared: SharedState): void {
     await back.context().close()
   })
 
-  it('takes the password for a link, a role, a status, and a second factor that goes', async () => {
+  it('a new link, a role, a status and the removal of two-factor authentication require the password', async () => {
     const { testbed, page } = shared
     const dialog = page.getByRole('dialog')
     const row = page.getByRole('row', { name: colleague.email })
@@ -125,7 +125,7 @@ export function accessFlows(shared: SharedState): void {
     await row.getByText('Active').waitFor()
   })
 
-  it('shows a dealer’s people their own tenant, and others’ addresses as absent', async () => {
+  it('a dealer’s people see only their own tenant, and pages of others do not exist for them', async () => {
     const { testbed, dealer } = shared
     const foreign = await ofAnotherDealer(shared)
     const theirPage = await inviteAndSignIn(shared, {
@@ -158,7 +158,7 @@ export function accessFlows(shared: SharedState): void {
   })
 }
 
-/** Addresses of what the demo dealer has, each with the id in it that must not be known. */
+/** Pages of the demo dealer, each with the id that others must not learn about. */
 async function ofAnotherDealer({ testbed, page }: SharedState): Promise<Record<string, string>> {
   const demo = await api<{ tenants: { tenantId: string }[] }>(testbed, page, '/tenants?q=Demo')
   const tenantId = demo.tenants[0]?.tenantId ?? ''
@@ -170,12 +170,12 @@ async function ofAnotherDealer({ testbed, page }: SharedState): Promise<Record<s
   return { [`/tenants/${tenantId}/wallet`]: tenantId, [`/tenants/${tenantId}/orders/${orderNo}`]: orderNo }
 }
 
-/** An order number that nobody has: another last digit. */
+/** An order number that does not exist: the last digit is changed. */
 function nowhere(orderNo: string): string {
   return orderNo.slice(0, -1) + (orderNo.endsWith('1') ? '2' : '1')
 }
 
-/** RFC 6238 by hand: what an authenticator app would show. */
+/** Computes the code of an authenticator app (RFC 6238). */
 function codeOf(secret: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
   const bits = [...secret].map((character) => alphabet.indexOf(character).toString(2).padStart(5, '0')).join('')

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { button, field, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
 export function catalogueFlows(shared: SharedState): void {
-  it('previews an import, names the rows that are wrong, and imports nothing of them', async () => {
+  it('an import is previewed, its invalid rows are named, and an invalid file changes nothing', async () => {
     const { testbed, page } = shared
     const csv = await page.request.get(`${testbed.access.consoleUrl}/api/packages.csv?locationCode=AT`)
     const [head = '', ...rows] = (await csv.text()).trimEnd().split(/\r?\n/)
@@ -39,7 +39,7 @@ export function catalogueFlows(shared: SharedState): void {
     await shared.page.locator('input[type=file]').setInputFiles(file)
   }
 
-  it('takes activation codes into stock, with its progress, or names the lines that are wrong and takes none', async () => {
+  it('a stock import shows its progress, and an invalid file is rejected with its line numbers', async () => {
     const { testbed, page } = shared
     await testbed.admin('supplier', 'add', 'shelf', '--type', 'stock')
     await navigate(testbed, page, '/stock')
@@ -62,16 +62,16 @@ export function catalogueFlows(shared: SharedState): void {
 
   it.each([
     [
-      'a page of a proxy',
+      'a proxy’s error page',
       413,
       '<html><h1>413 Request Entity Too Large</h1></html>',
       'The gateway responded with status 413',
     ],
-    ['JSON that is none of the gateway’s', 502, 'null', 'The gateway responded with status 502'],
+    ['JSON of something other than the gateway', 502, 'null', 'The gateway responded with status 502'],
     ['nothing', 503, '', 'The gateway responded with status 503'],
-    ['an answer that breaks off', 200, '{"rows":2000}\n', 'The response was interrupted'],
-    ['a page in place of the answer', 200, '<html>Sign in to the network</html>', 'The response was interrupted'],
-  ])('tells of an import that is answered by %s, and can be sent again', async (_, status, body, words) => {
+    ['an interrupted response', 200, '{"rows":2000}\n', 'The response was interrupted'],
+    ['a page instead of the response', 200, '<html>Sign in to the network</html>', 'The response was interrupted'],
+  ])('an import answered by %s is reported as failed, and can be sent again', async (_, status, body, words) => {
     const { testbed, page } = shared
     await loadPage(testbed, page, '/stock')
     await button(page, 'Import codes').click()
@@ -87,7 +87,7 @@ export function catalogueFlows(shared: SharedState): void {
     await dialog.waitFor({ state: 'hidden' })
   })
 
-  /** What the dialog said of its progress meanwhile. */
+  /** Returns the progress texts that the dialog showed meanwhile. */
   async function progressOf(act: () => Promise<void>): Promise<string[]> {
     const { page } = shared
     await page.evaluate(`globalThis.progressSeen = [], new MutationObserver(() => {

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { api, button, copyable, field, heading, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
-/** What is shown, asked and typed stays with what it is about: none of it crosses to another eSIM or dealer, or is lost. */
+/** Codes, dialogs and input stay with their eSIM or dealer: nothing is carried over to another, and nothing is lost. */
 export function contextFlows(shared: SharedState): void {
   const QR = 'QR code that installs this eSIM'
   const esims: { iccid: string; profileId: string }[] = []
 
-  it('shows no codes of one eSIM on the page of another', async () => {
+  it('codes of one eSIM are not shown on the page of another', async () => {
     const { testbed, page, dealer } = shared
     const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 2 }]
     const { orderNo } = await testbed.client(dealer).order({ transactionId: 'two-esims', packageInfoList })
@@ -27,7 +27,7 @@ export function contextFlows(shared: SharedState): void {
     expect(await page.content()).not.toContain(code)
   })
 
-  it('closes what is asked of an eSIM, by its ICCID, when Back leads to another', async () => {
+  it('a dialog names its eSIM, and closes when Back leads to another eSIM', async () => {
     const { page } = shared
     const [first, second] = esims
     await button(page, 'Cancel and refund').click()
@@ -37,7 +37,7 @@ export function contextFlows(shared: SharedState): void {
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
 
-  it('names the dealer whose money is moved, and asks no longer where Back leads to another dealer', async () => {
+  it('money dialogs name their dealer, and close when Back leads to another dealer', async () => {
     const { testbed, page, dealer } = shared
     const { tenantId } = await api<{ tenantId: string }>(testbed, page, '/tenants', {
       clientName: 'Beta Travel',
@@ -61,7 +61,7 @@ export function contextFlows(shared: SharedState): void {
     expect(await dialog.count()).toBe(0)
   })
 
-  it('keeps what is typed into one card of the settings when another is saved', async () => {
+  it('unsaved input in one settings card survives saving another', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/settings`)
     await field(page, 'Legal name').fill('Not saved yet')
@@ -69,13 +69,13 @@ export function contextFlows(shared: SharedState): void {
     await field(page, 'Low-balance threshold').fill('7')
     const limits = page.locator('form').filter({ has: field(page, 'Low-balance threshold') })
     await limits.getByRole('button', { name: 'Save' }).click()
-    // Written as amounts are: the card was made anew from what was saved.
+    // Formatted as an amount, so the card has been reset to the saved value.
     await expect.poll(() => field(page, 'Low-balance threshold').inputValue()).toBe('7.00')
     expect(await field(page, 'Legal name').inputValue()).toBe('Not saved yet')
     expect(await field(page, 'Callback URL').inputValue()).toBe('https://not-saved.example/')
   })
 
-  it('keeps a page and what is typed on it when reading it again fails, and says above it that it may be old', async () => {
+  it('a page keeps its data and input when a refresh fails, and warns that it may be out of date', async () => {
     const { testbed, page, dealer } = shared
     const wallet = `/tenants/${dealer.tenantId}/wallet`
     await navigate(testbed, page, wallet)
@@ -92,11 +92,11 @@ export function contextFlows(shared: SharedState): void {
     await page.keyboard.press('Escape')
     await button(page, 'Try again').click()
     await page.getByText('This page may be out of date').waitFor({ state: 'hidden' })
-    // Gives the page its own clock back.
+    // Restores the page's clock.
     await loadPage(testbed, page, wallet)
   })
 
-  it('keeps a space that was typed before a pause in a search', async () => {
+  it('a search keeps a space that was typed before a pause', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/tenants')
     const search = page.getByRole('searchbox', { name: 'Search by name or AppKey' })
@@ -108,7 +108,7 @@ export function contextFlows(shared: SharedState): void {
     await page.waitForURL(/q=Beta\+Travel$/)
   })
 
-  /** Goes there as people do: the page stays in place, and only what it is about changes. */
+  /** Navigates with the finder, so that the page component stays and only its parameters change. */
   async function find(iccid: string): Promise<void> {
     const { page } = shared
     await button(page, 'Search').click()
@@ -117,7 +117,7 @@ export function contextFlows(shared: SharedState): void {
     await heading(page, iccid).waitFor()
   }
 
-  /** As when somebody comes back to the window after a minute. */
+  /** Simulates a return to the window after a minute, which refreshes the data. */
   async function readAgain(): Promise<void> {
     await shared.page.evaluate(`{
       const later = Date.now() + 60_000

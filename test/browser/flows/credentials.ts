@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { button, copyable, field, heading, navigate, OPERATOR, PASSWORD, type SharedState } from '../console-testbed.ts'
 
-/** A name that would be a script where somebody forgot that names are text. */
+/** A name that would run as a script if it was not escaped. */
 const DEALER_NAME = 'Flow <img src=x onerror=alert(1)> Travel'
 
 const ENDS_NOW = 'Stops working at once'
 
 export function credentialFlows(shared: SharedState): void {
-  it('creates a dealer whose secret is shown once, works, and is reset with a grace period where one is chosen', async () => {
+  it('a new dealer’s secret is shown once, works, and can be reset with or without a grace period', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, '/tenants')
     await button(page, 'New dealer').first().click()
@@ -36,7 +36,7 @@ export function credentialFlows(shared: SharedState): void {
     shared.secrets.push(first, second, third)
   })
 
-  /** Without a grace named, with what is preselected: none. */
+  /** Without an argument, keeps the preselected option: no grace period. */
   async function resetSecret(grace?: string): Promise<string> {
     const { page } = shared
     await page.getByRole('link', { name: 'API credentials' }).click()
@@ -60,7 +60,7 @@ export function credentialFlows(shared: SharedState): void {
     return secret
   }
 
-  it('shows a secret again only to who knows the password, and writes that down', async () => {
+  it('a secret is shown again only with the password, and the view is in the audit log', async () => {
     const { testbed, page, dealer } = shared
     expect(await copyable(page, 'AppSecret').innerText()).toMatch(/^•+$/)
     await button(page, 'View').click()
@@ -81,7 +81,7 @@ export function credentialFlows(shared: SharedState): void {
     expect(await page.content()).not.toContain(dealer.appSecret)
   })
 
-  it('changes allowlist and QPS limit for the very next request', async () => {
+  it('changes to the allowlist and the QPS limit apply to the next request', async () => {
     const { testbed, page, dealer } = shared
     const client = testbed.client(dealer)
     const code = () =>
@@ -92,7 +92,7 @@ export function credentialFlows(shared: SharedState): void {
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/settings`)
     await save('IP allowlist', '203.0.113.7')
     expect(await code()).toBe('101002')
-    // An operator's own address is none that the dealer calls from.
+    // Not offered to operators: the dealer does not call from their address.
     expect(await button(page, /Add my address/).count()).toBe(0)
     await save('IP allowlist', '203.0.113.7 127.0.0.1')
     expect(await code()).toBe('000000')
@@ -110,7 +110,7 @@ export function credentialFlows(shared: SharedState): void {
   async function saved(act: () => Promise<void>): Promise<void> {
     const { page } = shared
     const answer = page.waitForResponse((response) => response.url().endsWith('/settings'))
-    // The form is made anew from what was saved, once that is read again.
+    // The form is reset to the saved values once they are read again.
     const readAgain = page.waitForResponse((response) => response.url().endsWith(`/tenants/${shared.dealer.tenantId}`))
     await act()
     expect((await answer).status()).toBe(200)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { button, heading, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
 export function keyboardFlows(shared: SharedState): void {
-  it('says of an address with a mistyped id that nothing is there', async () => {
+  it('a URL with a malformed id shows that the page was not found', async () => {
     const { testbed, page, dealer } = shared
     for (const path of ['/tenants/abc/wallet', '/tenants/abc', `/tenants/${dealer.tenantId}/orders/1`]) {
       await loadPage(testbed, page, path)
@@ -16,7 +16,7 @@ export function keyboardFlows(shared: SharedState): void {
     expect(await button(page, 'Try again').count()).toBe(0)
   })
 
-  it('skips to the content, and shows where the focus is', async () => {
+  it('the skip link leads to the content, and the focus is visible', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/tenants')
     await heading(page, 'Dealers').waitFor()
@@ -33,7 +33,7 @@ export function keyboardFlows(shared: SharedState): void {
     }
   })
 
-  it('opens a dialog into its first field, keeps the focus in it, and gives it back at Escape', async () => {
+  it('a dialog focuses its first field, keeps the focus, and returns it at Escape', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/tenants')
     await opensAndReturns(page, 'New dealer', async (dialog) => {
@@ -55,13 +55,13 @@ export function keyboardFlows(shared: SharedState): void {
     await expect.poll(() => page.evaluate(`document.activeElement.closest('[data-row]') !== null`)).toBe(true)
   })
 
-  it('walks through a menu with the arrow keys, and gives the focus back at Escape', async () => {
+  it('a menu works with the arrow keys, and returns the focus at Escape', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/people')
     await button(page, 'Account').focus()
     await page.keyboard.press('Enter')
     await page.getByRole('menuitem').first().waitFor()
-    // It listens once it has come in.
+    // The menu handles keys only after its opening transition.
     const afterArrow = async () => {
       await page.keyboard.press('ArrowDown')
       return page.evaluate(`document.activeElement.getAttribute('role')`)
@@ -88,7 +88,7 @@ async function opensAndReturns(
   await expect.poll(() => focused(page)).toBe(name)
 }
 
-/** How a screen reader calls what has the focus. */
+/** The accessible name of the focused element. */
 async function focused(page: Page): Promise<string> {
   return (await page.evaluate(
     `document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.slice(0, 99).trim()`,

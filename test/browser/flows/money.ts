@@ -4,7 +4,7 @@ import { api, button, field, heading, inviteAndSignIn, navigate, type SharedStat
 const AMBIGUOUS = '"1,250" is not an amount: write it like 1250.00, without separators.'
 
 export function moneyFlows(shared: SharedState): void {
-  it('tops a wallet up, which account/balance says at once', async () => {
+  it('a top-up shows in account/balance at once', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/wallet`)
     await button(page, 'Top up').first().click()
@@ -17,7 +17,7 @@ export function moneyFlows(shared: SharedState): void {
     await page.locator('[data-row="1"]').getByText('bank 4711').waitFor()
   })
 
-  it('keeps a dialog open while its change is under way, so that nothing looks like a cancel of it', async () => {
+  it('a dialog cannot be closed while its request is running', async () => {
     const { page } = shared
     const dialog = page.getByRole('dialog')
     let release = () => {}
@@ -40,7 +40,7 @@ export function moneyFlows(shared: SharedState): void {
     await page.unroute('**/wallet/top-ups')
   })
 
-  it('adjusts a balance only when a second person approves, with the reason on the statement', async () => {
+  it('an adjustment needs a second person’s approval, and its reason is on the statement', async () => {
     const { testbed, page, dealer } = shared
     await button(page, 'Propose adjustment').click()
     const dialog = page.getByRole('dialog')
@@ -69,7 +69,7 @@ export function moneyFlows(shared: SharedState): void {
     await second.context().close()
   })
 
-  it('takes no amount that could be read in two ways, wherever one is typed', async () => {
+  it('an ambiguous amount is rejected in every form', async () => {
     const { testbed, page, dealer } = shared
     const own = `/tenants/${dealer.tenantId}`
     const { balance } = await testbed.client(dealer).balance()
@@ -94,7 +94,7 @@ export function moneyFlows(shared: SharedState): void {
     expect((await testbed.client(dealer).balance()).balance).toBe(balance)
   })
 
-  /** Fills the dialog behind a button and sends it, which says of the amount how it is written. */
+  /** Fills and submits a dialog, and expects the error about the amount's format. */
   async function refusesIn(title: string, fields: Record<string, string>, submit = title): Promise<void> {
     const dialog = shared.page.getByRole('dialog')
     await button(shared.page, title).first().click()

@@ -14,9 +14,9 @@ export function orderFlows(shared: SharedState): void {
     await heading(page, transactionId).waitFor()
   }
 
-  it('follows an order through its timeline, from the request to the eSIM', async () => {
+  it('an order’s timeline leads from the request to the eSIM', async () => {
     const { testbed, page } = shared
-    // For the last of these flows: the sandbox gives it up only after a while.
+    // For reviewFlows: the sandbox needs a while until this order is under review.
     await place('nobody-can-tell', 'SANDBOX_UNKNOWN', 2)
     await place('followed', 'SANDBOX_OK', 2)
     await open('followed')
@@ -37,7 +37,7 @@ export function orderFlows(shared: SharedState): void {
     await page.locator('[data-row]').getByText('eSIM codes viewed').waitFor()
   })
 
-  it('cancels an unused eSIM at its supplier with a reason, and refunds it', async () => {
+  it('an unused eSIM is cancelled at its supplier with a reason, and refunded', async () => {
     const { testbed, page, dealer } = shared
     const { balance } = await testbed.client(dealer).balance()
     await open('followed')
@@ -53,7 +53,7 @@ export function orderFlows(shared: SharedState): void {
     await page.locator('[data-step="REFUND"]').waitFor()
   })
 
-  it('cancels an order that no supplier was asked for, with a reason, while the supplier is paused', async () => {
+  it('an order that waits for a paused supplier is cancelled with a reason', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, '/suppliers')
     await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Pause' }).click()
@@ -76,7 +76,7 @@ export function orderFlows(shared: SharedState): void {
     await page.locator('[data-state=closed]').first().waitFor()
   })
 
-  it('keeps what a supplier that fails its test said, beside it and above until it is closed', async () => {
+  it('a failed supplier test shows its message in the list, and in an error that stays until it is closed', async () => {
     const { page } = shared
     const words = 'answered 401: the certificate has expired'
     await page.route('**/api/suppliers/sandbox/test', (route) => route.fulfill({ json: { works: false, words } }))
@@ -85,7 +85,7 @@ export function orderFlows(shared: SharedState): void {
     await row.locator('[data-state=failed]').waitFor()
     await row.getByText(words).waitFor()
     const alert = page.getByRole('alert').filter({ hasText: 'Something went wrong' })
-    await alert.getByText(`sandbox does not work: ${words}`).waitFor()
+    await alert.getByText(`sandbox is not working: ${words}`).waitFor()
     await page.unroute('**/api/suppliers/sandbox/test')
     await row.getByRole('button', { name: 'Test' }).click()
     await row.locator('[data-state=closed]').waitFor()
@@ -94,9 +94,9 @@ export function orderFlows(shared: SharedState): void {
   })
 }
 
-/** Later than the rest: by now the sandbox has given the order up. */
+/** Runs last: by now the sandbox's unanswered order is under review. */
 export function reviewFlows(shared: SharedState): void {
-  it('settles one eSIM of an order under review by recording what the supplier said, and refunds it', async () => {
+  it('recording the supplier’s answer refunds one eSIM of an order under review', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, '/')
     await page.locator('[data-attention=underReview]').click()
@@ -118,7 +118,7 @@ export function reviewFlows(shared: SharedState): void {
     expect((await testbed.client(dealer).balance()).balance).toBeGreaterThan(balance)
   })
 
-  it('delivers the eSIM that is left from a file that the supplier sent', async () => {
+  it('the remaining eSIM is delivered from the supplier’s file', async () => {
     const { page } = shared
     await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { button, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 
 export function priceFlows(shared: SharedState): void {
-  it('makes a plan, gives it to a dealer, whose price list and package/list then say the same', async () => {
+  it('a plan assigned to a dealer changes its price list and package/list alike', async () => {
     const { testbed, page, dealer } = shared
     const dialog = page.getByRole('dialog')
     const { packageList: before } = await testbed.client(dealer).packages({ pageSize: 1 })
@@ -43,7 +43,7 @@ export function priceFlows(shared: SharedState): void {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
-  it('puts a dealer into a group, whose page leads to its plan and its dealers, and takes it out again', async () => {
+  it('a dealer is added to a group, which links to its plan and dealers, and removed again', async () => {
     const { testbed, page, dealer } = shared
     const dialog = page.getByRole('dialog')
     const main = page.getByRole('main')

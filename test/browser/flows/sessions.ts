@@ -13,9 +13,9 @@ import {
   signIn,
 } from '../console-testbed.ts'
 
-/** How sessions end, and what is left of them in the browser. */
+/** How sessions end, and what they leave in the browser. */
 export function sessionFlows(shared: SharedState): void {
-  it('signs out of any page at once, and says so where it cannot', async () => {
+  it('signing out works from any page, and a failure is shown', async () => {
     const { testbed } = shared
     const person = { email: 'out@session.test', role: 'OPERATOR_STAFF' }
     const theirPage = await inviteAndSignIn(shared, person)
@@ -35,7 +35,7 @@ export function sessionFlows(shared: SharedState): void {
     await theirPage.context().close()
   })
 
-  it('forgets secrets when the session ends, and all the rest when somebody else signs in', async () => {
+  it('secrets are forgotten when the session ends, and everything else when another person signs in', async () => {
     const { testbed } = shared
     const next = { email: 'next@session.test', role: 'OPERATOR_READ_ONLY' }
     await (await inviteAndSignIn(shared, next)).context().close()
@@ -66,7 +66,7 @@ export function sessionFlows(shared: SharedState): void {
     await page.context().close()
   })
 
-  it('asks to sign in over a half-filled form, and keeps it for who comes back', async () => {
+  it('a half-filled form survives the end of the session and signing in again', async () => {
     const { testbed } = shared
     const person = { email: 'form@session.test', role: 'OPERATOR_STAFF' }
     const page = await inviteAndSignIn(shared, person)
@@ -85,7 +85,7 @@ export function sessionFlows(shared: SharedState): void {
     await page.context().close()
   })
 
-  it('tells the gateway of its own refreshing once nobody has touched the page for a while', async () => {
+  it('automatic refreshes are marked as unattended once the page has been inactive for a while', async () => {
     const page = await inviteAndSignIn(shared, { email: 'away@session.test', role: 'OPERATOR_STAFF' })
     await page.clock.install()
     await page.reload()
@@ -104,7 +104,7 @@ export function sessionFlows(shared: SharedState): void {
     await page.context().close()
   })
 
-  it('opens the second of two links that are followed in one tab', async () => {
+  it('the second of two links followed in one tab is the one that opens', async () => {
     const { testbed } = shared
     const [first, second] = [await invite('one@link.test'), await invite('two@link.test')]
     const page = await testbed.open(first)
@@ -118,7 +118,7 @@ export function sessionFlows(shared: SharedState): void {
     await page.context().close()
   })
 
-  /** @returns where the link leads, below the console. */
+  /** Returns the link's path within the console. */
   async function invite(email: string): Promise<string> {
     const { testbed, page } = shared
     const invitation = { name: 'New Comer', tenantId: null, role: 'OPERATOR_STAFF', password: PASSWORD, email }
@@ -132,7 +132,7 @@ export function sessionFlows(shared: SharedState): void {
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
   }
 
-  /** As the operator, twelve idle hours or another window of the person do: the page is not told. */
+  /** Ends the session without the page knowing, as an idle timeout or another window does. */
   async function endSession(page: Page): Promise<void> {
     const url = `${shared.testbed.access.consoleUrl}/api/session`
     const answer = await page.request.delete(url, { headers: { origin: new URL(url).origin } })

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { button, field, navigate, type SharedState } from '../console-testbed.ts'
 
 export function toolFlows(shared: SharedState): void {
-  it('sends a request from the explorer, signed in the browser', async () => {
+  it('the explorer sends a request that is signed in the browser', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, `/explorer?tenantId=${dealer.tenantId}`)
     const sent: string[] = []
@@ -19,7 +19,7 @@ export function toolFlows(shared: SharedState): void {
     expect(sent.filter((request) => request.includes(dealer.appSecret))).toEqual([])
   })
 
-  it('names in the debugger what is wrong with a request', async () => {
+  it('the debugger explains what is wrong with a request', async () => {
     const { testbed, page, dealer } = shared
     await page.getByRole('link', { name: 'Signature debugger' }).click()
     const client = { appKey: dealer.appKey, secret: dealer.appSecret }

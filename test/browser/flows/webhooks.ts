@@ -3,7 +3,7 @@ import { startReceiver } from '../../../packages/gateway/test/webhooks/receiver.
 import { api, button, field, navigate, type SharedState } from '../console-testbed.ts'
 
 export function webhookFlows(shared: SharedState): void {
-  it('sets an endpoint that answers, and replays what was recorded before, with progress', async () => {
+  it('an endpoint that answers is saved, and earlier events are replayed with progress', async () => {
     const { testbed, page, dealer } = shared
     const receiver = await startReceiver()
     await navigate(testbed, page, `/webhooks?tenantId=${dealer.tenantId}`)

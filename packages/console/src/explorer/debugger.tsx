@@ -14,7 +14,7 @@ interface Clock {
   serverTime: string
 }
 
-/** Shows which of the gateway's checks a pasted request fails, and why. The secret stays in the browser; only the RequestID is sent. */
+/** Shows which of the gateway's checks a pasted request fails, and why. Only the RequestID is sent to the gateway. */
 export function Debugger({ tenant, secret }: { tenant: TenantDetail; secret: string | undefined }) {
   const [results, setResults] = useState<CheckResult[]>()
   const [busy, setBusy] = useState(false)

@@ -7,7 +7,7 @@ import {
 } from '@dealer-esim/contract'
 import { interpolate, t } from '../strings/strings.ts'
 
-/** Finds the fewest common mistakes that explain the signature: none if it is right, undefined if no common mistake does. */
+/** Finds the fewest common mistakes that explain the signature: none if it is right, undefined if none does. */
 export async function findMistakes(request: MismatchedRequest): Promise<Mistake[] | undefined> {
   const attempts = usualMistakes(request)
   const digestOf = createDigester()

@@ -17,8 +17,8 @@ interface DialogProps {
 }
 
 /**
- * A dialog with a form: Enter submits, Escape closes. It cannot be closed while a request is running: that would look as
- * if the request was cancelled, and a response that is shown only once would be lost.
+ * A dialog with a form: Enter submits, Escape closes. It cannot be closed while a request is running: closing would look
+ * like cancelling the request, and a response that is shown only once would be lost.
  */
 export function Dialog(props: DialogProps) {
   const { title, opened, onClose, onSubmit, submit, busy = false, error, danger, children } = props
@@ -73,8 +73,8 @@ export function ReasonField() {
 }
 
 /**
- * Returns the focus to the element that had it before. Mantine's Modal does so only if it stays mounted while it closes,
- * and most of our dialogs are unmounted at once.
+ * Returns the focus to the element that had it before. Mantine's Modal does so only if it stays mounted while closing,
+ * but most of our dialogs are unmounted at once.
  */
 function useReturnFocus(opened: boolean): void {
   useEffect(() => {

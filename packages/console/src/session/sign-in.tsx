@@ -46,7 +46,7 @@ export function SignInPage({ text, onSignedIn }: { text?: string; onSignedIn(me:
 }
 
 /**
- * The sign-in over a page whose session has ended. A modal <dialog> covers everything, including the page's own dialogs,
+ * The sign-in over a page whose session has ended. A modal <dialog> covers everything, the page's own dialogs included,
  * and nothing below it can be read or reached.
  */
 export function SignInOverlay({ onSignedIn }: { onSignedIn(me: Me): unknown }) {

@@ -123,7 +123,7 @@ export function reviewFlows(shared: SharedState): void {
     await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByRole('checkbox', { name: /^1:/ }).isChecked()).toBe(true)
-    await dialog.getByRole('radio', { name: /signIn the eSIMs/ }).click()
+    await dialog.getByRole('radio', { name: /enter the eSIMs/ }).click()
     const csv = `iccid,ac\n${makeIccid('89999', 777_777n)},LPA:1$smdp.example.com$LATE-1\n`
     const file = { name: 'esims.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) }
     await page.locator('input[type=file]').setInputFiles(file)

@@ -101,6 +101,6 @@ export function watchActivity(): void {
 }
 
 /** Whether the user has been inactive. Automatic refreshes then do not prolong the session. */
-export function isInactive(): boolean {
+function isInactive(): boolean {
   return Date.now() - lastActivityMs >= INACTIVE_AFTER_MS
 }

@@ -55,7 +55,7 @@ export function DealerPage() {
 }
 
 function Suspension({ tenant }: { tenant: TenantDetail }) {
-  const [asking, setAsking] = useState(false)
+  const [dialogOpen, setDialogOpen] = useState(false)
   const isActive = tenant.status === 'ACTIVE'
   const change = useChange({ success: isActive ? t.dealers.suspended : t.dealers.resumed })
   const path = `/tenants/${tenant.tenantId}/${isActive ? 'suspend' : 'resume'}`
@@ -67,17 +67,17 @@ function Suspension({ tenant }: { tenant: TenantDetail }) {
     )
   return (
     <>
-      <Button variant="default" onClick={() => setAsking(true)}>
+      <Button variant="default" onClick={() => setDialogOpen(true)}>
         {t.dealers.suspend}
       </Button>
       <Dialog
         title={`${t.dealers.suspend}: ${tenant.clientName}`}
-        opened={asking}
-        onClose={() => setAsking(false)}
+        opened={dialogOpen}
+        onClose={() => setDialogOpen(false)}
         submit={t.dealers.suspend}
         danger
         busy={change.isPending}
-        onSubmit={() => change.mutate({ method: 'POST', path }, { onSuccess: () => setAsking(false) })}
+        onSubmit={() => change.mutate({ method: 'POST', path }, { onSuccess: () => setDialogOpen(false) })}
       >
         {t.dealers.suspendText}
       </Dialog>

@@ -55,17 +55,17 @@ export function Codes({ path }: { path: string }) {
 }
 
 export function CancelEsim({ path, iccid }: { path: string; iccid: string }) {
-  const [asking, setAsking] = useState(false)
+  const [dialogOpen, setDialogOpen] = useState(false)
   const cancel = useChange<{ outcome: keyof typeof t.esims.cancelOutcomes }>({ quiet: true })
   return (
     <>
-      <Button variant="default" onClick={() => setAsking(true)}>
+      <Button variant="default" onClick={() => setDialogOpen(true)}>
         {t.esims.cancel}
       </Button>
       <Dialog
         title={`${t.esims.cancel}: ${iccid}`}
-        opened={asking}
-        onClose={() => setAsking(false)}
+        opened={dialogOpen}
+        onClose={() => setDialogOpen(false)}
         submit={t.esims.cancel}
         danger
         busy={cancel.isPending}
@@ -76,7 +76,7 @@ export function CancelEsim({ path, iccid }: { path: string; iccid: string }) {
             {
               onSuccess({ outcome }) {
                 notifySuccess(t.esims.cancelOutcomes[outcome])
-                setAsking(false)
+                setDialogOpen(false)
               },
             },
           )

@@ -57,7 +57,7 @@ export function ExplorerPage() {
 function SecretCard({ tenantId }: { tenantId: string }) {
   const me = useSession()
   const secret = useSecret(tenantId)
-  const [asking, setAsking] = useState(false)
+  const [dialogOpen, setDialogOpen] = useState(false)
   if (secret !== undefined)
     return (
       <Group>
@@ -88,19 +88,19 @@ function SecretCard({ tenantId }: { tenantId: string }) {
             {t.common.save}
           </Button>
           {canAdminister(me) && (
-            <Button variant="default" onClick={() => setAsking(true)}>
+            <Button variant="default" onClick={() => setDialogOpen(true)}>
               {t.explorer.fetchSecret}
             </Button>
           )}
         </Group>
       </form>
-      {asking && (
+      {dialogOpen && (
         <ViewSecret
           tenantId={tenantId}
-          onClose={() => setAsking(false)}
+          onClose={() => setDialogOpen(false)}
           onSecret={(appSecret) => {
             rememberSecret(tenantId, appSecret)
-            setAsking(false)
+            setDialogOpen(false)
           }}
         />
       )}

@@ -36,12 +36,12 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail; secret: 
   const [body, setBody] = useState(() => toJson(EXAMPLES.health()))
   const [sent, setSent] = useState<SentRequest>()
   const [busy, setBusy] = useState(false)
-  const [asking, setAsking] = useState(false)
+  const [dialogOpen, setDialogOpen] = useState(false)
   const problem = bodyError(operation, body)
 
   async function send() {
     if (secret === undefined) return
-    setAsking(false)
+    setDialogOpen(false)
     setBusy(true)
     const call = await signCall(tenant.appKey, secret, operation, body)
     try {
@@ -86,7 +86,7 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail; secret: 
               disabled={secret === undefined}
               title={secret === undefined ? t.explorer.needSecret : undefined}
               onClick={() =>
-                operation === 'esim/order' && me.deployment === 'production' ? setAsking(true) : void send()
+                operation === 'esim/order' && me.deployment === 'production' ? setDialogOpen(true) : void send()
               }
             >
               {t.explorer.send}
@@ -117,8 +117,8 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail; secret: 
       )}
       <Dialog
         title={t.explorer.sendOrderTitle}
-        opened={asking}
-        onClose={() => setAsking(false)}
+        opened={dialogOpen}
+        onClose={() => setDialogOpen(false)}
         submit={t.explorer.sendOrder}
         danger
         onSubmit={() => void send()}

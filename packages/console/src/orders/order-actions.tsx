@@ -53,7 +53,7 @@ function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }
 }
 
 /** Records a supplier's late answer about a cancellation. */
-export function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(): void }) {
+function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(): void }) {
   const settle = useChange({ success: t.orders.resolved, quiet: true })
   return (
     <Dialog
@@ -90,7 +90,7 @@ export function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(
 }
 
 /** The eSIMs of an order that the supplier may or may not have cancelled. */
-export function esimsWithPendingCancel(order: OrderDetail) {
+function esimsWithPendingCancel(order: OrderDetail) {
   const itemNos = order.items.flatMap((item) => (item.cancelInQuestion ? [item.itemNo] : []))
   return order.profiles.filter((profile) => itemNos.includes(profile.itemNo))
 }

@@ -92,7 +92,7 @@ export function PlanField({ chosen }: { chosen: string | null }) {
 }
 
 /** Selects a group, or none. Field name: groupName. */
-export function GroupField({ chosen }: { chosen: string | null }) {
+function GroupField({ chosen }: { chosen: string | null }) {
   const list = useApi<{ groups: GroupRow[] }>('/price-groups')
   const names = (list.data?.groups ?? []).map((row) => row.groupName)
   return <NameField name="groupName" label={t.prices.group} none={t.prices.noGroup} names={names} chosen={chosen} />

@@ -79,13 +79,13 @@ export function AdjustmentList(props: {
 
 function DecisionButtons({ row }: { row: AdjustmentRow }) {
   const me = useSession()
-  const [asking, setAsking] = useState(false)
+  const [dialogOpen, setDialogOpen] = useState(false)
   const reject = useChange({ success: t.wallet.rejected })
   if (!canOperate(me)) return null
   return (
     <Group gap={4} justify="flex-end">
       {!row.ownProposal && (
-        <Button size="compact-xs" onClick={() => setAsking(true)}>
+        <Button size="compact-xs" onClick={() => setDialogOpen(true)}>
           {t.wallet.approve}
         </Button>
       )}
@@ -97,7 +97,7 @@ function DecisionButtons({ row }: { row: AdjustmentRow }) {
       >
         {row.ownProposal ? t.wallet.withdraw : t.wallet.reject}
       </Button>
-      {asking && <Approve row={row} onClose={() => setAsking(false)} />}
+      {dialogOpen && <Approve row={row} onClose={() => setDialogOpen(false)} />}
     </Group>
   )
 }

@@ -19,14 +19,14 @@ export function Replays({ tenantId }: { tenantId: string }) {
   const running = first.data?.replays.some((replay) => replay.replayState === 'RUNNING') ?? false
   const { data } = useApi<{ replays: ReplayView[] }>(path, {}, { refreshMs: running ? REFRESH_MS : undefined })
   const cancel = useChange({ success: t.webhooks.replayStopped })
-  const [asking, setAsking] = useState(false)
+  const [dialogOpen, setDialogOpen] = useState(false)
   if (!data || (data.replays.length === 0 && !canEdit(me))) return null
   return (
     <Card
       title={t.webhooks.replays}
       actions={
         canEdit(me) && (
-          <Button size="xs" variant="default" onClick={() => setAsking(true)}>
+          <Button size="xs" variant="default" onClick={() => setDialogOpen(true)}>
             {t.webhooks.replay}
           </Button>
         )
@@ -61,7 +61,7 @@ export function Replays({ tenantId }: { tenantId: string }) {
           )}
         </Stack>
       ))}
-      {asking && <StartReplay path={path} onClose={() => setAsking(false)} />}
+      {dialogOpen && <StartReplay path={path} onClose={() => setDialogOpen(false)} />}
     </Card>
   )
 }

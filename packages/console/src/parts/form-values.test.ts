@@ -17,7 +17,7 @@ it.each([
   ['1 250', 'write it like 1250.00'],
   ['', 'write it like 1250.00'],
   ['1.00001', 'more than 4 decimal places'],
-  ['900719925474.0992', 'the most is 900719925474.0991'],
+  ['900719925474.0992', 'the maximum is 900719925474.0991'],
 ])('the ambiguous or malformed amount %j is rejected with the right format', (typed, words) => {
   expect(parseMoneyInput(typed)).toEqual({ error: expect.stringContaining(words) })
 })

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedPostgres } from '../packages/gateway/src/lib/embedded-postgres/index.ts'
+import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { connect } from '../packages/gateway/src/lib/postgres/db.ts'
 import { migrate } from '../packages/gateway/src/lib/postgres/migrate.ts'
 import { packageRoot } from '../packages/gateway/src/lib/process/package-root.ts'

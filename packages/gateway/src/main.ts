@@ -1,8 +1,8 @@
+import { StartError, startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { startApi } from './api.ts'
 import { seedSandboxPackages } from './catalogue/demo/seed.ts'
 import { type Config, ConfigError, localUrl, readConfig } from './config/config.ts'
 import { openDeps } from './deps.ts'
-import { startEmbeddedPostgres } from './lib/embedded-postgres/index.ts'
 import { migrate } from './lib/postgres/migrate.ts'
 import { type RunningStack, runningStack } from './lib/process/lifecycle.ts'
 import { StartRefused } from './lib/process/start-refused.ts'
@@ -15,6 +15,9 @@ import { startWorker } from './worker.ts'
 /** sysexits.h: the configuration is at fault, and starting again will not help. */
 const EXIT_CONFIG = 78
 const ROLLBACK_MS = 5_000
+/** A replayed order fails its insert (decision 0007), and is then rolled back after its transaction has ended. */
+const EXPECTED_POSTGRES_ERRORS =
+  /unique constraint "orders_tenant_id_transaction_id_key"|there is no transaction in progress/
 
 await main()
 
@@ -60,7 +63,10 @@ async function start(config: Config, log: Log, stack: RunningStack): Promise<{ p
 
 async function startDatabase(config: Config, log: Log, stack: RunningStack): Promise<string> {
   const startedAt = performance.now()
-  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log })
+  const options = { dataDir: config.dataDir, log, expectedErrors: EXPECTED_POSTGRES_ERRORS }
+  const postgres = await startEmbeddedPostgres(options).catch((error) => {
+    throw error instanceof StartError ? new StartRefused(error.message, { cause: error }) : error
+  })
   stack.push('database', postgres)
   log.info({ pid: postgres.pid, durationMs: Math.round(performance.now() - startedAt) }, 'embedded database started')
   return postgres.url

@@ -6,7 +6,7 @@ import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { connect } from '../packages/gateway/src/lib/postgres/db.ts'
 import { migrate } from '../packages/gateway/src/lib/postgres/migrate.ts'
 import { packageRoot } from '../packages/gateway/src/lib/process/package-root.ts'
-import { silentLog } from '../packages/gateway/src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../packages/gateway/src/lib/telemetry/log.ts'
 import { schemaText } from '../packages/gateway/test/harness/schema-text.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-schema-'))

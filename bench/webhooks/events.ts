@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
-import { wakeStatement } from '../../packages/gateway/src/lib/postgres/wake.ts'
+import { wakeStatement } from '../../packages/gateway/src/lib/postgres/wakeups.ts'
 import { recordEvents } from '../../packages/gateway/src/webhooks/record.ts'
 import type { Environment } from '../environment.ts'
 

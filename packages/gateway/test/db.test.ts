@@ -11,7 +11,8 @@ import {
   unnest,
   uuidArray,
 } from '../src/lib/postgres/columns.ts'
-import { CommitUnknown, connect, type Db, isConnectionLoss } from '../src/lib/postgres/db.ts'
+import { connect, type Db } from '../src/lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss } from '../src/lib/postgres/errors.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { startTcpProxy } from './harness/tcp-proxy.ts'
 

@@ -24,7 +24,7 @@ import { canEnter, serverAccount } from '@dealer-esim/embedded-postgres/server-a
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { packageRoot } from '../src/lib/process/package-root.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
 import { buildGateway, type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
 import { makeUsedDataDir } from './harness/made-data.ts'
 import { scratchFolder } from './harness/scratch.ts'
@@ -112,7 +112,7 @@ describe('the embedded server', () => {
     mkdirSync(cluster, { recursive: true, mode: 0o700 })
     writeFileSync(join(cluster, 'PG_VERSION'), '17\n')
     await expect(start(join(folder, 'data'))).rejects.toThrow(
-      /postgres was created by PostgreSQL 17, but this release includes PostgreSQL \d+\. Dump it with the old release and load it into a new DATA_DIR\.$/,
+      /postgres was created by PostgreSQL 17, but this release includes PostgreSQL \d+\. Dump the data with the old release and load it into a new DATA_DIR\.$/,
     )
     expect(readdirSync(cluster)).toEqual(['PG_VERSION'])
   })

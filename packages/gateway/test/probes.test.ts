@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../src/config/config.ts'
 import { type Deps, openDeps } from '../src/deps.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
 import { startProbes } from '../src/probes/server.ts'
 import { NODE_ENV } from './door/node.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, it } from 'vitest'
-import { type Wake, wakeups } from '../src/lib/postgres/wake.ts'
+import { type Wake, wakeups } from '../src/lib/postgres/wakeups.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { until } from './harness/shop.ts'
 import { startTcpProxy, type TcpProxy } from './harness/tcp-proxy.ts'

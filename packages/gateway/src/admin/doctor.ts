@@ -6,7 +6,7 @@ import { type Config, inspectConfig } from '../config/config.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { localMasterKey } from '../lib/master-key.ts'
-import { silentLog } from '../lib/telemetry/silent-log.ts'
+import { silentLog } from '../lib/telemetry/log.ts'
 import type { AdminContext } from './context.ts'
 
 const MARKS = { OK: 'ok', WARNING: 'look', FAULT: 'WRONG' } as const

@@ -1,7 +1,7 @@
 import { codes, MalformedMoney } from '@dealer-esim/contract'
 import { CommanderError } from 'commander'
 import { ApiError } from '../lib/api-error.ts'
-import { isNoConnection, whyNoConnection } from '../lib/postgres/no-connection.ts'
+import { isNoConnection, whyNoConnection } from '../lib/postgres/errors.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { jsonText } from './context.ts'
 import { printable } from './printable.ts'

@@ -3,7 +3,8 @@ import { ApiError } from '../lib/api-error.ts'
 import { type Batcher, batcher } from '../lib/batch.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import { NULL, plainArray, uuidArray } from '../lib/postgres/columns.ts'
-import { type Db, type Statement, sqlState } from '../lib/postgres/db.ts'
+import type { Db, Statement } from '../lib/postgres/db.ts'
+import { sqlState } from '../lib/postgres/errors.ts'
 import { ENTER_ONE, ENTER_REQUESTS } from './enter.sql.ts'
 
 export interface Entry {

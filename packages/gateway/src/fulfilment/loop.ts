@@ -1,5 +1,5 @@
 import { LOWEST_UUID } from '../lib/ids.ts'
-import { isConnectionLoss } from '../lib/postgres/db.ts'
+import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { type Loop, runLoop, within } from '../lib/process/lifecycle.ts'
 import { beginWork, CLAIM_ORDERS, type Claim } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'

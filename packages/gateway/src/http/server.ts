@@ -3,8 +3,8 @@ import { Gauge } from '@platformatic/prom-client'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import type { Certificate } from '../lib/process/certificate.ts'
-import { type CertificateWatch, watchCertificate } from '../lib/process/certificate-watch.ts'
-import { drainsGently } from '../lib/process/drain.ts'
+import { type CertificateWatch, watchCertificate } from '../lib/process/certificate.ts'
+import { drainsGently } from '../lib/process/listener.ts'
 import { answerBrokenHttp, answerOddRequests } from './broken-http.ts'
 
 type ServerDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'suppliers'>

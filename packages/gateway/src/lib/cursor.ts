@@ -1,6 +1,6 @@
 import { CURSOR_LENGTH_MAX } from '@dealer-esim/contract'
 import { ApiError } from './api-error.ts'
-import { openToken, sealToken } from './sealed-token.ts'
+import { openToken, sealToken } from './crypto.ts'
 
 /** What a cursor holds for: the same list, of the same tenant, with the same filters. */
 export interface CursorScope {

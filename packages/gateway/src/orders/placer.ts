@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { batcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { createWalletCache } from '../wallet/cache.ts'
 import type { OrderInput, Verdict } from './decide.ts'

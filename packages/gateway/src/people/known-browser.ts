@@ -1,5 +1,5 @@
+import { openToken, sealToken } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
-import { openToken, sealToken } from '../lib/sealed-token.ts'
 import type { Person } from './person.ts'
 
 /*

@@ -2,7 +2,7 @@ import fastify from 'fastify'
 import type { Deps } from '../deps.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { type Running, within } from '../lib/process/lifecycle.ts'
-import { listen } from '../lib/process/listen.ts'
+import { listen } from '../lib/process/listener.ts'
 import { figuresLoop } from './figures.ts'
 import { processGauges } from './process-gauges.ts'
 

@@ -1,7 +1,7 @@
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
+import type { LoopWatch } from '../lib/telemetry/metrics.ts'
 import { applyReports, type ProfileDeps } from './report.ts'
 import { nextTenant } from './tenants.ts'
 

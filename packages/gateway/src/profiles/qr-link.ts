@@ -1,4 +1,4 @@
-import { openToken, sealToken } from '../lib/sealed-token.ts'
+import { openToken, sealToken } from '../lib/crypto.ts'
 
 /*
  * The link under which an eSIM's QR picture is shown: PUBLIC_URL/qr/TOKEN. The token seals tenant id and profile id, so it is

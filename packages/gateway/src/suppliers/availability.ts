@@ -1,7 +1,7 @@
 import type { Db } from '../lib/postgres/db.ts'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
+import type { LoopWatch } from '../lib/telemetry/metrics.ts'
 
 /** How many eSIMs could be delivered now, by the counters that some suppliers keep. Advisory: a second old. */
 export interface Availability {

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import type { Wake } from '../lib/postgres/wake.ts'
+import type { Wake } from '../lib/postgres/wakeups.ts'
 import { absent, requireUuid } from '../lib/refusal.ts'
 
 export interface TenantDeps {

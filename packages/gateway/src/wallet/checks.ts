@@ -1,6 +1,5 @@
 import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
-import { oneLine } from '../lib/one-line.ts'
-import { Refusal } from '../lib/refusal.ts'
+import { oneLine, Refusal } from '../lib/refusal.ts'
 import type { LockedWallet } from './lock.ts'
 
 /** What fits on a statement's line. */

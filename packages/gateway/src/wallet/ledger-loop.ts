@@ -4,7 +4,7 @@ import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
+import type { LoopWatch } from '../lib/telemetry/metrics.ts'
 import { type LedgerCounts, verifyLedger } from './verify.ts'
 
 export interface LedgerLoopDeps {

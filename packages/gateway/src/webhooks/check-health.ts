@@ -1,6 +1,5 @@
 import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS } from '@dealer-esim/contract'
-import { ApiError } from '../lib/api-error.ts'
-import { tooManyRequests } from '../lib/too-many-requests.ts'
+import { ApiError, tooManyRequests } from '../lib/api-error.ts'
 import { loadTenant } from '../tenants/load.ts'
 import { attemptDelivery } from './attempt.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from './attempt-log.ts'

@@ -1,6 +1,5 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
-import { type Batcher, batcher } from '../lib/batch.ts'
-import { groupBy } from '../lib/group-by.ts'
+import { type Batcher, batcher, groupBy } from '../lib/batch.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import { within } from '../lib/process/lifecycle.ts'
 import { type Attempt, attemptDelivery } from './attempt.ts'

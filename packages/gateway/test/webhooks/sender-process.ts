@@ -3,9 +3,9 @@ import { masterCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { connect } from '../../src/lib/postgres/db.ts'
-import { wakeups } from '../../src/lib/postgres/wake.ts'
+import { wakeups } from '../../src/lib/postgres/wakeups.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
 
 // A sender in a process of its own, to be killed. argv: database, master key, how far its clock is ahead (ms).

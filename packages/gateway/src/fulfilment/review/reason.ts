@@ -1,5 +1,4 @@
-import { oneLine } from '../../lib/one-line.ts'
-import { Refusal } from '../../lib/refusal.ts'
+import { oneLine, Refusal } from '../../lib/refusal.ts'
 
 export const REASON_LENGTH_MIN = 3
 export const REASON_LENGTH_MAX = 300

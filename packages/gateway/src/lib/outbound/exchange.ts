@@ -1,6 +1,5 @@
 import type { Dispatcher, Pool } from 'undici'
 import { DialError } from './dial.ts'
-import type { OutboundAnswer, OutboundFailure, OutboundOutcome } from './outcome.ts'
 
 export interface Exchange {
   method: 'GET' | 'POST'
@@ -125,3 +124,26 @@ function brokenWords(error: Error, status: number | undefined): string {
   const when = status === undefined ? 'before an answer' : `in the body of the answer (status ${status})`
   return `the connection broke ${when}: ${error.message}`
 }
+
+export interface OutboundAnswer {
+  kind: 'answer'
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: Buffer
+  truncated: boolean
+  /** The one that was dialled. */
+  address: string
+}
+
+export interface OutboundFailure {
+  kind: 'failed'
+  /** How far it came: 'sent' is a connection that broke, or nonsense instead of HTTP, after the request was written. */
+  phase: 'url' | 'forbidden' | 'dns' | 'connect' | 'tls' | 'sent' | 'time-out'
+  /** false only when the request surely never left us; true when the receiver may have got it. */
+  sent: boolean
+  /** For people. */
+  words: string
+  address?: string
+}
+
+export type OutboundOutcome = OutboundAnswer | OutboundFailure

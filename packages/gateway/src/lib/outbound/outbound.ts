@@ -1,11 +1,11 @@
+import { isIP } from 'node:net'
 import { type Clock, systemClock } from '../clock.ts'
 import { whyForbidden } from './address.ts'
 import type { TlsIdentity } from './dial.ts'
+import type { OutboundFailure, OutboundOutcome } from './exchange.ts'
 import { exchange } from './exchange.ts'
-import type { OutboundFailure, OutboundOutcome } from './outcome.ts'
 import { keptPools, type Pools, type Target } from './pools.ts'
 import { type RememberingResolve, type Resolve, rememberingResolve, systemResolve } from './resolve.ts'
-import { type ParsedUrl, parsed, refused } from './url.ts'
 
 export interface OutboundRequest {
   /** http or https, without user name and password. */
@@ -24,7 +24,7 @@ export interface OutboundRequest {
   reuse?: boolean
 }
 
-export type { OutboundAnswer, OutboundFailure, OutboundOutcome } from './outcome.ts'
+export type { OutboundAnswer, OutboundFailure, OutboundOutcome } from './exchange.ts'
 
 /** The only place that opens outgoing connections. Redirects are never followed. */
 export interface Outbound {
@@ -134,4 +134,37 @@ async function resolved(
   } finally {
     clearTimeout(timer)
   }
+}
+
+export interface ParsedUrl {
+  origin: string
+  /** Without the brackets of IPv6. URL has turned decimal, hexadecimal and octal forms into dotted ones. */
+  host: string
+  /** Of a literal address: itself. */
+  addresses: [string] | undefined
+  /** With its query. */
+  path: string
+}
+
+/** Endpoints are few and called often: parsing was a tenth of the cost of a request. */
+const known = new Map<string, ParsedUrl>()
+const KNOWN_MAX = 10_000
+
+export function parsed(text: string): ParsedUrl | OutboundFailure {
+  const seen = known.get(text)
+  if (seen) return seen
+  const url = URL.parse(text)
+  if (!url || !/^https?:$/.test(url.protocol)) return refused('url', 'it is not an http or https address')
+  if (url.username !== '' || url.password !== '') return refused('url', 'it carries a user name or password')
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const addresses: [string] | undefined = isIP(host) ? [host] : undefined
+  const result = { origin: url.origin, host, addresses, path: url.pathname + url.search }
+  if (known.size >= KNOWN_MAX) known.clear()
+  known.set(text, result)
+  return result
+}
+
+/** A failure before anything was dialled. */
+export function refused(phase: OutboundFailure['phase'], words: string): OutboundFailure {
+  return { kind: 'failed', phase, sent: false, words }
 }

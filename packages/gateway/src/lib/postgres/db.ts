@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { CommitUnknown, isConnectionLoss } from './errors.ts'
 import { type Answer, asking, type Connection, parserOf, type Statement } from './pipeline.ts'
 import { type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
 
@@ -23,14 +24,6 @@ export interface Tx {
   query<Row>(statement: Statement): Promise<Row[]>
   /** Sends a statement whose rows nobody needs, without a round trip of its own; its failure fails the commit. */
   send(statement: Statement): void
-}
-
-/** The connection died between sending COMMIT and its answer: it happened or it did not. */
-export class CommitUnknown extends Error {
-  override readonly name = 'CommitUnknown'
-  constructor(cause: unknown) {
-    super('the connection to the database was lost while committing', { cause })
-  }
 }
 
 export interface DbOptions {
@@ -189,42 +182,3 @@ async function commit(committing: Promise<Answer>, unanswered: Promise<unknown>[
   }
   if (outcome.command !== 'COMMIT') throw failure ?? new Error('the transaction was rolled back by the database')
 }
-
-/** SQLSTATE of a failure that the server reported, if it did. */
-export function sqlState(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined
-}
-
-/** The unique key that a statement violated, and the values that are there already, as the server words them. */
-export function violatedKey(error: unknown): { constraint: string; detail: string } | undefined {
-  if (sqlState(error) !== UNIQUE_VIOLATION) return undefined
-  const { constraint = '', detail = '' } = error as pg.DatabaseError
-  return { constraint, detail }
-}
-
-const UNIQUE_VIOLATION = '23505'
-
-/**
- * True when nothing is known to have been answered: no SQLSTATE, or the server said that it ends the connection, takes
- * none, or is not the one that takes writes.
- */
-export function isConnectionLoss(error: unknown): boolean {
-  if (error instanceof CommitUnknown) return true
-  // A name with several addresses: each was tried.
-  if (error instanceof AggregateError) return error.errors.some(isConnectionLoss)
-  const state = sqlState(error)
-  if (state !== undefined) return CONNECTION_STATES.test(state)
-  return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error || hasSystemCode(error))
-}
-
-/** As failures of TLS have them, without an errno. */
-function hasSystemCode({ code }: NodeJS.ErrnoException): boolean {
-  return code !== undefined && /^E[A-Z]{3,}$/.test(code)
-}
-
-// Ended by an administrator, a shutdown, or for having been idle; connection exceptions; who it is, which database, too
-// many; a standby that is not promoted yet.
-const CONNECTION_STATES = /^(57P|25P03|08|28|3D000|53300|25006)/
-
-const CONNECTION_ERRORS =
-  /connection (terminated|ended|error)|client (has encountered|was closed)|timeout exceeded when trying to connect|read timeout|not queryable/i

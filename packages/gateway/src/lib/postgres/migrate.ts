@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { StartRefused } from '../process/lifecycle.ts'
 import { packageRoot } from '../process/package-root.ts'
-import { StartRefused } from '../process/start-refused.ts'
 import type { Log } from '../telemetry/log.ts'
-import { CONNECT_TIMEOUT_MS, type Db, sqlState } from './db.ts'
-import { whyNoConnection } from './no-connection.ts'
+import { CONNECT_TIMEOUT_MS, type Db } from './db.ts'
+import { sqlState, whyNoConnection } from './errors.ts'
 
 export interface MigrateOptions {
   databaseUrl: string

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { silentLog } from '../telemetry/silent-log.ts'
+import { silentLog } from '../telemetry/log.ts'
 import { type Running, runLoop, runningStack } from './lifecycle.ts'
 
 const log = silentLog

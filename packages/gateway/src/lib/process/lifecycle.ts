@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../telemetry/log.ts'
-import type { LoopWatch } from '../telemetry/loop-watch.ts'
+import type { LoopWatch } from '../telemetry/metrics.ts'
 
 /** Something that was started and runs until it is stopped. */
 export interface Running {
@@ -128,4 +128,9 @@ export async function within(promise: Promise<unknown>, deadlineMs: number): Pro
   ])
   timer.abort()
   return settled
+}
+
+/** The gateway cannot start, and whoever starts it can change that: the message is a sentence to print without a stack. */
+export class StartRefused extends Error {
+  override readonly name: string = 'StartRefused'
 }

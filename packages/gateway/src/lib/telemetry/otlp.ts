@@ -2,7 +2,7 @@ import { Counter, type Registry } from '@platformatic/prom-client'
 import type { Outbound } from '../outbound/outbound.ts'
 import { type Loop, type Running, runLoop } from '../process/lifecycle.ts'
 import type { Log } from './log.ts'
-import type { LoopWatch } from './loop-watch.ts'
+import type { LoopWatch } from './metrics.ts'
 import { freshSpanId, type Span, type Traces } from './traces.ts'
 
 /*

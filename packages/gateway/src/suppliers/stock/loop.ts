@@ -1,6 +1,6 @@
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
-import type { LoopWatch } from '../../lib/telemetry/loop-watch.ts'
+import type { LoopWatch } from '../../lib/telemetry/metrics.ts'
 import type { Suppliers } from '../registry.ts'
 
 const POLL_MS = 60_000

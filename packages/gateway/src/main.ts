@@ -2,14 +2,14 @@ import { StartError, startEmbeddedPostgres } from '@dealer-esim/embedded-postgre
 import { startApi } from './api.ts'
 import { seedSandboxPackages } from './catalogue/demo/seed.ts'
 import { type Config, ConfigError, localUrl, readConfig } from './config/config.ts'
-import { openDeps } from './deps.ts'
+import { createDeps } from './deps.ts'
 import { migrate } from './lib/postgres/migrate.ts'
-import { type RunningStack, runningStack, StartRefused } from './lib/process/lifecycle.ts'
+import { createStack, type RunningStack, StartRefused } from './lib/process/lifecycle.ts'
 import { stopOnSignals } from './lib/process/stop-signals.ts'
 import { createLog } from './lib/telemetry/json-log.ts'
 import type { Log } from './lib/telemetry/log.ts'
 import { createRequestLog } from './lib/telemetry/request-log.ts'
-import { ensureLocalDemo, tellLocalAccess } from './local-demo.ts'
+import { ensureLocalDemo, printLocalAccess } from './local-demo.ts'
 import { startProbes } from './probes/server.ts'
 import { startWorker } from './worker.ts'
 
@@ -26,7 +26,7 @@ await main()
 async function main(): Promise<void> {
   const config = configOrExit()
   const log = createLog(config.logLevel)
-  const stack = runningStack(log)
+  const stack = createStack(log)
   stopOnSignals({ log, deadlineMs: config.drainTimeoutMs, stop: stack.stop })
   try {
     const { port, metricsPort } = await start(config, log, stack)
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
 async function start(config: Config, log: Log, stack: RunningStack): Promise<{ port?: number; metricsPort: number }> {
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
   await migrate({ databaseUrl, log })
-  const deps = await openDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
+  const deps = await createDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
   stack.push('connections', deps)
   const probes = await startProbes(deps)
   const metricsPort = probes.port
@@ -58,7 +58,7 @@ async function start(config: Config, log: Log, stack: RunningStack): Promise<{ p
   if (config.role === 'worker') return { metricsPort }
   const api = await startApi(deps)
   stack.push('api', api)
-  if (config.deployment === 'local') await tellLocalAccess(deps, deps.links.publicUrl)
+  if (config.deployment === 'local') await printLocalAccess(deps, deps.links.publicUrl)
   return { port: api.port, metricsPort }
 }
 

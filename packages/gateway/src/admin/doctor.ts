@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { type Config, inspectConfig } from '../config/config.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding } from '../doctor/finding.ts'
-import { localMasterKey } from '../lib/master-key.ts'
+import { ensureLocalMasterKey } from '../lib/master-key.ts'
 import { silentLog } from '../lib/telemetry/log.ts'
 import type { AdminContext } from './context.ts'
 
@@ -61,7 +61,7 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
 async function keysOf({ masterKeys, deployment, dataDir }: Partial<Config>): Promise<Config['masterKeys']> {
   if (masterKeys !== undefined) return masterKeys
   if (deployment !== 'local' || dataDir === undefined || !existsSync(join(dataDir, 'master.key'))) return undefined
-  return [localMasterKey(dataDir)]
+  return [ensureLocalMasterKey(dataDir)]
 }
 
 function report(context: AdminContext, findings: readonly Finding[]): void {

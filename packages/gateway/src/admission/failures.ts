@@ -1,4 +1,4 @@
-import { networkOf } from '../lib/address-blocks.ts'
+import { networkKey } from '../lib/address-blocks.ts'
 import { ApiError, tooManyRequests } from '../lib/api-error.ts'
 import type { Clock } from '../lib/clock.ts'
 
@@ -71,7 +71,7 @@ export function failureLimit(clock: Clock): FailureLimit {
 
   return {
     async attempt(address, work) {
-      const network = networkOf(address)
+      const network = networkKey(address)
       const bucket = bucketOf(network)
       await begin(bucket)
       let failed = false

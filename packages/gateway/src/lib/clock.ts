@@ -23,7 +23,7 @@ const DRIFT = 500e-6
  * loop, a lock that was waited for) says less than a quick one before it, whose error has grown by the drift since: the
  * smaller error is kept. Readings that cannot both be true mean that a clock was set: then the newer one holds.
  */
-export function databaseClock(clock: Clock): DatabaseClock {
+export function createDatabaseClock(clock: Clock): DatabaseClock {
   let offset = clock.now() - clock.monotonic()
   let errorMs = Number.POSITIVE_INFINITY
   let observedAt = clock.monotonic()

@@ -28,7 +28,7 @@ const TAG_BYTES = 16
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES
 
 /** The first key encrypts; the others still decrypt (during a rotation). Keys are 32 bytes. */
-export function masterCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
+export function createCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
   const byId = new Map(keys.map((key) => [keyId(key).toString('hex'), key]))
   const current = keys[0]
   const currentId = keyId(current)
@@ -80,12 +80,12 @@ function keyId(key: Buffer): Buffer {
 
 const MAC_BYTES = 16
 
-export function sealToken(key: Buffer, purpose: string, bytes: Buffer): string {
+export function createToken(key: Buffer, purpose: string, bytes: Buffer): string {
   return Buffer.concat([bytes, tagOf(key, purpose, bytes)]).toString('base64url')
 }
 
 /** @returns undefined for a token that we did not make */
-export function openToken(key: Buffer, purpose: string, token: string): Buffer | undefined {
+export function readToken(key: Buffer, purpose: string, token: string): Buffer | undefined {
   const sealed = Buffer.from(token, 'base64url')
   // Base64 ignores what is none of it: only the very text that we gave out passes.
   if (sealed.length <= MAC_BYTES || sealed.toString('base64url') !== token) return undefined

@@ -14,13 +14,13 @@ const UUID_BYTES = 16
 /** A clock that goes back by more than this was set: ids follow it. By less, it was slewed, or read a little anew. */
 const SET_BACK_MS = 10_000
 
-export const systemIds: Ids = idsBy(() => Date.now())
+export const systemIds: Ids = createIds(() => Date.now())
 
 /**
  * Ids whose time is this clock's. A gateway's are made by the database's clock: their time says in which partition a row
  * lies, what it is listed under, and when an eSIM's days began.
  */
-export function idsBy(now: () => number): Ids {
+export function createIds(now: () => number): Ids {
   return { uuid: createUuidSource(now), bytes: (length) => randomBytes(length) }
 }
 

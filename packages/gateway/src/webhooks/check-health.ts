@@ -42,7 +42,7 @@ async function check(deps: CheckDeps, tenantId: string, url: string): Promise<vo
   const { outcome } = attempt
   if (isAcknowledged(outcome)) return
   if (outcome.kind === 'failed' && (outcome.phase === 'url' || outcome.phase === 'forbidden')) {
-    throw notAllowed(outcome.words)
+    throw notAllowed(outcome.message)
   }
   const line = firstLineOf(logged.answer)
   const said = line === undefined ? '' : ` It said: “${line}”`

@@ -8,7 +8,7 @@ export interface Exchange {
   body: string | Buffer | undefined
   /** What is left of the request's time. */
   timeoutMs: number
-  /** The whole allowance, for the words. */
+  /** The whole time limit, for the message. */
   allowedMs: number
   answerSizeMaxBytes: number
   address: string
@@ -90,9 +90,9 @@ class Listener implements Dispatcher.DispatchHandler {
     this.#finish({ kind: 'answer', status: this.#status!, headers: this.#headers, body, truncated, address })
   }
 
-  #fail(phase: OutboundFailure['phase'], words: string): void {
+  #fail(phase: OutboundFailure['phase'], message: string): void {
     const { address } = this.#request
-    this.#finish({ kind: 'failed', phase, sent: this.#controller !== undefined, words, address })
+    this.#finish({ kind: 'failed', phase, sent: this.#controller !== undefined, message, address })
   }
 
   /**
@@ -142,7 +142,7 @@ export interface OutboundFailure {
   /** false only when the request surely never left us; true when the receiver may have got it. */
   sent: boolean
   /** For people. */
-  words: string
+  message: string
   address?: string
 }
 

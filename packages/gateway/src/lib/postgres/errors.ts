@@ -48,7 +48,7 @@ export class CommitUnknown extends Error {
 }
 
 /** What a server says to a connection that it does not take, and what to do about it. */
-const CURES: Record<string, string> = {
+const REMEDIES: Record<string, string> = {
   '28P01': 'Correct user and password in DATABASE_URL, or let this user in by pg_hba.conf.',
   '28000': 'Correct user and password in DATABASE_URL, or let this user in by pg_hba.conf.',
   '3D000': 'Create it: create database NAME owner USER encoding UTF8 template template0.',
@@ -56,19 +56,20 @@ const CURES: Record<string, string> = {
 }
 
 /** A failure that no server spoke of: it was not reached. */
-const UNREACHED = 'Look at host and port in DATABASE_URL, and at whether the server runs and lets this machine in.'
+const UNREACHABLE_REMEDY =
+  'Look at host and port in DATABASE_URL, and at whether the server runs and lets this machine in.'
 
 /** @returns a sentence why there is no connection to the database, and what to do; never the password */
-export function whyNoConnection(error: unknown): string {
+export function explainNoConnection(error: unknown): string {
   const state = sqlState(error)
-  const cure = state === undefined ? UNREACHED : (CURES[state] ?? "Look at the server's log.")
+  const cure = state === undefined ? UNREACHABLE_REMEDY : (REMEDIES[state] ?? "Look at the server's log.")
   return `The database cannot be used: ${messageOf(error)}. ${cure}`
 }
 
 /** Whether a statement failed because its connection did not come about. */
 export function isNoConnection(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
-  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || Object.hasOwn(CURES, sqlState(error) ?? '')
+  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || Object.hasOwn(REMEDIES, sqlState(error) ?? '')
 }
 
 /** Where several addresses were tried, the error itself says nothing. */

@@ -57,7 +57,7 @@ function parsed<Value>(parse: () => Value, otherwise: string): Value {
   }
 }
 
-export interface CertificateWatch {
+export interface WatchedCertificate {
   readonly current: Certificate
   /** Called with every certificate that takes the place of the current one. */
   onChange(listener: (certificate: Certificate) => void): void
@@ -75,7 +75,7 @@ const POLL_MS = 2_000
  * two files, so only what is still unusable at the next look is told, once.
  * @throws an Error in a sentence when the first certificate cannot be used
  */
-export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POLL_MS): CertificateWatch {
+export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POLL_MS): WatchedCertificate {
   let current = readCertificate(files)
   const listeners: ((certificate: Certificate) => void)[] = []
   let served = digest(files)

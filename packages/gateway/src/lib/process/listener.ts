@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { StartRefused, within } from './lifecycle.ts'
+import { StartRefused, settlesWithin } from './lifecycle.ts'
 
 export interface Listener {
   server: Pick<Server, 'address'>
@@ -69,7 +69,7 @@ export function drainsGently(app: FastifyInstance): void {
 export async function closeWithin(app: FastifyInstance, deadlineMs: number): Promise<void> {
   const closed = app.close()
   const sweep = setInterval(() => isClosed(app) && app.server.closeIdleConnections(), SWEEP_MS)
-  if (!(await within(closed, deadlineMs))) app.server.closeAllConnections()
+  if (!(await settlesWithin(closed, deadlineMs))) app.server.closeAllConnections()
   await closed
   clearInterval(sweep)
 }

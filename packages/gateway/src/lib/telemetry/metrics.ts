@@ -10,13 +10,13 @@ export function createMetrics(): Metrics {
 }
 
 /** Tells figures of every loop of this process: which passes, how often, and when it last went well. */
-export interface LoopWatch {
+export interface LoopMetrics {
   started(loop: string, pollMs: number): void
   passed(loop: string): void
   failed(loop: string, failures: number): void
 }
 
-export function loopWatch(registry: Registry): LoopWatch {
+export function createLoopMetrics(registry: Registry): LoopMetrics {
   const registers = [registry]
   const labelNames = ['loop'] as const
   const passes = new Counter({

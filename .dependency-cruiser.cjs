@@ -28,6 +28,13 @@ module.exports = {
       to: { path: '^packages/(gateway|console|sdk)/' },
     },
     {
+      name: 'embedded-postgres-stands-alone',
+      comment: 'embedded-postgres imports no other package of ours',
+      severity: 'error',
+      from: { path: '^packages/embedded-postgres/src' },
+      to: { path: '^packages/(?!embedded-postgres/)' },
+    },
+    {
       name: 'no-room-imports-a-door',
       comment: 'nor what the doors share',
       severity: 'error',

@@ -1,7 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemIds } from '../src/lib/ids.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
 import { checkToday } from '../src/wallet/ledger-loop.ts'
 import { readLedgerState } from '../src/wallet/ledger-state.ts'
 import { topUp } from '../src/wallet/top-up.ts'

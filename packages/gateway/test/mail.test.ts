@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { notify } from '../src/alerts/alerts.ts'
 import { tellOfReviews } from '../src/fulfilment/review/review-notice.ts'
 import { NIL_TENANT, systemIds } from '../src/lib/ids.ts'
-import { connect, type Db } from '../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../src/lib/postgres/db.ts'
 import { changeSettings } from '../src/tenants/settings.ts'
 import { call, type Dealer } from './door/node.ts'
 import { jsonWith } from './harness/admin-here.ts'
@@ -22,7 +22,7 @@ let env: Record<string, string>
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 3, applicationName: 'test mail' })
+  db = createDb({ url: database.url, poolSize: 3, applicationName: 'test mail' })
   smtp = await startSmtpReceiver()
   env = { SMTP_URL: smtp.url, MAIL_FROM: 'eSIM <esim@gateway.example>', OPERATOR_EMAIL: 'ops@operator.example' }
 })

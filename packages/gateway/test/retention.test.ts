@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { databaseClock, systemClock } from '../src/lib/clock.ts'
+import { createDatabaseClock, systemClock } from '../src/lib/clock.ts'
 import { firstUuidAt } from '../src/lib/ids.ts'
-import { connect, type Db } from '../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../src/lib/postgres/db.ts'
 import type { Log } from '../src/lib/telemetry/log.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
 import { createMetrics } from '../src/lib/telemetry/metrics.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
 import { enforceRetention, retentionLoop } from '../src/retention/loop.ts'
 import { maintainPartitions } from '../src/retention/partitions.ts'
 import { DELETED, KEPT, PARTITIONED } from '../src/retention/table.ts'
@@ -18,7 +18,7 @@ let database: TestDatabase
 let db: Db & { close(): Promise<void> }
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 2, applicationName: 'test retention' })
+  db = createDb({ url: database.url, poolSize: 2, applicationName: 'test retention' })
   await db.query({
     text: `insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, 'retention', 'R', 'USD')`,
     values: [TENANT],
@@ -79,7 +79,7 @@ describe('the loop', () => {
     await insert(table.keepDays - 1.1)
     const left = async () => (await db.query({ text: `select from ${table.table}` })).length
     expect(await left()).toBe(3)
-    await enforceRetention({ db, databaseClock: databaseClock(systemClock) })
+    await enforceRetention({ db, databaseClock: createDatabaseClock(systemClock) })
     expect(await left()).toBe(1)
   })
 
@@ -91,7 +91,7 @@ describe('the loop', () => {
              from generate_series(1, 3600) n where n % 3 = 0 or n % 1200 = 1`,
       values: [TENANT, firstUuidAt(Date.now() - 500 * DAY_MS)],
     })
-    const deps = { db, databaseClock: databaseClock(systemClock) }
+    const deps = { db, databaseClock: createDatabaseClock(systemClock) }
     let steps = 0
     while ((await enforceRetention(deps)).some(({ more }) => more)) steps += 1
     expect(await db.query({ text: `select from alerts where kind = 'OLD'` })).toEqual([])
@@ -138,7 +138,9 @@ describe('a clock of the database that has jumped', () => {
   async function pass(): Promise<string[]> {
     const told: string[] = []
     const log = { ...silentLog, warn: (_: object, words: string) => void told.push(words) } as unknown as Log
-    await retentionLoop({ db, databaseClock: databaseClock(systemClock), log, metrics: createMetrics() }).stop(20_000)
+    await retentionLoop({ db, databaseClock: createDatabaseClock(systemClock), log, metrics: createMetrics() }).stop(
+      20_000,
+    )
     return told
   }
 

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect } from '../src/lib/postgres/db.ts'
+import { createDb } from '../src/lib/postgres/db.ts'
 import { packageRoot } from '../src/lib/process/package-root.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { schemaText } from './harness/schema-text.ts'
 
 let database: TestDatabase
-let db: ReturnType<typeof connect>
+let db: ReturnType<typeof createDb>
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 1, applicationName: 'test' })
+  db = createDb({ url: database.url, poolSize: 1, applicationName: 'test' })
 })
 afterAll(async () => {
   await db.close()

@@ -3,7 +3,7 @@ import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { takeInEsim } from '../src/fulfilment/take-in.ts'
-import { connect } from '../src/lib/postgres/db.ts'
+import { createDb } from '../src/lib/postgres/db.ts'
 import { itemKeyOf } from '../src/orders/item-key.ts'
 import { CsvRefused } from '../src/suppliers/stock/csv.ts'
 import { importStock } from '../src/suppliers/stock/import.ts'
@@ -183,7 +183,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
   })
 
   it('is refused by a sentence while another takes long', async () => {
-    const shortly = connect({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 50 })
+    const shortly = createDb({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 50 })
     const first = new PassThrough()
     const taking = importStock(shop, { supplier: 'shelf', productCode: 'K', file: first }, { actor: 'cli:test' })
     await until(async () => (await shop.db.query({ text: `select from pg_locks where locktype = 'advisory'` })).length)

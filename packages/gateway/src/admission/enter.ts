@@ -1,9 +1,10 @@
 import { CLOCK_WINDOW_MS, REQUEST_ID_KEPT_MS } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
-import { type Batcher, batcher } from '../lib/batch.ts'
+import { type Batcher, createBatcher } from '../lib/batch.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import { NULL, plainArray, uuidArray } from '../lib/postgres/columns.ts'
-import { type Db, type Statement, sqlState } from '../lib/postgres/db.ts'
+import type { Db, Statement } from '../lib/postgres/db.ts'
+import { sqlState } from '../lib/postgres/errors.ts'
 import { ENTER_ONE, ENTER_REQUESTS } from './enter.sql.ts'
 
 export interface Entry {
@@ -47,12 +48,12 @@ const EDGE_MS = CLOCK_WINDOW_MS + 60_000
 
 /** Requests of all tenants, admitted by one statement for all that arrive together (enter.sql.ts). */
 export function entrance(deps: EnterDeps): Batcher<Entry, Entered> {
-  return batcher<Entry, Entered>({
-    most: BATCH_MAX,
-    lanes: LANES,
-    pace: { clock: deps.clock, patienceMs: PATIENCE_MS, gatherMs: GATHER_MS, halvesCrowds: true },
-    waitingMax: WAITING_MAX,
-    full: () => new ApiError('000002'),
+  return createBatcher<Entry, Entered>({
+    limit: BATCH_MAX,
+    concurrency: LANES,
+    pace: { clock: deps.clock, overlapAfterMs: PATIENCE_MS, gatherMs: GATHER_MS, splitsBursts: true },
+    queueLimit: WAITING_MAX,
+    queueFullError: () => new ApiError('000002'),
     // One id twice in one statement, in whatever case, could not be told apart: the second waits for the next one. The
     // tenant is left out: random ids of two do not meet, and joining the two texts cost time for each request.
     key: (entry) => entry.requestId.toLowerCase(),

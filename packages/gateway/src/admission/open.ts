@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import { ADMISSION_CONNECTIONS } from '../config/connections.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import { connect, type Db, type DbOptions } from '../lib/postgres/db.ts'
+import { createDb, type Db, type DbOptions } from '../lib/postgres/db.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import { maintainPartitions } from '../retention/partitions.ts'
 import { loadTenant, type Tenant, type TenantSecret } from '../tenants/load.ts'
@@ -24,7 +24,7 @@ export interface OpenAdmission {
 
 export function openAdmission(options: OpenAdmission): AdmissionDeps & { pool: Db['pool']; close(): Promise<void> } {
   const { hot, config, clock, databaseClock, db, cipher, log } = options
-  const entranceDb = connect({
+  const entranceDb = createDb({
     ...hot,
     poolSize: ADMISSION_CONNECTIONS,
     applicationName: 'dealer-esim admission',

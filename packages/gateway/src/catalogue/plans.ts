@@ -1,6 +1,6 @@
 import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import { formatPercent } from './percent.ts'
 import { insertName } from './price-names.ts'
 import type { ChangeDeps } from './put.ts'
@@ -140,7 +140,7 @@ export async function readPlans(db: Db, planName?: string): Promise<ShownPlan[]>
            from price_plans p where not removed and ($1::text is null or plan_name = $1) order by plan_name`,
     values: [planName ?? null],
   })
-  if (planName !== undefined && plans.length === 0) throw absent('price plan', planName)
+  if (planName !== undefined && plans.length === 0) throw notFound('price plan', planName)
   const rules = await db.query<RuleRow & { planName: string; packageCode: string }>({
     text: `select plan_name, package_code, currency_code, percent, price
            from price_plan_rules where not removed and ($1::text is null or plan_name = $1)

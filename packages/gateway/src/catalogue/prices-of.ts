@@ -1,5 +1,5 @@
 import type { Db } from '../lib/postgres/db.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import type { PriceDocument } from './document.ts'
 import { formatPercent } from './percent.ts'
 import { readDocuments } from './read.ts'
@@ -27,7 +27,7 @@ export interface PricesOfPackage {
 /** @throws Refusal when there is no such package */
 export async function pricesOfPackage(db: Db, packageCode: string): Promise<PricesOfPackage> {
   const document = (await readDocuments(db, [packageCode])).get(packageCode)
-  if (!document) throw absent('package', packageCode)
+  if (!document) throw notFound('package', packageCode)
   const rules = await db.query<{
     planName: string
     code: string

@@ -1,6 +1,6 @@
 import { formatMoney, MONEY_MAX, NAME_LENGTH_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
 import type { Tx } from '../lib/postgres/db.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 
 /** A fault in what somebody asks of the catalogue, with the sentence that says what to do. */
 export function refused(field: string, reason: string): Refusal {
@@ -40,5 +40,5 @@ export async function mustExist(tx: Tx, kind: keyof typeof THINGS, name: string)
   const { what, table, column, removable } = THINGS[kind]
   const there = removable ? 'and not removed' : ''
   const rows = await tx.query({ text: `select from ${table} where ${column} = $1 ${there}`, values: [name] })
-  if (rows.length === 0) throw absent(what, name)
+  if (rows.length === 0) throw notFound(what, name)
 }

@@ -2,7 +2,7 @@ import { ORDER_STATUSES } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { orderIdOf, orderNoOf } from '../lib/ids.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import { requireOrderId } from '../orders/find.ts'
 import { itemKeyOf } from '../orders/item-key.ts'
 import { searchOrders } from '../orders/search.ts'
@@ -143,7 +143,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
   const { deps, onlyTenant } = context
   const orderId = requireOrderId(orderNo)
   const [found] = await searchOrders(deps.db, { tenantId, orderId }, 1)
-  if (!found) throw absent('order')
+  if (!found) throw notFound('order')
   const [[more], items, profiles] = await Promise.all([
     deps.db.query<MoreColumns>(sql`
       select balance_after, remark, status_history as history

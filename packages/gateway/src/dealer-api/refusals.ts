@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { failureAnswer } from '../http/answer.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Clock } from '../lib/clock.ts'
-import { rateLimited } from '../lib/telemetry/rate-limited-log.ts'
+import { rateLimitedLog } from '../lib/telemetry/log.ts'
 
 /** Answers 000002 to those for whom there is no place. */
 export interface Refusals {
@@ -36,7 +36,7 @@ export function openRefusals(clock: Clock, tell: (refused: number) => void): Ref
   let savedMs = SAVED_MAX_MS
   let countedAt = clock.monotonic()
   let isWaiting = false
-  const count = rateLimited(tell)
+  const count = rateLimitedLog(tell)
 
   function turn(): void {
     isWaiting = false

@@ -1,6 +1,6 @@
 import type { Answer } from '../http/answer.ts'
 import { orderIdOf } from '../lib/ids.ts'
-import { rootSpanOf, type Span, traceOf } from '../lib/telemetry/traces.ts'
+import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 
 interface Request {
   requestId: string | undefined
@@ -21,8 +21,8 @@ export function requestSpan(request: Request, answer: Answer, endedAt: number, d
   const orderId = orderNo === undefined || isReplay ? undefined : orderIdOf(orderNo)
   return {
     ...(orderId === undefined
-      ? { traceId: traceOf(requestId) }
-      : { traceId: traceOf(orderId), spanId: rootSpanOf(orderId) }),
+      ? { traceId: traceIdOf(requestId) }
+      : { traceId: traceIdOf(orderId), spanId: rootSpanIdOf(orderId) }),
     name: operation === 'none' ? 'request' : operation,
     kind: 'SERVER',
     endedAt,
@@ -36,6 +36,6 @@ export function requestSpan(request: Request, answer: Answer, endedAt: number, d
       'dealer_esim.tenant_id': tenantId,
       'dealer_esim.order_no': orderNo,
     },
-    ...(answer.http >= 500 ? { fault: answer.code } : {}),
+    ...(answer.http >= 500 ? { error: answer.code } : {}),
   }
 }

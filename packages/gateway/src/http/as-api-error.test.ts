@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CommitUnknown } from '../lib/postgres/db.ts'
+import { CommitUnknown } from '../lib/postgres/errors.ts'
 import { asApiError } from './as-api-error.ts'
 
 it('never tells of a COMMIT that nobody answered as of one where nothing happened', () => {

@@ -1,5 +1,5 @@
 import { ApiError } from '../lib/api-error.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/errors.ts'
 
 /** What a caller is told of a failure that nobody expected. 000002 promises that nothing happened. */
 export function asApiError(error: unknown): ApiError {

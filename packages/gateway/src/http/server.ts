@@ -3,8 +3,8 @@ import { Gauge } from '@platformatic/prom-client'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import type { Certificate } from '../lib/process/certificate.ts'
-import { type CertificateWatch, watchCertificate } from '../lib/process/certificate-watch.ts'
-import { drainsGently } from '../lib/process/drain.ts'
+import { type WatchedCertificate, watchCertificate } from '../lib/process/certificate.ts'
+import { drainsGently } from '../lib/process/listener.ts'
 import { answerBrokenHttp, answerOddRequests } from './broken-http.ts'
 
 type ServerDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'suppliers'>
@@ -16,7 +16,7 @@ const TIMEOUT_CHECK_MS = 5_000
 const KEEP_ALIVE_MS = 75_000
 
 /** The certificate of this process where it ends TLS itself, followed through its renewals. */
-export function openCertificate(deps: ServerDeps): CertificateWatch | undefined {
+export function openCertificate(deps: ServerDeps): WatchedCertificate | undefined {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = deps.config
   if (!certFile || !keyFile) return undefined
   const certificate = watchCertificate({ certFile, keyFile }, deps.log)
@@ -32,7 +32,7 @@ export function openCertificate(deps: ServerDeps): CertificateWatch | undefined 
 }
 
 export interface ServerParts {
-  certificate: CertificateWatch | undefined
+  certificate: WatchedCertificate | undefined
   /** Answers for paths outside of every door. */
   refuseUnknownPath(request: FastifyRequest, reply: FastifyReply): void
 }
@@ -64,7 +64,7 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
   return server
 }
 
-function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: CertificateWatch): void {
+function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: WatchedCertificate): void {
   // For the connections that come; those that are open stay as they are.
   certificate.onChange((next) => server.setSecureContext(pem(next)))
   // Asked for while a supplier is known by its certificate, and not otherwise: browsers would ask people for theirs.

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../lib/api-error.ts'
-import { rateLimited } from '../lib/telemetry/rate-limited-log.ts'
+import { rateLimitedLog } from '../lib/telemetry/log.ts'
 
 /** Lets requests begin a few at a time, in the order in which they came. */
 export interface Turns {
@@ -27,7 +27,7 @@ export const PIPELINED_MAX = 16
 export function openTurns(tellRefused: (count: number) => void): Turns {
   const waiting: { socket: Socket; go(): void }[] = []
   const waitingOf = new Map<Socket, number>()
-  const countRefused = rateLimited(tellRefused)
+  const countRefused = rateLimitedLog(tellRefused)
   let begun = 0
 
   function begin(go: () => void): void {

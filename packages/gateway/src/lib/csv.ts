@@ -39,7 +39,7 @@ export function csvText(rows: readonly (readonly unknown[])[]): string {
 }
 
 /** Of the first line of a file: how to save it, where a spreadsheet wrote it in a form of its own. */
-export function faultOfForm(cells: readonly string[]): string | undefined {
+export function findFormatFault(cells: readonly string[]): string | undefined {
   const says = (what: string) => `The file is ${what}: save it as CSV UTF-8, separated by commas.`
   const text = cells.join()
   if (/[\0\uFFFD]/.test(text)) return says('UTF-16, or of another encoding')

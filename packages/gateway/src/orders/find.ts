@@ -1,6 +1,6 @@
 import { isUuid, orderIdOf } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 
 /** Which tenant an order is of: for operators, who name it alone. One index probe a tenant. */
 export async function findOrder(
@@ -20,7 +20,7 @@ export async function findOrder(
 /** @throws Refusal where it is no order number */
 export function requireOrderId(orderNo: string): string {
   const orderId = orderIdOf(orderNo)
-  if (orderId === undefined) throw absent('order')
+  if (orderId === undefined) throw notFound('order')
   return orderId
 }
 
@@ -30,6 +30,6 @@ export async function requireOrder(
   orderNo: string,
 ): Promise<{ tenantId: string; orderId: string }> {
   const found = await findOrder(db, orderNo)
-  if (found === undefined) throw absent('order', orderNo)
+  if (found === undefined) throw notFound('order', orderNo)
   return found
 }

@@ -1,4 +1,4 @@
-import { groupBy } from '../lib/group-by.ts'
+import { groupBy } from '../lib/batch.ts'
 import type { Wallet } from '../wallet/lock.ts'
 import type { BalanceFall } from '../wallet/low-balance-notice.ts'
 import {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { batcher } from '../lib/batch.ts'
+import { createBatcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { createWalletCache } from '../wallet/cache.ts'
 import type { OrderInput, Verdict } from './decide.ts'
@@ -46,14 +46,14 @@ const WAITING_MAX = 5_000
 
 export function createOrderPlacer(deps: DeskDeps): OrderPlacer {
   const desk: Desk = { ...deps, memory: createWalletCache(deps.clock) }
-  const batches = batcher<OrderInput, DeskVerdict>({
-    most: BATCH_MAX,
-    lanes: LANES,
-    pace: { clock: deps.clock, patienceMs: PATIENCE_MS, gatherMs: GATHER_MS },
-    waitingMax: WAITING_MAX,
-    full: () => new Error('too many orders wait'),
+  const batches = createBatcher<OrderInput, DeskVerdict>({
+    limit: BATCH_MAX,
+    concurrency: LANES,
+    pace: { clock: deps.clock, overlapAfterMs: PATIENCE_MS, gatherMs: GATHER_MS },
+    queueLimit: WAITING_MAX,
+    queueFullError: () => new Error('too many orders wait'),
     key: (wish) => wish.tenant.tenantId, // two batches of one wallet would only wait for its lock
-    sameKeyShares: true,
+    keysShareBatch: true,
     run: (wishes) => placeSafely(desk, wishes),
   })
   const repeats = openRepeats(desk.db)

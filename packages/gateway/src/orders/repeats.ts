@@ -1,4 +1,4 @@
-import { batcher } from '../lib/batch.ts'
+import { createBatcher } from '../lib/batch.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { readOrderContext } from './context.ts'
 import { type OrderInput, repeat, type Verdict } from './decide.ts'
@@ -27,11 +27,11 @@ export function openRepeats(db: Pick<Db, 'query'>): Repeats {
   let latest = new Map<string, Set<string>>()
   let earlier = latest
   let kept = 0
-  const lookUps = batcher<OrderInput, Verdict | undefined>({
-    most: BATCH_MAX,
-    lanes: LANES,
-    waitingMax: WAITING_MAX,
-    full: () => new Error('too many orders wait'),
+  const lookUps = createBatcher<OrderInput, Verdict | undefined>({
+    limit: BATCH_MAX,
+    concurrency: LANES,
+    queueLimit: WAITING_MAX,
+    queueFullError: () => new Error('too many orders wait'),
     run: (wishes) => lookUpAll(db, wishes),
   })
   return {

@@ -1,4 +1,4 @@
-import { type Columns, ONE_ROW, ROWS, type Shape } from '../lib/postgres/columns.ts'
+import { type Columns, ONE_ROW, ROWS, type RowFormat } from '../lib/postgres/columns.ts'
 import { DEBITS_OF_PLACED, MOVED_COLUMNS, moveWallets } from '../wallet/debit.ts'
 import { lockRemembered } from '../wallet/lock.ts'
 import { deliveriesOf, eventsOf } from '../webhooks/record.ts'
@@ -86,7 +86,7 @@ select ${ROW_HASHES} from moved`,
 
 // The catalogue is as of the statement's snapshot, which is older than the lock: after a wait it may be outdated. Nobody
 // looks for earlier orders: the unique index refuses what is there, whole, and is searched for each order anyway.
-const writeIfUnchanged = (shape: Shape) => `
+const writeIfUnchanged = (shape: RowFormat) => `
 with locked as materialized (${lockRemembered(shape.list(WALLETS_FIRST, 'uuid'))}
 ), unchanged as materialized (
   select moment.now, ${paidAt('moment.now')} as status_history

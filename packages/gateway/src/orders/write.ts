@@ -1,6 +1,6 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
 import type { Ids } from '../lib/ids.ts'
-import { plainArray, ROWS, type Shape } from '../lib/postgres/columns.ts'
+import { plainArray, ROWS, type RowFormat } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import type { CachedWallet } from '../wallet/cache.ts'
 import { movedValues } from '../wallet/debit.ts'
@@ -65,11 +65,11 @@ function rememberedOf({ touched }: Judged, written: WrittenRow): CachedWallet[] 
   return touched.map((wallet, index) => Object.assign(wallet, { rowHash: rowHashes[index]! }))
 }
 
-function valuesOf(shape: Shape, ids: Ids, { placed, touched }: Judged): unknown[] {
+function valuesOf(shape: RowFormat, ids: Ids, { placed, touched }: Judged): unknown[] {
   return [...placedValues(shape, ids, placed), ...lineValues(shape, placed), ...movedValues(shape, touched)]
 }
 
-function placedValues(shape: Shape, ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
+function placedValues(shape: RowFormat, ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
   return [
     shape.ids(placed.map((order) => order.tenantId)),
     shape.ids(placed.map((order) => order.orderId)),
@@ -86,7 +86,7 @@ function placedValues(shape: Shape, ids: Ids, placed: readonly PlacedOrder[]): u
   ]
 }
 
-function lineValues(shape: Shape, placed: readonly PlacedOrder[]): unknown[] {
+function lineValues(shape: RowFormat, placed: readonly PlacedOrder[]): unknown[] {
   const lines = placed.flatMap((order) => {
     let items = 0
     return order.packageLines.map(({ packageCode, count, price }, lineNo) => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
-import { type Loop, runLoop, within } from '../lib/process/lifecycle.ts'
+import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import type { Supplied, Suppliers } from '../suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
 import type { LifeDeps } from './expire.ts'
@@ -134,7 +134,7 @@ async function ask(deps: AskDeps, { supplier }: Supplied, esims: SuppliedEsim[])
     deps.log.warn({ err: error, supplier: supplier.name }, 'it did not report on its eSIMs')
     return []
   })
-  return (await within(asking, supplier.traits.timeoutMs)) ? asking : []
+  return (await settlesWithin(asking, supplier.traits.timeoutMs)) ? asking : []
 }
 
 const DUE = `tenant_id = $1 and supplier = $2 and esim_status in ('GOT_RESOURCE', 'IN_USE')

@@ -1,6 +1,6 @@
 import sql, { empty, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/postgres/db.ts'
-import { absent, requireUuid } from '../lib/refusal.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
 
 /** A line of the list of tenants. */
 export interface TenantSummary {
@@ -80,7 +80,7 @@ export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promi
            w.low_balance_threshold, e.callback_url
     from tenants t join wallets w using (tenant_id) left join webhook_endpoints e using (tenant_id)
     where t.tenant_id = ${id}`)
-  if (!row) throw absent('tenant')
+  if (!row) throw notFound('tenant')
   const secrets = await db.query<TenantView['secrets'][number]>(sql`
     select secret_id, created_at, valid_until, proven_at
     from tenant_secrets
@@ -93,6 +93,6 @@ export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promi
 export async function requireTenant(db: Pick<Db, 'query'>, tenantId: string): Promise<string> {
   const id = requireUuid(tenantId, 'tenant')
   const [found] = await db.query(sql`select from tenants where tenant_id = ${id}`)
-  if (!found) throw absent('tenant')
+  if (!found) throw notFound('tenant')
   return id
 }

@@ -1,5 +1,5 @@
 import type { Tx } from '../lib/postgres/db.ts'
-import { absent, requireUuid } from '../lib/refusal.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
 
 /** A wallet's row, as it was read at some time. */
 export interface Wallet {
@@ -35,7 +35,7 @@ export async function lockWallet(tx: Tx, tenantId: string): Promise<LockedWallet
 export async function lockTenantWallet(tx: Tx, typedId: string): Promise<LockedWallet> {
   const tenantId = requireUuid(typedId, 'tenant')
   const [found] = await tx.query({ text: 'select from wallets where tenant_id = $1', values: [tenantId] })
-  if (!found) throw absent('tenant')
+  if (!found) throw notFound('tenant')
   return lockWallet(tx, tenantId)
 }
 

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
+import { notFound, Refusal, requireUuid } from '../lib/refusal.ts'
 import { TRANSFER_KINDS, type TransferKind } from './post.ts'
 
 /** What a wallet did in one UTC month. Months adjoin: the opening of one is the closing of the one before. */
@@ -43,7 +43,7 @@ export async function monthStatement(db: Db, tenantId: string, month: string): P
     const [wallet] = await tx.query<WalletRow>(sql`
       select w.currency_code, w.version, t.tenant_name, clock_timestamp() >= ${to} as complete
       from wallets w join tenants t using (tenant_id) where w.tenant_id = ${id} for share of w`)
-    if (!wallet) throw absent('tenant')
+    if (!wallet) throw notFound('tenant')
     const last = wallet.version
     const [first, next] = await Promise.all([firstVersionAt(tx, id, last, from), firstVersionAt(tx, id, last, to)])
     const versions = { from: first, to: next }

@@ -1,6 +1,5 @@
 import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS } from '@dealer-esim/contract'
-import { ApiError } from '../lib/api-error.ts'
-import { tooManyRequests } from '../lib/too-many-requests.ts'
+import { ApiError, tooManyRequests } from '../lib/api-error.ts'
 import { loadTenant } from '../tenants/load.ts'
 import { attemptDelivery } from './attempt.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from './attempt-log.ts'
@@ -43,7 +42,7 @@ async function check(deps: CheckDeps, tenantId: string, url: string): Promise<vo
   const { outcome } = attempt
   if (isAcknowledged(outcome)) return
   if (outcome.kind === 'failed' && (outcome.phase === 'url' || outcome.phase === 'forbidden')) {
-    throw notAllowed(outcome.words)
+    throw notAllowed(outcome.message)
   }
   const line = firstLineOf(logged.answer)
   const said = line === undefined ? '' : ` It said: “${line}”`

@@ -1,5 +1,5 @@
 import { formatTime } from '@dealer-esim/contract'
-import { groupBy } from '../lib/group-by.ts'
+import { groupBy } from '../lib/batch.ts'
 import type { Ids } from '../lib/ids.ts'
 import { type Columns, NULL, plainArray, unnest, uuidArray } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'

@@ -2,7 +2,7 @@ import { type Entered, type Entry, entrance } from '../../src/admission/enter.ts
 import type { Batcher } from '../../src/lib/batch.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { createTestDatabase } from '../harness/database.ts'
 
@@ -27,11 +27,11 @@ export interface Entrances {
 /** Two nodes on one database, as admission opens them; what lies before the entrance is left out. */
 export async function openEntrances(count = 2): Promise<Entrances> {
   const database = await createTestDatabase()
-  const db = connect({ url: database.url, poolSize: 4, applicationName: 'test' })
+  const db = createDb({ url: database.url, poolSize: 4, applicationName: 'test' })
   const pools = Array.from({ length: count }, (_, i) =>
-    connect({
+    createDb({
       ...{ url: database.url, poolSize: 3, applicationName: `test node ${i}` },
-      ...{ asynchronousCommit: true, fixedPlans: true },
+      ...{ asynchronousCommit: true, genericPlans: true },
     }),
   )
   const nodes = pools.map((pool): TestEntrance => {

@@ -4,7 +4,7 @@ import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphan
 import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.ts'
 import { watch } from '../../src/fulfilment/reconciliation/watch.ts'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { itemKeyOf } from '../../src/orders/item-key.ts'
 import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { searchAudit } from '../../src/audit/search.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { listEvents, showEvent } from '../../src/webhooks/read.ts'
 import { cancelReplay, type ReplayWish, showReplay, startReplay } from '../../src/webhooks/replay.ts'
 import { replayLoop, stepReplay } from '../../src/webhooks/replay-step.ts'

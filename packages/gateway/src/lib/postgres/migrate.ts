@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { StartRefused } from '../process/lifecycle.ts'
 import { packageRoot } from '../process/package-root.ts'
-import { StartRefused } from '../process/start-refused.ts'
 import type { Log } from '../telemetry/log.ts'
-import { CONNECT_TIMEOUT_MS, type Db, sqlState } from './db.ts'
-import { whyNoConnection } from './no-connection.ts'
+import { CONNECT_TIMEOUT_MS, type Db } from './db.ts'
+import { explainNoConnection, sqlState } from './errors.ts'
 
 export interface MigrateOptions {
   databaseUrl: string
@@ -38,7 +38,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   // A connection that dies rejects the query under way; without a listener it would end the process.
   client.on('error', (error) => log.warn({ err: error }, 'the connection that migrates was lost'))
   await client.connect().catch((cause) => {
-    throw new StartRefused(whyNoConnection(cause), { cause })
+    throw new StartRefused(explainNoConnection(cause), { cause })
   })
   try {
     await checkServer(client)

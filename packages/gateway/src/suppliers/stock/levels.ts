@@ -2,7 +2,7 @@ import { notify } from '../../alerts/alerts.ts'
 import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
-import { absent, Refusal } from '../../lib/refusal.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
 
 export interface StockLevel {
   supplier: string
@@ -124,7 +124,7 @@ export async function setLowStock(
     })
     if (set.length === 0) {
       const [known] = await tx.query({ text: 'select from suppliers where supplier = $1', values: [supplier] })
-      if (known === undefined) throw absent('supplier', supplier)
+      if (known === undefined) throw notFound('supplier', supplier)
       const words = `${supplier} never had codes of ${productCode}, and no package sells it: look at its spelling.`
       throw new Refusal(404, 'PRODUCT_UNKNOWN', words)
     }

@@ -1,5 +1,6 @@
 import { orderNoOf } from '../../lib/ids.ts'
-import { sqlState, type Tx } from '../../lib/postgres/db.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import { sqlState } from '../../lib/postgres/errors.ts'
 import { Refusal } from '../../lib/refusal.ts'
 
 /** A row of a file, as it is compared with what is sold. */

@@ -16,8 +16,8 @@ import {
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, isAbsolute, join, relative } from 'node:path'
-import { StartRefused } from '../process/start-refused.ts'
-import { type Account, canEnter } from './account.ts'
+import { type Account, canEnter } from './server-account.ts'
+import { StartError } from './start-error.ts'
 
 export interface Binaries {
   postgres: string
@@ -26,24 +26,24 @@ export interface Binaries {
 }
 
 /**
- * Programs of the npm package that run for `account`: in place where they do, else from a copy.
- * Two things keep them from running in place: a checkout under a directory that the account cannot enter, and an
- * installation with --ignore-scripts, which leaves out the links between the libraries. Both are found by running them.
+ * The npm package's programs, runnable by `account`: in place if that works, else from a copy.
+ * Two things prevent running in place: a checkout under a directory that the account cannot enter, and an installation
+ * with --ignore-scripts, which omits the links between the libraries. Running the programs detects both.
  */
 export function serverBinaries(account: Account, dataDir: string): Binaries {
   const { native, version } = locatePackage()
   const inPlace = binariesIn(native, version)
-  const refusals = [refusal(inPlace, account)]
-  if (refusals[0] === undefined) return inPlace
+  const reasons = [whyUnusable(inPlace, account)]
+  if (reasons[0] === undefined) return inPlace
   for (const folder of copyFolders(native, dataDir)) {
     try {
       return copiedBinaries(folder, native, version, account)
     } catch (error) {
-      refusals.push((error as Error).message)
+      reasons.push((error as Error).message)
     }
   }
-  throw new StartRefused(
-    `The embedded PostgreSQL does not run on this machine (${refusals.join('; ')}). Set DATABASE_URL to use a server of yours.`,
+  throw new StartError(
+    `The embedded PostgreSQL does not run on this machine (${reasons.join('; ')}). Set DATABASE_URL to use your own server.`,
   )
 }
 
@@ -54,9 +54,7 @@ function locatePackage(): { native: string; version: string } {
     const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
     return { native: join(root, 'native'), version: manifest.version }
   } catch {
-    throw new StartRefused(
-      `The embedded PostgreSQL is not installed (${name}). Set DATABASE_URL to use a server of yours.`,
-    )
+    throw new StartError(`The embedded PostgreSQL is not installed (${name}). Set DATABASE_URL to use your own server.`)
   }
 }
 
@@ -64,8 +62,8 @@ function binariesIn(native: string, version: string): Binaries {
   return { postgres: join(native, 'bin', 'postgres'), initdb: join(native, 'bin', 'initdb'), version }
 }
 
-/** Why they do not run, or undefined. Asking for the version loads every library that they are linked with. */
-function refusal(binaries: Binaries, account: Account): string | undefined {
+/** Why the programs do not run, or undefined. `--version` loads every library that they are linked with. */
+function whyUnusable(binaries: Binaries, account: Account): string | undefined {
   for (const program of [binaries.postgres, binaries.initdb]) {
     const run = spawnSync(program, ['--version'], { ...account, cwd: '/', env: {}, encoding: 'utf8' })
     if (run.error) return run.error.message
@@ -74,7 +72,7 @@ function refusal(binaries: Binaries, account: Account): string | undefined {
   return undefined
 }
 
-/** Nearest first: beside the package and shared by every DATA_DIR, then places that lie outside a closed checkout. */
+/** In order of preference: next to the package, shared by all DATA_DIRs; then folders outside a closed checkout. */
 function copyFolders(native: string, dataDir: string): string[] {
   const cache = 'dealer-esim-gateway'
   const nodeModules = native.slice(0, native.lastIndexOf('node_modules') + 'node_modules'.length)
@@ -88,27 +86,26 @@ function copyFolders(native: string, dataDir: string): string[] {
 }
 
 /**
- * Programs in `folder` that run for `account`: those that an earlier start copied, else, also where files of its copy have
- * been cleared away since, a copy made now.
- * @throws Error saying why this folder cannot be used
+ * Programs in `folder` that `account` can run: the copy of an earlier start if it is complete, else a new copy.
+ * @throws Error that says why this folder cannot be used
  */
 export function copiedBinaries(folder: string, native: string, version: string, account: Account): Binaries {
   mkdirSync(folder, { recursive: true, mode: 0o755 })
-  refuseUnlessOursAlone(folder)
+  checkOnlyWeCanWrite(folder)
   if (!canEnter(account, folder)) throw new Error(`user ${account?.uid} cannot enter ${folder}`)
   const copy = join(folder, `postgres-${version}`)
   const binaries = binariesIn(copy, version)
   if (existsSync(copy)) {
-    refuseUnlessOursAlone(copy)
-    if (refusal(binaries, account) === undefined) return binaries
+    checkOnlyWeCanWrite(copy)
+    if (whyUnusable(binaries, account) === undefined) return binaries
   }
   replaceByCopy(copy, native)
-  const why = refusal(binaries, account)
+  const why = whyUnusable(binaries, account)
   if (why !== undefined) throw new Error(why)
   return binaries
 }
 
-/** Whole or not at all, also when several processes copy at once: each of their copies is as good. */
+/** Atomic, even if several processes copy at once: any of their copies will do. */
 function replaceByCopy(copy: string, native: string): void {
   const draft = `${copy}.${process.pid}`
   const former = `${draft}.former`
@@ -120,7 +117,7 @@ function replaceByCopy(copy: string, native: string): void {
     try {
       renameSync(draft, copy)
     } catch (error) {
-      if (!existsSync(copy)) throw error // else somebody else was quicker
+      if (!existsSync(copy)) throw error // else another process was faster
     }
   } finally {
     for (const path of [draft, former]) rmSync(path, { recursive: true, force: true })
@@ -128,14 +125,14 @@ function replaceByCopy(copy: string, native: string): void {
 }
 
 /**
- * Hard links where the file system allows them, so that a copy costs neither time nor space; bytes elsewhere. The copy
- * outlives the checkout, so nothing in it leads back there.
+ * Uses hard links if the file system allows them, so that a copy costs neither time nor space; else copies the bytes. The
+ * copy outlives the checkout, so nothing in it points back there.
  */
 function linkTree(from: string, to: string): void {
   mkdirSync(to, { mode: 0o755 })
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
-    // Only for building against PostgreSQL.
+    // Needed only to build against PostgreSQL.
     if (entry.name.endsWith('.a') || entry.name === 'pkgconfig') continue
     if (entry.isDirectory()) linkTree(source, target)
     else if (entry.isSymbolicLink() && !isAbsolute(readlinkSync(source))) symlinkSync(readlinkSync(source), target)
@@ -151,14 +148,14 @@ function linkOrCopy(source: string, target: string): void {
   }
 }
 
-/** In a shared folder somebody else may have put programs for us to run. */
-function refuseUnlessOursAlone(folder: string): void {
+/** In a shared folder, another user may have planted programs for us to run. */
+function checkOnlyWeCanWrite(folder: string): void {
   const entry = lstatSync(folder)
   if (entry.isDirectory() && entry.uid === process.getuid!() && (entry.mode & 0o022) === 0) return
-  throw new Error(`others can write to ${folder}`)
+  throw new Error(`other users can write to ${folder}`)
 }
 
-/** What the package's install script would have done: links from libicuuc.so.60 to libicuuc.so.60.2 and the like. */
+/** Does the work of the package's install script: links such as libicuuc.so.60 to libicuuc.so.60.2. */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { testAuthority } from '../../../test/harness/certificates.ts'
 import type { Log } from '../telemetry/log.ts'
-import { readCertificate } from './certificate.ts'
-import { watchCertificate } from './certificate-watch.ts'
+import { readCertificate, watchCertificate } from './certificate.ts'
 
 const POLL_MS = 2_000
 const authority = testAuthority('Test authority')

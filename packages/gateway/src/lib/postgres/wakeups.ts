@@ -10,7 +10,7 @@ export type Topic = 'fulfilment' | 'webhooks' | 'settings'
  * Tells loops, here and on the other nodes, that there is work. The own node hears at once; the others by one NOTIFY
  * per topic and few milliseconds, sent outside the money transaction (NOTIFY takes a database-wide lock at commit).
  */
-export interface Wake {
+export interface Wakeups {
   wake(topic: Topic): void
   on(topic: Topic, listener: () => void): () => void
   stop(): Promise<void>
@@ -19,10 +19,10 @@ export interface Wake {
 const COALESCE_MS = 5
 const RECONNECT_MS = 1_000
 /** A server that does not answer to so little in this time is dead, or another has taken its place. */
-const TOLD_WITHIN_MS = 5_000
+const NOTIFY_TIMEOUT_MS = 5_000
 const CHANNEL = 'dealer_esim_wake'
 
-export interface WakeOptions {
+export interface WakeupOptions {
   url: string
   nodeId: string
   /** Of the connection that listens and tells. */
@@ -30,7 +30,7 @@ export interface WakeOptions {
   onError(error: Error): void
 }
 
-export function wakeups(options: WakeOptions): Wake {
+export function createWakeups(options: WakeupOptions): Wakeups {
   const listeners = new Map<Topic, Set<() => void>>()
   const unsent = new Set<Topic>()
   let telling: Promise<void> | undefined
@@ -43,7 +43,7 @@ export function wakeups(options: WakeOptions): Wake {
   async function tellOthers(): Promise<void> {
     while (unsent.size > 0) {
       await delay(COALESCE_MS)
-      const statement = wakeStatement(options.nodeId, unsent)
+      const statement = wakeupStatement(options.nodeId, unsent)
       unsent.clear()
       await ear.tell(statement)
     }
@@ -69,7 +69,7 @@ export function wakeups(options: WakeOptions): Wake {
 }
 
 /** Wakes the nodes but the one that says it: also for a process that only tells and never listens. */
-export function wakeStatement(nodeId: string, topics: Iterable<Topic>): Statement {
+export function wakeupStatement(nodeId: string, topics: Iterable<Topic>): Statement {
   return { name: 'wake', text: 'select pg_notify($1, $2)', values: [CHANNEL, `${nodeId}:${[...topics].join(',')}`] }
 }
 
@@ -78,7 +78,7 @@ export function wakeStatement(nodeId: string, topics: Iterable<Topic>): Statemen
  * then and not two. There is nothing to flush to disk in what is told, so that no order's commit waits behind it: through
  * the general pool a NOTIFY took the server 370 µs, beside a lone order of 2 800.
  */
-function listen(options: WakeOptions, tell: (topic: Topic) => void) {
+function listen(options: WakeupOptions, tell: (topic: Topic) => void) {
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -91,7 +91,7 @@ function listen(options: WakeOptions, tell: (topic: Topic) => void) {
       application_name: applicationName,
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: TOLD_WITHIN_MS,
+      query_timeout: NOTIFY_TIMEOUT_MS,
       options: '-c synchronous_commit=off',
     })
     client = next

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DataDirInUse, holderOf, lockDataDir } from './data-dir-lock.ts'
-import { processIdentity } from './process-identity.ts'
+import { DataDirInUse, findHolder, lockDataDir } from './data-dir-lock.ts'
+import { processIdentity } from './processes.ts'
 
 let dataDir: string
 
@@ -13,13 +13,13 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
 
-function claimOf(name: string): void {
+function writeClaim(name: string): void {
   mkdirSync(join(dataDir, 'lock'), { recursive: true })
   writeFileSync(join(dataDir, 'lock', name), '')
 }
 
-describe('the lock of a data directory', () => {
-  it('is held by one of many gateways that start at once; the others are refused', async () => {
+describe('the data directory lock', () => {
+  it('is taken by one of many gateways that start at once; the others are refused', async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataDir(dataDir, 'gateway')))
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
     for (const outcome of outcomes) {
@@ -27,7 +27,7 @@ describe('the lock of a data directory', () => {
     }
   })
 
-  it('is never held by two of many commands, and each gets it', async () => {
+  it('is never held by two commands at once, and every command gets its turn', async () => {
     let inside = 0
     let turns = 0
     await Promise.all(
@@ -35,7 +35,7 @@ describe('the lock of a data directory', () => {
         const lock = await lockDataDir(dataDir, 'command')
         inside += 1
         expect(inside).toBe(1)
-        await turn()
+        await nextTurn()
         turns += 1
         inside -= 1
         lock.release()
@@ -45,38 +45,38 @@ describe('the lock of a data directory', () => {
     expect(readdirSync(join(dataDir, 'lock'))).toEqual([])
   })
 
-  it('tells who holds it, and nobody after its release', async () => {
+  it('names its holder, and no holder after its release', async () => {
     const lock = await lockDataDir(dataDir, 'gateway')
-    expect(holderOf(dataDir)).toEqual({ purpose: 'gateway', pid: process.pid })
+    expect(findHolder(dataDir)).toEqual({ purpose: 'gateway', pid: process.pid })
     lock.release()
-    expect(holderOf(dataDir)).toBeUndefined()
+    expect(findHolder(dataDir)).toBeUndefined()
   })
 
-  it('refuses with a sentence that names directory, holder and remedy', async () => {
+  it('is refused with a message that names the directory, the holder and the remedy', async () => {
     const lock = await lockDataDir(dataDir, 'gateway')
     await expect(lockDataDir(dataDir, 'gateway')).rejects.toThrow(
-      `The data directory ${dataDir} is in use by another gateway (process ${process.pid}). Stop it, or give this one a DATA_DIR of its own.`,
+      `The data directory ${dataDir} is in use by another gateway (process ${process.pid}). Stop it, or set a different DATA_DIR for this one.`,
     )
     lock.release()
   })
 
-  it('waits for a command that holds it', async () => {
+  it('is waited for while a command holds it', async () => {
     const command = await lockDataDir(dataDir, 'command')
     const gateway = lockDataDir(dataDir, 'gateway')
     command.release()
     await gateway
-    expect(holderOf(dataDir)?.purpose).toBe('gateway')
+    expect(findHolder(dataDir)?.purpose).toBe('gateway')
   })
 
-  it('dies with its holder', async () => {
-    claimOf('gateway-4194304-0.1-aaaaaaaa.held') // a pid that cannot be
+  it('is released by the death of its holder', async () => {
+    writeClaim('gateway-4194304-0.1-aaaaaaaa.held') // a pid that cannot exist
     await lockDataDir(dataDir, 'gateway')
   })
 
-  it('is not kept by a process that was given the pid of a holder that died', async () => {
+  it('is not held by a new process that has the pid of a dead holder', async () => {
     const [boot, ticks] = processIdentity(process.pid)!.split('.')
-    claimOf(`gateway-${process.pid}-${boot}.${Number(ticks) - 1}-aaaaaaaa.held`)
-    claimOf(`gateway-${process.pid}-00000000.${ticks}-bbbbbbbb.held`) // of another boot
+    writeClaim(`gateway-${process.pid}-${boot}.${Number(ticks) - 1}-aaaaaaaa.held`)
+    writeClaim(`gateway-${process.pid}-00000000.${ticks}-bbbbbbbb.held`) // from another boot
     await lockDataDir(dataDir, 'gateway')
   })
 })

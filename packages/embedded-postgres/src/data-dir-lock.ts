@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { StartRefused } from '../process/start-refused.ts'
-import { processIdentity } from './process-identity.ts'
+import { processIdentity } from './processes.ts'
+import { StartError } from './start-error.ts'
 
 /*
- * One process at a time may use a DATA_DIR, and a process that was killed must not leave it locked.
+ * One process at a time may use a DATA_DIR, and a killed process must not leave it locked.
  *
- * Each contender puts a claim of its own into DATA_DIR/lock: a file whose *name* says who it is (purpose, pid, start of
- * the process), so that there is no content to read half written. Then it looks at the others:
+ * Each contender creates a claim in DATA_DIR/lock: a file whose *name* identifies it (purpose, pid, start time of the
+ * process), so that no reader sees half-written content. Then it reads the other claims:
  *
- *   the claim of a process that is gone    is removed: its name is unique, nobody else can come to own it
- *   a held claim                           refuses us (a short command's is waited for)
- *   a claim still being made               the one first in order stays, the others withdraw and try again
+ *   claim of a process that has ended    removed: its name is unique, so no other process can own it
+ *   held claim                           we give up (a gateway's) or wait (a command's)
+ *   claim not held yet                   the first by name stays, the others withdraw and try again
  *
- * We hold the lock only after we saw no living claim but ours *after* ours was there, so two can never both hold it;
- * there is no moment in which a stale lock is taken over, which is where lock files usually go wrong.
+ * A process holds the lock only once it has seen no other living claim *after* creating its own, so two can never both
+ * hold it. A stale lock is never taken over, which is where lock files usually go wrong.
  */
 
 export type Purpose = 'gateway' | 'command'
@@ -30,7 +30,7 @@ export interface DataDirLock {
   release(): void
 }
 
-export class DataDirInUse extends StartRefused {
+export class DataDirInUse extends StartError {
   override readonly name = 'DataDirInUse'
   constructor(
     dataDir: string,
@@ -38,12 +38,12 @@ export class DataDirInUse extends StartRefused {
   ) {
     const who = holder.purpose === 'gateway' ? 'another gateway' : 'an admin command'
     super(
-      `The data directory ${dataDir} is in use by ${who} (process ${holder.pid}). Stop it, or give this one a DATA_DIR of its own.`,
+      `The data directory ${dataDir} is in use by ${who} (process ${holder.pid}). Stop it, or set a different DATA_DIR for this one.`,
     )
   }
 }
 
-/** How long a start waits for a short command, or for a rival that withdraws. */
+/** How long a start waits for a command to finish, or for a rival to withdraw. */
 const WAIT_MS = 10_000
 const POLL_MS = 15
 
@@ -53,8 +53,8 @@ export async function lockDataDir(dataDir: string, purpose: Purpose): Promise<Da
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const deadline = Date.now() + WAIT_MS
   for (;;) {
-    const mine = claim(folder, purpose)
-    const rival = await outlive(folder, mine, deadline)
+    const mine = createClaim(folder, purpose)
+    const rival = await waitForRivals(folder, mine, deadline)
     if (!rival) {
       const held = `${mine}.held`
       renameSync(join(folder, mine), join(folder, held))
@@ -66,8 +66,8 @@ export async function lockDataDir(dataDir: string, purpose: Purpose): Promise<Da
   }
 }
 
-/** Who holds the data directory now. A claim that is still being made is nobody's yet. */
-export function holderOf(dataDir: string): Holder | undefined {
+/** The process that holds the data directory now. A claim that is not held yet does not count. */
+export function findHolder(dataDir: string): Holder | undefined {
   const held = livingClaims(join(dataDir, 'lock')).find((candidate) => candidate.held)
   return held && { purpose: held.purpose, pid: held.pid }
 }
@@ -77,14 +77,14 @@ interface Claim extends Holder {
   held: boolean
 }
 
-function claim(folder: string, purpose: Purpose): string {
+function createClaim(folder: string, purpose: Purpose): string {
   const file = [purpose, process.pid, processIdentity(process.pid), randomBytes(4).toString('hex')].join('-')
   writeFileSync(join(folder, file), '', { flag: 'wx', mode: 0o600 })
   return file
 }
 
-/** Waits while only claims stand beside ours that will withdraw for us. The rival that we must give way to, if any. */
-async function outlive(folder: string, mine: string, deadline: number): Promise<Claim | undefined> {
+/** Waits for weaker rivals to withdraw. Returns the rival that we must give way to, if there is one. */
+async function waitForRivals(folder: string, mine: string, deadline: number): Promise<Claim | undefined> {
   for (;;) {
     const rivals = livingClaims(folder).filter((candidate) => candidate.file !== mine)
     const stronger = rivals.find((rival) => rival.held || rival.file < mine)
@@ -95,7 +95,7 @@ async function outlive(folder: string, mine: string, deadline: number): Promise<
 }
 
 function livingClaims(folder: string): Claim[] {
-  return listing(folder).flatMap((file) => {
+  return listFiles(folder).flatMap((file) => {
     const [purpose, pidText, identity] = file.replace(/\.held$/, '').split('-')
     const pid = Number(pidText)
     if (processIdentity(pid) !== identity) {
@@ -106,7 +106,7 @@ function livingClaims(folder: string): Claim[] {
   })
 }
 
-function listing(folder: string): string[] {
+function listFiles(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {

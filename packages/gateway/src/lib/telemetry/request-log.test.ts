@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createRequestLog } from './log.ts'
+import { createRequestLog } from './request-log.ts'
 
 const LINE = {
   requestId: '0199c1a0-0000-7000-8000-000000000000',

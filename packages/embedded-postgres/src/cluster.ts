@@ -13,12 +13,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { StartRefused } from '../process/start-refused.ts'
-import { type Account, canEnter } from './account.ts'
 import type { Binaries } from './binaries.ts'
+import { type Account, canEnter } from './server-account.ts'
 import { postgresqlConf, type Settings } from './settings.ts'
+import { StartError } from './start-error.ts'
 
-/** One cluster on disk: DATA_DIR/postgres, its password beside it. */
+/** One cluster on disk: DATA_DIR/postgres, with its password in DATA_DIR/postgres.password. */
 export interface Cluster {
   directory: string
   account: Account
@@ -31,11 +31,11 @@ export function clusterDirectory(dataDir: string): string {
   return join(dataDir, 'postgres')
 }
 
-/** The cluster of this DATA_DIR, made where there is none. Either it exists whole afterwards or not at all. */
-export function openCluster(dataDir: string, account: Account, binaries: Binaries, durable: boolean): Cluster {
+/** The cluster of this DATA_DIR, created if there is none. Creation is atomic: a crash leaves no partial cluster. */
+export function ensureCluster(dataDir: string, account: Account, binaries: Binaries, durable: boolean): Cluster {
   const directory = clusterDirectory(dataDir)
   if (existsSync(directory)) {
-    refuseOtherMajor(directory, binaries)
+    checkMajorVersion(directory, binaries)
     return { directory, account, password: readPassword(dataDir) }
   }
   const password = randomBytes(24).toString('base64url')
@@ -49,7 +49,7 @@ export function openCluster(dataDir: string, account: Account, binaries: Binarie
   return { directory, account, password }
 }
 
-/** Written anew at every start, so that the settings are those of this release and nobody's edits are half obeyed. */
+/** Rewrites the settings at every start, so that they are those of this release; manual edits are lost. */
 export function writeSettings(cluster: Cluster, settings: Settings): void {
   const file = join(cluster.directory, 'postgresql.conf')
   writeFileSync(file, postgresqlConf(settings), { mode: 0o600 })
@@ -65,29 +65,29 @@ export function readPassword(dataDir: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
-    throw new StartRefused(`The password of the embedded PostgreSQL cannot be read: ${(error as Error).message}`)
+    throw new StartError(`Cannot read the password of the embedded PostgreSQL: ${(error as Error).message}`)
   }
 }
 
 /**
- * How the server is told where its data lie. It stats the whole path, so under a directory that its account cannot
- * enter it gets the working directory that we, who can, start it in; Linux reaches that without walking the path.
+ * The server's -D argument. The server stats the whole path, which fails under a directory that its account cannot
+ * enter. There it gets its working directory instead, which Linux resolves without walking the path.
  */
 export function dataArgument(directory: string, account: Account): string {
   if (canEnter(account, directory)) return directory
   if (process.platform === 'linux') return '/proc/self/cwd'
-  throw new StartRefused(
-    `User ${account?.uid} cannot enter ${directory}. Choose a DATA_DIR that it can, or set DATABASE_URL.`,
+  throw new StartError(
+    `User ${account?.uid} cannot enter ${directory}. Choose a DATA_DIR that it can enter, or set DATABASE_URL.`,
   )
 }
 
 function initialise(directory: string, account: Account, binaries: Binaries, password: string, durable: boolean): void {
-  // The password goes by a file in a directory of its own: the account can read it, the list of processes cannot.
-  const exchange = mkdtempSync(join(tmpdir(), 'dealer-esim-'))
-  const passwordCopy = join(exchange, 'password')
+  // Pass the password in a file that only the account can read: arguments are visible in the process list.
+  const passwordFolder = mkdtempSync(join(tmpdir(), 'dealer-esim-'))
+  const passwordCopy = join(passwordFolder, 'password')
   try {
     writeFileSync(passwordCopy, password, { mode: 0o600 })
-    if (account) for (const path of [passwordCopy, exchange]) chownSync(path, account.uid, account.gid)
+    if (account) for (const path of [passwordCopy, passwordFolder]) chownSync(path, account.uid, account.gid)
     const run = spawnSync(
       binaries.initdb,
       [
@@ -105,18 +105,18 @@ function initialise(directory: string, account: Account, binaries: Binaries, pas
       ],
       { ...account, cwd: directory, env: { TZ: 'UTC' }, encoding: 'utf8' },
     )
-    if (run.status !== 0) throw new StartRefused(`initdb failed: ${run.error?.message ?? run.stderr.trim()}`)
+    if (run.status !== 0) throw new StartError(`initdb failed: ${run.error?.message ?? run.stderr.trim()}`)
   } finally {
-    rmSync(exchange, { recursive: true, force: true })
+    rmSync(passwordFolder, { recursive: true, force: true })
   }
 }
 
-function refuseOtherMajor(directory: string, binaries: Binaries): void {
-  const has = readFileSync(join(directory, 'PG_VERSION'), 'utf8').trim()
-  const wants = binaries.version.split('.')[0]
-  if (has === wants) return
-  throw new StartRefused(
-    `${directory} was made by PostgreSQL ${has}, this release brings ${wants}. Dump it with the old release and load it into a new DATA_DIR.`,
+function checkMajorVersion(directory: string, binaries: Binaries): void {
+  const found = readFileSync(join(directory, 'PG_VERSION'), 'utf8').trim()
+  const expected = binaries.version.split('.')[0]
+  if (found === expected) return
+  throw new StartError(
+    `${directory} was created by PostgreSQL ${found}, but this release includes PostgreSQL ${expected}. Dump the data with the old release and load it into a new DATA_DIR.`,
   )
 }
 

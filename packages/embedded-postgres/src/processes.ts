@@ -1,15 +1,16 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
+import type { Account } from './server-account.ts'
 
 /**
- * Names one process for good: a pid is reused, a pid with the moment of its start is not.
- * `undefined` when no such process runs; one that was killed and not yet reaped holds nothing and counts as gone.
+ * Identifies one process permanently: a pid is reused, a pid together with its start time is not.
+ * `undefined` when no such process runs. A killed process that is not reaped yet holds nothing and counts as gone.
  */
 export function processIdentity(pid: number): string | undefined {
   return process.platform === 'linux' ? linuxIdentity(pid) : portableIdentity(pid)
 }
 
-/** Whether that process is a PostgreSQL server that works in `directory`: a pid read from a file may by now be anybody's. */
+/** Whether the process is a PostgreSQL server working in `directory`: a pid read from a file may belong to another process by now. */
 export function isPostgresIn(pid: number, directory: string): boolean {
   if (processIdentity(pid) === undefined) return false
   if (process.platform === 'linux') {
@@ -23,7 +24,7 @@ export function isPostgresIn(pid: number, directory: string): boolean {
   return stdout.includes('postgres') && stdout.includes(directory)
 }
 
-/** Whether the kernel still knows the pid, a zombie included: PostgreSQL asks it this way. */
+/** Whether the kernel still knows the pid, zombies included. PostgreSQL makes the same check. */
 export function pidIsTaken(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -33,11 +34,29 @@ export function pidIsTaken(pid: number): boolean {
   }
 }
 
-/** Ticks between boot and start, with the boot they count from: both survive a change of the wall clock. */
+/**
+ * Signals a process when ours has ended, even by SIGKILL, after which we cannot stop what we started. A small helper
+ * process waits on a pipe that the kernel closes when we end. Without it, a gateway that is killed and whose DATA_DIR is
+ * removed would leave a database server running for ever.
+ */
+export function signalOnExit(pid: number, signal: 'INT' | 'KILL', account?: Account): { cancel(): void } {
+  const helper = spawn('/bin/sh', ['-c', 'read -r _; kill -"$2" "$1"', 'sh', String(pid), signal], {
+    ...account,
+    cwd: '/',
+    env: {},
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  helper.on('error', () => {}) // without the helper, the next start finds the orphan and stops it
+  helper.unref()
+  return { cancel: () => void helper.kill('SIGKILL') }
+}
+
+/** Clock ticks from boot to the process's start, and the id of that boot: neither depends on the wall clock. */
 function linuxIdentity(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The second field is the program's name in brackets and may itself hold spaces and brackets.
+    // The second field is the program's name in brackets and may itself contain spaces and brackets.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const state = fields[0]
     const startTicks = fields[19]

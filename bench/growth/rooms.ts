@@ -7,7 +7,7 @@ import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
 import { connect } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../packages/gateway/src/orders/placer.ts'
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
-import { queryOrder } from '../../packages/gateway/src/profiles/query.ts'
+import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-order.ts'
 import { readBalance } from '../../packages/gateway/src/wallet/balance.ts'
 import { statementPage } from '../../packages/gateway/src/wallet/entries.ts'
 import { orderBody } from '../load.ts'
@@ -65,7 +65,7 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
       case 'order':
         return desk.place({ tenant, orderId: systemIds.uuid(), request })
       case 'query':
-        return queryOrder(reading, tenantId, request)
+        return getOrderWithProfiles(reading, tenantId, request)
       case 'profile/list, first page':
       case 'profile/list, deep page':
         return listProfiles(reading, tenantId, request)

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { notify } from '../src/alerts/alerts.ts'
-import { tellOfReviews } from '../src/fulfilment/review/review-notice.ts'
+import { alertOperatorsOfReviews } from '../src/fulfilment/review/review-alerts.ts'
 import { NIL_TENANT, systemIds } from '../src/lib/ids.ts'
 import { createDb, type Db } from '../src/lib/postgres/db.ts'
 import { changeSettings } from '../src/tenants/settings.ts'
@@ -226,7 +226,7 @@ describe('who gets what', () => {
       db.query({
         text: `update alerts set created_at = created_at - interval '61 minutes' where kind = 'UNDER_REVIEW'`,
       })
-    const told = () => tellOfReviews({ db, ids: systemIds })
+    const told = () => alertOperatorsOfReviews({ db, ids: systemIds })
     expect(await told()).toBe(false)
     await review('0 s')
     expect([await told(), await told()]).toEqual([true, false])

@@ -1,13 +1,13 @@
 import { notify } from '../../alerts/alerts.ts'
 import { itemKeyOf } from '../../orders/item-key.ts'
 import type { CancelOutcome, Outcome } from '../../suppliers/supplier.ts'
-import type { FulfilmentDeps } from '../deps.ts'
-import { callCancel } from '../review/cancel-esim.ts'
-import { readForCancel, wasNeverUsed } from '../review/cancel-subject.ts'
-import { finishCancel } from '../review/finish-cancel.ts'
-import { takeInEsim } from '../take-in.ts'
+import { cancelAtSupplier } from '../cancelling/cancel-esim.ts'
+import { findCancellableEsim, wasNeverUsed } from '../cancelling/cancellable-esim.ts'
+import { saveCancellation } from '../cancelling/save-cancellation.ts'
+import type { FulfilmentDeps } from '../outcomes/deps.ts'
+import { acceptEsim } from '../outcomes/save-outcomes.ts'
+import { unwatchItem, type WatchedItemKey } from '../outcomes/watched-items.ts'
 import { askBySupplier, takeFrom } from './ask-by-supplier.ts'
-import { unwatch, type Watched } from './watch.ts'
 
 /** Of one pass; the next begins at once. */
 const AT_ONCE = 50
@@ -18,7 +18,7 @@ interface WatchedRow {
   tenantId: string
   orderId: string
   itemNo: number
-  purpose: Watched['purpose']
+  purpose: WatchedItemKey['purpose']
   supplier: string
   productCode: string | null
 }
@@ -66,13 +66,13 @@ async function askAbout(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
 
 async function repeatCancel(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
   const { tenantId, orderId, itemNo } = row
-  const profile = await readForCancel(deps, tenantId, { orderId, itemNo })
+  const profile = await findCancellableEsim(deps, tenantId, { orderId, itemNo })
   if (profile === undefined) return
   const subject = { orderId, itemNo, profileId: profile.profileId }
   const outcome: CancelOutcome = wasNeverUsed(profile)
-    ? await callCancel(deps, profile.supplier, profile.esim)
+    ? await cancelAtSupplier(deps, profile.supplier, profile.esim)
     : { kind: 'refused', words: 'it was downloaded meanwhile' }
-  await finishCancel(deps, tenantId, subject, outcome)
+  await saveCancellation(deps, tenantId, subject, outcome)
 }
 
 async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
@@ -83,8 +83,8 @@ async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<vo
   const asking = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }], 'LOOK')
   const [outcome] = await asking.catch((): Outcome[] => [])
   if (outcome?.kind !== 'delivered') return
-  await takeInEsim(deps, tenantId, { orderId, itemNo, supplier: row.supplier }, outcome.esim)
-  await deps.db.tx(async (tx) => unwatch(tx, tenantId, { orderId, itemNo, purpose: row.purpose }))
+  await acceptEsim(deps, tenantId, { orderId, itemNo, supplier: row.supplier }, outcome.esim)
+  await deps.db.tx(async (tx) => unwatchItem(tx, tenantId, { orderId, itemNo, purpose: row.purpose }))
 }
 
 /** A cancel that nobody answers for a week is an operator's to settle with the supplier. */

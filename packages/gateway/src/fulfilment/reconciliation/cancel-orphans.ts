@@ -1,6 +1,6 @@
-import { type SuppliedRow, suppliedEsimOf } from '../../profiles/supplied-esim.ts'
-import type { FulfilmentDeps } from '../deps.ts'
-import { callCancel } from '../review/cancel-esim.ts'
+import { type SuppliedRow, toSuppliedEsim } from '../../profiles/secrets.ts'
+import { cancelAtSupplier } from '../cancelling/cancel-esim.ts'
+import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { askBySupplier, takeFrom } from './ask-by-supplier.ts'
 
 /** Of one pass; the next begins at once. */
@@ -57,7 +57,7 @@ async function giveBack(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {
 
 async function cancelOrphan(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {
   const tenantId = row.tenantId
-  const outcome = await callCancel(deps, row.supplier, suppliedEsimOf(deps.cipher, tenantId, row, false))
+  const outcome = await cancelAtSupplier(deps, row.supplier, toSuppliedEsim(deps.cipher, tenantId, row, false))
   const state = { cancelled: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
   await deps.db.query({
     text: `update orphans set state = $3, message = $4,

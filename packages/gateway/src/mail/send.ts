@@ -1,5 +1,5 @@
+import { claimJobs, type JobTable } from '../jobs/jobs.ts'
 import type { MailOutcome } from '../lib/outbound/smtp.ts'
-import type { Db } from '../lib/postgres/db.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import type { MailDeps } from './deps.ts'
 
@@ -24,29 +24,20 @@ interface ClaimedMail {
  * goes out again under the same Message-ID. @returns what came of each; as many as SENT_MAX: there may be more
  */
 export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]; more: boolean }> {
-  const claimed = await claimDue(deps.db)
+  const claimed = await claimJobs<ClaimedMail>(deps.db, MAILS, SENT_MAX)
   if (claimed.length > 0) await failpoint('mail.claimed')
   const outcomes = await Promise.all(claimed.map((mail) => sendOne(deps, mail)))
   return { outcomes, more: claimed.length === SENT_MAX }
 }
 
-async function claimDue(db: Db): Promise<ClaimedMail[]> {
-  const due = await db.query<{ tenantId: string; mailId: string }>({
-    name: 'mail-due',
-    text: `select tenant_id, mail_id from mails
-           where due_at <= now() and (lease_until is null or lease_until < now()) order by due_at limit $1`,
-    values: [SENT_MAX],
-  })
-  const claims = due.map(({ tenantId, mailId }) =>
-    db.query<ClaimedMail>({
-      name: 'mail-claim',
-      text: `update mails set attempts = attempts + 1, lease_until = now() + $3 * interval '1 millisecond'
-             where tenant_id = $1 and mail_id = $2 and due_at <= now() and (lease_until is null or lease_until < now())
-             returning tenant_id, mail_id, recipient, kind, content, attempts`,
-      values: [tenantId, mailId, LEASE_MS],
-    }),
-  )
-  return (await Promise.all(claims)).flat()
+const MAILS: JobTable = {
+  name: 'mail',
+  table: 'mails',
+  key: ['mail_id'],
+  claimable: 'due_at <= now() and (lease_until is null or lease_until < now())',
+  dueAt: 'due_at',
+  claim: `attempts = attempts + 1, lease_until = now() + interval '1 millisecond' * ${LEASE_MS}`,
+  columns: 'job.tenant_id, job.mail_id, job.recipient, job.kind, job.content, job.attempts',
 }
 
 async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {

@@ -1,3 +1,4 @@
+import { runJob } from '../jobs/jobs.ts'
 import { firstUuidAt } from '../lib/ids.ts'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { WebhookDeps } from './deps.ts'
@@ -25,11 +26,9 @@ export function replayLoop(deps: StepDeps): Running {
     async pass() {
       const running = await deps.db.query<RunningReplay>({ text: NEXT, values: [REPLAYS_PER_PASS] })
       let more = false
-      for (const { tenantId, replayId } of running) {
-        const step = await stepReplay(deps, tenantId, replayId).catch((error): Step => {
-          deps.log.error({ err: error, tenantId, replayId }, 'a replay could not be stepped; the others go on')
-          return NOTHING
-        })
+      for (const replay of running) {
+        const step = await runJob(deps.log, 'replay', replay, () => stepReplay(deps, replay.tenantId, replay.replayId))
+        if (step === undefined) continue
         if (step.replayed > 0) deps.wake.wake('webhooks')
         more ||= step.more
       }

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { Tx } from '../lib/postgres/db.ts'
 import { absent, Refusal } from '../lib/refusal.ts'
-import { mailPersonLink } from '../mail/person-link.ts'
+import { mailPersonLink } from '../mail/queue.ts'
 import { welcomeLink } from '../people/console-links.ts'
 import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../people/manage.ts'
 import { lockProven, type Person, peopleOf, personById } from '../people/person.ts'

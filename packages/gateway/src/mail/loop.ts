@@ -3,8 +3,8 @@ import type { Deps } from '../deps.ts'
 import { mailServer } from '../lib/outbound/smtp.ts'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import { consoleUrlOf } from '../people/console-links.ts'
+import { queueAlertMails } from './queue-alerts.ts'
 import { sendDueMails } from './send.ts'
-import { takeOverNotices } from './take-over.ts'
 
 /** Two index probes each time; a link is waited for. */
 const POLL_MS = 1_000
@@ -30,7 +30,7 @@ export function mailLoop(deps: LoopDeps): Running | undefined {
     loops,
     pollMs: POLL_MS,
     async pass() {
-      const moreNotices = await takeOverNotices({ ...deps, mailServer: server, consoleUrl })
+      const moreNotices = await queueAlertMails({ ...deps, mailServer: server, consoleUrl })
       const { outcomes, more } = await sendDueMails({ ...deps, mailServer: server, consoleUrl })
       for (const outcome of outcomes) mails.inc({ outcome })
       return moreNotices || more

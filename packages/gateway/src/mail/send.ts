@@ -1,7 +1,12 @@
+import type { Config } from '../config/config.ts'
 import { claimJobs, type JobTable } from '../jobs/jobs.ts'
-import type { MailOutcome } from '../lib/outbound/smtp.ts'
+import type { DatabaseClock } from '../lib/clock.ts'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Ids } from '../lib/ids.ts'
+import type { MailOutcome, MailServer } from '../lib/outbound/smtp.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
-import type { MailDeps } from './deps.ts'
+import type { Log } from '../lib/telemetry/log.ts'
 
 const MINUTE_MS = 60_000
 /** Pauses after each failed attempt; after the last one the mail is given up, a good day after it was due. */
@@ -85,4 +90,17 @@ async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMa
 
 function withoutAddress(words: string, recipient: string): string {
   return words.replaceAll(recipient, '[recipient]')
+}
+
+/** What the mail loop works with. */
+export interface MailDeps {
+  config: Pick<Config, 'operatorEmails' | 'mailFrom'>
+  db: Db
+  ids: Ids
+  cipher: Cipher
+  databaseClock: DatabaseClock
+  log: Log
+  mailServer: MailServer
+  /** Where the console is, without a slash at its end. */
+  consoleUrl(): string
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { linkMail, NOTICE_SUBJECTS, noticeMail } from './texts.ts'
+import { linkMail, ALERT_SUBJECTS, alertMail } from './texts.ts'
 
 const about = { client: 'Acme\r\nBcc: everybody@example.com', consoleUrl: 'https://esim.example.com/console' }
 
 test('a name cannot write headers', () => {
-  for (const kind of Object.keys(NOTICE_SUBJECTS)) {
-    expect(noticeMail({ kind, message: 'A sentence.' }, about).subject).not.toMatch(/[\r\n]/)
+  for (const kind of Object.keys(ALERT_SUBJECTS)) {
+    expect(alertMail({ kind, message: 'A sentence.' }, about).subject).not.toMatch(/[\r\n]/)
   }
   expect(linkMail('INVITATION', { name: 'Ada\r\n.\r\nQUIT', link: 'https://x' }).text).toMatch(/^Hello Ada \. QUIT,\n/)
 })
@@ -25,7 +25,7 @@ test.each(['Ada', 'Dr. Ada O’Neil-Müller', '李 小龍'])('a name that is one
 })
 
 test('a notice says what the console says, and where to go on', () => {
-  const { subject, text } = noticeMail(
+  const { subject, text } = alertMail(
     { kind: 'LOW_BALANCE', message: 'The balance is 3.00 USD.' },
     { ...about, client: 'Acme' },
   )
@@ -36,7 +36,7 @@ test('a notice says what the console says, and where to go on', () => {
 })
 
 test('a kind that nobody wrote a subject for is told all the same', () => {
-  expect(noticeMail({ kind: 'NEW_KIND', message: 'Something.' }, about).subject).toBe(
+  expect(alertMail({ kind: 'NEW_KIND', message: 'Something.' }, about).subject).toBe(
     'A notice about your eSIM account',
   )
 })

@@ -9,7 +9,7 @@ export interface MailText {
 }
 
 /** Subjects of notices; `{client}` is the dealer's name. A kind that is not here is told under a plain subject. */
-export const NOTICE_SUBJECTS: Readonly<Record<string, string>> = {
+export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   LOW_BALANCE: 'Your balance is low: {client}',
   ENDPOINT_FAILING: 'Your callback URL does not answer: {client}',
   ENDPOINT_DISABLED: 'Your callback URL was disabled: {client}',
@@ -31,11 +31,11 @@ const NOTICE_PAGES: Readonly<Record<string, string>> = {
   UNDER_REVIEW: '/orders',
 }
 
-export function noticeMail(
+export function alertMail(
   notice: { kind: string; message: string },
   about: { client: string; consoleUrl: string },
 ): MailText {
-  const subject = (NOTICE_SUBJECTS[notice.kind] ?? 'A notice about your eSIM account').replace('{client}', about.client)
+  const subject = (ALERT_SUBJECTS[notice.kind] ?? 'A notice about your eSIM account').replace('{client}', about.client)
   return {
     subject: oneLine(subject),
     text: [

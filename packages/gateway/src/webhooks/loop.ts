@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { WebhookDeps } from './deps.ts'
 import { PASS_GAP_MS, POLL_MS } from './limits.ts'
-import { webhookMetrics } from './metrics.ts'
-import { Sender } from './sender.ts'
+import { Sender } from './sending/sender.ts'
+import { createWebhookMetrics } from './sending/telemetry.ts'
 
 /** Sends events: woken by the commit that recorded them, by the clock when a retry comes due, and by polling. */
 export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: boolean } {
   const { clock, log, loops } = deps
-  const sender = new Sender(deps, webhookMetrics(deps), () => loop.wake())
+  const sender = new Sender(deps, createWebhookMetrics(deps), () => loop.wake())
   let timer: NodeJS.Timeout | undefined
   let passedAt = Number.NEGATIVE_INFINITY
   const loop = runLoop({

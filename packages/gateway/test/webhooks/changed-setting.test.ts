@@ -3,14 +3,14 @@ import { webhookSecret } from '@dealer-esim/contract'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { resetSecret } from '../../src/tenants/secret.ts'
-import { AHEAD, ENDPOINT_FLIGHTS_MAX } from '../../src/webhooks/limits.ts'
-import { setWebhook } from '../../src/webhooks/setting.ts'
+import { setWebhook } from '../../src/webhooks/endpoint/set-webhook.ts'
+import { CLAIM_AHEAD_FACTOR, ENDPOINT_IN_FLIGHT_MAX } from '../../src/webhooks/limits.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
 /* Events are claimed ahead for an endpoint that answers. A setting that changes holds for those, too. */
 
-const CLAIMED_MAX = AHEAD * ENDPOINT_FLIGHTS_MAX
+const CLAIMED_MAX = CLAIM_AHEAD_FACTOR * ENDPOINT_IN_FLIGHT_MAX
 const patient = { timeout: 10_000 }
 
 let bed: Bed
@@ -36,7 +36,7 @@ beforeEach(async () => {
   held = []
   receiver.script = (_, response) => void held.push(response)
   await bed.record(tenant, CLAIMED_MAX + 100)
-  await expect.poll(() => held.length, patient).toBe(ENDPOINT_FLIGHTS_MAX)
+  await expect.poll(() => held.length, patient).toBe(ENDPOINT_IN_FLIGHT_MAX)
 })
 afterEach(async () => {
   receiver.script = 200
@@ -69,7 +69,7 @@ test('the next event goes to the URL that was set, though it was claimed for the
   await aPassLater()
   answerOne()
   await expect.poll(() => other.events.length, patient).toBeGreaterThan(0)
-  expect(receiver.events.length).toBe(ENDPOINT_FLIGHTS_MAX)
+  expect(receiver.events.length).toBe(ENDPOINT_IN_FLIGHT_MAX)
 })
 
 test('an event whose type is not wanted any more is not sent, though it was claimed when it was', async () => {
@@ -78,18 +78,18 @@ test('an event whose type is not wanted any more is not sent, though it was clai
   answerOne()
   const unsent = async () => (await bed.states(tenant)).some((event) => event.deliveryState === 'UNSENT')
   await expect.poll(unsent, patient).toBe(true)
-  expect(receiver.events.length).toBe(ENDPOINT_FLIGHTS_MAX)
+  expect(receiver.events.length).toBe(ENDPOINT_IN_FLIGHT_MAX)
 })
 
 test('what was claimed for a URL that is removed is not sent, whichever node looks after what waits', async () => {
   const beside = bed.startLoop()
   await set({ callbackUrl: null })
   const unsent = async () => (await bed.states(tenant)).filter((event) => event.deliveryState === 'UNSENT').length
-  await expect.poll(unsent, patient).toBe(CLAIMED_MAX + 100 - ENDPOINT_FLIGHTS_MAX)
+  await expect.poll(unsent, patient).toBe(CLAIMED_MAX + 100 - ENDPOINT_IN_FLIGHT_MAX)
   for (const response of held.splice(0)) response.end()
   await expect.poll(() => loop.idle, patient).toBe(true)
-  expect(receiver.events.length).toBe(ENDPOINT_FLIGHTS_MAX)
-  expect(await unsent()).toBe(CLAIMED_MAX + 100 - ENDPOINT_FLIGHTS_MAX)
+  expect(receiver.events.length).toBe(ENDPOINT_IN_FLIGHT_MAX)
+  expect(await unsent()).toBe(CLAIMED_MAX + 100 - ENDPOINT_IN_FLIGHT_MAX)
   await beside.stop(1_000)
 })
 
@@ -97,7 +97,7 @@ test('an event that was claimed before a reset is signed with the new secret', a
   const { appSecret } = await resetSecret(bed.deps, tenant.tenantId, { graceMs: 0 }, { actor: 'cli:test' })
   await aPassLater()
   answerOne()
-  await expect.poll(() => receiver.events.length, patient).toBe(ENDPOINT_FLIGHTS_MAX + 1)
+  await expect.poll(() => receiver.events.length, patient).toBe(ENDPOINT_IN_FLIGHT_MAX + 1)
   const { body, headers } = receiver.events.at(-1)!
   const verifier = new Webhook(webhookSecret(appSecret))
   expect(() => verifier.verify(body, headers as Record<string, string>)).not.toThrow()

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { setWebhook } from '../../src/webhooks/setting.ts'
-import { settle } from '../../src/webhooks/settle.ts'
+import { saveEndpointChange } from '../../src/webhooks/endpoint/health.ts'
+import { setWebhook } from '../../src/webhooks/endpoint/set-webhook.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -48,11 +48,14 @@ test('a 410 from before its URL was set anew disables nothing', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   const setMs = (await bed.endpoint(tenant)).updatedAt.getTime()
   const answered = (atMs: number) =>
-    settle(bed.deps, bed.deps.ids.uuid(), {
-      settlements: [],
-      changes: [{ ...tenant, url: receiver.url, atMs, change: { change: 'DISABLE', reason: 'GONE', sinceMs: atMs } }],
-      left: [],
-    })
+    bed.deps.db.tx((tx) =>
+      saveEndpointChange(tx, bed.deps.ids, {
+        ...tenant,
+        url: receiver.url,
+        atMs,
+        change: { change: 'DISABLE', reason: 'GONE', sinceMs: atMs },
+      }),
+    )
   await answered(setMs - 1_000)
   expect((await bed.endpoint(tenant)).enabled).toBe(true)
   await answered(setMs + 1_000)

@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { connect } from '../../src/lib/postgres/db.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
-import { loggedAttempt } from '../../src/webhooks/attempt-log.ts'
-import { type Claim, claimEvents, leaveLanes, type Wanted } from '../../src/webhooks/claim.ts'
-import { findDueTenants } from '../../src/webhooks/due.ts'
-import { ENDPOINT_FLIGHTS_MAX, LEASE_MS } from '../../src/webhooks/limits.ts'
+import { ENDPOINT_IN_FLIGHT_MAX, LEASE_MS } from '../../src/webhooks/limits.ts'
+import { loggedAttempt } from '../../src/webhooks/log/attempt-log.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
-import { resendEvent } from '../../src/webhooks/resend.ts'
-import type { NextStep } from '../../src/webhooks/retry.ts'
-import { settle } from '../../src/webhooks/settle.ts'
+import { resendEvent } from '../../src/webhooks/replay/resend.ts'
+import { type Claim, type ClaimRequest, claimEvents, releaseQueues } from '../../src/webhooks/sending/claim.ts'
+import { listDueTenants } from '../../src/webhooks/sending/due.ts'
+import type { NextStep } from '../../src/webhooks/sending/retry.ts'
+import { saveResults } from '../../src/webhooks/sending/save-results.ts'
 import { type Explained, explained } from '../harness/explained.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
@@ -32,16 +32,18 @@ afterEach(() => {
 const [NODE, OTHER_NODE] = ['019a0000-0000-7000-8000-00000000000a', '019a0000-0000-7000-8000-00000000000b']
 const now = () => bed.deps.databaseClock.now()
 /** As a node claims that has nothing in hand. */
-async function claim({ tenantId }: TestTenant, wanted: Partial<Wanted> = {}, node = NODE): Promise<Claim> {
-  const all = { tenantId, most: 10, behind: undefined, except: [], ...wanted }
+async function claim({ tenantId }: TestTenant, wanted: Partial<ClaimRequest> = {}, node = NODE): Promise<Claim> {
+  const all = { tenantId, limit: 10, after: undefined, excludedIds: [], ...wanted }
   const [claimed] = await claimEvents(bed.deps, node, [all], now())
   return claimed!
 }
 const idsOf = ({ events }: Claim) => events.map((event) => event.notifyId)
 const acknowledge = (claimed: Claim) => conclude(bed.deps, claimed, { step: 'ACKNOWLEDGED' })
-const conclude = (deps: Parameters<typeof settle>[0], { tenantId, events, signer }: Claim, next: NextStep) =>
-  settle(deps, NODE, {
-    settlements: events.map((event) => {
+const conclude = (deps: Parameters<typeof saveResults>[0], { tenantId, events, signer }: Claim, next: NextStep) =>
+  saveResults(
+    deps,
+    NODE,
+    events.map((event) => {
       const attempt = {
         attemptId: bed.deps.ids.uuid(),
         startedAt: new Date(now()),
@@ -56,12 +58,11 @@ const conclude = (deps: Parameters<typeof settle>[0], { tenantId, events, signer
         },
       }
       const logged = loggedAttempt(attempt, event, event.attempts + 1, receiver.url, signer!)
-      const { notifyId, turn, attempts } = event
-      return { tenantId, notifyId, turn, attempts, logged, next }
+      const { notifyId, generation, attempts } = event
+      return { tenantId, notifyId, generation, attempts, logged, next }
     }),
-    changes: [],
-    left: [],
-  })
+    [],
+  )
 
 test('a dealer whose secret cannot be read keeps nobody else waiting', async () => {
   const [damaged, sound] = [await bed.tenant(), await bed.tenant()]
@@ -70,7 +71,7 @@ test('a dealer whose secret cannot be read keeps nobody else waiting', async () 
     text: `update tenant_secrets set ciphertext = '\\x00' where tenant_id = $1`,
     values: [damaged.tenantId],
   })
-  const wanted = [damaged, sound].map(({ tenantId }) => ({ tenantId, most: 1, behind: undefined, except: [] }))
+  const wanted = [damaged, sound].map(({ tenantId }) => ({ tenantId, limit: 1, after: undefined, excludedIds: [] }))
   const [first, second] = await claimEvents(bed.deps, NODE, wanted, now())
   expect([first!.signer, second!.signer?.tenantId]).toEqual([undefined, sound.tenantId])
 })
@@ -78,7 +79,7 @@ test('a dealer whose secret cannot be read keeps nobody else waiting', async () 
 test('from a lane that one node holds another gets nothing until the lease has ended', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   const recorded = await bed.record(tenant, 3)
-  expect(idsOf(await claim(tenant, { most: 2 }))).toHaveLength(2)
+  expect(idsOf(await claim(tenant, { limit: 2 }))).toHaveLength(2)
   expect(await claim(tenant, {}, OTHER_NODE)).toMatchObject({ events: [], heldUntilMs: undefined })
   bed.advance(LEASE_MS / 2)
   await claim(tenant) // holds it longer
@@ -94,8 +95,8 @@ test('a pass tells whose lane another node holds', async () => {
   await bed.record(tenant)
   await claim(tenant)
   const isElsewhere = async (node: string) =>
-    (await findDueTenants(bed.deps, node, undefined, 500)).find(({ tenantId }) => tenantId === tenant.tenantId)
-      ?.isElsewhere
+    (await listDueTenants(bed.deps, node, undefined, 500)).find(({ tenantId }) => tenantId === tenant.tenantId)
+      ?.isHeldElsewhere
   expect([await isElsewhere(NODE), await isElsewhere(OTHER_NODE)]).toEqual([false, true])
   bed.advance(LEASE_MS)
   expect(await isElsewhere(OTHER_NODE)).toBe(false)
@@ -105,7 +106,7 @@ test('a lane that is left is free at once, unless its node has claimed again mea
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   await bed.record(tenant)
   const leave = ({ tenantId, heldUntilMs }: Claim) =>
-    bed.deps.db.tx(async (tx) => leaveLanes(tx, NODE, [{ tenantId, heldUntilMs: heldUntilMs! }]))
+    bed.deps.db.tx(async (tx) => releaseQueues(tx, NODE, [{ tenantId, heldUntilMs: heldUntilMs! }]))
   const first = await claim(tenant)
   bed.advance(1)
   const second = await claim(tenant)
@@ -122,7 +123,7 @@ test('a claim that waits for a lane until it is left does not find what was sent
   let waiting: Promise<Claim> | undefined
   await bed.deps.db.tx(async (tx) => {
     await tx.query({ text: 'delete from deliveries where tenant_id = $1', values: [tenant.tenantId] })
-    leaveLanes(tx, NODE, [{ tenantId: tenant.tenantId, heldUntilMs: sent.heldUntilMs! }])
+    releaseQueues(tx, NODE, [{ tenantId: tenant.tenantId, heldUntilMs: sent.heldUntilMs! }])
     waiting = claim(tenant, {}, OTHER_NODE)
     const blocked = async () => {
       const text = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%webhook_lanes%'
@@ -142,15 +143,15 @@ test('a claim goes on behind the last one, however many came due in one moment',
     values: [tenant.tenantId],
   })
   const claimed: string[] = []
-  for (let behind: Claim['last']; ; ) {
-    const next = await claim(tenant, { behind })
+  for (let after: Claim['last']; ; ) {
+    const next = await claim(tenant, { after })
     if (next.events.length === 0) break
     claimed.push(...idsOf(next))
-    behind = next.last
+    after = next.last
   }
   expect(claimed).toEqual(recorded)
-  const except = recorded.slice(0, 20)
-  expect(idsOf(await claim(tenant, { except }))).toEqual(recorded.slice(20))
+  const excludedIds = recorded.slice(0, 20)
+  expect(idsOf(await claim(tenant, { excludedIds }))).toEqual(recorded.slice(20))
 })
 
 test('of two attempts at one event, because its lane was taken, the first failure counts, and any success', async () => {
@@ -194,10 +195,10 @@ test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', dueMs: Date.now()
     const seen: Explained[] = []
     const deps = { ...bed.deps, db: explained(bed.deps.db, seen) }
     await bed.record(tenant, 200)
-    await conclude(deps, await claim(tenant, { most: 100 }), next)
+    await conclude(deps, await claim(tenant, { limit: 100 }), next)
     await bed.record(tenant, 2_000)
-    await conclude(deps, await claim(tenant, { most: 100 }), next)
-    const [alone, beside] = seen.filter(({ statement }) => statement.startsWith('webhooks-settle'))
+    await conclude(deps, await claim(tenant, { limit: 100 }), next)
+    const [alone, beside] = seen.filter(({ statement }) => /^webhooks-(acknowledge|save)$/.test(statement))
     expect(beside!.discarded).toBeLessThanOrEqual(alone!.discarded)
   },
 )
@@ -208,14 +209,14 @@ test('a claim takes no look at what the tenant has received, before any statisti
   const deps = { ...bed.deps, db: explained(bed.deps.db, seen) }
   const claimTen = async (behind: Claim['last']) => {
     await bed.record(tenant, 10)
-    const wanted = { tenantId: tenant.tenantId, most: 10, behind, except: [] }
+    const wanted = { tenantId: tenant.tenantId, limit: 10, after: behind, excludedIds: [] }
     const [claimed] = await claimEvents(deps, NODE, [wanted], now())
     await acknowledge(claimed!)
     return claimed!.last
   }
   for (const received of [10, 2_000]) {
     await bed.record(tenant, received)
-    await acknowledge(await claim(tenant, { most: received }))
+    await acknowledge(await claim(tenant, { limit: received }))
     await claimTen(await claimTen(undefined))
   }
   const [alone, , beside, goingOn] = seen.filter(({ statement }) => statement === 'webhooks-claim')
@@ -228,7 +229,7 @@ test('a claim takes no look at what the tenant has received, before any statisti
 test('a pass reads one row a tenant, also where its plan was made while nothing was to be delivered', async () => {
   const db = connect({ url: bed.url, poolSize: 1, applicationName: 'one session' })
   onTestFinished(() => db.close())
-  const pass = () => findDueTenants({ ...bed.deps, db }, NODE, undefined, 100)
+  const pass = () => listDueTenants({ ...bed.deps, db }, NODE, undefined, 100)
   const rowsScanned = async () => {
     await db.query({ text: 'select pg_stat_force_next_flush()' })
     const [scanned] = await db.query<{ rows: number }>({
@@ -303,7 +304,7 @@ test('a node that stops finishes what is under way and gives back the rest', asy
   expect(delivered).toHaveLength(received.length)
   const left = states.length - delivered.length
   expect(left).toBeGreaterThan(0)
-  expect((await claim(tenant, { most: 500 })).events).toHaveLength(left)
+  expect((await claim(tenant, { limit: 500 })).events).toHaveLength(left)
 })
 
 test('what waited until the lease was late is begun under another', async () => {
@@ -337,14 +338,14 @@ test('what waited until the lease was late is begun under another', async () => 
       answers.push(() => response.end())
     }
     await bed.record(tenant, 100)
-    await expect.poll(() => answers.length).toBe(ENDPOINT_FLIGHTS_MAX)
+    await expect.poll(() => answers.length).toBe(ENDPOINT_IN_FLIGHT_MAX)
     const [before] = [claims]
     aheadMs = LEASE_MS
     for (const answer of answers.splice(0)) answer()
-    await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(100 - ENDPOINT_FLIGHTS_MAX)
+    await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(100 - ENDPOINT_IN_FLIGHT_MAX)
     for (const answer of answers) answer()
     await expect.poll(isDelivered, { timeout: 10_000 }).toBe(true)
-    expect(begun.slice(ENDPOINT_FLIGHTS_MAX).every(({ claims: at }) => at > before!)).toBe(true)
+    expect(begun.slice(ENDPOINT_IN_FLIGHT_MAX).every(({ claims: at }) => at > before!)).toBe(true)
     expect(new Set(begun.map(({ notifyId }) => notifyId)).size).toBe(100)
   } finally {
     await node.stop(1_000)

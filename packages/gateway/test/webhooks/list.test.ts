@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { DeliveryState } from '../../src/webhooks/delivery-state.ts'
-import { listEvents, showEvent } from '../../src/webhooks/read.ts'
+import type { DeliveryState } from '../../src/webhooks/delivery.ts'
+import { getEvent, listEvents } from '../../src/webhooks/log/list-events.ts'
 import { type Explained, explained } from '../harness/explained.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
@@ -41,7 +41,7 @@ async function recorded(type: 'ORDER_PAID' | 'DELIVERY_UPDATED', state: Delivery
 }
 
 const list = (deliveryStates?: DeliveryState[], db = bed.deps.db) =>
-  listEvents(db, { tenantId: tenant.tenantId, deliveryStates }, { most: 100 })
+  listEvents(db, { tenantId: tenant.tenantId, deliveryStates }, { limit: 100 })
 
 test.for<{ states: DeliveryState[] }>([
   { states: ['PENDING'] },
@@ -72,7 +72,7 @@ test('all are listed, newest first, each with how its delivery went', async () =
 test('the attempts of what was delivered are told for as long as the log has them', async () => {
   const [notifyId] = await bed.record(tenant)
   await bed.deps.db.query({ text: 'delete from deliveries where notify_id = $1', values: [notifyId] })
-  expect(await showEvent(bed.deps.db, tenant.tenantId, notifyId!)).toMatchObject({
+  expect(await getEvent(bed.deps.db, tenant.tenantId, notifyId!)).toMatchObject({
     deliveryState: 'DELIVERED',
     attempts: null,
     settledAt: null,

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { searchAudit } from '../../src/audit/search.ts'
 import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
-import { listEvents, showEvent } from '../../src/webhooks/read.ts'
-import { cancelReplay, type ReplayWish, showReplay, startReplay } from '../../src/webhooks/replay.ts'
-import { replayLoop, stepReplay } from '../../src/webhooks/replay-step.ts'
-import { resendEvent } from '../../src/webhooks/resend.ts'
+import { getEvent, listEvents } from '../../src/webhooks/log/list-events.ts'
+import { cancelReplay, getReplay, type ReplayInput, startReplay } from '../../src/webhooks/replay/replay.ts'
+import { replayLoop, stepReplay } from '../../src/webhooks/replay/replay-step.ts'
+import { resendEvent } from '../../src/webhooks/replay/resend.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -25,7 +25,7 @@ afterEach(() => {
 })
 
 const BY = { actor: 'cli:tester' } as const
-const replay = (tenant: TestTenant, wish: Partial<ReplayWish> = {}) =>
+const replay = (tenant: TestTenant, wish: Partial<ReplayInput> = {}) =>
   startReplay(bed.deps, tenant.tenantId, { from: new Date(Date.now() - 3_600_000), ...wish }, BY)
 const step = (tenant: TestTenant, replayId: string) => stepReplay(bed.deps, tenant.tenantId, replayId)
 const inState = (tenant: TestTenant, state: string, count: number) =>
@@ -56,7 +56,7 @@ test('events that were recorded while the endpoint was disabled are replayed, ea
   await inState(tenant, 'DELIVERED', 120)
   bed.advance(1_000)
   await step(tenant, replayId)
-  expect(await showReplay(bed.deps.db, tenant.tenantId, replayId)).toMatchObject({ replayState: 'DONE', replayed: 120 })
+  expect(await getReplay(bed.deps.db, tenant.tenantId, replayId)).toMatchObject({ replayState: 'DONE', replayed: 120 })
   expect(receiver.received.map((one) => one.notifyId).sort()).toEqual(recorded.sort())
 })
 
@@ -83,7 +83,7 @@ test('a replay goes on where it was when its node died', async () => {
   const loop = replayLoop({ ...bed.deps, log: silentLog })
   await vi.waitFor(async () => {
     bed.advance(500)
-    expect((await showReplay(bed.deps.db, tenant.tenantId, replayId)).replayState).toBe('DONE')
+    expect((await getReplay(bed.deps.db, tenant.tenantId, replayId)).replayState).toBe('DONE')
   }, 15_000)
   await loop.stop(1_000)
   await inState(tenant, 'DELIVERED', 60)
@@ -146,7 +146,7 @@ test('replays that cannot move, by the hundred, and one that fails do not hold u
   const loop = replayLoop(bed.deps)
   try {
     await vi.waitFor(async () => {
-      expect((await showReplay(bed.deps.db, tenant.tenantId, replayId)).replayState).toBe('DONE')
+      expect((await getReplay(bed.deps.db, tenant.tenantId, replayId)).replayState).toBe('DONE')
     }, 15_000)
     await inState(tenant, 'DELIVERED', 5)
   } finally {
@@ -188,7 +188,7 @@ test('the log shows every attempt of a tenant, with the answer and without its s
   receiver.script = 200
   bed.advance(13_000)
   await inState(tenant, 'DELIVERED', 1)
-  const { attemptList } = await showEvent(bed.deps.db, tenant.tenantId, notifyId!)
+  const { attemptList } = await getEvent(bed.deps.db, tenant.tenantId, notifyId!)
   expect(attemptList).toMatchObject([
     { attemptNo: 2, acknowledged: true, httpStatus: 200, answer: null },
     { attemptNo: 1, acknowledged: false, httpStatus: 500, outcome: 'status 500', address: '127.0.0.1' },
@@ -196,7 +196,7 @@ test('the log shows every attempt of a tenant, with the answer and without its s
   expect(attemptList[1]?.answer).toBe('secret ***, ***, v1,***')
   expect(attemptList[1]?.url).toBe(`${receiver.url}?token=***`)
   const other = await bed.tenant()
-  await expect(showEvent(bed.deps.db, other.tenantId, notifyId!)).rejects.toThrow('There is no such event')
+  await expect(getEvent(bed.deps.db, other.tenantId, notifyId!)).rejects.toThrow('There is no such event')
 })
 
 test('events are listed newest first, page by page, by state', async () => {
@@ -204,7 +204,7 @@ test('events are listed newest first, page by page, by state', async () => {
   const recorded = (await bed.record(tenant, 5)).toReversed()
   await inState(tenant, 'DELIVERED', 5)
   const list = (filter: Parameters<typeof listEvents>[1], before?: string) =>
-    listEvents(bed.deps.db, { ...filter, tenantId: tenant.tenantId }, { most: 2, before })
+    listEvents(bed.deps.db, { ...filter, tenantId: tenant.tenantId }, { limit: 2, before })
   expect((await list({})).map((event) => event.notifyId)).toEqual(recorded.slice(0, 2))
   expect((await list({}, recorded[1])).map((event) => event.notifyId)).toEqual(recorded.slice(2, 4))
   expect(await list({ deliveryStates: ['DEAD'] })).toEqual([])

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/lib/api-error.ts'
-import { setWebhook } from '../../src/webhooks/setting.ts'
+import { setWebhook } from '../../src/webhooks/endpoint/set-webhook.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 

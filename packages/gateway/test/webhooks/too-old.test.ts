@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { firstUuidAt } from '../../src/lib/ids.ts'
 import { recordEvents } from '../../src/webhooks/record.ts'
-import { type ReplayWish, showReplay, startReplay } from '../../src/webhooks/replay.ts'
-import { stepReplay } from '../../src/webhooks/replay-step.ts'
-import { resendEvent } from '../../src/webhooks/resend.ts'
-import { SENDABLE_DAYS } from '../../src/webhooks/retry.ts'
+import { getReplay, type ReplayInput, startReplay } from '../../src/webhooks/replay/replay.ts'
+import { stepReplay } from '../../src/webhooks/replay/replay-step.ts'
+import { resendEvent } from '../../src/webhooks/replay/resend.ts'
+import { SENDABLE_DAYS } from '../../src/webhooks/sending/retry.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -45,7 +45,7 @@ afterEach(async () => {
 })
 
 const BY = { actor: 'cli:tester' } as const
-const replay = (wish: ReplayWish) => startReplay(bed.deps, tenant.tenantId, wish, BY)
+const replay = (wish: ReplayInput) => startReplay(bed.deps, tenant.tenantId, wish, BY)
 const step = (replayId: string) => stepReplay(bed.deps, tenant.tenantId, replayId)
 const states = async () => (await bed.states(tenant)).map((event) => event.deliveryState)
 
@@ -79,6 +79,6 @@ test('a replay that waited passes over what has become too old meanwhile', async
   expect(matched).toBe(1)
   bed.advance(DAY_MS)
   await step(replayId)
-  expect(await showReplay(bed.deps.db, tenant.tenantId, replayId)).toMatchObject({ replayState: 'DONE', replayed: 0 })
+  expect(await getReplay(bed.deps.db, tenant.tenantId, replayId)).toMatchObject({ replayState: 'DONE', replayed: 0 })
   expect(await states()).toEqual(['UNSENT', 'UNSENT'])
 })

@@ -4,7 +4,7 @@ import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
 import { maskedUrl } from '../log/attempt-text.ts'
 import type { FailureWindow } from './health.ts'
 
-/** A tenant's callback URL and all that is known of it. */
+/** A tenant's callback URL with its settings and failures. */
 export interface Endpoint {
   callbackUrl: string | null
   eventTypes: EventType[]
@@ -15,7 +15,7 @@ export interface Endpoint {
   updatedAt: Date
 }
 
-/** Differs whenever the tenant's endpoint or its secrets were changed, and not by what attempts say of its health. */
+/** Changes with the tenant's endpoint settings and secrets, and not with the endpoint's health. */
 export function settingsVersion(endpointSetAt: Date | null, tenantVersion: bigint): string {
   return `${endpointSetAt?.getTime() ?? ''} ${tenantVersion}`
 }
@@ -25,7 +25,7 @@ export async function findEndpoint(db: Pick<Db | Tx, 'query'>, tenantId: string)
   return endpointOf(await db.query<EndpointRow>(selectEndpoint(tenantId)))
 }
 
-/** The same under a lock on its row, for a change. */
+/** Finds the endpoint and locks its row. */
 export async function lockEndpoint(tx: Tx, tenantId: string): Promise<Endpoint | undefined> {
   const { text, values } = selectEndpoint(tenantId)
   return endpointOf(await tx.query<EndpointRow>({ text: `${text} for update`, values: values ?? [] }))
@@ -62,11 +62,11 @@ function endpointOf([row]: EndpointRow[]): Endpoint | undefined {
   }
 }
 
-/** A tenant's endpoint as operators see it. */
+/** An endpoint in the operator's list. */
 export interface EndpointView {
   tenantId: string
   clientName: string
-  /** Values in its query masked. */
+  /** With the values of its query masked. */
   callbackUrl: string | null
   eventTypes: EventType[]
   enabled: boolean
@@ -74,7 +74,7 @@ export interface EndpointView {
   disabledReason: 'GONE' | 'FAILING' | null
   /** The first failure after its last success. */
   failingSince: Date | null
-  /** Events that wait for an attempt; counted up to WAITING_COUNTED. */
+  /** Events waiting for an attempt, counted up to WAITING_COUNTED. */
   waiting: number
   updatedAt: Date
 }
@@ -87,8 +87,8 @@ export interface EndpointFilter {
   unwell?: boolean | undefined
 }
 
-/** Endpoints that were ever set, those that fail longest first. */
-export async function listEndpoints(db: Db, filter: EndpointFilter, most: number): Promise<EndpointView[]> {
+/** Lists endpoints that were ever set, longest failing first. */
+export async function listEndpoints(db: Db, filter: EndpointFilter, limit: number): Promise<EndpointView[]> {
   const rows = await db.query<EndpointView>(sql`
     select e.tenant_id, t.client_name, e.callback_url,
            e.event_types, e.enabled, e.disabled_reason,
@@ -99,6 +99,6 @@ export async function listEndpoints(db: Db, filter: EndpointFilter, most: number
     where (${filter.tenantId ?? null}::uuid is null or e.tenant_id = ${filter.tenantId ?? null})
       and (not ${filter.unwell ?? false}::boolean or e.failing_since is not null or e.disabled_reason is not null)
     order by e.failing_since nulls last, t.client_name, e.tenant_id
-    limit ${most}`)
+    limit ${limit}`)
   return rows.map((row) => ({ ...row, callbackUrl: row.callbackUrl === null ? null : maskedUrl(row.callbackUrl) }))
 }

@@ -11,10 +11,10 @@ import { isAcknowledged } from '../sending/retry.ts'
 type CheckDeps = Pick<WebhookDeps, 'db' | 'log' | 'ids' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config'>
 
 /**
- * Runs `work` after the URL has answered a signed CHECK_HEALTH notification with 2xx within 5 s. The tenant's turn is
- * held until `work` is done, so that two settings never cross. The attempt is logged like any other.
- * @throws ApiError 400101 when the URL is not allowed, 400102 when it did not answer as it should, 101007 when
- *   another check of this tenant is under way or ten have begun within the last minute.
+ * Runs `work` after the URL has answered a signed CHECK_HEALTH notification with 2xx within 5 s. A tenant has one check at
+ * a time, which lasts until `work` is done, so that two settings never interleave. The attempt is logged like any other.
+ * @throws ApiError 400101 when the URL is not allowed, 400102 when the check failed, 101007 when another check of this
+ *   tenant is running or ten have started within the last minute
  */
 export async function withHealthCheck<Result>(
   deps: CheckDeps,
@@ -22,14 +22,14 @@ export async function withHealthCheck<Result>(
   url: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  refuseForm(url, deps.config.deployment === 'local')
+  checkForm(url, deps.config.deployment === 'local')
   const token = deps.ids.uuid()
-  await takeTurn(deps, tenantId, token)
+  await lockCheck(deps, tenantId, token)
   try {
     await check(deps, tenantId, url)
     return await work()
   } finally {
-    await giveTurnBack(deps, tenantId, token)
+    await unlockCheck(deps, tenantId, token)
   }
 }
 
@@ -47,14 +47,14 @@ async function check(deps: CheckDeps, tenantId: string, url: string): Promise<vo
     throw notAllowed(outcome.words)
   }
   const line = firstLineOf(logged.answer)
-  const said = line === undefined ? '' : ` It said: “${line}”`
+  const response = line === undefined ? '' : ` Its response: “${line}”`
   throw new ApiError('400102', {
-    details: [{ field: 'callbackUrl', reason: `The health check failed: ${logged.message}.${said}` }],
+    details: [{ field: 'callbackUrl', reason: `The health check failed: ${logged.message}.${response}` }],
   })
 }
 
-/** What can be told without looking it up. The rest is refused where it would be dialled, here as at every sending. */
-function refuseForm(text: string, local: boolean): void {
+/** Checks the form of the URL. The address is checked where it is dialled, now and at every sending. */
+function checkForm(text: string, local: boolean): void {
   const url = URL.parse(text)
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw notAllowed('it is not an https address')
   if (url.protocol === 'http:' && !local) throw notAllowed('it begins with http, and only https is allowed')
@@ -69,10 +69,10 @@ function notAllowed(why: string): ApiError {
 
 const MINUTE_MS = 60_000
 /** The check itself, and the change that follows. */
-const TURN_MS = CHECK_HEALTH_TIMEOUT_MS + 5_000
+const LOCK_MS = CHECK_HEALTH_TIMEOUT_MS + 5_000
 
-/** Zero rows: another check is under way, or ten have begun within the minute. Locks the tenant's row for a moment. */
-async function takeTurn(deps: CheckDeps, tenantId: string, token: string): Promise<void> {
+/** Zero rows: another check is running, or ten have started within the minute. Locks the tenant's row of webhook_checks. */
+async function lockCheck(deps: CheckDeps, tenantId: string, token: string): Promise<void> {
   const nowMs = deps.databaseClock.now()
   const taken = await deps.db.query({
     text: `
@@ -87,26 +87,28 @@ async function takeTurn(deps: CheckDeps, tenantId: string, token: string): Promi
       tenantId,
       token,
       new Date(nowMs),
-      new Date(nowMs + TURN_MS),
+      new Date(nowMs + LOCK_MS),
       new Date(nowMs - MINUTE_MS),
       CHECK_HEALTH_PER_MINUTE_MAX,
     ],
   })
-  if (taken.length === 0) throw await tooMany(deps, tenantId, nowMs)
+  if (taken.length === 0) throw await tooManyChecks(deps, tenantId, nowMs)
 }
 
-/** Never rejects: a turn that stays taken ends by itself, and says nothing of whether the setting was changed. */
-async function giveTurnBack({ db, log }: CheckDeps, tenantId: string, token: string): Promise<void> {
+/** Never rejects: a lock that is not released expires, and the setting is saved already. */
+async function unlockCheck({ db, log }: CheckDeps, tenantId: string, token: string): Promise<void> {
   const ended = {
     text: 'update webhook_checks set running_until = $3 where tenant_id = $1 and token = $2',
     values: [tenantId, token, new Date(0)],
   }
   await db
     .query(ended)
-    .catch((error) => log.warn({ err: error, tenantId }, 'a turn of health checks was not given back'))
+    .catch((error) =>
+      log.warn({ err: error, tenantId }, 'the lock of a health check could not be released; it will expire'),
+    )
 }
 
-async function tooMany(deps: CheckDeps, tenantId: string, nowMs: number): Promise<ApiError> {
+async function tooManyChecks(deps: CheckDeps, tenantId: string, nowMs: number): Promise<ApiError> {
   const [row] = await deps.db.query<{ runningUntil: Date; startedAt: Date[] }>({
     text: 'select running_until, started_at from webhook_checks where tenant_id = $1',
     values: [tenantId],
@@ -119,7 +121,7 @@ async function tooMany(deps: CheckDeps, tenantId: string, nowMs: number): Promis
     remaining: Math.max(0, CHECK_HEALTH_PER_MINUTE_MAX - recent.length),
     waitS: Math.max(1, Math.ceil((freeMs - nowMs) / 1000)),
     message: full
-      ? `The callback URL was checked ${CHECK_HEALTH_PER_MINUTE_MAX} times within a minute. Wait as long as Retry-After says.`
-      : 'A check of the callback URL is under way. Wait until it has ended.',
+      ? `The callback URL was checked ${CHECK_HEALTH_PER_MINUTE_MAX} times within a minute. Try again after the time in Retry-After.`
+      : 'Another check of the callback URL is running. Try again when it has ended.',
   })
 }

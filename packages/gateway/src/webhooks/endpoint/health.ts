@@ -9,13 +9,13 @@ const HOUR = 3_600_000
 /** An endpoint that has failed for this long since the first failure after its last success is disabled. */
 export const FAILING_MAX_HOURS = 72
 export const FAILING_MAX_MS = FAILING_MAX_HOURS * HOUR
-/** The tenant is warned on the way, in percent of the window. */
+/** The tenant is warned after these percentages of the window. */
 const WARNINGS_PERCENT = [90, 75, 50] as const
 
 export interface FailureWindow {
-  /** The first failure after the last success; null: it is well. */
+  /** The first failure after the last success; null: the latest attempt succeeded. */
   failingSinceMs: number | null
-  /** The latest warning given since. */
+  /** The highest warning sent since. */
   warnedPercent: number
 }
 
@@ -26,10 +26,7 @@ export type HealthChange =
   | { change: 'WARN'; percent: number; sinceMs: number }
   | { change: 'DISABLE'; reason: 'FAILING' | 'GONE'; sinceMs: number }
 
-/**
- * What a failed attempt does to its endpoint. Only a failure decides: an endpoint that nothing is sent to is never
- * disabled, however long ago it failed.
- */
+/** Decides what a failed attempt changes. Only an attempt can disable: an endpoint without traffic stays enabled. */
 export function afterFailure(health: FailureWindow, failedAtMs: number, gone: boolean): HealthChange {
   const sinceMs = health.failingSinceMs ?? failedAtMs
   if (gone) return { change: 'DISABLE', reason: 'GONE', sinceMs }
@@ -40,7 +37,7 @@ export function afterFailure(health: FailureWindow, failedAtMs: number, gone: bo
   return health.failingSinceMs === null ? { change: 'FAILING', sinceMs } : { change: 'NONE' }
 }
 
-/** A change of an endpoint's health that an attempt at `url` brought about. */
+/** A change of an endpoint's health, caused by an attempt at `url`. */
 export interface EndpointChange {
   tenantId: string
   url: string
@@ -49,8 +46,8 @@ export interface EndpointChange {
 }
 
 /**
- * Each change holds only while the endpoint still is the one that was tried. What is told to the tenant is told by
- * whoever made the change, once.
+ * Saves a change if the endpoint still has the URL that was tried. The node whose update changes the row alerts the tenant,
+ * so each alert is raised once. Locks the endpoint's row.
  */
 export async function saveEndpointChange(
   tx: Tx,
@@ -92,7 +89,7 @@ async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { p
     tenantId,
     kind: 'ENDPOINT_FAILING',
     audience: 'TENANT',
-    message: `The callback URL has failed since ${since}. If it does not answer again, it is disabled ${FAILING_MAX_HOURS} hours after that: ${change.percent} % of them have passed. The delivery log says what goes wrong.`,
+    message: `The callback URL has failed since ${since}. It is disabled after ${FAILING_MAX_HOURS} hours without a success; ${change.percent} % of that time has passed. See the delivery log for the errors.`,
     data: { callbackUrl: maskedUrl(url), failingSince: since, percent: change.percent },
   })
 }
@@ -120,7 +117,7 @@ async function disable(
     tenantId,
     kind: 'ENDPOINT_DISABLED',
     audience: 'TENANT',
-    message: `The callback URL was disabled. ${why}. Events are still recorded: mend the receiver, enable the callback URL again, then replay what was not sent.`,
+    message: `The callback URL was disabled. ${why}. Events are still recorded: repair the receiver, enable the callback URL again, then replay the unsent events.`,
     data: { callbackUrl, reason, failingSince: new Date(sinceMs).toISOString() },
   })
   audit(tx, ids, {

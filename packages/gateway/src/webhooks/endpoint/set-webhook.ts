@@ -19,10 +19,10 @@ type SettingDeps = Pick<
 >
 
 /**
- * `webhook/set`, for the API, the console and the CLI alike. Members that are absent stay; `callbackUrl: null` removes
- * the URL; `{}` reads. A URL that is set, and one that is enabled, is checked first (check-health.ts), outside of any
- * transaction; on a failure the old setting stays. An endpoint that we disabled is enabled by setting or removing its URL,
- * unless the same request says otherwise. Changes nothing that admission looks at.
+ * `webhook/set` for the API, the console and the CLI. Absent members stay unchanged; `callbackUrl: null` removes the URL;
+ * `{}` reads. A URL that is set or enabled is checked first (health-check.ts), outside any transaction; if the check fails,
+ * the old setting stays. Setting or removing the URL enables an endpoint that the gateway disabled, unless the request has
+ * `enabled: false`. Does not change admission.
  * @throws ApiError 400101, 400102, 101007
  */
 export async function setWebhook(
@@ -31,12 +31,12 @@ export async function setWebhook(
   request: WebhookSetRequest,
   by: By,
 ): Promise<WebhookSetAnswer> {
-  const known = await findEndpoint(deps.db, tenantId)
+  const current = await findEndpoint(deps.db, tenantId)
   const { callbackUrl, eventTypes, enabled } = request
   if (callbackUrl === undefined && eventTypes === undefined && enabled === undefined) {
-    return answerOf(known ?? (await neverSet(deps, tenantId)))
+    return answerOf(current ?? (await defaultEndpoint(deps, tenantId)))
   }
-  const url = callbackUrl ?? (callbackUrl === undefined && enabled ? known?.callbackUrl : undefined)
+  const url = callbackUrl ?? (callbackUrl === undefined && enabled ? current?.callbackUrl : undefined)
   const change = () => changeEndpoint(deps, tenantId, request, url ?? undefined, by)
   if (typeof url !== 'string') return change()
   if (url.length > CALLBACK_URL_LENGTH_MAX) {
@@ -45,7 +45,7 @@ export async function setWebhook(
   return withHealthCheck(deps, tenantId, url, change)
 }
 
-/** @param checkedUrl the URL that has just answered */
+/** @param checkedUrl the URL that has just passed the health check */
 async function changeEndpoint(
   deps: SettingDeps,
   tenantId: string,
@@ -60,7 +60,7 @@ async function changeEndpoint(
     })
     const before = await lockEndpoint(tx, tenantId)
     if (!before) throw new Error('the endpoint was inserted above')
-    const after = applied(before, request, checkedUrl, new Date(deps.databaseClock.now()))
+    const after = withRequest(before, request, checkedUrl, new Date(deps.databaseClock.now()))
     writeEndpoint(tx, tenantId, after)
     audit(tx, deps.ids, {
       tenantId,
@@ -71,27 +71,27 @@ async function changeEndpoint(
     })
     return after
   })
-  // What waited for an endpoint that is gone is to become UNSENT.
+  // The sender marks events UNSENT that were waiting for a removed endpoint.
   deps.wake.wake('webhooks')
   return answerOf(changed)
 }
 
-function applied(
+function withRequest(
   before: Endpoint,
   { callbackUrl, eventTypes, enabled }: WebhookSetRequest,
   checkedUrl: string | undefined,
   now: Date,
 ): Endpoint {
-  const well = checkedUrl !== undefined
+  const isChecked = checkedUrl !== undefined
   const after: Endpoint = {
     callbackUrl: callbackUrl === undefined ? before.callbackUrl : callbackUrl,
     eventTypes: eventTypes ? EVENT_TYPES.filter((type) => eventTypes.includes(type)) : before.eventTypes,
-    enabled: enabled ?? (before.enabled || (before.disabledReason !== null && (well || callbackUrl === null))),
+    enabled: enabled ?? (before.enabled || (before.disabledReason !== null && (isChecked || callbackUrl === null))),
     disabledReason: before.disabledReason,
-    failureWindow: well ? { failingSinceMs: null, warnedPercent: 0 } : before.failureWindow,
+    failureWindow: isChecked ? { failingSinceMs: null, warnedPercent: 0 } : before.failureWindow,
     updatedAt: now,
   }
-  // Our own reason ends with the tenant's word.
+  // The tenant's own setting replaces our reason.
   if (after.enabled || enabled === false) after.disabledReason = null
   return after
 }
@@ -116,8 +116,8 @@ function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
   })
 }
 
-/** As webhook_endpoints has its defaults, since the tenant was made. */
-async function neverSet(deps: SettingDeps, tenantId: string): Promise<Endpoint> {
+/** The defaults of webhook_endpoints, as of the tenant's creation. */
+async function defaultEndpoint(deps: SettingDeps, tenantId: string): Promise<Endpoint> {
   const [tenant] = await deps.db.query<{ createdAt: Date }>({
     text: 'select created_at from tenants where tenant_id = $1',
     values: [tenantId],

@@ -3,25 +3,25 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import type { Attempt, Notification, Signer } from '../sending/attempt.ts'
 import { maskedAnswer, maskedUrl, outcomeMessage } from './attempt-text.ts'
 
-/** An attempt as the log keeps it: nothing else of it is held until it is written. */
+/** An attempt as the log keeps it. */
 export interface LoggedAttempt {
   attemptId: string
   notifyId: string
   notifyType: string
   attemptNo: number
-  /** Values in its query masked. */
+  /** With the values of its query masked. */
   url: string
   address: string | undefined
   startedAtMs: number
   durationMs: number
   status: number | undefined
-  /** What happened, for people. */
+  /** What happened, shown to people. */
   message: string
-  /** The first 4 KiB, without secrets; null: none, or an empty one. */
+  /** The first 4 KiB of the response, without secrets; null: no response or an empty one. */
   answer: Buffer | null
 }
 
-/** @param signer whose secrets an answer may echo */
+/** @param signer has the secrets that a response may echo */
 export function loggedAttempt(
   { attemptId, startedAt, durationMs, outcome }: Attempt,
   { notifyId, notifyType }: Pick<Notification, 'notifyId' | 'notifyType'>,
@@ -44,14 +44,14 @@ export function loggedAttempt(
   }
 }
 
-/** Writes attempts of one tenant into the log that operators and the tenant see; kept for 30 days. */
+/** Writes attempts of one tenant to the delivery log, which the operator and the tenant see for 30 days. */
 export function logAttempts(tx: Tx, tenantId: string, attempts: readonly LoggedAttempt[]): void {
   for (const alike of groupAlike(attempts, isAlike)) {
     tx.send({ name: 'webhooks-log', text: LOG, values: [tenantId, ...logValues(alike)] })
   }
 }
 
-/** Attempts that are alike are logged by one statement, which says once what they have in common. */
+/** Attempts that are alike are logged by one statement with their common values as single parameters. */
 export function isAlike(one: LoggedAttempt, other: LoggedAttempt): boolean {
   return (
     one.url === other.url &&
@@ -61,15 +61,15 @@ export function isAlike(one: LoggedAttempt, other: LoggedAttempt): boolean {
   )
 }
 
-/** Few groups, mostly one: each item is compared with the first of a group, where a key would be made of each. */
+/** There are few groups, mostly one, so comparing items is cheaper than building a key for each. */
 export function groupAlike<Item>(items: readonly Item[], alike: (one: Item, other: Item) => boolean): Item[][] {
   const groups: Item[][] = []
   let latest: Item[] = []
   for (const item of items) {
     if (latest.length === 0 || !alike(latest[0]!, item)) {
-      const known = groups.find(([first]) => alike(first!, item))
-      latest = known ?? []
-      if (!known) groups.push(latest)
+      const existing = groups.find(([first]) => alike(first!, item))
+      latest = existing ?? []
+      if (!existing) groups.push(latest)
     }
     latest.push(item)
   }
@@ -86,12 +86,12 @@ const EACH: Columns = {
   answer: 'bytea',
 }
 
-/** Logs attempts of the tenant $1 that are alike; the array of their events is $6. */
+/** Logs attempts of tenant $1 that are alike; $6 has their notify_ids. */
 export const LOG = `
   insert into delivery_attempts (tenant_id, url, address, http_status, outcome, ${Object.keys(EACH).join(', ')})
   select $1::uuid, $2::text, $3::text, $4::integer, $5::text, attempt.* from ${unnest(6, EACH, 'attempt')}`
 
-/** The parameters of LOG behind the tenant. */
+/** The parameters of LOG after the tenant. */
 export function logValues(alike: readonly LoggedAttempt[]): unknown[] {
   const { url, address, status, message } = alike[0]!
   return [

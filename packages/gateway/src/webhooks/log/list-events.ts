@@ -6,7 +6,7 @@ import { absent, requireUuid } from '../../lib/refusal.ts'
 import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from '../delivery.ts'
 import { ACKNOWLEDGED } from './attempt-text.ts'
 
-/** An event and where its delivery stands. */
+/** An event and the state of its delivery. */
 export interface EventView {
   tenantId: string
   clientName: string
@@ -15,19 +15,19 @@ export interface EventView {
   orderNo: string
   createdAt: Date
   deliveryState: DeliveryState
-  /** Since it was recorded or last replayed; null: it was delivered before the log of attempts begins. */
+  /** Since it was recorded or last replayed; null: delivered before the delivery log starts. */
   attempts: number | null
-  /** When it is tried next. */
+  /** When the next attempt is due. */
   dueAt: Date | null
-  /** When the attempt ended by which it became DELIVERED or DEAD; null as well where the log does not reach back. */
+  /** When the attempt ended that made it DELIVERED or DEAD; null otherwise, and where the log does not reach back. */
   settledAt: Date | null
-  /** Of the latest attempt, in plain words; of a DELIVERED event, of the one that was acknowledged. */
+  /** Message of the latest attempt, or of the acknowledged attempt of a DELIVERED event. */
   lastOutcome: string | null
 }
 
 /** One attempt, as operators and the tenant see it. */
 export interface AttemptView {
-  /** Also the RT-RequestID that the receiver got. */
+  /** Also the RT-RequestID that the receiver received. */
   attemptId: string
   notifyId: string
   notifyType: string
@@ -39,14 +39,14 @@ export interface AttemptView {
   durationMs: number
   httpStatus: number | null
   acknowledged: boolean
-  /** 'acknowledged', or what went wrong in plain words. */
+  /** 'acknowledged', or what went wrong. */
   outcome: string
-  /** The first 4 KiB. */
+  /** The first 4 KiB of the response. */
   answer: string | null
 }
 
 export interface EventFilter {
-  /** Absent: of all tenants. */
+  /** Absent: all tenants. */
   tenantId?: string | undefined
   notifyTypes?: readonly EventType[] | undefined
   deliveryStates?: readonly DeliveryState[] | undefined
@@ -55,29 +55,29 @@ export interface EventFilter {
   to?: Date | undefined
 }
 
-/** A page, newest first. `before` is the last id of the page before. */
+/** A page, newest first. `before` is the last id of the previous page. */
 export interface Page {
   limit: number
   before?: string | undefined
 }
 
-/** Events and how their delivery went: of each tenant its newest are read, by its own index. */
+/** Lists events with their deliveries, newest first: reads the newest of each tenant by index, then merges them. */
 export async function listEvents(
   db: Pick<Db, 'query'>,
   filter: EventFilter,
   { limit, before }: Page,
 ): Promise<EventView[]> {
   const { tenantId, notifyTypes, deliveryStates, orderId, from, to } = filter
-  const isOwed = deliveryStates !== undefined && !deliveryStates.includes('DELIVERED')
-  // What is not delivered is found by the deliveries, without a look at what is.
-  const deliveries = isOwed ? sql`join deliveries d using (tenant_id, notify_id)` : raw(DELIVERY_OF_EVENT)
-  const id = isOwed ? sql`d.notify_id` : sql`e.notify_id`
+  const isUndelivered = deliveryStates !== undefined && !deliveryStates.includes('DELIVERED')
+  // Undelivered events are found by their deliveries, without reading delivered events.
+  const deliveries = isUndelivered ? sql`join deliveries d using (tenant_id, notify_id)` : raw(DELIVERY_OF_EVENT)
+  const id = isUndelivered ? sql`d.notify_id` : sql`e.notify_id`
   const where = [
     sql`e.tenant_id = t.tenant_id`,
     ...(notifyTypes ? [sql`e.notify_type = any (${notifyTypes})`] : []),
     ...(deliveryStates ? [inStates(deliveryStates)] : []),
     ...(orderId ? [sql`e.order_id = ${orderId}`] : []),
-    // UUIDv7s carry their time: a range of time is a range of ids, and only its partitions are read.
+    // A UUIDv7 contains its time, so a range of time is a range of ids and reads its partitions only.
     ...(from ? [sql`${id} >= ${firstUuidAt(from.getTime())}`] : []),
     ...(to ? [sql`${id} < ${firstUuidAt(to.getTime())}`] : []),
     ...(before ? [sql`${id} < ${requireUuid(before, 'event')}`] : []),
@@ -93,7 +93,7 @@ export async function listEvents(
   return rows.map(eventOf)
 }
 
-/** One event with its content and its attempts, latest first. @throws Refusal where there is none */
+/** Gets an event with its content and attempts, latest first. @throws Refusal when it does not exist */
 export async function getEvent(
   db: Pick<Db, 'query'>,
   tenantId: string,
@@ -113,11 +113,11 @@ export async function getEvent(
   return { ...eventOf(row), content: row.content, attemptList: attempts.map(attemptOf) }
 }
 
-/** More than the retry table has; only an event that was replayed again and again has more. */
+/** More than the retries of one event; only an event that was replayed many times has more. */
 const ATTEMPTS_SHOWN_MAX = 200
 
 function inStates(states: readonly DeliveryState[]): Sql {
-  // DEAD by itself has an index of its own, which only a constant finds.
+  // DEAD has a partial index, which is used for a constant only.
   if (states.length === 1 && states[0] === 'DEAD') return sql`d.delivery_state = 'DEAD'`
   return states.includes('DELIVERED')
     ? sql`${raw(STATE_OF_EVENT)} = any (${states})`
@@ -130,7 +130,7 @@ const COLUMNS = sql`
   coalesce(e.attempts, a.attempt_no) as attempts, e.due_at, a.outcome as last_outcome,
   case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as settled_at`
 
-// An acknowledgement goes before what an attempt under an earlier lease came to after it.
+// An acknowledgement takes precedence over a later attempt that was made under an earlier lease.
 const LATEST_ATTEMPT = sql`
   left join lateral (
     select outcome, attempt_no, started_at + duration_ms * interval '1 millisecond' as ended_at

@@ -9,14 +9,14 @@ import { sendableSince } from '../sending/retry.ts'
 type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log' | 'loops'>
 
 const POLL_MS = 1_000
-/** Replays stepped in one pass, of all tenants; the next pass takes others. */
+/** Replays stepped in one pass, across tenants; the next pass takes others. */
 const REPLAYS_PER_PASS = 100
-/** Events that one step looks at, whether they match or not: it ends however rare matches are. */
+/** Events that one step reads, matching or not: bounds a step when few events match. */
 const LOOKED_AT_MAX = 20_000
-/** Due events of the tenant beyond which a replay pauses: what is new must not wait behind what is old. */
+/** A replay pauses while the tenant has this many due events, so that new events do not wait behind old ones. */
 const BACKLOG_MAX = 1_000
 
-/** Makes replayed events due again, each replay at its rate. Any node may step any replay; a row lock keeps them apart. */
+/** Makes replayed events due again, each replay at its rate. Any node may step any replay; a row lock excludes the others. */
 export function replayLoop(deps: StepDeps): Running {
   return runLoop({
     name: 'webhook replays',
@@ -42,7 +42,7 @@ interface RunningReplay {
   replayId: string
 }
 
-// Those that were stepped longest ago. One that waits for its endpoint takes no place: it would stay the longest.
+// Longest not stepped first. A replay without an enabled endpoint is left out: it would always come first.
 const NEXT = `
   select r.tenant_id, r.replay_id from webhook_replays r
   join webhook_endpoints w on w.tenant_id = r.tenant_id and w.enabled and w.callback_url is not null
@@ -50,13 +50,13 @@ const NEXT = `
 
 interface Step {
   replayed: number
-  /** It looked at its fill and found too little: go on at once. */
+  /** The window had fewer events than the rate allows: step again immediately. */
   more: boolean
 }
 
 const NOTHING: Step = { replayed: 0, more: false }
 
-/** One step of one replay, in one transaction: its position moves with the events that it makes due. */
+/** Runs one step of a replay in one transaction: its position moves together with the events that it makes due. */
 export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: string, replayId: string): Promise<Step> {
   const now = new Date(databaseClock.now())
   return db.tx(async (tx) => {
@@ -67,7 +67,7 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
     const due = Math.min(Math.floor((elapsedMs * replay.ratePerS) / 1000), STEP_MAX)
     if (due <= 0) return NOTHING
     if (replay.backlog >= BACKLOG_MAX) {
-      tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // time that it could not use is not made up for
+      tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // the paused time is not caught up
       return NOTHING
     }
     const oldest = firstUuidAt(sendableSince(now.getTime()).getTime())
@@ -89,7 +89,7 @@ interface LockedReplay {
   backlog: number
 }
 
-// Skips a replay that another node is stepping.
+// Locks the replay, and skips one that another node is stepping.
 const LOCK = `
   select r.rate_per_s, r.stepped_at,
          exists (select from webhook_endpoints w
@@ -103,17 +103,16 @@ const PAUSE = 'update webhook_replays set stepped_at = $3 where tenant_id = $1 a
 
 interface Moved {
   replayed: number
-  /** It found as many as it looked for: there may be more in its window. */
+  /** It found as many as it looked for: the window may have more. */
   full: boolean
   /** null: the window reached the end of the range. */
   windowEnd: string | null
   position: string
 }
 
-// Looks at a window of the range that starts behind the latest position. Events under way are left alone: they are not
-// among the outcomes, and what another replay has made due meanwhile is skipped; so is what has become too old while the
-// replay waited. A full step stops at its last event, another one at the end of its window. The state is a query of its
-// own, because a join was planned to go through all deliveries of the tenant for each event.
+// Reads a window of the range after the latest position. PENDING events are never replayed, nor events that became too old
+// while the replay was paused. A full step ends at its last event, any other at the end of its window. The state is a
+// subquery, because a join was planned to read all deliveries of the tenant for each event.
 const MOVE = `
   with replay as (
     select greatest(next_id, $6::uuid) as next_id, to_id, notify_types, delivery_states

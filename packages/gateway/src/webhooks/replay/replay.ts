@@ -9,15 +9,15 @@ import type { WebhookDeps } from '../deps.ts'
 import { SENDABLE_DAYS, sendableSince } from '../sending/retry.ts'
 import { requireEndpoint } from './resend.ts'
 
-/** How the delivery of an event ended; what is still under way is not replayed. */
+/** Final outcomes of a delivery; events that are still being sent are not replayed. */
 export const REPLAYABLE = ['DELIVERED', 'DEAD', 'UNSENT'] as const satisfies readonly DeliveryState[]
 export type Replayable = (typeof REPLAYABLE)[number]
-/** What was not received. */
+/** Events that were not received. */
 export const REPLAYED_BY_DEFAULT: readonly Replayable[] = ['DEAD', 'UNSENT']
 export const REPLAY_STATES = ['RUNNING', 'DONE', 'CANCELLED'] as const
 
 export interface ReplayInput {
-  /** Of the events' recording. What is too old to be sent (retry.ts) is left out. */
+  /** When the events were recorded. Events too old to be sent (retry.ts) are left out. */
   from: Date
   /** Absent: until now. */
   to?: Date | undefined
@@ -39,7 +39,7 @@ export interface Replay {
   notifyTypes: EventType[]
   outcomes: Replayable[]
   ratePerS: number
-  /** Events that matched when it was asked for. */
+  /** Events that matched when it was started. */
   matched: number
   replayed: number
   actor: string
@@ -49,34 +49,33 @@ export interface Replay {
 
 export const REPLAY_RATE_DEFAULT_PER_S = 50
 export const REPLAY_RATE_MAX_PER_S = 1_000
-/** Counting stops there: it is for the progress only. */
+/** Counting stops there; the count only shows progress. */
 const COUNTED_MAX = 1_000_000
-/** One after another is enough, and a slip of the finger does not fill the queue. */
+/** Per tenant. Prevents a mistake from filling the queue. */
 const RUNNING_MAX = 5
 
 /**
- * Asks for a replay. It runs in steps (replay-step.ts) on whichever node comes first, survives restarts, and waits
- * while the endpoint is disabled.
- * @throws Refusal for a range or rate that cannot be, when no endpoint takes the events, or when RUNNING_MAX replays run
+ * Starts a replay. Any node runs its steps (replay-step.ts); it survives restarts, and pauses while the endpoint is disabled.
+ * @throws Refusal for an invalid range or rate, when no endpoint takes the events, or when RUNNING_MAX replays are running
  */
 export async function startReplay(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
   tenantId: string,
-  wish: ReplayInput,
+  input: ReplayInput,
   by: By,
 ): Promise<Replay> {
   const now = new Date(deps.databaseClock.now())
-  const { to = now, notifyTypes = EVENT_TYPES, outcomes = REPLAYED_BY_DEFAULT } = wish
-  const { ratePerS = REPLAY_RATE_DEFAULT_PER_S } = wish
-  if (wish.from >= to) throw new Refusal(422, 'EMPTY_RANGE', 'The replay ends before it begins: say an earlier start.')
+  const { to = now, notifyTypes = EVENT_TYPES, outcomes = REPLAYED_BY_DEFAULT } = input
+  const { ratePerS = REPLAY_RATE_DEFAULT_PER_S } = input
+  if (input.from >= to) throw new Refusal(422, 'EMPTY_RANGE', 'The replay ends before it starts. Use an earlier start.')
   const since = sendableSince(now.getTime())
   if (to <= since) {
-    const words = `What is older than ${SENDABLE_DAYS} days is not sent any more: say a later end.`
-    throw new Refusal(422, 'EVENTS_TOO_OLD', words)
+    const message = `Events older than ${SENDABLE_DAYS} days are not sent again. Use a later end.`
+    throw new Refusal(422, 'EVENTS_TOO_OLD', message)
   }
-  const from = new Date(Math.max(wish.from.getTime(), since.getTime()))
+  const from = new Date(Math.max(input.from.getTime(), since.getTime()))
   if (!Number.isInteger(ratePerS) || ratePerS < 1 || ratePerS > REPLAY_RATE_MAX_PER_S) {
-    throw new Refusal(422, 'RATE', `The rate is 1 to ${REPLAY_RATE_MAX_PER_S} events a second.`)
+    throw new Refusal(422, 'RATE', `Use a rate from 1 to ${REPLAY_RATE_MAX_PER_S} events per second.`)
   }
   const replayId = deps.ids.uuid()
   const [fromId, toId] = [firstUuidAt(from.getTime()), firstUuidAt(to.getTime())]
@@ -111,14 +110,14 @@ export async function startReplay(
   return getReplay(deps.db, tenantId, replayId)
 }
 
-/** Events that it has made due are still sent. @throws Refusal where no such replay runs */
+/** Events that the replay has made due are still sent. @throws Refusal when no such replay is running */
 export async function cancelReplay(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
   tenantId: string,
-  typedId: string,
+  id: string,
   by: By,
 ): Promise<Replay> {
-  const replayId = requireUuid(typedId, 'replay')
+  const replayId = requireUuid(id, 'replay')
   await deps.db.tx(async (tx) => {
     const cancelled = await tx.query(sql`
       update webhook_replays set replay_state = 'CANCELLED', finished_at = ${new Date(deps.databaseClock.now())}
@@ -129,7 +128,7 @@ export async function cancelReplay(
   return getReplay(deps.db, tenantId, replayId)
 }
 
-/** @throws Refusal where there is none */
+/** @throws Refusal when it does not exist */
 export async function getReplay(db: Db, tenantId: string, replayId: string): Promise<Replay> {
   const [row] = await db.query<ReplayRow>(sql`
     select ${COLUMNS} from webhook_replays where tenant_id = ${tenantId} and replay_id = ${requireUuid(replayId, 'replay')}`)
@@ -138,9 +137,9 @@ export async function getReplay(db: Db, tenantId: string, replayId: string): Pro
 }
 
 /** Newest first. */
-export async function listReplays(db: Db, tenantId: string, most: number): Promise<Replay[]> {
+export async function listReplays(db: Db, tenantId: string, limit: number): Promise<Replay[]> {
   const rows = await db.query<ReplayRow>(sql`
-    select ${COLUMNS} from webhook_replays where tenant_id = ${tenantId} order by replay_id desc limit ${most}`)
+    select ${COLUMNS} from webhook_replays where tenant_id = ${tenantId} order by replay_id desc limit ${limit}`)
   return rows.map(replayOf)
 }
 

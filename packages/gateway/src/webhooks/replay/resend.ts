@@ -8,25 +8,25 @@ import { findEndpoint } from '../endpoint/endpoint.ts'
 import { SENDABLE_DAYS, sendableSince } from '../sending/retry.ts'
 
 /**
- * Sends one event again, with the same notifyId and the whole retry table before it; an event that waits for its next
- * attempt is sent now; one that is under way is sent once more behind that.
- * @throws Refusal when there is no such event, it is too old, or no endpoint wants it
+ * Sends an event again, with the same notifyId and all retries. An event that is waiting for a retry is sent now; one that
+ * is being sent is sent once more afterwards.
+ * @throws Refusal when the event does not exist or is too old, or when no endpoint takes it
  */
 export async function resendEvent(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock' | 'wake'>,
   tenantId: string,
-  typedId: string,
+  id: string,
   by: By,
 ): Promise<void> {
-  const notifyId = requireUuid(typedId, 'event')
+  const notifyId = requireUuid(id, 'event')
   const now = new Date(deps.databaseClock.now())
   await deps.db.tx(async (tx) => {
     const [event] = await tx.query<{ notifyId: string; notifyType: string }>(sql`
       select notify_id, notify_type from events where tenant_id = ${tenantId} and notify_id = ${notifyId}`)
     if (!event) throw absent('event')
     if (timeOfUuid(event.notifyId) < sendableSince(now.getTime()).getTime()) {
-      const words = `The event is older than ${SENDABLE_DAYS} days: it is not sent any more. Its order can be asked for.`
-      throw new Refusal(409, 'EVENT_TOO_OLD', words)
+      const message = `The event is older than ${SENDABLE_DAYS} days and is not sent again. Look up its order instead.`
+      throw new Refusal(409, 'EVENT_TOO_OLD', message)
     }
     await requireEndpoint(tx, tenantId, [event.notifyType])
     await tx.query(sql`

@@ -12,12 +12,12 @@ export interface Notification {
   notifyId: string
   notifyType: string
   createdAt: Date
-  /** JSON text, posted as it was recorded. */
+  /** JSON text, posted exactly as recorded. */
   content: string
 }
 
 export interface Attempt {
-  /** Also the RT-RequestID, so that a receiver's log and ours name the attempt alike. */
+  /** Also the RT-RequestID, so that both logs identify the attempt in the same way. */
   attemptId: string
   /** By the database's clock. */
   startedAt: Date
@@ -25,7 +25,7 @@ export interface Attempt {
   outcome: OutboundOutcome
 }
 
-/** Posts a notification once, signed in both schemes. A receiver's failure is data. */
+/** Posts a notification once, signed in both schemes. A failure of the receiver is an outcome, not an error. */
 export async function attemptDelivery(
   deps: Pick<WebhookDeps, 'ids' | 'clock' | 'databaseClock' | 'outbound' | 'config'>,
   url: string,
@@ -50,13 +50,13 @@ export async function attemptDelivery(
 }
 
 function bodyOf({ notifyId, notifyType, createdAt, content }: Notification): string {
-  // None of these needs an escape, and the content stays byte for byte what was recorded.
+  // None of these values needs escaping, and the content is not serialized again.
   return `{"notifyId":"${notifyId}","notifyType":"${notifyType}","eventGenerateTime":"${formatTime(createdAt)}","content":${content}}`
 }
 
 /**
- * Both schemes of contract §7. In a grace period the Standard Webhooks header carries both signatures; the request
- * scheme has room for one and stays with the old secret until a request signed with the new one has arrived.
+ * Signs in both schemes (docs/webhooks.md). In a grace period the Standard Webhooks header carries both signatures. The
+ * request scheme allows one, and uses the old secret until a request signed with the new one has arrived.
  */
 export function signedHeaders(
   { appKey, secrets }: Signer,
@@ -67,9 +67,9 @@ export function signedHeaders(
 ): Record<string, string> {
   const [current, old] = secrets
   if (!current) throw new Error('a tenant without a secret')
-  const known = old !== undefined && current.provenAtMs === null ? old : current
+  const requestSecret = old !== undefined && current.provenAtMs === null ? old : current
   const timestamp = String(moment.getTime())
-  const signature = signRequest(prepared(known), { timestamp, requestId, appKey }, body)
+  const signature = signRequest(prepared(requestSecret), { timestamp, requestId, appKey }, body)
   const event = { id: notifyId, timestamp_s: Math.floor(moment.getTime() / 1000) }
   const signed = signEvent(secrets.map(prepared), event, body)
   return {
@@ -85,7 +85,7 @@ export function signedHeaders(
   } satisfies Record<HeaderName, string>
 }
 
-/** Spelt out where they are set: names looked up and a spread took a microsecond of each event. */
+/** The headers are written out above: looking up names and spreading took a microsecond per event. */
 type HeaderName =
   | 'content-type'
   | 'user-agent'

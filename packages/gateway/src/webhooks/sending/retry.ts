@@ -4,7 +4,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** Waits between the attempts of one event (contract §7). After the last one the delivery is DEAD. */
+/** Waits between the attempts of one event. After the last one the delivery is DEAD. */
 export const RETRY_STEPS_MS: readonly number[] = [
   10 * SECOND,
   30 * SECOND,
@@ -17,19 +17,18 @@ export const RETRY_STEPS_MS: readonly number[] = [
   24 * HOUR,
   24 * HOUR,
 ]
-/** Each wait is up to a fifth shorter or longer, so that what failed together does not come back together. */
+/** Each wait is up to a fifth shorter or longer, so that events which failed together are not retried together. */
 const JITTER = 0.2
-/** A receiver may ask for more time with Retry-After: up to this many times the step. */
+/** Retry-After is honoured up to this many times the step. */
 const RETRY_AFTER_MAX_STEPS = 2
 /**
- * An event may be sent again until so long after its recording: DEAD it is resendable for 30 days (contract §7), and its
- * first attempts take nearly 6 at the most. Later its partition could be dropped while it still has attempts before it
- * (retention/table.ts keeps it for 6 days more).
+ * An event can be sent until this many days after it was recorded: its first attempts take almost 6 days, and a DEAD one is
+ * resendable for 30 days. Retention keeps it 6 days longer (retention/table.ts), for the attempts of a late resend.
  */
 export const SENDABLE_DAYS = 36
 
 /**
- * What follows from an attempt:
+ * What follows an attempt:
  *
  *     2xx                         ACKNOWLEDGED   the event is DELIVERED
  *     410                         GONE           the endpoint is disabled; the event is retried if it is enabled again
@@ -44,7 +43,7 @@ export type NextStep =
 /**
  * @param attempts those made since the event was recorded or last replayed, this one included
  * @param nowMs when the attempt ended, by the database's clock
- * @param chance in [0, 1), asked for where there is something to jitter
+ * @param chance returns a random number in [0, 1)
  */
 export function nextStep(outcome: OutboundOutcome, attempts: number, nowMs: number, chance: () => number): NextStep {
   if (isAcknowledged(outcome)) return { step: 'ACKNOWLEDGED' }
@@ -60,16 +59,16 @@ export function isAcknowledged(outcome: OutboundOutcome): boolean {
   return outcome.kind === 'answer' && outcome.status >= 200 && outcome.status < 300
 }
 
-/** What was recorded before then is not sent again. */
+/** Events recorded before this time are not sent again. */
 export function sendableSince(nowMs: number): Date {
   return new Date(nowMs - SENDABLE_DAYS * 24 * HOUR)
 }
 
-/** What the answer's Retry-After asks for, in either of its forms. */
+/** The wait that the response's Retry-After asks for, in either form. */
 function retryAfterMs(outcome: OutboundOutcome, nowMs: number): number | undefined {
   const text = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined
   if (typeof text !== 'string') return undefined
-  // As many digits as it likes, to infinity: what is asked for is capped.
+  // Any number of digits: the result may be Infinity and is capped.
   if (/^\d+$/.test(text)) return Number(text) * SECOND
   const moment = Date.parse(text)
   return Number.isNaN(moment) ? undefined : Math.max(0, moment - nowMs)

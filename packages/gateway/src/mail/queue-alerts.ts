@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import { runJob } from '../jobs/jobs.ts'
 import { firstUuidAt } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
@@ -7,25 +8,30 @@ import type { MailDeps } from './send.ts'
 import { alertMail } from './texts.ts'
 
 const DAY_MS = 86_400_000
-/** Notices of one pass. */
-const TAKEN_MAX = 100
-/** What is older is no news: after e-mail was configured, or was away for long, nobody gets a year's notices at once. */
-const NEWS_MS = DAY_MS
+/** Alerts of one pass. */
+const ALERTS_MAX = 100
+/** Older alerts are not mailed: when e-mail is configured late, nobody receives the alerts of a year at once. */
+const MAILED_WITHIN_MS = DAY_MS
 /**
- * By e-mail, of one dealer's notices within a day. A dealer sets threshold and billing address by itself, as often as it
- * likes, and each time that the balance is below a new threshold is a notice: unbounded, the operator's mail server could be
- * made to write to anybody, all day. The console shows them all.
+ * Per dealer. Dealers choose their balance threshold and billing address, and each new threshold above the balance raises an
+ * alert: without a limit, a dealer could make the operator's mail server write to anybody, all day. The console shows all.
  */
 const MAILS_PER_DAY_MAX = 100
 
 /**
- * Takes notices over into mails, one for each recipient, each notice once. @returns whether there may be more.
- * Locks one notice at a time, of one tenant; of two nodes one gets it.
+ * Queues a mail to each recipient of each new alert. Locks one alert at a time, so one node queues its mails.
+ * @returns whether there may be more
  */
 export async function queueAlertMails(deps: MailDeps): Promise<boolean> {
-  const rows = await unmailed(deps.db, firstUuidAt(deps.databaseClock.now() - NEWS_MS))
-  for (const { tenantId, noticeId } of rows) await deps.db.tx((tx) => takeOver(tx, deps, tenantId, noticeId))
-  return rows.length === TAKEN_MAX
+  const rows = await unmailed(deps.db, firstUuidAt(deps.databaseClock.now() - MAILED_WITHIN_MS))
+  let queued = 0
+  for (const { tenantId, noticeId } of rows) {
+    await runJob(deps.log, 'alert mail', { tenantId, noticeId }, async () => {
+      await deps.db.tx((tx) => queueMails(tx, deps, tenantId, noticeId))
+      queued++
+    })
+  }
+  return rows.length === ALERTS_MAX && queued > 0
 }
 
 function unmailed(db: Db, since: string) {
@@ -33,61 +39,61 @@ function unmailed(db: Db, since: string) {
     name: 'mail-notices',
     text: `select tenant_id, notice_id from notices where mailed_at is null and notice_id > $1
            order by notice_id limit $2`,
-    values: [since, TAKEN_MAX],
+    values: [since, ALERTS_MAX],
   })
 }
 
-interface Taken {
+interface Alert {
   kind: string
   audience: 'OPERATOR' | 'TENANT'
   message: string
 }
 
-async function takeOver(tx: Tx, deps: MailDeps, tenantId: string, noticeId: string): Promise<void> {
-  const [notice] = await tx.query<Taken>({
+async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, noticeId: string): Promise<void> {
+  const [alert] = await tx.query<Alert>({
     text: `update notices set mailed_at = now() where tenant_id = $1 and notice_id = $2 and mailed_at is null
            returning kind, audience, message`,
     values: [tenantId, noticeId],
   })
-  if (!notice) return
-  const about = { tenantId, kind: notice.kind, audience: notice.audience }
-  const { client, recipients } = await recipientsOf(tx, about, deps.config.operatorEmails)
-  const room = notice.audience === 'OPERATOR' ? recipients.length : await roomOf(tx, deps, tenantId)
-  const mail = alertMail(notice, { client, consoleUrl: deps.consoleUrl() })
-  for (const recipient of recipients.slice(0, room))
-    queueMail(tx, deps, { tenantId, recipient, kind: notice.kind, ...mail })
-  if (recipients.length > room)
+  if (!alert) return
+  const about = { tenantId, kind: alert.kind, audience: alert.audience }
+  const { client, recipients } = await listRecipients(tx, about, deps.config.operatorEmails)
+  const limit = alert.audience === 'OPERATOR' ? recipients.length : await mailsLeftToday(tx, deps, tenantId)
+  const mail = alertMail(alert, { client, consoleUrl: deps.consoleUrl() })
+  for (const recipient of recipients.slice(0, limit))
+    queueMail(tx, deps, { tenantId, recipient, kind: alert.kind, ...mail })
+  if (recipients.length > limit)
     deps.log.warn(
-      { tenantId, kind: notice.kind },
-      'a notice is on the console only: the dealer had its mails of the day',
+      { tenantId, kind: alert.kind },
+      'an alert is shown in the console only: the dealer has reached its limit of mails per day',
     )
   await failpoint('mail.taken-over')
 }
 
-/** How many mails of notices a dealer may still get today. Links are counted where they are made. */
-async function roomOf(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
-  const had = await tx.query({
+/** How many alert mails the dealer may still receive today. Mails with links do not count. */
+async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
+  const mailed = await tx.query({
     text: `select 1 from mails
            where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET') limit $3`,
     values: [tenantId, firstUuidAt(deps.databaseClock.now() - DAY_MS), MAILS_PER_DAY_MAX],
   })
-  return MAILS_PER_DAY_MAX - had.length
+  return MAILS_PER_DAY_MAX - mailed.length
 }
 
-/** No notice goes to more people than this. */
+/** Per alert. */
 const RECIPIENTS_MAX = 20
 
 /**
- * Who gets a notice by e-mail. Of money: the tenant's billing address, else its administrators. Of the rest: its
- * administrators, else the billing address. The operator's: OPERATOR_EMAIL, else the operator's own people that may act.
- * Whoever has not taken an invitation yet gets none: its address may be mistyped, and somebody else's.
+ * Lists who receives an alert by e-mail: alerts about money the tenant's billing address, otherwise its administrators;
+ * other alerts its administrators, otherwise the billing address; the operator's alerts OPERATOR_EMAIL, otherwise the
+ * operator's staff. People who have not accepted their invitation receive none: the address may be mistyped.
  */
-export async function recipientsOf(
+async function listRecipients(
   tx: Tx,
-  notice: { tenantId: string; kind: string; audience: 'OPERATOR' | 'TENANT' },
+  alert: { tenantId: string; kind: string; audience: 'OPERATOR' | 'TENANT' },
   operatorEmails: readonly string[],
 ): Promise<{ client: string; recipients: string[] }> {
-  if (notice.audience === 'OPERATOR') {
+  if (alert.audience === 'OPERATOR') {
     if (operatorEmails.length > 0) return { client: '', recipients: [...operatorEmails] }
     const people = await tx.query<{ email: string }>(sql`
       select email from people where tenant_id is null and status = 'ACTIVE' and password_hash is not null
@@ -96,14 +102,14 @@ export async function recipientsOf(
   }
   const [[tenant], administrators] = await Promise.all([
     tx.query<{ client: string; billing: string | null }>(sql`
-      select client_name as client, billing_email as billing from tenants where tenant_id = ${notice.tenantId}`),
+      select client_name as client, billing_email as billing from tenants where tenant_id = ${alert.tenantId}`),
     tx.query<{ email: string }>(sql`
       select email from people
-      where tenant_id = ${notice.tenantId} and status = 'ACTIVE' and password_hash is not null and role = 'DEALER_ADMIN'
+      where tenant_id = ${alert.tenantId} and status = 'ACTIVE' and password_hash is not null and role = 'DEALER_ADMIN'
       order by person_id limit ${RECIPIENTS_MAX}`),
   ])
   const billing = tenant?.billing ? [tenant.billing] : []
   const people = administrators.map((person) => person.email)
-  const [first, second] = notice.kind === 'LOW_BALANCE' ? [billing, people] : [people, billing]
+  const [first, second] = alert.kind === 'LOW_BALANCE' ? [billing, people] : [people, billing]
   return { client: tenant?.client ?? '', recipients: first.length > 0 ? first : second }
 }

@@ -7,7 +7,7 @@ import { normalEmail } from '../people/person.ts'
 import { linkMail, type MailText } from './texts.ts'
 
 export interface QueuedMail extends MailText {
-  /** null: to one of the operator's people. */
+  /** null: to the operator's staff. */
   tenantId: string | null
   recipient: string
   kind: string
@@ -30,8 +30,8 @@ export interface LinkMailDeps {
 }
 
 /**
- * Sends a person the link that was just made for them, where e-mail is configured.
- * @returns whether it will be sent; if not, whoever made the link hands it over
+ * Queues a mail with an invitation or password link, if e-mail is configured.
+ * @returns false if it is not: the person who created the link must pass it on
  */
 export function mailPersonLink(
   tx: Tx,

@@ -9,11 +9,12 @@ import { failpoint } from '../lib/process/failpoint.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 
 const MINUTE_MS = 60_000
-/** Pauses after each failed attempt; after the last one the mail is given up, a good day after it was due. */
-const RETRIES_MS = [1, 5, 15, 60, 120, 240, 480, 720].map((minutes) => minutes * MINUTE_MS)
-/** How long a claim holds: longer than the mail server's time limits together. What a crash held is sent after it. */
+/** Pauses after failed attempts. After the last one the mail is given up, about 28 hours after it was due. */
+const RETRY_PAUSES_MS = [1, 5, 15, 60, 120, 240, 480, 720].map((minutes) => minutes * MINUTE_MS)
+/** Longer than the mail server's time limits together. After a crash, claimed mails are sent when it ends. */
 const LEASE_MS = 2 * MINUTE_MS
-const SENT_MAX = 20
+/** Mails claimed and sent at once. */
+const CLAIMED_MAX = 20
 
 interface ClaimedMail {
   tenantId: string
@@ -25,14 +26,14 @@ interface ClaimedMail {
 }
 
 /**
- * Sends what is due, each mail under a lease. At least once: one that a node sent and could not mark, because it died,
- * goes out again under the same Message-ID. @returns what came of each; as many as SENT_MAX: there may be more
+ * Sends due mails, each under a lease, at least once: a mail that a node sent before it died unsaved is sent again with the
+ * same Message-ID. @returns the outcome of each, and whether there may be more
  */
 export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]; more: boolean }> {
-  const claimed = await claimJobs<ClaimedMail>(deps.db, MAILS, SENT_MAX)
+  const claimed = await claimJobs<ClaimedMail>(deps.db, MAILS, CLAIMED_MAX)
   if (claimed.length > 0) await failpoint('mail.claimed')
   const outcomes = await Promise.all(claimed.map((mail) => sendOne(deps, mail)))
-  return { outcomes, more: claimed.length === SENT_MAX }
+  return { outcomes, more: claimed.length === CLAIMED_MAX }
 }
 
 const MAILS: JobTable = {
@@ -48,11 +49,11 @@ const MAILS: JobTable = {
 async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
   const outcome = await attempt(deps, mail)
   await failpoint('mail.sent')
-  const pauseMs = RETRIES_MS[mail.attempts - 1]
+  const pauseMs = RETRY_PAUSES_MS[mail.attempts - 1]
   const over = outcome.kind === 'sent' || outcome.rejected || pauseMs === undefined
-  // Only what this attempt claimed: a node that was slow must not undo what another did since.
+  // `attempts = $3`: a node whose lease has expired must not overwrite the result of a later attempt.
   await deps.db.query({
-    name: 'mail-settle',
+    name: 'mail-save',
     text: `update mails set lease_until = null, failure = $4,
              due_at = case when $5 then null else now() + $6 * interval '1 millisecond' end,
              sent_at = case when $4::text is null then now() end,
@@ -69,10 +70,10 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
   })
   const result = outcome.kind === 'sent' ? 'sent' : over ? 'given_up' : 'failed'
   const { mailId, kind, attempts } = mail
-  // Without the recipient: a log is read by more people than an address book.
-  const said = { tenantId: mail.tenantId, mailId, kind, attempt: attempts, outcome: result }
-  if (outcome.kind === 'sent') deps.log.info(said, 'mail')
-  else deps.log.warn({ ...said, words: withoutAddress(outcome.words, mail.recipient) }, 'mail')
+  // The recipient is left out: log readers need not know addresses.
+  const line = { tenantId: mail.tenantId, mailId, kind, attempt: attempts, outcome: result }
+  if (outcome.kind === 'sent') deps.log.info(line, 'mail')
+  else deps.log.warn({ ...line, failure: outcome.words.replaceAll(mail.recipient, '[recipient]') }, 'mail')
   return result
 }
 
@@ -81,18 +82,14 @@ async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMa
   try {
     content = JSON.parse(cipher.decrypt(mail.content, mail.tenantId).toString())
   } catch {
-    return { kind: 'failed', words: 'its text cannot be decrypted any more', rejected: true }
+    return { kind: 'failed', words: 'its text cannot be decrypted', rejected: true }
   }
   const from = config.mailFrom!
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
   return mailServer.send({ from, to: mail.recipient, ...content, messageId: `<${mail.mailId}@${domain}>` })
 }
 
-function withoutAddress(words: string, recipient: string): string {
-  return words.replaceAll(recipient, '[recipient]')
-}
-
-/** What the mail loop works with. */
+/** What the mail loop needs. */
 export interface MailDeps {
   config: Pick<Config, 'operatorEmails' | 'mailFrom'>
   db: Db
@@ -101,6 +98,6 @@ export interface MailDeps {
   databaseClock: DatabaseClock
   log: Log
   mailServer: MailServer
-  /** Where the console is, without a slash at its end. */
+  /** Without a trailing slash. */
   consoleUrl(): string
 }

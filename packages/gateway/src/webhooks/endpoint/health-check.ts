@@ -47,7 +47,7 @@ async function check(deps: CheckDeps, tenantId: string, url: string): Promise<vo
     throw notAllowed(outcome.words)
   }
   const line = firstLineOf(logged.answer)
-  const response = line === undefined ? '' : ` Its response: “${line}”`
+  const response = line === undefined ? '' : ` It said: “${line}”`
   throw new ApiError('400102', {
     details: [{ field: 'callbackUrl', reason: `The health check failed: ${logged.message}.${response}` }],
   })

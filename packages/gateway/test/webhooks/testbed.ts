@@ -16,20 +16,20 @@ import { webhooksLoop } from '../../src/webhooks/loop.ts'
 import { recordEvents } from '../../src/webhooks/record.ts'
 import { createTestDatabase } from '../harness/database.ts'
 
-/** What tests of sending stand on: a database, deps whose clock can be moved, tenants, events. */
-export interface Bed {
+/** A database, deps with a clock that tests can advance, tenants and events. */
+export interface Testbed {
   deps: WebhookDeps
   url: string
-  /** Time limits that requests were given; with `faster` they end that many times sooner. */
+  /** Time limits of the requests made; with `faster` they end that many times sooner. */
   limitsMs: number[]
-  /** Moves the clock that decides what is due; nothing waits for real. */
+  /** Advances the clock that decides what is due. */
   advance(durationMs: number): void
   tenant(options?: { callbackUrl?: string; eventTypes?: EventType[] }): Promise<TestTenant>
   record(tenant: TestTenant, count?: number, type?: EventType): Promise<string[]>
   states(tenant: TestTenant): Promise<EventState[]>
   attempts(tenant: TestTenant): Promise<AttemptRow[]>
   endpoint(tenant: TestTenant): Promise<EndpointState>
-  /** A sender of its own, with its own metrics. */
+  /** Starts another sender with its own metrics. */
   startLoop(): TestLoop
   close(): Promise<void>
 }
@@ -74,14 +74,14 @@ interface EndpointState {
 
 export const MASTER_KEY = Buffer.alloc(32, 7)
 
-export interface BedOptions {
+export interface TestbedOptions {
   deployment?: Deployment
   resolve?: Resolve
-  /** Requests run out of time that many times sooner. */
+  /** Requests time out that many times sooner. */
   faster?: number
 }
 
-export async function openBed(options: BedOptions = {}): Promise<Bed> {
+export async function createTestbed(options: TestbedOptions = {}): Promise<Testbed> {
   const database = await createTestDatabase()
   const db = connect({ url: database.url, poolSize: 10, applicationName: 'webhooks test' })
   let offsetMs = 0

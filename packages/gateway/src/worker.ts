@@ -11,7 +11,7 @@ import { priceNoticeLoop } from './suppliers/price-notice.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
 import { ledgerLoop } from './wallet/ledger-loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
-import { replayLoop } from './webhooks/replay-step.ts'
+import { replayLoop } from './webhooks/replay/replay-step.ts'
 
 /** The background loops of this process. */
 export async function startWorker(deps: Deps): Promise<Running> {

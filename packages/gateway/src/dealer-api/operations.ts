@@ -6,7 +6,7 @@ import type { Verdict } from '../orders/decide.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
 import { readBalance } from '../wallet/balance.ts'
-import { setWebhook } from '../webhooks/setting.ts'
+import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>

@@ -10,8 +10,7 @@ import {
 import { type CursorScope, openCursor, sealCursor } from '../lib/cursor.ts'
 import { firstUuidAt, isUuid, LOWEST_UUID, orderIdOf } from '../lib/ids.ts'
 import type { Db, Statement } from '../lib/postgres/db.ts'
-import type { PackageLine } from '../orders/decide.ts'
-import { lineOfItem } from '../orders/item-line.ts'
+import { lineOfItem, type PackageLine } from '../orders/item.ts'
 import { OWN_COLUMNS, type ProfileReadDeps, type ProfileRow, profileOf } from './read.ts'
 
 const BEYOND_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

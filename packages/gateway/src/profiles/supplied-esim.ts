@@ -1,5 +1,5 @@
 import type { Cipher } from '../lib/crypto.ts'
-import { itemKeyOf } from '../orders/item-key.ts'
+import { itemKeyOf } from '../orders/item.ts'
 import type { SuppliedEsim } from '../suppliers/supplier.ts'
 import { openSecrets } from './read.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Entry } from '../../src/admission/enter.ts'
+import type { AdmissionInput } from '../../src/admission/admit-batch.ts'
 import { type Entrances, entryOf, HOUR_MS, nextEdgeMs, openEntrances } from './entrances.ts'
 
 let entrances: Entrances
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => entrances.close())
 
 /** What admission can say of a request, and one of each that it is said of. */
-async function oneOfEach(nowMs: number): Promise<[verdict: string, entry: Entry][]> {
+async function oneOfEach(nowMs: number): Promise<[verdict: string, entry: AdmissionInput][]> {
   const [tenantId, exhausted] = await Promise.all([entrances.addTenant(), entrances.addTenant(1)])
   const [used, usedBefore] = [randomUUID(), randomUUID()]
   await enterAlone(entryOf(tenantId, used, nowMs))
@@ -30,13 +30,13 @@ async function oneOfEach(nowMs: number): Promise<[verdict: string, entry: Entry]
   ]
 }
 
-async function enterAlone(entry: Entry, nowMs = entry.timestampMs): Promise<string> {
+async function enterAlone(entry: AdmissionInput, nowMs = entry.timestampMs): Promise<string> {
   const [node] = entrances.nodes
   node!.nowMs = nowMs
   return (await node!.add(entry)).verdict
 }
 
-/** One statement serves lone requests and another batches (admission/enter.sql.ts). */
+/** One statement serves lone requests and another batches (admission/admit-batch.ts). */
 describe('what a request is told', () => {
   const halfPastMs = nextEdgeMs() - HOUR_MS / 2
   for (const [where, nowMs] of [

@@ -1,4 +1,4 @@
-import { type Entered, type Entry, entrance } from '../../src/admission/enter.ts'
+import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from '../../src/admission/admit-batch.ts'
 import type { Batcher } from '../../src/lib/batch.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { systemIds } from '../../src/lib/ids.ts'
@@ -10,7 +10,7 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 
 /** One node's entrance, with a database's clock that a test sets. */
-interface TestEntrance extends Batcher<Entry, Entered> {
+interface TestEntrance extends Batcher<AdmissionInput, AdmissionResult> {
   /** What the node takes for the database's time. */
   nowMs: number
   partitionsMade: number
@@ -36,7 +36,7 @@ export async function openEntrances(count = 2): Promise<Entrances> {
   )
   const nodes = pools.map((pool): TestEntrance => {
     const clock = { now: () => node.nowMs, observe: () => {} }
-    const batches = entrance({
+    const batches = createAdmissionBatcher({
       db: pool,
       clock: systemClock,
       databaseClock: clock,
@@ -75,6 +75,6 @@ export function nextEdgeMs(): number {
   return Math.ceil((Date.now() + 1) / HOUR_MS) * HOUR_MS
 }
 
-export function entryOf(tenantId: string, requestId: string, timestampMs: number, version = 1n): Entry {
+export function entryOf(tenantId: string, requestId: string, timestampMs: number, version = 1n): AdmissionInput {
   return { tenantId, requestId, timestampMs, version }
 }

@@ -5,8 +5,7 @@ import { setTimeout as passing } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PLACES_MAX, PLACES_MIN } from '../../src/dealer-api/places.ts'
-import { PIPELINED_MAX } from '../../src/http/turns.ts'
+import { PIPELINED_MAX, REQUESTS_MAX, REQUESTS_MIN } from '../../src/http/load-shedding.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
@@ -54,7 +53,7 @@ describe('more requests than may be under way', () => {
   it('are told so at once, and the ones under way are served', async () => {
     const hold = await holdWallets()
     const codes: string[] = []
-    const calls = Array.from({ length: PLACES_MAX + 100 }, async () => {
+    const calls = Array.from({ length: REQUESTS_MAX + 100 }, async () => {
       const answer = await call(node, dealer, 'account/balance')
       codes.push(answer.code)
       if (answer.code === '000002') expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
@@ -63,7 +62,7 @@ describe('more requests than may be under way', () => {
     expect(codes).toEqual(Array(100).fill('000002'))
     await hold.release()
     await Promise.all(calls)
-    expect(codes.filter((code) => code === '000000')).toHaveLength(PLACES_MAX)
+    expect(codes.filter((code) => code === '000000')).toHaveLength(REQUESTS_MAX)
     expect((await call(node, dealer, 'health')).code).toBe('000000')
   })
 
@@ -84,7 +83,7 @@ describe('more requests than may be under way', () => {
       await hold.release()
     }
     await until(async () => {
-      const calls = await Promise.all(Array.from({ length: PLACES_MIN }, () => call(node, dealer, 'health')))
+      const calls = await Promise.all(Array.from({ length: REQUESTS_MIN }, () => call(node, dealer, 'health')))
       return calls.every((answer) => answer.code === '000000')
     })
   })
@@ -139,13 +138,13 @@ describe('two thousand callers that never wait', () => {
       role: 'api',
       env: { DEFAULT_QPS_LIMIT: '100000' },
     })
-    const quiet = await flooded(gateway.baseUrl, dealer, PLACES_MIN, 1_000)
+    const quiet = await flooded(gateway.baseUrl, dealer, REQUESTS_MIN, 1_000)
     const beforeMb = memoryMb(gateway.pid)
     const crowd = await flooded(gateway.baseUrl, dealer, CONNECTIONS, 3_000)
     expect(memoryMb(gateway.pid) - beforeMb).toBeLessThan(200)
     expect(crowd.refusedMs.length).toBeGreaterThan(0)
     expect(crowd.others).toBe(0)
-    const after = await flooded(gateway.baseUrl, dealer, PLACES_MIN, 1_000)
+    const after = await flooded(gateway.baseUrl, dealer, REQUESTS_MIN, 1_000)
     expect([after.refusedMs.length, after.others]).toEqual([0, 0])
     // The machine has other things to do in some of these seconds: the crowd is held against the slower of both times.
     const placed = Math.min(quiet.placedMs.length, after.placedMs.length)
@@ -220,7 +219,7 @@ describe('pages that more connections ask for than may wait', () => {
 
 describe('bodies that do not arrive', () => {
   it('take nobody’s place, however many', async () => {
-    const connections = Array.from({ length: PLACES_MAX + 100 }, () => openRaw(node.port))
+    const connections = Array.from({ length: REQUESTS_MAX + 100 }, () => openRaw(node.port))
     for (const connection of connections) {
       connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 200000'] }))
     }

@@ -5,9 +5,9 @@ import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setOnSale } from '../../src/catalogue/put.ts'
 import type { Tx } from '../../src/lib/postgres/db.ts'
-import type { OrderInput, Verdict } from '../../src/orders/decide.ts'
-import { placeOrders } from '../../src/orders/place.ts'
-import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placer.ts'
+import type { OrderInput, Verdict } from '../../src/orders/placing/decide.ts'
+import { placeLocked } from '../../src/orders/placing/place-locked.ts'
+import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -256,7 +256,7 @@ function openDesk(): OrderPlacer {
 
 async function place(tx: Tx, wishes: OrderInput[]): Promise<Verdict[]> {
   const { ids, catalogue } = node.deps
-  const { verdicts } = await placeOrders(tx, { ids, catalogue, stock: { available: () => undefined } }, wishes)
+  const { verdicts } = await placeLocked(tx, { ids, catalogue, stock: { available: () => undefined } }, wishes)
   return verdicts.map((verdict) => {
     if (verdict.kind === 'not-admitted') throw new Error('a wish that was admitted was not')
     return verdict

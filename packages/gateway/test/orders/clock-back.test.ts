@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { connect, type Db } from '../../src/lib/postgres/db.ts'
-import { createOrderPlacer } from '../../src/orders/placer.ts'
+import { createOrderPlacer } from '../../src/orders/placing/placer.ts'
 import { addDealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 

@@ -33,10 +33,10 @@ function undecided() {
   return { promise, resolve, reject }
 }
 
-function placeOnceAdmitted({ tenantId }: Dealer, admission: Promise<unknown>) {
+function placeWhenAdmitted({ tenantId }: Dealer, admission: Promise<unknown>) {
   const { orderPlacer, ids } = node.deps
   const request = JSON.parse(body())
-  return orderPlacer.placeOnceAdmitted(
+  return orderPlacer.placeWhenAdmitted(
     { tenant: { tenantId, currencyCode: 'USD' }, orderId: ids.uuid(), request },
     admission,
   )
@@ -59,7 +59,7 @@ async function untilWallet({ tenantId }: Dealer, state: 'locked' | 'free'): Prom
 
 async function openDealer(orders: number): Promise<Dealer> {
   const dealer = await addDealer(node.deps)
-  for (let placed = 0; placed < orders; placed++) await placeOnceAdmitted(dealer, Promise.resolve())
+  for (let placed = 0; placed < orders; placed++) await placeWhenAdmitted(dealer, Promise.resolve())
   return dealer
 }
 
@@ -70,7 +70,7 @@ describe.each([
   it('has its wallet locked while it is admitted, and is placed then', async () => {
     const dealer = await openDealer(orders)
     const admission = undecided()
-    const verdict = placeOnceAdmitted(dealer, admission.promise)
+    const verdict = placeWhenAdmitted(dealer, admission.promise)
     await untilWallet(dealer, 'locked')
     expect(await ordersOf(dealer)).toBe(orders)
     admission.resolve()
@@ -81,7 +81,7 @@ describe.each([
   it('leaves no trace when its request is refused', async () => {
     const dealer = await openDealer(orders)
     const admission = undecided()
-    const verdict = placeOnceAdmitted(dealer, admission.promise)
+    const verdict = placeWhenAdmitted(dealer, admission.promise)
     await untilWallet(dealer, 'locked')
     admission.reject(new ApiError('101006'))
     await expect(verdict).rejects.toMatchObject({ code: '101006' })
@@ -92,7 +92,7 @@ describe.each([
   it('keeps no wallet locked for an admission that takes long, and is placed after it, once', async () => {
     const dealer = await openDealer(orders)
     const admission = undecided()
-    const verdict = placeOnceAdmitted(dealer, admission.promise)
+    const verdict = placeWhenAdmitted(dealer, admission.promise)
     await untilWallet(dealer, 'locked')
     await untilWallet(dealer, 'free')
     expect(await ordersOf(dealer)).toBe(orders)
@@ -103,10 +103,10 @@ describe.each([
 
   it('is placed after a refused one', async () => {
     const dealer = await openDealer(orders)
-    await expect(placeOnceAdmitted(dealer, Promise.reject(new ApiError('101007')))).rejects.toMatchObject({
+    await expect(placeWhenAdmitted(dealer, Promise.reject(new ApiError('101007')))).rejects.toMatchObject({
       code: '101007',
     })
-    expect(await placeOnceAdmitted(dealer, Promise.resolve())).toMatchObject({ kind: 'placed' })
+    expect(await placeWhenAdmitted(dealer, Promise.resolve())).toMatchObject({ kind: 'placed' })
     expect(await ordersOf(dealer)).toBe(orders + 1)
   })
 })

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { connect, type Db } from '../../src/lib/postgres/db.ts'
-import type { Verdict } from '../../src/orders/decide.ts'
-import { createOrderPlacer, type DeskDeps, type OrderPlacer } from '../../src/orders/placer.ts'
+import type { Verdict } from '../../src/orders/placing/decide.ts'
+import { createOrderPlacer, type OrderPlacer, type OrderPlacerOptions } from '../../src/orders/placing/placer.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type PostgresProxy, startPostgresProxy } from '../harness/postgres-proxy.ts'
@@ -40,7 +40,10 @@ afterEach(async () => {
 })
 
 /** @param isRemembered whether it has placed an order of the dealer before */
-async function openDesk(isRemembered: boolean, clock: DeskDeps['clock'] = node.deps.clock): Promise<OrderPlacer> {
+async function openDesk(
+  isRemembered: boolean,
+  clock: OrderPlacerOptions['clock'] = node.deps.clock,
+): Promise<OrderPlacer> {
   dealer = await addDealer(node.deps, OPENING / 10_000)
   placedBefore = isRemembered ? 1 : 0
   failures = []

@@ -5,8 +5,8 @@ import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setListPrices } from '../../src/catalogue/prices.ts'
 import { setOnSale } from '../../src/catalogue/put.ts'
 import { connect, type Db } from '../../src/lib/postgres/db.ts'
-import type { Verdict } from '../../src/orders/decide.ts'
-import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placer.ts'
+import type { Verdict } from '../../src/orders/placing/decide.ts'
+import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
 import { topUp } from '../../src/wallet/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
@@ -23,7 +23,7 @@ const OPENING = 10_000_000
 const DAY_MS = 86_400_000
 const LOOKS = 'wallets-lock'
 const WRITES_ONE = 'orders-write-one-if-unchanged'
-/** Of orders/write.sql.ts: a statement that waited so long for its wallet believes nothing that it saw before. */
+/** Of orders/placing/write.sql.ts: a statement that waited so long for its wallet believes nothing that it saw before. */
 const LONGEST_WAIT_MS = 50
 
 let database: TestDatabase
@@ -296,7 +296,7 @@ describe('what has changed since is noticed:', () => {
 })
 
 describe('an order that this node has answered before', () => {
-  const LOOKS_UP = 'orders-around'
+  const LOOKS_UP = 'orders-context'
 
   it('is looked up, and sends no crowd of other wallets to reading', async () => {
     const { desk, asked } = openDesk()

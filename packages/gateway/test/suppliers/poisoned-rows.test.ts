@@ -5,7 +5,7 @@ import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.
 import { watch } from '../../src/fulfilment/reconciliation/watch.ts'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted } from '../harness/scripted-supplier.ts'

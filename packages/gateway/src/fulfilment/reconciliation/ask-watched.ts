@@ -1,5 +1,5 @@
 import { notify } from '../../alerts/alerts.ts'
-import { itemKeyOf } from '../../orders/item-key.ts'
+import { itemKeyOf } from '../../orders/item.ts'
 import type { CancelOutcome, Outcome } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../deps.ts'
 import { callCancel } from '../review/cancel-esim.ts'

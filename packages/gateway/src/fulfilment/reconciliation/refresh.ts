@@ -1,4 +1,4 @@
-import { parseItemKey } from '../../orders/item-key.ts'
+import { parseItemKey } from '../../orders/item.ts'
 import { openSecrets } from '../../profiles/read.ts'
 import { applyReports } from '../../profiles/report.ts'
 import type { Supplied } from '../../suppliers/registry.ts'

@@ -96,9 +96,10 @@ export function decideBatch(
  */
 export function decideWallet(before: Wallet, inputs: readonly OrderInput[], context: DecisionContext) {
   const now = later(context.now, before.updatedAt) // created_at never goes back within a wallet
-  const existing = context.existing.get(before.tenantId)
+  const wallet = onDay(before, now)
+  const existing = context.existing.get(wallet.tenantId)
   const placed = new Map<string, PlacedOrder>()
-  let wallet = onDay(before, now)
+  let funds: Funds = { balance: wallet.balance, spent: wallet.spent, version: wallet.version }
   const verdicts = inputs.map((input): Verdict => {
     const { transactionId } = input.request
     const earlier = existing?.get(transactionId) ?? placed.get(transactionId)
@@ -106,15 +107,18 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
     const priced = priceLines(input, context)
     if ('refused' in priced) return priced.refused
     const amount = priced.lines.reduce((sum, line) => sum + BigInt(line.price) * BigInt(line.count), 0n)
-    const refused = refuseAmount(input, amount, wallet, now)
+    const refused = refuseAmount(input, amount, wallet, funds, now)
     if (refused) return refused
-    wallet = debit(wallet, amount, now)
-    const order = orderOf(input, priced.lines, amount, wallet)
+    funds = { balance: funds.balance - amount, spent: funds.spent + amount, version: funds.version + 1n }
+    const order = orderOf(input, priced.lines, amount, wallet, funds, now)
     placed.set(transactionId, order)
     return { kind: 'placed', answer: answerOf(order) }
   })
-  return { wallet, verdicts, placed: [...placed.values()] }
+  return { wallet: placed.size > 0 ? debited(wallet, funds, now) : wallet, verdicts, placed: [...placed.values()] }
 }
+
+/** The members of a wallet that a debit changes. */
+type Funds = Pick<Wallet, 'balance' | 'spent' | 'version'>
 
 function later(left: Date, right: Date): Date {
   return left > right ? left : right
@@ -163,7 +167,7 @@ function priceLines(input: OrderInput, context: DecisionContext): { lines: Packa
 const DAY_MS = 86_400_000
 const AMOUNT_MAX = BigInt(MONEY_MAX)
 
-function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, now: Date): Verdict | undefined {
+function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: Funds, now: Date): Verdict | undefined {
   if (amount > AMOUNT_MAX) {
     const reason = 'The total exceeds the largest amount that the API can represent. Order fewer.'
     return refuse('000108', { details: [{ field: 'packageInfoList', reason }] })
@@ -171,18 +175,19 @@ function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, now: Da
   if (input.request.amount !== undefined && input.request.amount !== Number(amount)) {
     return refuse('200006', { data: { current: Number(amount) } })
   }
-  const available = wallet.balance + wallet.creditLimit
+  const available = funds.balance + wallet.creditLimit
   if (amount > available) {
     return refuse('200007', {
       data: {
-        currentBalance: Number(wallet.balance),
+        currentBalance: Number(funds.balance),
         requiredAmount: Number(amount),
         shortfall: Number(amount - available),
         currencyCode: wallet.currencyCode,
       },
     })
   }
-  const { dailySpendLimit, spent } = wallet
+  const { dailySpendLimit } = wallet
+  const { spent } = funds
   if (dailySpendLimit !== null && spent + amount > dailySpendLimit) {
     const resetTime = new Date((Math.floor(now.getTime() / DAY_MS) + 1) * DAY_MS).toISOString()
     return refuse('200014', { data: { limit: Number(dailySpendLimit), spent: Number(spent), resetTime } })
@@ -205,20 +210,20 @@ function onDay(wallet: Wallet, now: Date): Wallet {
   return wallet.spentOn === today ? wallet : { ...wallet, spentOn: today, spent: 0n }
 }
 
-function debit(wallet: Wallet, amount: bigint, now: Date): Wallet {
-  const balance = wallet.balance - amount
-  return {
-    ...wallet,
-    balance,
-    spent: wallet.spent + amount,
-    version: wallet.version + 1n,
-    lowBalanceStep: lowBalanceStep(balance, wallet.lowBalanceThreshold),
-    updatedAt: now,
-  }
+function debited(wallet: Wallet, funds: Funds, now: Date): Wallet {
+  const step = lowBalanceStep(funds.balance, wallet.lowBalanceThreshold)
+  return { ...wallet, ...funds, lowBalanceStep: step, updatedAt: now }
 }
 
-/** @param wallet as the order's debit leaves it */
-function orderOf(input: OrderInput, lines: PackageLine[], amount: bigint, wallet: Wallet): PlacedOrder {
+/** @param funds as the order's debit leaves them */
+function orderOf(
+  input: OrderInput,
+  lines: PackageLine[],
+  amount: bigint,
+  wallet: Wallet,
+  funds: Funds,
+  now: Date,
+): PlacedOrder {
   return {
     tenantId: input.tenant.tenantId,
     orderId: input.orderId,
@@ -226,11 +231,11 @@ function orderOf(input: OrderInput, lines: PackageLine[], amount: bigint, wallet
     orderStatus: 'PAID',
     amount,
     currencyCode: wallet.currencyCode,
-    balanceAfter: wallet.balance,
-    walletVersion: wallet.version,
+    balanceAfter: funds.balance,
+    walletVersion: funds.version,
     packageLines: lines,
     remark: input.request.remark ?? null,
-    createdAt: wallet.updatedAt,
+    createdAt: now,
   }
 }
 

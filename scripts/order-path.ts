@@ -143,7 +143,9 @@ function report(idle: Entry[], first: Entry[], second: Entry[]): void {
   print('path: files of which a function ran for an order, and not in an idle gateway', path)
   print('closure: files that these import besides', closure.filter((file) => !path.includes(file)).sort())
   print('hand-offs from the handler of the order to its debit', handOffs)
-  console.log(`${path.length} files on the path, ${closure.length} with what they import, ${handOffs.length} hand-offs`)
+  const inModules = handOffs.filter((call) => !call.includes('lib/')).length
+  console.log(`${path.length} files on the path, ${closure.length} with what they import`)
+  console.log(`${handOffs.length} hand-offs up to the debit, ${inModules} of them between files outside lib`)
 }
 
 function print(title: string, lines: readonly string[]): void {

@@ -1,7 +1,7 @@
 import { batcher } from '../../lib/batch.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import { readOrderContext } from './context.ts'
 import { type OrderInput, replayOrConflict, type Verdict } from './decide.ts'
+import { readOrderContext } from './place-locked.ts'
 
 /**
  * Remembers which transactionIds this node has answered lately, and answers repeats of them without the wallet's lock:

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { type Dealer, type Parts, signedHeaders } from './node.ts'
+import { type Dealer, type Parts, signedHeaders } from '../door/node.ts'
 
 export interface RawAnswer {
   status: number

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { suspendTenant } from '../../src/tenants/status.ts'
+import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode, type Parts } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode, type Parts } from './node.ts'
 
 /** As failures.ts has it: failures at once, and how fast they are forgiven. */
 const BURST = 30

@@ -4,9 +4,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
 import { createLog } from '../../src/lib/telemetry/log.ts'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from './node.ts'
 
 /* Contract §5, qrCodeUrl: what a traveller opens, who has nothing but the link. */
 

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readRunningPostgres } from '../../src/lib/embedded-postgres/index.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { resumeTenant, suspendTenant } from '../../src/tenants/status.ts'
+import { addPackages } from '../dealer-api/api-fixture.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from './node.ts'
-import { addPackages } from './stage.ts'
 
 let database: TestDatabase
 let node: Node

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Node, openNode } from '../door/node.ts'
-import { addPackages } from '../door/stage.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'

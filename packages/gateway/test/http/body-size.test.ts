@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from './node.ts'
 
 let database: TestDatabase
 let node: Node

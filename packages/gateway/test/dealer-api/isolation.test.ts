@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setOwnPrice } from '../../src/catalogue/prices.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { createTenant } from '../../src/tenants/create.ts'
+import { type Answer, addDealer, call, type Dealer, OPERATOR } from '../door/node.ts'
 import { until } from '../harness/shop.ts'
-import { type Answer, addDealer, call, type Dealer, OPERATOR } from './node.ts'
-import { openStage, type Stage } from './stage.ts'
+import { openStage, type Stage } from './api-fixture.ts'
 
 let stage: Stage
 let owner: Dealer

@@ -1,8 +1,8 @@
 import { codes } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call } from '../door/node.ts'
+import { openStage, type Stage } from './api-fixture.ts'
 import { REQUESTS } from './code-requests.ts'
-import { call } from './node.ts'
-import { openStage, type Stage } from './stage.ts'
 
 let stage: Stage
 beforeAll(async () => {

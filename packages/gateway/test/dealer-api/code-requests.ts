@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import { suspendTenant } from '../../src/tenants/status.ts'
-import { type Answer, addDealer, call, OPERATOR, sign } from './node.ts'
-import { PRICE, type Stage } from './stage.ts'
+import { type Answer, addDealer, call, OPERATOR, sign } from '../door/node.ts'
+import { PRICE, type Stage } from './api-fixture.ts'
 
 /** @param also what else holds of the answer */
 type Request = [title: string, get: (stage: Stage) => Promise<Answer>, also?: (answer: Answer, stage: Stage) => void]

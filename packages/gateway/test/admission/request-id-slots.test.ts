@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { until } from '../harness/shop.ts'
-import { type Entrances, entryOf, HOUR_MS, MINUTE_MS, nextEdgeMs, openEntrances } from './entrances.ts'
+import { type Entrances, entryOf, HOUR_MS, MINUTE_MS, nextEdgeMs, openEntrances } from './admission-nodes.ts'
 
 /** Contract §3: the clock window, and how long a RequestID counts beyond it. */
 const WINDOW_MS = 5 * MINUTE_MS

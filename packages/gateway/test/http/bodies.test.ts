@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addSupplier } from '../../src/suppliers/manage.ts'
+import { type Node, OPERATOR, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type Node, OPERATOR, openNode } from './node.ts'
-import { openRaw, type RawAnswer, type RawConnection } from './raw.ts'
+import { openRaw, type RawAnswer, type RawConnection } from './raw-connection.ts'
 
 /* Whoever is answered without their body being looked at is answered before it is there, and it is kept nowhere. */
 

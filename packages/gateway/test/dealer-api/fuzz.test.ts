@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { openRaw, type RawAnswer, requestText } from '../http/raw-connection.ts'
+import { addPackages } from './api-fixture.ts'
 import { type FuzzedRequest, fuzzedRequest, stirred } from './fuzz-requests.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from './node.ts'
-import { openRaw, type RawAnswer, requestText } from './raw.ts'
-import { addPackages } from './stage.ts'
 
 /* Whatever is sent, an envelope comes back. SEED=… repeats a run, FUZZ_REQUESTS=… makes it longer. */
 

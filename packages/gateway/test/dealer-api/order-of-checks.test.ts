@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { suspendTenant } from '../../src/tenants/status.ts'
-import { addDealer, call, type Dealer, OPERATOR, type Parts } from './node.ts'
-import { openStage, type Stage } from './stage.ts'
+import { addDealer, call, type Dealer, OPERATOR, type Parts } from '../door/node.ts'
+import { openStage, type Stage } from './api-fixture.ts'
 
 let stage: Stage
 beforeAll(async () => {

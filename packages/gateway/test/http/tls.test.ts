@@ -9,9 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from '../door/node.ts'
 import { type TestCertificate, testAuthority } from '../harness/certificates.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from './node.ts'
 
 const authority = testAuthority('Test authority')
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-tls-'))

@@ -1,9 +1,9 @@
 import { makeIccid, type Profile } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from './node.ts'
 
 /* What is asked for by browsers, and by what looks whether a link is alive. */
 

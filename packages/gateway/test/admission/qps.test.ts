@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { type Entrances, entryOf, openEntrances } from './entrances.ts'
-import { addDealer, call, type Node, OPERATOR, openNode } from './node.ts'
+import { addDealer, call, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { type Entrances, entryOf, openEntrances } from './admission-nodes.ts'
 
 let entrances: Entrances
 let nodes: Node[]

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from './node.ts'
-import { openRaw, type RawAnswer, requestText } from './raw.ts'
+import { openRaw, type RawAnswer, requestText } from './raw-connection.ts'
 
 let database: TestDatabase
 let node: Node

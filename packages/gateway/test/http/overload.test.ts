@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PIPELINED_MAX, REQUESTS_MAX, REQUESTS_MIN } from '../../src/http/load-shedding.ts'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from './node.ts'
-import { openRaw, type RawConnection, requestText } from './raw.ts'
+import { openRaw, type RawConnection, requestText } from './raw-connection.ts'
 
 let database: TestDatabase
 let node: Node

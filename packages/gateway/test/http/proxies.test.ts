@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RequestLine, RequestLog } from '../../src/lib/telemetry/log.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
+import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
 import { testAuthority } from '../harness/certificates.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode } from './node.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-proxies-'))
 const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AdmissionInput } from '../../src/admission/admit-batch.ts'
-import { type Entrances, entryOf, HOUR_MS, nextEdgeMs, openEntrances } from './entrances.ts'
+import { type Entrances, entryOf, HOUR_MS, nextEdgeMs, openEntrances } from './admission-nodes.ts'
 
 let entrances: Entrances
 beforeAll(async () => {

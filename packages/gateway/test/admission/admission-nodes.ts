@@ -9,23 +9,23 @@ import { createTestDatabase } from '../harness/database.ts'
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 
-/** One node's entrance, with a database's clock that a test sets. */
-interface TestEntrance extends Batcher<AdmissionInput, AdmissionResult> {
-  /** What the node takes for the database's time. */
+/** The admission of one node, with a database clock that a test sets. */
+interface TestNode extends Batcher<AdmissionInput, AdmissionResult> {
+  /** The node's idea of the database's time. */
   nowMs: number
   partitionsMade: number
 }
 
-export interface Entrances {
+export interface AdmissionNodes {
   db: Db
   url: string
-  nodes: TestEntrance[]
+  nodes: TestNode[]
   addTenant(qpsLimit?: number): Promise<string>
   close(): Promise<void>
 }
 
-/** Two nodes on one database, as admission opens them; what lies before the entrance is left out. */
-export async function openEntrances(count = 2): Promise<Entrances> {
+/** Starts nodes on one database, as createAdmission does, without the checks before admission. */
+export async function startAdmissionNodes(count = 2): Promise<AdmissionNodes> {
   const database = await createTestDatabase()
   const db = connect({ url: database.url, poolSize: 4, applicationName: 'test' })
   const pools = Array.from({ length: count }, (_, i) =>
@@ -34,7 +34,7 @@ export async function openEntrances(count = 2): Promise<Entrances> {
       ...{ asynchronousCommit: true, fixedPlans: true },
     }),
   )
-  const nodes = pools.map((pool): TestEntrance => {
+  const nodes = pools.map((pool): TestNode => {
     const clock = { now: () => node.nowMs, observe: () => {} }
     const batches = createAdmissionBatcher({
       db: pool,
@@ -46,7 +46,7 @@ export async function openEntrances(count = 2): Promise<Entrances> {
         return maintainPartitions(db)
       },
     })
-    const node: TestEntrance = Object.assign(batches, { nowMs: Date.now(), partitionsMade: 0 })
+    const node: TestNode = Object.assign(batches, { nowMs: Date.now(), partitionsMade: 0 })
     return node
   })
   return {
@@ -70,11 +70,11 @@ export async function openEntrances(count = 2): Promise<Entrances> {
   }
 }
 
-/** The next full hour, by the machine's clock: partitions lie ready on both sides of it. */
+/** The next full hour, by the machine's clock: partitions exist on both sides of it. */
 export function nextEdgeMs(): number {
   return Math.ceil((Date.now() + 1) / HOUR_MS) * HOUR_MS
 }
 
-export function entryOf(tenantId: string, requestId: string, timestampMs: number, version = 1n): AdmissionInput {
+export function inputOf(tenantId: string, requestId: string, timestampMs: number, version = 1n): AdmissionInput {
   return { tenantId, requestId, timestampMs, version }
 }

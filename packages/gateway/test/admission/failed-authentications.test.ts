@@ -55,7 +55,7 @@ describe('failed authentications', () => {
   it.each([
     ['with AppKeys of nobody', unknownKey, '101004', '203.0.113.1'],
     ['with wrong signatures', badSignature, '101003', '203.0.113.2'],
-  ])('%s cost an address thirty look-ups at most, however many come at once', async (_, parts, code, address) => {
+  ])('%s cost an address at most thirty look-ups, however many arrive at once', async (_, parts, code, address) => {
     const { counts, answers, most } = await flood(200, () => from(address, parts()))
     expect(Object.keys(counts).sort()).toEqual([code, '101007'])
     expect(counts[code]).toBeGreaterThanOrEqual(BURST)
@@ -68,7 +68,7 @@ describe('failed authentications', () => {
     expect(refused.headers['ratelimit-reset']).toBe(refused.headers['retry-after'])
   })
 
-  it('count by IPv4 address, and by the /64 of an IPv6 address', async () => {
+  it('are counted per IPv4 address, and per /64 of an IPv6 address', async () => {
     const failing = async (addresses: string[]) => {
       const { counts } = await flood(120, (i) => from(addresses[i % addresses.length]!, unknownKey()))
       return counts['101007'] ?? 0
@@ -82,7 +82,7 @@ describe('failed authentications', () => {
 })
 
 describe('successful requests', () => {
-  it('never count: neither a hundred cold tenants at once nor thousands of one', async () => {
+  it('never count as failures: neither of a hundred uncached tenants at once nor thousands of one', async () => {
     const dealers = await Promise.all(Array.from({ length: 100 }, () => addDealer(node.deps, 0)))
     const address = '203.0.113.10'
     const { counts } = await flood(200, (i) => from(address, {}, dealers[i % 100]!))
@@ -97,10 +97,10 @@ describe('successful requests', () => {
     await flood(60, () => from(address, unknownKey()))
     expect((await from(address, unknownKey())).code).toBe('101007')
     expect((await from(address)).code).toBe('000000')
-    // The node is not told of this change: it learns of it from the request itself.
+    // The node is not notified of this change: it learns of it from the request itself.
     await changeSettings({ ...node.deps, wake: { wake() {} } }, dealer.tenantId, { qpsLimit: 90_000 }, OPERATOR)
     expect((await from(address)).code).toBe('000000')
-    // It is told of this one, which is another dealer's: what it knows of this one holds.
+    // It is notified of this change of another dealer: what it has cached of this dealer stays valid.
     const other = await addDealer(node.deps, 0)
     const told = new Promise<void>((resolve) => node.deps.wake.on('settings', resolve))
     await changeSettings(node.deps, other.tenantId, { qpsLimit: 90_000 }, OPERATOR)
@@ -108,7 +108,7 @@ describe('successful requests', () => {
     expect((await from(address)).code).toBe('000000')
   })
 
-  it('of a suspended tenant, or from an address off its list, do not queue up look-ups of the same thing', async () => {
+  it('of a suspended tenant, or from an address outside its allowlist, share their look-ups', async () => {
     const suspended = await addDealer(node.deps, 0)
     await from('203.0.113.20', {}, suspended)
     await suspendTenant(node.deps, suspended.tenantId, OPERATOR)

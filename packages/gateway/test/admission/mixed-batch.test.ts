@@ -1,49 +1,49 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AdmissionInput } from '../../src/admission/admit-batch.ts'
-import { type Entrances, entryOf, HOUR_MS, nextEdgeMs, openEntrances } from './admission-nodes.ts'
+import { type AdmissionNodes, HOUR_MS, inputOf, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
-let entrances: Entrances
+let admission: AdmissionNodes
 beforeAll(async () => {
-  entrances = await openEntrances(1)
+  admission = await startAdmissionNodes(1)
 })
-afterAll(() => entrances.close())
+afterAll(() => admission.close())
 
-/** What admission can say of a request, and one of each that it is said of. */
+/** Each verdict of admission, with a request that gets it. */
 async function oneOfEach(nowMs: number): Promise<[verdict: string, entry: AdmissionInput][]> {
-  const [tenantId, exhausted] = await Promise.all([entrances.addTenant(), entrances.addTenant(1)])
+  const [tenantId, exhausted] = await Promise.all([admission.addTenant(), admission.addTenant(1)])
   const [used, usedBefore] = [randomUUID(), randomUUID()]
-  await enterAlone(entryOf(tenantId, used, nowMs))
-  await enterAlone(entryOf(tenantId, usedBefore, nowMs - HOUR_MS), nowMs - HOUR_MS)
-  await enterAlone(entryOf(exhausted, randomUUID(), nowMs))
-  await entrances.db.query({
+  await enterAlone(inputOf(tenantId, used, nowMs))
+  await enterAlone(inputOf(tenantId, usedBefore, nowMs - HOUR_MS), nowMs - HOUR_MS)
+  await enterAlone(inputOf(exhausted, randomUUID(), nowMs))
+  await admission.db.query({
     text: `update qps_buckets set refilled_at = now() + interval '1 hour' where tenant_id = $1`,
     values: [exhausted],
   })
   return [
-    ['admitted', entryOf(tenantId, randomUUID(), nowMs)],
-    ['used', entryOf(tenantId, used, nowMs)],
-    ['used', entryOf(tenantId, usedBefore, nowMs)],
-    ['stale', entryOf(tenantId, randomUUID(), nowMs, 0n)],
-    ['stale', entryOf(randomUUID(), randomUUID(), nowMs)],
-    ['over-qps', entryOf(exhausted, randomUUID(), nowMs)],
+    ['admitted', inputOf(tenantId, randomUUID(), nowMs)],
+    ['used', inputOf(tenantId, used, nowMs)],
+    ['used', inputOf(tenantId, usedBefore, nowMs)],
+    ['stale', inputOf(tenantId, randomUUID(), nowMs, 0n)],
+    ['stale', inputOf(randomUUID(), randomUUID(), nowMs)],
+    ['over-qps', inputOf(exhausted, randomUUID(), nowMs)],
   ]
 }
 
 async function enterAlone(entry: AdmissionInput, nowMs = entry.timestampMs): Promise<string> {
-  const [node] = entrances.nodes
+  const [node] = admission.nodes
   node!.nowMs = nowMs
   return (await node!.add(entry)).verdict
 }
 
 /** One statement serves lone requests and another batches (admission/admit-batch.ts). */
-describe('what a request is told', () => {
+describe('the answer to a request', () => {
   const halfPastMs = nextEdgeMs() - HOUR_MS / 2
   for (const [where, nowMs] of [
     ['within a slot', halfPastMs],
     ['at the edge of one', nextEdgeMs()],
   ] as const) {
-    it(`is the same alone and in company, ${where}`, async () => {
+    it(`is the same alone and in a batch with others, ${where}`, async () => {
       const alone = await oneOfEach(nowMs)
       for (const [verdict, entry] of alone) expect([verdict, await enterAlone(entry)]).toEqual([verdict, verdict])
       const together = await oneOfEach(nowMs)

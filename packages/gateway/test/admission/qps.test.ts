@@ -3,18 +3,18 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { addDealer, call, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { type Entrances, entryOf, openEntrances } from './admission-nodes.ts'
+import { type AdmissionNodes, inputOf, startAdmissionNodes } from './admission-nodes.ts'
 
-let entrances: Entrances
+let admission: AdmissionNodes
 let nodes: Node[]
 
 beforeAll(async () => {
-  entrances = await openEntrances()
-  nodes = await Promise.all([0, 1].map(() => openNode(entrances.url)))
+  admission = await startAdmissionNodes()
+  nodes = await Promise.all([0, 1].map(() => openNode(admission.url)))
 })
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()))
-  await entrances.close()
+  await admission.close()
 })
 
 /** So many requests at once, on both nodes in turn. @returns how many were admitted, and how long it took */
@@ -22,9 +22,9 @@ async function burst(tenantId: string, requests: number): Promise<{ admitted: nu
   const start = performance.now()
   const entered = await Promise.all(
     Array.from({ length: requests }, (_, i) => {
-      const node = entrances.nodes[i % 2]!
+      const node = admission.nodes[i % 2]!
       node.nowMs = Date.now()
-      return node.add(entryOf(tenantId, randomUUID(), Date.now()))
+      return node.add(inputOf(tenantId, randomUUID(), Date.now()))
     }),
   )
   const admitted = entered.filter(({ verdict }) => verdict === 'admitted').length
@@ -33,23 +33,23 @@ async function burst(tenantId: string, requests: number): Promise<{ admitted: nu
 }
 
 async function setLimit(tenantId: string, limit: number): Promise<void> {
-  await entrances.db.query({
+  await admission.db.query({
     text: 'update tenants set qps_limit = $2 where tenant_id = $1',
     values: [tenantId, limit],
   })
 }
 
-/** As if nobody had called for so long. */
+/** As if no request had come for so long. */
 async function rest(tenantId: string, seconds: number): Promise<void> {
-  await entrances.db.query({
+  await admission.db.query({
     text: `update qps_buckets set refilled_at = refilled_at - $2 * interval '1 second' where tenant_id = $1`,
     values: [tenantId, seconds],
   })
 }
 
 describe('the QPS limit', () => {
-  it('is one second’s worth at once and then its rate, over two nodes together', async () => {
-    const tenantId = await entrances.addTenant(50)
+  it('allows one second’s worth at once and then its rate, over two nodes together', async () => {
+    const tenantId = await admission.addTenant(50)
     let tookS = 0
     let admitted = 0
     for (let i = 0; i < 4; i++) {
@@ -65,8 +65,8 @@ describe('the QPS limit', () => {
     expect(rested.admitted).toBeLessThanOrEqual(50 + 50 * rested.tookS + 1)
   })
 
-  it('gains by the fraction: ten a second is one each tenth', async () => {
-    const tenantId = await entrances.addTenant(10)
+  it('refills by fractions: ten a second is one per tenth of a second', async () => {
+    const tenantId = await admission.addTenant(10)
     await burst(tenantId, 20)
     let admitted = 0
     const start = performance.now()
@@ -76,8 +76,8 @@ describe('the QPS limit', () => {
     expect(admitted).toBeLessThanOrEqual(Math.ceil(10 * tookS) + 1)
   })
 
-  it('that is lowered or raised holds for the next request', async () => {
-    const tenantId = await entrances.addTenant(1_000)
+  it('applies to the next request after it was lowered or raised', async () => {
+    const tenantId = await admission.addTenant(1_000)
     expect((await burst(tenantId, 100)).admitted).toBe(100)
     await setLimit(tenantId, 3)
     const lowered = await burst(tenantId, 100)
@@ -87,8 +87,8 @@ describe('the QPS limit', () => {
     expect((await burst(tenantId, 500)).admitted).toBe(500)
   })
 
-  it('of one tenant is not spent by another in the same batch', async () => {
-    const tenants = await Promise.all([5, 20, 1, 40].map((limit) => entrances.addTenant(limit)))
+  it('of one tenant is not spent by another tenant in the same batch', async () => {
+    const tenants = await Promise.all([5, 20, 1, 40].map((limit) => admission.addTenant(limit)))
     const admitted = await Promise.all(tenants.map((tenantId) => burst(tenantId, 30)))
     for (const [i, limit] of [5, 20, 1, 30].entries()) {
       expect(admitted[i]!.admitted).toBeGreaterThanOrEqual(limit)
@@ -96,7 +96,7 @@ describe('the QPS limit', () => {
     }
   })
 
-  it('is told with what may be done about it, by either node', async () => {
+  it('is reported by either node, with the time to wait', async () => {
     const dealer = await addDealer(nodes[0]!.deps)
     await changeSettings(nodes[0]!.deps, dealer.tenantId, { qpsLimit: 2 }, OPERATOR)
     await Promise.all([0, 1, 2].map(() => call(nodes[0]!, dealer, 'health')))
@@ -116,8 +116,8 @@ describe('the QPS limit', () => {
   })
 })
 
-describe('what a bucket holds', () => {
-  it('lies between nothing and one second’s worth, and never grows by going back in time', async () => {
+describe('the content of a token bucket', () => {
+  it('stays between zero and one second’s worth, and never grows when the clock goes back', async () => {
     const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
     console.log(`seed ${seed}`)
     const bucket = fc.record({
@@ -127,7 +127,7 @@ describe('what a bucket holds', () => {
     })
     await fc.assert(
       fc.asyncProperty(fc.array(bucket, { minLength: 1, maxLength: 50 }), async (buckets) => {
-        const rows = await entrances.db.query<{ tokens: number }>({
+        const rows = await admission.db.query<{ tokens: number }>({
           text: `select qps_refilled(tokens, now() - since_s * interval '1 second', lim, now()) as tokens
                  from unnest($1::float8[], $2::int[], $3::int[]) with ordinality as b(tokens, since_s, lim, n) order by n`,
           values: [buckets.map((b) => b.tokens), buckets.map((b) => b.sinceS), buckets.map((b) => b.limit)],

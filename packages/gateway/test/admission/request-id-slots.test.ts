@@ -5,32 +5,32 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { until } from '../harness/shop.ts'
-import { type Entrances, entryOf, HOUR_MS, MINUTE_MS, nextEdgeMs, openEntrances } from './admission-nodes.ts'
+import { type AdmissionNodes, HOUR_MS, inputOf, MINUTE_MS, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
 /** Contract §3: the clock window, and how long a RequestID counts beyond it. */
 const WINDOW_MS = 5 * MINUTE_MS
 const KEPT_MS = HOUR_MS
 
-let entrances: Entrances
+let admission: AdmissionNodes
 let tenantId: string
 const edgeMs = nextEdgeMs() + HOUR_MS
 
 beforeAll(async () => {
-  entrances = await openEntrances()
-  tenantId = await entrances.addTenant()
+  admission = await startAdmissionNodes()
+  tenantId = await admission.addTenant()
 })
-afterAll(() => entrances.close())
+afterAll(() => admission.close())
 
 /** Enters at a moment; the timestamp lies so far from it. */
 async function enter(requestId: string, atMs: number, offMs = 0, node = 0): Promise<string> {
-  const entrance = entrances.nodes[node]!
+  const entrance = admission.nodes[node]!
   entrance.nowMs = atMs
-  return (await entrance.add(entryOf(tenantId, requestId, atMs + offMs))).verdict
+  return (await entrance.add(inputOf(tenantId, requestId, atMs + offMs))).verdict
 }
 
 /** Stops statements between their RequestIDs and their commit: they wait for the tenant's bucket. */
 async function holdBucket(ofTenant: string) {
-  const client = new pg.Client({ connectionString: entrances.url })
+  const client = new pg.Client({ connectionString: admission.url })
   await client.connect()
   return {
     async lock() {
@@ -53,7 +53,7 @@ describe('a RequestID', () => {
   const offs = [-WINDOW_MS, -MINUTE_MS, 0, MINUTE_MS, WINDOW_MS]
   const firsts = [-30, -11, -6.5, -5.5, -4, -1, 0, 1, 4, 5.5, 6.5, 11].map((minutes) => edgeMs + minutes * MINUTE_MS)
 
-  it('is refused the second time with its own timestamp, wherever the edge of a slot lies', async () => {
+  it('is refused the second time with the same timestamp, wherever the edge of a slot is', async () => {
     for (const first of firsts) {
       for (const off of offs) {
         const requestId = randomUUID()
@@ -92,7 +92,7 @@ describe('a RequestID', () => {
     expect(verdicts.sort()).toEqual(['admitted', 'used', 'used'])
   })
 
-  it('is admitted once of a hundred at once on two nodes, on either side of an edge', async () => {
+  it('is admitted once when a hundred arrive at once on two nodes, on either side of an edge', async () => {
     for (const minutes of [-20, -5, 0, 5]) {
       const requestId = randomUUID()
       const at = edgeMs + minutes * MINUTE_MS
@@ -104,15 +104,15 @@ describe('a RequestID', () => {
     }
   })
 
-  it('is admitted once of two at once whose timestamps lie on two sides of an edge, and clocks differ', async () => {
+  it('is admitted once when two arrive at once with timestamps on both sides of an edge, and clocks differ', async () => {
     const bucket = await holdBucket(tenantId)
     const minutes = [-4.9, -3, 0, 3, 4.9]
     for (const [i, at] of minutes.map((minute) => edgeMs + minute * MINUTE_MS).entries()) {
       const requestId = randomUUID()
       const timestamps = [Math.min(at, edgeMs - 1), Math.max(at, edgeMs)]
-      const [first, second] = entrances.nodes.map((node, n) => {
+      const [first, second] = admission.nodes.map((node, n) => {
         node.nowMs = at + (i % 2 === n ? -50_000 : 0)
-        return () => node.add(entryOf(tenantId, requestId, timestamps[(i + n) % 2]!))
+        return () => node.add(inputOf(tenantId, requestId, timestamps[(i + n) % 2]!))
       })
       await bucket.lock()
       const entering = [first!()]
@@ -126,25 +126,25 @@ describe('a RequestID', () => {
     await bucket.close()
   })
 
-  it('belongs to its tenant', async () => {
+  it('may be used by two tenants', async () => {
     const requestId = randomUUID()
-    const other = await entrances.addTenant()
+    const other = await admission.addTenant()
     expect(await enter(requestId, edgeMs)).toBe('admitted')
-    expect((await entrances.nodes[0]!.add(entryOf(other, requestId, edgeMs))).verdict).toBe('admitted')
+    expect((await admission.nodes[0]!.add(inputOf(other, requestId, edgeMs))).verdict).toBe('admitted')
   })
 
-  it('is not spent by a request that was judged by old settings', async () => {
+  it('is not spent by a request that was checked against outdated settings', async () => {
     const requestId = randomUUID()
-    const [node] = entrances.nodes
+    const [node] = admission.nodes
     node!.nowMs = edgeMs
-    expect((await node!.add(entryOf(tenantId, requestId, edgeMs, 0n))).verdict).toBe('stale')
-    expect((await node!.add(entryOf(tenantId, requestId, edgeMs, 1n))).verdict).toBe('admitted')
+    expect((await node!.add(inputOf(tenantId, requestId, edgeMs, 0n))).verdict).toBe('stale')
+    expect((await node!.add(inputOf(tenantId, requestId, edgeMs, 1n))).verdict).toBe('admitted')
   })
 })
 
-describe('partitions', () => {
-  it('that are not there yet are made when a request needs them', async () => {
-    const { db, nodes } = entrances
+describe('missing partitions', () => {
+  it('are created when a request needs them', async () => {
+    const { db, nodes } = admission
     const present = await db.query<{ name: string }>({
       text: `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'request_ids'::regclass`,
     })
@@ -160,14 +160,14 @@ describe('partitions', () => {
 })
 
 describe('partitions of one table', () => {
-  it('are made and dropped without anybody waiting who uses another', async () => {
-    const { db } = entrances
+  it('are created and dropped without delaying users of another table', async () => {
+    const { db } = admission
     const future = await db.query<{ name: string }>({
       text: `select max(inhrelid::regclass::text) as name from pg_inherits
              where inhparent in ('request_ids'::regclass, 'events'::regclass) group by inhparent`,
     })
     for (const { name } of future) await db.query({ text: `drop table ${name}` })
-    const reader = new pg.Client({ connectionString: entrances.url })
+    const reader = new pg.Client({ connectionString: admission.url })
     await reader.connect()
     await reader.query('begin; select from events limit 1')
     const made = maintainPartitions(db).then(
@@ -206,19 +206,19 @@ describe('random requests of two nodes whose clocks differ', () => {
         fc.array(step, { minLength: 5, maxLength: 25 }),
         fc.integer({ min: -30_000, max: 30_000 }),
         async (steps, skewMs) => {
-          const tenants = await Promise.all([0, 1, 2].map(() => entrances.addTenant()))
+          const tenants = await Promise.all([0, 1, 2].map(() => admission.addTenant()))
           const ids = Array.from({ length: 31 }, () => randomUUID())
           /** Until when an id counts. */
           const counts = new Map<string, number>()
           let now = nextEdgeMs() - 20 * MINUTE_MS
           for (const { walkMs, requests } of steps) {
             now += walkMs
-            for (const [i, node] of entrances.nodes.entries()) node.nowMs = now + i * skewMs
+            for (const [i, node] of admission.nodes.entries()) node.nowMs = now + i * skewMs
             const entered = await Promise.all(
               requests.map(async ({ node, tenant, id, offMs, isUpper }) => {
                 const requestId = isUpper ? ids[id]!.toUpperCase() : ids[id]!
                 const timestamp = now + offMs
-                const { verdict } = await entrances.nodes[node]!.add(entryOf(tenants[tenant]!, requestId, timestamp))
+                const { verdict } = await admission.nodes[node]!.add(inputOf(tenants[tenant]!, requestId, timestamp))
                 return { key: `${tenant}/${id}`, verdict, until: timestamp + WINDOW_MS + KEPT_MS }
               }),
             )

@@ -44,20 +44,20 @@ describe('a RequestID', () => {
     expect(await code({ ...parts, requestId: parts.requestId.toUpperCase() })).toBe('101006')
   })
 
-  it('may be another tenant’s too', async () => {
+  it('may be used by another tenant too', async () => {
     const requestId = randomUUID()
     expect(await code({ requestId })).toBe('000000')
     expect(await code({ requestId }, node, await addDealer(node.deps))).toBe('000000')
   })
 
-  it('is not burnt by who cannot sign', async () => {
+  it('is not spent by a caller that cannot sign', async () => {
     const requestId = randomUUID()
     expect(await code({ requestId, secret: 'guessed' })).toBe('101003')
     expect(await code({ requestId, timestamp: Date.now() - 400_000 })).toBe('101001')
     expect(await code({ requestId }, other)).toBe('000000')
   })
 
-  it('is not burnt by a refused address, nor while its tenant is suspended', async () => {
+  it('is not spent by a refused address, nor while its tenant is suspended', async () => {
     const requestId = randomUUID()
     const { deps } = node
     await changeSettings(deps, dealer.tenantId, { ipAllowlist: ['203.0.113.1'] }, OPERATOR)
@@ -69,7 +69,7 @@ describe('a RequestID', () => {
     expect(await code({ requestId }, other)).toBe('000000')
   })
 
-  it('is spent though QPS refused it, and by a body that is then refused', async () => {
+  it('is spent by a request that QPS refuses, and by one whose body is refused', async () => {
     const slow = await addDealer(node.deps)
     await changeSettings(node.deps, slow.tenantId, { qpsLimit: 1 }, OPERATOR)
     await node.deps.db.query({
@@ -86,7 +86,7 @@ describe('a RequestID', () => {
 })
 
 describe('a hundred identical requests at once', () => {
-  it('place one order and pass once, over two gateway processes', async () => {
+  it('place one order and are admitted once, over two gateway processes', async () => {
     const started = await Promise.all(
       [0, 1].map(() => startGateway({ databaseUrl: database.url, role: 'api', env: { ...NODE_ENV, PORT: '0' } })),
     )
@@ -103,7 +103,7 @@ describe('a hundred identical requests at once', () => {
 })
 
 describe('after a crash of gateway and database', () => {
-  it('what was accepted is refused, whether it changed something or only came before what did', async () => {
+  it('an accepted RequestID is refused, whether its request changed something or only preceded one that did', async () => {
     const first = await startGateway({ env: { CONSOLE: 'off' } })
     const access = JSON.parse(readFileSync(join(first.dataDir, 'local.json'), 'utf8')) as Dealer
     const health = { requestId: randomUUID(), timestamp: Date.now() }

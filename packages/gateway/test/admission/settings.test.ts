@@ -10,9 +10,9 @@ import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
-/** Changes are made on `here`; `deaf` hears of none, because its LISTEN connection is frozen. */
+/** Changes are made on `here`; `unnotified` hears of none, because its LISTEN connection is frozen. */
 let here: Node
-let deaf: Node
+let unnotified: Node
 let dealer: Dealer
 
 const ENV = { TRUSTED_PROXIES: '127.0.0.1', DEFAULT_QPS_LIMIT: '100000' }
@@ -21,13 +21,13 @@ beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startTcpProxy(database.url)
   here = await openNode(database.url, ENV)
-  deaf = await openNode(proxy.url, ENV)
+  unnotified = await openNode(proxy.url, ENV)
   proxy.freeze('dealer-esim wake')
   await until(async () => proxy.frozen === 1)
 })
 afterAll(async () => {
   proxy.thaw()
-  await Promise.all([here.stop(), deaf.stop(), stopGateways()])
+  await Promise.all([here.stop(), unnotified.stop(), stopGateways()])
   await proxy.close()
   await database.drop()
 })
@@ -44,7 +44,7 @@ function forwarded(address: string) {
 }
 
 /** What the two nodes say to the very next request. */
-async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [here, deaf]): Promise<string[]> {
+async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [here, unnotified]): Promise<string[]> {
   const headers = forwarded('127.0.0.1')
   return Promise.all(nodes.map(async (node) => (await call(node, dealer, 'health', { secret, headers })).code))
 }
@@ -52,15 +52,15 @@ async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [
 const GOOD = ['000000', '000000']
 const BAD_SIGNATURE = ['101003', '101003']
 
-describe('for the very next request on every node, heard of or not', () => {
-  it('a reset secret holds, and the old one does not', async () => {
+describe('for the very next request on every node, notified or not', () => {
+  it('a reset secret is valid, and the old one is not', async () => {
     await knownDealer()
     const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
     expect(await codes()).toEqual(BAD_SIGNATURE)
     expect(await codes(appSecret)).toEqual(GOOD)
   })
 
-  it('a grace holds, ends by itself, and ends with the next reset', async () => {
+  it('a grace period is valid, ends by itself, and ends with the next reset', async () => {
     await knownDealer()
     const first = dealer.appSecret
     const second = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
@@ -74,7 +74,7 @@ describe('for the very next request on every node, heard of or not', () => {
     expect([await codes(third), await codes(fourth)]).toEqual([BAD_SIGNATURE, BAD_SIGNATURE])
   })
 
-  it('suspension and resumption hold', async () => {
+  it('suspension and resumption apply', async () => {
     await knownDealer()
     for (let i = 0; i < 3; i++) {
       await suspendTenant(here.deps, dealer.tenantId, OPERATOR)
@@ -84,7 +84,7 @@ describe('for the very next request on every node, heard of or not', () => {
     }
   })
 
-  it('a changed allowlist holds, closed and opened again', async () => {
+  it('a changed allowlist applies, closed and opened again', async () => {
     await knownDealer()
     for (const ipAllowlist of [['203.0.113.0/24'], ['127.0.0.0/8'], ['::1'], []]) {
       await changeSettings(here.deps, dealer.tenantId, { ipAllowlist }, OPERATOR)
@@ -93,7 +93,7 @@ describe('for the very next request on every node, heard of or not', () => {
     }
   })
 
-  it('a changed QPS limit is the one that is told', async () => {
+  it('a changed QPS limit is the one that is reported', async () => {
     await knownDealer()
     await changeSettings(here.deps, dealer.tenantId, { qpsLimit: 7 }, OPERATOR)
     await here.deps.db.query({
@@ -101,7 +101,7 @@ describe('for the very next request on every node, heard of or not', () => {
       values: [dealer.tenantId],
     })
     const answers = await Promise.all(
-      [here, deaf].map((node) => call(node, dealer, 'health', { headers: forwarded('127.0.0.1') })),
+      [here, unnotified].map((node) => call(node, dealer, 'health', { headers: forwarded('127.0.0.1') })),
     )
     expect(answers.map(({ code, headers }) => [code, headers['ratelimit-limit']])).toEqual([
       ['101007', '7'],
@@ -109,7 +109,7 @@ describe('for the very next request on every node, heard of or not', () => {
     ])
   })
 
-  it('of many changes under load, none is missed by a request that begins after it', async () => {
+  it('no change under load is missed by a request that begins after it', async () => {
     await knownDealer()
     let isOn = true
     const said: { sentAt: number; secret: string; code: string }[] = []
@@ -121,7 +121,7 @@ describe('for the very next request on every node, heard of or not', () => {
         const sentAt = performance.now()
         // Addresses of their own: those that fail are limited.
         const parts = { secret, headers: forwarded(`10.1.${i}.${n % 250}`) }
-        const { code } = await call(i % 2 ? here : deaf, dealer, 'health', parts)
+        const { code } = await call(i % 2 ? here : unnotified, dealer, 'health', parts)
         if (code !== '101007') said.push({ sentAt, secret, code })
       }
     })
@@ -143,8 +143,8 @@ describe('for the very next request on every node, heard of or not', () => {
   })
 })
 
-describe('of two gateways in processes of their own, one of them deaf', () => {
-  it('both keep to a reset secret and to a suspension from the very next request on', async () => {
+describe('two gateway processes, one of which receives no notifications', () => {
+  it('both apply a reset secret and a suspension from the very next request on', async () => {
     const env = { ...NODE_ENV, ...ENV }
     const frozen = proxy.frozen
     const processes = await Promise.all(

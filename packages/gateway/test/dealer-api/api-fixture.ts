@@ -7,22 +7,22 @@ import { startTcpProxy } from '../harness/tcp-proxy.ts'
 
 export const PRICE = 45_000
 
-/** Nodes, a dealer and a few packages: whatever it takes to get every answer. */
-export interface Stage {
+/** Nodes, a dealer and a few packages: enough to get every answer. */
+export interface ApiFixture {
   node: Node
-  /** Behind a proxy that tells nothing of its callers. */
+  /** Trusts a proxy that sends no forwarding headers. */
   proxied: Node
   /** Cut off from its database. */
   offline: Node
   dealer: Dealer
   json(of: Dealer, operation: string, body: unknown, parts?: Parts): Promise<Answer>
-  /** One eSIM under a new transactionId, with what is said to be different. */
+  /** Orders one eSIM under a new transactionId, with other members where they are given. */
   order(of: Dealer, body?: Record<string, unknown>): Promise<Answer>
   dealerWith(settings: Parameters<typeof changeSettings>[2], units?: number): Promise<Dealer>
   close(): Promise<void>
 }
 
-export async function openStage(): Promise<Stage> {
+export async function createApiFixture(): Promise<ApiFixture> {
   const database = await createTestDatabase()
   const proxy = await startTcpProxy(database.url)
   const node = await openNode(database.url)
@@ -31,7 +31,7 @@ export async function openStage(): Promise<Stage> {
   proxy.cut()
   const dealer = await addDealer(node.deps)
   await addPackages(node)
-  const json: Stage['json'] = (of, operation, body, parts = {}) =>
+  const json: ApiFixture['json'] = (of, operation, body, parts = {}) =>
     call(node, of, operation, { ...parts, body: JSON.stringify(body) })
   let orders = 0
   return {

@@ -3,10 +3,14 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import { suspendTenant } from '../../src/tenants/status.ts'
 import { type Answer, addDealer, call, OPERATOR, sign } from '../door/node.ts'
-import { PRICE, type Stage } from './api-fixture.ts'
+import { type ApiFixture, PRICE } from './api-fixture.ts'
 
 /** @param also what else holds of the answer */
-type Request = [title: string, get: (stage: Stage) => Promise<Answer>, also?: (answer: Answer, stage: Stage) => void]
+type Request = [
+  title: string,
+  get: (stage: ApiFixture) => Promise<Answer>,
+  also?: (answer: Answer, stage: ApiFixture) => void,
+]
 
 /** For every code: requests that get it. */
 export const REQUESTS: Record<string, Request[]> = {

@@ -1,16 +1,16 @@
 import { codes } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call } from '../door/node.ts'
-import { openStage, type Stage } from './api-fixture.ts'
+import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 import { REQUESTS } from './code-requests.ts'
 
-let stage: Stage
+let stage: ApiFixture
 beforeAll(async () => {
-  stage = await openStage()
+  stage = await createApiFixture()
 })
 afterAll(() => stage.close())
 
-/** The table again, typed in by hand: HTTP status, members of `data` beside requestId and details, headers. */
+/** The table again, written by hand: HTTP status, members of `data` besides requestId and details, headers. */
 const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]> = {
   '000000': [200],
   '000001': [500],
@@ -48,7 +48,7 @@ const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]>
 }
 
 describe('the table of codes', () => {
-  it('is the one that was typed in here, and each has a request that gets it', () => {
+  it('equals the one written down here, and each code has a request that causes it', () => {
     expect(Object.keys(codes).sort()).toEqual(Object.keys(TABLE).sort())
     expect(Object.keys(REQUESTS).sort()).toEqual(Object.keys(TABLE).sort())
   })
@@ -74,7 +74,7 @@ describe('the table of codes', () => {
 })
 
 describe('every answer', () => {
-  it('carries the caller’s RT-RequestID back as it was written, where it is a UUID', async () => {
+  it('returns the caller’s RT-RequestID as it was written, where it is a UUID', async () => {
     const requestId = 'AbCdEf01-3b1a-4e5d-9f10-2b6c8d0e4a11'
     for (const parts of [{}, { method: 'GET' }, { path: '/nowhere' }, { appKey: 'nobody_at_all' }, { body: '[]' }]) {
       const answer = await call(stage.node, stage.dealer, 'health', { ...parts, requestId })

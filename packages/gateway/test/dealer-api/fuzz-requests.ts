@@ -3,7 +3,7 @@ import fc from 'fast-check'
 
 /*
  * Requests that are wrong somewhere: values made from the operations' schemas, with something else put in here and
- * there; their texts cut and stirred; headers that nobody expects; the bytes of a proper request with some of them lost.
+ * there; their texts cut and stirred; unexpected headers; the bytes of a well-formed request with some of them lost.
  */
 
 /** As much of a schema as the contract uses. */
@@ -24,7 +24,7 @@ interface Schema {
   examples?: unknown[]
 }
 
-/** Where somebody listens whom nobody knows, so that no health check leaves the machine: port 9 of this one. */
+/** Port 9 of this machine, so that no health check leaves it. */
 const CALLBACKS = ['http://127.0.0.1:9/', 'https://127.0.0.1:9/x', 'http://127.0.0.1:9/#f', 'http://u:p@127.0.0.1:9/']
 
 /** Values that fit the schema, or nearly: strings of its form, numbers at its edges. */
@@ -85,7 +85,7 @@ function bodyOf(operation: OperationName): fc.Arbitrary<Buffer> {
   const texts = spoilt.map(([value, changes]) =>
     JSON.stringify(changes.reduce<unknown>((whole, [at, put, how]) => spoil(whole, at, put, how), value)),
   )
-  // The text of a callback URL stays whole: with a digit lost it would name somebody else's machine.
+  // The text of a callback URL stays whole: with a digit lost it would name another machine.
   if (operation === 'webhook/set') return texts.map((text) => Buffer.from(text))
   return fc.oneof(
     { weight: 3, arbitrary: texts.map((text) => Buffer.from(text)) },

@@ -5,7 +5,7 @@ import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
 import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { openRaw, type RawAnswer, requestText } from '../http/raw-connection.ts'
+import { openConnection, type RawAnswer, requestText } from '../http/raw-connection.ts'
 import { addPackages } from './api-fixture.ts'
 import { type FuzzedRequest, fuzzedRequest, stirred } from './fuzz-requests.ts'
 
@@ -35,8 +35,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-describe('whatever is sent', () => {
-  it('as a body or a header, an envelope comes back, and never a 5xx', async () => {
+describe('any input', () => {
+  it('as a body or a header is answered by an envelope, and never by a 5xx', async () => {
     const requests = fc.sample(fuzzedRequest, { seed, numRuns: REQUESTS })
     await eachOf(requests, told, async ({ path, body, headers }) => {
       expectEnvelope(await call(node, dealer, '', { path, body, headers }))
@@ -46,7 +46,7 @@ describe('whatever is sent', () => {
     expect([...heard]).toEqual(expect.arrayContaining(usual))
   })
 
-  it('as bytes on a socket, an envelope comes back or the connection ends', async () => {
+  it('as bytes on a socket is answered by an envelope, or the connection ends', async () => {
     const plan = fc.tuple(fc.constantFrom(...operationNames), stirred)
     let answered = 0
     await eachOf(
@@ -61,13 +61,13 @@ describe('whatever is sent', () => {
     expect(answered).toBeGreaterThan(REQUESTS / 4)
   })
 
-  it('leaves the server well, with nothing in its log that it did not foresee', async () => {
+  it('leaves the server working, with no unexpected failure in its log', async () => {
     expect((await call(node, dealer, 'health')).code).toBe('000000')
     expect(logged).toEqual([])
   })
 })
 
-/** Some at once; one that fails or hangs is told whole, so that it can be tried alone. */
+/** Sends some at once; one that fails or hangs is reported in full, so that it can be tried alone. */
 async function eachOf<One>(all: One[], tell: (one: One) => string, work: (one: One) => Promise<void>): Promise<void> {
   const rest = [...all]
   async function lane(): Promise<void> {
@@ -109,7 +109,7 @@ function expectEnvelope(answer: { status: number; text: string; headers: object 
 
 /** All that is answered to these bytes and the end of the connection after them. */
 function answersTo(bytes: Buffer): Promise<RawAnswer[]> {
-  const connection = openRaw(node.port)
+  const connection = openConnection(node.port)
   connection.write(bytes)
   connection.socket.end()
   return connection.all()

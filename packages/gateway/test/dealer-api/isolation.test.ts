@@ -5,9 +5,9 @@ import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { type Answer, addDealer, call, type Dealer, OPERATOR } from '../door/node.ts'
 import { until } from '../harness/shop.ts'
-import { openStage, type Stage } from './api-fixture.ts'
+import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 
-let stage: Stage
+let stage: ApiFixture
 let owner: Dealer
 let stranger: Dealer
 /** A delivered order of the owner. */
@@ -15,7 +15,7 @@ let order: { orderNo: string; transactionId: string }
 let profile: { esimTranNo: string; iccid: string }
 
 beforeAll(async () => {
-  stage = await openStage()
+  stage = await createApiFixture()
   owner = stage.dealer
   stranger = await addDealer(stage.node.deps)
   order = (await stage.order(owner, { transactionId: 'owned' })).data
@@ -61,15 +61,15 @@ function questions(): [string, string, Record<string, unknown>, Record<string, u
   })
 }
 
-describe('what belongs to another tenant', () => {
-  it('is there for its owner', async () => {
+describe('an order, profile or package of another tenant', () => {
+  it('exists for its owner', async () => {
     for (const [title, operation, theirs] of questions()) {
       const { code, data } = await stage.json(owner, operation, theirs)
       expect([title, code, (data.profileList ?? []).length]).toEqual([title, '000000', 1])
     }
   })
 
-  it('is answered exactly as what does not exist', async () => {
+  it('is answered exactly like one that does not exist', async () => {
     for (const [title, operation, theirs, absent] of questions()) {
       const [one, other] = [
         await stage.json(stranger, operation, theirs),
@@ -86,7 +86,7 @@ describe('what belongs to another tenant', () => {
     expect(answer.data.orderNo).not.toBe(order.orderNo)
   })
 
-  it('is not what balance, health and webhook setting tell of', async () => {
+  it('does not appear in balance, health and webhook setting', async () => {
     const fresh = await addDealer(stage.node.deps, 7)
     expect((await call(stage.node, fresh, 'account/balance')).data.balance).toBe(70_000)
     expect((await call(stage.node, fresh, 'health')).data.tenantId).toBe(fresh.tenantId)
@@ -94,7 +94,7 @@ describe('what belongs to another tenant', () => {
     expect((await call(stage.node, fresh, 'webhook/set')).data.eventTypes).toHaveLength(2)
   })
 
-  it('does not open with its owner’s cursor', async () => {
+  it('cannot be read with its owner’s cursor', async () => {
     await stage.order(owner)
     const { data } = await stage.json(owner, 'package/list', { pageSize: 1 })
     expect(data.nextCursor).toEqual(expect.any(String))
@@ -106,7 +106,7 @@ describe('what belongs to another tenant', () => {
     expect(withoutIds(answers[0]!)).toEqual(withoutIds(answers[1]!))
   })
 
-  it('holds for packages: one without a price for the tenant is one that does not exist', async () => {
+  it('is a package without a price for the tenant: it does not exist', async () => {
     const named = { clientName: 'Pound dealer', currencyCode: 'GBP' }
     const foreign = await createTenant(stage.node.deps, named, OPERATOR)
     const asked = (packageCode: string) =>

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { suspendTenant } from '../../src/tenants/status.ts'
 import { addDealer, call, type Dealer, OPERATOR, type Parts } from '../door/node.ts'
-import { openStage, type Stage } from './api-fixture.ts'
+import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 
-let stage: Stage
+let stage: ApiFixture
 beforeAll(async () => {
-  stage = await openStage()
+  stage = await createApiFixture()
 })
 afterAll(() => stage.close())
 
@@ -179,7 +179,7 @@ describe('of two faults the earlier check is answered', () => {
   const pairs = CHECKS.flatMap((earlier, i) => CHECKS.slice(i + 1).map((later) => ({ earlier, later })))
   const possible = pairs.filter(({ earlier, later }) => `${earlier.name} + ${later.name}` !== IMPOSSIBLE)
 
-  it('where there is none, the order is placed; each alone is answered', async () => {
+  it('an order without a fault is placed, and each fault alone is answered', async () => {
     expect(await codeOf([])).toBe('000000')
     for (const check of CHECKS) expect([check.name, await codeOf([check])]).toEqual([check.name, check.code])
   })
@@ -189,14 +189,14 @@ describe('of two faults the earlier check is answered', () => {
     async (_, earlier, later) => expect(await codeOf([earlier, later])).toBe(earlier.code),
   )
 
-  it('also of any two that are not neighbours', async () => {
+  it('for any two checks that are not neighbours', async () => {
     for (const { earlier, later } of possible) {
       const names = `${earlier.name} before ${later.name}`
       expect([names, await codeOf([earlier, later])]).toEqual([names, earlier.code])
     }
   })
 
-  it('also of all at once', async () => {
+  it('for all checks at once', async () => {
     for (let i = 0; i < CHECKS.length; i++) {
       const broken = CHECKS.slice(i).filter(({ name }) => i > 4 || name !== 'RequestID unused')
       expect([CHECKS[i]!.name, await codeOf(broken)]).toEqual([CHECKS[i]!.name, CHECKS[i]!.code])

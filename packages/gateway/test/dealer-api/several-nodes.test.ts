@@ -32,7 +32,7 @@ beforeEach(async () => {
   receiver = await startReceiver()
   operator = await openNode(database.url)
   const { deps } = operator
-  // Slow ones are under way for as long as it takes to kill somebody; patience is not what is tested.
+  // Slow requests are in progress while a gateway is killed; time-outs are not tested here.
   const config = { slowMs: 300, giveUpAfterMs: 86_400_000 }
   await addSupplier(deps, { name: 'shop', type: 'sandbox', config }, OPERATOR)
   await putPackages(deps, PRODUCTS.map(onSale), OPERATOR)
@@ -101,7 +101,7 @@ async function aMinutePasses(): Promise<void> {
 }
 
 describe('gateways on one database, under orders', () => {
-  it('may join, leave and die: all that is acknowledged exists once, ends, and is told', {
+  it('may join, leave and die: every acknowledged order exists once, reaches a final state, and is reported', {
     timeout: 400_000,
   }, async () => {
     const [first, second, worker] = await Promise.all([join('api'), join('api'), join('worker')])
@@ -129,7 +129,7 @@ describe('gateways on one database, under orders', () => {
     expect(await lastWorker.kill('SIGTERM')).toEqual({ code: 0, signal: null })
     await Promise.all(loads.map((load) => load.stop()))
 
-    // One gateway died under the other load, and nobody else was cut off.
+    // One gateway died under the other load, and no other connection was lost.
     expect(steady.asked.filter(({ answers }) => answers.length === 0)).toEqual([])
     expect(shaken.asked.filter(({ answers }) => answers.length === 0).length).toBeLessThanOrEqual(CALLERS)
     const asked = [...steady.asked, ...shaken.asked]
@@ -137,7 +137,7 @@ describe('gateways on one database, under orders', () => {
   })
 })
 
-/** The balancer stops sending to it, and it is told to go while requests of before are under way. */
+/** The balancer stops sending to it, and it is stopped while earlier requests are in progress. */
 async function leave(gateway: GatewayProcess, load: OrderLoad, next: GatewayProcess): Promise<void> {
   await load.underWay()
   load.aim(next)

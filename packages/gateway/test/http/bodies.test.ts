@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addSupplier } from '../../src/suppliers/manage.ts'
 import { type Node, OPERATOR, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { openRaw, type RawAnswer, type RawConnection } from './raw-connection.ts'
+import { openConnection, type RawAnswer, type RawConnection } from './raw-connection.ts'
 
-/* Whoever is answered without their body being looked at is answered before it is there, and it is kept nowhere. */
+/* A request that is answered without its body is answered before the body arrives, and the body is not stored. */
 
 const PUBLIC_URL = 'https://esim.example.com'
 
@@ -37,28 +37,28 @@ function head(path: string, length: number, lines: string[] = HTTPS): string {
   return `POST ${path} HTTP/1.1\r\n${all.join('\r\n')}\r\n\r\n`
 }
 
-/** What is said to the head alone. */
-async function heard(path: string, lines?: string[]): Promise<RawAnswer> {
-  const connection = openRaw(node.port)
+/** The answer to the head alone. */
+async function answerToHead(path: string, lines?: string[]): Promise<RawAnswer> {
+  const connection = openConnection(node.port)
   connection.write(head(path, 100_000, lines))
   const [answer] = await connection.answers(1)
   connection.destroy()
   return answer!
 }
 
-describe('the head of a request is enough to hear', () => {
+describe('the head of a request is enough to answer', () => {
   it('that there is no such path', async () => {
     for (const path of ['/nope', '/', '/qr/token', '/docs/signing', '/suppliers/upstream', '/console/nope']) {
-      const answer = await heard(path)
+      const answer = await answerToHead(path)
       expect([path, answer.status, answer.code]).toEqual([path, 404, '000109'])
     }
   })
 
-  it('that the console has no such address, that one is not signed in, and that a sign-in is never so large', async () => {
+  it('that the console has no such address, that the caller is not signed in, and that a sign-in is never so large', async () => {
     const lines = [...HTTPS, `Origin: ${PUBLIC_URL}`]
     const statuses = []
     for (const path of ['nope', 'stock/import?supplier=a&productCode=b', 'session'])
-      statuses.push((await heard(`/console/api/${path}`, lines)).status)
+      statuses.push((await answerToHead(`/console/api/${path}`, lines)).status)
     expect(statuses).toEqual([404, 401, 413])
   })
 
@@ -69,20 +69,20 @@ describe('the head of a request is enough to hear', () => {
       [notice, HTTP, 'HTTPS is required'],
       ['/suppliers/upstream/events', HTTP, 'HTTPS is required'],
     ] as const) {
-      const answer = await heard(path, [...lines])
+      const answer = await answerToHead(path, [...lines])
       expect([path, answer.status, answer.text]).toEqual([path, 403, expect.stringContaining(words)])
     }
   })
 })
 
-describe('at the suppliers’ door', () => {
+describe('at the supplier API', () => {
   const EVENTS = '/suppliers/upstream/events'
   const BODY_BYTES = 256_000
   const ARRIVED = Buffer.alloc(250_000, ' ')
 
-  it('unfinished bodies have a budget; beyond it they are given up, and small events are taken in', async () => {
+  it('unfinished bodies have a budget; beyond it they are refused, and small events are accepted', async () => {
     const refused: RawAnswer[] = []
-    const crowd: RawConnection[] = Array.from({ length: 80 }, () => openRaw(node.port))
+    const crowd: RawConnection[] = Array.from({ length: 80 }, () => openConnection(node.port))
     for (const connection of crowd) {
       connection.write(head(EVENTS, BODY_BYTES))
       connection.write(ARRIVED)
@@ -94,14 +94,14 @@ describe('at the suppliers’ door', () => {
     // 80 of them are 20 MB; 16 MiB may be held.
     await expect.poll(() => refused.length).toBeGreaterThanOrEqual(13)
     expect(new Set(refused.map((answer) => answer.status))).toEqual(new Set([503]))
-    const small = openRaw(node.port)
+    const small = openConnection(node.port)
     small.write(`${head(EVENTS, 2)}{}`)
     expect((await small.answers(1))[0]!.status).toBe(401)
     for (const connection of [...crowd, small]) connection.destroy()
   })
 
-  it('a body that is too large by its own word is not read', async () => {
-    const connection = openRaw(node.port)
+  it('a body that announces too large a size is not read', async () => {
+    const connection = openConnection(node.port)
     connection.write(head(EVENTS, 300_000))
     expect((await connection.answers(1))[0]!.status).toBe(413)
     connection.destroy()

@@ -18,6 +18,6 @@ afterAll(async () => {
 /** An empty object with so many blanks that it has this size. */
 const sized = async (bytes: number) => (await call(node, dealer, 'health', { body: '{}'.padEnd(bytes, ' ') })).code
 
-it('a body of 256 KiB is taken, one of a byte more is too large', async () => {
+it('a body of 256 KiB is accepted, and one of a byte more is refused', async () => {
   expect([await sized(256 * 1024), await sized(256 * 1024 + 1)]).toEqual(['000000', '000111'])
 })

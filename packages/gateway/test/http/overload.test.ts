@@ -10,7 +10,7 @@ import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
-import { openRaw, type RawConnection, requestText } from './raw-connection.ts'
+import { openConnection, type RawConnection, requestText } from './raw-connection.ts'
 
 let database: TestDatabase
 let node: Node
@@ -27,7 +27,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Nobody reads a balance until it is released. */
+/** Blocks every reader of a balance until it is released. */
 async function holdWallets(): Promise<{ release(): Promise<void> }> {
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
@@ -40,7 +40,7 @@ async function holdWallets(): Promise<{ release(): Promise<void> }> {
   }
 }
 
-/** Statements that wait for the lock: the requests behind them are under way. */
+/** Statements that wait for the lock: their requests are in progress. */
 async function waiting(): Promise<number> {
   const rows = await node.deps.db.query<{ count: number }>({
     text: `select count(*)::int as count from pg_stat_activity
@@ -49,8 +49,8 @@ async function waiting(): Promise<number> {
   return rows[0]!.count
 }
 
-describe('more requests than may be under way', () => {
-  it('are told so at once, and the ones under way are served', async () => {
+describe('requests beyond the limit in progress', () => {
+  it('are refused at once, and the ones in progress are served', async () => {
     const hold = await holdWallets()
     const codes: string[] = []
     const calls = Array.from({ length: REQUESTS_MAX + 100 }, async () => {
@@ -66,15 +66,15 @@ describe('more requests than may be under way', () => {
     expect((await call(node, dealer, 'health')).code).toBe('000000')
   })
 
-  it('do not leave the door shut when their callers have gone away', async () => {
+  it('leave the limit free again when their callers have gone away', async () => {
     const hold = await holdWallets()
     const connections: RawConnection[] = []
     try {
-      // More and more: what the crowd before has taught the door of its places may be unlearnt in between.
+      // More and more connections: the limit that shrank under the load before may have grown back in between.
       await until(async () => {
-        const connection = openRaw(node.port)
+        const connection = openConnection(node.port)
         connections.push(connection)
-        // Pipelined: Node tells nobody of the end of those that had not had their turn.
+        // Pipelined: Node does not report the end of requests whose turn had not come.
         connection.write(Array.from({ length: 200 }, () => requestText(dealer, 'account/balance')).join(''))
         return (await call(node, dealer, 'health')).code === '000002'
       })
@@ -89,12 +89,12 @@ describe('more requests than may be under way', () => {
   })
 })
 
-/** What a flood has seen in so many seconds. */
+/** The answers that a flood received in a few seconds. */
 interface Flood {
-  /** Of orders: from their last sending to their answer, in ascending order. */
+  /** Of orders: from the last sending to the answer, in ascending order. */
   placedMs: number[]
   refusedMs: number[]
-  /** Answers that are neither. */
+  /** Other answers. */
   others: number
 }
 
@@ -102,7 +102,7 @@ const FLOOD = fileURLToPath(new URL('../../../../bench/flood-process.mjs', impor
 const CONNECTIONS = 2_000
 const MEASURED_MS = 2_000
 
-/** Orders over so many connections that never wait. @returns what it saw in the time asked for, once it has settled */
+/** Sends orders over so many connections that never wait. @returns the answers of MEASURED_MS, after it has settled */
 async function flooded(baseUrl: string, buyer: Dealer, connections: number, settlesMs: number): Promise<Flood> {
   const { appKey, appSecret } = buyer
   const options = { port: new URL(baseUrl).port, connections, appKey, appSecret }
@@ -132,7 +132,7 @@ function memoryMb(pid: number): number {
 describe('two thousand callers that never wait', () => {
   afterAll(stopGateways)
 
-  it('are refused for the most part; whoever is not is served as quickly as ever, and all is well when they go', async () => {
+  it('are mostly refused; the others are served as quickly as usual, and all requests are when the flood ends', async () => {
     const gateway = await startGateway({
       databaseUrl: database.url,
       role: 'api',
@@ -146,12 +146,12 @@ describe('two thousand callers that never wait', () => {
     expect(crowd.others).toBe(0)
     const after = await flooded(gateway.baseUrl, dealer, REQUESTS_MIN, 1_000)
     expect([after.refusedMs.length, after.others]).toEqual([0, 0])
-    // The machine has other things to do in some of these seconds: the crowd is held against the slower of both times.
+    // The machine is busy with other things in some of these seconds, so the flood is compared with the slower of both times.
     const placed = Math.min(quiet.placedMs.length, after.placedMs.length)
     const usualMs = Math.max(middle(quiet.placedMs), middle(after.placedMs))
-    // Before, none was placed at all: the refusals took all of the time.
+    // Without the share of time for refusals none was placed at all.
     expect(crowd.placedMs.length).toBeGreaterThan(placed / 5)
-    // Where 64 callers are answered in a few milliseconds, reading what is refused counts for more.
+    // Where 64 callers are answered in a few milliseconds, reading the refused requests dominates.
     expect(middle(crowd.placedMs)).toBeLessThan(Math.max(5 * usualMs, 50))
     await gateway.kill()
   })
@@ -160,10 +160,10 @@ describe('two thousand callers that never wait', () => {
 const PAGE_FLOOD = fileURLToPath(new URL('page-flood-process.mjs', import.meta.url))
 const CALLS = 50
 
-describe('pages that many ask for all the time', () => {
+describe('pages that many connections request continuously', () => {
   afterAll(stopGateways)
 
-  it('take turns with the dealers: a call waits for few of them', async () => {
+  it('take turns with the dealers’ calls: a call waits for few of them', async () => {
     const gateway = await startGateway({ databaseUrl: database.url, role: 'api' })
     const options = { port: new URL(gateway.baseUrl).port, connections: 200, path: '/' }
     const flood = fork(PAGE_FLOOD, [JSON.stringify(options)], { execArgv: [] })
@@ -186,24 +186,24 @@ describe('pages that many ask for all the time', () => {
   })
 })
 
-describe('pages that one connection asks for by the thousand at once', () => {
+describe('thousands of pages that one connection requests at once', () => {
   it.each(['/', '/console/', '/console/api/me', '/nowhere'])('end the connection: %s', async (path) => {
-    const room = await openNode(database.url, { CONSOLE: 'on' })
-    const connection = openRaw(room.port)
+    const own = await openNode(database.url, { CONSOLE: 'on' })
+    const connection = openConnection(own.port)
     connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(2_000))
     expect((await connection.all()).length).toBeLessThan(100)
-    const other = openRaw(room.port)
+    const other = openConnection(own.port)
     other.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     expect((await other.answers(1)).map((answer) => answer.status)).toEqual([302])
     other.destroy()
-    await room.stop()
+    await own.stop()
   })
 })
 
-describe('pages that more connections ask for than may wait', () => {
-  it.each(['/docs/', '/console/', '/console/api/me'])('are refused in the form of their door: %s', async (path) => {
-    const room = await openNode(database.url, { CONSOLE: 'on' })
-    const crowd = Array.from({ length: 100 }, () => openRaw(room.port))
+describe('pages beyond the length of the queue', () => {
+  it.each(['/docs/', '/console/', '/console/api/me'])('are refused in the form of their API: %s', async (path) => {
+    const own = await openNode(database.url, { CONSOLE: 'on' })
+    const crowd = Array.from({ length: 100 }, () => openConnection(own.port))
     await Promise.all(crowd.map(({ socket }) => once(socket, 'connect')))
     for (const connection of crowd) {
       connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(PIPELINED_MAX))
@@ -213,13 +213,13 @@ describe('pages that more connections ask for than may wait', () => {
     expect(refused.length).toBeGreaterThan(0)
     expect(answers.some((answer) => answer.status >= 500 && answer.status !== 503)).toBe(false)
     for (const connection of crowd) connection.destroy()
-    await room.stop()
+    await own.stop()
   })
 })
 
 describe('bodies that do not arrive', () => {
-  it('take nobody’s place, however many', async () => {
-    const connections = Array.from({ length: REQUESTS_MAX + 100 }, () => openRaw(node.port))
+  it('do not use up the limit of requests in progress, however many', async () => {
+    const connections = Array.from({ length: REQUESTS_MAX + 100 }, () => openConnection(node.port))
     for (const connection of connections) {
       connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 200000'] }))
     }
@@ -228,13 +228,13 @@ describe('bodies that do not arrive', () => {
     for (const connection of connections) connection.destroy()
   })
 
-  it('are given up, the largest first, when they hold more memory than the budget', async () => {
+  it('are refused, the largest first, when they hold more memory than the budget', async () => {
     const before = process.memoryUsage().rss
     const whole = Buffer.from(requestText(dealer, 'health', { body: '{}'.padEnd(262_144) }))
-    const small = openRaw(node.port)
+    const small = openConnection(node.port)
     const begunBytes = whole.indexOf('{}') + 1
     small.write(whole.subarray(0, begunBytes))
-    const large = Array.from({ length: 320 }, () => openRaw(node.port))
+    const large = Array.from({ length: 320 }, () => openConnection(node.port))
     for (const connection of large) connection.write(whole.subarray(0, -1))
     const given = await Promise.any(large.map((connection) => connection.answers(1)))
     expect([given[0]!.status, given[0]!.code]).toEqual([503, '000002'])
@@ -244,12 +244,12 @@ describe('bodies that do not arrive', () => {
     small.write(whole.subarray(begunBytes))
     const [answer] = await small.answers(1)
     small.destroy()
-    expect(answer!.code).toBe('000000') // it was heard to its end: every byte of it is signed
+    expect(answer!.code).toBe('000000') // it was read to its end: every byte of it is signed
   })
 })
 
 describe('a gateway that stops', () => {
-  it('answers what is under way, and tells callers not to come back', async () => {
+  it('answers requests in progress, and closes their connections', async () => {
     const stopping = await openNode(database.url)
     await call(stopping, dealer, 'health')
     const hold = await holdWallets()
@@ -268,13 +268,13 @@ describe('a gateway that stops', () => {
     expect(performance.now() - start).toBeLessThan(5_000)
   })
 
-  it('hears requests out that have begun to arrive', async () => {
+  it('answers requests that have begun to arrive', async () => {
     const stopping = await openNode(database.url)
-    const [inBody, inHeaders] = [openRaw(stopping.port), openRaw(stopping.port)]
+    const [inBody, inHeaders] = [openConnection(stopping.port), openConnection(stopping.port)]
     const text = requestText(dealer, 'health')
     inBody.write(text.slice(0, -1))
     inHeaders.write(text.slice(0, 60))
-    const other = openRaw(stopping.port) // when it is answered, the two before it have been read
+    const other = openConnection(stopping.port) // when it is answered, the other two have been read
     other.write(requestText(dealer, 'health'))
     await other.answers(1)
     const stopped = stopping.stop(10_000)
@@ -287,12 +287,12 @@ describe('a gateway that stops', () => {
     await stopped
   })
 
-  it('does not wait for callers that keep their connections, and cuts at the deadline those that send nothing', async () => {
+  it('does not wait for idle connections, and cuts connections that send nothing at the deadline', async () => {
     const stopping = await openNode(database.url)
-    const idle = openRaw(stopping.port)
+    const idle = openConnection(stopping.port)
     idle.write(requestText(dealer, 'health'))
     await idle.answers(1)
-    const slow = openRaw(stopping.port)
+    const slow = openConnection(stopping.port)
     slow.write(requestText(dealer, 'health', { lines: ['Content-Length: 100'] }))
     await until(async () => slow.socket.bytesWritten > 100)
     const start = performance.now()

@@ -39,7 +39,7 @@ async function qrPath(): Promise<string> {
 }
 
 describe('HEAD', () => {
-  it('is answered as GET is, without the body', async () => {
+  it('is answered like GET, without the body', async () => {
     const qr = await qrPath()
     const expected: [string, number][] = [
       ['/', 302],
@@ -69,7 +69,7 @@ describe('HEAD', () => {
     }
   })
 
-  it('makes no operation of the dealers of a path', async () => {
+  it('is not answered by operations of the dealer API', async () => {
     for (const [path, code] of [
       ['/open-api/v1/esim/order', '000103'],
       ['/open-api/v1/nothing', '000109'],
@@ -84,7 +84,7 @@ describe('HEAD', () => {
 })
 
 describe('the address of the gateway itself', () => {
-  it('leads to the documentation, also behind a path prefix', async () => {
+  it('redirects to the documentation, also behind a path prefix', async () => {
     const { status, told } = await ask('GET', '/')
     expect([status, told]).toEqual([302, expect.objectContaining({ location: 'docs/' })])
   })

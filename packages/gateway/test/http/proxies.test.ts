@@ -17,7 +17,7 @@ const DEPLOYMENT = { DEPLOYMENT: 'production', PUBLIC_URL: 'https://esim.example
 const ALLOWED = ['203.0.113.7', '2001:db8:7::/48']
 
 let database: TestDatabase
-/** Ends TLS itself, and trusts proxies elsewhere: nobody here is one. */
+/** Ends TLS itself, and trusts proxies elsewhere: no caller here is one. */
 let direct: Node
 /** Trusts us. */
 let proxied: Node
@@ -53,7 +53,7 @@ async function ask(node: Node, chain: string | undefined, proto: string | undefi
 }
 
 describe('forwarded addresses and protocols', () => {
-  it('from an untrusted address change neither the allowlist’s word, nor the HTTPS rule, nor the log', async () => {
+  it('from an untrusted address affect neither the allowlist, nor the HTTPS rule, nor the log', async () => {
     const refused = { code: '101002', told: '127.0.0.1', logged: '127.0.0.1' }
     expect(await ask(direct, undefined, undefined)).toEqual(refused)
     expect(await ask(direct, '203.0.113.7')).toEqual(refused)
@@ -67,7 +67,7 @@ describe('forwarded addresses and protocols', () => {
     ['2001:DB8:7:0:0:0:0:1', '2001:db8:7::1'],
     ['198.51.100.9, 203.0.113.7', '203.0.113.7'],
     ['198.51.100.9, 203.0.113.7, 10.1.1.1', '203.0.113.7'],
-  ])('from a trusted one count: %s is let in', async (chain, address) => {
+  ])('from a trusted one count: %s is admitted', async (chain, address) => {
     expect(await ask(proxied, chain)).toEqual({ code: '000000', told: undefined, logged: address })
   })
 
@@ -76,7 +76,7 @@ describe('forwarded addresses and protocols', () => {
     ['203.0.113.7, 198.51.100.9', '198.51.100.9'],
     ['2001:db8:8::1', '2001:db8:8::1'],
     ['::ffff:198.51.100.9', '198.51.100.9'],
-  ])('from a trusted one count: %s is kept out', async (chain, address) => {
+  ])('from a trusted one count: %s is refused', async (chain, address) => {
     expect(await ask(proxied, chain)).toEqual({ code: '101002', told: address, logged: address })
   })
 
@@ -85,7 +85,7 @@ describe('forwarded addresses and protocols', () => {
     ['no protocol', '203.0.113.7', undefined, '127.0.0.1'],
     ['no address', undefined, 'https', '127.0.0.1'],
     ['no address that can be read', 'unknown', 'https', '127.0.0.1'],
-  ])('of which a trusted proxy says “%s” are 101008', async (_, chain, proto, address) => {
+  ])('of which a trusted proxy sends “%s” are 101008', async (_, chain, proto, address) => {
     const answer = await call(proxied, dealer, 'health', {
       headers: { 'X-Forwarded-For': chain, 'X-Forwarded-Proto': proto },
     })
@@ -94,7 +94,7 @@ describe('forwarded addresses and protocols', () => {
   })
 })
 
-describe('what needs no signature', () => {
+describe('a path that needs no signature', () => {
   const get = async (path: string, headers: Record<string, string>) => {
     const answer = await fetch(`http://127.0.0.1:${proxied.port}${path}`, { headers, redirect: 'manual' })
     return { status: answer.status, text: await answer.text(), headers: answer.headers }
@@ -120,7 +120,7 @@ describe('what needs no signature', () => {
     expect(status).toBe(path.startsWith('/qr') ? 404 : ['/docs', '/console'].includes(path) ? 308 : 200)
   })
 
-  it('lets no other site frame the page that takes passwords, and has browsers go there by HTTPS', async () => {
+  it('may not be framed by another site where it takes passwords, and makes browsers use HTTPS', async () => {
     const { headers } = await get('/console/sign-in', { ...forwarded, 'X-Forwarded-Proto': 'https' })
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-security-policy': expect.stringMatching(

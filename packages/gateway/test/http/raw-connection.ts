@@ -6,11 +6,11 @@ export interface RawAnswer {
   headers: Record<string, string>
   text: string
   code: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect any answer
   data: any
 }
 
-/** A connection on which a test says whatever it likes, byte for byte. */
+/** A connection on which a test writes any bytes. */
 export interface RawConnection {
   socket: Socket
   write(bytes: string | Buffer): void
@@ -21,22 +21,22 @@ export interface RawConnection {
   destroy(): void
 }
 
-export function openRaw(port: number): RawConnection {
+export function openConnection(port: number): RawConnection {
   const socket = connect(port, '127.0.0.1')
   let received = Buffer.alloc(0)
   let isClosed = false
   const listeners = new Set<() => void>()
-  const tell = () => {
+  const notify = () => {
     for (const listener of listeners) listener()
   }
   socket.on('data', (chunk: Buffer) => {
     received = Buffer.concat([received, chunk])
-    tell()
+    notify()
   })
   socket.on('error', () => {})
   socket.on('close', () => {
     isClosed = true
-    tell()
+    notify()
   })
   function wait<Result>(read: () => Result | undefined, failing: () => string): Promise<Result> {
     return new Promise((resolve, reject) => {

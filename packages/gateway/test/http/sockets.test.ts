@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { openRaw, type RawAnswer, requestText } from './raw-connection.ts'
+import { openConnection, type RawAnswer, requestText } from './raw-connection.ts'
 
 let database: TestDatabase
 let node: Node
@@ -20,14 +20,14 @@ afterAll(async () => {
 
 /** What the server says to these bytes; the test hangs up after the first answer. */
 async function say(bytes: string | Buffer): Promise<RawAnswer> {
-  const connection = openRaw(node.port)
+  const connection = openConnection(node.port)
   connection.write(bytes)
   const [answer] = await connection.answers(1)
   connection.destroy()
   return answer!
 }
 
-describe('bytes that are no proper request', () => {
+describe('bytes that are not a well-formed request', () => {
   const filler = 'x'.repeat(20_000)
   const signed = (lines: string[]) => () => requestText(dealer, 'health', { lines })
   const cases: [string, () => string, number, string][] = [
@@ -59,21 +59,21 @@ describe('bytes that are no proper request', () => {
   })
 
   it('do not keep their connection open', async () => {
-    const connection = openRaw(node.port)
+    const connection = openConnection(node.port)
     connection.write('good morning\r\n\r\n')
     expect(await connection.all()).toHaveLength(1)
   })
 
-  it('never take the place of the answers to the requests before them', async () => {
-    const connection = openRaw(node.port)
+  it('never replace the answers to the requests before them', async () => {
+    const connection = openConnection(node.port)
     connection.write(`${requestText(dealer, 'account/balance')}${requestText(dealer, 'health')}good morning\r\n\r\n`)
     const answers = await connection.all()
     expect(answers.map((answer) => answer.code)).toEqual(['000000', '000000', '000102'])
   })
 
-  it('leave the server well', async () => {
+  it('leave the server working', async () => {
     for (let i = 0; i < 20; i++) {
-      const connection = openRaw(node.port)
+      const connection = openConnection(node.port)
       connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 100'] }))
       connection.destroy()
     }
@@ -81,9 +81,9 @@ describe('bytes that are no proper request', () => {
   })
 })
 
-describe('unusual but proper requests', () => {
+describe('unusual but well-formed requests', () => {
   it('are answered in order when they are pipelined', async () => {
-    const connection = openRaw(node.port)
+    const connection = openConnection(node.port)
     const ids = Array.from({ length: 20 }, () => randomUUID())
     connection.write(ids.map((requestId) => requestText(dealer, 'health', { requestId })).join(''))
     const answers = await connection.answers(20)
@@ -95,7 +95,7 @@ describe('unusual but proper requests', () => {
   it('may come in chunks, and a byte at a time', async () => {
     const chunked = requestText(dealer, 'health', { lines: ['Transfer-Encoding: chunked'] })
     expect((await say(chunked.replace(/\{\}$/, '1\r\n{\r\n1\r\n}\r\n0\r\n\r\n'))).code).toBe('000000')
-    const connection = openRaw(node.port)
+    const connection = openConnection(node.port)
     connection.socket.setNoDelay(true)
     for (const byte of requestText(dealer, 'health')) {
       connection.write(byte)
@@ -106,7 +106,7 @@ describe('unusual but proper requests', () => {
     expect(answer!.code).toBe('000000')
   })
 
-  it('may ask to be told to continue, or expect what nobody knows', async () => {
+  it('may send Expect: 100-continue, or an unknown expectation', async () => {
     expect((await say(requestText(dealer, 'health', { lines: ['Expect: 100-continue'] }))).code).toBe('000000')
     expect((await say(requestText(dealer, 'health', { lines: ['Expect: a miracle'] }))).code).toBe('000000')
     expect((await say(requestText(dealer, 'health', { lines: ['Connection: upgrade', 'Upgrade: h2c'] }))).code).toBe(
@@ -120,7 +120,7 @@ describe('unusual but proper requests', () => {
     expect((await say(requestText(dealer, 'he%61lth', { method: 'GET' }))).code).toBe('000103')
   })
 
-  it('are refused when a header that matters comes twice', async () => {
+  it('are refused when a relevant header is repeated', async () => {
     const twice = ['RT-AccessCode', 'RT-RequestID', 'RT-Timestamp', 'X-Signature', 'Content-Type', 'Host']
     for (const name of twice) {
       const text = requestText(dealer, 'health')
@@ -130,8 +130,8 @@ describe('unusual but proper requests', () => {
     }
   })
 
-  it('hear of a body that is too large while they still send it', async () => {
-    const connection = openRaw(node.port)
+  it('are answered about a body that is too large while they still send it', async () => {
+    const connection = openConnection(node.port)
     connection.write(requestText(dealer, 'health', { lines: ['Transfer-Encoding: chunked'] }).replace(/\{\}$/, ''))
     const chunk = `8000\r\n${' '.repeat(0x8000)}\r\n`
     for (let i = 0; i < 9; i++) connection.write(chunk)

@@ -52,7 +52,7 @@ interface Seen {
   socket: TLSSocket
 }
 
-/** A signed request whose caller trusts the test's authority and nobody else. */
+/** A signed request whose caller trusts only the test's certificate authority. */
 function ask(agent: Agent, path = '/open-api/v1/health', body = '{}'): Promise<Seen> {
   return new Promise((resolve, reject) => {
     const options = { agent, method: 'POST', headers: signedHeaders(dealer, { body }) as Record<string, string> }
@@ -90,7 +90,7 @@ async function metric(): Promise<number> {
 }
 
 describe('a gateway that ends TLS itself', () => {
-  it('serves those who trust its certificate', async () => {
+  it('serves callers that trust its certificate', async () => {
     const agent = trusting()
     expect(await ask(agent)).toMatchObject({ code: '000000', serial: serialOf(first) })
     agent.destroy()
@@ -103,7 +103,7 @@ describe('a gateway that ends TLS itself', () => {
     expect(answer.data.requestId).toEqual(expect.any(String))
   })
 
-  it('takes a renewed certificate while connections live, which stay', async () => {
+  it('uses a renewed certificate for new connections, and open ones stay', async () => {
     const old = trusting()
     const before = await ask(old)
     const served = before.serial
@@ -119,7 +119,7 @@ describe('a gateway that ends TLS itself', () => {
     old.destroy()
   })
 
-  it('keeps the old certificate when the new one is broken, says so, and takes the next good one', async () => {
+  it('keeps the old certificate when the new one is broken, reports it, and uses the next good one', async () => {
     const served = await servedNow()
     const expiry = await metric()
     const good = authority.issue('localhost')
@@ -131,7 +131,7 @@ describe('a gateway that ends TLS itself', () => {
     await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(good))
   })
 
-  it('asks callers for a certificate only while a supplier is known by one, and knows it then', async () => {
+  it('requests client certificates only while a supplier is identified by one, and recognises it then', async () => {
     const path = '/gsma/rsp2/es2plus/handleNotification'
     const enabled = JSON.stringify({
       ...{ header: { functionRequesterIdentifier: 'smdp', functionCallIdentifier: 'call' }, profileType: 'TYPE' },
@@ -158,7 +158,7 @@ describe('a gateway that ends TLS itself', () => {
 })
 
 describe('plain HTTP on a test deployment', () => {
-  it('is refused whatever the caller says of a proxy', async () => {
+  it('is refused whatever the caller claims about a proxy', async () => {
     const claims = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '10.0.0.1' }
     for (const headers of [{}, claims]) {
       const answer = await call(plain, dealer, 'health', { headers })
@@ -166,7 +166,7 @@ describe('plain HTTP on a test deployment', () => {
     }
   })
 
-  it('is refused for notices of suppliers too', async () => {
+  it('is refused for supplier notifications too', async () => {
     const answer = await call(plain, dealer, '', { path: '/gsma/rsp2/es2plus/handleNotification' })
     expect([answer.status, answer.text]).toEqual([403, 'HTTPS is required\n'])
   })

@@ -51,7 +51,7 @@ function readToEnd(socket: Socket, allBytes: number): Promise<boolean> {
   })
 }
 
-it('answers that nobody reads are bounded: who holds most of them is cut off, and who reads is served', async () => {
+it('answers that nobody reads are bounded: the connection that holds most is cut, and callers that read are served', async () => {
   const page = await call(node, dealer, 'package/list')
   expect(page.text.length).toBeGreaterThan(PACKAGES * DESCRIPTION_CHARACTERS)
   answered = 0

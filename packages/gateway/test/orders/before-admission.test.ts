@@ -6,8 +6,8 @@ import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 
 /*
- * A lone order's wallet is locked while its request is still being admitted: to be read, or, where it is remembered, to be
- * written. What admission says comes first all the same, and until it does, nothing is there.
+ * A lone order's wallet is locked while its request is still being admitted: to be read, or, where it is cached, to be
+ * written. A refusal of the admission is answered first nevertheless, and until the admission nothing is committed.
  */
 
 let database: TestDatabase
@@ -64,10 +64,10 @@ async function openDealer(orders: number): Promise<Dealer> {
 }
 
 describe.each([
-  { wallet: 'that nobody knows', orders: 0 },
-  { wallet: 'that is remembered', orders: 2 },
+  { wallet: 'that is not cached', orders: 0 },
+  { wallet: 'that is cached', orders: 2 },
 ])('an order on a wallet $wallet', ({ orders }) => {
-  it('has its wallet locked while it is admitted, and is placed then', async () => {
+  it('locks its wallet while its request is being admitted, and is placed afterwards', async () => {
     const dealer = await openDealer(orders)
     const admission = undecided()
     const verdict = placeWhenAdmitted(dealer, admission.promise)
@@ -89,7 +89,7 @@ describe.each([
     expect(await ordersOf(dealer)).toBe(orders)
   })
 
-  it('keeps no wallet locked for an admission that takes long, and is placed after it, once', async () => {
+  it('does not keep its wallet locked for a slow admission, and is placed once, after it', async () => {
     const dealer = await openDealer(orders)
     const admission = undecided()
     const verdict = placeWhenAdmitted(dealer, admission.promise)
@@ -101,7 +101,7 @@ describe.each([
     expect(await ordersOf(dealer)).toBe(orders + 1)
   })
 
-  it('is placed after a refused one', async () => {
+  it('is placed after an order whose request was refused', async () => {
     const dealer = await openDealer(orders)
     await expect(placeWhenAdmitted(dealer, Promise.reject(new ApiError('101007')))).rejects.toMatchObject({
       code: '101007',
@@ -111,7 +111,7 @@ describe.each([
   })
 })
 
-it('is refused over HTTP for what admission finds, before what is wrong with its parameters', async () => {
+it('an order over HTTP is refused by its admission before its parameters', async () => {
   const dealer = await addDealer(node.deps)
   const requestId = randomUUID()
   expect(await call(node, dealer, 'esim/order', { body: body(), requestId })).toMatchObject({ code: '000000' })

@@ -21,9 +21,9 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('an order is due at once, also after the database’s clock went back: its wallet moved at a later time', async () => {
+it('an order is due at once, even where the database’s clock has gone back behind its wallet’s latest movement', async () => {
   const { clock, databaseClock, ids, catalogue } = node.deps
-  const desk = createOrderPlacer({
+  const placer = createOrderPlacer({
     ...{ db, clock, ids, catalogue, stock: { available: () => undefined }, databaseClock },
     maintainPartitions: async () => {},
     onPlaced() {},
@@ -38,7 +38,7 @@ it('an order is due at once, also after the database’s clock went back: its wa
     values: [tenantId],
   })
   const request = { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
-  const verdict = await desk.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: ids.uuid(), request })
+  const verdict = await placer.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: ids.uuid(), request })
   expect(verdict.kind).toBe('placed')
   const [order] = await db.query<{ due: boolean }>({
     text: 'select due_at <= clock_timestamp() as due from orders where tenant_id = $1',

@@ -34,7 +34,7 @@ describe('a crash while an order is placed', () => {
       const options = { databaseUrl: database.url, role: 'api' } as const
       const doomed = await startGateway({ ...options, env: { ...NODE_ENV, PAUSE_AT: `${point}:kill:${before + 1}` } })
       const dealer = await addDealer(inspector.deps, 100 + 9 * before)
-      // Its wallet is remembered from then on.
+      // Its wallet is cached from then on.
       for (let number = 0; number < before; number++) {
         const body = BODY.replace('T-1', `T-before-${number}`)
         expect(await call(doomed, dealer, 'esim/order', { body })).toMatchObject({ code: '000000' })

@@ -68,7 +68,7 @@ async function move(esimStatus: string, smdpStatus: string | null): Promise<void
 }
 
 describe('qrCodeUrl', () => {
-  it('follows PUBLIC_URL with its path, and never what the caller says of the host', async () => {
+  it('follows PUBLIC_URL with its path, and never the caller’s Host header', async () => {
     const said = { Host: 'evil.test', 'X-Forwarded-Host': 'evil.test', Forwarded: 'host=evil.test' }
     for (const headers of [{}, said])
       expect((await links(headers)).toSorted()).toEqual(
@@ -76,7 +76,7 @@ describe('qrCodeUrl', () => {
       )
   })
 
-  it('shows a page and pictures that nobody keeps, indexes or tells of', async () => {
+  it('shows a page and pictures that are not stored, indexed or sent as a referrer', async () => {
     await move('GOT_RESOURCE', 'RELEASED')
     const types = ['text/html; charset=utf-8', 'image/svg+xml', 'image/png']
     for (const [at, form] of FORMS.entries()) {
@@ -100,7 +100,7 @@ describe('qrCodeUrl', () => {
     }
   })
 
-  it('says that a confirmation code will be asked for, and never which', async () => {
+  it('announces that a confirmation code will be required, and never shows it', async () => {
     await move('GOT_RESOURCE', 'RELEASED')
     for (const { confirmationCode, qrCodeUrl } of await profiles()) {
       const { text } = await open(`/qr/${qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
@@ -126,7 +126,7 @@ describe('qrCodeUrl', () => {
     for (const form of FORMS) expect([form, (await open(`/qr/${token}${form}`)).status]).toEqual([form, status])
   })
 
-  it('that was changed is answered like one of an eSIM that is installed', async () => {
+  it('that was changed is answered like that of an installed eSIM', async () => {
     await move('IN_USE', 'ENABLED')
     const installed = await open(`/qr/${token}`)
     expect(installed.status).toBe(404)
@@ -167,7 +167,7 @@ describe('a failure behind the link', () => {
       '5',
     ],
     ['a defect', new Error('relation "profiles" is not what it was'), 500, undefined],
-  ])('is told without its words, and logged once without the token: %s', async (_, error, status, retryAfter) => {
+  ])('is shown without its message, and logged once without the token: %s', async (_, error, status, retryAfter) => {
     const { db } = node.deps
     const { query } = db
     logged = ''

@@ -160,11 +160,11 @@ const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
  * $1 tenants, $2 RequestIDs, $3 slots, $4 slots on the other side (or null), $5 versions, $6 default QPS limit,
  * $7 the earliest slot that still counts, $8 the last one that nobody enters any more.
  */
-export const ADMIT_BATCH = `
+const ADMIT_BATCH = `
 with asked as materialized (
-  select a.*, t.version = a.judged_by as current, coalesce(t.qps_limit, $6::int) as qps_limit
+  select a.*, t.version = a.checked_version as current, coalesce(t.qps_limit, $6::int) as qps_limit
   from unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::bigint[])
-       with ordinality as a(tenant_id, request_id, slot, other_slot, judged_by, position)
+       with ordinality as a(tenant_id, request_id, slot, other_slot, checked_version, position)
   left join tenants t on t.tenant_id = a.tenant_id
 ), unused as materialized (
   select tenant_id, request_id, slot, other_slot from asked a
@@ -179,7 +179,7 @@ with asked as materialized (
   order by 1, 2, 3
   on conflict do nothing
   returning tenant_id, request_id, slot
-), judged as materialized (
+), decided as materialized (
   select position, tenant_id, qps_limit,
          case when current is not true then 'S'
               when (tenant_id, request_id, slot) in (select tenant_id, request_id, slot from entered)
@@ -191,7 +191,7 @@ with asked as materialized (
   insert into qps_buckets as b (tenant_id, tokens, qps_limit, wanted, granted, refilled_at)
   select tenant_id, max(qps_limit) - least(count(*), max(qps_limit)), max(qps_limit), count(*),
          least(count(*), max(qps_limit)), clock_timestamp()
-  from judged where verdict = 'A' group by tenant_id order by tenant_id
+  from decided where verdict = 'A' group by tenant_id order by tenant_id
   ${SPENT_FROM_BUCKET}
   returning tenant_id, granted
 )
@@ -199,17 +199,17 @@ select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
        (select version from catalogue_version) as catalogue_version,
        string_agg(case when j.verdict = 'A' and j.turn > s.granted then 'Q' else j.verdict end, '' order by j.position)
          as verdicts
-from (select *, row_number() over (partition by tenant_id, verdict order by position) as turn from judged) j
+from (select *, row_number() over (partition by tenant_id, verdict order by position) as turn from decided) j
 left join spent s on s.tenant_id = j.tenant_id`
 
 /**
- * The same for a lone request, without what tells the requests of a batch apart: 0.7 of the server's time. Its locks are
- * taken in the same order.
+ * The same for a lone request, without the columns that distinguish the requests of a batch: 0.7 of the server's time. It
+ * takes its locks in the same order.
  *
  * $1 tenant, $2 RequestID, $3 slots to enter it in, ascending, $4 version, $5 default QPS limit, $6 and $7 as $7 and $8
  * above.
  */
-export const ADMIT_ONE = `
+const ADMIT_ONE = `
 with asked as materialized (
   select coalesce(qps_limit, $5::int) as qps_limit from tenants where tenant_id = $1::uuid and version = $4::bigint
 ), entered as (

@@ -5,7 +5,7 @@ import { register } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 import ts from 'typescript'
 
-const SOURCES = /\/packages\/gateway\/src\/(?!lib\/embedded-postgres\/)[^?]+\.ts/
+const SOURCES = /\/packages\/gateway\/src\/[^?]+\.ts/
 /** Enough to find the calling function behind array methods and promises. */
 const FRAMES = 8
 

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { notify } from '../src/alerts/alerts.ts'
 import { tellOfReviews } from '../src/fulfilment/review/review-notice.ts'
 import { NIL_TENANT, systemIds } from '../src/lib/ids.ts'
-import { connect, type Db } from '../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../src/lib/postgres/db.ts'
 import { changeSettings } from '../src/tenants/settings.ts'
 import { call, type Dealer } from './door/node.ts'
 import { jsonWith } from './harness/admin-here.ts'
@@ -22,7 +22,7 @@ let env: Record<string, string>
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 3, applicationName: 'test mail' })
+  db = createDb({ url: database.url, poolSize: 3, applicationName: 'test mail' })
   smtp = await startSmtpReceiver()
   env = { SMTP_URL: smtp.url, MAIL_FROM: 'eSIM <esim@gateway.example>', OPERATOR_EMAIL: 'ops@operator.example' }
 })
@@ -40,10 +40,10 @@ beforeEach(async () => {
   smtp.mails.length = 0
   smtp.offered.length = 0
   await db.query({ text: 'delete from mails' })
-  await db.query({ text: 'delete from notices' })
+  await db.query({ text: 'delete from alerts' })
   // What another test left, or a first try of the same one.
   await db.query({ text: `delete from people where email like '%.example'` })
-  await db.query({ text: 'update wallets set low_balance_threshold = null, low_balance_step = 0' })
+  await db.query({ text: 'update wallets set low_balance_threshold = null, low_balance_alerted_percent = 0' })
 })
 
 /** Kept from one test to the next, while they need nothing else. */
@@ -158,7 +158,7 @@ describe('who gets what', () => {
 
   it('old notices are no news', async () => {
     await db.query({
-      text: `insert into notices (tenant_id, notice_id, kind, audience, message)
+      text: `insert into alerts (tenant_id, alert_id, kind, audience, message)
              values ($1, $2::uuid, 'LOW_STOCK', 'OPERATOR', 'Long ago.')`,
       values: [NIL_TENANT, '018f0000-0000-7000-8000-000000000000'],
     })
@@ -199,7 +199,7 @@ describe('who gets what', () => {
     }
     await start()
     await expect
-      .poll(() => db.query({ text: 'select 1 from notices where mailed_at is null' }), { timeout: 20_000 })
+      .poll(() => db.query({ text: 'select 1 from alerts where mailed_at is null' }), { timeout: 20_000 })
       .toEqual([])
     expect(await mails()).toHaveLength(100)
     await tell('Few codes are left.')
@@ -224,7 +224,7 @@ describe('who gets what', () => {
       })
     const anHourLater = () =>
       db.query({
-        text: `update notices set created_at = created_at - interval '61 minutes' where kind = 'UNDER_REVIEW'`,
+        text: `update alerts set created_at = created_at - interval '61 minutes' where kind = 'UNDER_REVIEW'`,
       })
     const told = () => tellOfReviews({ db, ids: systemIds })
     expect(await told()).toBe(false)
@@ -244,7 +244,7 @@ describe('who gets what', () => {
     await review('0 s')
     expect([await told(), await told()]).toEqual([true, false])
     const rows = await db.query<{ message: string }>({
-      text: `select message from notices where kind = 'UNDER_REVIEW' order by notice_id`,
+      text: `select message from alerts where kind = 'UNDER_REVIEW' order by alert_id`,
     })
     expect(rows.map((row) => row.message.slice(21, row.message.indexOf('.')))).toEqual(['1', '2', '1000 or more'])
   })

@@ -42,7 +42,7 @@ async function reviewed(count: number, columns = '') {
   const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count })
   await shop.db.query({
     text: `update order_items set item_status = 'REVIEW', supplier = 'odd', product_code = 'X', attempts = 1,
-             asked_at = now() - interval '2 hours', retry_at = now() ${columns} where tenant_id = $1`,
+             requested_at = now() - interval '2 hours', retry_at = now() ${columns} where tenant_id = $1`,
     values: [tenantId],
   })
   await shop.db.query({

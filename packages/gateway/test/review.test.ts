@@ -36,7 +36,7 @@ async function putOff(orders: number): Promise<string> {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'ODD', { orders })
   await shop.db.query({
-    text: `update order_items set supplier = 'odd', product_code = 'X', attempts = 1, asked_at = now() - interval '2 hours'
+    text: `update order_items set supplier = 'odd', product_code = 'X', attempts = 1, requested_at = now() - interval '2 hours'
            where tenant_id = $1`,
     values: [tenantId],
   })
@@ -121,7 +121,7 @@ async function returnedOnItsLastDay(answer: () => CancelOutcome) {
   const { profileId } = profile!
   await cancelEsim(seen.deps, { tenantId, profileId, reason: 'ordered twice' }, ADA)
   await expireProfiles(seen.deps, tenantId)
-  await shop.db.query({ text: 'update watched_items set ask_at = now() where tenant_id = $1', values: [tenantId] })
+  await shop.db.query({ text: 'update watched_items set due_at = now() where tenant_id = $1', values: [tenantId] })
   await askAboutWatched(seen.deps)
   return { tenantId, profileId, seen }
 }

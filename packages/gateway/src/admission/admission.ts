@@ -2,13 +2,12 @@ import { CLOCK_WINDOW_MS, type RequestHeaders, stringToSign } from '@dealer-esim
 import { verifyRequest } from '@dealer-esim/contract/node'
 import type { Config } from '../config/config.ts'
 import { ADMISSION_CONNECTIONS } from '../config/connections.ts'
-import { ApiError } from '../lib/api-error.ts'
+import { ApiError, tooManyRequests } from '../lib/api-error.ts'
 import type { Batcher } from '../lib/batch.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import { connect, type Db, type DbOptions } from '../lib/postgres/db.ts'
+import { createDb, type Db, type DbOptions } from '../lib/postgres/db.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import { tooManyRequests } from '../lib/too-many-requests.ts'
 import { maintainPartitions } from '../retention/partitions.ts'
 import { allows } from '../tenants/allowlist.ts'
 import { loadTenant, type Tenant, type TenantSecret } from '../tenants/load.ts'
@@ -177,7 +176,7 @@ export function createAdmission(
 ): AdmissionDeps & { pool: Db['pool']; close(): Promise<void> } {
   const { hot, config, clock, databaseClock, db, cipher, log } = options
   const { defaultQpsLimit } = config
-  const admissionDb = connect({
+  const admissionDb = createDb({
     ...hot,
     poolSize: ADMISSION_CONNECTIONS,
     applicationName: 'dealer-esim admission',

@@ -1,9 +1,10 @@
 import { CLOCK_WINDOW_MS, REQUEST_ID_KEPT_MS } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
-import { type Batcher, batcher } from '../lib/batch.ts'
+import { type Batcher, createBatcher } from '../lib/batch.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import { NULL, plainArray, uuidArray } from '../lib/postgres/columns.ts'
-import { type Db, type Statement, sqlState } from '../lib/postgres/db.ts'
+import type { Db, Statement } from '../lib/postgres/db.ts'
+import { sqlState } from '../lib/postgres/errors.ts'
 
 export interface AdmissionInput {
   tenantId: string
@@ -34,11 +35,11 @@ const BATCH_MAX = 64
 /** One statement runs while the next batch gathers. The second connection is used while a statement takes long. */
 const CONCURRENT_BATCHES = 2
 /** Longer than a statement takes on a busy machine: two half batches cost more than a whole one. */
-const PATIENCE_MS = 10
+const OVERLAP_AFTER_MS = 10
 /** After a large batch: a statement sent at once would be for one or two requests, at the cost of one for ten. */
 const GATHER_MS = 2
 /** About a second's work. Beyond it a prompt refusal is better than a longer wait. */
-const WAITING_MAX = 10_000
+const QUEUE_MAX = 10_000
 
 const HOUR_MS = 3_600_000
 /** Within this distance of the edge of a slot an id is entered on both sides. More than the clock window. */
@@ -46,12 +47,12 @@ const EDGE_MS = CLOCK_WINDOW_MS + 60_000
 
 /** Admits the requests of all tenants that arrive together by one statement. */
 export function createAdmissionBatcher(deps: AdmissionBatcherDeps): Batcher<AdmissionInput, AdmissionResult> {
-  return batcher<AdmissionInput, AdmissionResult>({
-    most: BATCH_MAX,
-    lanes: CONCURRENT_BATCHES,
-    pace: { clock: deps.clock, patienceMs: PATIENCE_MS, gatherMs: GATHER_MS, halvesCrowds: true },
-    waitingMax: WAITING_MAX,
-    full: () => new ApiError('000002'),
+  return createBatcher<AdmissionInput, AdmissionResult>({
+    limit: BATCH_MAX,
+    concurrency: CONCURRENT_BATCHES,
+    pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS, splitsBursts: true },
+    queueLimit: QUEUE_MAX,
+    queueFullError: () => new ApiError('000002'),
     // One statement cannot contain an id twice, in either case: the second waits for the next statement. The tenant is left
     // out, because random ids of two tenants do not collide, and joining the texts costs time for each request.
     key: (input) => input.requestId.toLowerCase(),
@@ -131,11 +132,11 @@ export function otherSlot(slot: number, nowMs: number): number | null {
 
 /** Refills the bucket to the moment of the request, then takes as many of the wanted tokens as it holds. */
 const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
-    tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.wanted,
+    tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.requested,
              floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
-    granted = least(excluded.wanted,
+    granted = least(excluded.requested,
               floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
-    qps_limit = excluded.qps_limit, wanted = excluded.wanted,
+    qps_limit = excluded.qps_limit, requested = excluded.requested,
     refilled_at = greatest(b.refilled_at, excluded.refilled_at)`
 
 /**
@@ -188,7 +189,7 @@ with asked as materialized (
               else 'U' end as verdict
   from asked
 ), spent as (
-  insert into qps_buckets as b (tenant_id, tokens, qps_limit, wanted, granted, refilled_at)
+  insert into qps_buckets as b (tenant_id, tokens, qps_limit, requested, granted, refilled_at)
   select tenant_id, max(qps_limit) - least(count(*), max(qps_limit)), max(qps_limit), count(*),
          least(count(*), max(qps_limit)), clock_timestamp()
   from decided where verdict = 'A' group by tenant_id order by tenant_id
@@ -220,7 +221,7 @@ with asked as materialized (
   on conflict do nothing
   returning slot
 ), spent as (
-  insert into qps_buckets as b (tenant_id, tokens, qps_limit, wanted, granted, refilled_at)
+  insert into qps_buckets as b (tenant_id, tokens, qps_limit, requested, granted, refilled_at)
   select $1, qps_limit - 1, qps_limit, 1, 1, clock_timestamp()
   from asked where (select count(*) from entered) = cardinality($3)
   ${SPENT_FROM_BUCKET}

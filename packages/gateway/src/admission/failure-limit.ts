@@ -1,7 +1,6 @@
-import { networkOf } from '../lib/address-blocks.ts'
-import { ApiError } from '../lib/api-error.ts'
+import { networkKey } from '../lib/address-blocks.ts'
+import { ApiError, tooManyRequests } from '../lib/api-error.ts'
 import type { Clock } from '../lib/clock.ts'
-import { tooManyRequests } from '../lib/too-many-requests.ts'
 
 /**
  * Limits failed authentications per IPv4 address or IPv6 /64, before they cost a database call (contract §3).
@@ -71,7 +70,7 @@ export function createFailureLimit(clock: Clock): FailureLimit {
 
   return {
     async attempt(address, work) {
-      const network = networkOf(address)
+      const network = networkKey(address)
       const bucket = bucketOf(network)
       await begin(bucket)
       let failed = false

@@ -6,7 +6,7 @@ import { type Answer, failureAnswer, sendAnswer, toApiError } from '../http/answ
 import type { UnreadAnswers } from '../http/load-shedding.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { isUuid, orderIdOf } from '../lib/ids.ts'
-import { rootSpanOf, type Span, traceOf } from '../lib/telemetry/traces.ts'
+import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 
 /** What is known of one request so far. */
 export interface RequestContext {
@@ -83,8 +83,8 @@ function requestSpan(context: RequestContext, answer: Answer, endedAt: number, d
   const orderId = orderNo === undefined || isReplay ? undefined : orderIdOf(orderNo)
   return {
     ...(orderId === undefined
-      ? { traceId: traceOf(requestId) }
-      : { traceId: traceOf(orderId), spanId: rootSpanOf(orderId) }),
+      ? { traceId: traceIdOf(requestId) }
+      : { traceId: traceIdOf(orderId), spanId: rootSpanIdOf(orderId) }),
     name: operation === 'none' ? 'request' : operation,
     kind: 'SERVER',
     endedAt,
@@ -98,6 +98,6 @@ function requestSpan(context: RequestContext, answer: Answer, endedAt: number, d
       'dealer_esim.tenant_id': tenantId,
       'dealer_esim.order_no': orderNo,
     },
-    ...(answer.http >= 500 ? { fault: answer.code } : {}),
+    ...(answer.http >= 500 ? { error: answer.code } : {}),
   }
 }

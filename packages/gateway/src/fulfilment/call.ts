@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../lib/process/failpoint.ts'
-import { rootSpanOf, type Span, traceOf } from '../lib/telemetry/traces.ts'
+import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 import type { Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.ts'
 import type { Attempt } from './begin.ts'
 import type { Result } from './consequences.ts'
@@ -86,8 +86,8 @@ function spanOf(
 ): Span {
   const { name, type } = supplied.supplier
   return {
-    traceId: traceOf(orderId),
-    parentSpanId: rootSpanOf(orderId),
+    traceId: traceIdOf(orderId),
+    parentSpanId: rootSpanIdOf(orderId),
     name: `${operation === 'ORDER' ? 'order' : 'query'} ${name}`,
     kind: 'CLIENT',
     endedAt,
@@ -99,7 +99,7 @@ function spanOf(
       'dealer_esim.key': key,
       'dealer_esim.outcome': outcome.kind,
     },
-    ...('words' in outcome ? { fault: outcome.words } : {}),
+    ...('words' in outcome ? { error: outcome.words } : {}),
   }
 }
 

@@ -1,6 +1,6 @@
 import { LOWEST_UUID } from '../lib/ids.ts'
-import { isConnectionLoss } from '../lib/postgres/db.ts'
-import { type Loop, runLoop, within } from '../lib/process/lifecycle.ts'
+import { isConnectionLoss } from '../lib/postgres/errors.ts'
+import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import { beginWork, CLAIM_ORDERS, type Claim } from './begin.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { dueTenants, postponeFirst } from './due.ts'
@@ -95,7 +95,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
       clearTimeout(nap?.timer)
       // Calls that were sent are waited for; what is left at the deadline is taken over when its lease runs out.
       const leftMs = deadlineMs - (deps.clock.monotonic() - startedAt)
-      await within(Promise.all(working), Math.max(0, leftMs))
+      await settlesWithin(Promise.all(working), Math.max(0, leftMs))
     },
   }
 }

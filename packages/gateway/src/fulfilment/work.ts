@@ -1,4 +1,4 @@
-import { isConnectionLoss } from '../lib/postgres/db.ts'
+import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import type { Outcome } from '../suppliers/supplier.ts'
 import type { Claim } from './begin.ts'
 import { type Parcel, parcelsOf, send } from './call.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { codes, failure } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/errors.ts'
 
 /** An answer in the contract's envelope: from the dealer API, and for paths that belong to no API. */
 export interface Answer {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Config } from '../config/config.ts'
-import { exactAddress, fold, isInBlocks, parseBlock } from '../lib/address-blocks.ts'
+import { isInBlocks, parseBlock, parseExactAddress, unmapAddress } from '../lib/address-blocks.ts'
 
 /** The caller's address and protocol, behind the proxies that the configuration trusts. */
 export type Caller = KnownCaller | { unknown: true }
@@ -65,6 +65,6 @@ function lastOf(list: string): string {
 
 /** `::ffff:a.b.c.d` becomes `a.b.c.d`, and a zone (`%eth0`) is dropped. @returns undefined where it is not an address */
 export function canonical(text: string): string | undefined {
-  const address = exactAddress(text.replace(/%.*$/, ''))
-  return address && fold(address).toString()
+  const address = parseExactAddress(text.replace(/%.*$/, ''))
+  return address && unmapAddress(address).toString()
 }

@@ -3,8 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ApiError } from '../lib/api-error.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Log } from '../lib/telemetry/log.ts'
-import { rateLimited } from '../lib/telemetry/rate-limited-log.ts'
+import { type Log, rateLimitedLog } from '../lib/telemetry/log.ts'
 import { failureAnswer } from './answer.ts'
 
 /*
@@ -31,7 +30,7 @@ const BODIES_MAX_BYTES = 64 * 1024 * 1024
 const UNREAD_MAX_BYTES = 64 * 1024 * 1024
 
 export function createLoadShedder({ clock, log }: { clock: Clock; log: Pick<Log, 'warn'> }): LoadShedder {
-  const countRefused = rateLimited((refused) => log.warn({ refused }, 'overloaded: requests were refused'))
+  const countRefused = rateLimitedLog((refused) => log.warn({ refused }, 'overloaded: requests were refused'))
   return {
     requests: createRequestLimit(clock),
     shed: createShed(clock, countRefused),

@@ -3,8 +3,8 @@ import { Gauge } from '@platformatic/prom-client'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import type { Certificate } from '../lib/process/certificate.ts'
-import { type CertificateWatch, watchCertificate } from '../lib/process/certificate-watch.ts'
-import { drainsGently } from '../lib/process/drain.ts'
+import { type WatchedCertificate, watchCertificate } from '../lib/process/certificate.ts'
+import { drainsGently } from '../lib/process/listener.ts'
 import { answerBrokenHttp, answerOddRequests } from './broken-http.ts'
 
 type ServerDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'suppliers'>
@@ -16,7 +16,7 @@ const TIMEOUT_CHECK_MS = 5_000
 const KEEP_ALIVE_MS = 75_000
 
 /** Reads the certificate, where this process ends TLS itself, and follows its renewals. */
-export function createCertificateWatch(deps: ServerDeps): CertificateWatch | undefined {
+export function createCertificateWatch(deps: ServerDeps): WatchedCertificate | undefined {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = deps.config
   if (!certFile || !keyFile) return undefined
   const certificate = watchCertificate({ certFile, keyFile }, deps.log)
@@ -32,7 +32,7 @@ export function createCertificateWatch(deps: ServerDeps): CertificateWatch | und
 }
 
 export interface ServerParts {
-  certificate: CertificateWatch | undefined
+  certificate: WatchedCertificate | undefined
   /** Answers requests to paths that belong to no API. */
   refuseUnknownPath(request: FastifyRequest, reply: FastifyReply): void
 }
@@ -64,7 +64,7 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
   return server
 }
 
-function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: CertificateWatch): void {
+function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: WatchedCertificate): void {
   // Applies to new connections; open ones keep the old certificate.
   certificate.onChange((next) => server.setSecureContext(pem(next)))
   // A client certificate is requested only while some supplier is identified by one: browsers would ask people for theirs.

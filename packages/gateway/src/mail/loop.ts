@@ -1,6 +1,6 @@
 import { Counter } from '@platformatic/prom-client'
 import type { Deps } from '../deps.ts'
-import { mailServer } from '../lib/outbound/smtp.ts'
+import { createMailServer } from '../lib/outbound/smtp.ts'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import { consoleUrlOf } from '../people/console-links.ts'
 import { sendDueMails } from './send.ts'
@@ -22,7 +22,7 @@ export function mailLoop(deps: LoopDeps): Running | undefined {
     registers: [metrics],
   })
   for (const outcome of ['sent', 'failed', 'given_up']) mails.inc({ outcome }, 0)
-  const server = mailServer(config.smtpUrl)
+  const server = createMailServer(config.smtpUrl)
   const consoleUrl = () => consoleUrlOf(links)
   const loop = runLoop({
     name: 'mail',

@@ -23,7 +23,7 @@ export async function recipientsOf(
   }
   const [[tenant], administrators] = await Promise.all([
     tx.query<{ client: string; billing: string | null }>(sql`
-      select client_name as client, billing_email as billing from tenants where tenant_id = ${notice.tenantId}`),
+      select tenant_name as client, billing_email as billing from tenants where tenant_id = ${notice.tenantId}`),
     tx.query<{ email: string }>(sql`
       select email from people
       where tenant_id = ${notice.tenantId} and status = 'ACTIVE' and password_hash is not null and role = 'DEALER_ADMIN'

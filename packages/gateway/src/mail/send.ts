@@ -66,7 +66,7 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
       mail.tenantId,
       mail.mailId,
       mail.attempts,
-      outcome.kind === 'sent' ? null : outcome.words,
+      outcome.kind === 'sent' ? null : outcome.message,
       over,
       pauseMs ?? 0,
     ],
@@ -76,7 +76,7 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
   // Without the recipient: a log is read by more people than an address book.
   const said = { tenantId: mail.tenantId, mailId, kind, attempt: attempts, outcome: result }
   if (outcome.kind === 'sent') deps.log.info(said, 'mail')
-  else deps.log.warn({ ...said, words: withoutAddress(outcome.words, mail.recipient) }, 'mail')
+  else deps.log.warn({ ...said, words: withoutAddress(outcome.message, mail.recipient) }, 'mail')
   return result
 }
 
@@ -85,7 +85,7 @@ async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMa
   try {
     content = JSON.parse(cipher.decrypt(mail.content, mail.tenantId).toString())
   } catch {
-    return { kind: 'failed', words: 'its text cannot be decrypted any more', rejected: true }
+    return { kind: 'failed', message: 'its text cannot be decrypted any more', rejected: true }
   }
   const from = config.mailFrom!
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'

@@ -24,15 +24,15 @@ const MAILS_PER_DAY_MAX = 100
  */
 export async function takeOverNotices(deps: MailDeps): Promise<boolean> {
   const rows = await unmailed(deps.db, firstUuidAt(deps.databaseClock.now() - NEWS_MS))
-  for (const { tenantId, noticeId } of rows) await deps.db.tx((tx) => takeOver(tx, deps, tenantId, noticeId))
+  for (const { tenantId, alertId } of rows) await deps.db.tx((tx) => takeOver(tx, deps, tenantId, alertId))
   return rows.length === TAKEN_MAX
 }
 
 function unmailed(db: Db, since: string) {
-  return db.query<{ tenantId: string; noticeId: string }>({
+  return db.query<{ tenantId: string; alertId: string }>({
     name: 'mail-notices',
-    text: `select tenant_id, notice_id from notices where mailed_at is null and notice_id > $1
-           order by notice_id limit $2`,
+    text: `select tenant_id, alert_id from alerts where mailed_at is null and alert_id > $1
+           order by alert_id limit $2`,
     values: [since, TAKEN_MAX],
   })
 }
@@ -45,7 +45,7 @@ interface Taken {
 
 async function takeOver(tx: Tx, deps: MailDeps, tenantId: string, noticeId: string): Promise<void> {
   const [notice] = await tx.query<Taken>({
-    text: `update notices set mailed_at = now() where tenant_id = $1 and notice_id = $2 and mailed_at is null
+    text: `update alerts set mailed_at = now() where tenant_id = $1 and alert_id = $2 and mailed_at is null
            returning kind, audience, message`,
     values: [tenantId, noticeId],
   })

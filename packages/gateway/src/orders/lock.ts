@@ -114,7 +114,8 @@ const LOCK = `select ${ORDER_COLUMNS} from orders
 const LOCK_LEASED = `select ${ORDER_COLUMNS} from orders
   where tenant_id = $1 and order_id = any ($2::uuid[]) and lease_token = $3 order by order_id for no key update`
 export const ITEM_COLUMNS = `item_no, line_no, package_code, price, item_status, route_no, supplier, product_code, cost,
-  cost_currency, charged, charged_currency, attempts, asked_at, in_doubt_at, failure_reason, retry_at, updated_at`
+  cost_currency, supplier_charge, supplier_charge_currency, attempts, requested_at, in_doubt_at, failure_reason,
+  retry_at, updated_at`
 const ITEMS = `select order_id, ${ITEM_COLUMNS} from order_items
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id, item_no`
 const PROFILES = `select order_id, profile_id, item_no, iccid, esim_status, smdp_status from profiles
@@ -123,15 +124,26 @@ const NOW = `select date_trunc('milliseconds', clock_timestamp()) as now`
 
 /** As the columns of an order are read, here and by a claim. */
 export type OrderRow = Omit<LockedOrder, 'items' | 'profiles'>
-export type ItemRow = LockedItem & { orderId: string }
+export interface ItemRow extends Omit<LockedItem, 'charged' | 'chargedCurrency' | 'askedAt'> {
+  orderId: string
+  supplierCharge: bigint | null
+  supplierChargeCurrency: string | null
+  requestedAt: Date | null
+}
 type ProfileRow = LockedProfile & { orderId: string }
 
 export function orderOf(row: OrderRow): LockedOrder {
   return { ...row, items: [], profiles: [] }
 }
 
-export function itemOf({ orderId: _, ...item }: ItemRow): LockedItem {
-  return item
+export function itemOf({
+  orderId: _,
+  supplierCharge,
+  supplierChargeCurrency,
+  requestedAt,
+  ...item
+}: ItemRow): LockedItem {
+  return { ...item, charged: supplierCharge, chargedCurrency: supplierChargeCurrency, askedAt: requestedAt }
 }
 
 function profileOf({ orderId: _, ...profile }: ProfileRow): LockedProfile {

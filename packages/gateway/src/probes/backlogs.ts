@@ -103,5 +103,5 @@ const REST = `
     (select greatest(0, coalesce(extract(epoch from clock_timestamp() - min(failing_since)), 0))::float8
      from webhook_endpoints where enabled) as failing_s,
     (select count(*)::int from webhook_endpoints where not enabled and disabled_reason is not null) as disabled,
-    (select count(*)::int from stock_levels where low_at is not null and available < low_at) as low_stock,
+    (select count(*)::int from stock_levels where low_threshold is not null and available < low_threshold) as low_stock,
     (select count(*)::int from (select from orphans where state = 'FOUND' limit $1) o) as orphans`

@@ -48,7 +48,7 @@ export interface ProfileFilter {
 /** Profiles of one tenant or of all, newest first: each tenant's from its own primary key, as orders are. */
 export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, limit: number): Promise<FoundProfile[]> {
   return db.query<FoundProfile>(sql`
-    select p.tenant_id, t.client_name, p.profile_id,
+    select p.tenant_id, t.tenant_name as client_name, p.profile_id,
            p.order_id, p.item_no, o.transaction_id,
            i.package_code, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid,
            p.smdp_address, p.esim_status, p.smdp_status,

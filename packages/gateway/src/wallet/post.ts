@@ -43,7 +43,7 @@ export async function post(tx: Tx, wallet: LockedWallet, postings: Posting[]): P
   const [moment] = await tx.query<{ createdAt: Date }>(sql`
     with moved as (
       update wallets
-      set balance = ${last.balanceAfter}, version = ${last.version}, low_balance_step = ${step},
+      set balance = ${last.balanceAfter}, version = ${last.version}, low_balance_alerted_percent = ${step},
           updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at)
       where tenant_id = ${wallet.tenantId} and version = ${wallet.version}
       returning updated_at

@@ -111,7 +111,7 @@ export function logValues(alike: readonly LoggedAttempt[]): unknown[] {
 /** What happened, for people. */
 export function wordsOf(outcome: OutboundOutcome): string {
   if (isAcknowledged(outcome)) return ACKNOWLEDGED
-  if (outcome.kind === 'failed') return outcome.words
+  if (outcome.kind === 'failed') return outcome.message
   if (outcome.status >= 300 && outcome.status < 400) return `status ${outcome.status}: redirects are not followed`
   if (outcome.status === 410) return 'status 410: the receiver says that the endpoint is gone'
   return `status ${outcome.status}`

@@ -1,5 +1,5 @@
 import { orderIdOf } from '../lib/ids.ts'
-import { rootSpanOf, type Span, traceOf } from '../lib/telemetry/traces.ts'
+import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 import type { Attempt } from './attempt.ts'
 import { wordsOf } from './attempt-log.ts'
 import type { ClaimedEvent } from './claim.ts'
@@ -10,8 +10,8 @@ export function attemptSpan(event: ClaimedEvent, attempt: Attempt, acknowledged:
   const { outcome, attemptId, durationMs } = attempt
   const orderId = orderIdOf(/"orderNo":"([^"]+)"/.exec(content)?.[1] ?? '')
   return {
-    traceId: traceOf(orderId ?? notifyId),
-    parentSpanId: orderId && rootSpanOf(orderId),
+    traceId: traceIdOf(orderId ?? notifyId),
+    parentSpanId: orderId && rootSpanIdOf(orderId),
     name: `deliver ${notifyType}`,
     kind: 'CLIENT',
     endedAt,
@@ -24,6 +24,6 @@ export function attemptSpan(event: ClaimedEvent, attempt: Attempt, acknowledged:
       'http.response.status_code': outcome.kind === 'answer' ? outcome.status : undefined,
       'server.address': outcome.address,
     },
-    ...(acknowledged ? {} : { fault: wordsOf(outcome) }),
+    ...(acknowledged ? {} : { error: wordsOf(outcome) }),
   }
 }

@@ -70,7 +70,7 @@ export function signedHeaders(
   const known = old !== undefined && current.provenAtMs === null ? old : current
   const timestamp = String(moment.getTime())
   const signature = signRequest(prepared(known), { timestamp, requestId, appKey }, body)
-  const event = { id: notifyId, timestamp_s: Math.floor(moment.getTime() / 1000) }
+  const event = { id: notifyId, timestampS: Math.floor(moment.getTime() / 1000) }
   const signed = signEvent(secrets.map(prepared), event, body)
   return {
     'content-type': 'application/json',

@@ -1,6 +1,5 @@
 import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS } from '@dealer-esim/contract'
-import { ApiError } from '../lib/api-error.ts'
-import { tooManyRequests } from '../lib/too-many-requests.ts'
+import { ApiError, tooManyRequests } from '../lib/api-error.ts'
 import { loadTenant } from '../tenants/load.ts'
 import { attemptDelivery } from './attempt.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from './attempt-log.ts'
@@ -43,7 +42,7 @@ async function check(deps: CheckDeps, tenantId: string, url: string): Promise<vo
   const { outcome } = attempt
   if (isAcknowledged(outcome)) return
   if (outcome.kind === 'failed' && (outcome.phase === 'url' || outcome.phase === 'forbidden')) {
-    throw notAllowed(outcome.words)
+    throw notAllowed(outcome.message)
   }
   const line = firstLineOf(logged.answer)
   const said = line === undefined ? '' : ` It said: “${line}”`
@@ -75,12 +74,12 @@ async function takeTurn(deps: CheckDeps, tenantId: string, token: string): Promi
   const nowMs = deps.databaseClock.now()
   const taken = await deps.db.query({
     text: `
-      insert into webhook_checks as c (tenant_id, token, running_until, started_at)
+      insert into webhook_checks as c (tenant_id, lease_token, lease_until, started_at)
       values ($1, $2, $4, array[$3::timestamptz])
       on conflict (tenant_id) do update
-      set token = $2, running_until = $4,
+      set lease_token = $2, lease_until = $4,
           started_at = array(select s from unnest(c.started_at) s where s > $5 order by s) || $3::timestamptz
-      where c.running_until <= $3 and (select count(*) from unnest(c.started_at) s where s > $5) < $6
+      where c.lease_until <= $3 and (select count(*) from unnest(c.started_at) s where s > $5) < $6
       returning 1`,
     values: [
       tenantId,
@@ -97,7 +96,7 @@ async function takeTurn(deps: CheckDeps, tenantId: string, token: string): Promi
 /** Never rejects: a turn that stays taken ends by itself, and says nothing of whether the setting was changed. */
 async function giveTurnBack({ db, log }: CheckDeps, tenantId: string, token: string): Promise<void> {
   const ended = {
-    text: 'update webhook_checks set running_until = $3 where tenant_id = $1 and token = $2',
+    text: 'update webhook_checks set lease_until = $3 where tenant_id = $1 and lease_token = $2',
     values: [tenantId, token, new Date(0)],
   }
   await db
@@ -106,13 +105,13 @@ async function giveTurnBack({ db, log }: CheckDeps, tenantId: string, token: str
 }
 
 async function tooMany(deps: CheckDeps, tenantId: string, nowMs: number): Promise<ApiError> {
-  const [row] = await deps.db.query<{ runningUntil: Date; startedAt: Date[] }>({
-    text: 'select running_until, started_at from webhook_checks where tenant_id = $1',
+  const [row] = await deps.db.query<{ leaseUntil: Date; startedAt: Date[] }>({
+    text: 'select lease_until, started_at from webhook_checks where tenant_id = $1',
     values: [tenantId],
   })
   const recent = (row?.startedAt ?? []).map(Number).filter((startedMs) => startedMs > nowMs - MINUTE_MS)
   const full = recent.length >= CHECK_HEALTH_PER_MINUTE_MAX
-  const freeMs = full ? Math.min(...recent) + MINUTE_MS : (row?.runningUntil.getTime() ?? nowMs)
+  const freeMs = full ? Math.min(...recent) + MINUTE_MS : (row?.leaseUntil.getTime() ?? nowMs)
   return tooManyRequests({
     limit: CHECK_HEALTH_PER_MINUTE_MAX,
     remaining: Math.max(0, CHECK_HEALTH_PER_MINUTE_MAX - recent.length),

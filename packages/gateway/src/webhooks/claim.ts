@@ -118,7 +118,7 @@ function eventOf(tenantId: string, row: ClaimedRow): ClaimedEvent {
     createdAt: new Date(Math.round(row.createdAtMs)),
     content: row.content,
     attempts: row.attempts,
-    turn: row.turn,
+    turn: row.generation,
   }
 }
 
@@ -145,15 +145,15 @@ interface ClaimedRow {
   createdAtMs: number
   dueS: number
   attempts: number
-  turn: number
+  generation: number
 }
 
 const BEFORE_ALL: Position = { dueS: 0, notifyId: LOWEST_UUID }
 
 const TAKE = `
-  insert into webhook_lanes as l (tenant_id, node_id, held_until) values ($1, $2, $4)
-  on conflict (tenant_id) do update set node_id = excluded.node_id, held_until = excluded.held_until
-  where l.node_id = excluded.node_id or l.held_until <= $3
+  insert into endpoint_queues as l (tenant_id, node_id, lease_until) values ($1, $2, $4)
+  on conflict (tenant_id) do update set node_id = excluded.node_id, lease_until = excluded.lease_until
+  where l.node_id = excluded.node_id or l.lease_until <= $3
   returning 1`
 
 // A statement of its own, with a snapshot from after the lane was had: one from before would have what the node that left
@@ -161,11 +161,11 @@ const TAKE = `
 // a claim's time. Behind the last claim, because what was acknowledged since stays in the index until it is vacuumed.
 // "offset 0" keeps the planner from reading all events of the tenant and looking for the claimed ones among them.
 const CLAIM = `
-  select e.notify_id, e.notify_type, e.content::text as content, d.attempts, d.turn::float8 as turn,
+  select e.notify_id, e.notify_type, e.content::text as content, d.attempts, d.generation::float8 as generation,
          date_part('epoch', e.created_at) * 1000 as created_at_ms, date_part('epoch', d.due_at) as due_s
-  from (select from webhook_lanes where tenant_id = $1 and node_id = $2 and held_until = $4) lane
+  from (select from endpoint_queues where tenant_id = $1 and node_id = $2 and lease_until = $4) lane
   cross join lateral (
-    select notify_id, attempts, turn, due_at from deliveries
+    select notify_id, attempts, generation, due_at from deliveries
     where tenant_id = $1 and due_at <= $3 and (due_at, notify_id) > (to_timestamp($5), $6)
       and notify_id not in (select unnest($7::uuid[]))
     order by due_at, notify_id limit $8) d
@@ -194,4 +194,4 @@ export function leaveLanes(tx: Tx, nodeId: string, holds: readonly Hold[]): void
 }
 
 const LEAVE = `
-  update webhook_lanes set held_until = '-infinity' where tenant_id = $1 and node_id = $2 and held_until = $3`
+  update endpoint_queues set lease_until = '-infinity' where tenant_id = $1 and node_id = $2 and lease_until = $3`

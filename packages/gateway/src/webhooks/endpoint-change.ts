@@ -25,7 +25,7 @@ export async function writeEndpointChange(
   switch (change.change) {
     case 'RECOVERED':
       return tx.send({
-        text: `update webhook_endpoints set failing_since = null, warned_percent = 0
+        text: `update webhook_endpoints set failing_since = null, alerted_percent = 0
                where tenant_id = $1 and callback_url = $2 and enabled and failing_since <= $3`,
         values: [tenantId, url, new Date(atMs)],
       })
@@ -46,8 +46,8 @@ export async function writeEndpointChange(
 
 async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { percent: number; sinceMs: number }) {
   const changed = await tx.query({
-    text: `update webhook_endpoints set warned_percent = $3
-           where tenant_id = $1 and callback_url = $2 and enabled and warned_percent < $3 and failing_since <= $4
+    text: `update webhook_endpoints set alerted_percent = $3
+           where tenant_id = $1 and callback_url = $2 and enabled and alerted_percent < $3 and failing_since <= $4
            returning 1`,
     values: [tenantId, url, change.percent, new Date(change.sinceMs)],
   })

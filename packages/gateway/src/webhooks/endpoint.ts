@@ -32,7 +32,7 @@ export async function lockEndpoint(tx: Tx, tenantId: string): Promise<Endpoint |
 function selectEndpoint(tenantId: string): Statement {
   return {
     name: 'webhooks-endpoint',
-    text: `select callback_url, event_types, enabled, disabled_reason, failing_since, warned_percent, updated_at
+    text: `select callback_url, event_types, enabled, disabled_reason, failing_since, alerted_percent, updated_at
            from webhook_endpoints where tenant_id = $1`,
     values: [tenantId],
   }
@@ -44,7 +44,7 @@ interface EndpointRow {
   enabled: boolean
   disabledReason: 'GONE' | 'FAILING' | null
   failingSince: Date | null
-  warnedPercent: number
+  alertedPercent: number
   updatedAt: Date
 }
 
@@ -55,7 +55,7 @@ function endpointOf([row]: EndpointRow[]): Endpoint | undefined {
     eventTypes: row.eventTypes,
     enabled: row.enabled,
     disabledReason: row.disabledReason,
-    health: { failingSinceMs: row.failingSince?.getTime() ?? null, warnedPercent: row.warnedPercent },
+    health: { failingSinceMs: row.failingSince?.getTime() ?? null, warnedPercent: row.alertedPercent },
     updatedAt: row.updatedAt,
   }
 }

@@ -31,7 +31,7 @@ export interface EndpointFilter {
 /** Endpoints that were ever set, those that fail longest first. */
 export async function listEndpoints(db: Db, filter: EndpointFilter, most: number): Promise<EndpointView[]> {
   const rows = await db.query<EndpointView>(sql`
-    select e.tenant_id, t.client_name, e.callback_url,
+    select e.tenant_id, t.tenant_name as client_name, e.callback_url,
            e.event_types, e.enabled, e.disabled_reason,
            e.failing_since, e.updated_at,
            (select count(*)::integer from (select from deliveries v where v.tenant_id = e.tenant_id and v.due_at is not null
@@ -39,7 +39,7 @@ export async function listEndpoints(db: Db, filter: EndpointFilter, most: number
     from webhook_endpoints e join tenants t using (tenant_id)
     where (${filter.tenantId ?? null}::uuid is null or e.tenant_id = ${filter.tenantId ?? null})
       and (not ${filter.unwell ?? false}::boolean or e.failing_since is not null or e.disabled_reason is not null)
-    order by e.failing_since nulls last, t.client_name, e.tenant_id
+    order by e.failing_since nulls last, t.tenant_name, e.tenant_id
     limit ${most}`)
   return rows.map((row) => ({ ...row, callbackUrl: row.callbackUrl === null ? null : maskedUrl(row.callbackUrl) }))
 }

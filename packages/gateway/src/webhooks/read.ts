@@ -2,7 +2,7 @@ import type { EventType } from '@dealer-esim/contract'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import { firstUuidAt, orderNoOf } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { absent, requireUuid } from '../lib/refusal.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
 import { ACKNOWLEDGED } from './attempt-log.ts'
 import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from './delivery-state.ts'
 
@@ -104,7 +104,7 @@ export async function showEvent(
     join (select e.*, d.delivery_state, d.attempts, d.due_at from events e ${raw(DELIVERY_OF_EVENT)}) e using (tenant_id)
     ${LATEST_ATTEMPT}
     where t.tenant_id = ${tenantId} and e.notify_id = ${requireUuid(notifyId, 'event')}`)
-  if (!row) throw absent('event')
+  if (!row) throw notFound('event')
   const attempts = await db.query<AttemptRow>(sql`
     select attempt_id, notify_id, notify_type, attempt_no, url,
            address, started_at, duration_ms, http_status, outcome, answer
@@ -125,7 +125,7 @@ function inStates(states: readonly DeliveryState[]): Sql {
 }
 
 const COLUMNS = sql`
-  e.tenant_id, t.client_name, e.notify_id, e.notify_type,
+  e.tenant_id, t.tenant_name as client_name, e.notify_id, e.notify_type,
   e.order_id, e.created_at, coalesce(e.delivery_state, 'DELIVERED') as delivery_state,
   coalesce(e.attempts, a.attempt_no) as attempts, e.due_at, a.outcome as last_outcome,
   case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as settled_at`

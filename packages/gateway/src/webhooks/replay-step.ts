@@ -117,26 +117,26 @@ interface Moved {
 // own, because a join was planned to go through all deliveries of the tenant for each event.
 const MOVE = `
   with replay as (
-    select greatest(next_id, $6::uuid) as next_id, to_id, notify_types, delivery_states
+    select greatest(cursor_id, $6::uuid) as cursor_id, to_id, notify_types, delivery_states
     from webhook_replays where tenant_id = $1 and replay_id = $2),
   bound as (
     select (select e.notify_id from events e, replay r
-            where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id
+            where e.tenant_id = $1 and e.notify_id > r.cursor_id and e.notify_id < r.to_id
             order by e.notify_id offset $5 limit 1) as window_end),
   found as materialized (
     select e.notify_id from events e, replay r, bound b
-    where e.tenant_id = $1 and e.notify_id > r.next_id and e.notify_id < r.to_id
+    where e.tenant_id = $1 and e.notify_id > r.cursor_id and e.notify_id < r.to_id
       and e.notify_id <= coalesce(b.window_end, r.to_id)
       and e.notify_type = any (r.notify_types)
       and coalesce((select d.delivery_state from deliveries d
                     where d.tenant_id = e.tenant_id and d.notify_id = e.notify_id), 'DELIVERED') = any (r.delivery_states)
     order by e.notify_id limit $3),
   moved as (
-    insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at, turn)
+    insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at, generation)
     select $1, notify_id, 'PENDING', $4, date_part('epoch', $4::timestamptz) * 1000 from found
     on conflict (tenant_id, notify_id) do update
     set delivery_state = 'PENDING', due_at = excluded.due_at, attempts = 0,
-        turn = greatest(excluded.turn, d.turn + 1)
+        generation = greatest(excluded.generation, d.generation + 1)
     where d.delivery_state <> 'PENDING'
     returning 1),
   looked as (select count(*) = $3 as full, max(notify_id::text)::uuid as last from found)
@@ -146,6 +146,6 @@ const MOVE = `
 
 const ADVANCE = `
   update webhook_replays
-  set next_id = $3, replayed = replayed + $4, stepped_at = $5::timestamptz,
+  set cursor_id = $3, replayed = replayed + $4, stepped_at = $5::timestamptz,
       replay_state = case when $6 then 'DONE' else 'RUNNING' end, finished_at = case when $6 then $5::timestamptz end
   where tenant_id = $1 and replay_id = $2`

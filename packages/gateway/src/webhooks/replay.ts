@@ -3,7 +3,7 @@ import sql, { raw } from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
 import { firstUuidAt, timeOfUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
+import { notFound, Refusal, requireUuid } from '../lib/refusal.ts'
 import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from './delivery-state.ts'
 import type { WebhookDeps } from './deps.ts'
 import { requireEndpoint } from './resend.ts'
@@ -92,7 +92,7 @@ export async function startReplay(
       )
     }
     tx.send(sql`
-      insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, next_id,
+      insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
                                    rate_per_s, matched, stepped_at, actor, created_at)
       select ${tenantId}, ${replayId}, ${notifyTypes}, ${outcomes}, ${fromId}, ${toId}, ${fromId}, ${ratePerS},
              count(*), ${now}, ${by.actor}, ${now}
@@ -123,7 +123,7 @@ export async function cancelReplay(
     const cancelled = await tx.query(sql`
       update webhook_replays set replay_state = 'CANCELLED', finished_at = ${new Date(deps.databaseClock.now())}
       where tenant_id = ${tenantId} and replay_id = ${replayId} and replay_state = 'RUNNING' returning 1`)
-    if (cancelled.length === 0) throw absent('running replay')
+    if (cancelled.length === 0) throw notFound('running replay')
     audit(tx, deps.ids, { tenantId, ...by, action: 'webhook.cancel_replay', subject: replayId })
   })
   return showReplay(deps.db, tenantId, replayId)
@@ -133,7 +133,7 @@ export async function cancelReplay(
 export async function showReplay(db: Db, tenantId: string, replayId: string): Promise<Replay> {
   const [row] = await db.query<ReplayRow>(sql`
     select ${COLUMNS} from webhook_replays where tenant_id = ${tenantId} and replay_id = ${requireUuid(replayId, 'replay')}`)
-  if (!row) throw absent('replay')
+  if (!row) throw notFound('replay')
   return replayOf(row)
 }
 

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
 import { timeOfUuid } from '../lib/ids.ts'
 import type { Tx } from '../lib/postgres/db.ts'
-import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
+import { notFound, Refusal, requireUuid } from '../lib/refusal.ts'
 import type { WebhookDeps } from './deps.ts'
 import { loadEndpoint } from './endpoint.ts'
 import { SENDABLE_DAYS, sendableSince } from './retry.ts'
@@ -23,18 +23,18 @@ export async function resendEvent(
   await deps.db.tx(async (tx) => {
     const [event] = await tx.query<{ notifyId: string; notifyType: string }>(sql`
       select notify_id, notify_type from events where tenant_id = ${tenantId} and notify_id = ${notifyId}`)
-    if (!event) throw absent('event')
+    if (!event) throw notFound('event')
     if (timeOfUuid(event.notifyId) < sendableSince(now.getTime()).getTime()) {
       const words = `The event is older than ${SENDABLE_DAYS} days: it is not sent any more. Its order can be asked for.`
       throw new Refusal(409, 'EVENT_TOO_OLD', words)
     }
     await requireEndpoint(tx, tenantId, [event.notifyType])
     await tx.query(sql`
-      insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at, turn)
+      insert into deliveries as d (tenant_id, notify_id, delivery_state, due_at, generation)
       values (${tenantId}, ${notifyId}, 'PENDING', ${now}, ${now.getTime()})
       on conflict (tenant_id, notify_id) do update
       set delivery_state = 'PENDING', due_at = excluded.due_at, attempts = 0,
-        turn = greatest(excluded.turn, d.turn + 1)`)
+        generation = greatest(excluded.generation, d.generation + 1)`)
     audit(tx, deps.ids, { tenantId, ...by, action: 'webhook.resend', subject: notifyId })
   })
   deps.wake.wake('webhooks')

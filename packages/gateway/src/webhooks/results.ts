@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommitUnknown, violatedKey } from '../lib/postgres/db.ts'
+import { CommitUnknown, violatedKey } from '../lib/postgres/errors.ts'
 import type { Hold } from './claim.ts'
 import type { WebhookDeps } from './deps.ts'
 import type { EndpointChange } from './endpoint-change.ts'

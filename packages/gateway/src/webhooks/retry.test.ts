@@ -10,7 +10,7 @@ const H = 3_600_000
 function answer(status: number, headers: Record<string, string> = {}): OutboundOutcome {
   return { kind: 'answer', status, headers, body: Buffer.alloc(0), truncated: false, address: '192.0.2.1' }
 }
-const broken: OutboundOutcome = { kind: 'failed', phase: 'connect', sent: false, words: 'no connection' }
+const broken: OutboundOutcome = { kind: 'failed', phase: 'connect', sent: false, message: 'no connection' }
 
 const wait = (outcome: OutboundOutcome, attempts: number, chance = 0.5) => {
   const next = nextStep(outcome, attempts, NOW, () => chance)

@@ -1,8 +1,7 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
-import { type Batcher, batcher } from '../lib/batch.ts'
-import { groupBy } from '../lib/group-by.ts'
+import { type Batcher, createBatcher, groupBy } from '../lib/batch.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
-import { within } from '../lib/process/lifecycle.ts'
+import { settlesWithin } from '../lib/process/lifecycle.ts'
 import { type Attempt, attemptDelivery } from './attempt.ts'
 import { loggedAttempt, wordsOf } from './attempt-log.ts'
 import { attemptSpan } from './attempt-span.ts'
@@ -61,12 +60,12 @@ export class Sender {
     this.#deps = deps
     this.#metrics = metrics
     this.#nodeId = deps.ids.uuid()
-    this.#claims = batcher({
+    this.#claims = createBatcher({
       run: (wanted) => claimEvents(deps, this.#nodeId, wanted, deps.databaseClock.now()),
-      most: TENANTS_PER_CLAIM,
-      lanes: 2,
-      waitingMax: TENANTS_PER_PASS * 2,
-      full: () => new Error('too many claims wait'),
+      limit: TENANTS_PER_CLAIM,
+      concurrency: 2,
+      queueLimit: TENANTS_PER_PASS * 2,
+      queueFullError: () => new Error('too many claims wait'),
     })
     this.#results = resultWriter(deps, metrics, {
       nodeId: this.#nodeId,
@@ -114,7 +113,7 @@ export class Sender {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true
     for (const lane of this.#lanes.values()) this.#giveBack(lane)
-    await within(this.#emptied(), deadlineMs)
+    await settlesWithin(this.#emptied(), deadlineMs)
     const empty = [...this.#lanes.values()].filter(({ inHand }) => inHand.size === 0)
     await this.#leave(empty.map(({ tenantId, heldUntilMs }) => ({ tenantId, heldUntilMs })))
     this.#deps.wake.wake('webhooks')
@@ -225,7 +224,7 @@ export class Sender {
   #ownFault({ tenantId, notifyId }: ClaimedEvent, error: unknown): Attempt {
     const { databaseClock, ids, log } = this.#deps
     log.error({ err: error, tenantId, notifyId }, 'an event could not be sent')
-    const outcome: OutboundOutcome = { kind: 'failed', phase: 'url', sent: false, words: 'a fault in the gateway' }
+    const outcome: OutboundOutcome = { kind: 'failed', phase: 'url', sent: false, message: 'a fault in the gateway' }
     return { attemptId: ids.uuid(), startedAt: new Date(databaseClock.now()), durationMs: 0, outcome }
   }
 

@@ -101,7 +101,7 @@ function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
   tx.send({
     text: `update webhook_endpoints
            set callback_url = $2, event_types = $3, enabled = $4, disabled_reason = $5, failing_since = $6,
-               warned_percent = $7, updated_at = $8
+               alerted_percent = $7, updated_at = $8
            where tenant_id = $1`,
     values: [
       tenantId,

@@ -1,5 +1,5 @@
 import { formatTime } from '@dealer-esim/contract'
-import { groupBy } from '../lib/group-by.ts'
+import { groupBy } from '../lib/batch.ts'
 import type { Ids } from '../lib/ids.ts'
 import { type Columns, NULL, plainArray, unnest, uuidArray } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
@@ -82,7 +82,7 @@ function areAlike(one: Acknowledged, other: Acknowledged): boolean {
 // partition, to read all of the tenant's: 70 to 900 ms for 264 results.
 const SETTLE_ACKNOWLEDGED = `
   with acknowledged as (
-    delete from deliveries where tenant_id = $1 and notify_id = any ($6::uuid[]) and turn = $13)
+    delete from deliveries where tenant_id = $1 and notify_id = any ($6::uuid[]) and generation = $13)
   ${LOG}`
 
 function writeOthers(tx: Tx, tenantId: string, settlements: readonly Other[]): void {
@@ -105,7 +105,7 @@ function writeOthers(tx: Tx, tenantId: string, settlements: readonly Other[]): v
 
 const RESULTS: Columns = {
   notify_id: 'uuid',
-  turn: 'bigint',
+  generation: 'bigint',
   attempts: 'smallint',
   delivery_state: 'text',
   due_at: 'timestamptz',
@@ -119,7 +119,7 @@ const SETTLE = `
       attempts = d.attempts + (r.delivery_state <> 'UNSENT')::integer
   from ${unnest(2, RESULTS, 'r')}
   where d.tenant_id = $1 and d.notify_id = any ($2::uuid[])
-    and d.notify_id = r.notify_id and d.turn = r.turn and d.attempts = r.attempts`
+    and d.notify_id = r.notify_id and d.generation = r.generation and d.attempts = r.attempts`
 
 interface DeliveryResult {
   state: DeliveryState

@@ -2,7 +2,7 @@ import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } fro
 import type { Batcher } from '../../src/lib/batch.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { createTestDatabase } from '../harness/database.ts'
 
@@ -27,11 +27,11 @@ export interface AdmissionNodes {
 /** Starts nodes on one database, as createAdmission does, without the checks before admission. */
 export async function startAdmissionNodes(count = 2): Promise<AdmissionNodes> {
   const database = await createTestDatabase()
-  const db = connect({ url: database.url, poolSize: 4, applicationName: 'test' })
+  const db = createDb({ url: database.url, poolSize: 4, applicationName: 'test' })
   const pools = Array.from({ length: count }, (_, i) =>
-    connect({
+    createDb({
       ...{ url: database.url, poolSize: 3, applicationName: `test node ${i}` },
-      ...{ asynchronousCommit: true, fixedPlans: true },
+      ...{ asynchronousCommit: true, genericPlans: true },
     }),
   )
   const nodes = pools.map((pool): TestNode => {
@@ -56,7 +56,7 @@ export async function startAdmissionNodes(count = 2): Promise<AdmissionNodes> {
     async addTenant(qpsLimit) {
       const tenantId = systemIds.uuid()
       await db.query({
-        text: `insert into tenants (tenant_id, app_key, client_name, currency_code, qps_limit)
+        text: `insert into tenants (tenant_id, app_key, tenant_name, currency_code, qps_limit)
                values ($1::uuid, $1::text, 'Test', 'USD', $2)`,
         values: [tenantId, qpsLimit ?? null],
       })

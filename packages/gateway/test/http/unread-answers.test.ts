@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { connect as connectDb } from '../../src/lib/postgres/db.ts'
+import { createDb as connectDb } from '../../src/lib/postgres/db.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'

@@ -66,7 +66,7 @@ async function createWallets(wallets: TestWallet[]): Promise<string[]> {
       const id = ids[index]!
       const values = [id, randomUUID()]
       tx.send({
-        text: `insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, 'x', 'USD')`,
+        text: `insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, 'x', 'USD')`,
         values,
       })
       tx.send({

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../src/orders/placing/placer.ts'
 import { addDealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   node = await openNode(database.url)
   await seedDemoCatalogue(node.deps)
-  db = connect({ url: database.url, poolSize: 4, applicationName: 'orders under test', fixedPlans: true })
+  db = createDb({ url: database.url, poolSize: 4, applicationName: 'orders under test', genericPlans: true })
 })
 afterAll(async () => {
   await db.close()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import type { Verdict } from '../../src/orders/placing/decide.ts'
 import { createOrderPlacer, type OrderPlacer, type OrderPlacerOptions } from '../../src/orders/placing/placer.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   node = await openNode(database.url)
   await seedDemoCatalogue(node.deps)
   proxy = await startPostgresProxy(database.url)
-  db = connect({ url: proxy.url, poolSize: 4, applicationName: APPLICATION, fixedPlans: true, lockTimeoutMs: 500 })
+  db = createDb({ url: proxy.url, poolSize: 4, applicationName: APPLICATION, genericPlans: true, lockTimeoutMs: 500 })
 })
 afterAll(async () => {
   await db.close()

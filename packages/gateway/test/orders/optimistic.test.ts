@@ -4,7 +4,7 @@ import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setListPrices } from '../../src/catalogue/prices.ts'
 import { setOnSale } from '../../src/catalogue/put.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import type { Verdict } from '../../src/orders/placing/decide.ts'
 import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
 import { topUp } from '../../src/wallet/top-up.ts'
@@ -34,7 +34,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   node = await openNode(database.url)
   await seedDemoCatalogue(node.deps)
-  db = connect({ url: database.url, poolSize: 4, applicationName: 'orders under test', fixedPlans: true })
+  db = createDb({ url: database.url, poolSize: 4, applicationName: 'orders under test', genericPlans: true })
 })
 afterAll(async () => {
   await db.close()

@@ -158,7 +158,7 @@ async function playRefunded(keys: string[]): Promise<Played[]> {
       return { tenantId, stage, seen: await statuses(shop.db, tenantId), taken: await stage.taken() }
     }),
   )
-  await shop.db.query({ text: 'update watched_items set ask_at = now()' })
+  await shop.db.query({ text: 'update watched_items set due_at = now()' })
   await askAboutWatched(own)
   await cancelOrphans(own)
   return Promise.all(

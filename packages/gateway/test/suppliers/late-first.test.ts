@@ -100,7 +100,7 @@ it('what the second one may have sold is asked about, given back and reported', 
   await its.deliverFirst()
   second.answer({ kind: 'unknown', words: 'lost' })
   await its.attemptAtSecond('unknown')
-  await shop.db.query({ text: 'update watched_items set ask_at = now() where tenant_id = $1', values: [tenantId] })
+  await shop.db.query({ text: 'update watched_items set due_at = now() where tenant_id = $1', values: [tenantId] })
   await askAboutWatched(deps)
   await cancelOrphans(deps)
   expect(await its.rowsOf('supplier, iccid, state', 'orphans')).toEqual([
@@ -137,7 +137,11 @@ it('what the second one had charged is not counted for the first', async () => {
   const { second, ...its } = await atTheSecond()
   second.answer({ kind: 'unknown', words: 'it has taken it', charged: { amount: 2_500n, currencyCode: 'USD' } })
   await its.attemptAtSecond('unknown')
-  expect(await its.rowsOf('supplier, charged', 'order_items')).toEqual([{ supplier: 'second', charged: 2_500n }])
+  expect(await its.rowsOf('supplier, supplier_charge as charged', 'order_items')).toEqual([
+    { supplier: 'second', charged: 2_500n },
+  ])
   await its.deliverFirst()
-  expect(await its.rowsOf('supplier, charged', 'order_items')).toEqual([{ supplier: 'first', charged: null }])
+  expect(await its.rowsOf('supplier, supplier_charge as charged', 'order_items')).toEqual([
+    { supplier: 'first', charged: null },
+  ])
 })

@@ -10,7 +10,7 @@ import { discrepancies, supplierMonths } from '../../src/fulfilment/reconciliati
 import { tellOfReviews } from '../../src/fulfilment/review/review-notice.ts'
 import { carryOut } from '../../src/fulfilment/work.ts'
 import { NIL_TENANT, orderNoOf } from '../../src/lib/ids.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { expireProfiles } from '../../src/profiles/expire.ts'
 import { applyNotice } from '../../src/profiles/notice.ts'
 import { expireCodes } from '../../src/suppliers/stock/levels.ts'
@@ -40,7 +40,7 @@ beforeAll(async () => {
   tenantId = await addTenant(shop.db)
   for (let n = 0; n < 3; n++) await addTenant(shop.db)
   await grow()
-  db = connect({ url: database.url, poolSize: 4, applicationName: 'test plans', fixedPlans: true })
+  db = createDb({ url: database.url, poolSize: 4, applicationName: 'test plans', genericPlans: true })
   const suppliers = { ...shop.suppliers, get: supplied, all: () => [supplied()] }
   deps = { ...shop, db: explained(db, seen), suppliers }
 })
@@ -97,7 +97,7 @@ async function grow(): Promise<void> {
       values: [sealed],
     })
     tx.send({
-      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, ask_at, until)
+      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, due_at, give_up_at)
              select $1, ${id(0)}, 1, 'CANCEL', 'shelf', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
       values: [tenantId],
     })

@@ -4,7 +4,7 @@ import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphan
 import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.ts'
 import { watch } from '../../src/fulfilment/reconciliation/watch.ts'
 import { takeInEsim } from '../../src/fulfilment/take-in.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -95,8 +95,8 @@ it('a cancel in question whose eSIM cannot be opened does not keep the others fr
   }
   await shop.db.query({ text: `update profiles set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
   await shop.db.query({
-    text: `update watched_items set ask_at = now() - case when tenant_id = $1 then 2 else 1 end * interval '1 s',
-             until = now() + interval '1 day'`,
+    text: `update watched_items set due_at = now() - case when tenant_id = $1 then 2 else 1 end * interval '1 s',
+             give_up_at = now() + interval '1 day'`,
     values: [bad.tenantId],
   })
   expect(await askAboutWatched(deps)).toBe(2)

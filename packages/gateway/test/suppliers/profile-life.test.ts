@@ -59,7 +59,7 @@ it('eSIMs expire, status and usage are asked for, and each change of a status is
   const past = `now() - interval '1 hour'`
   await set(unused.orderId, `install_before = ${past}`)
   await set(used.orderId, `esim_status = 'IN_USE', expired_time = ${past}`)
-  await set(living.orderId, `asked_at = ${past}`)
+  await set(living.orderId, `polled_at = ${past}`)
   const time = new Date()
   reports.set(living.iccid, { time, esimStatus: 'IN_USE', smdpStatus: 'ENABLED', usage: 123_456n, activateTime: time })
   const before = await eventCounts()

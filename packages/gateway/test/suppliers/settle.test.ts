@@ -231,7 +231,7 @@ it.each([
 it('an attempt that brings it leaves its item in doubt, with the order that has its eSIM', async () => {
   const [order, other] = [await underReview(1), await underReview(1)]
   await delivered(order, esimOf(40, 'FORTY'))
-  await setItems(other.tenantId, `item_status = 'ASKED', asked_at = now()`)
+  await setItems(other.tenantId, `item_status = 'ASKED', requested_at = now()`)
   const attempt = {
     ...{ attemptId: shop.ids.uuid(), orderId: other.orderId, itemNo: 1, key: itemKeyOf(other.orderId, 1) },
     ...{ supplied: shop.suppliers.get('drawer')!, productCode: 'X', operation: 'ORDER' as const },

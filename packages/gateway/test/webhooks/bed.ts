@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { EventType } from '@dealer-esim/contract'
 import type { Deployment } from '../../src/config/variables.ts'
 import { type DatabaseClock, systemClock } from '../../src/lib/clock.ts'
-import { masterCipher } from '../../src/lib/crypto.ts'
+import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import type { Resolve } from '../../src/lib/outbound/resolve.ts'
-import { connect } from '../../src/lib/postgres/db.ts'
-import { wakeups } from '../../src/lib/postgres/wake.ts'
+import { createDb } from '../../src/lib/postgres/db.ts'
+import { createWakeups } from '../../src/lib/postgres/wakeups.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../src/webhooks/delivery-state.ts'
 import type { WebhookDeps } from '../../src/webhooks/deps.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
@@ -68,7 +68,7 @@ interface EndpointState {
   enabled: boolean
   disabledReason: string | null
   failingSince: Date | null
-  warnedPercent: number
+  alertedPercent: number
   updatedAt: Date
 }
 
@@ -83,18 +83,18 @@ export interface BedOptions {
 
 export async function openBed(options: BedOptions = {}): Promise<Bed> {
   const database = await createTestDatabase()
-  const db = connect({ url: database.url, poolSize: 10, applicationName: 'webhooks test' })
+  const db = createDb({ url: database.url, poolSize: 10, applicationName: 'webhooks test' })
   let offsetMs = 0
   const databaseClock: DatabaseClock = { now: () => Date.now() + offsetMs, observe: () => {} }
   const outbound = createOutbound(options.resolve ? { resolve: options.resolve } : {})
-  const wake = wakeups({ url: database.url, nodeId: randomBytes(4).toString('hex'), onError: () => {} })
+  const wake = createWakeups({ url: database.url, nodeId: randomBytes(4).toString('hex'), onError: () => {} })
   const limitsMs: number[] = []
   const deps: WebhookDeps = {
     config: { deployment: options.deployment ?? 'local' },
     log: silentLog,
     db,
     ids: systemIds,
-    cipher: masterCipher([MASTER_KEY]),
+    cipher: createCipher([MASTER_KEY]),
     clock: systemClock,
     databaseClock,
     outbound: {
@@ -178,7 +178,7 @@ async function makeTenant(
   const appKey = `key_${randomBytes(8).toString('hex')}`
   const appSecret = randomBytes(32).toString('base64url')
   await db.tx(async (tx) => {
-    const name = 'insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, $3, $4)'
+    const name = 'insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, $3, $4)'
     tx.send({ text: name, values: [tenantId, appKey, 'A dealer', 'USD'] })
     const secret = 'insert into tenant_secrets (tenant_id, secret_id, ciphertext, proven_at) values ($1, $2, $3, now())'
     tx.send({ text: secret, values: [tenantId, ids.uuid(), cipher.encrypt(appSecret, tenantId)] })

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { connect } from '../../src/lib/postgres/db.ts'
+import { createDb } from '../../src/lib/postgres/db.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
 import { loggedAttempt } from '../../src/webhooks/attempt-log.ts'
 import { type Claim, claimEvents, leaveLanes, type Wanted } from '../../src/webhooks/claim.ts'
@@ -125,7 +125,7 @@ test('a claim that waits for a lane until it is left does not find what was sent
     leaveLanes(tx, NODE, [{ tenantId: tenant.tenantId, heldUntilMs: sent.heldUntilMs! }])
     waiting = claim(tenant, {}, OTHER_NODE)
     const blocked = async () => {
-      const text = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%webhook_lanes%'
+      const text = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%endpoint_queues%'
                     and datname = current_database()`
       return (await bed.deps.db.query({ text })).length
     }
@@ -226,7 +226,7 @@ test('a claim takes no look at what the tenant has received, before any statisti
 })
 
 test('a pass reads one row a tenant, also where its plan was made while nothing was to be delivered', async () => {
-  const db = connect({ url: bed.url, poolSize: 1, applicationName: 'one session' })
+  const db = createDb({ url: bed.url, poolSize: 1, applicationName: 'one session' })
   onTestFinished(() => db.close())
   const pass = () => findDueTenants({ ...bed.deps, db }, NODE, undefined, 100)
   const rowsScanned = async () => {

@@ -1,7 +1,7 @@
 import { verifyEvent } from '@dealer-esim/sdk'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Log } from '../../src/lib/telemetry/log.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'

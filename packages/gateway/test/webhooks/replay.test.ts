@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { searchAudit } from '../../src/audit/search.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { listEvents, showEvent } from '../../src/webhooks/read.ts'
 import { cancelReplay, type ReplayWish, showReplay, startReplay } from '../../src/webhooks/replay.ts'
 import { replayLoop, stepReplay } from '../../src/webhooks/replay-step.ts'
@@ -123,7 +123,7 @@ test('a replay waits while the endpoint is disabled, and ends when it is cancell
 })
 
 test('replays that cannot move, by the hundred, and one that fails do not hold up another dealer’s', async () => {
-  const insert = `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, next_id,
+  const insert = `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
       rate_per_s, matched, stepped_at, actor, created_at)
     select $1, $2, '{ORDER_PAID}', '{UNSENT}', $2, $2, $2, 1, 0, now() - interval '1 hour', 'cli:tester', now()`
   const run = async (tenant: TestTenant) => {

@@ -118,13 +118,13 @@ test('enabling asks the receiver', async () => {
 test.each(['GONE', 'FAILING'])('an endpoint that we disabled (%s) is enabled by setting its URL', async (reason) => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
   await bed.deps.db.query({
-    text: `update webhook_endpoints set enabled = false, disabled_reason = $2, failing_since = now(), warned_percent = 90
+    text: `update webhook_endpoints set enabled = false, disabled_reason = $2, failing_since = now(), alerted_percent = 90
            where tenant_id = $1`,
     values: [tenant.tenantId, reason],
   })
   expect(await set(tenant, { eventTypes: ['ORDER_PAID'] })).toMatchObject({ enabled: false })
   expect(await set(tenant, { callbackUrl: receiver.url })).toMatchObject({ enabled: true })
-  expect(await bed.endpoint(tenant)).toMatchObject({ disabledReason: null, failingSince: null, warnedPercent: 0 })
+  expect(await bed.endpoint(tenant)).toMatchObject({ disabledReason: null, failingSince: null, alertedPercent: 0 })
 })
 
 test('an endpoint that the tenant disabled stays disabled when only its URL is set', async () => {
@@ -155,7 +155,7 @@ test('what was set is told as set, also where the turn could not be given back',
   })
   await bed.deps.db.query({
     text: `create trigger refused before update on webhook_checks for each row
-           when (new.running_until = 'epoch') execute function refuse()`,
+           when (new.lease_until = 'epoch') execute function refuse()`,
   })
   try {
     expect(await set(tenant, { callbackUrl: receiver.url })).toMatchObject({ callbackUrl: receiver.url })

@@ -1,5 +1,5 @@
+import { groupBy } from '../../lib/batch.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { groupBy } from '../../lib/group-by.ts'
 
 /** Whoever takes longer over one question is left alone for this pass: the others would only add up. */
 const SLOW_MS = 10_000

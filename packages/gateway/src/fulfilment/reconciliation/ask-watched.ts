@@ -32,7 +32,7 @@ export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
   const tenants = await deps.db.query<{ tenantId: string }>({
     name: 'reconcile-watched-tenants',
     text: `select distinct tenant_id from (
-             select tenant_id from watched_items where ask_at <= now() order by ask_at limit $1) due`,
+             select tenant_id from watched_items where due_at <= now() order by due_at limit $1) due`,
     values: [AT_ONCE],
   })
   const due = await takeFrom(tenants, (tenantId) => takeWatched(deps, tenantId))
@@ -45,11 +45,11 @@ function takeWatched(deps: FulfilmentDeps, tenant: string): Promise<WatchedRow[]
   return deps.db.query({
     name: 'reconcile-watched',
     text: `with due as (
-        select order_id, item_no, purpose from watched_items where tenant_id = $4 and ask_at <= now()
-        order by ask_at limit $1 for no key update skip locked
+        select order_id, item_no, purpose from watched_items where tenant_id = $4 and due_at <= now()
+        order by due_at limit $1 for no key update skip locked
       )
-      update watched_items w set asked = asked + 1,
-        ask_at = now() + least($3, $2 * power(2, least(asked, 20))) * interval '1 millisecond'
+      update watched_items w set attempts = attempts + 1,
+        due_at = now() + least($3, $2 * power(2, least(attempts, 20))) * interval '1 millisecond'
       from due d where w.tenant_id = $4 and w.order_id = d.order_id and w.item_no = d.item_no and w.purpose = d.purpose
       returning w.tenant_id, w.order_id, w.item_no, w.purpose, w.supplier, w.product_code`,
     values: [AT_ONCE, ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS, tenant],
@@ -91,7 +91,7 @@ async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<vo
 async function endWatches(deps: FulfilmentDeps): Promise<void> {
   const tenants = await deps.db.query<{ tenantId: string }>({
     name: 'reconcile-end-tenants',
-    text: 'select distinct tenant_id from watched_items where until <= now() and ask_at > now()',
+    text: 'select distinct tenant_id from watched_items where give_up_at <= now() and due_at > now()',
   })
   for (const { tenantId } of tenants) await endWatchesOf(deps, tenantId)
 }
@@ -103,7 +103,7 @@ async function endWatchesOf(deps: FulfilmentDeps, tenantId: string): Promise<voi
       name: 'reconcile-end',
       text: `with over as (
           select order_id, item_no, purpose from watched_items
-          where tenant_id = $1 and until <= now() and ask_at > now() for update skip locked
+          where tenant_id = $1 and give_up_at <= now() and due_at > now() for update skip locked
         )
         delete from watched_items w using over o
         where w.tenant_id = $1 and w.order_id = o.order_id and w.item_no = o.item_no and w.purpose = o.purpose

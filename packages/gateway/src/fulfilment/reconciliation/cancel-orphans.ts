@@ -60,7 +60,8 @@ async function cancelOrphan(deps: FulfilmentDeps, row: OrphanRow): Promise<void>
   const outcome = await callCancel(deps, row.supplier, suppliedEsimOf(deps.cipher, tenantId, row, false))
   const state = { cancelled: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
   await deps.db.query({
-    text: `update orphans set state = $3, detail = $4, updated_at = case when $3 = 'FOUND' then updated_at else now() end
+    text: `update orphans set state = $3, message = $4,
+             updated_at = case when $3 = 'FOUND' then updated_at else now() end
              where tenant_id = $1 and orphan_id = $2`,
     values: [tenantId, row.orphanId, state, 'words' in outcome ? outcome.words : null],
   })

@@ -28,8 +28,8 @@ export async function tellOfReviews(deps: Pick<FulfilmentDeps, 'db' | 'ids'>): P
   return deps.db.tx(async (tx) => {
     tx.send({ text: `select pg_advisory_xact_lock(hashtext('review notices'))` })
     const [last] = await tx.query<{ toldAt: Date; lately: boolean }>({
-      text: `select created_at as told_at, created_at > now() - $2::interval as lately from notices
-             where tenant_id = $1 and kind = 'UNDER_REVIEW' order by notice_id desc limit 1`,
+      text: `select created_at as told_at, created_at > now() - $2::interval as lately from alerts
+             where tenant_id = $1 and kind = 'UNDER_REVIEW' order by alert_id desc limit 1`,
       values: [NIL_TENANT, TOLD_EVERY],
     })
     if (last?.lately) return false

@@ -1,7 +1,7 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
-import { absent, Refusal } from '../../lib/refusal.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
 import { lockWalletAndOrders } from '../../orders/lock.ts'
 import type { FulfilmentDeps } from '../deps.ts'
 import { readForCancel, wasNeverUsed } from './cancel-subject.ts'
@@ -22,7 +22,7 @@ export async function settleCancel(
   const { tenantId, profileId, verdict } = settlement
   const evidence = checkedEvidence(settlement.evidence)
   const profile = await readForCancel(deps, tenantId, profileId)
-  if (profile === undefined) throw absent('eSIM')
+  if (profile === undefined) throw notFound('eSIM')
   const { orderId, itemNo } = profile.esim
   await deps.db.tx(async (tx) => {
     if (verdict === 'cancelled') await refuseUsed(tx, tenantId, orderId, profileId)

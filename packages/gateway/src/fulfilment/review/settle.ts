@@ -1,6 +1,6 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
-import { absent, Refusal } from '../../lib/refusal.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
 import { itemKeyOf } from '../../orders/item.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
@@ -56,7 +56,7 @@ export async function settleOrder(
     }
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
-    if (order === undefined) throw absent('order')
+    if (order === undefined) throw notFound('order')
     const before = order.orderStatus
     const items = underReview(order, settlement.itemNos)
     const named = verdict.kind === 'delivered' ? assigned(verdict.esims, orderId, items) : []

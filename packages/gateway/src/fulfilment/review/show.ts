@@ -51,8 +51,8 @@ export async function showOrder(
   const { profileList: _, ...order } = await queryOrder({ ...deps, links }, tenantId, { orderNo: orderNoOf(orderId) })
   const items = await deps.db.query<Omit<ShownItem, 'key'>>({
     text: `select i.item_no, i.item_status, i.supplier, i.product_code,
-             i.cost::float8 as cost, i.cost_currency, i.charged::float8 as charged,
-             i.charged_currency, i.failure_reason,
+             i.cost::float8 as cost, i.cost_currency, i.supplier_charge::float8 as charged,
+             i.supplier_charge_currency as charged_currency, i.failure_reason,
              p.profile_id as esim_tran_no, p.iccid, p.esim_status, p.smdp_status
            from order_items i left join profiles p
              on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
@@ -60,7 +60,7 @@ export async function showOrder(
     values: [tenantId, orderId],
   })
   const attempts = await deps.db.query<Omit<ShownAttempt, 'startedAt'> & { startedAt: Date }>({
-    text: `select started_at, item_no, supplier, operation, outcome, detail
+    text: `select started_at, item_no, supplier, operation, outcome, message as detail
            from supplier_attempts where tenant_id = $1 and order_id = $2 order by attempt_id desc limit $3`,
     values: [tenantId, orderId, ATTEMPTS_MAX],
   })

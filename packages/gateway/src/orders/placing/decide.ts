@@ -8,7 +8,7 @@ import {
 } from '@dealer-esim/contract'
 import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import type { ErrorParts } from '../../lib/api-error.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../../lib/batch.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import type { Tenant } from '../../tenants/load.ts'
 import type { Wallet } from '../../wallet/lock.ts'

@@ -1,6 +1,7 @@
 import { formatTime } from '@dealer-esim/contract'
 import type { DatabaseClock } from '../../lib/clock.ts'
-import { type Db, violatedKey } from '../../lib/postgres/db.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { violatedKey } from '../../lib/postgres/errors.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import type { WalletCache } from '../../wallet/cache.ts'
 import { type BatchDecision, dayOf, decideBatch, type OrderInput, type Verdict } from './decide.ts'

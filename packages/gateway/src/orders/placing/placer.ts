@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { batcher } from '../../lib/batch.ts'
+import { createBatcher } from '../../lib/batch.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../../lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../../lib/postgres/errors.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { createWalletCache } from '../../wallet/cache.ts'
 import type { OrderInput, Verdict } from './decide.ts'
@@ -38,23 +38,23 @@ const BATCH_MAX = 128
 /** One transaction proceeds while another waits for the disk, or for a wallet that somebody else holds. */
 const CONCURRENT_BATCHES = 2
 /** An order that arrives up to this much later goes into the next batch. */
-const PATIENCE_MS = 1
+const OVERLAP_AFTER_MS = 1
 /** After a large batch it takes about this long until its callers have sent their next orders. */
 const GATHER_MS = 2
 /** About a second's work. Beyond it a prompt refusal is better than a longer wait. */
-const WAITING_MAX = 5_000
+const QUEUE_MAX = 5_000
 
 export function createOrderPlacer(options: OrderPlacerOptions): OrderPlacer {
   const deps: PlacerDeps = { ...options, walletCache: createWalletCache(options.clock) }
   const recent = createRecentOrders(deps.db)
-  const batches = batcher<OrderInput, BatchVerdict>({
-    most: BATCH_MAX,
-    lanes: CONCURRENT_BATCHES,
-    pace: { clock: deps.clock, patienceMs: PATIENCE_MS, gatherMs: GATHER_MS },
-    waitingMax: WAITING_MAX,
-    full: () => new Error('too many orders are waiting'),
+  const batches = createBatcher<OrderInput, BatchVerdict>({
+    limit: BATCH_MAX,
+    concurrency: CONCURRENT_BATCHES,
+    pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS },
+    queueLimit: QUEUE_MAX,
+    queueFullError: () => new Error('too many orders are waiting'),
     key: (input) => input.tenant.tenantId, // a second batch of one wallet would only wait for its lock
-    sameKeyShares: true,
+    keysShareBatch: true,
     run: (inputs) => placeWithRetry(deps, inputs),
   })
   const placeOrReplay = async (input: OrderInput) => {

@@ -1,4 +1,4 @@
-import { batcher } from '../../lib/batch.ts'
+import { createBatcher } from '../../lib/batch.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { type OrderInput, replayOrConflict, type Verdict } from './decide.ts'
 import { readOrderContext } from './place-locked.ts'
@@ -20,18 +20,18 @@ export interface RecentOrders {
 const KEPT_MAX = 10_000
 const BATCH_MAX = 128
 const CONCURRENT_BATCHES = 2
-const WAITING_MAX = 5_000
+const QUEUE_MAX = 5_000
 
 export function createRecentOrders(db: Pick<Db, 'query'>): RecentOrders {
   // By tenant: a joined key of tenant and transactionId would be built and hashed for each order.
   let latest = new Map<string, Set<string>>()
   let earlier = latest
   let kept = 0
-  const lookUps = batcher<OrderInput, Verdict | undefined>({
-    most: BATCH_MAX,
-    lanes: CONCURRENT_BATCHES,
-    waitingMax: WAITING_MAX,
-    full: () => new Error('too many orders are waiting'),
+  const lookUps = createBatcher<OrderInput, Verdict | undefined>({
+    limit: BATCH_MAX,
+    concurrency: CONCURRENT_BATCHES,
+    queueLimit: QUEUE_MAX,
+    queueFullError: () => new Error('too many orders are waiting'),
     run: (inputs) => lookUpAll(db, inputs),
   })
   return {

@@ -1,6 +1,6 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
 import { type Ids, orderNoOf } from '../../lib/ids.ts'
-import { type Columns, ONE_ROW, plainArray, ROWS, type Shape } from '../../lib/postgres/columns.ts'
+import { type Columns, ONE_ROW, plainArray, ROWS, type RowFormat } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { CachedWallet } from '../../wallet/cache.ts'
 import { DEBITS_OF_PLACED, MOVED_COLUMNS, movedValues, moveWallets } from '../../wallet/debit.ts'
@@ -49,8 +49,8 @@ export async function writeIfUnchanged(
 ): Promise<{ now: Date; wallets: CachedWallet[] } | undefined> {
   const { rowHashes, catalogueVersion, today } = assumed
   const isOne = batch.placed.length === 1 && batch.placed[0]!.packageLines.length === 1
-  const { name, text, shape } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
-  const values = [...valuesOf(shape, ids, batch), plainArray(rowHashes), catalogueVersion, today]
+  const { name, text, format } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
+  const values = [...valuesOf(format, ids, batch), plainArray(rowHashes), catalogueVersion, today]
   const [row] = await tx.query<WrittenRow & { nowMs: number }>({ name, text, values })
   if (!row) return undefined
   const now = new Date(row.nowMs)
@@ -80,20 +80,20 @@ const PLACED: Columns = {
   content: 'json',
 }
 
-function placedValues(shape: Shape, ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
+function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
   return [
-    shape.ids(placed.map((order) => order.tenantId)),
-    shape.ids(placed.map((order) => order.orderId)),
-    shape.texts(placed.map((order) => order.transactionId)),
-    shape.plain(placed.map((order) => order.amount)),
-    shape.plain(placed.map((order) => order.currencyCode)),
-    shape.plain(placed.map((order) => order.balanceAfter)),
-    shape.plain(placed.map((order) => order.walletVersion)),
-    shape.jsonbs(placed.map((order) => JSON.stringify(order.packageLines))),
-    shape.texts(placed.map((order) => order.remark)),
-    shape.times(placed.map((order) => order.createdAt.getTime())),
-    shape.ids(placed.map(() => ids.uuid())),
-    shape.jsons(placed.map((order) => JSON.stringify(paidContent(order)))),
+    format.ids(placed.map((order) => order.tenantId)),
+    format.ids(placed.map((order) => order.orderId)),
+    format.texts(placed.map((order) => order.transactionId)),
+    format.plain(placed.map((order) => order.amount)),
+    format.plain(placed.map((order) => order.currencyCode)),
+    format.plain(placed.map((order) => order.balanceAfter)),
+    format.plain(placed.map((order) => order.walletVersion)),
+    format.jsonbs(placed.map((order) => JSON.stringify(order.packageLines))),
+    format.texts(placed.map((order) => order.remark)),
+    format.times(placed.map((order) => order.createdAt.getTime())),
+    format.ids(placed.map(() => ids.uuid())),
+    format.jsons(placed.map((order) => JSON.stringify(paidContent(order)))),
   ]
 }
 
@@ -122,7 +122,7 @@ const LINES: Columns = {
   decided_at: 'timestamptz',
 }
 
-function lineValues(shape: Shape, placed: readonly PlacedOrder[]): unknown[] {
+function lineValues(format: RowFormat, placed: readonly PlacedOrder[]): unknown[] {
   const lines = placed.flatMap((order) => {
     let items = 0
     return order.packageLines.map(({ packageCode, count, price }, lineNo) => {
@@ -131,14 +131,14 @@ function lineValues(shape: Shape, placed: readonly PlacedOrder[]): unknown[] {
     })
   })
   return [
-    shape.ids(lines.map(({ order }) => order.tenantId)),
-    shape.ids(lines.map(({ order }) => order.orderId)),
-    shape.plain(lines.map((line) => line.first)),
-    shape.plain(lines.map((line) => line.last)),
-    shape.plain(lines.map((line) => line.lineNo)),
-    shape.texts(lines.map((line) => line.packageCode)),
-    shape.plain(lines.map((line) => line.price)),
-    shape.times(lines.map(({ order }) => order.createdAt.getTime())),
+    format.ids(lines.map(({ order }) => order.tenantId)),
+    format.ids(lines.map(({ order }) => order.orderId)),
+    format.plain(lines.map((line) => line.first)),
+    format.plain(lines.map((line) => line.last)),
+    format.plain(lines.map((line) => line.lineNo)),
+    format.texts(lines.map((line) => line.packageCode)),
+    format.plain(lines.map((line) => line.price)),
+    format.times(lines.map(({ order }) => order.createdAt.getTime())),
   ]
 }
 
@@ -146,8 +146,8 @@ const LINES_FIRST = Object.keys(PLACED).length + 1
 const WALLETS_FIRST = LINES_FIRST + Object.keys(LINES).length
 const ASSUMED_FIRST = WALLETS_FIRST + MOVED_COLUMNS
 
-function valuesOf(shape: Shape, ids: Ids, { placed, wallets }: BatchDecision): unknown[] {
-  return [...placedValues(shape, ids, placed), ...lineValues(shape, placed), ...movedValues(shape, wallets)]
+function valuesOf(format: RowFormat, ids: Ids, { placed, wallets }: BatchDecision): unknown[] {
+  return [...placedValues(format, ids, placed), ...lineValues(format, placed), ...movedValues(format, wallets)]
 }
 
 /**
@@ -198,8 +198,8 @@ const LOCK_WAIT_MAX_MS = 50
 // Locks the wallets first, in ascending tenant order; writes nothing unless row hashes, catalogue and day are as assumed.
 // The catalogue is that of the statement's snapshot, which is older than the lock: after a wait it may be outdated. Earlier
 // orders are not looked up: the unique index refuses the statement as a whole, and is searched for each order anyway.
-const ifUnchanged = (shape: Shape) => `
-with locked as materialized (${lockRemembered(shape.list(WALLETS_FIRST, 'uuid'))}
+const ifUnchanged = (format: RowFormat) => `
+with locked as materialized (${lockRemembered(format.list(WALLETS_FIRST, 'uuid'))}
 ), unchanged as materialized (
   select moment.now, ${paidAt('moment.now')} as status_history
   from (select date_trunc('milliseconds', clock_timestamp()) as now, array_agg(row_hash) as row_hashes,
@@ -211,13 +211,13 @@ with locked as materialized (${lockRemembered(shape.list(WALLETS_FIRST, 'uuid'))
     and now < statement_timestamp() + interval '${LOCK_WAIT_MAX_MS} milliseconds'
 ), placed as materialized (
   select placed.*, now as created_at, status_history, 'ORDER_PAID' as notify_type
-  from ${shape.table(1, PLACED, 'placed')}, unchanged
+  from ${format.table(1, PLACED, 'placed')}, unchanged
 ), line as (
-  select line.*, now as created_at from ${shape.table(LINES_FIRST, LINES, 'line')}, unchanged
-), ${NEW_ROWS}, moved as (${moveWallets(shape, WALLETS_FIRST, 'unchanged.now', 'unchanged')}
+  select line.*, now as created_at from ${format.table(LINES_FIRST, LINES, 'line')}, unchanged
+), ${NEW_ROWS}, moved as (${moveWallets(format, WALLETS_FIRST, 'unchanged.now', 'unchanged')}
 )
 select (extract(epoch from now) * 1000)::float8 as now_ms, ${ROW_HASHES} from moved, unchanged group by now`
 
-const WRITE_IF_UNCHANGED = { name: 'orders-write-if-unchanged', text: ifUnchanged(ROWS), shape: ROWS }
+const WRITE_IF_UNCHANGED = { name: 'orders-write-if-unchanged', text: ifUnchanged(ROWS), format: ROWS }
 /** The same SQL for one order of one line, with values instead of arrays: 0.85 of the server's time for a lone order. */
-const WRITE_ONE_IF_UNCHANGED = { name: 'orders-write-one-if-unchanged', text: ifUnchanged(ONE_ROW), shape: ONE_ROW }
+const WRITE_ONE_IF_UNCHANGED = { name: 'orders-write-one-if-unchanged', text: ifUnchanged(ONE_ROW), format: ONE_ROW }

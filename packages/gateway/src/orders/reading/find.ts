@@ -1,6 +1,6 @@
 import { isUuid, orderIdOf } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import { absent } from '../../lib/refusal.ts'
+import { notFound } from '../../lib/refusal.ts'
 
 /** Finds an order and its tenant by the order number alone, for operators. One index probe per tenant. */
 export async function findOrder(
@@ -20,13 +20,13 @@ export async function findOrder(
 /** @throws Refusal where it is not an order number */
 export function parseOrderNo(orderNo: string): string {
   const orderId = orderIdOf(orderNo)
-  if (orderId === undefined) throw absent('order')
+  if (orderId === undefined) throw notFound('order')
   return orderId
 }
 
 /** @throws Refusal where there is no such order */
 export async function getOrder(db: Pick<Db, 'query'>, orderNo: string): Promise<{ tenantId: string; orderId: string }> {
   const found = await findOrder(db, orderNo)
-  if (found === undefined) throw absent('order', orderNo)
+  if (found === undefined) throw notFound('order', orderNo)
   return found
 }

@@ -32,7 +32,7 @@ export async function listUnfinished(db: Db, filter: UnfinishedFilter, limit: nu
     tx.send({ text: 'set local enable_seqscan = off' })
     const rows = await tx.query<Omit<UnfinishedOrder, 'orderNo'> & { orderId: string }>({
       text: `
-        select o.order_id, o.tenant_id, t.client_name, o.order_status,
+        select o.order_id, o.tenant_id, t.tenant_name as client_name, o.order_status,
           (select sum((l ->> 'count')::int)::int from jsonb_array_elements(o.package_lines) l) as esims,
           o.created_at
         from (

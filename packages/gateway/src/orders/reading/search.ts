@@ -40,7 +40,7 @@ export interface OrderFilter {
 export function searchOrders(db: Pick<Db, 'query'>, filter: OrderFilter, limit: number): Promise<FoundOrder[]> {
   const where = conditions(filter)
   return db.query<FoundOrder>(sql`
-    select o.tenant_id, t.client_name, o.order_id,
+    select o.tenant_id, t.tenant_name as client_name, o.order_id,
            o.transaction_id, o.order_status, o.amount,
            o.refunded_amount, o.currency_code,
            array(select l ->> 'packageName' from jsonb_array_elements(o.package_lines) l) as packages,

@@ -63,7 +63,7 @@ function transfers(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Pr
 
 function attempts(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
   return db.query<Step>(sql`
-    select started_at as at, 'ATTEMPT' as kind, item_no, supplier, operation, outcome, detail,
+    select started_at as at, 'ATTEMPT' as kind, item_no, supplier, operation, outcome, message as detail,
            (extract(epoch from finished_at - started_at) * 1000)::int as duration_ms
     from supplier_attempts where tenant_id = ${tenantId} and order_id = ${orderId}
     order by attempt_id limit ${STEPS_MAX}`)

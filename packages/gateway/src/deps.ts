@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { AdmissionDeps } from './admission/admission.ts'
-import { openAdmission } from './admission/open.ts'
+import { type AdmissionDeps, createAdmission } from './admission/admission.ts'
 import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config/config.ts'
 import { ORDER_CONNECTIONS } from './config/connections.ts'
@@ -21,8 +20,8 @@ import { createLoopMetrics, createMetrics, type LoopMetrics, type Metrics } from
 import { plainRequestLog, type RequestLog } from './lib/telemetry/request-log.ts'
 import type { Traces } from './lib/telemetry/traces.ts'
 import { createTraces } from './open-traces.ts'
-import { type OrderMetrics, orderMetrics } from './orders/order-metrics.ts'
-import { createOrderPlacer, type OrderPlacer } from './orders/placer.ts'
+import { type OrderMetrics, orderMetrics } from './orders/change.ts'
+import { createOrderPlacer, type OrderPlacer } from './orders/placing/placer.ts'
 import { maintainPartitions } from './retention/partitions.ts'
 import { openAvailability } from './suppliers/availability.ts'
 import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
@@ -64,8 +63,8 @@ export interface Deps {
 }
 
 /**
- * A node whose machine dies without a word leaves the wallets that it had locked to the others after this. Nothing of ours
- * thinks for so long inside a transaction of orders.
+ * PostgreSQL ends our idle order transactions after this time, so that a dead node's wallet locks are released. No order
+ * transaction of a living node is idle for so long.
  */
 const ORDER_IDLE_MS = 5_000
 const OF_ORDERS = { poolSize: ORDER_CONNECTIONS, idleTimeoutMs: ORDER_IDLE_MS, applicationName: 'dealer-esim orders' }
@@ -110,10 +109,10 @@ export async function createDeps(
   const outbound = createOutbound({ clock })
   const traces = await createTraces({ config, nodeId, outbound, metrics, log, loops })
   const catalogue = loadedCatalogue({ db, linkKey, databaseClock: dbClock })
-  const admission = openAdmission({ ...clocks, hot, config, db, cipher, log })
+  const admission = createAdmission({ ...clocks, hot, config, db, cipher, log })
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
   const stock = await openAvailability({ db, log, loops })
-  const desk = createOrderPlacer({
+  const orderPlacer = createOrderPlacer({
     ...clocks,
     db: orderDb,
     ids,
@@ -125,7 +124,7 @@ export async function createDeps(
       wake.wake('fulfilment')
       wake.wake('webhooks')
     },
-    onFailure: (err, orders) => log.warn({ err, orders }, 'a batch of orders failed and is tried again or split'),
+    onFailure: (err, orders) => log.warn({ err, orders }, 'a batch of orders failed: it is retried, split or refused'),
   })
   return {
     config,
@@ -144,7 +143,7 @@ export async function createDeps(
     catalogue,
     suppliers,
     admission,
-    orderPlacer: desk,
+    orderPlacer,
     links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
     traces,
     async stop(deadlineMs) {

@@ -1,5 +1,5 @@
 import type { Db } from '../lib/postgres/db.ts'
-import { UNFINISHED_STATUSES, type UnfinishedStatus } from '../orders/list-unfinished.ts'
+import { UNFINISHED_STATUSES, type UnfinishedStatus } from '../orders/reading/list-unfinished.ts'
 
 /** A backlog is counted this far: what matters is that it is one, and counting on would cost seconds. */
 export const COUNTED_MAX = 50_000

@@ -2,7 +2,7 @@ import type { Columns, RowFormat } from '../lib/postgres/columns.ts'
 import { WALLET_ROW_HASH, type Wallet } from './lock.ts'
 
 /*
- * The money's part of the statements that place orders (orders/write.sql.ts). The wallets' row locks are held, by the caller
+ * The money's part of the statements that place orders (orders/placing/write.sql.ts). The wallets' row locks are held, by the caller
  * (lockWallets) or by the statement (lockRemembered), and the caller has applied the debits to them.
  */
 

@@ -8,7 +8,7 @@ import { lowBalanceStep } from './low-balance.ts'
 export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'REFUND', 'ADJUSTMENT'] as const
 export type TransferKind = (typeof TRANSFER_KINDS)[number]
 
-/** One movement of the wallet. Orders are posted by their own batch (orders/write.ts), everything else here. */
+/** One movement of the wallet. Orders are posted by their own batch (orders/placing/write.ts), everything else here. */
 export type Posting =
   | { kind: 'TOP_UP'; amount: bigint; reference: string; reason?: string; actor: Actor }
   /** Negative: taken from the wallet. */

@@ -87,7 +87,7 @@ async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Re
 }
 
 describe('twenty kills under order load', () => {
-  it('lose no acknowledged order, debit none twice, and leave none without an end', { timeout: 400_000 }, async () => {
+  it('lose no acknowledged order, debit none twice, and leave none unfinished', { timeout: 400_000 }, async () => {
     load = orderLoad(dealer, CALLERS, () => {
       const codes = new Set(Array.from({ length: chance.between(1, 2) }, () => chance.pick(PACKAGES)))
       return [...codes].map((packageCode) => ({ packageCode, count: chance.between(1, 3) }))
@@ -124,7 +124,7 @@ async function round(victim: Victim): Promise<void> {
     gateway = await start()
     load.aim(gateway)
   }
-  // The database comes back by itself: orders go through again, with nobody's help.
+  // The database comes back by itself, and orders succeed again without help.
   await acknowledgedMore(CALLERS + 1)
 }
 

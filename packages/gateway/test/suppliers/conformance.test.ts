@@ -7,7 +7,7 @@ import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphan
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import { gate } from '../../src/suppliers/gate.ts'
 import type { Supplied, Suppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'

@@ -4,7 +4,7 @@ import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, QueryPurpose, SupplierRecord, SupplierRequest } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted, supplying } from '../harness/scripted-supplier.ts'

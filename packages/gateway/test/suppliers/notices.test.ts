@@ -10,7 +10,7 @@ import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } fr
 
 /*
  * Notices come in as behind a proxy that ends TLS. That a caller is known by its client certificate is shown where our
- * server ends TLS itself (door/tls.test.ts).
+ * server ends TLS itself (http/tls.test.ts).
  */
 const SMDP = '192.0.2.10'
 const OTHER_SMDP = '2001:db8:7::1'

@@ -5,7 +5,7 @@ import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted } from '../harness/scripted-supplier.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import { listProfiles } from '../../src/profiles/list.ts'
 import type { Outcome } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'

@@ -7,7 +7,7 @@ import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
 import type { Traces } from '../../lib/telemetry/traces.ts'
-import type { OrderMetrics } from '../../orders/order-metrics.ts'
+import type { OrderMetrics } from '../../orders/change.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { SupplierMetrics } from '../../suppliers/supplier-metrics.ts'
 

@@ -1,6 +1,6 @@
 import { notify } from '../../alerts/alerts.ts'
 import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
-import { itemKeyOf } from '../../orders/item-key.ts'
+import { itemKeyOf } from '../../orders/item.ts'
 import type { CancelOutcome, Outcome } from '../../suppliers/supplier.ts'
 import { cancelAtSupplier } from '../cancelling/cancel-esim.ts'
 import { findCancellableEsim, wasNeverUsed } from '../cancelling/cancellable-esim.ts'

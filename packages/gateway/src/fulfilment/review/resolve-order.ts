@@ -1,7 +1,7 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
-import { itemKeyOf } from '../../orders/item-key.ts'
+import { itemKeyOf } from '../../orders/item.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'

@@ -2,7 +2,7 @@ import type { QueryAnswer } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import { itemKeyOf } from '../../orders/item-key.ts'
+import { itemKeyOf } from '../../orders/item.ts'
 import type { ItemStatus } from '../../orders/status.ts'
 import { getOrderWithProfiles } from '../../profiles/get-order.ts'
 

@@ -3,7 +3,7 @@ const gateway = '^packages/gateway/src'
 const doors = `${gateway}/(dealer-api|console-api|supplier-api|public|probes|admin)/`
 // From the bottom up: each room may use those before it.
 const ROOMS = [
-  ...['audit', 'notices', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants', 'admission'],
+  ...['audit', 'alerts', 'jobs', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants', 'admission'],
   ...['catalogue', 'webhooks', 'suppliers', 'orders', 'profiles', 'fulfilment', 'doctor'],
 ]
 module.exports = {

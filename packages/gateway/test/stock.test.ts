@@ -1,8 +1,8 @@
 import { PassThrough, Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { acceptEsim } from '../src/fulfilment/outcomes/save-outcomes.ts'
 import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { takeInEsim } from '../src/fulfilment/take-in.ts'
 import { createDb } from '../src/lib/postgres/db.ts'
 import { itemKeyOf } from '../src/orders/item.ts'
 import { CsvRefused } from '../src/suppliers/stock/csv.ts'
@@ -301,7 +301,7 @@ it('an orphan goes back into stock by one of two nodes that reconcile at once', 
   const shelf = shop.suppliers.get('shelf')!
   const [outcome] = await shelf.supplier.order([{ ...item, key: itemKeyOf(item.orderId, 1) }])
   if (outcome?.kind !== 'delivered') throw new Error('stock has no eSIM')
-  await takeInEsim(shop, tenantId, { ...item, supplier: 'shelf' }, outcome.esim)
+  await acceptEsim(shop, tenantId, { ...item, supplier: 'shelf' }, outcome.esim)
 
   const [first, second] = await Promise.all([cancelOrphans(shop), cancelOrphans(shop)])
   expect(first + second).toBe(1)

@@ -2,9 +2,9 @@ import { createReadStream } from 'node:fs'
 import { formatMoney, ORDER_ESIMS_MAX, type QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { loadedCatalogue } from '../catalogue/catalogue.ts'
-import { cancelOrder } from '../fulfilment/review/cancel-order.ts'
-import { settleOrder } from '../fulfilment/review/settle.ts'
-import { ordersUnderReview, showOrder } from '../fulfilment/review/show.ts'
+import { cancelOrder } from '../fulfilment/cancelling/cancel-order.ts'
+import { resolveOrder } from '../fulfilment/review/resolve-order.ts'
+import { getOperatorOrder, listOrdersUnderReview } from '../fulfilment/review/show-order.ts'
 import { getOrder } from '../orders/reading/find.ts'
 import { listUnfinished, UNFINISHED_STATUSES, type UnfinishedOrder } from '../orders/reading/list-unfinished.ts'
 import { CsvRefused, readEsims } from '../suppliers/stock/csv.ts'
@@ -21,7 +21,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .description('Show an order: its lines, eSIMs, and what suppliers were asked. Activation codes are left out.')
     .action((orderNo: string) =>
       context.withDeps(async (deps) => {
-        const shown = await showOrder(deps, await getOrder(deps.db, orderNo))
+        const shown = await getOperatorOrder(deps, await getOrder(deps.db, orderNo))
         context.print(orderText(shown), shown)
       }),
     )
@@ -31,7 +31,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .description('List the orders that wait for a supplier’s word: ask it about the keys.')
     .action(() =>
       context.withDeps(async (deps) => {
-        const rows = await ordersUnderReview(deps.db)
+        const rows = await listOrdersUnderReview(deps.db)
         const human = table(
           rows,
           [
@@ -139,7 +139,7 @@ function settleCommand(order: Command, context: AdminContext): void {
         const verdict = await verdictOf(options)
         const settlement = { ...found, verdict, evidence: options.evidence, ...(itemNos ? { itemNos } : {}) }
         const settled = await withSuppliers(deps, (suppliers) =>
-          settleOrder({ ...deps, suppliers, catalogue: loadedCatalogue(deps) }, settlement, context.by),
+          resolveOrder({ ...deps, suppliers, catalogue: loadedCatalogue(deps) }, settlement, context.by),
         )
         context.print(`Settled items ${settled.join(', ')} of ${orderNo}.`, { orderNo, items: settled })
       })
@@ -157,7 +157,7 @@ async function verdictOf(options: SettleOptions) {
   return { kind: 'delivered' as const, esims }
 }
 
-type Shown = Awaited<ReturnType<typeof showOrder>>
+type Shown = Awaited<ReturnType<typeof getOperatorOrder>>
 
 function orderText(shown: Shown): string {
   const money = (amount: number) => `${formatMoney(amount)} ${shown.currencyCode}`

@@ -3,10 +3,10 @@ import type { Admitted } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Verdict } from '../orders/placing/decide.ts'
+import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
-import { queryOrder } from '../profiles/query.ts'
 import { readBalance } from '../wallet/balance.ts'
-import { setWebhook } from '../webhooks/setting.ts'
+import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>
@@ -42,7 +42,7 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
     return orderResult(await deps.orderPlacer.place({ tenant, request, orderId: deps.ids.uuid() }))
   },
   async 'esim/query'(deps, { tenant, request }) {
-    return { data: await queryOrder(deps, tenant.tenantId, request) }
+    return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
   },
   async 'esim/profile/list'(deps, { tenant, request }) {
     return { data: await listProfiles(deps, tenant.tenantId, request) }

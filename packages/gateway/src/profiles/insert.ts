@@ -74,7 +74,7 @@ function rowOf(
     msisdn: esim.msisdn ?? null,
     eid: esim.eid ?? null,
     smdpAddress: esim.smdpAddress,
-    secrets: `\\x${sealEsim(deps.cipher, tenantId, esim).toString('hex')}`,
+    secrets: `\\x${encryptEsimSecrets(deps.cipher, tenantId, esim).toString('hex')}`,
     apn: esim.apn ?? null,
     esimStatus: esim.esimStatus ?? ('GOT_RESOURCE' as const),
     smdpStatus: esim.smdpStatus ?? null,
@@ -96,7 +96,7 @@ function volumeOf(bought: CataloguePackage | undefined): string | null {
 }
 
 /** The secrets of an eSIM, encrypted for its tenant. */
-export function sealEsim(cipher: Pick<Cipher, 'encrypt'>, tenantId: string, esim: DeliveredEsim): Buffer {
+export function encryptEsimSecrets(cipher: Pick<Cipher, 'encrypt'>, tenantId: string, esim: DeliveredEsim): Buffer {
   const secrets: ProfileSecrets = { ac: activationCodeOf(esim), matchingId: esim.matchingId }
   if (esim.confirmationCode) secrets.confirmationCode = esim.confirmationCode
   if (esim.pin) secrets.pin = esim.pin

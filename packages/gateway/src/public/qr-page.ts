@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { androidInstallUrl, appleInstallUrl } from '@dealer-esim/contract'
-import type { QrContent } from '../profiles/qr.ts'
+import type { QrContent } from '../profiles/qr/content.ts'
 import { escapeHtml } from './escape-html.ts'
 
 /**

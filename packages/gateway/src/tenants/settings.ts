@@ -29,7 +29,7 @@ export type Settings = Required<SettingsWish>
 
 /**
  * Changes settings, all or nothing. The callback URL is not among them: it must prove its health first
- * (webhooks/setting.ts).
+ * (webhooks/endpoint/set-webhook.ts).
  * @returns the members that are different now, before and after
  * @throws Refusal with a sentence for every fault, or for a tenant that does not exist
  */

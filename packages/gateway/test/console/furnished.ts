@@ -3,7 +3,7 @@ import { makeAccessToken } from '../../src/people/access-token.ts'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { proposeAdjustment } from '../../src/wallet/adjust.ts'
-import { startReplay } from '../../src/webhooks/replay.ts'
+import { startReplay } from '../../src/webhooks/replay/replay.ts'
 import { payOrders } from '../harness/shop.ts'
 import { type ConsoleApp, signedInAs } from './console-app.ts'
 

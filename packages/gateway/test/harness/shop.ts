@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
-import type { FulfilmentDeps } from '../../src/fulfilment/deps.ts'
+import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
 import { createDatabaseClock, systemClock } from '../../src/lib/clock.ts'
 import { type Cipher, createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'

@@ -1,6 +1,6 @@
 import { makeIccid, type Profile } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
@@ -33,7 +33,7 @@ async function qrPath(): Promise<string> {
   await addPackage(node.deps.db, 'P', [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }])
   const [orderId] = await payOrders(node.deps.db, dealer.tenantId, 'P', { orders: 1 })
   const esim = { iccid: makeIccid('8985', 1), smdpAddress: 'smdp.example.com', matchingId: 'M-1' }
-  await takeInEsim(node.deps, dealer.tenantId, { orderId: orderId!, itemNo: 1, supplier: 'sandbox' }, esim)
+  await acceptEsim(node.deps, dealer.tenantId, { orderId: orderId!, itemNo: 1, supplier: 'sandbox' }, esim)
   const { data } = await call(node, dealer, 'esim/profile/list')
   return new URL((data.profileList as Profile[])[0]!.qrCodeUrl).pathname
 }

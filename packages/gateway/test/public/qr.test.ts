@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { makeIccid, type Profile } from '@dealer-esim/contract'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { createLog } from '../../src/lib/telemetry/json-log.ts'
 import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -36,7 +36,7 @@ beforeAll(async () => {
     const confirmation = at === 0 ? {} : { confirmationCode: CONFIRMATION_CODE }
     const iccid = makeIccid('8985', at + 1)
     const esim = { iccid, smdpAddress: 'smdp.example.com', matchingId: `M-${orderId}`, ...confirmation }
-    await takeInEsim(node.deps, dealer.tenantId, { orderId, itemNo: 1, supplier: 'sandbox' }, esim)
+    await acceptEsim(node.deps, dealer.tenantId, { orderId, itemNo: 1, supplier: 'sandbox' }, esim)
   }
   ;[token, other] = (await links()).map((link) => link.slice(`${PUBLIC_URL}/qr/`.length)) as [string, string]
 })

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.ts'
+import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, QueryPurpose, SupplierRecord, SupplierRequest } from '../../src/suppliers/supplier.ts'
@@ -119,7 +119,8 @@ it('the item is that of the first one, at its cost, and the books of both tell o
   expect(await its.rowsOf('supplier, product_code, cost', 'order_items')).toEqual([
     { supplier: 'first', productCode: 'F', cost: 1_000n },
   ])
-  for (const supplied of [firstSupplied, secondSupplied, secondSupplied]) await compareBooks(deps, supplied, 60_000)
+  for (const supplied of [firstSupplied, secondSupplied, secondSupplied])
+    await compareSupplierList(deps, supplied, 60_000)
   expect(await its.rowsOf('supplier, iccid', 'orphans')).toEqual([{ supplier: 'second', iccid: secondEsim.iccid }])
   expect(await shop.db.query({ text: 'select key from unclaimed_esims' })).toEqual([])
 })

@@ -2,7 +2,7 @@ import { makeIccid, type SmdpStatus } from '@dealer-esim/contract'
 import { signEvent } from '@dealer-esim/contract/node'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import { supplierApi } from '../../src/supplier-api/door.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -49,7 +49,7 @@ const newIccid = () => makeIccid('8985666', ++serial)
 async function deliver(iccid: string, supplier = 'smdp') {
   const [orderId] = await payOrders(shop.db, tenantId, 'P')
   const esim = { iccid, smdpAddress: 'smdp.example.com', matchingId: `M-${orderId}`, smdpStatus: 'RELEASED' as const }
-  await takeInEsim(shop, tenantId, { orderId: orderId!, itemNo: 1, supplier }, esim)
+  await acceptEsim(shop, tenantId, { orderId: orderId!, itemNo: 1, supplier }, esim)
   return orderId!
 }
 

@@ -10,8 +10,7 @@ import {
 import { type CursorScope, createCursor, readCursor } from '../lib/cursor.ts'
 import { firstUuidAt, isUuid, LOWEST_UUID, orderIdOf } from '../lib/ids.ts'
 import type { Db, Statement } from '../lib/postgres/db.ts'
-import type { PackageLine } from '../orders/item.ts'
-import { lineOfItem } from '../orders/item.ts'
+import { lineOfItem, type PackageLine } from '../orders/item.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
 const BEYOND_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

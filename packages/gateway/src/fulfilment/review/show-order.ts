@@ -62,7 +62,7 @@ export async function getOperatorOrder(
     values: [tenantId, orderId],
   })
   const attempts = await deps.db.query<Omit<OperatorAttempt, 'startedAt'> & { startedAt: Date }>({
-    text: `select started_at, item_no, supplier, operation, outcome, detail
+    text: `select started_at, item_no, supplier, operation, outcome, message as detail
            from supplier_attempts where tenant_id = $1 and order_id = $2 order by attempt_id desc limit $3`,
     values: [tenantId, orderId, ATTEMPTS_MAX],
   })

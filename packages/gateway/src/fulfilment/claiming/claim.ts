@@ -210,7 +210,7 @@ function findPlace(
 /** For what was not bought only a supplier counts that is down for long: a queue, or a pause that is over, ends by itself. */
 function isTooLate({ supplier, gate }: Supplied, order: LockedOrder, item: LockedItem, now: Date): boolean {
   const { giveUpAfterMs } = supplier.traits
-  const since = item.askedAt ?? order.createdAt
+  const since = item.requestedAt ?? order.createdAt
   if (item.itemStatus !== 'WAITING') return isPast(since, giveUpAfterMs, now)
   return gate.state !== 'closed' && isPast(since, Math.max(giveUpAfterMs, NOT_BOUGHT_MS), now)
 }
@@ -233,7 +233,7 @@ function beginAttempt(
   if (!isReviewed) item.itemStatus = step.do === 'order' ? 'ASKED' : 'UNKNOWN'
   item.inDoubtAt = mayBuy ? now : doubtSince
   item.attempts = Math.min(item.attempts + 1, ATTEMPTS_COUNTED)
-  item.askedAt ??= now
+  item.requestedAt ??= now
   item.retryAt = null
   return {
     attemptId: deps.ids.uuid(),

@@ -109,7 +109,7 @@ const REVIEW_WAIT_MAX_MS = 3_600_000
 
 /** Taken up again after as long as it has been open: a minute at least, an hour at most. */
 function review(item: LockedItem, words: string, around: OutcomeContext, inDoubtAt: Date | null): Transition {
-  const openMs = around.now.getTime() - (item.askedAt ?? around.startedAt).getTime()
+  const openMs = around.now.getTime() - (item.requestedAt ?? around.startedAt).getTime()
   const waitMs = Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, openMs))
   return { to: 'REVIEW', words, retryAt: later(around.now, waitMs), inDoubtAt }
 }
@@ -120,7 +120,7 @@ export function mayBeRunningUntil(inDoubtAt: Date, traits: Pick<SupplierTraits, 
 }
 
 function isLate(item: LockedItem, around: OutcomeContext, at: Date): boolean {
-  return isPast(item.askedAt ?? around.startedAt, around.traits.giveUpAfterMs, at)
+  return isPast(item.requestedAt ?? around.startedAt, around.traits.giveUpAfterMs, at)
 }
 
 export function isPast(since: Date, allowedMs: number, now: Date): boolean {

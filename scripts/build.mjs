@@ -177,7 +177,7 @@ export async function buildOrExit(names = everything) {
     if (!(error instanceof NotBuildable)) throw error
     process.stderr.write(`${error.message}\n`)
     // An installation without development dependencies succeeds all the same; starting says it again.
-    process.exit(process.env.npmLifecycleEvent === 'prepare' ? 0 : 1)
+    process.exit(process.env.npm_lifecycle_event === 'prepare' ? 0 : 1)
   }
 }
 

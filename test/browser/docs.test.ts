@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { docsPages } from '../../packages/gateway/src/public/docs.ts'
+import { addDocsRoutes } from '../../packages/gateway/src/public/docs.ts'
 import { browserIsThere, launchChromium } from './chromium.ts'
 
 /** The documentation in a real browser: what it asks for, what its policy forbids, and whether it can be read. */
@@ -12,7 +12,7 @@ describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
 
   beforeAll(async () => {
     app = Fastify()
-    await app.register(async (scope) => docsPages(scope, { links: { publicUrl: '' } }), { prefix: '/behind/a/proxy' })
+    await app.register(async (scope) => addDocsRoutes(scope, { links: { publicUrl: '' } }), { prefix: '/behind/a/proxy' })
     baseUrl = `${await app.listen({ host: '127.0.0.1', port: 0 })}/behind/a/proxy`
     browser = await launchChromium()
   })

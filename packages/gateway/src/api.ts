@@ -10,17 +10,15 @@ import { createServer, openCertificate, type ServerParts } from './http/server.t
 import { openTurns, takesTurns } from './http/turns.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import { closeWithin, listen } from './lib/process/listener.ts'
-import { docsPages } from './public/docs.ts'
-import { qrRoutes } from './public/qr.ts'
+import { addDocsRoutes } from './public/docs.ts'
+import { addQrRoutes } from './public/qr.ts'
 import { supplierApi } from './supplier-api/door.ts'
 
-/** The HTTP server of this process: every door that a browser or a dealer can knock at. */
+/** Starts the HTTP server of this process: the dealer API, supplier API, documentation, QR links and console. */
 export async function startApi(deps: Deps): Promise<Running & { port: number }> {
   const { config } = deps
   const certificate = openCertificate(deps)
-  const turns = openTurns((refused) =>
-    deps.log.warn({ refused }, 'too many pages are asked for: requests were refused'),
-  )
+  const turns = openTurns((refused) => deps.log.warn({ refused }, 'too many page requests; some were refused'))
   const parts: ServerParts = {
     certificate,
     refuseUnknownPath(request, reply) {
@@ -30,21 +28,21 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   }
   const server = createServer(deps, parts)
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
-  const besideDealers = (to: FastifyInstance, add: (app: FastifyInstance) => unknown) =>
+  const addThrottled = (to: FastifyInstance, add: (app: FastifyInstance) => unknown) =>
     to.register(async (app) => {
       takesTurns(app, turns)
       await add(app)
     })
-  await besideDealers(server, (app) => {
+  await addThrottled(server, (app) => {
     plainFailures(app, deps)
     httpsOnly(app, deps)
-    qrRoutes(app, deps)
-    docsPages(app, deps)
+    addQrRoutes(app, deps)
+    addDocsRoutes(app, deps)
   })
-  await besideDealers(server, (app) => supplierApi(app, deps))
+  await addThrottled(server, (app) => supplierApi(app, deps))
   const hasOwnConsole = config.console === 'on' && config.consolePort !== undefined
   const ownConsole = hasOwnConsole ? createServer(deps, parts) : undefined
-  if (config.console === 'on') await besideDealers(ownConsole ?? server, (app) => addConsole(app, deps))
+  if (config.console === 'on') await addThrottled(ownConsole ?? server, (app) => addConsole(app, deps))
   const port = await listen(server, { host: config.host, port: config.port, variable: 'PORT' })
   if (config.publicUrl === undefined) deps.links.publicUrl = localUrl(config, port)
   if (ownConsole) await listenForConsole(ownConsole, deps)
@@ -57,12 +55,12 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   }
 }
 
-/** The console's own listener. The dealers' interface is on it too, for the explorer: pages may call their own origin only. */
+/** The console's separate listener. It also serves the dealer API for the API explorer, which may call only its own origin. */
 async function listenForConsole(server: FastifyInstance, deps: Deps): Promise<void> {
   await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
   const { consoleHost, consolePort, host, consoleUrl } = deps.config
-  const at = { host: consoleHost ?? host, port: consolePort! }
-  const port = await listen(server, { ...at, variable: 'CONSOLE_PORT' })
+  const address = { host: consoleHost ?? host, port: consolePort! }
+  const port = await listen(server, { ...address, variable: 'CONSOLE_PORT' })
   if (consoleUrl === undefined && deps.config.deployment === 'local')
-    deps.links.consoleUrl = localUrl({ ...deps.config, host: at.host }, port)
+    deps.links.consoleUrl = localUrl({ ...deps.config, host: address.host }, port)
 }

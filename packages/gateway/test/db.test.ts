@@ -157,7 +157,7 @@ describe('statements that are asked in one turn', () => {
   it('are refused where a name stands for two texts', async () => {
     await db.query(one)
     await expect(db.tx((tx) => Promise.all([tx.query(one), tx.query({ ...behind, name: one.name })]))).rejects.toThrow(
-      /two statements are named test-one/,
+      /two different statements are named test-one/,
     )
   })
 })

@@ -82,8 +82,8 @@ describe('the doctor', () => {
   })
 
   test.each([
-    ['a server that is away', () => 'postgres://u:p@127.0.0.1:1/d', /ECONNREFUSED.* Look at host and port/],
-    ['a password that is wrong', () => withUser('nobody', 'wrong'), /Correct user and password/],
+    ['a server that is away', () => 'postgres://u:p@127.0.0.1:1/d', /ECONNREFUSED.* Check the host and port/],
+    ['a password that is wrong', () => withUser('nobody', 'wrong'), /Correct the user and password/],
   ])('tells of %s, and never the password', async (_, url, expected) => {
     const [told, ...more] = await complaints({ DATABASE_URL: url() })
     expect(more).toEqual([])

@@ -6,7 +6,7 @@ import { systemIds } from '../src/lib/ids.ts'
 import { createDb, type Db } from '../src/lib/postgres/db.ts'
 import { silentLog } from '../src/lib/telemetry/log.ts'
 import { createLoopMetrics } from '../src/lib/telemetry/metrics.ts'
-import { figuresLoop } from '../src/probes/figures.ts'
+import { databaseGaugesLoop } from '../src/probes/database-gauges.ts'
 import { call, type Dealer } from './door/node.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
@@ -155,7 +155,7 @@ it('tells before the first check of the ledger since when one is due, and of no 
     values: [new Date(1_700_000_000_000)],
   })
   const metrics = new Registry()
-  const loop = figuresLoop({ db: idle, metrics, log: silentLog, loops: createLoopMetrics(metrics) })
+  const loop = databaseGaugesLoop({ db: idle, metrics, log: silentLog, loops: createLoopMetrics(metrics) })
   try {
     await expect.poll(() => metrics.metrics()).toContain('ledger_checked_timestamp_seconds{check="daily"} 1700000000')
     expect(await metrics.metrics()).not.toContain('dealer_esim_ledger_faults{')

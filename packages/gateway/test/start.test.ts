@@ -98,7 +98,7 @@ describe('starting', () => {
     const gateway = spawnGateway({ dataDir, env: { PORT: String(port) } })
     expect(await gateway.exited).toEqual({ code: 1, signal: null })
     expect(gateway.stderr).toBe(
-      `The gateway did not start. Port ${port} on 127.0.0.1 is in use by another program. Set PORT to another one.\n`,
+      `The gateway did not start. Port ${port} on 127.0.0.1 is in use by another program. Set PORT to another port.\n`,
     )
     expect(existsSync(join(gateway.dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
     squatter.close()

@@ -12,7 +12,9 @@ describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
 
   beforeAll(async () => {
     app = Fastify()
-    await app.register(async (scope) => addDocsRoutes(scope, { links: { publicUrl: '' } }), { prefix: '/behind/a/proxy' })
+    await app.register(async (scope) => addDocsRoutes(scope, { links: { publicUrl: '' } }), {
+      prefix: '/behind/a/proxy',
+    })
     baseUrl = `${await app.listen({ host: '127.0.0.1', port: 0 })}/behind/a/proxy`
     browser = await launchChromium()
   })

@@ -17,7 +17,7 @@ import { testAuthority } from './harness/certificates.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { startGateway, stopGateways } from './harness/gateway-process.ts'
 import { addPackage } from './harness/shop.ts'
-import { startSmtpReceiver } from './harness/smtp-receiver.ts'
+import { startSmtpReceiver } from './smtp-receiver.ts'
 
 const KEY = '07'.repeat(32)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-doctor-'))

@@ -10,7 +10,7 @@ import { StartRefused } from '../src/lib/process/lifecycle.ts'
 import { packageRoot } from '../src/lib/process/package-root.ts'
 import { silentLog } from '../src/lib/telemetry/log.ts'
 import { createEmptyDatabase, type TestDatabase } from './harness/database.ts'
-import { startTcpProxy } from './harness/tcp-proxy.ts'
+import { startTcpProxy } from './harness/database-proxies.ts'
 
 const log = silentLog
 const directory = mkdtempSync(join(tmpdir(), 'dealer-esim-migrations-'))

@@ -12,13 +12,13 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { packageRoot } from '../src/lib/process/package-root.ts'
 import { createEmptyDatabase } from './harness/database.ts'
 import {
+  copyUsedDataDir,
   type GatewayProcess,
   spawnGateway,
   startGateway,
   stopGateways,
   temporaryFolder,
 } from './harness/gateway-process.ts'
-import { makeUsedDataDir } from './harness/made-data.ts'
 
 afterAll(stopGateways)
 
@@ -94,7 +94,7 @@ describe('starting', () => {
     await new Promise((resolve) => squatter.once('listening', resolve))
     const { port } = squatter.address() as AddressInfo
     const dataDir = join(temporaryFolder('taken'), 'data')
-    await makeUsedDataDir(dataDir)
+    await copyUsedDataDir(dataDir)
     const gateway = spawnGateway({ dataDir, env: { PORT: String(port) } })
     expect(await gateway.exited).toEqual({ code: 1, signal: null })
     expect(gateway.stderr).toBe(

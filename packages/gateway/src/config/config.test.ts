@@ -70,7 +70,7 @@ describe('the configuration', () => {
   })
 
   it.each(['test', 'production'])('requires on a %s deployment what has no safe default', (deployment) => {
-    const noTls = `A ${deployment} deployment is reached by HTTPS only: set TLS_CERT_FILE and TLS_KEY_FILE, or name the proxies that end TLS in TRUSTED_PROXIES.`
+    const noTls = `A ${deployment} deployment requires HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, or list the proxies that terminate TLS in TRUSTED_PROXIES.`
     expect(faultsOf({ DEPLOYMENT: deployment })).toEqual([
       `PUBLIC_URL must be set on a ${deployment} deployment.`,
       `DATABASE_URL must be set on a ${deployment} deployment.`,
@@ -81,7 +81,7 @@ describe('the configuration', () => {
     expect(faultsOf(withoutTls)).toEqual([noTls])
     expect(faultsOf({ ...withoutTls, TLS_CERT_FILE: cert, TLS_KEY_FILE: key })).toEqual([])
     expect(faultsOf({ ...production, DEPLOYMENT: deployment, PUBLIC_URL: 'http://esim.example.com' })).toEqual([
-      `PUBLIC_URL begins with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
+      `PUBLIC_URL must begin with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
     ])
   })
 
@@ -98,7 +98,7 @@ describe('the configuration', () => {
     expect(faults.map((fault) => fault.split(' ', 3).join(' '))).toEqual([
       'PORT is a',
       'SMTP_URL and MAIL_FROM',
-      'PUBLIC_URL begins with',
+      'PUBLIC_URL must begin',
       'A production deployment',
     ])
     // An unreadable variable takes part in no rule: only its own fault is listed.
@@ -213,10 +213,10 @@ describe('the configuration', () => {
 it('listeners on one address must have different ports', () => {
   const faults = (env: Record<string, string>) => inspectConfig(env, []).faults
   expect(faults({ PORT: '9000', CONSOLE_PORT: '9000' })).toEqual([
-    'PORT and CONSOLE_PORT are both 9000: give each a port of its own.',
+    'PORT and CONSOLE_PORT are both 9000: give each its own port.',
   ])
   expect(faults({ PORT: '9464', METRICS_HOST: '0.0.0.0' })).toEqual([
-    'PORT and METRICS_PORT are both 9464: give each a port of its own.',
+    'PORT and METRICS_PORT are both 9464: give each its own port.',
   ])
   const free = { PORT: '0', CONSOLE_PORT: '0', METRICS_PORT: '0' }
   const apart = { PORT: '9000', METRICS_PORT: '9000', HOST: '127.0.0.1', METRICS_HOST: '127.0.0.2' }

@@ -3,9 +3,9 @@ import { resetSecret } from '../../src/tenants/secret.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { resumeTenant, suspendTenant } from '../../src/tenants/status.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from './node.ts'
 
 let database: TestDatabase

@@ -8,10 +8,10 @@ import { changeSettings } from '../../src/tenants/settings.ts'
 import { topUp } from '../../src/wallet/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { type Answer, addDealer, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { packageInput } from '../harness/shelf.ts'
+import { type CrashingGateway, startCrashingGateway } from './crashing-gateway.ts'
 import { amountOf, Model, OFF_SALE, type OrderWish, PACKAGES } from './model.ts'
-import { type MortalGateway, mortalGateway } from './mortal-gateway.ts'
 import { type Calamity, type Step, sequences } from './steps.ts'
 
 /*
@@ -26,7 +26,7 @@ const PRODUCTS = { FINE: 'SANDBOX_OK', PARTLY: SANDBOX_PRODUCTS.partial, REFUSED
 
 let database: TestDatabase
 let operator: Node
-let gateway: MortalGateway
+let gateway: CrashingGateway
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const packages = Object.entries(PACKAGES).map(([code, { price }]) => onSale(code, price))
   await putPackages(deps, [...packages, onSale(OFF_SALE, 1n)], OPERATOR)
   await setOnSale(deps, { packageCodes: [OFF_SALE] }, false, OPERATOR)
-  gateway = await mortalGateway(database.url, deps.db)
+  gateway = await startCrashingGateway(database.url, deps.db)
 })
 afterAll(async () => {
   await gateway?.stop()
@@ -197,7 +197,7 @@ async function timed(name: string, work: () => Promise<void>): Promise<void> {
     await Promise.race([work(), late])
   } catch (error) {
     const failure = error as Error
-    failure.message = `${name}: ${failure.message}\n${gateway.lastWords()}`
+    failure.message = `${name}: ${failure.message}\n${gateway.lastOutput()}`
     throw failure
   } finally {
     clearTimeout(timer)

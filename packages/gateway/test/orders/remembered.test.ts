@@ -11,7 +11,7 @@ import { topUp } from '../../src/wallet/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 
 /*
  * A node judges an order on the wallet as its latest order left it, without reading anything. Whatever has changed since
@@ -348,7 +348,7 @@ describe('an order that waits for its remembered wallet', () => {
     await node.deps.db.tx(async (tx) => {
       await tx.query({ text, values: [dealer.tenantId] })
       waiting = place(desk, dealer)
-      await untilLockIsWaitedFor(node.deps.db)
+      await waitForBlockedStatements(node.deps.db)
     })
     return waiting!
   }
@@ -384,9 +384,9 @@ describe('an order that waits for its remembered wallet', () => {
     await general.tx(async (tx) => {
       await tx.query({ text: 'select from wallets where tenant_id = $1 for share', values: [dealer.tenantId] })
       waiting = place(desk, dealer)
-      await untilLockIsWaitedFor(general)
+      await waitForBlockedStatements(general)
       await priced(50_000n)
-      await untilLockIsWaitedFor(general, 1, LONGEST_WAIT_MS + 1) // it counts whole ones
+      await waitForBlockedStatements(general, 1, LONGEST_WAIT_MS + 1) // it counts whole ones
     })
     expect(balanceAfter(await waiting!)).toBe(OPENING - PRICE - 50_000)
     expect(asked.slice(0, 2)).toEqual([WRITES_ONE, LOOKS])

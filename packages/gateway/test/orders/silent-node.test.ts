@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addDealer, call, type Node, openNode } from '../door/node.ts'
 import { addPackages } from '../door/stage.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
@@ -42,7 +42,7 @@ it('wallets that a node has locked when its machine dies are free for other node
   await db.tx(async (tx) => {
     await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
     order(silent, 'LOST').catch(() => {})
-    await untilLockIsWaitedFor(db)
+    await waitForBlockedStatements(db)
     proxy.freeze(ORDERS)
   })
   await expect.poll(() => db.query(standing)).toHaveLength(1)

@@ -10,7 +10,7 @@ import { webhooksLoop } from '../../src/webhooks/loop.ts'
 import { resendEvent } from '../../src/webhooks/resend.ts'
 import type { NextStep } from '../../src/webhooks/retry.ts'
 import { settle } from '../../src/webhooks/settle.ts'
-import { type Explained, explained } from '../harness/explained.ts'
+import { type ExplainedQuery, explainQueries } from '../harness/statements.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -191,8 +191,8 @@ test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', dueMs: Date.now()
     })
     skip(server!.version < 170_000, 'older servers look for each id of an array by itself, and find that too dear')
     const tenant = await bed.tenant({ callbackUrl: receiver.url })
-    const seen: Explained[] = []
-    const deps = { ...bed.deps, db: explained(bed.deps.db, seen) }
+    const seen: ExplainedQuery[] = []
+    const deps = { ...bed.deps, db: explainQueries(bed.deps.db, seen) }
     await bed.record(tenant, 200)
     await conclude(deps, await claim(tenant, { most: 100 }), next)
     await bed.record(tenant, 2_000)
@@ -204,8 +204,8 @@ test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', dueMs: Date.now()
 
 test('a claim takes no look at what the tenant has received, before any statistics either', async () => {
   const tenant = await bed.tenant({ callbackUrl: receiver.url })
-  const seen: Explained[] = []
-  const deps = { ...bed.deps, db: explained(bed.deps.db, seen) }
+  const seen: ExplainedQuery[] = []
+  const deps = { ...bed.deps, db: explainQueries(bed.deps.db, seen) }
   const claimTen = async (behind: Claim['last']) => {
     await bed.record(tenant, 10)
     const wanted = { tenantId: tenant.tenantId, most: 10, behind, except: [] }

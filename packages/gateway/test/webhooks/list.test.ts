@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { DeliveryState } from '../../src/webhooks/delivery-state.ts'
 import { listEvents, showEvent } from '../../src/webhooks/read.ts'
-import { type Explained, explained } from '../harness/explained.ts'
+import { type ExplainedQuery, explainQueries } from '../harness/statements.ts'
 import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -81,8 +81,8 @@ test('the attempts of what was delivered are told for as long as the log has the
 })
 
 test('what is delivered is not looked at where something else is asked for', async () => {
-  const seen: Explained[] = []
-  const db = explained(bed.deps.db, seen)
+  const seen: ExplainedQuery[] = []
+  const db = explainQueries(bed.deps.db, seen)
   await list(['UNSENT', 'DEAD'], db)
   const more = await bed.record(tenant, 2_000)
   await bed.deps.db.query({ text: 'delete from deliveries where notify_id = any ($1)', values: [more] })

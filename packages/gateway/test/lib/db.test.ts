@@ -10,11 +10,11 @@ import {
   timeArray,
   unnest,
   uuidArray,
-} from '../src/lib/postgres/columns.ts'
-import { createDb, type Db } from '../src/lib/postgres/db.ts'
-import { CommitUnknown, isConnectionLoss } from '../src/lib/postgres/errors.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { startTcpProxy } from './harness/tcp-proxy.ts'
+} from '../../src/lib/postgres/columns.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss } from '../../src/lib/postgres/errors.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startTcpProxy } from '../harness/database-proxies.ts'
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }

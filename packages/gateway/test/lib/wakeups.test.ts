@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, it } from 'vitest'
-import { createWakeups, type Wakeups } from '../src/lib/postgres/wakeups.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { until } from './harness/shop.ts'
-import { startTcpProxy, type TcpProxy } from './harness/tcp-proxy.ts'
+import { createWakeups, type Wakeups } from '../../src/lib/postgres/wakeups.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
+import { until } from '../harness/shop.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy

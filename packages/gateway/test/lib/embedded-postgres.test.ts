@@ -23,11 +23,16 @@ import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 import { canEnter, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { packageRoot } from '../src/lib/process/package-root.ts'
-import { silentLog } from '../src/lib/telemetry/log.ts'
-import { buildGateway, type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
-import { makeUsedDataDir } from './harness/made-data.ts'
-import { scratchFolder } from './harness/scratch.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import {
+  buildGateway,
+  copyUsedDataDir,
+  type GatewayProcess,
+  startGateway,
+  stopGateways,
+} from '../harness/gateway-process.ts'
+import { scratchFolder } from '../harness/temporary-folders.ts'
 
 const log = silentLog
 const root = process.getuid!() === 0
@@ -139,7 +144,7 @@ describe('the server of a gateway', () => {
   const dataDir = join(parent, 'data')
   beforeAll(() => {
     chmodSync(parent, 0o755)
-    return makeUsedDataDir(dataDir)
+    return copyUsedDataDir(dataDir)
   })
   afterAll(() => rmSync(parent, { recursive: true, force: true }))
 
@@ -176,7 +181,7 @@ describe('the server of a gateway', () => {
 describe('borrowing the server for one command', () => {
   it('starts it for the time of the command where no gateway runs', async () => {
     const dataDir = join(folder, 'data')
-    await makeUsedDataDir(dataDir)
+    await copyUsedDataDir(dataDir)
     const borrowed = await borrowPostgres({ dataDir, log })
     expect(await query(borrowed.url, 'select 1 as one')).toEqual([{ one: 1 }])
     const pid = postmasterPid(dataDir)
@@ -186,7 +191,7 @@ describe('borrowing the server for one command', () => {
 
   it('lets a gateway wait that starts while a command works', async () => {
     const dataDir = join(folder, 'data')
-    await makeUsedDataDir(dataDir)
+    await copyUsedDataDir(dataDir)
     const borrowed = await borrowPostgres({ dataDir, log })
     const gateway = startGateway({ dataDir })
     await query(borrowed.url, 'select 1')

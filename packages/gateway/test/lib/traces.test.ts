@@ -4,12 +4,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { orderIdOf } from '../src/lib/ids.ts'
-import { call, type Dealer } from './door/node.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
-import { until } from './harness/shop.ts'
-import { type Receiver, startReceiver } from './webhooks/receiver.ts'
+import { orderIdOf } from '../../src/lib/ids.ts'
+import { call, type Dealer } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { until } from '../harness/shop.ts'
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 interface ReceivedSpan {
   traceId: string

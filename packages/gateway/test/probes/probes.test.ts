@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../src/config/config.ts'
-import { createDeps, type Deps } from '../src/deps.ts'
-import { silentLog } from '../src/lib/telemetry/log.ts'
-import { startProbes } from '../src/probes/server.ts'
-import { NODE_ENV } from './door/node.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { type PostgresProxy, startPostgresProxy } from './harness/postgres-proxy.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { createDeps, type Deps } from '../../src/deps.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import { startProbes } from '../../src/probes/server.ts'
+import { NODE_ENV } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type PostgresProxy, startPostgresProxy } from '../harness/database-proxies.ts'
 
 let database: TestDatabase
 let proxy: PostgresProxy

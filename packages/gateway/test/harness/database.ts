@@ -42,7 +42,7 @@ export async function createDatabase(serverUrl: string, name: string, template =
 }
 
 /** Also closes connections that are still open. */
-export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   await onServer(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
 }
 

@@ -5,9 +5,9 @@ import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
 import { createCursor } from '../../packages/gateway/src/lib/cursor.ts'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
 import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
-import { createOrderPlacer } from '../../packages/gateway/src/orders/placer.ts'
+import { createOrderPlacer } from '../../packages/gateway/src/orders/placing/placer.ts'
+import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-order.ts'
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
-import { queryOrder } from '../../packages/gateway/src/profiles/query.ts'
 import { readBalance } from '../../packages/gateway/src/wallet/balance.ts'
 import { statementPage } from '../../packages/gateway/src/wallet/entries.ts'
 import { orderBody } from '../load.ts'
@@ -65,7 +65,7 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
       case 'order':
         return desk.place({ tenant, orderId: systemIds.uuid(), request })
       case 'query':
-        return queryOrder(reading, tenantId, request)
+        return getOrderWithProfiles(reading, tenantId, request)
       case 'profile/list, first page':
       case 'profile/list, deep page':
         return listProfiles(reading, tenantId, request)

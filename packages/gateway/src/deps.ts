@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { AdmissionDeps } from './admission/admission.ts'
-import { openAdmission } from './admission/open.ts'
+import { type AdmissionDeps, createAdmission } from './admission/admission.ts'
+
 import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config/config.ts'
 import { ORDER_CONNECTIONS } from './config/connections.ts'
@@ -21,8 +21,8 @@ import { createLoopMetrics, createMetrics, type LoopMetrics, type Metrics } from
 import type { OtlpOptions } from './lib/telemetry/otlp.ts'
 import { plainRequestLog, type RequestLog } from './lib/telemetry/request-log.ts'
 import type { Traces } from './lib/telemetry/traces.ts'
-import { type OrderMetrics, orderMetrics } from './orders/order-metrics.ts'
-import { createOrderPlacer, type OrderPlacer } from './orders/placer.ts'
+import { type OrderMetrics, orderMetrics } from './orders/change.ts'
+import { createOrderPlacer, type OrderPlacer } from './orders/placing/placer.ts'
 import { maintainPartitions } from './retention/partitions.ts'
 import { openAvailability } from './suppliers/availability.ts'
 import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
@@ -119,7 +119,7 @@ export async function createDeps(
   const outbound = createOutbound({ clock })
   const traces = await createTraces({ config, nodeId, outbound, metrics, log, loops })
   const catalogue = loadedCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
-  const admission = openAdmission({ ...clocks, hot, config, db, cipher, log })
+  const admission = createAdmission({ ...clocks, hot, config, db, cipher, log })
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
   const stock = await openAvailability({ db, log, loops })
   const orderPlacer = createOrderPlacer({

@@ -16,7 +16,7 @@ import { startWorker } from './worker.ts'
 /** EX_CONFIG of sysexits.h: the configuration is wrong, and a restart will not help. */
 const EXIT_CONFIG = 78
 const ROLLBACK_MS = 5_000
-/** A replayed order fails its insert (decision 0007), and is then rolled back after its transaction has ended. */
+/** A replayed order fails its insert (decision 0003), and is then rolled back after its transaction has ended. */
 const EXPECTED_POSTGRES_ERRORS =
   /unique constraint "orders_tenant_id_transaction_id_key"|there is no transaction in progress/
 

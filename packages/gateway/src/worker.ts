@@ -1,17 +1,17 @@
 import type { Deps } from './deps.ts'
 import { fulfilmentLoop } from './fulfilment/loop.ts'
 import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
-import { reviewNoticeLoop } from './fulfilment/review/review-notice.ts'
+import { reviewAlertLoop } from './fulfilment/review/review-alerts.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import { mailLoop } from './mail/loop.ts'
-import { askSuppliersLoop } from './profiles/ask-suppliers.ts'
-import { profilesLoop } from './profiles/expire.ts'
+import { expiryLoop } from './profiles/expire.ts'
+import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
 import { retentionLoop } from './retention/loop.ts'
 import { priceNoticeLoop } from './suppliers/price-notice.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
 import { ledgerLoop } from './wallet/ledger-loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
-import { replayLoop } from './webhooks/replay-step.ts'
+import { replayLoop } from './webhooks/replay/replay-step.ts'
 
 /** Starts the background loops of this process. */
 export async function startWorker(deps: Deps): Promise<Running> {
@@ -19,10 +19,10 @@ export async function startWorker(deps: Deps): Promise<Running> {
     retentionLoop(deps),
     fulfilmentLoop(deps),
     reconcileLoop(deps),
-    reviewNoticeLoop(deps),
+    reviewAlertLoop(deps),
     priceNoticeLoop(deps),
-    profilesLoop(deps),
-    askSuppliersLoop(deps),
+    expiryLoop(deps),
+    pollSuppliersLoop(deps),
     stockLoop(deps),
     webhooksLoop(deps),
     replayLoop(deps),

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { beginWork } from '../src/fulfilment/begin.ts'
-import { settleOrder } from '../src/fulfilment/review/settle.ts'
-import { takeInEsim } from '../src/fulfilment/take-in.ts'
-import { carryOut } from '../src/fulfilment/work.ts'
+import { claimDueOrders } from '../src/fulfilment/claiming/claim.ts'
+import { acceptEsim } from '../src/fulfilment/outcomes/save-outcomes.ts'
+import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
+import { runClaim } from '../src/fulfilment/run-claim.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { newEsim, scripted } from './harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, walletOf } from './harness/shop.ts'
@@ -35,7 +35,7 @@ async function twoOrders(itemStatus: 'UNKNOWN' | 'REVIEW') {
   const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count: 2 })
   await shop.db.query({
     text: `update order_items set item_status = $2, supplier = 'odd', product_code = 'X', attempts = 1,
-             asked_at = now() - interval '10 minutes', in_doubt_at = now() - interval '10 minutes',
+             requested_at = now() - interval '10 minutes', in_doubt_at = now() - interval '10 minutes',
              retry_at = now() - interval '1 second'
            where tenant_id = $1`,
     values: [tenantId, itemStatus],
@@ -64,7 +64,7 @@ async function claimAround(
 ) {
   return shop.db.tx(async (tx) => {
     await tx.query({ text: 'select pg_advisory_lock($1)', values: [GATE] })
-    const claiming = beginWork(deps, tenantId, 200)
+    const claiming = claimDueOrders(deps, tenantId, 200)
     await waitForBlockedStatements(shop.db)
     await meanwhile()
     await tx.query({ text: 'select pg_advisory_unlock($1)', values: [GATE] })
@@ -84,9 +84,9 @@ it('goes on from an eSIM that arrived after it had begun', async () => {
   const scene = await twoOrders('UNKNOWN')
   const { tenantId, orderId, deps } = scene
   const arrived = { orderId, itemNo: 1, supplier: 'odd' }
-  const claim = await claimAround(scene, () => takeInEsim(deps, tenantId, arrived, newEsim()))
+  const claim = await claimAround(scene, () => acceptEsim(deps, tenantId, arrived, newEsim()))
   expect(claim.attempts.filter((one) => one.orderId === orderId).map(({ itemNo }) => itemNo)).toEqual([2])
-  await carryOut(deps, claim, shop.clock.monotonic())
+  await runClaim(deps, claim, shop.clock.monotonic())
   const delivered = { itemStatus: 'DELIVERED', esims: 1 }
   expect(await items(tenantId, orderId)).toEqual([delivered, delivered])
 })
@@ -96,9 +96,9 @@ it('goes on from what an operator settled after it had begun', async () => {
   const { tenantId, orderId, deps } = scene
   const settlement = { tenantId, orderId, evidence: 'by telephone' } as const
   const claim = await claimAround(scene, () =>
-    settleOrder(deps, { ...settlement, itemNos: [1], verdict: { kind: 'refused' } }, { actor: 'cli:ada' }),
+    resolveOrder(deps, { ...settlement, itemNos: [1], verdict: { kind: 'refused' } }, { actor: 'cli:ada' }),
   )
-  await carryOut(deps, claim, shop.clock.monotonic())
+  await runClaim(deps, claim, shop.clock.monotonic())
   expect(await items(tenantId, orderId)).toEqual([
     { itemStatus: 'REFUSED', esims: 0 },
     { itemStatus: 'DELIVERED', esims: 1 },

@@ -97,7 +97,7 @@ describe('the doctor', () => {
       const told = await complaints({ DATABASE_URL: empty.url })
       expect(told.filter((line) => !line.includes('synchronous_commit'))).toEqual([
         expect.stringMatching(
-          /^WARNING schema: This database lacks \d+ migrations, 0001_core\.sql to .*admin -- migrate$/,
+          /^WARNING schema: This database lacks \d+ migrations, 0001_deployment\.sql to .*admin -- migrate$/,
         ),
       ])
     } finally {

@@ -1,12 +1,12 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { beginWork } from '../src/fulfilment/begin.ts'
+import { claimDueOrders } from '../src/fulfilment/claiming/claim.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
-import { settleOrder, type Verdict } from '../src/fulfilment/review/settle.ts'
+import { resolveOrder, type Verdict } from '../src/fulfilment/review/resolve-order.ts'
 import { orderNoOf } from '../src/lib/ids.ts'
 import type { Loop } from '../src/lib/process/lifecycle.ts'
+import { getOrderWithProfiles } from '../src/profiles/get-order.ts'
 import { listProfiles } from '../src/profiles/list.ts'
-import { queryOrder } from '../src/profiles/query.ts'
 import { pauseSupplier } from '../src/suppliers/manage.ts'
 import type { Outcome, Supplier, SupplierRequest, SupplierTraits } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -65,7 +65,7 @@ it('what a supplier says is written, whatever characters it says it in and at wh
     text: 'select transaction_id as id from orders where tenant_id = $1',
     values: [tenantId],
   })
-  const { packageInfoList } = await queryOrder({ ...shop, links }, tenantId, { transactionId: order!.id })
+  const { packageInfoList } = await getOrderWithProfiles({ ...shop, links }, tenantId, { transactionId: order!.id })
   expect(packageInfoList[0]!.failureReason).toMatch(/^sold out {2}\u{1F30D}{40,500}…$/u)
 })
 
@@ -165,7 +165,7 @@ describe('an order that more than one supplier could deliver', () => {
     const get = (name: string) => (name === 'news' ? undefined : shop.suppliers.get(name))
     await addSupplier(shop, 'news', 'sandbox')
     const deaf = { ...shop, suppliers: { ...shop.suppliers, get } }
-    const { attempts, refusals } = await beginWork(deaf, tenantId, 10)
+    const { attempts, refusals } = await claimDueOrders(deaf, tenantId, 10)
     expect([attempts, refusals]).toEqual([[], []])
     await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
     loop = fulfilmentLoop(shop)
@@ -202,7 +202,7 @@ describe('an order of the sandbox', () => {
     loop = fulfilmentLoop(shop)
     expect(await settled(tenantId)).toEqual({ DELIVERED: 1 })
 
-    const answer = await queryOrder(shop, tenantId, { orderNo: orderNoOf(orderId!) })
+    const answer = await getOrderWithProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })
     expect(answer.statusHistory.map((entry) => entry.orderStatus)).toEqual(['PAID', 'ALLOCATING', 'DELIVERED'])
     expect(answer.packageInfoList[0]).toMatchObject({
       count: 3,
@@ -242,7 +242,7 @@ describe('an order of the sandbox', () => {
     loop = fulfilmentLoop(shop)
     expect(await settled(tenantId)).toEqual({ PARTIALLY_DELIVERED: 1 })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
-    const answer = await queryOrder(shop, tenantId, { transactionId: `T-${orderId}` })
+    const answer = await getOrderWithProfiles(shop, tenantId, { transactionId: `T-${orderId}` })
     expect(answer.packageInfoList[0]).toMatchObject({ deliveredCount: 3, failedCount: 2 })
     expect(answer.refundedAmount).toBe(Number(2n * PRICE))
   })
@@ -266,12 +266,12 @@ describe('an order of the sandbox', () => {
     const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_UNKNOWN', { count: 3 })
     loop = fulfilmentLoop(shop)
     expect(await settled(tenantId)).toEqual({ UNDER_REVIEW: 1 })
-    const query = () => queryOrder(shop, tenantId, { orderNo: orderNoOf(orderId!) })
+    const query = () => getOrderWithProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })
     const setBack = () =>
       shop.db.query({ text: `update orders set updated_at = created_at where tenant_id = $1`, values: [tenantId] })
     const settle = (itemNo: number, verdict: Verdict) => {
       const settlement = { tenantId, orderId: orderId!, itemNos: [itemNo], verdict, evidence: 'their mail of today' }
-      return settleOrder(shop, settlement, { actor: 'cli:test' })
+      return resolveOrder(shop, settlement, { actor: 'cli:test' })
     }
     await setBack()
     const reviewed = await query()

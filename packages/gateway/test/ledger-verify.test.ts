@@ -290,7 +290,7 @@ describe('the daily check', () => {
   const deps = () => ({ db: money.db, ids: systemIds, log: silentLog })
   const noticed = () =>
     money.db.query<{ message: string }>(sql`
-    select message from notices where kind = 'LEDGER_FAULT' order by notice_id`)
+    select message from alerts where kind = 'LEDGER_FAULT' order by alert_id`)
 
   test('is made once a day by one of many nodes, keeps what it found and tells operators', async () => {
     // What the tests before this one tampered with is out of the way.

@@ -152,7 +152,7 @@ describe('the rotation of the master key', () => {
       'sessions.token_hash': 'a hash',
       'sign_in_failures.email_hash': 'a hash',
       'stock_codes.fingerprint': 'a hash',
-      'settled_codes.fingerprint': 'a hash',
+      'resolved_codes.fingerprint': 'a hash',
       'delivery_attempts.answer': 'what a receiver answered',
       'deployment.link_key': 'sealed; rewritten at the end of a rotation',
     }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { askAboutWatched } from '../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { settleOrder } from '../src/fulfilment/review/settle.ts'
+import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop } from './harness/shop.ts'
 
@@ -33,9 +33,10 @@ async function watched(ask: string, until: string) {
     values: [tenantId],
   })
   const settlement = { tenantId, orderId: orderId!, verdict: { kind: 'refused' }, evidence: 'Ticket 4711' } as const
-  await settleOrder(shop, settlement, { actor: 'cli:test' })
+  await resolveOrder(shop, settlement, { actor: 'cli:test' })
   await shop.db.query({
-    text: 'update watched_items set ask_at = now() + $2::interval, until = now() + $3::interval where tenant_id = $1',
+    text: `update watched_items set due_at = now() + $2::interval, give_up_at = now() + $3::interval
+           where tenant_id = $1`,
     values: [tenantId, ask, until],
   })
   return tenantId

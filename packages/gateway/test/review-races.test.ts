@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { beginWork } from '../src/fulfilment/begin.ts'
+import { cancelEsim } from '../src/fulfilment/cancelling/cancel-esim.ts'
+import { claimDueOrders } from '../src/fulfilment/claiming/claim.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
-import { refreshKeys } from '../src/fulfilment/reconciliation/refresh.ts'
-import { cancelEsim } from '../src/fulfilment/review/cancel-esim.ts'
-import { settleOrder } from '../src/fulfilment/review/settle.ts'
+import { refreshItems } from '../src/fulfilment/reconciliation/refresh-items.ts'
+import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
 import type { Outbound } from '../src/lib/outbound/outbound.ts'
 import type { Loop } from '../src/lib/process/lifecycle.ts'
-import { itemKeyOf } from '../src/orders/item-key.ts'
+import { itemKeyOf } from '../src/orders/item.ts'
 import { gatewaySupplier } from '../src/suppliers/gateway/gateway.ts'
 import type { Outcome, SupplierRequest } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -42,7 +42,7 @@ async function reviewed(count: number, columns = '') {
   const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count })
   await shop.db.query({
     text: `update order_items set item_status = 'REVIEW', supplier = 'odd', product_code = 'X', attempts = 1,
-             asked_at = now() - interval '2 hours', retry_at = now() ${columns} where tenant_id = $1`,
+             requested_at = now() - interval '2 hours', retry_at = now() ${columns} where tenant_id = $1`,
     values: [tenantId],
   })
   await shop.db.query({
@@ -60,10 +60,10 @@ it('an item asked about from review is taken up again after a crash, though anot
     values: [tenantId],
   })
   const { deps } = scripted(shop)
-  const claim = await beginWork(deps, tenantId, 10)
+  const claim = await claimDueOrders(deps, tenantId, 10)
   expect(claim.attempts.map(({ itemNo, operation }) => [itemNo, operation])).toEqual([[1, 'QUERY']])
   // ... meanwhile an operator settles item 2 ...
-  await settleOrder(deps, { tenantId, orderId, itemNos: [2], verdict: { kind: 'refused' }, evidence }, ADA)
+  await resolveOrder(deps, { tenantId, orderId, itemNos: [2], verdict: { kind: 'refused' }, evidence }, ADA)
   // ... and the worker dies here: its lease runs out.
   await shop.db.query({
     text: `update orders set lease_until = now() - interval '1 second' where tenant_id = $1`,
@@ -79,7 +79,7 @@ it('a cancel at an upstream gateway is of this eSIM, not of another under the sa
   // Our upstream's support names an eSIM (X) for the order that is stuck there.
   const x = newEsim()
   const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
-  await settleOrder(deps, { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence }, ADA)
+  await resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence }, ADA)
   // Later its own order is delivered after all (A), which it takes back: an orphan of ours. X is alive.
   const a = newEsim()
   const key = itemKeyOf(orderId, 1)
@@ -145,9 +145,9 @@ it('an event of the upstream does not open what is being bought from review to a
   const { deps, supplied } = scripted(shop, { order })
   loop = fulfilmentLoop(deps)
   await until(async () => orders === 1)
-  const settling = () => settleOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
+  const settling = () => resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
   await expect(settling()).rejects.toThrow('being asked for item 1 just now')
-  await refreshKeys(deps, supplied, [itemKeyOf(orderId, 1)]) // ORDER_PAID of the upstream
+  await refreshItems(deps, supplied, [itemKeyOf(orderId, 1)]) // ORDER_PAID of the upstream
   await expect(settling()).rejects.toThrow('being asked for item 1 just now')
   answer([deliver()])
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
@@ -169,7 +169,7 @@ it('while it is being bought from review another eSIM is not settled for it: wha
   await until(async () => orders === 1)
   const x = newEsim()
   const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
-  const settling = settleOrder(
+  const settling = resolveOrder(
     deps,
     { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence },
     ADA,

@@ -1,10 +1,10 @@
 import { PassThrough, Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { acceptEsim } from '../src/fulfilment/outcomes/save-outcomes.ts'
 import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { takeInEsim } from '../src/fulfilment/take-in.ts'
 import { createDb } from '../src/lib/postgres/db.ts'
-import { itemKeyOf } from '../src/orders/item-key.ts'
+import { itemKeyOf } from '../src/orders/item.ts'
 import { CsvRefused } from '../src/suppliers/stock/csv.ts'
 import { importStock } from '../src/suppliers/stock/import.ts'
 import { setLowStock } from '../src/suppliers/stock/levels.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 // Shelves are empty for each test, also for the second try of one.
 beforeEach(async () => {
-  for (const table of ['stock_codes', 'stock_levels', 'notices']) await shop.db.query({ text: `delete from ${table}` })
+  for (const table of ['stock_codes', 'stock_levels', 'alerts']) await shop.db.query({ text: `delete from ${table}` })
 })
 afterAll(async () => {
   await shop.close()
@@ -246,7 +246,7 @@ describe('a reservation', () => {
     await load('F', `iccid,ac\n${rows(5)}`)
     await setLowStock(shop, { supplier: 'shelf', productCode: 'F', lowAt: 4 }, { actor: 'cli:test' })
     const notices = async () =>
-      (await shop.db.query({ text: `select from notices where kind = 'LOW_STOCK' and data ->> 'productCode' = 'F'` }))
+      (await shop.db.query({ text: `select from alerts where kind = 'LOW_STOCK' and data ->> 'productCode' = 'F'` }))
         .length
     await order('F', ['F-1'])
     expect(await notices()).toBe(0)
@@ -301,7 +301,7 @@ it('an orphan goes back into stock by one of two nodes that reconcile at once', 
   const shelf = shop.suppliers.get('shelf')!
   const [outcome] = await shelf.supplier.order([{ ...item, key: itemKeyOf(item.orderId, 1) }])
   if (outcome?.kind !== 'delivered') throw new Error('stock has no eSIM')
-  await takeInEsim(shop, tenantId, { ...item, supplier: 'shelf' }, outcome.esim)
+  await acceptEsim(shop, tenantId, { ...item, supplier: 'shelf' }, outcome.esim)
 
   const [first, second] = await Promise.all([cancelOrphans(shop), cancelOrphans(shop)])
   expect(first + second).toBe(1)

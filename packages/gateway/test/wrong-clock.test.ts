@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { putPackages } from '../src/catalogue/put.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
-import { compareBooks } from '../src/fulfilment/reconciliation/compare-books.ts'
+import { compareSupplierList } from '../src/fulfilment/reconciliation/compare-lists.ts'
 import { reconcileLoop } from '../src/fulfilment/reconciliation/reconcile.ts'
 import { addSupplier } from '../src/suppliers/manage.ts'
 import { addDealer, call, OPERATOR, openNode } from './door/node.ts'
@@ -72,7 +72,7 @@ describe.each([
 
   it('compares the books of the last day', async () => {
     const { deps, since } = listening(offMs)
-    await compareBooks(deps, deps.suppliers.all()[0]!, DAY_MS)
+    await compareSupplierList(deps, deps.suppliers.all()[0]!, DAY_MS)
     expect(Math.abs(since[0]! - (rightNow() - DAY_MS))).toBeLessThan(60_000)
   })
 })

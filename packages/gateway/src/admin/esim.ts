@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { cancelEsim } from '../fulfilment/review/cancel-esim.ts'
-import { settleCancel } from '../fulfilment/review/settle-cancel.ts'
+import { cancelEsim } from '../fulfilment/cancelling/cancel-esim.ts'
+import { resolveCancellation } from '../fulfilment/review/resolve-cancellation.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { requireProfile } from '../profiles/find.ts'
+import { getProfileOwner } from '../profiles/search.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import { withSuppliers } from './suppliers.ts'
@@ -14,7 +14,7 @@ export function esimCommands(esim: Command, context: AdminContext): void {
     .requiredOption('--reason <text>', 'for whoever asks later: audited')
     .action((profileId: string, { reason }: { reason: string }) =>
       context.withDeps(async (deps) => {
-        const found = await requireProfile(deps.db, profileId)
+        const found = await getProfileOwner(deps.db, profileId)
         const outcome = await withSuppliers(deps, (suppliers) =>
           cancelEsim({ ...deps, suppliers }, { ...found, reason }, context.by),
         )
@@ -39,8 +39,8 @@ export function esimCommands(esim: Command, context: AdminContext): void {
       if (options.cancelled === options.kept) throw new UsageError('Say one of --cancelled and --kept.')
       const verdict = options.cancelled ? 'cancelled' : 'kept'
       await context.withDeps(async (deps) => {
-        const found = await requireProfile(deps.db, profileId)
-        await settleCancel(deps, { ...found, verdict, evidence: options.evidence }, context.by)
+        const found = await getProfileOwner(deps.db, profileId)
+        await resolveCancellation(deps, { ...found, verdict, evidence: options.evidence }, context.by)
         const human = verdict === 'cancelled' ? 'It is cancelled and refunded.' : 'It stays as it is.'
         context.print(human, { esimTranNo: profileId, verdict })
       })

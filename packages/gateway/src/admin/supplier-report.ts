@@ -3,10 +3,10 @@ import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import {
   type Discrepancy,
-  discrepancies,
+  listDiscrepancies,
+  listSupplierMonths,
   type SupplierMonth,
-  supplierMonths,
-} from '../fulfilment/reconciliation/supplier-months.ts'
+} from '../fulfilment/reconciliation/supplier-report.ts'
 import { csvText } from '../lib/csv.ts'
 import { type PriceDifference, priceDifferences } from '../suppliers/prices.ts'
 import type { AdminContext } from './context.ts'
@@ -41,11 +41,11 @@ export function supplierReportCommand(supplier: Command, context: AdminContext):
         }
         const period = periodOf(months, new Date(deps.databaseClock.now()))
         if (options.discrepancies) {
-          const rows = await discrepancies(deps.db, period)
+          const rows = await listDiscrepancies(deps.db, period)
           if (options.csv) return writeCsv(options.csv, rows.map(discrepancyCells))
           return context.print(discrepancyTable(rows), { discrepancyList: rows })
         }
-        const rows = await supplierMonths(deps.db, period)
+        const rows = await listSupplierMonths(deps.db, period)
         if (options.csv) return writeCsv(options.csv, rows.map(monthCells))
         context.print(monthTable(rows), { monthList: rows })
       })

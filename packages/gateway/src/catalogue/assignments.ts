@@ -72,7 +72,7 @@ async function assign(deps: ChangeDeps, kind: Kind, owner: string, target: strin
     })
     if (target !== null) {
       tx.send({
-        text: `insert into ${kind.table} (${kind.owner.column}, ${kind.target.column}, removed, first_at, updated_at)
+        text: `insert into ${kind.table} (${kind.owner.column}, ${kind.target.column}, removed, first_set_at, updated_at)
                values ($1, $2, false, $3, $3)
                on conflict (${kind.owner.column}, ${kind.target.column})
                do update set removed = false, updated_at = excluded.updated_at`,

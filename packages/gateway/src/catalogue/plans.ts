@@ -42,7 +42,7 @@ export async function setPlanRule(deps: ChangeDeps, scope: RuleScope, value: Rul
     const price = 'price' in value ? value.price : null
     if (before && !before.removed && before.percent === percent && before.price === price) return
     tx.send({
-      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_at,
+      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_set_at,
                updated_at)
              values ($1, $2, $3, $4, $5, false, $6, $6)
              on conflict (plan_name, package_code, currency_code) do update

@@ -41,9 +41,9 @@ export async function pricesOfPackage(db: Db, packageCode: string): Promise<Pric
     values: [packageCode],
   })
   const own = await db.query<PricesOfPackage['own'][number]>({
-    text: `select p.tenant_id, t.client_name, p.price, t.currency_code
+    text: `select p.tenant_id, t.tenant_name as client_name, p.price, t.currency_code
            from tenant_prices p join tenants t using (tenant_id)
-           where p.package_code = $1 and not p.removed order by t.client_name, p.tenant_id`,
+           where p.package_code = $1 and not p.removed order by t.tenant_name, p.tenant_id`,
     values: [packageCode],
   })
   return {

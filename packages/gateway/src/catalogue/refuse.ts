@@ -1,4 +1,4 @@
-import { FORMS, formatMoney, MONEY_MAX, NAME_LENGTH_MAX } from '@dealer-esim/contract'
+import { formatMoney, MONEY_MAX, NAME_LENGTH_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
 import type { Tx } from '../lib/postgres/db.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 
@@ -13,13 +13,13 @@ export function exists(what: string, name: string): Refusal {
 }
 
 export function checkName(field: string, name: string): void {
-  const { pattern, advice } = FORMS.code
+  const { pattern, advice } = TEXT_PATTERNS.code
   if (name.length > NAME_LENGTH_MAX) throw refused(field, `Use at most ${NAME_LENGTH_MAX} characters.`)
   if (!new RegExp(pattern, 'u').test(name)) throw refused(field, advice)
 }
 
 export function checkCurrency(currencyCode: string): void {
-  const { pattern, advice } = FORMS.currencyCode
+  const { pattern, advice } = TEXT_PATTERNS.currencyCode
   if (!new RegExp(pattern, 'u').test(currencyCode)) throw refused('currencyCode', advice)
 }
 

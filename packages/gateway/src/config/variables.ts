@@ -70,7 +70,8 @@ export const VARIABLES = {
   },
   dataDir: {
     name: 'DATA_DIR',
-    description: 'Folder of the embedded PostgreSQL and of a local deployment’s secrets. Only one gateway at a time can use it.',
+    description:
+      'Folder of the embedded PostgreSQL and of a local deployment’s secrets. Only one gateway at a time can use it.',
     parse: (value: string) => resolve(value),
     default: '.data',
   },
@@ -223,8 +224,7 @@ function oneOf<Choice extends string>(choices: readonly Choice[]): (value: strin
 function integer(min: number, max: number): (value: string) => number {
   return (value) => {
     const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
-    if (!(number >= min && number <= max))
-      throw new Error(`is a whole number from ${min} to ${max}; it is “${value}”`)
+    if (!(number >= min && number <= max)) throw new Error(`is a whole number from ${min} to ${max}; it is “${value}”`)
     return number
   }
 }

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { Tx } from '../lib/postgres/db.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
-import { mailPersonLink } from '../mail/person-link.ts'
+import { mailPersonLink } from '../mail/queue.ts'
 import { welcomeLink } from '../people/console-links.ts'
 import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../people/manage.ts'
 import { lockProven, type Person, peopleOf, personById } from '../people/person.ts'
@@ -175,7 +175,7 @@ async function proven<Result>(
   })
 }
 
-/** The person, if the caller may manage them; to a dealer's people everybody else is absent. */
+/** The person, if the caller may manage them; to a dealer's people everybody else is notFound. */
 async function managed({ deps, person, onlyTenant }: Context, personId: string): Promise<Person> {
   const other = await personById(deps.db, personId)
   if (!other || (onlyTenant !== null && other.tenantId !== onlyTenant)) throw notFound('person')

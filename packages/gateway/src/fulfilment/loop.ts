@@ -1,10 +1,10 @@
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
-import { beginWork, CLAIM_ORDERS, type Claim } from './begin.ts'
-import type { FulfilmentDeps } from './deps.ts'
-import { dueTenants, postponeFirst } from './due.ts'
-import { carryOut } from './work.ts'
+import { CLAIM_ORDERS_MAX, type Claim, claimDueOrders } from './claiming/claim.ts'
+import { listDueTenants, postponeFirstOrder } from './claiming/due-orders.ts'
+import type { FulfilmentDeps } from './outcomes/deps.ts'
+import { runClaim } from './run-claim.ts'
 
 /** What nobody woke us for is found this late at most. */
 const POLL_MS = 500
@@ -33,26 +33,27 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     const begunAt = deps.clock.monotonic()
     const claim = await claimWell(deps, tenantId)
     if (claim === undefined) return true
-    comeBackAt(claim.nextDue)
+    comeBackAt(claim.nextDueAt)
     if (claim.attempts.length + claim.refusals.length > 0) {
       // Not those that were handed back: a supplier that hangs with one order of each claim must not fill our hands.
-      inHand += claim.kept
-      const work = carryOut(deps, claim, begunAt)
+      inHand += claim.heldCount
+      const work = runClaim(deps, claim, begunAt)
         .then(comeBackAt, (error) => deps.log.error({ err: error, tenantId }, 'a claim was not carried out'))
         .finally(() => {
-          inHand -= claim.kept
+          inHand -= claim.heldCount
           working.delete(work)
         })
       working.add(work)
     }
-    return claim.taken === CLAIM_ORDERS
+    return claim.orderCount === CLAIM_ORDERS_MAX
   }
 
   async function pass(): Promise<boolean> {
-    let tenants = await dueTenants(deps.db, after, TENANTS_A_PASS)
+    let tenants = await listDueTenants(deps.db, after, TENANTS_A_PASS)
     if (tenants.length < TENANTS_A_PASS) {
       // The end of the list: the turn goes on at its beginning.
-      const first = after === LOWEST_UUID ? [] : await dueTenants(deps.db, LOWEST_UUID, TENANTS_A_PASS - tenants.length)
+      const first =
+        after === LOWEST_UUID ? [] : await listDueTenants(deps.db, LOWEST_UUID, TENANTS_A_PASS - tenants.length)
       tenants = [...new Set([...tenants, ...first])]
     }
     let more = tenants.length === TENANTS_A_PASS
@@ -103,17 +104,17 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
 /** A claim that fails is tried on single orders; the one that fails alone is put off, so that it blocks nobody. */
 async function claimWell(deps: FulfilmentDeps, tenantId: string): Promise<Claim | undefined> {
   try {
-    return await beginWork(deps, tenantId, CLAIM_ORDERS)
+    return await claimDueOrders(deps, tenantId, CLAIM_ORDERS_MAX)
   } catch (error) {
     if (isConnectionLoss(error)) throw error
     deps.log.error({ err: error, tenantId }, 'a claim failed: trying one order')
   }
   try {
-    return await beginWork(deps, tenantId, 1)
+    return await claimDueOrders(deps, tenantId, 1)
   } catch (error) {
     if (isConnectionLoss(error)) throw error
     deps.log.error({ err: error, tenantId, waitMs: POISONED_MS }, 'an order cannot be claimed: it is put off')
-    await postponeFirst(deps.db, tenantId, POISONED_MS)
+    await postponeFirstOrder(deps.db, tenantId, POISONED_MS)
     return undefined
   }
 }

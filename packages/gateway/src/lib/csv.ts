@@ -4,7 +4,7 @@ import { type Options, stringify } from 'csv-stringify/sync'
 /**
  * Spreadsheets execute cells that begin like a formula, and many cells hold text that others wrote. Such text is written
  * with a leading apostrophe, which is removed when a file is read. Text that already looks escaped gets another one, so
- * that every text survives the round trip. One rule for all files: docs/decisions/0034.
+ * that every text survives the round trip. One rule for all files.
  *
  * In locales with semicolon-separated lists, a spreadsheet also starts a cell after each semicolon or line break inside a
  * text, where quotes do not protect. So text after a separator is escaped in the same way.

@@ -1,9 +1,9 @@
 import { LOWEST_UUID } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
-import { applyReports, type ProfileDeps } from './report.ts'
-import { nextTenant } from './tenants.ts'
+import { applyReports, type ProfileDeps } from './apply-reports.ts'
 
 export interface LifeDeps extends ProfileDeps {
   log: Log
@@ -15,21 +15,21 @@ const POLL_MS = 60_000
 const BATCH = 200
 
 /** Lets profiles expire, tenant by tenant; nobody is asked for it. */
-export function profilesLoop(deps: LifeDeps): Loop {
+export function expiryLoop(deps: LifeDeps): Loop {
   return runLoop({
     name: 'profiles',
     log: deps.log,
     loops: deps.loops,
     pollMs: POLL_MS,
     async pass(signal) {
-      let tenantId = await nextTenant(deps.db, LOWEST_UUID)
+      let tenantId = await findNextTenant(deps.db, LOWEST_UUID)
       while (tenantId !== undefined && !signal.aborted) {
         try {
           while ((await expireProfiles(deps, tenantId)) === BATCH && !signal.aborted);
         } catch (error) {
           deps.log.error({ err: error, tenantId }, 'its eSIMs could not expire; those of the others do')
         }
-        tenantId = await nextTenant(deps.db, tenantId)
+        tenantId = await findNextTenant(deps.db, tenantId)
       }
       return false
     },
@@ -49,4 +49,14 @@ export async function expireProfiles(deps: ProfileDeps, tenantId: string): Promi
   const reported = rows.map((row) => ({ orderId: row.orderId, profileId: row.profileId }))
   await applyReports(deps, tenantId, reported)
   return rows.length
+}
+
+/** Tenants with eSIMs, one after the other: one step in an index each, however many eSIMs they have. */
+export async function findNextTenant(db: Db, after: string): Promise<string | undefined> {
+  const [next] = await db.query<{ tenantId: string }>({
+    name: 'profiles-next-tenant',
+    text: 'select tenant_id from profiles where tenant_id > $1 order by tenant_id limit 1',
+    values: [after],
+  })
+  return next?.tenantId
 }

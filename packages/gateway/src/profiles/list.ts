@@ -10,9 +10,8 @@ import {
 import { type CursorScope, createCursor, readCursor } from '../lib/cursor.ts'
 import { firstUuidAt, isUuid, LOWEST_UUID, orderIdOf } from '../lib/ids.ts'
 import type { Db, Statement } from '../lib/postgres/db.ts'
-import type { PackageLine } from '../orders/decide.ts'
-import { lineOfItem } from '../orders/item-line.ts'
-import { OWN_COLUMNS, type ProfileReadDeps, type ProfileRow, profileOf } from './read.ts'
+import { lineOfItem, type PackageLine } from '../orders/item.ts'
+import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
 const BEYOND_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -37,7 +36,7 @@ export async function listProfiles(
   const last = page.at(-1)
   return {
     profileList: page.map((row) => {
-      return profileOf(deps, tenantId, { ...row, line: lineOfItem(row.packageLines, row.itemNo) })
+      return toProfile(deps, tenantId, { ...row, line: lineOfItem(row.packageLines, row.itemNo) })
     }),
     nextCursor: rows.length > size && last ? createCursor(deps.linkKey, scope, [last.profileId]) : null,
   }
@@ -109,7 +108,7 @@ const NEWEST = 'order by p.profile_id desc limit $4'
 const TAIL = `, sold as materialized (
     select order_id, transaction_id, package_lines from orders
     where tenant_id = $1 and order_id = any (array(select order_id from found)))
-  select ${OWN_COLUMNS}, p.item_no, o.transaction_id, o.package_lines
+  select ${PROFILE_COLUMNS}, p.item_no, o.transaction_id, o.package_lines
   from found p join sold o on o.order_id = p.order_id
   where $6::text is null or o.transaction_id = $6
   order by p.profile_id desc`

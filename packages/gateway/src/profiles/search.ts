@@ -1,7 +1,8 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import { firstUuidAt } from '../lib/ids.ts'
+import { firstUuidAt, isUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
+import { notFound } from '../lib/refusal.ts'
 
 /** A profile without anything that installs it. */
 export interface FoundProfile {
@@ -48,7 +49,7 @@ export interface ProfileFilter {
 /** Profiles of one tenant or of all, newest first: each tenant's from its own primary key, as orders are. */
 export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, limit: number): Promise<FoundProfile[]> {
   return db.query<FoundProfile>(sql`
-    select p.tenant_id, t.client_name, p.profile_id,
+    select p.tenant_id, t.tenant_name as client_name, p.profile_id,
            p.order_id, p.item_no, o.transaction_id,
            i.package_code, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid,
            p.smdp_address, p.esim_status, p.smdp_status,
@@ -77,4 +78,19 @@ function conditions(filter: ProfileFilter): Sql {
     ${from === undefined ? empty : sql`and p.profile_id >= ${firstUuidAt(from.getTime())}`}
     ${to === undefined ? empty : sql`and p.profile_id < ${firstUuidAt(to.getTime())}`}
     ${before === undefined ? empty : sql`and p.profile_id < ${before}`}`
+}
+
+/** Whose eSIM this is, by its esimTranNo. @throws Refusal where there is none. */
+export async function getProfileOwner(
+  db: Pick<Db, 'query'>,
+  profileId: string,
+): Promise<{ tenantId: string; profileId: string }> {
+  if (!isUuid(profileId)) throw notFound('eSIM', profileId)
+  const [row] = await db.query<{ tenantId: string }>({
+    text: `select t.tenant_id from tenants t
+           where exists (select from profiles p where p.tenant_id = t.tenant_id and p.profile_id = $1)`,
+    values: [profileId],
+  })
+  if (row === undefined) throw notFound('eSIM', profileId)
+  return { tenantId: row.tenantId, profileId }
 }

@@ -3,9 +3,9 @@ import { androidInstallUrl, appleInstallUrl } from '@dealer-esim/contract'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { QrContent } from '../profiles/qr.ts'
-import { findQr } from '../profiles/qr.ts'
-import { qrPng, qrSvg } from '../profiles/qr-picture.ts'
+import type { QrContent } from '../profiles/qr/content.ts'
+import { findQrContent } from '../profiles/qr/content.ts'
+import { qrPng, qrSvg } from '../profiles/qr/picture.ts'
 import { escapeHtml } from './docs-page.ts'
 
 const HEADERS = {
@@ -26,7 +26,7 @@ export function addQrRoutes(
   app.get<{ Params: { name: string } }>('/qr/:name', async (request, reply) => {
     reply.headers(HEADERS)
     const [, token = '', form] = /^([A-Za-z0-9_-]+)(\.svg|\.png)?$/.exec(request.params.name) ?? []
-    const found = await findQr(deps, token)
+    const found = await findQrContent(deps, token)
     if (found === undefined) return notFound(reply)
     if (form === '.svg') return reply.type('image/svg+xml').send(qrSvg(found.ac))
     if (form === '.png') return reply.type('image/png').send(qrPng(found.ac))

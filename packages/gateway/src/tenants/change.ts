@@ -14,7 +14,7 @@ export interface TenantDeps {
 /** A tenant's own row under its lock. */
 export interface TenantRow {
   tenantId: string
-  clientName: string
+  tenantName: string
   status: 'ACTIVE' | 'SUSPENDED'
   ipAllowlist: string[]
   qpsLimit: number | null
@@ -60,7 +60,7 @@ export async function changeTenant<Result>(
 /** Locks the tenant's row, so that changes of one tenant follow one another. @throws Refusal for one that is not there */
 export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
   const [row] = await tx.query<TenantRow>(sql`
-    select tenant_id, client_name, status, ip_allowlist, qps_limit, legal_name, tax_id, billing_address, billing_email
+    select tenant_id, tenant_name, status, ip_allowlist, qps_limit, legal_name, tax_id, billing_address, billing_email
     from tenants where tenant_id = ${tenantId} for no key update`)
   if (!row) throw notFound('tenant')
   return row

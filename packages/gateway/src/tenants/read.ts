@@ -32,7 +32,7 @@ export interface TenantView extends TenantSummary {
 const PAGE_MAX = 500
 
 const SUMMARY = sql`
-  t.tenant_id, t.app_key, t.client_name, t.currency_code,
+  t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code,
   t.status, t.created_at, w.balance`
 
 /** Tenants, newest first; a keyword is part of a name, or a whole AppKey. The next page starts `after` the last one of this. */
@@ -53,7 +53,7 @@ export async function listTenants(
 }
 
 function named(keyword: string): Sql {
-  return sql`and (strpos(lower(t.client_name), lower(${keyword})) > 0 or t.app_key = ${keyword})`
+  return sql`and (strpos(lower(t.tenant_name), lower(${keyword})) > 0 or t.app_key = ${keyword})`
 }
 
 /** Every tenant that the filter lets through, newest first. */

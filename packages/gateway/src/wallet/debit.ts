@@ -2,7 +2,7 @@ import type { Columns, RowFormat } from '../lib/postgres/columns.ts'
 import { WALLET_ROW_HASH, type Wallet } from './lock.ts'
 
 /*
- * The money's part of the statements that place orders (orders/write.sql.ts). The wallets' row locks are held, by the caller
+ * The money's part of the statements that place orders (orders/placing/write.sql.ts). The wallets' row locks are held, by the caller
  * (lockWallets) or by the statement (lockRemembered), and the caller has applied the debits to them.
  */
 
@@ -36,7 +36,7 @@ export function moveWallets(shape: RowFormat, first: number, at = 'moved.updated
   return `
   update wallets as w
   set balance = moved.balance, version = moved.version, spent_on = moved.spent_on, spent = moved.spent,
-      low_balance_step = moved.step, updated_at = ${at}
+      low_balance_alerted_percent = moved.step, updated_at = ${at}
   from ${shape.table(first, MOVED, 'moved')}${beside ? `, ${beside}` : ''}
   where w.tenant_id = moved.tenant_id
   returning w.tenant_id, ${WALLET_ROW_HASH} as row_hash`

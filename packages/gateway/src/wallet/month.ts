@@ -41,7 +41,7 @@ export async function monthStatement(db: Db, tenantId: string, month: string): P
   const id = requireUuid(tenantId, 'tenant')
   return db.tx(async (tx) => {
     const [wallet] = await tx.query<WalletRow>(sql`
-      select w.currency_code, w.version, t.client_name, clock_timestamp() >= ${to} as complete
+      select w.currency_code, w.version, t.tenant_name, clock_timestamp() >= ${to} as complete
       from wallets w join tenants t using (tenant_id) where w.tenant_id = ${id} for share of w`)
     if (!wallet) throw notFound('tenant')
     const last = wallet.version
@@ -52,7 +52,7 @@ export async function monthStatement(db: Db, tenantId: string, month: string): P
       balanceBefore(tx, id, next),
       totalsOf(tx, id, versions),
     ])
-    const { clientName, currencyCode, complete } = wallet
+    const { tenantName: clientName, currencyCode, complete } = wallet
     return { tenantId: id, clientName, currencyCode, month, opening, totals, closing, complete, versions }
   })
 }
@@ -60,7 +60,7 @@ export async function monthStatement(db: Db, tenantId: string, month: string): P
 interface WalletRow {
   currencyCode: string
   version: bigint
-  clientName: string
+  tenantName: string
   complete: boolean
 }
 

@@ -10,7 +10,7 @@ import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import type { Traces } from '../lib/telemetry/traces.ts'
 
-/** The slice of Deps that sending needs; the functions around it take slices of this one. */
+/** What sending needs; other functions of the module pick from it. */
 export interface WebhookDeps {
   config: Pick<Config, 'deployment'>
   log: Log

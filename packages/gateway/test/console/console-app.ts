@@ -138,7 +138,7 @@ export async function addTenant({ db, deps }: Pick<ConsoleApp, 'db' | 'deps'>, c
   const appKey = `key_${tenantId.slice(-12)}`
   await db.query({
     text: `with t as (
-             insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, $3, 'USD') returning 1)
+             insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, $3, 'USD') returning 1)
            insert into wallets (tenant_id, currency_code) select $1, 'USD' from t`,
     values: [tenantId, appKey, clientName],
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { finishCancel } from '../../src/fulfilment/review/finish-cancel.ts'
+import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
 import { orderIdOf } from '../../src/lib/ids.ts'
 import { makeAccessToken } from '../../src/people/access-token.ts'
 import { addPackage, PRICE } from '../harness/shop.ts'
@@ -18,7 +18,7 @@ it('a dealer’s script reads its orders, refunds, eSIMs, events and statements 
   const { orderNo, transactionId, profileId, notifyId } = await furnish(room, own, 'JP')
   const theirs = await furnish(room, other, 'JP')
   const orderId = orderIdOf(orderNo)!
-  await finishCancel(room.deps, own, { orderId, itemNo: 1, profileId }, { kind: 'cancelled' })
+  await saveCancellation(room.deps, own, { orderId, itemNo: 1, profileId }, { kind: 'cancelled' })
   const call = await scriptOf(own)
 
   const { tenant } = (await call('/me')).json()

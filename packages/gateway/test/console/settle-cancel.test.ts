@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { finishCancel } from '../../src/fulfilment/review/finish-cancel.ts'
+import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
 import { addPackage, PRICE, walletOf } from '../harness/shop.ts'
 import { waitForBlockedStatements } from '../harness/statements.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
@@ -68,7 +68,7 @@ it('a cancel that reconciliation has learnt of is in question no more', async ()
     values: [tenantId],
   })
   const refused = { kind: 'refused', words: 'it is in use' } as const
-  await finishCancel(room.deps, tenantId, { orderId, itemNo: 1, profileId }, refused)
+  await saveCancellation(room.deps, tenantId, { orderId, itemNo: 1, profileId }, refused)
   const shown = (await staff.call('GET', order)).body
   expect(shown.items).toMatchObject([{ cancelInQuestion: false }])
   const attempt = { kind: 'ATTEMPT', operation: 'CANCEL', outcome: 'refused', detail: 'it is in use' }

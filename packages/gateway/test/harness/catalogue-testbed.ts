@@ -32,7 +32,7 @@ export async function createCatalogueTestbed(): Promise<CatalogueTestbed> {
     async addTenant(currencyCode) {
       const tenantId = systemIds.uuid()
       await db.query({
-        text: 'insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, $2, $3)',
+        text: 'insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, $2, $3)',
         values: [tenantId, `key_${tenantId}`, currencyCode],
       })
       return { tenantId, currencyCode }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
-import type { FulfilmentDeps } from '../../src/fulfilment/deps.ts'
+import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
 import { createDatabaseClock, systemClock } from '../../src/lib/clock.ts'
 import { type Cipher, createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
@@ -111,7 +111,7 @@ export async function addTenant(db: Db, balance = 1_000_000_000_000n): Promise<s
   const tenantId = systemIds.uuid()
   await db.tx(async (tx) => {
     tx.send({
-      text: `insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, 'Test dealer', 'USD')`,
+      text: `insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, 'Test dealer', 'USD')`,
       values: [tenantId, randomBytes(12).toString('base64url')],
     })
     tx.send({

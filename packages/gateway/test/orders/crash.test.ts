@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LEASE_MS as ORDER_LEASE_MS } from '../../src/fulfilment/due.ts'
+import { LEASE_MS as ORDER_LEASE_MS } from '../../src/fulfilment/claiming/due-orders.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { topUp } from '../../src/wallet/top-up.ts'
@@ -87,7 +87,7 @@ async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Re
 }
 
 describe('twenty kills under order load', () => {
-  it('lose no acknowledged order, debit none twice, and leave none without an end', { timeout: 400_000 }, async () => {
+  it('lose no acknowledged order, debit none twice, and leave none unfinished', { timeout: 400_000 }, async () => {
     load = orderLoad(dealer, CALLERS, () => {
       const codes = new Set(Array.from({ length: chance.between(1, 2) }, () => chance.pick(PACKAGES)))
       return [...codes].map((packageCode) => ({ packageCode, count: chance.between(1, 3) }))
@@ -124,7 +124,7 @@ async function round(victim: Victim): Promise<void> {
     gateway = await start()
     load.aim(gateway)
   }
-  // The database comes back by itself: orders go through again, with nobody's help.
+  // The database comes back by itself, and orders succeed again without help.
   await acknowledgedMore(CALLERS + 1)
 }
 
@@ -146,7 +146,7 @@ async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
         from left_behind l where i.tenant_id = l.tenant_id and i.order_id = l.order_id and i.item_status = 'ASKED'`,
       values: [ofOrders],
     })
-    tx.send({ text: 'update webhook_lanes set held_until = now() where held_until < $1', values: [ofEvents] })
+    tx.send({ text: 'update endpoint_queues set lease_until = now() where lease_until < $1', values: [ofEvents] })
   })
 }
 

@@ -1,7 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { keepOrphan } from '../../src/fulfilment/reconciliation/orphans.ts'
-import { watch } from '../../src/fulfilment/reconciliation/watch.ts'
+import { keepOrphan } from '../../src/fulfilment/outcomes/orphans.ts'
+import { watchItem } from '../../src/fulfilment/outcomes/watched-items.ts'
 import { failure, json } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { addPackage, addTenant, payOrders } from '../harness/shop.ts'
@@ -56,8 +56,8 @@ it('another account is refused while anything is still asked about, or to be giv
   await shop.db.tx(async (tx) => {
     const now = new Date()
     const asked = { orderId: orderId!, supplier: 'watched', productCode: 'X' }
-    watch(tx, tenantId, { ...asked, itemNo: 1, purpose: 'DELIVERED_IN_DOUBT' }, now)
-    watch(tx, tenantId, { ...asked, itemNo: 2, purpose: 'CANCEL' }, now)
+    watchItem(tx, tenantId, { ...asked, itemNo: 1, purpose: 'DELIVERED_IN_DOUBT' }, now)
+    watchItem(tx, tenantId, { ...asked, itemNo: 2, purpose: 'CANCEL' }, now)
     const esim = { iccid: makeIccid('8985777', 1), smdpAddress: 'a.example', matchingId: 'LATE' }
     await keepOrphan(tx, shop, tenantId, { orderId: orderId!, itemNo: 3, supplier: 'watched', esim }, now)
   })

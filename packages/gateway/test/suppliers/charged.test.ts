@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { settleOrder, type Verdict } from '../../src/fulfilment/review/settle.ts'
+import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import type { Charge, Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
@@ -73,7 +73,7 @@ describe('the report of suppliers', () => {
 describe('what was charged for an eSIM that is in doubt', () => {
   const inDoubt: Outcome = { kind: 'unknown', words: 'it has taken it', charged: usd(6_200n) }
   const settle = (order: { tenantId: string; orderId: string }, verdict: Verdict) =>
-    settleOrder(shop, { ...order, verdict, evidence: 'Ticket 4711' }, { actor: 'cli:test' })
+    resolveOrder(shop, { ...order, verdict, evidence: 'Ticket 4711' }, { actor: 'cli:test' })
 
   it('is what it cost once an operator settles it as delivered', async () => {
     const order = await sell('doubtful', [inDoubt], 'UNDER_REVIEW', { giveUpAfterMs: 0 })

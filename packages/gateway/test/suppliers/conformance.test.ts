@@ -1,13 +1,13 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { settleOrder } from '../../src/fulfilment/review/settle.ts'
-import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import { gate } from '../../src/suppliers/gate.ts'
 import type { Supplied, Suppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -134,7 +134,7 @@ async function playTwice(key: string): Promise<Played> {
   const item = { tenantId, orderId: order!.orderId, itemNo: 1, productCode: stage.product }
   const [again] = await stage.supplier.query([{ ...item, key: `${orderNoOf(item.orderId)}-1` }], 'RESUME')
   if (again?.kind !== 'delivered') throw new Error(`it answered ${again?.kind}, having delivered`)
-  await takeInEsim(own, tenantId, { ...item, supplier: key }, again.esim)
+  await acceptEsim(own, tenantId, { ...item, supplier: key }, again.esim)
   return { ...first, ...(await countOf(stage, tenantId)) }
 }
 
@@ -153,12 +153,12 @@ async function playRefunded(keys: string[]): Promise<Played[]> {
       })
       const evidence = 'Ticket 4711: the supplier says that it sold nothing'
       const verdict = { kind: 'refused' } as const
-      await settleOrder(own, { tenantId, orderId: order!.orderId, verdict, evidence }, { actor: 'cli:test' })
+      await resolveOrder(own, { tenantId, orderId: order!.orderId, verdict, evidence }, { actor: 'cli:test' })
       Object.assign(stage, { fault: 'none', mute: false })
       return { tenantId, stage, seen: await statuses(shop.db, tenantId), taken: await stage.taken() }
     }),
   )
-  await shop.db.query({ text: 'update watched_items set ask_at = now()' })
+  await shop.db.query({ text: 'update watched_items set due_at = now()' })
   await askAboutWatched(own)
   await cancelOrphans(own)
   return Promise.all(

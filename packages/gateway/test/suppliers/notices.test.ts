@@ -2,7 +2,7 @@ import { makeIccid, type SmdpStatus } from '@dealer-esim/contract'
 import { signEvent } from '@dealer-esim/contract/node'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import { supplierApi } from '../../src/supplier-api/door.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -10,7 +10,7 @@ import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } fr
 
 /*
  * Notices come in as behind a proxy that ends TLS. That a caller is known by its client certificate is shown where our
- * server ends TLS itself (door/tls.test.ts).
+ * server ends TLS itself (http/tls.test.ts).
  */
 const SMDP = '192.0.2.10'
 const OTHER_SMDP = '2001:db8:7::1'
@@ -49,7 +49,7 @@ const newIccid = () => makeIccid('8985666', ++serial)
 async function deliver(iccid: string, supplier = 'smdp') {
   const [orderId] = await payOrders(shop.db, tenantId, 'P')
   const esim = { iccid, smdpAddress: 'smdp.example.com', matchingId: `M-${orderId}`, smdpStatus: 'RELEASED' as const }
-  await takeInEsim(shop, tenantId, { orderId: orderId!, itemNo: 1, supplier }, esim)
+  await acceptEsim(shop, tenantId, { orderId: orderId!, itemNo: 1, supplier }, esim)
   return orderId!
 }
 
@@ -280,7 +280,7 @@ describe('an event of an upstream gateway', () => {
   ) {
     const content = { orderNo: 'UP', transactionId: `${orderNoOf(orderId)}-1`, orderStatus: 'DELIVERED', sequence: 2 }
     const body = JSON.stringify({ notifyId: 'n-1', notifyType: 'DELIVERY_UPDATED', eventGenerateTime: at(0), content })
-    const parts = { id: 'n-1', timestamp_s: Math.floor(Date.now() / 1000) - ageS }
+    const parts = { id: 'n-1', timestampS: Math.floor(Date.now() / 1000) - ageS }
     const headers = signEvent([secret], parts, body)
     return post(`/suppliers/${supplier}/events`, tampered ? body.replace('"UP"', '"UQ"') : body, {
       from: '203.0.113.9',

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { beginWork } from '../../src/fulfilment/begin.ts'
-import type { FulfilmentDeps } from '../../src/fulfilment/deps.ts'
-import { dueTenants, postponeFirst } from '../../src/fulfilment/due.ts'
+import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { listDueTenants, postponeFirstOrder } from '../../src/fulfilment/claiming/due-orders.ts'
+import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.ts'
-import { refreshKeys } from '../../src/fulfilment/reconciliation/refresh.ts'
-import { discrepancies, supplierMonths } from '../../src/fulfilment/reconciliation/supplier-months.ts'
-import { tellOfReviews } from '../../src/fulfilment/review/review-notice.ts'
-import { carryOut } from '../../src/fulfilment/work.ts'
+import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
+import { refreshItems } from '../../src/fulfilment/reconciliation/refresh-items.ts'
+import { listDiscrepancies, listSupplierMonths } from '../../src/fulfilment/reconciliation/supplier-report.ts'
+import { alertOperatorsOfReviews } from '../../src/fulfilment/review/review-alerts.ts'
+import { runClaim } from '../../src/fulfilment/run-claim.ts'
 import { NIL_TENANT, orderNoOf } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import { applyReportByIccid } from '../../src/profiles/apply-reports.ts'
 import { expireProfiles } from '../../src/profiles/expire.ts'
-import { applyNotice } from '../../src/profiles/notice.ts'
 import { expireCodes } from '../../src/suppliers/stock/levels.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -97,7 +97,7 @@ async function grow(): Promise<void> {
       values: [sealed],
     })
     tx.send({
-      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, ask_at, until)
+      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, due_at, give_up_at)
              select $1, ${id(0)}, 1, 'CANCEL', 'shelf', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
       values: [tenantId],
     })
@@ -121,16 +121,16 @@ async function pagesOf(work: () => Promise<unknown>): Promise<number> {
 describe('on grown tables, a page count that does not grow with them has', () => {
   it('the turn of the tenants', async () => {
     await payOrders(shop.db, tenantId, 'P', { orders: 2 })
-    expect(await pagesOf(() => dueTenants(deps.db, NIL_TENANT, 64))).toBeLessThan(50)
-    expect(await pagesOf(() => postponeFirst(deps.db, tenantId, 0))).toBeLessThan(50)
+    expect(await pagesOf(() => listDueTenants(deps.db, NIL_TENANT, 64))).toBeLessThan(50)
+    expect(await pagesOf(() => postponeFirstOrder(deps.db, tenantId, 0))).toBeLessThan(50)
   })
 
   it('a claim of ten orders, the reservation of their codes, and what is written of them', async () => {
     await payOrders(shop.db, tenantId, 'P', { orders: 8 })
     const pages = await pagesOf(async () => {
-      const claim = await beginWork(deps, tenantId, 200)
-      expect(claim.taken).toBe(10)
-      await carryOut(deps, claim, deps.clock.monotonic())
+      const claim = await claimDueOrders(deps, tenantId, 200)
+      expect(claim.orderCount).toBe(10)
+      await runClaim(deps, claim, deps.clock.monotonic())
     })
     expect(pages).toBeLessThan(600)
     const delivered = await shop.db.query({
@@ -143,7 +143,7 @@ describe('on grown tables, a page count that does not grow with them has', () =>
   it('reconciliation: what is watched, orphans, a supplier’s books', async () => {
     expect(await pagesOf(() => askAboutWatched(deps))).toBeLessThan(50)
     expect(await pagesOf(() => cancelOrphans(deps))).toBeLessThan(50)
-    expect(await pagesOf(() => compareBooks(deps, supplied(), 60_000))).toBeLessThan(100)
+    expect(await pagesOf(() => compareSupplierList(deps, supplied(), 60_000))).toBeLessThan(100)
   })
 
   it('an event of a supplier, and a notice of an ICCID', async () => {
@@ -153,9 +153,11 @@ describe('on grown tables, a page count that does not grow with them has', () =>
              where tenant_id = $1 and order_id = $2`,
       values: [tenantId, order],
     })
-    expect(await pagesOf(() => refreshKeys(deps, supplied(), [`${orderNoOf(order!)}-1`]))).toBeLessThan(60)
+    expect(await pagesOf(() => refreshItems(deps, supplied(), [`${orderNoOf(order!)}-1`]))).toBeLessThan(60)
     const report = { time: new Date(), smdpStatus: 'DOWNLOAD' as const }
-    expect(await pagesOf(() => applyNotice(deps, ['shelf'], `8985${'5'.padStart(15, '0')}`, report))).toBeLessThan(60)
+    expect(
+      await pagesOf(() => applyReportByIccid(deps, ['shelf'], `8985${'5'.padStart(15, '0')}`, report)),
+    ).toBeLessThan(60)
   })
 
   it('the expiry of eSIMs and of codes, and the notice of orders under review', async () => {
@@ -163,7 +165,7 @@ describe('on grown tables, a page count that does not grow with them has', () =>
     expect(await pagesOf(() => expireCodes(deps.db, deps.ids, { name: 'shelf', leastValidityHours: 0 }))).toBeLessThan(
       50,
     )
-    expect(await pagesOf(() => tellOfReviews(deps))).toBeLessThan(50)
+    expect(await pagesOf(() => alertOperatorsOfReviews(deps))).toBeLessThan(50)
   })
 })
 
@@ -172,8 +174,8 @@ it('the report of a day reads the orders of that day, not those of a hundred', a
     const to = new Date(Date.now() - 40 * 86_400_000)
     const from = new Date(to.getTime() - days * 86_400_000)
     return pagesOf(async () => {
-      await supplierMonths(deps.db, { from, to })
-      await discrepancies(deps.db, { from, to })
+      await listSupplierMonths(deps.db, { from, to })
+      await listDiscrepancies(deps.db, { from, to })
     })
   }
   const [day, month] = [await pagesFor(1), await pagesFor(30)]

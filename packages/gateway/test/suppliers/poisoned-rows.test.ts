@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { watchItem } from '../../src/fulfilment/outcomes/watched-items.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.ts'
-import { watch } from '../../src/fulfilment/reconciliation/watch.ts'
-import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted } from '../harness/scripted-supplier.ts'
@@ -47,7 +47,7 @@ async function item(status: 'REFUSED' | 'ASKED') {
 
 /** An eSIM that its supplier turns out to have sold for it. */
 const takeIn = ({ tenantId, orderId, itemNo }: { tenantId: string; orderId: string; itemNo: number }) =>
-  takeInEsim(shop, tenantId, { orderId, itemNo, supplier: 'odd' }, newEsim())
+  acceptEsim(shop, tenantId, { orderId, itemNo, supplier: 'odd' }, newEsim())
 
 const orphanStates = (tenantIds: string[]) =>
   shop.db.query({ text: 'select tenant_id, state from orphans where tenant_id = any ($1)', values: [tenantIds] })
@@ -75,7 +75,7 @@ it('a record of a supplier that cannot be taken in does not hide those behind it
       for (const [key, { iccid }] of Object.entries(found)) yield { key, iccid, cancelled: false, time: new Date() }
     },
   })
-  expect(await compareBooks(deps, supplied, 86_400_000)).toBe(2)
+  expect(await compareSupplierList(deps, supplied, 86_400_000)).toBe(2)
   expect(await orphanStates([bad.tenantId, good.tenantId])).toEqual([{ tenantId: good.tenantId, state: 'FOUND' }])
   expect(error.mock.calls).toMatchObject([[{ supplier: 'odd', key: itemKeyOf(bad.orderId, 1) }, expect.any(String)]])
 })
@@ -91,12 +91,14 @@ it('a cancel in question whose eSIM cannot be opened does not keep the others fr
   const [bad, good] = [await item('ASKED'), await item('ASKED')]
   for (const one of [bad, good]) {
     await takeIn(one)
-    await shop.db.tx(async (tx) => watch(tx, one.tenantId, { ...one, supplier: 'odd', purpose: 'CANCEL' }, new Date(0)))
+    await shop.db.tx(async (tx) =>
+      watchItem(tx, one.tenantId, { ...one, supplier: 'odd', purpose: 'CANCEL' }, new Date(0)),
+    )
   }
   await shop.db.query({ text: `update profiles set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
   await shop.db.query({
-    text: `update watched_items set ask_at = now() - case when tenant_id = $1 then 2 else 1 end * interval '1 s',
-             until = now() + interval '1 day'`,
+    text: `update watched_items set due_at = now() - case when tenant_id = $1 then 2 else 1 end * interval '1 s',
+             give_up_at = now() + interval '1 day'`,
     values: [bad.tenantId],
   })
   expect(await askAboutWatched(deps)).toBe(2)

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { askSuppliersLoop } from '../../src/profiles/ask-suppliers.ts'
-import { profilesLoop } from '../../src/profiles/expire.ts'
+import { expiryLoop } from '../../src/profiles/expire.ts'
+import { pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
 import type { ProfileReport, ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted } from '../harness/scripted-supplier.ts'
@@ -45,7 +45,7 @@ async function deliver(packageCode = 'P') {
     text: `update order_items set product_code = 'X' where tenant_id = $1 and order_id = $2`,
     values: [tenantId, orderId],
   })
-  await takeInEsim(deps, tenantId, { orderId: orderId!, itemNo: 1, supplier: 'odd' }, esim)
+  await acceptEsim(deps, tenantId, { orderId: orderId!, itemNo: 1, supplier: 'odd' }, esim)
   return { orderId: orderId!, ...esim }
 }
 
@@ -59,11 +59,11 @@ it('eSIMs expire, status and usage are asked for, and each change of a status is
   const past = `now() - interval '1 hour'`
   await set(unused.orderId, `install_before = ${past}`)
   await set(used.orderId, `esim_status = 'IN_USE', expired_time = ${past}`)
-  await set(living.orderId, `asked_at = ${past}`)
+  await set(living.orderId, `polled_at = ${past}`)
   const time = new Date()
   reports.set(living.iccid, { time, esimStatus: 'IN_USE', smdpStatus: 'ENABLED', usage: 123_456n, activateTime: time })
   const before = await eventCounts()
-  loops = [profilesLoop(shop), askSuppliersLoop(deps)]
+  loops = [expiryLoop(shop), pollSuppliersLoop(deps)]
   const rows = await until(async () => {
     const all = await shop.db.query<{
       orderId: string

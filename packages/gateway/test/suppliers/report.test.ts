@@ -3,8 +3,8 @@ import { makeIccid } from '@dealer-esim/contract'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { compareBooks } from '../../src/fulfilment/reconciliation/compare-books.ts'
-import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { SupplierRecord } from '../../src/suppliers/supplier.ts'
 import { admin, failure, json, usageError } from '../harness/admin-here.ts'
@@ -57,7 +57,7 @@ describe('supplier report', () => {
       text: `select item_no from order_items where tenant_id = $1 and item_status = 'REFUSED'`,
       values: [tenantId],
     })
-    await takeInEsim(shop, tenantId, { orderId, itemNo: refused[0]!.itemNo, supplier: 'reported' }, esim)
+    await acceptEsim(shop, tenantId, { orderId, itemNo: refused[0]!.itemNo, supplier: 'reported' }, esim)
     const [stuck] = await payOrders(shop.db, tenantId, 'REPORTED')
     await shop.db.query({
       text: `update orders set created_at = now() - interval '2 hours', due_at = null where order_id = $1`,
@@ -99,7 +99,7 @@ it('a second eSIM under a key that we know is reported: the supplier has sold it
     for await (const record of known.supplier.list!(since)) if (record.key === key) yield record
     yield { key, iccid: second, cancelled: false, time: new Date() }
   }
-  await compareBooks(shop, { ...known, supplier: { ...known.supplier, list } }, 60_000)
+  await compareSupplierList(shop, { ...known, supplier: { ...known.supplier, list } }, 60_000)
   const unclaimed = await shop.db.query({ text: 'select iccid from unclaimed_esims where key = $1', values: [key] })
   expect(unclaimed).toEqual([{ iccid: second }])
 })

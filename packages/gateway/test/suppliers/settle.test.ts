@@ -1,11 +1,10 @@
 import { PassThrough, Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { finishWork } from '../../src/fulfilment/finish.ts'
-import { settleOrder } from '../../src/fulfilment/review/settle.ts'
-import { takeInEsim } from '../../src/fulfilment/take-in.ts'
+import { acceptEsim, saveOutcomes } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -49,7 +48,7 @@ const esimOf = (n: number, matchingId: string): CsvEsim['esim'] => ({
   ac: `LPA:1$a.example$${matchingId}`,
 })
 const delivered = (order: Order, ...esims: CsvEsim['esim'][]) =>
-  settleOrder(
+  resolveOrder(
     shop,
     {
       ...order,
@@ -96,7 +95,7 @@ it('an orphan is refused', async () => {
   const [order, late] = [await underReview(1), await underReview(1)]
   await setItems(late.tenantId, `item_status = 'REFUSED'`)
   const esim = esimOf(5, 'FIVE')
-  await takeInEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
+  await acceptEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
   const refusal = `Line 2: eSIM ${esim.iccid} is kept as an orphan, of order ${orderNoOf(late.orderId)}.`
   await expect(delivered(order, esim)).rejects.toThrow(refusal)
 })
@@ -167,7 +166,7 @@ it('a file of stock with an eSIM that is kept as an orphan is refused until that
   const late = await underReview(1)
   await setItems(late.tenantId, `item_status = 'REFUSED'`)
   const esim = esimOf(15, 'FIFTEEN')
-  await takeInEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
+  await acceptEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
   await expect(imported('shelf', esim)).rejects.toThrow(
     `line 2: eSIM ${esim.iccid} is kept as an orphan, of order ${orderNoOf(late.orderId)}`,
   )
@@ -181,7 +180,7 @@ it('what stock has reserved for another item of the order is refused: that item 
   const request = { ...order, itemNo: 2, key: itemKeyOf(order.orderId, 2), productCode: 'P' }
   expect(await shop.suppliers.get('drawer')!.supplier.order([request])).toMatchObject([{ kind: 'delivered' }])
   const settling = (itemNo: number) =>
-    settleOrder(
+    resolveOrder(
       shop,
       {
         ...order,
@@ -207,7 +206,7 @@ const holdersOf = async (n: number) => {
   return rows.map((row) => row.orderId)
 }
 const arrive = ({ tenantId, orderId }: Order, esim: CsvEsim['esim']) =>
-  takeInEsim(shop, tenantId, { orderId, itemNo: 1, supplier: 'sandbox' }, esim)
+  acceptEsim(shop, tenantId, { orderId, itemNo: 1, supplier: 'sandbox' }, esim)
 
 it.each([
   ['UNKNOWN', 20],
@@ -231,14 +230,14 @@ it.each([
 it('an attempt that brings it leaves its item in doubt, with the order that has its eSIM', async () => {
   const [order, other] = [await underReview(1), await underReview(1)]
   await delivered(order, esimOf(40, 'FORTY'))
-  await setItems(other.tenantId, `item_status = 'ASKED', asked_at = now()`)
+  await setItems(other.tenantId, `item_status = 'ASKED', requested_at = now()`)
   const attempt = {
     ...{ attemptId: shop.ids.uuid(), orderId: other.orderId, itemNo: 1, key: itemKeyOf(other.orderId, 1) },
     ...{ supplied: shop.suppliers.get('drawer')!, productCode: 'X', operation: 'ORDER' as const },
     ...{ startedAt: new Date(), doubtSince: null },
   }
   const outcome = { kind: 'delivered' as const, esim: esimOf(40, 'FORTY') }
-  await finishWork(shop, other.tenantId, { leaseToken: undefined }, [
+  await saveOutcomes(shop, other.tenantId, { leaseToken: undefined }, [
     { orderId: other.orderId, itemNo: 1, attempt, outcome },
   ])
   const [item] = await shop.db.query<{ itemStatus: string; failureReason: string }>({

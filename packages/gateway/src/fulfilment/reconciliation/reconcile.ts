@@ -1,8 +1,8 @@
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
-import type { FulfilmentDeps } from '../deps.ts'
+import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { askAboutWatched } from './ask-watched.ts'
 import { cancelOrphans } from './cancel-orphans.ts'
-import { compareBooks } from './compare-books.ts'
+import { compareSupplierList } from './compare-lists.ts'
 
 const POLL_MS = 30_000
 /** Suppliers' books are compared this often, over a little more than that. */
@@ -28,7 +28,7 @@ export function reconcileLoop(deps: FulfilmentDeps): Loop {
       const orphans = await cancelOrphans(deps)
       if (deps.clock.monotonic() - comparedAt >= COMPARE_EVERY_MS) {
         comparedAt = deps.clock.monotonic()
-        for (const supplied of deps.suppliers.all()) await compareBooks(deps, supplied, COMPARE_SINCE_MS)
+        for (const supplied of deps.suppliers.all()) await compareSupplierList(deps, supplied, COMPARE_SINCE_MS)
       }
       return watched + orphans > 0 // there may be more
     },

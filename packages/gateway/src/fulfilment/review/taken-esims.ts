@@ -5,12 +5,12 @@ import type { CsvEsim } from '../../suppliers/stock/csv.ts'
 import { fingerprint } from '../../suppliers/stock/fingerprint.ts'
 
 /** An eSIM of an operator's file, and the key of the item that it is for. */
-export interface NamedEsim extends CsvEsim {
+export interface AssignedEsim extends CsvEsim {
   key: string
 }
 
 /** @throws Refusal that names the line of an eSIM that is in the file before */
-export function refuseTwiceNamed(linkKey: Buffer, rows: readonly CsvEsim[]): void {
+export function refuseDuplicateEsims(linkKey: Buffer, rows: readonly CsvEsim[]): void {
   refuseTwice(rows, 'ICCID', ({ esim }) => esim.iccid)
   refuseTwice(rows, 'activation code', ({ esim }) => printOf(linkKey, esim))
 }
@@ -23,7 +23,7 @@ export function refuseTwiceNamed(linkKey: Buffer, rows: readonly CsvEsim[]): voi
  * second sees the first.
  * @throws Refusal that names the line
  */
-export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, named: readonly NamedEsim[]): Promise<void> {
+export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, named: readonly AssignedEsim[]): Promise<void> {
   const rows = [...named].sort((left, right) => left.line - right.line)
   const prints = rows.map(({ esim }) => `\\x${printOf(linkKey, esim)}`)
   const values = [rows.map(({ esim }) => esim.iccid), prints, rows.map(({ key }) => key)]
@@ -36,7 +36,7 @@ export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, named: readonly 
 }
 
 /** Keeps the codes' fingerprints: no file of stock may bring them, whatever ICCID it says. */
-export function keepSettledCodes(
+export function recordResolvedCodes(
   tx: Tx,
   linkKey: Buffer,
   { tenantId, orderId }: { tenantId: string; orderId: string },
@@ -44,10 +44,10 @@ export function keepSettledCodes(
 ): void {
   const prints = rows.map(({ esim }) => `\\x${printOf(linkKey, esim)}`)
   tx.send({
-    text: `insert into settled_codes (fingerprint, iccid, tenant_id, order_id)
+    text: `insert into resolved_codes (fingerprint, iccid, tenant_id, order_id)
            select g.*, $3, $4 from unnest($1::bytea[], $2::text[]) g
            on conflict (fingerprint) do update set iccid = excluded.iccid, tenant_id = excluded.tenant_id,
-             order_id = excluded.order_id, settled_at = excluded.settled_at`,
+             order_id = excluded.order_id, resolved_at = excluded.resolved_at`,
     values: [prints, rows.map(({ esim }) => esim.iccid), tenantId, orderId],
   })
 }
@@ -77,7 +77,7 @@ const TAKEN = `
   from given g join profiles p on p.iccid = g.iccid and p.esim_status in ('GOT_RESOURCE', 'IN_USE')
   union all
   select g.line, 'delivered already, with order', p.order_id
-  from given g join settled_codes s on s.fingerprint = g.fingerprint
+  from given g join resolved_codes s on s.fingerprint = g.fingerprint
   join profiles p on p.tenant_id = s.tenant_id and p.order_id = s.order_id and p.iccid = s.iccid
     and p.esim_status <> 'CANCEL'
   union all

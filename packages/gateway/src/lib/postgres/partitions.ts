@@ -30,7 +30,7 @@ export function createPartitions(db: Db, tables: readonly PartitionedTable[]): P
   })
 }
 
-/** Autovacuum with pauses keeps dead versions of hot rows for seconds (decision 0009). */
+/** Autovacuum with pauses keeps dead versions of hot rows for seconds: docs/performance.md. */
 const UNPAUSED = 'autovacuum_vacuum_cost_delay = 0'
 
 /** Drops the partitions past their retention by the database's clock, which the caller must have reason to trust. */

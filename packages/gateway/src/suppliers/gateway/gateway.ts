@@ -91,7 +91,7 @@ function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
       baseUrl: config.url,
       appKey: config.appKey,
       appSecret: config.appSecret,
-      timeout_ms: timeoutMs + 1_000, // the door's own limit says more about what happened
+      timeoutMs: timeoutMs + 1_000, // the door's own limit says more about what happened
       retries: 0,
       async fetch(url, init) {
         const outcome = await outbound.request({

@@ -1,0 +1,73 @@
+import { audit, type By } from '../../audit/audit.ts'
+import { orderNoOf } from '../../lib/ids.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import { lockOrders } from '../../orders/lock.ts'
+import type { CancelOutcome, SuppliedEsim } from '../../suppliers/supplier.ts'
+import { withStorableMessage } from '../outcomes/attempts.ts'
+import type { FulfilmentDeps } from '../outcomes/deps.ts'
+import { watchItem } from '../outcomes/watched-items.ts'
+import { findCancellableEsim, type ProfileStatus, wasNeverUsed } from './cancellable-esim.ts'
+import { parseReason } from './justification.ts'
+import { saveCancellation } from './save-cancellation.ts'
+
+type Deps = Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'suppliers' | 'wake' | 'clock'>
+
+/**
+ * Cancels an eSIM that was delivered and not used: first at the supplier, and only when that has cancelled it, here,
+ * with its refund. The intent is committed before the call; where the answer is lost, reconciliation asks again.
+ * @throws Refusal without a reason, where it is used, or the supplier does not cancel it.
+ */
+export async function cancelEsim(
+  deps: Deps,
+  asked: { tenantId: string; profileId: string; reason: string },
+  by: By,
+): Promise<CancelOutcome> {
+  const { tenantId, profileId } = asked
+  const reason = parseReason(asked.reason)
+  const profile = await findCancellableEsim(deps, tenantId, profileId)
+  if (profile === undefined) throw notFound('eSIM')
+  if (!isUnused(profile)) {
+    const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: only one that was never downloaded can be cancelled.`
+    throw new Refusal(409, 'ESIM_IN_USE', words)
+  }
+  const { supplier } = profile
+  const { orderId, itemNo, productCode } = profile.esim
+  const attemptId = deps.ids.uuid()
+  await deps.db.tx(async (tx) => {
+    const { orders, now } = await lockOrders(tx, tenantId, [orderId])
+    if (!orders.has(orderId)) throw notFound('order')
+    watchItem(tx, tenantId, { orderId, itemNo, purpose: 'CANCEL', supplier, productCode }, now)
+    tx.send({
+      text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+               started_at) values ($1, $2, $3, $4, $5, 'CANCEL', $2, $6)`,
+      values: [tenantId, attemptId, orderId, itemNo, supplier, now],
+    })
+    const after = { profileId, itemNo, reason }
+    audit(tx, deps.ids, { tenantId, ...by, action: 'order.cancel_esim', subject: orderNoOf(orderId), after })
+  })
+  await failpoint('cancel.after-attempt')
+  const outcome = await cancelAtSupplier(deps, supplier, profile.esim)
+  await failpoint('cancel.after-call')
+  await saveCancellation(deps, tenantId, { ...profile.esim, profileId, attemptId }, outcome)
+  return outcome
+}
+
+/** An eSIM that its SM-DP+ or a device has begun to use, or whose time is over, is not to be cancelled any more. */
+function isUnused({ esimStatus, smdpStatus }: ProfileStatus): boolean {
+  return esimStatus === 'GOT_RESOURCE' && wasNeverUsed({ esimStatus, smdpStatus })
+}
+
+export async function cancelAtSupplier(
+  deps: Pick<Deps, 'suppliers'>,
+  name: string,
+  esim: SuppliedEsim,
+): Promise<CancelOutcome> {
+  const supplied = deps.suppliers.get(name)
+  if (supplied === undefined) return { kind: 'unknown', words: `supplier ${name} is not configured` }
+  try {
+    return withStorableMessage(await supplied.supplier.cancel(esim))
+  } catch (error) {
+    return withStorableMessage({ kind: 'unknown', words: error instanceof Error ? error.message : String(error) })
+  }
+}

@@ -1,0 +1,61 @@
+import { stripIccidPadding } from '@dealer-esim/contract'
+import { orderNoOf } from '../../lib/ids.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import { fingerprint } from '../../suppliers/stock/fingerprint.ts'
+import { awaitSettling } from '../../suppliers/stock/taken-codes.ts'
+import type { Outcome } from '../../suppliers/supplier.ts'
+import type { ItemResult } from './apply-outcome.ts'
+
+/**
+ * The results, of which those are in doubt that bring an eSIM with which an operator has settled another item: one of the
+ * two is wrong, and one eSIM is not delivered twice, nor taken back while a traveller may hold it. Such an item comes to
+ * review, where its words say which order has its eSIM.
+ *
+ * Two statements more, sent with those that lock: a probe of two indexes for each eSIM.
+ * Locks: the one that settling takes, shared, until the commit. The wallet and the orders are locked after it.
+ */
+export async function doubtEsimsResolvedElsewhere(
+  tx: Tx,
+  linkKey: Buffer,
+  results: readonly ItemResult[],
+): Promise<readonly ItemResult[]> {
+  const brought = results.flatMap((result) =>
+    result.outcome.kind === 'delivered' ? [{ result, esim: result.outcome.esim }] : [],
+  )
+  if (brought.length === 0) return results
+  awaitSettling(tx)
+  const rows = await tx.query<{ place: bigint; orderId: string }>({
+    name: 'fulfilment-settled-elsewhere',
+    text: SETTLED,
+    values: [
+      brought.map(({ esim }) => stripIccidPadding(esim.iccid)),
+      brought.map(({ esim }) => `\\x${fingerprint(linkKey, esim.smdpAddress, esim.matchingId)}`),
+      brought.map(({ result }) => result.orderId),
+      brought.map(({ result }) => result.itemNo),
+    ],
+  })
+  if (rows.length === 0) return results
+  const doubts = new Map<ItemResult, Outcome>()
+  for (const { place, orderId } of rows) {
+    const { result, esim } = brought[Number(place) - 1]!
+    const words = `it delivered eSIM ${esim.iccid}, with which an operator has settled an item of order ${orderNoOf(orderId)}`
+    doubts.set(result, { kind: 'unknown', words })
+  }
+  return results.map((result) => ({ ...result, outcome: doubts.get(result) ?? result.outcome }))
+}
+
+const SETTLED = `
+  with given as (
+    select * from unnest($1::text[], $2::bytea[], $3::uuid[], $4::smallint[]) with ordinality
+      as g(iccid, fingerprint, order_id, item_no, place)
+  )
+  select g.place, p.order_id
+  from given g join resolved_codes s on s.fingerprint = g.fingerprint
+  join profiles p on p.tenant_id = s.tenant_id and p.order_id = s.order_id and p.iccid = s.iccid
+  where p.esim_status <> 'CANCEL' and (p.order_id, p.item_no) <> (g.order_id, g.item_no)
+  union all
+  select g.place, p.order_id
+  from given g join profiles p on p.iccid = g.iccid
+  where p.esim_status in ('GOT_RESOURCE', 'IN_USE') and (p.order_id, p.item_no) <> (g.order_id, g.item_no)
+    and exists (select from resolved_codes s
+                where s.tenant_id = p.tenant_id and s.order_id = p.order_id and s.iccid = p.iccid)`

@@ -1,0 +1,86 @@
+import { parseItemKey } from '../../orders/item.ts'
+import { applyReports } from '../../profiles/apply-reports.ts'
+import { decryptSecrets } from '../../profiles/profile.ts'
+import type { Supplied } from '../../suppliers/registry.ts'
+import type { SuppliedEsim } from '../../suppliers/supplier.ts'
+import type { FulfilmentDeps } from '../outcomes/deps.ts'
+import { acceptEsim } from '../outcomes/save-outcomes.ts'
+
+/** Keys of one event: an upstream order is one of our items. */
+const KEYS_MAX = 100
+
+interface ItemRow {
+  tenantId: string
+  productCode: string
+  itemStatus: string
+  profileId: string | null
+  iccid: string | null
+  secrets: Buffer | null
+}
+
+/**
+ * Asks a supplier about items of which it said that something changed. One that is in doubt is looked at now instead of
+ * at its next time; one that was settled without an eSIM may have got it (an orphan); one that was delivered has its
+ * status and usage brought up to date. Only items of this supplier.
+ */
+export async function refreshItems(deps: FulfilmentDeps, supplied: Supplied, keys: readonly string[]): Promise<void> {
+  for (const key of keys.slice(0, KEYS_MAX)) await refresh(deps, supplied, key)
+}
+
+async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): Promise<void> {
+  const named = parseItemKey(key)
+  if (named === undefined) return
+  const { orderId, itemNo } = named
+  const [row] = await deps.db.query<ItemRow>({
+    name: 'fulfilment-refresh',
+    text: `select i.tenant_id, i.product_code, i.item_status, p.profile_id, p.iccid, p.secrets
+           from tenants t join order_items i on i.tenant_id = t.tenant_id
+           left join profiles p on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
+           where i.order_id = $1 and i.item_no = $2 and i.supplier = $3`,
+    values: [orderId, itemNo, supplied.supplier.name],
+  })
+  if (row === undefined) return
+  const tenantId = row.tenantId
+  const item = { tenantId, orderId, itemNo, productCode: row.productCode }
+  switch (row.itemStatus) {
+    case 'UNKNOWN':
+    case 'REVIEW':
+      return lookNow(deps, tenantId, orderId, itemNo)
+    case 'DELIVERED': {
+      if (row.profileId === null || supplied.supplier.report === undefined) return
+      const { matchingId } = decryptSecrets(deps.cipher, tenantId, row.secrets!)
+      const esim: SuppliedEsim = { ...item, key, iccid: row.iccid!, matchingId, shown: true }
+      const [outcome] = await supplied.supplier.report([esim])
+      if (outcome?.kind !== 'told') return
+      await applyReports(deps, tenantId, [{ orderId, profileId: row.profileId, report: outcome.report }])
+      return
+    }
+    case 'REFUSED':
+    case 'CANCELLED': {
+      const [outcome] = await supplied.supplier.query([{ ...item, key }], 'LOOK')
+      if (outcome?.kind !== 'delivered') return
+      return acceptEsim(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome.esim)
+    }
+    default: // WAITING, ASKED: fulfilment is at it
+  }
+}
+
+/**
+ * Makes fulfilment ask about the item now, where nobody does already. Whoever holds the order's lease is not disturbed: it
+ * sees the time after.
+ */
+async function lookNow(deps: FulfilmentDeps, tenantId: string, orderId: string, itemNo: number): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    tx.send({
+      text: `update orders set due_at = now() where tenant_id = $1 and order_id = $2 and due_at is not null`,
+      values: [tenantId, orderId],
+    })
+    tx.send({
+      text: `update order_items set retry_at = now()
+             where tenant_id = $1 and order_id = $2 and item_no = $3 and item_status in ('UNKNOWN', 'REVIEW')
+               and retry_at is not null`,
+      values: [tenantId, orderId, itemNo],
+    })
+  })
+  deps.wake.wake('fulfilment')
+}

@@ -1,0 +1,115 @@
+import { firstUuidAt, orderNoOf } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+
+/** What one supplier did in one month (UTC, by the time of the order). Amounts in 1/10 000. */
+export interface SupplierMonth {
+  /** `2026-11` */
+  month: string
+  supplier: string
+  currencyCode: string
+  delivered: number
+  cancelled: number
+  refused: number
+  underReview: number
+  orphans: number
+  sales: bigint
+  refunds: bigint
+  /** Of what was delivered: what the supplier says that it charged, else what the catalogue had. null: neither is known. */
+  cost: bigint | null
+  costCurrency: string | null
+  /** Of how many of those delivered the supplier says what it charged, and what these come to within the cost. */
+  charged: number
+  chargedCost: bigint
+}
+
+/** An item that does not add up. */
+export interface Discrepancy {
+  kind: 'ORDER_WITHOUT_ESIM' | 'ESIM_WITHOUT_ORDER'
+  supplier: string
+  tenantId: string | null
+  orderNo: string | null
+  itemNo: number | null
+  iccid: string | null
+  since: Date
+  detail: string | null
+}
+
+/** What a settled order may take; one that is open for longer has stuck. */
+const STUCK_AFTER = `interval '1 hour'`
+const DISCREPANCIES_MAX = 10_000
+
+/**
+ * Cost against sales by month and supplier, in rows of their own where currencies differ: nothing is converted. Reads the
+ * orders of the period and their items once, dealer by dealer, by the time in their ids: for a report, not for a page.
+ */
+export async function listSupplierMonths(db: Db, period: { from: Date; to: Date }): Promise<SupplierMonth[]> {
+  return db.query<SupplierMonth>({
+    text: `
+      select to_char(o.created_at at time zone 'utc', 'YYYY-MM') as month, coalesce(i.supplier, '') as supplier,
+        o.currency_code,
+        case when i.supplier_charge is null then i.cost_currency else i.supplier_charge_currency end as cost_currency,
+        count(*) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as delivered,
+        count(*) filter (where p.esim_status = 'CANCEL')::int as cancelled,
+        count(*) filter (where i.item_status in ('REFUSED', 'CANCELLED'))::int as refused,
+        count(*) filter (where i.item_status = 'REVIEW')::int as under_review,
+        coalesce(sum(n.orphans), 0)::int as orphans,
+        sum(i.price)::bigint as sales,
+        coalesce(sum(i.price) filter (where i.item_status in ('REFUSED', 'CANCELLED') or p.esim_status = 'CANCEL'),
+          0)::bigint as refunds,
+        sum(coalesce(i.supplier_charge, i.cost))
+          filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::bigint
+          as cost,
+        count(i.supplier_charge)
+          filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as charged,
+        coalesce(sum(i.supplier_charge)
+          filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL'), 0)::bigint
+          as charged_cost
+      from tenants t join orders o on o.tenant_id = t.tenant_id and o.order_id >= $3 and o.order_id < $4
+      join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
+      left join profiles p on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
+      left join lateral (
+        select count(*) as orphans from orphans n
+        where n.tenant_id = i.tenant_id and n.order_id = i.order_id and n.item_no = i.item_no
+      ) n on true
+      where o.created_at >= $1 and o.created_at < $2
+      group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+    values: [period.from, period.to, ...idsOf(period)],
+  })
+}
+
+/** An id is made before its order is written, by a clock that may be off by a little. */
+const IDS_ASTRAY_MS = 86_400_000
+
+function idsOf(period: { from: Date; to: Date }): [first: string, end: string] {
+  return [firstUuidAt(period.from.getTime() - IDS_ASTRAY_MS), firstUuidAt(period.to.getTime() + IDS_ASTRAY_MS)]
+}
+
+interface DiscrepancyRow extends Omit<Discrepancy, 'orderNo'> {
+  orderId: string | null
+}
+
+/** Orders without profiles, profiles without orders: the newest ten thousand. */
+export async function listDiscrepancies(db: Db, period: { from: Date; to: Date }): Promise<Discrepancy[]> {
+  const rows = await db.query<DiscrepancyRow>({
+    text: `
+      select * from (
+        select 'ORDER_WITHOUT_ESIM' as kind, coalesce(i.supplier, '') as supplier, i.tenant_id, i.order_id,
+          i.item_no, null::text as iccid, o.created_at as since,
+          i.item_status || coalesce(': ' || i.failure_reason, '') as detail
+        from tenants t join orders o on o.tenant_id = t.tenant_id and o.order_id >= $3 and o.order_id < $4
+        join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
+        where o.created_at >= $1 and o.created_at < $2
+          and (i.item_status = 'REVIEW'
+            or i.item_status in ('WAITING', 'ASKED', 'UNKNOWN') and o.created_at < now() - ${STUCK_AFTER})
+        union all
+        select 'ESIM_WITHOUT_ORDER', n.supplier, n.tenant_id, n.order_id, n.item_no, n.iccid, n.created_at,
+          n.state || coalesce(': ' || n.message, '')
+        from orphans n where n.created_at >= $1 and n.created_at < $2
+        union all
+        select 'ESIM_WITHOUT_ORDER', u.supplier, null, null, null, u.iccid, u.found_at, 'under the key ' || u.key
+        from unclaimed_esims u where u.found_at >= $1 and u.found_at < $2
+      ) d order by since desc limit ${DISCREPANCIES_MAX}`,
+    values: [period.from, period.to, ...idsOf(period)],
+  })
+  return rows.map(({ orderId, ...row }) => ({ ...row, orderNo: orderId === null ? null : orderNoOf(orderId) }))
+}

@@ -1,0 +1,139 @@
+import { audit, type By } from '../../audit/audit.ts'
+import { orderNoOf } from '../../lib/ids.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import { itemKeyOf } from '../../orders/item.ts'
+import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'
+import type { Suppliers } from '../../suppliers/registry.ts'
+import type { CsvEsim } from '../../suppliers/stock/csv.ts'
+import { lockSettling } from '../../suppliers/stock/taken-codes.ts'
+import { parseEvidence } from '../cancelling/justification.ts'
+import { OutcomeBatch } from '../outcomes/apply-outcome.ts'
+import type { FulfilmentDeps } from '../outcomes/deps.ts'
+import type { Transition } from '../outcomes/outcome.ts'
+import { watchItem } from '../outcomes/watched-items.ts'
+import { type AssignedEsim, recordResolvedCodes, refuseDuplicateEsims, refuseTakenEsims } from './taken-esims.ts'
+
+/** What the supplier said of the eSIMs under review. */
+export type Verdict =
+  | { kind: 'delivered'; esims: readonly CsvEsim[] }
+  | { kind: 'refused' }
+  /** Nothing was bought, and it may be tried again. */
+  | { kind: 'retry' }
+
+export interface Resolution {
+  tenantId: string
+  orderId: string
+  verdict: Verdict
+  /** The supplier's words, a ticket, a name: what another operator can check. Audited. */
+  evidence: string
+  /** Only these; absent: every item under review. */
+  itemNos?: readonly number[]
+}
+
+/**
+ * Records what a supplier said of an order's eSIMs that are under review. Nothing is settled on a guess: without
+ * evidence it is refused. An eSIM that arrives after all for an item that was settled as refused becomes an orphan, so
+ * such items stay watched.
+ *
+ * Locks: settling with eSIMs, which deliveries share; then the wallet, the order.
+ * @returns the items that were settled.
+ * @throws Refusal
+ */
+export async function resolveOrder(
+  deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'catalogue' | 'wake' | 'linkKey'> & {
+    suppliers: Pick<Suppliers, 'get'>
+  },
+  settlement: Resolution,
+  by: By,
+): Promise<number[]> {
+  const { tenantId, orderId, verdict } = settlement
+  const evidence = parseEvidence(settlement.evidence)
+  const catalogue = await deps.catalogue.latest()
+  const itemNos = await deps.db.tx(async (tx) => {
+    if (verdict.kind === 'delivered') {
+      refuseDuplicateEsims(deps.linkKey, verdict.esims)
+      lockSettling(tx)
+    }
+    const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
+    const order = orders.get(orderId)
+    if (order === undefined) throw notFound('order')
+    const before = order.orderStatus
+    const items = underReview(order, settlement.itemNos)
+    const named = verdict.kind === 'delivered' ? assigned(verdict.esims, orderId, items) : []
+    if (named.length > 0) await refuseTakenEsims(tx, deps.linkKey, named)
+    const consequences = new OutcomeBatch(deps, tenantId, now, (code) => catalogue.find(code))
+    for (const [index, item] of items.entries()) {
+      const { supplier, inDoubtAt } = item
+      if (supplier === null && verdict.kind === 'delivered') {
+        const words = `Item ${item.itemNo} was never asked for at any supplier: settle it with --retry or --refused.`
+        throw new Refusal(409, 'NEVER_ASKED', words)
+      }
+      // Taken up from review at this moment, perhaps by a purchase: its answer is not to fall upon an item that may be
+      // bought, nor upon one that has another eSIM, where nobody would look for what it bought. A refund is watched.
+      if (verdict.kind !== 'refused' && item.retryAt === null && inDoubtAt !== null) {
+        const words = `The supplier is being asked for item ${item.itemNo} just now. Try again in a minute.`
+        throw new Refusal(409, 'BEING_ASKED', words)
+      }
+      consequences.applyTransition(order, item, transitionOf(verdict, named[index], now), supplier)
+      if (verdict.kind === 'refused' && inDoubtAt !== null && supplier !== null) {
+        const { itemNo, productCode } = item
+        watchItem(tx, tenantId, { orderId, itemNo, purpose: 'REFUNDED_IN_DOUBT', supplier, productCode }, now)
+      }
+      if (verdict.kind === 'retry') Object.assign(item, { askedAt: null, attempts: 1 })
+    }
+    consequences.release(orders, { leaseToken: undefined })
+    await consequences.write(tx, orders)
+    if (verdict.kind === 'delivered') recordResolvedCodes(tx, deps.linkKey, { tenantId, orderId }, verdict.esims)
+    audit(tx, deps.ids, {
+      tenantId,
+      ...by,
+      action: 'order.settle',
+      subject: orderNoOf(orderId),
+      before: { orderStatus: before },
+      after: { orderStatus: order.orderStatus, verdict: verdict.kind, items: items.map((i) => i.itemNo), evidence },
+    })
+    return items.map((item) => item.itemNo)
+  })
+  deps.wake.wake('webhooks')
+  deps.wake.wake('fulfilment')
+  return itemNos
+}
+
+function underReview(order: LockedOrder, itemNos: readonly number[] | undefined): LockedItem[] {
+  const items = order.items.filter((item) => item.itemStatus === 'REVIEW')
+  if (items.length === 0) throw new Refusal(409, 'NOT_UNDER_REVIEW', 'Nothing of this order is under review.')
+  if (itemNos === undefined) return items
+  const chosen = items.filter((item) => itemNos.includes(item.itemNo))
+  if (chosen.length !== new Set(itemNos).size) {
+    const open = items.map((item) => item.itemNo).join(', ')
+    throw new Refusal(409, 'NOT_UNDER_REVIEW', `Only items ${open} of this order are under review.`)
+  }
+  return chosen
+}
+
+/** An eSIM for each item, in their order. */
+function assigned(esims: readonly CsvEsim[], orderId: string, items: readonly LockedItem[]): AssignedEsim[] {
+  if (esims.length !== items.length) {
+    const words = `${items.length} eSIMs are under review, and the file has ${esims.length}.`
+    throw new Refusal(422, 'ESIMS_MISMATCH', words)
+  }
+  const numbered = esims.some((row) => row.itemNo !== undefined)
+  return items.map(({ itemNo }, index) => {
+    const row = numbered ? esims.find((esim) => esim.itemNo === itemNo) : esims[index]
+    if (row === undefined) throw new Refusal(422, 'ESIMS_MISMATCH', `The file has no eSIM for item ${itemNo}.`)
+    return { ...row, key: itemKeyOf(orderId, itemNo) }
+  })
+}
+
+function transitionOf(verdict: Verdict, named: AssignedEsim | undefined, now: Date): Transition {
+  switch (verdict.kind) {
+    case 'delivered':
+      return { to: 'DELIVERED', esim: named!.esim }
+    case 'refused':
+      return { to: 'REFUSED', words: 'refused by the supplier' }
+    case 'retry':
+      return { to: 'WAITING', words: 'not bought; tried again', retryAt: now }
+    default:
+      return verdict satisfies never
+  }
+}

@@ -1,0 +1,107 @@
+import type { QueryAnswer } from '@dealer-esim/contract'
+import type { Cipher } from '../../lib/crypto.ts'
+import { orderNoOf } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { itemKeyOf } from '../../orders/item.ts'
+import type { ItemStatus } from '../../orders/status.ts'
+import { getOrderWithProfiles } from '../../profiles/get-order.ts'
+
+/** An order as operators see it: what suppliers were asked included, activation codes not. */
+export interface OperatorOrder extends Omit<QueryAnswer, 'profileList'> {
+  tenantId: string
+  itemList: OperatorItem[]
+  attemptList: OperatorAttempt[]
+}
+
+export interface OperatorItem {
+  itemNo: number
+  /** What it is called at its supplier. */
+  key: string
+  itemStatus: ItemStatus
+  supplier: string | null
+  productCode: string | null
+  cost: number | null
+  costCurrency: string | null
+  charged: number | null
+  chargedCurrency: string | null
+  failureReason: string | null
+  esimTranNo: string | null
+  iccid: string | null
+  esimStatus: string | null
+  smdpStatus: string | null
+}
+
+export interface OperatorAttempt {
+  startedAt: string
+  itemNo: number
+  supplier: string
+  operation: string
+  outcome: string | null
+  detail: string | null
+}
+
+/** Attempts that are shown: the newest. */
+const ATTEMPTS_MAX = 500
+
+export async function getOperatorOrder(
+  deps: { db: Db; cipher: Pick<Cipher, 'decrypt'>; linkKey: Buffer },
+  { tenantId, orderId }: { tenantId: string; orderId: string },
+): Promise<OperatorOrder> {
+  const links = { publicUrl: '' } // no link is shown
+  const { profileList: _, ...order } = await getOrderWithProfiles({ ...deps, links }, tenantId, {
+    orderNo: orderNoOf(orderId),
+  })
+  const items = await deps.db.query<Omit<OperatorItem, 'key'>>({
+    text: `select i.item_no, i.item_status, i.supplier, i.product_code,
+             i.cost::float8 as cost, i.cost_currency, i.supplier_charge::float8 as charged,
+             i.supplier_charge_currency as charged_currency, i.failure_reason,
+             p.profile_id as esim_tran_no, p.iccid, p.esim_status, p.smdp_status
+           from order_items i left join profiles p
+             on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
+           where i.tenant_id = $1 and i.order_id = $2 order by i.item_no`,
+    values: [tenantId, orderId],
+  })
+  const attempts = await deps.db.query<Omit<OperatorAttempt, 'startedAt'> & { startedAt: Date }>({
+    text: `select started_at, item_no, supplier, operation, outcome, detail
+           from supplier_attempts where tenant_id = $1 and order_id = $2 order by attempt_id desc limit $3`,
+    values: [tenantId, orderId, ATTEMPTS_MAX],
+  })
+  const attemptList = attempts.map((attempt) => ({ ...attempt, startedAt: attempt.startedAt.toISOString() }))
+  const itemList = items.map(({ itemNo, ...item }) => ({ itemNo, key: itemKeyOf(orderId, itemNo), ...item }))
+  return { tenantId, ...order, itemList, attemptList }
+}
+
+export interface OrderUnderReview {
+  tenantId: string
+  orderNo: string
+  itemNos: number[]
+  /** What the items are called at their suppliers. */
+  keys: string[]
+  suppliers: string[]
+  reason: string | null
+  createdAt: Date
+}
+
+const REVIEWED_MAX = 1_000
+
+/** The oldest first. */
+export async function listOrdersUnderReview(db: Db, tenantId?: string): Promise<OrderUnderReview[]> {
+  const rows = await db.query<Omit<OrderUnderReview, 'orderNo' | 'keys'> & { orderId: string }>({
+    text: `select o.tenant_id, o.order_id, o.created_at, i.*
+           from orders o cross join lateral (
+             select array_agg(item_no order by item_no) as item_nos,
+               array_agg(distinct supplier) filter (where supplier is not null) as suppliers,
+               min(failure_reason) as reason
+             from order_items where tenant_id = o.tenant_id and order_id = o.order_id and item_status = 'REVIEW'
+           ) i
+           where o.order_status = 'UNDER_REVIEW' and ($1::uuid is null or o.tenant_id = $1)
+           order by o.order_id limit $2`,
+    values: [tenantId ?? null, REVIEWED_MAX],
+  })
+  return rows.map(({ orderId, ...row }) => ({
+    ...row,
+    keys: row.itemNos.map((itemNo) => itemKeyOf(orderId, itemNo)),
+    suppliers: row.suppliers ?? [],
+    orderNo: orderNoOf(orderId),
+  }))
+}

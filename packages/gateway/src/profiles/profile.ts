@@ -1,0 +1,101 @@
+import {
+  androidInstallUrl,
+  appleInstallUrl,
+  type EsimStatus,
+  formatTime,
+  type Profile,
+  type SmdpStatus,
+} from '@dealer-esim/contract'
+import type { Cipher } from '../lib/crypto.ts'
+import { orderNoOf } from '../lib/ids.ts'
+import type { PackageLine } from '../orders/item.ts'
+import type { ProfileSecrets } from './insert.ts'
+import { qrUrl } from './qr/link.ts'
+
+export interface ProfileReadDeps {
+  cipher: Pick<Cipher, 'decrypt'>
+  linkKey: Buffer
+  /** Where absolute links start, without a trailing slash. */
+  links: { publicUrl: string }
+}
+
+/** Read with OWN_COLUMNS from profiles p; the rest is what its order knows. */
+export interface ProfileRow {
+  profileId: string
+  orderId: string
+  iccid: string
+  imsi: string | null
+  msisdn: string | null
+  eid: string | null
+  smdpAddress: string
+  secrets: Buffer
+  apn: string | null
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+  totalVolume: bigint | null
+  orderUsage: bigint | null
+  usageUpdateTime: Date | null
+  totalDuration: number
+  durationUnit: Profile['durationUnit']
+  installBefore: Date | null
+  activateTime: Date | null
+  expiredTime: Date | null
+  createdAt: Date
+  updatedAt: Date
+  transactionId: string
+  line: PackageLine
+}
+
+export const PROFILE_COLUMNS = `p.profile_id, p.order_id, p.iccid, p.imsi, p.msisdn, p.eid, p.smdp_address, p.secrets,
+  p.apn, p.esim_status, p.smdp_status, p.total_volume, p.order_usage, p.usage_update_time, p.total_duration,
+  p.duration_unit, p.install_before, p.activate_time, p.expired_time, p.created_at, p.updated_at`
+
+/** A profile as its tenant sees it, activation code and all. Never log it. */
+export function toProfile(deps: ProfileReadDeps, tenantId: string, row: ProfileRow): Profile {
+  const secrets = decryptSecrets(deps.cipher, tenantId, row.secrets)
+  return {
+    esimTranNo: row.profileId,
+    orderNo: orderNoOf(row.orderId),
+    transactionId: row.transactionId,
+    packageCode: row.line.packageCode,
+    packageName: row.line.packageName,
+    iccid: row.iccid,
+    imsi: row.imsi,
+    msisdn: row.msisdn,
+    eid: row.eid,
+    ac: secrets.ac,
+    smdpAddress: row.smdpAddress,
+    matchingId: secrets.matchingId,
+    confirmationCode: secrets.confirmationCode ?? null,
+    pin: secrets.pin ?? null,
+    puk: secrets.puk ?? null,
+    qrCodeUrl: qrUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId: row.profileId }),
+    appleInstallUrl: appleInstallUrl(secrets.ac),
+    androidInstallUrl: androidInstallUrl(secrets.ac),
+    apn: row.apn,
+    esimStatus: row.esimStatus,
+    smdpStatus: row.smdpStatus,
+    totalVolume: numberOf(row.totalVolume),
+    orderUsage: numberOf(row.orderUsage),
+    usageUpdateTime: timeOf(row.usageUpdateTime),
+    totalDuration: row.totalDuration,
+    durationUnit: row.durationUnit,
+    installBefore: timeOf(row.installBefore),
+    activateTime: timeOf(row.activateTime),
+    expiredTime: timeOf(row.expiredTime),
+    createTime: formatTime(row.createdAt),
+    lastUpdateTime: formatTime(row.updatedAt),
+  }
+}
+
+export function decryptSecrets(cipher: Pick<Cipher, 'decrypt'>, tenantId: string, sealed: Buffer): ProfileSecrets {
+  return JSON.parse(cipher.decrypt(sealed, tenantId).toString()) as ProfileSecrets
+}
+
+function numberOf(value: bigint | null): number | null {
+  return value === null ? null : Number(value)
+}
+
+function timeOf(value: Date | null): string | null {
+  return value === null ? null : formatTime(value)
+}

@@ -1,0 +1,59 @@
+import { parseActivationCode } from '@dealer-esim/contract'
+import type { Cipher } from '../../lib/crypto.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { decryptSecrets } from '../profile.ts'
+import { decryptQrToken } from './link.ts'
+
+/** Never log it: whoever has it can install the eSIM. */
+export interface QrContent {
+  ac: string
+  smdpAddress: string
+  /** Empty where the SM-DP+ finds the eSIM by the device. */
+  matchingId: string
+  isConfirmationCodeRequired: boolean
+  iccid: string
+  packageName: string
+}
+
+/** What a QR link shows; undefined for a link that is not ours, and once the eSIM is installed or cancelled. */
+export async function findQrContent(
+  deps: { db: Db; cipher: Pick<Cipher, 'decrypt'>; linkKey: Buffer },
+  token: string,
+): Promise<QrContent | undefined> {
+  const subject = decryptQrToken(deps.linkKey, token)
+  if (subject === undefined) return undefined
+  const { tenantId, profileId } = subject
+  const [row] = await deps.db.query<Row>({
+    name: 'profiles-qr',
+    text: FIND,
+    values: [tenantId, profileId],
+  })
+  if (!row) return undefined
+  const { ac, matchingId } = decryptSecrets(deps.cipher, tenantId, row.secrets)
+  const parsed = parseActivationCode(ac)
+  return {
+    ac,
+    smdpAddress: row.smdpAddress,
+    matchingId,
+    isConfirmationCodeRequired: parsed.ok && parsed.value.confirmationCodeRequired,
+    iccid: row.iccid,
+    packageName: row.packageName,
+  }
+}
+
+interface Row {
+  secrets: Buffer
+  smdpAddress: string
+  iccid: string
+  packageName: string
+}
+
+// Waiting to be installed: an eSIM that is in use was installed, unless its SM-DP+ says that it is still there.
+const FIND = `
+  select p.secrets, p.smdp_address, p.iccid, o.package_lines -> i.line_no ->> 'packageName' as package_name
+  from profiles p
+  join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
+  join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
+  where p.tenant_id = $1 and p.profile_id = $2
+    and (p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
+      or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`

@@ -15,7 +15,7 @@ const LONGEST = [
   // Not beside the other one in a browser: each keeps more than one core busy.
   'test/browser/console-accessibility.test.ts',
   'test/docs-operator.test.ts',
-  'packages/gateway/test/embedded-postgres.test.ts',
+  'packages/gateway/test/lib/embedded-postgres.test.ts',
   'packages/gateway/test/catalogue-files.test.ts',
   'packages/gateway/test/suppliers/crash.test.ts',
   'packages/gateway/test/orders/failpoints.test.ts',

@@ -10,8 +10,8 @@ import { httpsOnly, plainFailures, queuePages } from './http/pages.ts'
 import { createCertificateWatch, createServer, type ServerParts } from './http/server.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import { closeWithin, listen } from './lib/process/listener.ts'
-import { docsPages } from './public/docs.ts'
-import { qrRoutes } from './public/qr.ts'
+import { addDocsRoutes } from './public/docs.ts'
+import { addQrRoutes } from './public/qr.ts'
 import { supplierApi } from './supplier-api/door.ts'
 
 /** Starts the HTTP server of this process, with every API that dealers, suppliers and browsers call. */
@@ -36,8 +36,8 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   await registerQueued(server, (app) => {
     plainFailures(app, deps)
     httpsOnly(app, deps)
-    qrRoutes(app, deps)
-    docsPages(app, deps)
+    addQrRoutes(app, deps)
+    addDocsRoutes(app, deps)
   })
   await registerQueued(server, (app) => supplierApi(app, deps))
   const hasOwnConsole = config.console === 'on' && config.consolePort !== undefined

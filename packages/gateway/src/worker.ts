@@ -13,7 +13,7 @@ import { ledgerLoop } from './wallet/ledger-loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
 import { replayLoop } from './webhooks/replay/replay-step.ts'
 
-/** The background loops of this process. */
+/** Starts the background loops of this process. */
 export async function startWorker(deps: Deps): Promise<Running> {
   const loops: Running[] = [
     retentionLoop(deps),

@@ -311,7 +311,7 @@ describe('on a database of its own', () => {
   test('a server that is not there is told as such', async () => {
     const run = await admin(['tenant', 'list'], { ...env, DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' })
     expect(run).toMatchObject({ code: 1, stdout: '' })
-    expect(run.stderr).toContain('The database cannot be used: connect ECONNREFUSED')
+    expect(run.stderr).toContain('Cannot connect to the database: connect ECONNREFUSED')
   })
 
   test('help needs no database and shows examples', async () => {

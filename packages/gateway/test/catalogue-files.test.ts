@@ -5,11 +5,11 @@ import { exportPackages, type FileFormat } from '../src/catalogue/files/export.t
 import { type ImportProgress, importPackages } from '../src/catalogue/files/import.ts'
 import type { PackageFilter } from '../src/catalogue/read.ts'
 import { documentBatches } from '../src/catalogue/read.ts'
-import { openShelf, packageInput, type TestShelf } from './harness/shelf.ts'
+import { type CatalogueTestbed, createCatalogueTestbed, packageInput } from './harness/catalogue-testbed.ts'
 
-let shelf: TestShelf
+let shelf: CatalogueTestbed
 beforeAll(async () => {
-  shelf = await openShelf()
+  shelf = await createCatalogueTestbed()
   await seedDemoCatalogue({ db: shelf.db, ids: shelf.deps.ids })
 })
 afterAll(() => shelf.close())
@@ -49,7 +49,7 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
 
   test('an export into an empty catalogue makes the same catalogue', async () => {
     const file = await exported(format)
-    const other = await openShelf()
+    const other = await createCatalogueTestbed()
     const report = await importPackages(other.deps, { format, source: pieces(file), dryRun: false }, other.by)
     expect(report).toMatchObject({ imported: true, added: 780 })
     const documents = []

@@ -7,11 +7,11 @@ import { createPlan, readPlans, removePlanRule, setPlanRule } from '../src/catal
 import { setListPrices, setOwnPrice } from '../src/catalogue/prices.ts'
 import { setOnSale } from '../src/catalogue/put.ts'
 import { deleteGroup, deletePlan, renameGroup, renamePlan } from '../src/catalogue/retire.ts'
-import { openShelf, type TestShelf } from './harness/shelf.ts'
+import { type CatalogueTestbed, createCatalogueTestbed } from './harness/catalogue-testbed.ts'
 
-let shelf: TestShelf
+let shelf: CatalogueTestbed
 beforeAll(async () => {
-  shelf = await openShelf()
+  shelf = await createCatalogueTestbed()
 })
 afterAll(() => shelf.close())
 
@@ -30,7 +30,7 @@ async function now(): Promise<Snapshot> {
   }
   return followed
 }
-let following: ReturnType<TestShelf['freshCatalogue']> | undefined
+let following: ReturnType<CatalogueTestbed['freshCatalogue']> | undefined
 
 const prices = (snapshot: Snapshot, buyer: Buyer, request = {}) =>
   Object.fromEntries(

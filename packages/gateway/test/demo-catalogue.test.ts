@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seedDemoCatalogue, seedSandboxPackages } from '../src/catalogue/demo/seed.ts'
-import { openShelf, type TestShelf } from './harness/shelf.ts'
+import { type CatalogueTestbed, createCatalogueTestbed } from './harness/catalogue-testbed.ts'
 
-let shelf: TestShelf
+let shelf: CatalogueTestbed
 beforeAll(async () => {
-  shelf = await openShelf()
+  shelf = await createCatalogueTestbed()
 })
 afterAll(() => shelf.close())
 

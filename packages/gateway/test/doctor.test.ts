@@ -17,7 +17,7 @@ import { testAuthority } from './harness/certificates.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { startGateway, stopGateways } from './harness/gateway-process.ts'
 import { addPackage } from './harness/shop.ts'
-import { startSmtpReceiver } from './harness/smtp-receiver.ts'
+import { startSmtpReceiver } from './smtp-receiver.ts'
 
 const KEY = '07'.repeat(32)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-doctor-'))
@@ -77,13 +77,13 @@ describe('the doctor', () => {
     expect(await complaints({ PORT: 'x', MAIL_FROM: 'a@b.example', DATABASE_URL: unused('nowhere') })).toEqual([
       expect.stringMatching(/^FAULT configuration: PORT is a whole number/),
       expect.stringMatching(/^FAULT configuration: SMTP_URL and MAIL_FROM go together/),
-      expect.stringMatching(/^FAULT database: .*database "nowhere" does not exist\. Create it/),
+      expect.stringMatching(/^FAULT database: .*database "nowhere" does not exist\. Create the database/),
     ])
   })
 
   test.each([
-    ['a server that is away', () => 'postgres://u:p@127.0.0.1:1/d', /ECONNREFUSED.* Look at host and port/],
-    ['a password that is wrong', () => withUser('nobody', 'wrong'), /Correct user and password/],
+    ['a server that is away', () => 'postgres://u:p@127.0.0.1:1/d', /ECONNREFUSED.* Check the host and port/],
+    ['a password that is wrong', () => withUser('nobody', 'wrong'), /Correct the user and password/],
   ])('tells of %s, and never the password', async (_, url, expected) => {
     const [told, ...more] = await complaints({ DATABASE_URL: url() })
     expect(more).toEqual([])

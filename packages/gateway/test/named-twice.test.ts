@@ -6,8 +6,8 @@ import { putPackages, setOnSale } from '../src/catalogue/put.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
 import type { Loop } from '../src/lib/process/lifecycle.ts'
 import { importStock } from '../src/suppliers/stock/import.ts'
+import { packageInput } from './harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { packageInput } from './harness/shelf.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from './harness/shop.ts'
 
 /* A package that names one supplier twice: each supplier knows an eSIM by one key, and only a stock sells another product under it. */

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { entriesWithin, type StatementEntry, statementPage } from '../src/wallet/entries.ts'
 import { firstVersionAt, monthStatement } from '../src/wallet/month.ts'
 import { topUp } from '../src/wallet/top-up.ts'
-import { type Explained, explained } from './harness/explained.ts'
-import { untilLockIsWaitedFor } from './harness/lock-waits.ts'
+import { type ExplainedQuery, explainQueries, waitForBlockedStatements } from './harness/statements.ts'
 import { ALICE, openMoney, plantOrder } from './harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof openMoney>>
@@ -149,8 +148,8 @@ test('a kind that is rare is found past many orders without reading them', async
            case n when 1 then 'R' end, now()
     from generate_series(1, 20000) as n`)
   await money.db.query(sql`analyze transfers`)
-  const seen: Explained[] = []
-  const db = explained(money.db, seen)
+  const seen: ExplainedQuery[] = []
+  const db = explainQueries(money.db, seen)
   const { entries } = await statementPage(db, tenantId, { pageSize: 50, kind: 'TOP_UP' })
   for await (const _ of entriesWithin(db, tenantId, { from: 1n, to: 20_001n }, 'TOP_UP'));
   expect(entries).toHaveLength(1)
@@ -203,7 +202,7 @@ test('a statement waits for a movement that is under way', async () => {
     statement = monthStatement(money.db, tenantId, '2999-01').finally(() => {
       settled = true
     })
-    await untilLockIsWaitedFor(money.db)
+    await waitForBlockedStatements(money.db)
     expect(settled).toBe(false)
     tx.send(sql`update wallets set version = 1, balance = 9 where tenant_id = ${tenantId}`)
     tx.send(sql`

@@ -5,9 +5,9 @@ import { compareSupplierList } from '../src/fulfilment/reconciliation/compare-li
 import { reconcileLoop } from '../src/fulfilment/reconciliation/reconcile.ts'
 import { addSupplier } from '../src/suppliers/manage.ts'
 import { addDealer, call, OPERATOR, openNode } from './door/node.ts'
+import { packageInput } from './harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { scripted } from './harness/scripted-supplier.ts'
-import { packageInput } from './harness/shelf.ts'
 import { openShop, type Shop, statuses, until } from './harness/shop.ts'
 
 /* A node whose own clock is off: what it writes, and what it judges by time, goes by the database's. */

@@ -4,9 +4,9 @@ import { changeSettings } from '../../src/tenants/settings.ts'
 import { resumeTenant, suspendTenant } from '../../src/tenants/status.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy

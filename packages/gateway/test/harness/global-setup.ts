@@ -8,8 +8,8 @@ import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
-import { ownFolder, quickFolder } from './scratch.ts'
-import { createDatabase, dropDatabasesOf, withDatabaseName } from './server.ts'
+import { createDatabase, dropDatabasesOf, withDatabaseName } from './database.ts'
+import { fastFolder, ownFolder } from './temporary-folders.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -25,7 +25,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const run = `dealer_esim_test_${randomBytes(4).toString('hex')}`
   const folder = ownFolder(tmpdir())
-  const scratch = quickFolder(folder)
+  const scratch = fastFolder(folder)
   // Inherited by the processes that run the tests.
   process.env.TEST_SCRATCH = scratch
   const remove = () => {

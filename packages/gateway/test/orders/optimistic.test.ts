@@ -11,7 +11,7 @@ import { topUp } from '../../src/wallet/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 
 /*
  * A node decides an order on the wallet as its latest order left it, without reading anything. Every change since must be
@@ -348,7 +348,7 @@ describe('an order that waits for its cached wallet', () => {
     await node.deps.db.tx(async (tx) => {
       await tx.query({ text, values: [dealer.tenantId] })
       waiting = place(placer, dealer)
-      await untilLockIsWaitedFor(node.deps.db)
+      await waitForBlockedStatements(node.deps.db)
     })
     return waiting!
   }
@@ -384,9 +384,9 @@ describe('an order that waits for its cached wallet', () => {
     await general.tx(async (tx) => {
       await tx.query({ text: 'select from wallets where tenant_id = $1 for share', values: [dealer.tenantId] })
       waiting = place(placer, dealer)
-      await untilLockIsWaitedFor(general)
+      await waitForBlockedStatements(general)
       await priced(50_000n)
-      await untilLockIsWaitedFor(general, 1, LOCK_WAIT_MAX_MS + 1) // it counts whole ones
+      await waitForBlockedStatements(general, 1, LOCK_WAIT_MAX_MS + 1) // it counts whole ones
     })
     expect(balanceAfter(await waiting!)).toBe(OPENING - PRICE - 50_000)
     expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])

@@ -2,16 +2,16 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { tellOfPrices } from '../../src/suppliers/price-notice.ts'
 import { seePrice } from '../../src/suppliers/prices.ts'
 import { admin, json } from '../harness/admin-here.ts'
-import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
+import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { addPackage, addSupplier } from '../harness/shop.ts'
 
 /* Operators are told where a supplier asks another price than the catalogue has as its cost. */
 
 const COST = 27_000n
-let shop: OperatorShop
+let shop: AdminTestbed
 
 beforeAll(async () => {
-  shop = await openOperatorShop()
+  shop = await createAdminTestbed()
   for (const name of ['up', 'steady', 'list', 'ladder', 'late']) await addSupplier(shop, name, 'stock')
 })
 afterAll(() => shop.close())

@@ -1,13 +1,13 @@
 import type { Db, Statement, Tx } from '../../src/lib/postgres/db.ts'
 
-/** What running a statement took, as PostgreSQL tells. */
-export interface Explained {
+/** The cost of one statement according to PostgreSQL. */
+export interface ExplainedQuery {
   statement: string
-  /** Pages that were looked at, of tables and indexes. */
+  /** Pages read, of tables and indexes. */
   pages: number
-  /** Tables that were read from their beginning to their end. */
+  /** Tables that were scanned sequentially. */
   scanned: string[]
-  /** Rows that were found and thrown away by a filter. */
+  /** Rows that were read and discarded by a filter. */
   discarded: number
 }
 
@@ -22,8 +22,8 @@ interface Plan {
   Plans?: Plan[]
 }
 
-/** The same database; every query is explained on the way, run for it and rolled back before it runs in earnest. */
-export function explained(db: Db, seen: Explained[]): Db {
+/** Wraps a database so that every query is first run by EXPLAIN ANALYZE, which is rolled back, and then run normally. */
+export function explainQueries(db: Db, seen: ExplainedQuery[]): Db {
   async function explain(tx: Tx, statement: Statement): Promise<void> {
     if (!/^\s*(with|select|update|delete)\b/i.test(statement.text)) return
     tx.send({ text: 'savepoint explained' })
@@ -45,7 +45,7 @@ export function explained(db: Db, seen: Explained[]): Db {
     query: <Row>(statement: Statement) => db.tx((tx) => query<Row>(tx, statement)),
     tx: (work) =>
       db.tx(async (tx) => {
-        // One after the other: a savepoint belongs to one statement.
+        // In sequence: each savepoint belongs to one statement.
         let last: Promise<unknown> = Promise.resolve()
         const next = <Value>(run: () => Promise<Value>) => {
           const running = last.then(run)
@@ -71,4 +71,16 @@ function scansOf(plan: Plan): string[] {
 function discardedBy(plan: Plan): number {
   const each = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Join Filter'] ?? 0)
   return (plan.Plans ?? []).reduce((sum, part) => sum + discardedBy(part), each * plan['Actual Loops'])
+}
+
+/**
+ * Resolves as soon as that many statements of the database, started at least `ageMs` ago, wait for a lock of another
+ * transaction.
+ */
+export async function waitForBlockedStatements(db: Db, statements = 1, ageMs = 0): Promise<void> {
+  const text = `
+    select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'
+      and query_start <= clock_timestamp() - interval '${ageMs} milliseconds'`
+  while ((await db.query({ text })).length < statements);
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, it } from 'vitest'
-import { createWakeups, type Wakeups } from '../src/lib/postgres/wakeups.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { until } from './harness/shop.ts'
-import { startTcpProxy, type TcpProxy } from './harness/tcp-proxy.ts'
+import { createWakeups, type Wakeups } from '../../src/lib/postgres/wakeups.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
+import { until } from '../harness/shop.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
@@ -24,7 +24,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('a node whose server died without a word hears and is heard again, once it has told something', async () => {
+it('a node whose database died silently receives and sends wakeups again after its next wakeup', async () => {
   const [near, far] = [join(database.url, 'near'), join(proxy.url, 'far')]
   const heard = { near: 0, far: 0 }
   near.on('webhooks', () => heard.near++)

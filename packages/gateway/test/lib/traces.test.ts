@@ -4,12 +4,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { orderIdOf } from '../src/lib/ids.ts'
-import { call, type Dealer } from './door/node.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
-import { until } from './harness/shop.ts'
-import { type Receiver, startReceiver } from './webhooks/receiver.ts'
+import { orderIdOf } from '../../src/lib/ids.ts'
+import { call, type Dealer } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { until } from '../harness/shop.ts'
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 interface ReceivedSpan {
   traceId: string
@@ -67,7 +67,7 @@ const ask = (operation: string, body: object, requestId = randomUUID()) =>
   call(gateway!, dealer, operation, { body: JSON.stringify(body), requestId })
 
 describe('traces', () => {
-  test('follow an order from the request that placed it to suppliers and events', async () => {
+  test('follow an order from its request to suppliers and events', async () => {
     const [asked, refused] = [randomUUID(), randomUUID()]
     await ask('webhook/set', { callbackUrl: receiver.url })
     await ask('health', { unknown: 1 }, refused)
@@ -104,14 +104,14 @@ describe('traces', () => {
     expect(ofRequest(refused)).toMatchObject({ name: 'health', attributes: { 'dealer_esim.code': '000108' } })
   })
 
-  test('wait for a collector that is away, and hold no secret', () => {
+  test('are kept while the collector is unavailable, and contain no secret', () => {
     expect(seen.length).toBeGreaterThan(1)
     for (const each of seen) expect(each).toEqual({ url: '/otel/v1/traces', apiKey: 's ecret' })
     const text = JSON.stringify(spans)
     for (const secret of [dealer.appSecret, 'LPA:', 'matchingId']) expect(text).not.toContain(secret)
   })
 
-  test('that were not sent yet are sent when the gateway stops', async () => {
+  test('are sent before the gateway stops', async () => {
     const last = randomUUID()
     await ask('health', {}, last)
     await gateway!.kill()

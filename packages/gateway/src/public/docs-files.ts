@@ -3,50 +3,50 @@ import { join } from 'node:path'
 import { packageRoot } from '../lib/process/package-root.ts'
 
 /**
- * What is served under /docs, by its address without that prefix: `quick-start` is docs/quick-start.md. The table is
- * made once from the checkout, so that no address of a request ever becomes a path of the file system.
+ * The files served under /docs, by address without that prefix: `quick-start` is docs/quick-start.md. The table is built
+ * once from the repository, so that no requested address is ever used as a file path.
  */
-export interface Shelf {
-  /** Markdown, by address. */
-  pages: ReadonlyMap<string, Source>
-  /** Served as they are: samples, vectors and pictures. */
-  files: ReadonlyMap<string, Source>
-  /** The address of a file, by its path in the checkout. */
+export interface DocsFiles {
+  /** Markdown pages by address. */
+  pages: ReadonlyMap<string, DocsFile>
+  /** Samples, test vectors and pictures, served unchanged. */
+  files: ReadonlyMap<string, DocsFile>
+  /** The address of a file, by its path in the repository. */
   addressOf(path: string): string | undefined
 }
 
-export interface Source {
-  /** In the checkout, with slashes: `docs/quick-start.md`. */
+export interface DocsFile {
+  /** In the repository, with slashes: `docs/quick-start.md`. */
   path: string
-  /** On this machine. */
+  /** Absolute. */
   file: string
 }
 
-/** Documents that live beside what they describe. */
+/** Documents outside of docs/. */
 const ELSEWHERE = {
   pages: { changelog: 'CHANGELOG.md', sdk: 'packages/sdk/README.md' },
   files: { 'vectors.json': 'test/vectors/signing.json' },
 }
 
-export function checkout(): string {
+export function repositoryRoot(): string {
   return join(packageRoot(), '../..')
 }
 
-export function fillShelf(root = checkout()): Shelf {
-  const pages = new Map<string, Source>()
-  const files = new Map<string, Source>()
+export function findDocsFiles(root = repositoryRoot()): DocsFiles {
+  const pages = new Map<string, DocsFile>()
+  const files = new Map<string, DocsFile>()
   for (const path of filesUnder(root, 'docs')) {
     const source = { path, file: join(root, path) }
     const address = path.slice('docs/'.length)
     if (path.endsWith('.md')) pages.set(address.replace(/(?:^|(?<=\/))(?:index|README)\.md$|\.md$/, ''), source)
     else if (/^docs\/(samples\/|images\/.*\.png$)/.test(path)) files.set(address, source)
   }
-  for (const [kind, shelf] of [
+  for (const [kind, table] of [
     ['pages', pages],
     ['files', files],
   ] as const) {
     for (const [address, path] of Object.entries(ELSEWHERE[kind])) {
-      if (existsSync(join(root, path))) shelf.set(address, { path, file: join(root, path) })
+      if (existsSync(join(root, path))) table.set(address, { path, file: join(root, path) })
     }
   }
   const addresses = new Map([...pages, ...files].map(([address, { path }]) => [path, address]))

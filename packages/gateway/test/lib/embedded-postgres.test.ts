@@ -23,11 +23,16 @@ import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 import { canEnter, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { packageRoot } from '../src/lib/process/package-root.ts'
-import { silentLog } from '../src/lib/telemetry/log.ts'
-import { buildGateway, type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
-import { makeUsedDataDir } from './harness/made-data.ts'
-import { scratchFolder } from './harness/scratch.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import {
+  buildGateway,
+  copyUsedDataDir,
+  type GatewayProcess,
+  startGateway,
+  stopGateways,
+} from '../harness/gateway-process.ts'
+import { scratchFolder } from '../harness/temporary-folders.ts'
 
 const log = silentLog
 const root = process.getuid!() === 0
@@ -55,7 +60,7 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
 const start = (dataDir: string) => startEmbeddedPostgres({ dataDir, log, fsync: false })
 
 describe('the embedded server', () => {
-  it('is UTF-8, sorts by code point, checks its pages, and answers on loopback by password only', async () => {
+  it('uses UTF-8, code point order and checksums, and accepts only passwords on loopback', async () => {
     const server = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), log })
     const [settings] = await query(
       server.url,
@@ -80,7 +85,7 @@ describe('the embedded server', () => {
     await server.stop()
   })
 
-  it('keeps data and password over a stop, and may be stopped twice', async () => {
+  it('keeps data and password across a stop, and can be stopped twice', async () => {
     const first = await start(join(folder, 'data'))
     await query(first.url, 'create table kept (x int)')
     await first.stop()
@@ -90,24 +95,24 @@ describe('the embedded server', () => {
     await second.stop()
   })
 
-  it('is found through a symbolic link, too', async () => {
+  it('is found through a symbolic link', async () => {
     symlinkSync(folder, `${folder}-link`)
     const server = await start(join(`${folder}-link`, 'data'))
-    // It says that it is ready a moment before its file does.
+    // The server logs that it is ready a moment before its pid file says so.
     for (const path of [`${folder}-link`, folder])
       await vi.waitFor(() => expect(readRunningPostgres(join(path, 'data'))?.url).toBe(server.url))
     await server.stop()
     rmSync(`${folder}-link`)
   })
 
-  it('begins anew after a crash in the middle of initdb', async () => {
+  it('starts after a crash in the middle of initdb', async () => {
     mkdirSync(join(folder, 'data', 'postgres.new', 'base'), { recursive: true })
     const server = await start(join(folder, 'data'))
     expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }])
     await server.stop()
   })
 
-  it('refuses a cluster of another major version in a sentence, and leaves it as it was', async () => {
+  it('refuses a cluster of another major version without changing it', async () => {
     const cluster = join(folder, 'data', 'postgres')
     mkdirSync(cluster, { recursive: true, mode: 0o700 })
     writeFileSync(join(cluster, 'PG_VERSION'), '17\n')
@@ -117,7 +122,7 @@ describe('the embedded server', () => {
     expect(readdirSync(cluster)).toEqual(['PG_VERSION'])
   })
 
-  it('starts although postmaster.pid names a process that is somebody else’s by now', async () => {
+  it('starts although the pid in postmaster.pid belongs to another process', async () => {
     const dataDir = join(folder, 'data')
     await (await start(dataDir)).stop()
     const account = serverAccount(join(dataDir, 'postgres'))
@@ -132,18 +137,18 @@ describe('the embedded server', () => {
   })
 })
 
-/* One data directory for all three: making one costs seconds. */
+/* One data directory for all three tests, because making one takes seconds. */
 describe('the server of a gateway', () => {
   let gateway: GatewayProcess
   const parent = mkdtempSync(join(scratchFolder(), 'dealer-esim-borrowed-'))
   const dataDir = join(parent, 'data')
   beforeAll(() => {
     chmodSync(parent, 0o755)
-    return makeUsedDataDir(dataDir)
+    return copyUsedDataDir(dataDir)
   })
   afterAll(() => rmSync(parent, { recursive: true, force: true }))
 
-  it('is lent to a command, and runs on after it', async () => {
+  it('is borrowed by a command, and runs on after it', async () => {
     gateway = await startGateway({ dataDir })
     const borrowed = await borrowPostgres({ dataDir, log })
     expect(borrowed.url).toBe(readRunningPostgres(dataDir)!.url)
@@ -151,7 +156,7 @@ describe('the server of a gateway', () => {
     expect(await query(borrowed.url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it.runIf(linux)('is stopped and started again by the next gateway when it was left running', async () => {
+  it.runIf(linux)('is restarted by the next gateway if it was left running', async () => {
     const orphan = postmasterPid(dataDir)
     for (const helper of shellsOf(gateway.pid)) process.kill(helper, 'SIGKILL')
     await gateway.kill('SIGKILL')
@@ -166,7 +171,7 @@ describe('the server of a gateway', () => {
     expect(processIdentity(orphan)).toBeUndefined()
   })
 
-  it('ends by itself when its gateway is killed', async () => {
+  it('ends when its gateway is killed', async () => {
     const pid = postmasterPid(dataDir)
     await gateway.kill('SIGKILL')
     await vi.waitFor(() => expect(processIdentity(pid)).toBeUndefined(), { timeout: 20_000 })
@@ -174,9 +179,9 @@ describe('the server of a gateway', () => {
 })
 
 describe('borrowing the server for one command', () => {
-  it('starts it for the time of the command where no gateway runs', async () => {
+  it('starts the server for the command if no gateway runs', async () => {
     const dataDir = join(folder, 'data')
-    await makeUsedDataDir(dataDir)
+    await copyUsedDataDir(dataDir)
     const borrowed = await borrowPostgres({ dataDir, log })
     expect(await query(borrowed.url, 'select 1 as one')).toEqual([{ one: 1 }])
     const pid = postmasterPid(dataDir)
@@ -184,9 +189,9 @@ describe('borrowing the server for one command', () => {
     expect(processIdentity(pid)).toBeUndefined()
   })
 
-  it('lets a gateway wait that starts while a command works', async () => {
+  it('makes a starting gateway wait for the command', async () => {
     const dataDir = join(folder, 'data')
-    await makeUsedDataDir(dataDir)
+    await copyUsedDataDir(dataDir)
     const borrowed = await borrowPostgres({ dataDir, log })
     const gateway = startGateway({ dataDir })
     await query(borrowed.url, 'select 1')
@@ -195,7 +200,6 @@ describe('borrowing the server for one command', () => {
   })
 })
 
-/** It lies where later starts find it, of other checkouts too. */
 describe('a copy of the programs', () => {
   const runs = (program: string) => spawnSync(program, ['--version'], { env: {} }).status === 0
   let native: string
@@ -205,7 +209,7 @@ describe('a copy of the programs', () => {
     linkOrCopy(join(installedPostgres(), 'native'), native)
   })
 
-  it('serves again after its checkout is gone, however that was put together', () => {
+  it('runs after its checkout is deleted', () => {
     for (const name of readdirSync(join(native, 'lib'))) {
       const path = join(native, 'lib', name)
       if (!lstatSync(path).isSymbolicLink()) continue
@@ -220,7 +224,7 @@ describe('a copy of the programs', () => {
     expect(runs(initdb)).toBe(true)
   })
 
-  it('is made anew where some of it has been cleared away', () => {
+  it('is replaced if files are missing', () => {
     const { initdb, postgres } = copy()
     rmSync(initdb)
     rmSync(join(dirname(initdb), '../lib'), { recursive: true })
@@ -230,7 +234,7 @@ describe('a copy of the programs', () => {
     expect(readdirSync(join(folder, 'cache'))).toEqual(['postgres-18'])
   })
 
-  it('is neither made nor used where somebody else could change it', () => {
+  it('is not made or used where other users can write', () => {
     const { initdb } = copy()
     chmodSync(join(folder, 'cache'), 0o777)
     expect(copy).toThrow(`other users can write to ${folder}/cache`)
@@ -241,7 +245,7 @@ describe('a copy of the programs', () => {
 })
 
 describe.runIf(root)('started by root', () => {
-  it('runs as somebody else, who may read its data and nothing else of the gateway’s', async () => {
+  it('runs as an unprivileged user that can read only its data', async () => {
     const dataDir = join(folder, 'data')
     const server = await start(dataDir)
     const owner = statSync(join(dataDir, 'postgres'))
@@ -252,13 +256,13 @@ describe.runIf(root)('started by root', () => {
     await server.stop()
   })
 
-  it.runIf(linux)('works where the checkout lies under a directory that nobody else may enter', async () => {
+  it.runIf(linux)('runs from a checkout under a closed directory', async () => {
     const closed = join(folder, 'closed')
     mkdirSync(closed, { mode: 0o700 })
     const main = copyCheckout(join(closed, 'checkout'))
     const dataDir = join(closed, 'checkout', '.data')
     expect(canEnter(nobody, closed)).toBe(false)
-    const env = { TMPDIR: folder } // one place for a copy is this test's own, whatever the machine's others are like
+    const env = { TMPDIR: folder } // gives this test its own folder for a copy
     const first = await startGateway({ main, dataDir, env })
     await query(readRunningPostgres(dataDir)!.url, 'create table kept (x int)')
     await first.kill('SIGKILL')
@@ -269,7 +273,7 @@ describe.runIf(root)('started by root', () => {
 })
 
 describe.runIf(root && linux && canEnter(nobody, packageRoot()))('started by an ordinary user', () => {
-  it('runs as that user, in a data directory closed to all others', async () => {
+  it('runs as that user in a closed data directory', async () => {
     const dataDir = join(folder, 'nobodys')
     mkdirSync(dataDir, { mode: 0o700 })
     chownSync(dataDir, nobody.uid, nobody.gid)
@@ -280,10 +284,10 @@ describe.runIf(root && linux && canEnter(nobody, packageRoot()))('started by an 
   })
 })
 
-/** The Node that runs us may lie where others cannot go, in root's cache of packages for one. */
+/** The current Node may be in a folder that other users cannot enter, such as root's npm cache. */
 function nodeFor(account: typeof nobody): string {
   if (canEnter(account, dirname(process.execPath))) return process.execPath
-  // Not in memory, where programs may be forbidden to run.
+  // Not in /dev/shm, which may be mounted noexec.
   const place = mkdtempSync(join(tmpdir(), 'dealer-esim-node-'))
   onTestFinished(() => rmSync(place, { recursive: true, force: true }))
   chmodSync(place, 0o755)
@@ -300,7 +304,7 @@ function uidOf(pid: number): number {
   return statSync(`/proc/${pid}`).uid
 }
 
-/** The helpers that would stop the server when its gateway is killed. */
+/** The helper processes that stop the server when its gateway is killed. */
 function shellsOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
     .trim()
@@ -315,7 +319,7 @@ function installedPostgres(): string {
   return join(modules, '@embedded-postgres', `${process.platform}-${process.arch}`)
 }
 
-/** As much of a checkout as a start needs: the bundle, and an installed PostgreSQL that really lies in there. */
+/** Copies what a start needs: the bundle and the installed PostgreSQL. */
 function copyCheckout(target: string): string {
   buildGateway()
   const gateway = packageRoot()
@@ -331,7 +335,7 @@ function copyCheckout(target: string): string {
   return join(target, 'packages/gateway/dist/main.js')
 }
 
-/** Hard links are as good as files of their own, and need no disk; there are none between file systems. */
+/** Hard links need no disk space, but do not work across file systems. */
 function linkOrCopy(from: string, to: string): void {
   const { status } = spawnSync('cp', ['-al', from, to])
   if (status === 0) return

@@ -10,11 +10,11 @@ import {
   timeArray,
   unnest,
   uuidArray,
-} from '../src/lib/postgres/columns.ts'
-import { createDb, type Db } from '../src/lib/postgres/db.ts'
-import { CommitUnknown, isConnectionLoss } from '../src/lib/postgres/errors.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { startTcpProxy } from './harness/tcp-proxy.ts'
+} from '../../src/lib/postgres/columns.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss } from '../../src/lib/postgres/errors.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startTcpProxy } from '../harness/database-proxies.ts'
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
@@ -28,8 +28,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-describe('a transaction whose connection is lost under several statements', () => {
-  it('fails as a whole: the statements that nobody came to await end no process', async () => {
+describe('a transaction whose connection is lost during several statements', () => {
+  it('fails as a whole, and its statements that were never awaited do not end the process', async () => {
     const unhandled: unknown[] = []
     const note = (reason: unknown) => unhandled.push(reason)
     process.on('unhandledRejection', note)
@@ -48,7 +48,7 @@ describe('a transaction whose connection is lost under several statements', () =
   })
 })
 
-it('a server that died without a word is given up soon, and with it every connection of its time', async () => {
+it('connections of a dead server are closed soon, together with all that are as old', async () => {
   const proxy = await startTcpProxy(database.url)
   const patient = createDb({ url: proxy.url, poolSize: 4, applicationName: 'db test silence', statementTimeoutMs: 500 })
   const one = () => patient.query({ text: 'select 1 as one', name: 'one' })
@@ -69,8 +69,8 @@ it('a server that died without a word is given up soon, and with it every connec
   await proxy.close()
 }, 20_000)
 
-describe('a lost connection is told from what the server says of a statement', () => {
-  it('where a name has several addresses and none of them answers', async () => {
+describe('a connection loss is distinguished from the failure of a statement', () => {
+  it('if all addresses of a name are unreachable', async () => {
     const lookup = ((_host: string, _options: object, done: (error: null, found: LookupAddress[]) => void) =>
       done(null, [
         { address: '127.0.0.1', family: 4 },
@@ -82,7 +82,7 @@ describe('a lost connection is told from what the server says of a statement', (
     expect(isConnectionLoss(failure)).toBe(true)
   })
 
-  it('where the name still leads to a standby, which is not asked again over that connection', async () => {
+  it('if the name still leads to a standby, whose connection is not used again', async () => {
     const name = new URL(database.url).pathname.slice(1)
     const readOnly = (value: string) =>
       db.query({ text: `alter database "${name}" set default_transaction_read_only = ${value}` })
@@ -95,7 +95,7 @@ describe('a lost connection is told from what the server says of a statement', (
     await failing.close()
   })
 
-  it('where a transaction stood idle for too long', async () => {
+  it('if a transaction was idle for too long', async () => {
     const slow = createDb({ url: database.url, poolSize: 1, applicationName: 'db test idle' })
     const standing = slow.tx(async (tx) => {
       const [own] = await tx.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
@@ -109,7 +109,7 @@ describe('a lost connection is told from what the server says of a statement', (
   })
 })
 
-it('a statement of its own whose commit fails has failed, though it was answered', async () => {
+it('a statement outside a transaction fails if its implicit commit fails', async () => {
   // What is checked at the commit is refused after the answer. So is one whose connection is ended in between.
   await db.query({ text: 'create table late (number integer unique deferrable initially deferred)' })
   const twice = {
@@ -121,12 +121,12 @@ it('a statement of its own whose commit fails has failed, though it was answered
   expect(await db.query({ text: 'select from late' })).toEqual([])
 })
 
-describe('statements that are asked in one turn', () => {
+describe('statements of one turn of the event loop', () => {
   const one = { name: 'test-one', text: 'select $1::bigint as number, null as nothing', values: [1n] }
   const refused = { name: 'test-refused', text: 'select 1 / $1::integer as part', values: [0] }
   const behind = { name: 'test-behind', text: 'select $1::text as text', values: ['b'] }
 
-  it('are answered each with its own rows, the first time and when they are prepared', async () => {
+  it('each return their own rows, at first and when they are prepared', async () => {
     const insert = { name: 'test-insert', text: 'insert into kept (number) values ($1)', values: [7] }
     await db.tx(async (tx) => {
       tx.send({ text: 'create temporary table kept (number integer) on commit drop' })
@@ -138,7 +138,7 @@ describe('statements that are asked in one turn', () => {
     })
   })
 
-  it('fail from the one on that is refused, and may be asked again over the same connection', async () => {
+  it('fail from the first refused one on, and can be repeated on the same connection', async () => {
     const alone = createDb({ url: database.url, poolSize: 1, applicationName: 'db test' })
     const outcomes = await alone
       .tx(async (tx) => {
@@ -154,15 +154,15 @@ describe('statements that are asked in one turn', () => {
     await alone.close()
   })
 
-  it('are refused where a name stands for two texts', async () => {
+  it('are refused if one name has two texts', async () => {
     await db.query(one)
     await expect(db.tx((tx) => Promise.all([tx.query(one), tx.query({ ...behind, name: one.name })]))).rejects.toThrow(
-      /two statements are named test-one/,
+      /two different statements are named test-one/,
     )
   })
 })
 
-describe('rows that are sent as one array a column', () => {
+describe('rows that are sent as one array per column', () => {
   // What the database can store: no U+0000.
   const text = fc.oneof(
     fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\u0000', '')),
@@ -178,7 +178,7 @@ describe('rows that are sent as one array a column', () => {
   })
   const columns = { number: 'bigint', id: 'uuid', time: 'timestamptz', text: 'text', json: 'json', jsonb: 'jsonb' }
 
-  it('arrive as they were, whatever texts are in them', async () => {
+  it('arrive unchanged with any text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(row), async (rows) => {
         const values = [

@@ -1,31 +1,131 @@
-import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** What happens to the next COMMIT that passes, on connections of one application. */
-type CommitFate =
-  /** The connection ends before the server hears of it: the transaction never happened. */
+/** A TCP proxy in front of PostgreSQL that simulates network faults. */
+export interface TcpProxy {
+  /** The database URL through the proxy. */
+  url: string
+  /** Stops all data to clients whose first bytes (the startup message with the application name) contain the text. */
+  freeze(text: string): void
+  /** Stops all data to current clients, as if their server's machine had died. New connections work. */
+  silence(): void
+  /** Number of frozen connections. */
+  readonly frozen: number
+  thaw(): void
+  /** Closes all connections and refuses new ones until `restore`. */
+  cut(): void
+  restore(): void
+  close(): Promise<void>
+}
+
+interface Pair {
+  client: Socket
+  server: Socket
+  first: string
+  isFrozen: boolean
+}
+
+/** @param rewrite changes what the server sends; must keep the number of bytes */
+export async function startTcpProxy(
+  databaseUrl: string,
+  rewrite: (said: Buffer) => Buffer = (said) => said,
+): Promise<TcpProxy> {
+  const target = new URL(databaseUrl)
+  const pairs = new Set<Pair>()
+  let frozenText: string | undefined
+  let isCut = false
+
+  const proxy = createServer((client) => {
+    if (isCut) return void client.destroy()
+    const pair: Pair = {
+      client,
+      server: connect(Number(target.port), target.hostname),
+      first: '',
+      isFrozen: false,
+    }
+    pairs.add(pair)
+    relay(pair, client, pair.server)
+    relay(pair, pair.server, client)
+  })
+
+  function relay(pair: Pair, from: Socket, to: Socket): void {
+    from.on('data', (chunk: Buffer) => {
+      if (from === pair.client && pair.first === '') pair.first = chunk.toString('latin1')
+      pair.isFrozen ||= frozenText !== undefined && pair.first.includes(frozenText)
+      if (!pair.isFrozen) to.write(from === pair.server ? rewrite(chunk) : chunk)
+    })
+    from.on('error', () => {})
+    from.on('close', () => {
+      pairs.delete(pair)
+      to.destroy()
+    })
+  }
+
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const url = new URL(databaseUrl)
+  url.port = String((proxy.address() as AddressInfo).port)
+  url.hostname = '127.0.0.1'
+  const endAll = () => {
+    for (const { client, server } of pairs) {
+      client.destroy()
+      server.destroy()
+    }
+  }
+  return {
+    url: url.href,
+    freeze(text) {
+      frozenText = text
+      for (const pair of pairs) pair.isFrozen ||= pair.first.includes(text)
+    },
+    silence() {
+      for (const pair of pairs) pair.isFrozen = true
+    },
+    get frozen() {
+      return [...pairs].filter((pair) => pair.isFrozen).length
+    },
+    thaw() {
+      frozenText = undefined
+      for (const pair of pairs) if (pair.isFrozen) pair.client.destroy() // what it missed is lost: a new one is due
+    },
+    cut() {
+      isCut = true
+      endAll()
+    },
+    restore() {
+      isCut = false
+    },
+    async close() {
+      endAll()
+      await new Promise((resolve) => proxy.close(resolve))
+    },
+  }
+}
+
+/** The fault on the next COMMIT of one application. */
+type CommitFault =
+  /** The connection breaks before COMMIT reaches the server: the transaction is rolled back. */
   | 'lost'
-  /** The server commits, and the connection ends without its answer. */
+  /** The server commits, but the connection breaks before its answer. */
   | 'unanswered'
 
-/** Stands between a gateway and its PostgreSQL, speaks enough of the protocol to see a COMMIT, and cuts as told. */
+/** A proxy that understands enough of the PostgreSQL protocol to break connections at a COMMIT. */
 export interface PostgresProxy {
   url: string
-  /** Fates of the next commits, first come first served. */
-  doom(applicationName: string, ...fates: CommitFate[]): void
-  /** How many fates have been met. */
+  /** Faults of the next commits, in order. */
+  doom(applicationName: string, ...fates: CommitFault[]): void
+  /** Number of faults that have happened. */
   readonly met: number
-  /** While shut, new connections are refused by hanging up, and the open ones are cut. */
+  /** While shut, open connections are cut and new ones closed at once. */
   shut(isShut: boolean): void
-  /** From now on new connections are answered with an error of this SQLSTATE; undefined: no more. */
+  /** Refuses new connections with this SQLSTATE; undefined: accepts them again. */
   refuse(sqlState: string | undefined): void
-  /** Bytes stop flowing, both ways, on this application's connections; nobody is told. */
+  /** Silently stops data in both directions on this application's connections. */
   freeze(applicationName: string): void
   close(): Promise<void>
 }
 
 export async function startPostgresProxy(targetUrl: string): Promise<PostgresProxy> {
   const target = new URL(targetUrl)
-  const fates = new Map<string, CommitFate[]>()
+  const fates = new Map<string, CommitFault[]>()
   const frozen = new Set<string>()
   const sockets = new Set<Socket>()
   let met = 0
@@ -36,7 +136,7 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
     if (isShut) return void client.destroy()
     const refused = refusal
     if (refused !== undefined) return void client.once('data', () => client.end(errorResponse(refused)))
-    const upstream = dial(Number(target.port), target.hostname)
+    const upstream = connect(Number(target.port), target.hostname)
     const both = [client, upstream]
     const cut = () => {
       for (const socket of both) socket.destroy()

@@ -3,60 +3,60 @@ import { type Answer, call, type Dealer, NODE_ENV } from '../door/node.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
 
-/** A gateway that dies and is started again, always with the same database. */
-export interface MortalGateway {
-  /** Asks until it is answered; `wasLost`: not every answer arrived, or the outcome was said to be unknown. */
+/** A gateway that is killed and restarted, always with the same database. */
+export interface CrashingGateway {
+  /** Repeats the request until it is answered. `wasLost`: an answer did not arrive, or reported an unknown outcome. */
   ask(dealer: Dealer, operation: string, body: string): Promise<{ answer: Answer; wasLost: boolean }>
-  /** SIGKILL so many milliseconds from now; the gateway after it dies by itself at `next`. */
+  /** Sends SIGKILL after that time; the next gateway kills itself at the failpoint `next`. */
   kill(afterMs: number, next: string | null): Promise<void>
-  /** Ends all its database sessions at once. */
+  /** Closes all its database sessions at once. */
   cut(afterMs: number): Promise<void>
-  /** Every order of the tenant has ended, however often the gateway died over it. */
+  /** Resolves when every order of the tenant is final. */
   settled(tenantId: string): Promise<void>
-  lastWords(): string
+  lastOutput(): string
   stop(): Promise<void>
 }
 
 const SETTLED_MS = 50_000
 
-export async function mortalGateway(databaseUrl: string, db: Db): Promise<MortalGateway> {
+export async function startCrashingGateway(databaseUrl: string, db: Db): Promise<CrashingGateway> {
   let current = await start()
-  let raising: Promise<void> | undefined
+  let restarting: Promise<void> | undefined
 
   function start(pauseAt?: string | null): Promise<GatewayProcess> {
     const env = { ...NODE_ENV, DEFAULT_QPS_LIMIT: '100000', ...(pauseAt ? { PAUSE_AT: pauseAt } : {}) }
     return startGateway({ databaseUrl, env })
   }
 
-  /** Waits for the death of this one, and for its successor. Whoever else saw it die waits for the same. */
-  function raise(dead: GatewayProcess, pauseAt?: string | null): Promise<void> {
-    if (dead !== current) return raising ?? Promise.resolve()
-    raising ??= (async () => {
+  /** Waits for the end of this gateway and for its successor. All callers that saw it end wait for the same one. */
+  function restart(dead: GatewayProcess, pauseAt?: string | null): Promise<void> {
+    if (dead !== current) return restarting ?? Promise.resolve()
+    restarting ??= (async () => {
       const { signal, code } = await dead.exited
       if (signal !== 'SIGKILL') throw new Error(`the gateway ended by itself: ${signal ?? code} ${dead.stderr}`)
-      // It takes up what is due at once, and may come by the point where it dies before it is ready.
+      // It starts due work at once, and may reach its failpoint before it is ready.
       current = await start(pauseAt).catch((failure: Error) => {
         if (!failure.message.includes(`paused at ${pauseAt?.split(':')[0]}`)) throw failure
         return start()
       })
       await aMinutePasses(db)
     })().finally(() => {
-      raising = undefined
+      restarting = undefined
     })
-    return raising
+    return restarting
   }
 
   return {
     async ask(dealer, operation, body) {
       for (let wasLost = false; ; wasLost = true) {
-        await raising
+        await restarting
         const asked = current
         try {
           const answer = await call(asked, dealer, operation, { body })
           // Its database went away under it: said, and to be asked again.
           if (answer.code !== '000001' && answer.code !== '000002') return { answer, wasLost }
         } catch {
-          await raise(asked)
+          await restart(asked)
         }
       }
     },
@@ -64,7 +64,7 @@ export async function mortalGateway(databaseUrl: string, db: Db): Promise<Mortal
       await new Promise((resolve) => setTimeout(resolve, afterMs))
       const victim = current
       void victim.kill('SIGKILL')
-      await raise(victim, next)
+      await restart(victim, next)
     },
     async cut(afterMs) {
       await new Promise((resolve) => setTimeout(resolve, afterMs))
@@ -75,7 +75,7 @@ export async function mortalGateway(databaseUrl: string, db: Db): Promise<Mortal
     },
     async settled(tenantId) {
       await until(async () => {
-        if (hasEnded(current)) await raise(current)
+        if (hasEnded(current)) await restart(current)
         const [row] = await db.query<{ open: number }>({
           text: `select count(*)::int as open from orders where tenant_id = $1 and due_at is not null`,
           values: [tenantId],
@@ -83,7 +83,7 @@ export async function mortalGateway(databaseUrl: string, db: Db): Promise<Mortal
         return row!.open === 0
       }, SETTLED_MS)
     },
-    lastWords: () =>
+    lastOutput: () =>
       current.logs
         .slice(-10)
         .map((line) => JSON.stringify(line))

@@ -6,19 +6,19 @@ import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { createTestDatabase } from './database.ts'
 
-/** A catalogue on a database of its own, and what tests of it do all the time. */
-export interface TestShelf {
+/** A catalogue on a separate database, with the functions that its tests need most. */
+export interface CatalogueTestbed {
   readonly db: Db
   readonly deps: ChangeDeps
   readonly by: By
-  /** A catalogue that has loaded nothing yet. */
+  /** A catalogue with nothing loaded. */
   freshCatalogue(): Catalogue
   addTenant(currencyCode: string): Promise<{ tenantId: string; currencyCode: string }>
   put(...packages: Record<string, unknown>[]): Promise<unknown>
   close(): Promise<void>
 }
 
-export async function openShelf(): Promise<TestShelf> {
+export async function createCatalogueTestbed(): Promise<CatalogueTestbed> {
   const database = await createTestDatabase()
   const db = createDb({ url: database.url, poolSize: 4, applicationName: 'test' })
   const linkKey = randomBytes(32)
@@ -45,7 +45,7 @@ export async function openShelf(): Promise<TestShelf> {
   }
 }
 
-/** A package in Japan that the members given make different. */
+/** A package in Japan with these members changed. */
 export function packageInput(members: Record<string, unknown>): Record<string, unknown> {
   const packageCode = String(members.packageCode ?? 'JP_1_7')
   return {

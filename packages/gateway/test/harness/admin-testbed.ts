@@ -5,17 +5,17 @@ import { vi } from 'vitest'
 import { createTestDatabase } from './database.ts'
 import { openShop, type Shop, TEST_KEY } from './shop.ts'
 
-/** A shop on a database of its own, which the admin commands of this process (admin-here.ts) are about. */
-export interface OperatorShop extends Shop {
-  /** In a folder of the operator's. */
+/** A shop on a separate database, on which the admin commands of this process (admin-here.ts) work. */
+export interface AdminTestbed extends Shop {
+  /** A path in a temporary folder of the operator. */
   path(name: string): string
-  /** Writes such a file. @returns its path */
+  /** Writes a file there. @returns its path */
   file(name: string, text: string): string
-  /** Of one action, oldest first, by whoever runs this. */
+  /** Audit entries of one action by a CLI user, oldest first. */
   audited(action: string): Promise<{ subject: string; after: Record<string, unknown> | null }[]>
 }
 
-export async function openOperatorShop(): Promise<OperatorShop> {
+export async function createAdminTestbed(): Promise<AdminTestbed> {
   const database = await createTestDatabase()
   const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operator-'))
   vi.stubEnv('DATABASE_URL', database.url)

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 
 const MEMORY = '/dev/shm'
-/** Several times what the gateways of two tests have on their disks at once. */
-const ROOM_BYTES = 4 * 2 ** 30
+/** Several times the disk space of two concurrent tests. */
+const REQUIRED_BYTES = 4 * 2 ** 30
 
 /**
- * Where tests keep the data of gateways: in memory where there is plenty, since these sync each commit to a disk that is
- * slow on many machines. Of this run, which removes it; outside of a run as much as any other temporary folder.
+ * Where tests keep the data of gateways: in memory if there is enough, because gateways sync each commit and many disks are
+ * slow. The run removes the folder.
  */
 export const scratchFolder = (): string => process.env.TEST_SCRATCH ?? tmpdir()
 
-/** A folder of this run's own under `parent`. Runs that were killed leave theirs behind: the next run clears it away. */
+/** Creates the folder of this run under `parent`, and removes those of runs that were killed. */
 export function ownFolder(parent: string): string {
   const folder = join(parent, `dealer-esim-tests-${process.getuid!()}`)
   mkdirSync(folder, { recursive: true, mode: 0o711 })
@@ -26,14 +26,14 @@ export function ownFolder(parent: string): string {
   return own
 }
 
-/** The folder in memory, or `otherwise` where memory is short. */
-export function quickFolder(otherwise: string): string {
+/** A folder in memory, or `otherwise` if memory is short. */
+export function fastFolder(otherwise: string): string {
   try {
     const { bavail, bsize } = statfsSync(MEMORY)
     const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY
-    if (Math.min(bavail * bsize, freemem(), limit) >= ROOM_BYTES) return ownFolder(MEMORY)
+    if (Math.min(bavail * bsize, freemem(), limit) >= REQUIRED_BYTES) return ownFolder(MEMORY)
   } catch {
-    // There is none, or it is not for us.
+    // There is no such file system, or we may not use it.
   }
   return otherwise
 }

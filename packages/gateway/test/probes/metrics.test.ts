@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Registry } from '@platformatic/prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { systemIds } from '../src/lib/ids.ts'
-import { createDb, type Db } from '../src/lib/postgres/db.ts'
-import { silentLog } from '../src/lib/telemetry/log.ts'
-import { createLoopMetrics } from '../src/lib/telemetry/metrics.ts'
-import { figuresLoop } from '../src/probes/figures.ts'
-import { call, type Dealer } from './door/node.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
-import { type Receiver, startReceiver } from './webhooks/receiver.ts'
+import { systemIds } from '../../src/lib/ids.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import { createLoopMetrics } from '../../src/lib/telemetry/metrics.ts'
+import { databaseGaugesLoop } from '../../src/probes/database-gauges.ts'
+import { call, type Dealer } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 /** A gateway that was used: what its scrape tells is known from outside of it. */
 let database: TestDatabase
@@ -74,7 +74,7 @@ const value = async (sample: string) => (await scrape()).get(sample)
 const eventually = (sample: string) => expect.poll(() => value(sample), { timeout: 30_000, interval: 200 })
 
 describe('a scrape after orders and events', () => {
-  it('counts requests by operation and code, and their time', async () => {
+  it('counts requests and their duration by operation and code', async () => {
     const samples = await scrape()
     expect(samples.get('dealer_esim_requests_total{operation="esim/order",code="000000"}')).toBe(3)
     expect(samples.get('dealer_esim_requests_total{operation="health",code="101003"}')).toBe(1)
@@ -82,7 +82,7 @@ describe('a scrape after orders and events', () => {
     expect(samples.get('dealer_esim_request_duration_seconds_bucket{le="10",operation="esim/order"}')).toBe(3)
   })
 
-  it('counts orders by the statuses that they came into, and attempts by what came of them', async () => {
+  it('counts orders by status, and attempts by outcome', async () => {
     await eventually('dealer_esim_order_status_total{status="DELIVERED"}').toBe(1)
     await eventually('dealer_esim_order_status_total{status="FAILED"}').toBe(1)
     expect(await value('dealer_esim_order_status_total{status="PAID"}')).toBe(3)
@@ -96,7 +96,7 @@ describe('a scrape after orders and events', () => {
     ).toBeGreaterThan(0)
   })
 
-  it('tells what is not finished, and how old it is', async () => {
+  it('reports unfinished work and its age', async () => {
     await eventually('dealer_esim_events{state="dead"}').toBe(2)
     const samples = await scrape()
     const of = (name: string) =>
@@ -107,13 +107,13 @@ describe('a scrape after orders and events', () => {
     expect(samples.get('dealer_esim_oldest_event_seconds')).toBeGreaterThan(0)
   })
 
-  it('tells of attempts to deliver, and of an endpoint that fails', async () => {
+  it('reports delivery attempts and a failing endpoint', async () => {
     await eventually('dealer_esim_webhook_attempts_total{outcome="status 5xx"}').toBeGreaterThan(2)
     await eventually('dealer_esim_webhook_failing_seconds').toBeGreaterThan(0)
     expect(await value('dealer_esim_webhook_endpoints_disabled')).toBe(0)
   })
 
-  it('tells of the ledger, of partitions, of pools, of suppliers and of every loop', async () => {
+  it('reports the ledger, partitions, pools, suppliers and every loop', async () => {
     await eventually('dealer_esim_ledger_faults{check="daily"}').toBe(0)
     const samples = await scrape()
     expect(samples.get('dealer_esim_ledger_checked_timestamp_seconds{check="daily"}')).toBeGreaterThan(1_700_000_000)
@@ -147,7 +147,7 @@ const LOOPS = [
   'webhooks',
 ]
 
-it('tells before the first check of the ledger since when one is due, and of no faults', async () => {
+it('the ledger gauges before the first check report when it became due and no faults', async () => {
   const fresh = await createTestDatabase()
   const idle = createDb({ url: fresh.url, poolSize: 1, applicationName: 'test metrics' })
   await idle.query({
@@ -155,7 +155,7 @@ it('tells before the first check of the ledger since when one is due, and of no 
     values: [new Date(1_700_000_000_000)],
   })
   const metrics = new Registry()
-  const loop = figuresLoop({ db: idle, metrics, log: silentLog, loops: createLoopMetrics(metrics) })
+  const loop = databaseGaugesLoop({ db: idle, metrics, log: silentLog, loops: createLoopMetrics(metrics) })
   try {
     await expect.poll(() => metrics.metrics()).toContain('ledger_checked_timestamp_seconds{check="daily"} 1700000000')
     expect(await metrics.metrics()).not.toContain('dealer_esim_ledger_faults{')

@@ -1,4 +1,4 @@
-import { type SuppliedRow, toSuppliedEsim } from '../../profiles/secrets.ts'
+import { type SuppliedEsimRow, toSuppliedEsim } from '../../profiles/secrets.ts'
 import { cancelAtSupplier } from '../cancelling/cancel-esim.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { askBySupplier, takeFrom } from './ask-by-supplier.ts'
@@ -7,7 +7,7 @@ import { askBySupplier, takeFrom } from './ask-by-supplier.ts'
 const AT_ONCE = 50
 const CANCEL_AGAIN_MS = 10 * 60_000
 
-interface OrphanRow extends SuppliedRow {
+interface OrphanRow extends SuppliedEsimRow {
   tenantId: string
   orphanId: string
   supplier: string

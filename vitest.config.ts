@@ -2,32 +2,55 @@ import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/longest-first.ts'
 
-// Where CI collects what every run counted, whichever command started it.
+// CI collects here what every run counted, whichever command started it.
 const reportDir = process.env.TEST_REPORT_DIR
 const report = reportDir && join(reportDir, `${process.pid}.json`)
-// Loading the gateway's modules anew for each file took a fifth of the suite. No file may leave anything behind in them.
+// Files of a run share loaded modules: loading the gateway again for each file took a fifth of the suite. A test resets
+// whatever it sets in them.
 const isolate = false
+
+/** Long runs: crash and kill rounds, several nodes, proxies, browser flows over many pages. `npm run test:deployment`. */
+const DEPLOYMENT_TESTS = '**/*.deployment.test.ts'
+
+const database = {
+  isolate,
+  globalSetup: ['packages/gateway/test/harness/global-setup.ts'],
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  // vitest's own second is too short on a busy machine. A failing test waits no longer than this.
+  expect: { poll: { timeout: 20_000 } },
+  // A busy CI machine is late now and then. The report names what passed only at its second attempt.
+  retry: process.env.CI ? 1 : 0,
+}
 
 export default defineConfig({
   test: {
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
-    // System tests start gateways and databases of their own: more at once than cores only makes them wait for each other.
+    // System tests start gateways and databases of their own: more of them than cores would only wait for each other.
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { name: 'unit', include: ['packages/*/src/**/*.test.{ts,tsx}'], isolate, testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.{ts,tsx}', 'test/style/*.test.ts'],
+          isolate,
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: 'system',
           include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
-          isolate,
-          globalSetup: ['packages/gateway/test/harness/global-setup.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          // Its own second is too little for a machine that has other things to do; whoever fails waits no longer than this.
-          expect: { poll: { timeout: 20_000 } },
-          // A crowded CI machine is late now and then; what needed its second chance is shown as such.
-          retry: process.env.CI ? 1 : 0,
+          exclude: [DEPLOYMENT_TESTS, 'test/style/**', '**/node_modules/**'],
+          ...database,
+        },
+      },
+      {
+        test: {
+          name: 'deployment',
+          include: [`packages/*/test/${DEPLOYMENT_TESTS}`, `test/${DEPLOYMENT_TESTS}`],
+          ...database,
         },
       },
     ],

@@ -1,12 +1,12 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { SYSTEM } from '../packages/gateway/src/audit/audit.ts'
-import { type Cipher, masterCipher } from '../packages/gateway/src/lib/crypto.ts'
-import { startEmbeddedPostgres } from '../packages/gateway/src/lib/embedded-postgres/index.ts'
+import { type Cipher, createCipher } from '../packages/gateway/src/lib/crypto.ts'
 import { type Ids, systemIds } from '../packages/gateway/src/lib/ids.ts'
-import { connect, type Db } from '../packages/gateway/src/lib/postgres/db.ts'
-import { silentLog } from '../packages/gateway/src/lib/telemetry/silent-log.ts'
+import { createDb, type Db } from '../packages/gateway/src/lib/postgres/db.ts'
+import { silentLog } from '../packages/gateway/src/lib/telemetry/log.ts'
 import { createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/top-up.ts'
 import { median } from './compare.ts'
@@ -69,7 +69,7 @@ export async function openServer({ profileDir, ...options }: ServerOptions): Pro
   const server = connectTo(postgres.url)
   options.progress('wearing the server in')
   await wearIn(server)
-  const cipher = masterCipher([MASTER_KEY])
+  const cipher = createCipher([MASTER_KEY])
   const another = async (name: string) => {
     await server.query({ text: `create database "${name}"` })
     await server.query({ text: `alter database "${name}" set maintenance_work_mem = '512MB'` })
@@ -116,7 +116,7 @@ async function wearIn(server: Db): Promise<void> {
 const WORN_WAL_MB = 800
 
 function connectTo(url: string) {
-  return connect({ url, poolSize: 4, applicationName: 'bench', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
+  return createDb({ url, poolSize: 4, applicationName: 'bench', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
 }
 
 interface Place {

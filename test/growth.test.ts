@@ -6,9 +6,9 @@ import { type Past, secretsText } from '../bench/growth/rows.ts'
 import { SYSTEM } from '../packages/gateway/src/audit/audit.ts'
 import { seedDemoCatalogue } from '../packages/gateway/src/catalogue/demo/seed.ts'
 import { ensureDeployment } from '../packages/gateway/src/deployment/ensure.ts'
-import { masterCipher } from '../packages/gateway/src/lib/crypto.ts'
+import { createCipher } from '../packages/gateway/src/lib/crypto.ts'
 import { systemIds } from '../packages/gateway/src/lib/ids.ts'
-import { connect } from '../packages/gateway/src/lib/postgres/db.ts'
+import { createDb } from '../packages/gateway/src/lib/postgres/db.ts'
 import { createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/top-up.ts'
 import { verifyLedger } from '../packages/gateway/src/wallet/verify.ts'
@@ -38,8 +38,8 @@ let database: TestDatabase
 let rooms: Rooms
 
 async function openSide(side: TestDatabase, orders: number): Promise<Rooms> {
-  const db = connect({ url: side.url, poolSize: 2, applicationName: 'test' })
-  const cipher = masterCipher([Buffer.alloc(32, 1)])
+  const db = createDb({ url: side.url, poolSize: 2, applicationName: 'test' })
+  const cipher = createCipher([Buffer.alloc(32, 1)])
   const deps = { db, ids: systemIds, cipher }
   await ensureDeployment(deps, 'local')
   const tenantIds: string[] = []

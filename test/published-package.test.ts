@@ -150,8 +150,13 @@ test.each(['{}', '{"type":"commonjs"}'])('the samples start where package.json i
     writeFileSync(join(folder, name), code)
     const env = { ...process.env, DEALER_ESIM_APP_KEY: '', DEALER_ESIM_APP_SECRET: 's' }
     const options = { cwd: folder, env, input: '', encoding: 'utf8' } as const
-    const { stdout, stderr } = spawnSync(join(root, 'node_modules/.bin/tsx'), [name], options)
-    // Without credentials they get as far as their own words, or the SDK's.
+    const usage = /Usage: npx tsx \S+ ([A-Z_ ]+)/.exec(code)?.[1]
+    const { stdout, stderr } = spawnSync(
+      join(root, 'node_modules/.bin/tsx'),
+      [name, ...(usage?.trim().split(' ') ?? [])],
+      options,
+    )
+    // Without credentials each ends with its own output, or with the SDK's error.
     expect(stdout + stderr, name).toMatch(/^[0-9a-f]{64}\n$|^not genuine\n$|TypeError: (appKey|baseUrl)/)
   }
 })

@@ -91,6 +91,15 @@ for (const language of LANGUAGES) {
       }
     })
 
+    test.sequential('print a usage line without arguments', async () => {
+      for (const program of ['sign', 'order', 'verify-event'] as const) {
+        const { code, out, err } = await run(language, program, [])
+        // `go run` reports the exit code of its program on standard error and exits 1.
+        expect([program, code, out]).toEqual([program, language.name === 'Go' ? 1 : 2, ''])
+        expect(err).toMatch(/^Usage: .*[A-Z]$|^Usage: .* < body$/m)
+      }
+    })
+
     test.sequential('order once, however often they are run', async () => {
       const transactionId = `SAMPLE-${language.folder}`
       const first = await run(language, 'order', ['JP_1_7', transactionId], gateway.env)

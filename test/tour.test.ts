@@ -64,7 +64,7 @@ test('listen --set gets the events of an order, verified', async () => {
   const running = command(['listen', '--port', '0', '--set', '--json'], {
     cwd: gateway.cwd,
     interrupted: interrupt.signal,
-    onErr: (text) => text.includes('posts its events here') && ready(),
+    onErr: (text) => text.includes('now sends its events here') && ready(),
     onOut: (text) => text.includes('"DELIVERED"') && interrupt.abort(),
   })
   await set
@@ -89,9 +89,9 @@ test('listen --set puts the callback URL back where it was', async () => {
   const { code, err } = await command(['listen', '--port', '0', '--set'], {
     cwd: gateway.cwd,
     interrupted: interrupt.signal,
-    onErr: (text) => text.includes('posts its events here') && interrupt.abort(),
+    onErr: (text) => text.includes('now sends its events here') && interrupt.abort(),
   })
-  expect([code, err]).toEqual([0, expect.stringContaining('The webhook setting is as before: no callback URL.')])
+  expect([code, err]).toEqual([0, expect.stringContaining('The webhook setting is restored: no callback URL.')])
   expect(await esim.setWebhook()).toMatchObject({ callbackUrl: null })
 })
 
@@ -119,6 +119,6 @@ test('a gateway that is not on this machine is not spent on unasked', async () =
   const { code, err } = await command(['tour'], { env })
   expect([code, err]).toEqual([
     2,
-    'The tour buys two eSIMs, and https://esim.example.com is not on this machine. Add --yes if you mean it.\n',
+    'The tour buys two eSIMs, and https://esim.example.com is not on this machine. Add --yes to confirm.\n',
   ])
 })

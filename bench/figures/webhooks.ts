@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ENDPOINT_FLIGHTS_MAX } from '../../packages/gateway/src/webhooks/limits.ts'
+import { ENDPOINT_IN_FLIGHT_MAX } from '../../packages/gateway/src/webhooks/limits.ts'
 import { compare, mark, median, percentile, type Result } from '../compare.ts'
 import { cpuTimeUs } from '../cpu.ts'
 import type { Environment } from '../environment.ts'
@@ -57,7 +57,7 @@ async function rate(bench: Environment, gateway: BenchGateway, bare: BarePosts, 
   }
   const against = async (count: number) => {
     const usedUs = cpuTimeUs(bare.pid)
-    const durationS = await bare.send(receiver.url, count, ENDPOINT_FLIGHTS_MAX)
+    const durationS = await bare.send(receiver.url, count, ENDPOINT_IN_FLIGHT_MAX)
     cpuUs.against.push(((cpuTimeUs(bare.pid) ?? Number.NaN) - (usedUs ?? 0)) / count)
     await receiver.take(count)
     return count / durationS
@@ -67,7 +67,7 @@ async function rate(bench: Environment, gateway: BenchGateway, bare: BarePosts, 
   cpuUs.ours.length = cpuUs.against.length = 0
   const result = await compare({
     name: 'webhooks',
-    what: `events/s to a local receiver, claimed, signed twice, sent, logged and settled by a gateway, against a loop of the same POSTs, signed beforehand, on the same client, ${ENDPOINT_FLIGHTS_MAX} at a time`,
+    what: `events/s to a local receiver, claimed, signed twice, sent, logged and settled by a gateway, against a loop of the same POSTs, signed beforehand, on the same client, ${ENDPOINT_IN_FLIGHT_MAX} at a time`,
     aim: { least: 0.5 },
     rounds: bench.rounds,
     turns: TURNS,

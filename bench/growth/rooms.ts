@@ -2,12 +2,12 @@ import { loadedCatalogue } from '../../packages/gateway/src/catalogue/catalogue.
 import { ensureDeployment } from '../../packages/gateway/src/deployment/ensure.ts'
 import { systemClock } from '../../packages/gateway/src/lib/clock.ts'
 import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
-import { sealCursor } from '../../packages/gateway/src/lib/cursor.ts'
+import { createCursor } from '../../packages/gateway/src/lib/cursor.ts'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
-import { connect } from '../../packages/gateway/src/lib/postgres/db.ts'
-import { createOrderPlacer } from '../../packages/gateway/src/orders/placer.ts'
-import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
+import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
+import { createOrderPlacer } from '../../packages/gateway/src/orders/placing/placer.ts'
 import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-order.ts'
+import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
 import { readBalance } from '../../packages/gateway/src/wallet/balance.ts'
 import { statementPage } from '../../packages/gateway/src/wallet/entries.ts'
 import { orderBody } from '../load.ts'
@@ -30,8 +30,8 @@ const STATEMENT_PAGE = 100
 
 /** The rooms that the doors call, each on one connection, for the dealer with half of the orders. */
 export async function openRooms({ url, cipher, past }: { url: string; cipher: Cipher; past: Past }) {
-  const db = connect({ url, poolSize: 1, applicationName: 'bench rooms' })
-  const orderDb = connect({ url, poolSize: 1, applicationName: 'bench orders', fixedPlans: true })
+  const db = createDb({ url, poolSize: 1, applicationName: 'bench rooms' })
+  const orderDb = createDb({ url, poolSize: 1, applicationName: 'bench orders', genericPlans: true })
   const linkKey = await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
   const catalogue = loadedCatalogue({ db, linkKey, databaseClock: systemClock })
   const tenantId = past.tenantIds[0]!
@@ -56,7 +56,7 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
     if (path === 'query') return JSON.stringify({ transactionId: orderAt(past, n).transactionId })
     if (path !== 'profile/list, deep page') return '{}'
     const scope = { list: 'esim/profile/list', tenantId, filters: {} }
-    return JSON.stringify({ cursor: sealCursor(linkKey, scope, [profileIdAt(past, n)]) })
+    return JSON.stringify({ cursor: createCursor(linkKey, scope, [profileIdAt(past, n)]) })
   }
 
   function call(path: Path, index: number): Promise<unknown> {

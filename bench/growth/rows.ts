@@ -49,7 +49,7 @@ export const TABLES: Record<string, { columns: string; rows(past: Past, n: numbe
   },
   order_items: {
     columns: `tenant_id, order_id, item_no, line_no, package_code, price, item_status, supplier, product_code, cost,
-      cost_currency, attempts, asked_at, updated_at`,
+      cost_currency, attempts, requested_at, updated_at`,
     rows(past, n) {
       const { tenantId, orderId } = orderAt(past, n)
       const time = timeAt(past, n)

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { signedHeaders } from '../../packages/gateway/src/webhooks/attempt.ts'
+import { signedHeaders } from '../../packages/gateway/src/webhooks/sending/attempt.ts'
 
 /** A loop of POSTs in a process of its own, without a compiler in between, as the gateway has it. */
 export interface BarePosts {

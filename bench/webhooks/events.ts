@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
-import { wakeStatement } from '../../packages/gateway/src/lib/postgres/wake.ts'
+import { wakeupStatement } from '../../packages/gateway/src/lib/postgres/wakeups.ts'
 import { recordEvents } from '../../packages/gateway/src/webhooks/record.ts'
 import type { Environment } from '../environment.ts'
 
@@ -35,7 +35,7 @@ export async function record({ db }: Environment, tenantId: string, count: numbe
 
 /** Tells the gateway that there is something to send, as another node does after its commit. */
 export async function wake({ db }: Environment): Promise<void> {
-  await db.query(wakeStatement(NODE_ID, ['webhooks']))
+  await db.query(wakeupStatement(NODE_ID, ['webhooks']))
 }
 
 const CONTENT = {

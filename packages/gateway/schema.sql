@@ -17,6 +17,22 @@ create table access_tokens (
 );
 CREATE INDEX access_tokens_person ON access_tokens USING btree (person_id);
 
+create table alerts (
+  tenant_id uuid not null,
+  alert_id uuid not null,
+  kind text not null,
+  audience text not null,
+  message text not null,
+  data jsonb not null default '{}'::jsonb,
+  read_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  mailed_at timestamp with time zone,
+  constraint alerts_pkey PRIMARY KEY (tenant_id, alert_id),
+  constraint alerts_audience_check CHECK ((audience = ANY (ARRAY['OPERATOR'::text, 'TENANT'::text])))
+);
+CREATE INDEX alerts_time ON alerts USING btree (alert_id);
+CREATE INDEX alerts_unmailed ON alerts USING btree (alert_id) WHERE (mailed_at IS NULL);
+
 create table audit_log (
   tenant_id uuid not null,
   audit_id uuid not null,
@@ -52,7 +68,7 @@ create table deliveries (
   delivery_state text not null,
   due_at timestamp with time zone,
   attempts smallint not null default 0,
-  turn bigint not null default 0,
+  generation bigint not null default 0,
   constraint deliveries_pkey PRIMARY KEY (tenant_id, notify_id),
   constraint deliveries_delivery_state_check CHECK ((delivery_state = ANY (ARRAY['PENDING'::text, 'DEAD'::text, 'UNSENT'::text])))
 ) partition by RANGE (notify_id);
@@ -88,6 +104,14 @@ create table deployment (
   constraint deployment_kind_check CHECK ((kind = ANY (ARRAY['local'::text, 'test'::text, 'production'::text]))),
   constraint deployment_singleton_check CHECK (singleton)
 );
+
+create table endpoint_queues (
+  tenant_id uuid not null,
+  node_id uuid not null,
+  lease_until timestamp with time zone not null,
+  constraint endpoint_queues_pkey PRIMARY KEY (tenant_id),
+  constraint endpoint_queues_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+) with (fillfactor=50, autovacuum_vacuum_cost_delay=0);
 
 create table es2plus_orders (
   supplier text not null,
@@ -142,7 +166,7 @@ create table list_prices (
   retail_price bigint,
   removed boolean not null,
   updated_at timestamp with time zone not null,
-  first_at timestamp with time zone,
+  first_set_at timestamp with time zone,
   constraint list_prices_pkey PRIMARY KEY (package_code, currency_code),
   constraint list_prices_package_code_fkey FOREIGN KEY (package_code) REFERENCES packages(package_code),
   constraint list_prices_currency_code_check CHECK ((currency_code ~ '^[A-Z]{3}$'::text)),
@@ -167,22 +191,6 @@ create table mails (
 CREATE INDEX mails_due ON mails USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX mails_time ON mails USING btree (mail_id);
 
-create table notices (
-  tenant_id uuid not null,
-  notice_id uuid not null,
-  kind text not null,
-  audience text not null,
-  message text not null,
-  data jsonb not null default '{}'::jsonb,
-  read_at timestamp with time zone,
-  created_at timestamp with time zone not null default now(),
-  mailed_at timestamp with time zone,
-  constraint notices_pkey PRIMARY KEY (tenant_id, notice_id),
-  constraint notices_audience_check CHECK ((audience = ANY (ARRAY['OPERATOR'::text, 'TENANT'::text])))
-);
-CREATE INDEX notices_time ON notices USING btree (notice_id);
-CREATE INDEX notices_unmailed ON notices USING btree (notice_id) WHERE (mailed_at IS NULL);
-
 create table order_items (
   tenant_id uuid not null,
   order_id uuid not null,
@@ -197,13 +205,13 @@ create table order_items (
   cost bigint,
   cost_currency text,
   attempts smallint not null default 0,
-  asked_at timestamp with time zone,
+  requested_at timestamp with time zone,
   in_doubt_at timestamp with time zone,
   failure_reason text,
   retry_at timestamp with time zone,
   updated_at timestamp with time zone not null,
-  charged bigint,
-  charged_currency text,
+  supplier_charge bigint,
+  supplier_charge_currency text,
   constraint order_items_pkey PRIMARY KEY (tenant_id, order_id, item_no),
   constraint order_items_item_status_check CHECK ((item_status = ANY (ARRAY['WAITING'::text, 'ASKED'::text, 'UNKNOWN'::text, 'REVIEW'::text, 'DELIVERED'::text, 'REFUSED'::text, 'CANCELLED'::text])))
 ) with (fillfactor=70, autovacuum_vacuum_cost_delay=0);
@@ -244,7 +252,7 @@ create table orphans (
   iccid text not null,
   secrets bytea not null,
   state text not null default 'FOUND'::text,
-  detail text,
+  message text,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint orphans_pkey PRIMARY KEY (tenant_id, orphan_id),
@@ -353,7 +361,7 @@ create table price_group_plans (
   plan_name text not null,
   removed boolean not null,
   updated_at timestamp with time zone not null,
-  first_at timestamp with time zone,
+  first_set_at timestamp with time zone,
   constraint price_group_plans_pkey PRIMARY KEY (group_name, plan_name),
   constraint price_group_plans_group_name_fkey FOREIGN KEY (group_name) REFERENCES price_groups(group_name),
   constraint price_group_plans_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name)
@@ -375,7 +383,7 @@ create table price_plan_rules (
   price bigint,
   removed boolean not null,
   updated_at timestamp with time zone not null,
-  first_at timestamp with time zone,
+  first_set_at timestamp with time zone,
   constraint price_plan_rules_pkey PRIMARY KEY (plan_name, package_code, currency_code),
   constraint price_plan_rules_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name),
   constraint price_plan_rules_check CHECK (((percent IS NULL) <> (price IS NULL))),
@@ -417,7 +425,7 @@ create table profiles (
   install_before timestamp with time zone,
   activate_time timestamp with time zone,
   expired_time timestamp with time zone,
-  asked_at timestamp with time zone,
+  polled_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint profiles_pkey PRIMARY KEY (tenant_id, profile_id),
@@ -426,20 +434,20 @@ create table profiles (
   constraint profiles_esim_status_check CHECK ((esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text, 'USED_UP'::text, 'USED_EXPIRED'::text, 'UNUSED_EXPIRED'::text, 'CANCEL'::text, 'REVOKED'::text]))),
   constraint profiles_smdp_status_check CHECK ((smdp_status = ANY (ARRAY['RELEASED'::text, 'DOWNLOAD'::text, 'INSTALLATION'::text, 'ENABLED'::text, 'DISABLED'::text, 'DELETED'::text])))
 ) with (fillfactor=85, autovacuum_vacuum_cost_delay=0);
-CREATE INDEX profiles_asked ON profiles USING btree (tenant_id, supplier, asked_at) WHERE ((asked_at IS NOT NULL) AND (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text])));
 CREATE INDEX profiles_expiry ON profiles USING btree (tenant_id, (
 CASE esim_status
     WHEN 'GOT_RESOURCE'::text THEN install_before
     ELSE expired_time
 END)) WHERE (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text]));
 CREATE INDEX profiles_iccid ON profiles USING btree (iccid);
+CREATE INDEX profiles_polled ON profiles USING btree (tenant_id, supplier, polled_at) WHERE ((polled_at IS NOT NULL) AND (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text])));
 CREATE INDEX profiles_status ON profiles USING btree (tenant_id, esim_status, COALESCE(smdp_status, ''::text), profile_id);
 
 create unlogged table qps_buckets (
   tenant_id uuid not null,
   tokens double precision not null,
   qps_limit integer not null,
-  wanted integer not null,
+  requested integer not null,
   granted integer not null,
   refilled_at timestamp with time zone not null,
   constraint qps_buckets_pkey PRIMARY KEY (tenant_id)
@@ -460,6 +468,15 @@ create table request_ids (
   constraint request_ids_pkey PRIMARY KEY (tenant_id, request_id, slot)
 ) partition by RANGE (slot);
 
+create table resolved_codes (
+  fingerprint bytea not null,
+  tenant_id uuid not null,
+  order_id uuid not null,
+  iccid text not null,
+  resolved_at timestamp with time zone not null default now(),
+  constraint resolved_codes_pkey PRIMARY KEY (fingerprint)
+);
+
 create table retention_clock (
   singleton boolean not null default true,
   seen_at timestamp with time zone not null,
@@ -475,7 +492,6 @@ create table sandbox_issued (
   requests integer not null default 1,
   answer text not null,
   iccid_number bigint not null default nextval('sandbox_iccids'::regclass),
-  matching_id text,
   issued_at timestamp with time zone not null default now(),
   cancelled_at timestamp with time zone,
   constraint sandbox_issued_pkey PRIMARY KEY (supplier, key),
@@ -506,19 +522,10 @@ create table sessions (
 );
 CREATE INDEX sessions_person ON sessions USING btree (person_id);
 
-create table settled_codes (
-  fingerprint bytea not null,
-  tenant_id uuid not null,
-  order_id uuid not null,
-  iccid text not null,
-  settled_at timestamp with time zone not null default now(),
-  constraint settled_codes_pkey PRIMARY KEY (fingerprint)
-);
-
 create table sign_in_failures (
   email_hash bytea not null,
   failures smallint not null,
-  first_at timestamp with time zone not null,
+  first_failed_at timestamp with time zone not null,
   locked_until timestamp with time zone,
   constraint sign_in_failures_pkey PRIMARY KEY (email_hash)
 );
@@ -554,8 +561,8 @@ create table stock_levels (
   supplier text not null,
   product_code text not null,
   available bigint not null,
-  low_at bigint,
-  low_told boolean not null default false,
+  low_threshold bigint,
+  low_alerted boolean not null default false,
   constraint stock_levels_pkey PRIMARY KEY (supplier, product_code),
   constraint stock_levels_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
   constraint stock_levels_available_check CHECK ((available >= 0))
@@ -572,7 +579,7 @@ create table supplier_attempts (
   started_at timestamp with time zone not null,
   finished_at timestamp with time zone,
   outcome text,
-  detail text,
+  message text,
   constraint supplier_attempts_pkey PRIMARY KEY (tenant_id, attempt_id),
   constraint supplier_attempts_operation_check CHECK ((operation = ANY (ARRAY['ORDER'::text, 'QUERY'::text, 'CANCEL'::text]))),
   constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text])))
@@ -585,8 +592,8 @@ create table supplier_prices (
   currency_code text not null,
   price bigint not null,
   seen_at timestamp with time zone not null,
-  told boolean not null default false,
-  told_at timestamp with time zone,
+  alerted boolean not null default false,
+  alerted_at timestamp with time zone,
   constraint supplier_prices_pkey PRIMARY KEY (supplier, product_code),
   constraint supplier_prices_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
 );
@@ -609,7 +616,7 @@ create table tenant_price_groups (
   group_name text not null,
   removed boolean not null,
   updated_at timestamp with time zone not null,
-  first_at timestamp with time zone,
+  first_set_at timestamp with time zone,
   constraint tenant_price_groups_pkey PRIMARY KEY (tenant_id, group_name),
   constraint tenant_price_groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );
@@ -620,7 +627,7 @@ create table tenant_price_plans (
   plan_name text not null,
   removed boolean not null,
   updated_at timestamp with time zone not null,
-  first_at timestamp with time zone,
+  first_set_at timestamp with time zone,
   constraint tenant_price_plans_pkey PRIMARY KEY (tenant_id, plan_name),
   constraint tenant_price_plans_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );
@@ -632,7 +639,7 @@ create table tenant_prices (
   price bigint not null,
   removed boolean not null,
   updated_at timestamp with time zone not null,
-  first_at timestamp with time zone,
+  first_set_at timestamp with time zone,
   constraint tenant_prices_pkey PRIMARY KEY (tenant_id, package_code),
   constraint tenant_prices_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
   constraint tenant_prices_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint)))
@@ -654,7 +661,7 @@ CREATE UNIQUE INDEX tenant_secrets_current ON tenant_secrets USING btree (tenant
 create table tenants (
   tenant_id uuid not null,
   app_key text not null,
-  client_name text not null,
+  tenant_name text not null,
   currency_code text not null,
   status text not null default 'ACTIVE'::text,
   ip_allowlist text[] not null default '{}'::text[],
@@ -740,7 +747,7 @@ create table wallets (
   credit_limit bigint not null default 0,
   daily_spend_limit bigint,
   low_balance_threshold bigint,
-  low_balance_step smallint not null default 0,
+  low_balance_alerted_percent smallint not null default 0,
   spent_on date not null default '1970-01-01'::date,
   spent bigint not null default 0,
   version bigint not null default 0,
@@ -758,21 +765,21 @@ create table watched_items (
   order_id uuid not null,
   item_no smallint not null,
   purpose text not null,
-  ask_at timestamp with time zone not null,
-  until timestamp with time zone not null,
-  asked integer not null default 0,
+  due_at timestamp with time zone not null,
+  give_up_at timestamp with time zone not null,
+  attempts integer not null default 0,
   supplier text not null,
   product_code text,
   constraint watched_items_pkey PRIMARY KEY (tenant_id, order_id, item_no, purpose),
   constraint watched_items_purpose_check CHECK ((purpose = ANY (ARRAY['REFUNDED_IN_DOUBT'::text, 'DELIVERED_IN_DOUBT'::text, 'CANCEL'::text])))
 );
-CREATE INDEX watched_items_due ON watched_items USING btree (ask_at);
-CREATE INDEX watched_items_until ON watched_items USING btree (until);
+CREATE INDEX watched_items_due ON watched_items USING btree (due_at);
+CREATE INDEX watched_items_give_up ON watched_items USING btree (give_up_at);
 
 create table webhook_checks (
   tenant_id uuid not null,
-  token uuid not null,
-  running_until timestamp with time zone not null,
+  lease_token uuid not null,
+  lease_until timestamp with time zone not null,
   started_at timestamp with time zone[] not null,
   constraint webhook_checks_pkey PRIMARY KEY (tenant_id),
   constraint webhook_checks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
@@ -785,19 +792,11 @@ create table webhook_endpoints (
   enabled boolean not null default true,
   disabled_reason text,
   failing_since timestamp with time zone,
-  warned_percent smallint not null default 0,
+  alerted_percent smallint not null default 0,
   updated_at timestamp with time zone not null default now(),
   constraint webhook_endpoints_pkey PRIMARY KEY (tenant_id),
   constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );
-
-create table webhook_lanes (
-  tenant_id uuid not null,
-  node_id uuid not null,
-  held_until timestamp with time zone not null,
-  constraint webhook_lanes_pkey PRIMARY KEY (tenant_id),
-  constraint webhook_lanes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
-) with (fillfactor=50, autovacuum_vacuum_cost_delay=0);
 
 create table webhook_replays (
   tenant_id uuid not null,
@@ -806,7 +805,7 @@ create table webhook_replays (
   delivery_states text[] not null,
   from_id uuid not null,
   to_id uuid not null,
-  next_id uuid not null,
+  cursor_id uuid not null,
   rate_per_s integer not null,
   matched integer not null,
   replayed integer not null default 0,

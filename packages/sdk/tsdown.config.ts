@@ -1,17 +1,16 @@
 import { defineConfig, type UserConfig } from 'tsdown'
 
 /**
- * What is published: `npm run pack` builds it. Inside the workspace the sources are used as they are, and
- * scripts/build.mjs makes the command line. The library is neutral to its runtime; only the command line knows Node. What
- * they need of the contract is in them, so that one tarball installs alone. Its types, which `npm run pack` writes out,
- * are made apart.
+ * Builds the published package (`npm run pack`). Inside the workspace the sources are used directly, and scripts/build.mjs
+ * builds the command line. The library does not depend on a runtime; only the command line needs Node. Both bundle the
+ * contract, so that one tarball installs alone. `npm run pack` writes the types separately.
  */
 const shared: UserConfig = { format: 'esm', target: 'es2023', fixedExtension: false, dts: false, clean: false }
 const complete: NonNullable<UserConfig['deps']> = { alwaysBundle: [/^@dealer-esim\/contract/], onlyBundle: false }
 const entry = { index: 'src/index.ts' }
 
 export default defineConfig([
-  // CommonJS is for programs that TypeScript compiles to it: those of Node 20 cannot require a module.
+  // CommonJS is for programs compiled to it by TypeScript, because Node 20 cannot require an ES module.
   { ...shared, entry, format: ['esm', 'cjs'], platform: 'neutral', deps: complete },
   {
     ...shared,

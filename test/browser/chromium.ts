@@ -4,7 +4,7 @@ import { type Browser, chromium } from 'playwright-core'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** The machine's own Chromium: CHROMIUM_PATH, or one on PATH. Browsers cannot be downloaded by the tests. */
+/** The installed Chromium: CHROMIUM_PATH, or one on PATH. The tests cannot download browsers. */
 export function chromiumPath(): string | undefined {
   if (process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH
   const folders = (process.env.PATH ?? '').split(delimiter)
@@ -12,9 +12,9 @@ export function chromiumPath(): string | undefined {
 }
 
 /**
- * Whether browser tests can run. Without a browser they are skipped, loudly; with REQUIRE_BROWSER=1 that is a failure.
+ * Whether browser tests can run. Without a browser they are skipped with a warning; with REQUIRE_BROWSER=1 they fail.
  */
-export function browserIsThere(): boolean {
+export function isBrowserAvailable(): boolean {
   if (chromiumPath()) return true
   const advice = 'No Chromium was found: install one (apt-get install chromium) or set CHROMIUM_PATH.'
   if (process.env.REQUIRE_BROWSER === '1') throw new Error(advice)

@@ -4,19 +4,19 @@ import type { CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dealerPage, dealerSections, pages, welcomePage } from '../../packages/console/src/page-list.ts'
 import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/database.ts'
-import { browserIsThere } from './chromium.ts'
+import { isBrowserAvailable } from './chromium.ts'
+import { type ConsoleTestbed, loadPage, startTestbed } from './console-testbed.ts'
 import { prepareTour, type Tour, transitionsEnd, visit } from './console-tour.ts'
-import { type ConsoleWorld, load, openWorld } from './console-world.ts'
-import { outsideOfBrackets, speakPseudo } from './pseudo-language.ts'
+import { untranslatedTexts, usePseudoLanguage } from './pseudo-language.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 390, height: 844 }
 
-/** Half a minute on two quiet cores; a crowded machine took two. */
+/** Takes half a minute on two idle cores; a busy machine took two minutes. */
 const TOUR_MS = 240_000
 
-/** Pages that have between them every part that pages are made of. */
+/** Together, these pages use every shared part. */
 const MAIN = new Set([
   'dashboard',
   'dealers',
@@ -35,36 +35,36 @@ interface Fault {
   nodes: { html: string; any: { message: string }[] }[]
 }
 
-/** Also the console on a port of its own: this gateway serves it nowhere else. */
-describe.skipIf(!browserIsThere())('every page of the console, on a port of its own', () => {
-  let world: ConsoleWorld
+/** Runs with CONSOLE_PORT, so that it also tests the console on a separate port. */
+describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate port', () => {
+  let testbed: ConsoleTestbed
   let database: TestDatabase
   let tour: Tour
 
   beforeAll(async () => {
     database = await createTestDatabase()
-    world = await openWorld({ databaseUrl: database.url, env: { CONSOLE_PORT: '0' } })
-    tour = await prepareTour(world)
+    testbed = await startTestbed({ databaseUrl: database.url, env: { CONSOLE_PORT: '0' } })
+    tour = await prepareTour(testbed)
   })
   afterAll(async () => {
     tour?.close()
-    await world?.stop()
+    await testbed?.stop()
     await database?.drop()
   })
 
   it(
-    'has no serious accessibility fault in light or dark, and is no wider than a phone',
+    'no page has a serious accessibility violation in light or dark, or is wider than a phone',
     async () => {
       const faults: string[] = []
       for (const stop of tour.stops) {
         const { page, name } = stop
         await page.setViewportSize(DESKTOP)
-        await visit(world, stop)
-        const session = await judgeOf(page)
-        faults.push(...(await serious(session, 'light')).map((fault) => `${name}: ${fault}`))
+        await visit(testbed, stop)
+        const session = await axeSession(page)
+        faults.push(...(await seriousViolations(session, 'light')).map((fault) => `${name}: ${fault}`))
         await page.emulateMedia({ colorScheme: 'dark' })
         await transitionsEnd(page)
-        faults.push(...(await serious(session, 'dark')).map((fault) => `${name} in dark: ${fault}`))
+        faults.push(...(await seriousViolations(session, 'dark')).map((fault) => `${name} in dark: ${fault}`))
         await page.emulateMedia({ colorScheme: 'light' })
         await page.setViewportSize(PHONE)
         await transitionsEnd(page)
@@ -72,12 +72,12 @@ describe.skipIf(!browserIsThere())('every page of the console, on a port of its 
         if (width > PHONE.width) faults.push(`${name}: ${width} wide`)
       }
       expect(faults).toEqual([])
-      expect(world.complaints).toEqual([])
+      expect(testbed.browserErrors).toEqual([])
     },
     TOUR_MS,
   )
 
-  it('is toured: no page of the router is left out', () => {
+  it('the tour visits every page of the router', () => {
     const sections = dealerSections.map(({ path }) => dealerPage.path + path)
     const paths = [...sections, ...[welcomePage, ...pages].map(({ path }) => path)]
     const at = (address: string) => paths.find((path) => patternOf(path).test(address))
@@ -85,20 +85,20 @@ describe.skipIf(!browserIsThere())('every page of the console, on a port of its 
     expect(paths.filter((path) => !toured.has(path))).toEqual([])
   })
 
-  it('speaks another language wherever the file of its texts does', async () => {
+  it('every text on a page comes from the strings file', async () => {
     const page = await tour.operator.context().newPage()
-    await speakPseudo(page)
-    await load(world, page, '/')
+    await usePseudoLanguage(page)
+    await loadPage(testbed, page, '/')
     const left = new Set<string>()
     for (const stop of tour.stops.filter(({ name }) => MAIN.has(name))) {
-      await visit(world, { ...stop, page })
-      for (const text of await outsideOfBrackets(page)) left.add(`${stop.name}: ${text}`)
+      await visit(testbed, { ...stop, page })
+      for (const text of await untranslatedTexts(page)) left.add(`${stop.name}: ${text}`)
     }
     expect([...left]).toEqual([])
   })
 
-  it('stands on that port only', async () => {
-    const { baseUrl, consoleUrl } = world.access
+  it('the console is served on its own port only', async () => {
+    const { baseUrl, consoleUrl } = testbed.access
     expect(new URL(consoleUrl).port).not.toBe(new URL(baseUrl).port)
     for (const path of ['/console/', '/console/api/session', '/console/api/openapi.json'])
       expect([path, (await fetch(baseUrl + path)).status]).toEqual([path, 404])
@@ -107,7 +107,7 @@ describe.skipIf(!browserIsThere())('every page of the console, on a port of its 
   })
 })
 
-/** A path of the router, with its places, as an expression. */
+/** A regular expression for a path of the router with its parameters. */
 function patternOf(path: string): RegExp {
   return new RegExp(
     `^${path
@@ -117,28 +117,28 @@ function patternOf(path: string): RegExp {
   )
 }
 
-const judged = new WeakMap<Page, CDPSession>()
+const axeSessions = new WeakMap<Page, CDPSession>()
 
-/** Brings the judge in through the debugger's door: the page's own policy lets no script in. Loading a page drops it. */
-async function judgeOf(page: Page): Promise<CDPSession> {
-  const session = judged.get(page) ?? (await page.context().newCDPSession(page))
-  judged.set(page, session)
+/** Injects axe through the debugger protocol, because the page's policy allows no script. Loading a page removes it. */
+async function axeSession(page: Page): Promise<CDPSession> {
+  const session = axeSessions.get(page) ?? (await page.context().newCDPSession(page))
+  axeSessions.set(page, session)
   if ((await page.evaluate('typeof axe')) === 'undefined') await session.send('Runtime.evaluate', { expression: axe })
   return session
 }
 
-// Rows of a list are alike: the first three are judged for all, which halves the time.
-const JUDGED = { exclude: ['[data-row] ~ [data-row] ~ [data-row] ~ [data-row]'] }
+// Rows of a list are alike, so only the first three are checked, which halves the time.
+const AXE_CONTEXT = { exclude: ['[data-row] ~ [data-row] ~ [data-row] ~ [data-row]'] }
 
-/** Dark changes colours only: there the one rule about them is enough. */
-async function serious(session: CDPSession, scheme: 'light' | 'dark'): Promise<string[]> {
+/** The dark scheme changes only colours, so only the contrast rule runs there. */
+async function seriousViolations(session: CDPSession, scheme: 'light' | 'dark'): Promise<string[]> {
   const options = {
     resultTypes: ['violations'],
     preload: false,
     ...(scheme === 'dark' && { runOnly: ['color-contrast'] }),
   }
   const { result } = await session.send('Runtime.evaluate', {
-    expression: `axe.run(${JSON.stringify(JUDGED)}, ${JSON.stringify(options)}).then((all) => JSON.stringify(all.violations))`,
+    expression: `axe.run(${JSON.stringify(AXE_CONTEXT)}, ${JSON.stringify(options)}).then((all) => JSON.stringify(all.violations))`,
     awaitPromise: true,
     returnByValue: true,
   })

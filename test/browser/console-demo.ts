@@ -1,44 +1,47 @@
 import type { Page } from 'playwright-core'
 import { until } from '../../packages/gateway/test/harness/shop.ts'
 import { startReceiver } from '../../packages/gateway/test/webhooks/receiver.ts'
-import { api, type ConsoleWorld, enterAsOperator, newcomer, PASSWORD } from './console-world.ts'
+import { api, type ConsoleTestbed, inviteAndSignIn, PASSWORD, signInAsOperator } from './console-testbed.ts'
 
-/** A gateway with something to see on every page, and who looks at it. */
+/** A gateway with data on every page, and the pages of two signed-in people. */
 export interface Demo {
-  /** Where somebody who may see everything is signed in. */
+  /** The page of an operator who may see everything. */
   operator: Page
-  /** Where an administrator of the demo dealer is signed in. */
+  /** The page of an administrator of the demo dealer. */
   dealer: Page
   tenantId: string
   orderNo: string
   profileId: string
   notifyId: string
-  /** What an invitation's link has behind #. */
+  /** The token of an invitation link. */
   token: string
   close(): void
 }
 
-/** Signs everybody in, and lets the demo dealer have a day's business. */
-export async function makeDemo(world: ConsoleWorld): Promise<Demo> {
-  const operator = await world.open()
-  await enterAsOperator(world, operator)
-  const ask = <Answer>(path: string, body?: object) => api<Answer>(world, operator, path, body)
+/** Signs both people in and creates the data. */
+export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
+  const operator = await testbed.open()
+  await signInAsOperator(testbed, operator)
+  const ask = <Answer>(path: string, body?: object) => api<Answer>(testbed, operator, path, body)
   const tenantId = (await ask<{ tenants: { tenantId: string }[] }>('/tenants')).tenants[0]!.tenantId
   const receiver = await startReceiver((_, response) => response.end('{"received":true}'))
-  await world.client(world.access).setWebhook({ callbackUrl: receiver.url })
-  const packageCode = await placeOrders(world)
-  const dealer = await newcomer({ world, page: operator }, { email: 'ada@dealer.test', role: 'DEALER_ADMIN', tenantId })
+  await testbed.client(testbed.access).setWebhook({ callbackUrl: receiver.url })
+  const packageCode = await placeOrders(testbed)
+  const dealer = await inviteAndSignIn(
+    { testbed, page: operator },
+    { email: 'ada@dealer.test', role: 'DEALER_ADMIN', tenantId },
+  )
   const guest = { email: 'grace@operator.test', name: 'Grace', role: 'OPERATOR_STAFF', tenantId: null }
   const { link } = await ask<{ link: string }>('/people', { ...guest, password: PASSWORD })
   await ask('/tenants', { clientName: 'Northern Lights Travel', currencyCode: 'EUR' })
   await ask(`/tenants/${tenantId}/adjustments`, { amount: -5_000, reference: 'fee 1', reason: 'a fee of the bank' })
   await ask('/account/tokens', { name: 'Monthly statements', scope: 'READ', days: 90, password: PASSWORD })
   await ask('/stock/low', { supplier: 'sandbox', productCode: 'SANDBOX_OUT_OF_STOCK', lowAt: 5 })
-  await setPrices(world, tenantId, packageCode)
-  await settled(world, operator)
+  await setPrices(testbed, tenantId, packageCode)
+  await waitForOrders(testbed, operator)
   const { orders } = await ask<{ orders: { orderNo: string; transactionId: string }[] }>('/orders')
   const { profiles } = await ask<{ profiles: { profileId: string }[] }>('/profiles')
-  const notifyId = await deliveredEvent(world, operator)
+  const notifyId = await deliveredEvent(testbed, operator)
   await ask(`/tenants/${tenantId}/replays`, {
     ...{ from: new Date(Date.now() - 3_600_000).toISOString(), outcomes: ['DELIVERED'], notifyTypes: ['ORDER_PAID'] },
   })
@@ -54,9 +57,9 @@ export async function makeDemo(world: ConsoleWorld): Promise<Demo> {
   }
 }
 
-/** @returns a package that was ordered */
-async function placeOrders(world: ConsoleWorld): Promise<string> {
-  const client = world.client(world.access)
+/** Returns the code of a package that was ordered. */
+async function placeOrders(testbed: ConsoleTestbed): Promise<string> {
+  const client = testbed.client(testbed.access)
   const { packageList } = await client.packages({ pageSize: 12 })
   for (const [index, { packageCode }] of packageList.entries())
     await client.order({ transactionId: `TRIP-${index + 1}`, packageInfoList: [{ packageCode, count: 1 }] })
@@ -65,37 +68,37 @@ async function placeOrders(world: ConsoleWorld): Promise<string> {
   return packageList[0]!.packageCode
 }
 
-async function setPrices(world: ConsoleWorld, tenantId: string, packageCode: string): Promise<void> {
-  await world.admin('price', 'plan', 'create', 'GOLD', '--percent', '-10')
-  await world.admin('price', 'group', 'create', 'PARTNERS', '--plan', 'GOLD')
-  await world.admin('price', 'group', 'add', 'PARTNERS', tenantId)
-  await world.admin('price', 'set', packageCode, '1.23', '--tenant', tenantId)
+async function setPrices(testbed: ConsoleTestbed, tenantId: string, packageCode: string): Promise<void> {
+  await testbed.admin('price', 'plan', 'create', 'GOLD', '--percent', '-10')
+  await testbed.admin('price', 'group', 'create', 'PARTNERS', '--plan', 'GOLD')
+  await testbed.admin('price', 'group', 'add', 'PARTNERS', tenantId)
+  await testbed.admin('price', 'set', packageCode, '1.23', '--tenant', tenantId)
 }
 
-const PATIENCE_MS = 60_000
-const EVERY_MS = 100
+const WAIT_MAX_MS = 60_000
+const POLL_MS = 100
 
-/** Waits until the sandbox has answered for all, and the one that it never answers is under review. */
-async function settled(world: ConsoleWorld, page: Page): Promise<void> {
+/** Waits until every order is delivered, failed or under review. */
+async function waitForOrders(testbed: ConsoleTestbed, page: Page): Promise<void> {
   await until(
     async () => {
-      const { orders } = await api<{ orders: { orderStatus: string }[] }>(world, page, '/orders')
+      const { orders } = await api<{ orders: { orderStatus: string }[] }>(testbed, page, '/orders')
       return orders.every((order) => !['PAID', 'ALLOCATING'].includes(order.orderStatus))
     },
-    PATIENCE_MS,
-    EVERY_MS,
+    WAIT_MAX_MS,
+    POLL_MS,
   )
 }
 
-/** Orders end before their events are delivered. @returns the notifyId of the latest that is */
-function deliveredEvent(world: ConsoleWorld, page: Page): Promise<string> {
+/** Waits for a delivered event, which takes longer than the orders, and returns its notifyId. */
+function deliveredEvent(testbed: ConsoleTestbed, page: Page): Promise<string> {
   return until(
     async () => {
       const path = '/events?state=DELIVERED'
-      const { events } = await api<{ events: { notifyId: string }[] }>(world, page, path)
+      const { events } = await api<{ events: { notifyId: string }[] }>(testbed, page, path)
       return events[0]?.notifyId
     },
-    PATIENCE_MS,
-    EVERY_MS,
+    WAIT_MAX_MS,
+    POLL_MS,
   )
 }

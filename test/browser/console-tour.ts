@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
-import { type Demo, makeDemo } from './console-demo.ts'
-import { button, type ConsoleWorld, field, go, load } from './console-world.ts'
+import { createDemo, type Demo } from './console-demo.ts'
+import { button, type ConsoleTestbed, field, loadPage, navigate } from './console-testbed.ts'
 
-/** A page of the console as somebody sees it, and the name that its pictures get. */
+/** A page of the console as one person sees it. Its screenshots have its name. */
 export interface Stop {
   name: string
   path: string
-  /** The window in which who sees it is signed in. */
+  /** The browser page of the person. */
   page: Page
-  /** Brings the page into the state that is worth seeing. */
+  /** Brings the page into the state to look at. */
   act?(page: Page): Promise<void>
 }
 
@@ -16,16 +16,19 @@ export interface Tour extends Demo {
   stops: Stop[]
 }
 
-/** Prepares something to see, and says where every page is. */
-export async function prepareTour(world: ConsoleWorld): Promise<Tour> {
-  const demo = await makeDemo(world)
-  // What was seen while it was prepared is old.
-  for (const page of [demo.operator, demo.dealer]) await load(world, page, '/')
-  const stranger = await world.open()
-  return { ...demo, stops: [...operatorStops(world, demo), ...dealerStops(demo), ...doorStops(demo, stranger)] }
+/** Creates the demo data and lists a stop for every page. */
+export async function prepareTour(testbed: ConsoleTestbed): Promise<Tour> {
+  const demo = await createDemo(testbed)
+  // Drops what was cached while the demo data was created.
+  for (const page of [demo.operator, demo.dealer]) await loadPage(testbed, page, '/')
+  const stranger = await testbed.open()
+  return { ...demo, stops: [...operatorStops(testbed, demo), ...dealerStops(demo), ...signedOutStops(demo, stranger)] }
 }
 
-function operatorStops(world: ConsoleWorld, { operator: page, tenantId, orderNo, profileId, notifyId }: Demo): Stop[] {
+function operatorStops(
+  testbed: ConsoleTestbed,
+  { operator: page, tenantId, orderNo, profileId, notifyId }: Demo,
+): Stop[] {
   const tenant = `/tenants/${tenantId}`
   const stop = (name: string, path: string, act?: Stop['act']): Stop => ({ name, path, page, ...(act && { act }) })
   return [
@@ -54,8 +57,8 @@ function operatorStops(world: ConsoleWorld, { operator: page, tenantId, orderNo,
     stop('suppliers', '/suppliers'),
     stop('webhooks', `/webhooks?tenantId=${tenantId}`),
     stop('event', `${tenant}/events/${notifyId}`),
-    stop('explorer', `/explorer?tenantId=${tenantId}`, (at) => explore(world, at)),
-    stop('debugger', `/debugger?tenantId=${tenantId}`, (at) => debug(world, at)),
+    stop('explorer', `/explorer?tenantId=${tenantId}`, (at) => explore(testbed, at)),
+    stop('debugger', `/debugger?tenantId=${tenantId}`, (at) => debug(testbed, at)),
     stop('notices', '/notices'),
     stop('adjustments', '/adjustments'),
     stop('people', '/people'),
@@ -66,7 +69,7 @@ function operatorStops(world: ConsoleWorld, { operator: page, tenantId, orderNo,
   ]
 }
 
-/** What the dealer's own people see otherwise than the operator's. */
+/** Pages that a dealer's own people see differently. */
 function dealerStops({ dealer: page, tenantId }: Demo): Stop[] {
   const own = `/tenants/${tenantId}`
   return [
@@ -77,39 +80,39 @@ function dealerStops({ dealer: page, tenantId }: Demo): Stop[] {
   ]
 }
 
-function doorStops({ token }: Demo, page: Page): Stop[] {
+function signedOutStops({ token }: Demo, page: Page): Stop[] {
   return [
     { name: 'sign-in', path: '/', page },
     { name: 'welcome', path: `/welcome#${token}`, page },
   ]
 }
 
-/** Goes to a stop and waits until nothing loads or moves any more. A page that tells of a failure is no stop. */
-export async function visit(world: ConsoleWorld, { name, path, page, act }: Stop): Promise<void> {
-  // A link's token is read when the page is loaded.
-  if (path.includes('#')) await load(world, page, path)
-  else await go(world, page, path)
+/** Opens a stop and waits until it has loaded and is still. Throws if the page shows an error. */
+export async function visit(testbed: ConsoleTestbed, { name, path, page, act }: Stop): Promise<void> {
+  // The token of a link is read when the page loads.
+  if (path.includes('#')) await loadPage(testbed, page, path)
+  else await navigate(testbed, page, path)
   await settle(page)
   if (act) {
     await act(page)
     await settle(page)
   }
   const failures = await page.locator('[data-failure]').allInnerTexts()
-  if (failures.length > 0) throw new Error(`${name}: ${failures.join(' ')}\n${world.logText().slice(-4_000)}`)
+  if (failures.length > 0) throw new Error(`${name}: ${failures.join(' ')}\n${testbed.logText().slice(-4_000)}`)
 }
 
-/** A picture of a loader or a transition shows neither state, and contrast is judged wrongly in it. */
+/** Waits for loaders and transitions, which spoil screenshots and contrast checks. */
 async function settle(page: Page): Promise<void> {
   await page.evaluate(NOTHING_LOADS)
   await transitionsEnd(page)
 }
 
-/** After a change that loads nothing: of the window's size, of the colour scheme. */
+/** Enough after a change that loads nothing, such as the window size or the colour scheme. */
 export async function transitionsEnd(page: Page): Promise<void> {
   await page.evaluate(TRANSITIONS_END)
 }
 
-// Between a page's code and its data there is a moment in which nothing loads: so it has to last a little.
+// Between loading a page's code and its data nothing loads for a moment, so the page must be still for a while.
 const NOTHING_LOADS = `new Promise((resolve) => {
   let since = performance.now()
   new MutationObserver(() => (since = performance.now())).observe(document.body, { subtree: true, childList: true })
@@ -121,7 +124,7 @@ const NOTHING_LOADS = `new Promise((resolve) => {
   look()
 })`
 
-// They begin with the frame after the change.
+// Transitions start with the frame after the change.
 const TRANSITIONS_END = `new Promise(requestAnimationFrame)
   .then(() => new Promise(requestAnimationFrame))
   .then(() => Promise.all(document.getAnimations()
@@ -129,43 +132,43 @@ const TRANSITIONS_END = `new Promise(requestAnimationFrame)
     .map((one) => one.finished.catch(() => {}))))
   .then(() => {})`
 
-async function explore(world: ConsoleWorld, page: Page): Promise<void> {
-  await giveSecret(world, page)
+async function explore(testbed: ConsoleTestbed, page: Page): Promise<void> {
+  await giveSecret(testbed, page)
   await button(page, 'Sign and send').click()
   await page.locator('[data-answer]').waitFor()
   await page.locator('button[data-loading]').waitFor({ state: 'detached' })
 }
 
-/** With a body that was changed after signing. */
-async function debug(world: ConsoleWorld, page: Page): Promise<void> {
-  await giveSecret(world, page)
+/** Debugs a request with a wrong signature. */
+async function debug(testbed: ConsoleTestbed, page: Page): Promise<void> {
+  await giveSecret(testbed, page)
   const headers = [
-    `RT-AccessCode: ${world.access.appKey}`,
+    `RT-AccessCode: ${testbed.access.appKey}`,
     'RT-RequestID: 7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11',
     `RT-Timestamp: ${Date.now()}`,
     `X-Signature: ${'a'.repeat(64)}`,
   ]
-  await field(page, 'Headers, one a line').fill(headers.join('\n'))
-  await field(page, 'Body, exactly as it was sent').fill('{}')
-  await button(page, 'Find the fault').click()
+  await field(page, 'Headers, one per line').fill(headers.join('\n'))
+  await field(page, 'Body, exactly as sent').fill('{}')
+  await button(page, 'Find the problem').click()
   await page.locator('[data-verdict]').waitFor()
 }
 
-/** The page keeps it until the console is left: at a second visit it is there. */
-async function giveSecret(world: ConsoleWorld, page: Page): Promise<void> {
+/** Enters the AppSecret unless it was entered before: the console keeps it until it is left. */
+async function giveSecret(testbed: ConsoleTestbed, page: Page): Promise<void> {
   const secret = page.getByRole('textbox', { name: 'AppSecret' })
   if ((await secret.count()) === 0) return
-  await secret.fill(world.access.appSecret)
+  await secret.fill(testbed.access.appSecret)
   await button(page, 'Save').click()
 }
 
-/** A file of two packages, one of which has a price that is none. */
+/** Previews a file of two packages, one with an invalid duration unit. */
 async function importWithFault(page: Page): Promise<void> {
   const csv = await page.request.get(`${new URL(page.url()).origin}/console/api/packages.csv?locationCode=AT`)
   const [head = '', first = '', second = ''] = (await csv.text()).split(/\r?\n/)
   const text = [head, first.replace('Austria', 'Österreich'), second.replace(',DAY,', ',CENTURY,')].join('\n')
   const file = { name: 'packages.csv', mimeType: 'text/csv', buffer: Buffer.from(text) }
   await page.locator('input[type=file]').setInputFiles(file)
-  await button(page, 'Show what would change').click()
+  await button(page, 'Preview changes').click()
   await page.locator('[data-sum]').first().waitFor()
 }

@@ -1,64 +1,67 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/database.ts'
-import { browserIsThere } from './chromium.ts'
-import { openWorld, type Stage } from './console-world.ts'
+import { isBrowserAvailable } from './chromium.ts'
+import { type SharedState, startTestbed } from './console-testbed.ts'
 import { accessFlows, firstSignIn } from './flows/access.ts'
 import { catalogueFlows } from './flows/catalogue.ts'
 import { contextFlows } from './flows/context.ts'
 import { credentialFlows } from './flows/credentials.ts'
 import { keyboardFlows } from './flows/keyboard.ts'
 import { moneyFlows } from './flows/money.ts'
-import { orderFlows, settlingFlow } from './flows/orders.ts'
+import { orderFlows, reviewFlows } from './flows/orders.ts'
 import { priceFlows } from './flows/prices.ts'
 import { sessionFlows } from './flows/sessions.ts'
 import { toolFlows } from './flows/tools.ts'
 import { webhookFlows } from './flows/webhooks.ts'
 
 /*
- * What people do on the console, in a real browser, one flow after the other on one gateway: starting either costs more
- * than most of the flows.
+ * What people do on the console, in a real browser. All flows run on one gateway, one after another, because starting a
+ * gateway and a browser takes longer than most flows.
  */
-describe.skipIf(!browserIsThere())('the console in a browser', () => {
-  const stage = { dealer: { tenantId: '', appKey: '', appSecret: '' }, secrets: [] as string[] } as unknown as Stage
+describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
+  const shared = {
+    dealer: { tenantId: '', appKey: '', appSecret: '' },
+    secrets: [] as string[],
+  } as unknown as SharedState
   let database: TestDatabase
 
   beforeAll(async () => {
     database = await createTestDatabase()
-    stage.world = await openWorld({ databaseUrl: database.url })
-    stage.page = await stage.world.open()
+    shared.testbed = await startTestbed({ databaseUrl: database.url })
+    shared.page = await shared.testbed.open()
   })
   afterAll(async () => {
-    await stage.world?.stop()
+    await shared.testbed?.stop()
     await database?.drop()
   })
 
-  firstSignIn(stage)
-  credentialFlows(stage)
-  moneyFlows(stage)
-  orderFlows(stage)
-  contextFlows(stage)
-  keyboardFlows(stage)
-  catalogueFlows(stage)
-  priceFlows(stage)
-  webhookFlows(stage)
-  toolFlows(stage)
-  accessFlows(stage)
-  sessionFlows(stage)
-  settlingFlow(stage)
+  firstSignIn(shared)
+  credentialFlows(shared)
+  moneyFlows(shared)
+  orderFlows(shared)
+  contextFlows(shared)
+  keyboardFlows(shared)
+  catalogueFlows(shared)
+  priceFlows(shared)
+  webhookFlows(shared)
+  toolFlows(shared)
+  accessFlows(shared)
+  sessionFlows(shared)
+  reviewFlows(shared)
 
-  it('has done nothing on the way that its policy forbids', async () => {
-    const { world, page } = stage
-    const answer = await page.request.get(`${world.access.consoleUrl}/orders`)
+  it('no flow has violated the content security policy', async () => {
+    const { testbed, page } = shared
+    const answer = await page.request.get(`${testbed.access.consoleUrl}/orders`)
     const policy = answer.headers()['content-security-policy'] ?? ''
     expect(policy).toContain("script-src 'self';")
     expect(policy).toContain("frame-ancestors 'none'")
     expect(policy).not.toContain('unsafe')
-    expect(world.complaints).toEqual([])
+    expect(testbed.browserErrors).toEqual([])
   })
 
-  it('has logged no secret, code, password or link', () => {
-    const log = stage.world.logText()
+  it('no secret, code, password or link was logged', () => {
+    const log = shared.testbed.logText()
     expect(log).toContain('"msg":"ready"')
-    expect(stage.secrets.filter((secret) => secret === '' || log.includes(secret))).toEqual([])
+    expect(shared.secrets.filter((secret) => secret === '' || log.includes(secret))).toEqual([])
   })
 })

@@ -2,10 +2,10 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { docsPages } from '../../packages/gateway/src/public/docs.ts'
-import { browserIsThere, launchChromium } from './chromium.ts'
+import { isBrowserAvailable, launchChromium } from './chromium.ts'
 
-/** The documentation in a real browser: what it asks for, what its policy forbids, and whether it can be read. */
-describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
+/** The documentation in a real browser: its requests, its policy and its layout. */
+describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
   let app: FastifyInstance
   let browser: Browser
   let baseUrl: string
@@ -24,24 +24,24 @@ describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
   async function open(address: string, colorScheme: 'light' | 'dark' = 'light') {
     const page = await browser.newPage({ colorScheme })
     const asked: string[] = []
-    const complaints: string[] = []
+    const browserErrors: string[] = []
     page.on('request', (request) => asked.push(request.url()))
-    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(String(error)))
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && browserErrors.push(message.text()))
+    page.on('pageerror', (error) => browserErrors.push(String(error)))
     await page.goto(`${baseUrl}${address}`, { waitUntil: 'load' })
-    return { page, asked, complaints }
+    return { page, asked, browserErrors }
   }
 
   const elsewhere = (asked: string[]) =>
     asked.filter((url) => !url.startsWith(`${baseUrl}/docs`) && !url.startsWith('data:') && !url.startsWith('blob:'))
 
-  test('a page reads well behind a path prefix, in light and dark, and asks for nothing from elsewhere', async () => {
+  test('a page works behind a path prefix, in light and dark, and loads nothing from other origins', async () => {
     const grounds: string[] = []
     for (const scheme of ['light', 'dark'] as const) {
-      const { page, asked, complaints } = await open('/docs/signing', scheme)
+      const { page, asked, browserErrors } = await open('/docs/signing', scheme)
       expect(await page.title()).toBe('Signing · Dealer eSIM')
       grounds.push(await background(page))
-      expect([elsewhere(asked), complaints]).toEqual([[], []])
+      expect([elsewhere(asked), browserErrors]).toEqual([[], []])
       await page.close()
     }
     expect(new Set(grounds).size).toBe(2)
@@ -64,8 +64,8 @@ describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
     await page.close()
   })
 
-  test('the API reference shows every operation, and asks for nothing from elsewhere', async () => {
-    const { page, asked, complaints } = await open('/docs/reference')
+  test('the API reference shows every operation, and loads nothing from other origins', async () => {
+    const { page, asked, browserErrors } = await open('/docs/reference')
     for (const path of [
       'health',
       'account/balance',
@@ -78,11 +78,11 @@ describe.skipIf(!browserIsThere())('the documentation in a browser', () => {
       await page.getByText(`/open-api/v1/${path}`).first().waitFor({ state: 'attached', timeout: 30_000 })
     }
     await page.waitForLoadState('networkidle')
-    // A request to send by oneself; nowhere to type a secret.
+    // Shows an example request, and no field for a secret.
     await page.getByText('"packageCode": "JP_1_7",').first().waitFor({ state: 'attached' })
     expect(await page.locator('.scalar-reference-intro-auth').isVisible()).toBe(false)
     expect(elsewhere(asked)).toEqual([])
-    expect(complaints).toEqual([])
+    expect(browserErrors).toEqual([])
     await page.close()
   })
 })

@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
 
 /*
- * A language that nobody speaks: each text of the English file between brackets. What a page shows outside of them does
- * not come from the file.
+ * A pseudo-language: each text of the English file in brackets. Whatever a page shows outside of brackets does not come
+ * from the file.
  */
 
 type Texts = { [name: string]: string | Texts }
 
-/** From now on the page gets the brackets' file where it asks for the English one. */
-export async function speakPseudo(page: Page): Promise<void> {
+/** Serves the bracketed file to the page instead of the English one. */
+export async function usePseudoLanguage(page: Page): Promise<void> {
   await page.route('**/assets/en-*.js', async (route) => {
     const script = await (await route.fetch()).text()
     const file = (await import(`data:text/javascript,${encodeURIComponent(script)}`)) as Record<string, Texts>
@@ -27,17 +27,17 @@ function bracketed(texts: Texts): Texts {
   return Object.fromEntries(entries) as Texts
 }
 
-/** Every text on the page, read aloud or shown, that is not of the file. What tables and lists of facts hold is data. */
-export async function outsideOfBrackets(page: Page): Promise<string[]> {
+/** Finds every text on the page, visible or for screen readers, that is not from the file. Table cells are data. */
+export async function untranslatedTexts(page: Page): Promise<string[]> {
   const texts = (await page.evaluate(ALL_TEXTS)) as string[]
   return texts.map(withoutBrackets).filter((text) => /\p{L}{2}/u.test(text.replaceAll(DATA, '')))
 }
 
-// Of the demo: money, durations, days as the browser spells them, people, dealers, and what the sandbox says.
+// Data of the demo: money, durations, dates as the browser formats them, people, dealers, and messages of the sandbox.
 const DATA =
   /\b(USD|EUR|ms)\b|\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d+|\S+@\S+|Demo dealer|Northern Lights Travel|refused by the sandbox, as its product says|sandbox\w*/g
 
-/** From within outwards: a text may be a part of another. One whose number stands out is cut in two by it. */
+/** Removes the innermost brackets first, because texts can be nested. A highlighted number splits its text in two. */
 function withoutBrackets(text: string): string {
   const less = text.replaceAll(/⟦[^⟦⟧]*⟧/g, '')
   return less === text

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { qrSvg } from '../../packages/gateway/src/profiles/qr/picture.ts'
 import { DOCS_ICON } from '../../packages/gateway/src/public/docs-style.ts'
 import { QR_PAGE_POLICY, qrPage } from '../../packages/gateway/src/public/qr-page.ts'
-import { browserIsThere, launchChromium } from './chromium.ts'
+import { isBrowserAvailable, launchChromium } from './chromium.ts'
 
 const MATCHING_ID = 'K2-9XQ4TJ-1YB7PD-0000-1111-2222-3333'
 const AC = `LPA:1$a-rather-long-name.rsp.smdp.example.com$${MATCHING_ID}$$1`
@@ -18,8 +18,8 @@ const CONTENT = {
   packageName: 'Japan & South Korea, 10 GB, 30 days',
 }
 
-/** The page of a QR link on a phone: what its policy forbids, and whether it can be read and used. */
-describe.skipIf(!browserIsThere())('the page of a QR link in a browser', () => {
+/** The page of a QR link on a phone: its policy, accessibility and use. */
+describe.skipIf(!isBrowserAvailable())('the page of a QR link in a browser', () => {
   let app: FastifyInstance
   let browser: Browser
   let baseUrl: string
@@ -42,23 +42,26 @@ describe.skipIf(!browserIsThere())('the page of a QR link in a browser', () => {
     await app?.close()
   })
 
-  test.each(['light', 'dark'] as const)('fits a phone and can be read by everybody, %s', async (colorScheme) => {
-    const page = await browser.newPage({ colorScheme, viewport: { width: 390, height: 844 } })
-    const complaints: string[] = []
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
-    await page.goto(`${baseUrl}/qr/token`, { waitUntil: 'load' })
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
-    expect(await page.evaluate(() => document.querySelector('img')!.naturalWidth)).toBeGreaterThan(0)
-    // Its style sheet is let through by the policy.
-    expect(await page.evaluate(() => getComputedStyle(document.querySelector('.button')!).display)).toBe('block')
-    await page.evaluate(axe.source) // through the debugger, which no policy binds
-    const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
-    expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([])
-    expect(complaints).toEqual([])
-    await page.close()
-  })
+  test.each(['light', 'dark'] as const)(
+    'the page fits a phone and has no accessibility violations, %s',
+    async (colorScheme) => {
+      const page = await browser.newPage({ colorScheme, viewport: { width: 390, height: 844 } })
+      const browserErrors: string[] = []
+      page.on('console', (message) => message.type() === 'error' && browserErrors.push(message.text()))
+      await page.goto(`${baseUrl}/qr/token`, { waitUntil: 'load' })
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+      expect(await page.evaluate(() => document.querySelector('img')!.naturalWidth)).toBeGreaterThan(0)
+      // The policy allows its style sheet.
+      expect(await page.evaluate(() => getComputedStyle(document.querySelector('.button')!).display)).toBe('block')
+      await page.evaluate(axe.source) // through the debugger, to which the policy does not apply
+      const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
+      expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([])
+      expect(browserErrors).toEqual([])
+      await page.close()
+    },
+  )
 
-  test('gives a code whole to one touch', async () => {
+  test('one tap selects the whole code', async () => {
     const page = await browser.newPage({ viewport: { width: 390, height: 844 } })
     await page.goto(`${baseUrl}/qr/token`)
     await page.getByText(MATCHING_ID, { exact: true }).click()

@@ -2,19 +2,19 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { chromiumPath } from './chromium.ts'
+import { startTestbed } from './console-testbed.ts'
 import { prepareTour, type Stop, transitionsEnd, visit } from './console-tour.ts'
-import { openWorld } from './console-world.ts'
 
 /*
- * npm run screenshots [-- names]: every page of the console, or those named, light and dark, at desktop and phone width,
- * into .screenshots/. With --docs also those that the documentation shows, into docs/images/.
+ * npm run screenshots [-- names]: takes screenshots of all pages of the console, or of those named, light and dark, at
+ * desktop and phone width, into .screenshots/. With --docs also those of the documentation, into docs/images/.
  */
 
 const WIDTHS = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } } as const
 const SCHEMES = ['light', 'dark'] as const
 const IN_DOCS = ['dashboard-light-desktop', 'order-light-desktop', 'explorer-dark-desktop', 'wallet-light-phone']
 
-/** Of the demo's one day, that plots show of each day. */
+/** The share of the demo's one day that the charts show for each day. */
 const SHARES = [0.35, 0.4, 0.62, 0.55, 0.2, 0.28, 0.47, 0.5, 0.7, 0.66, 0.3, 0.34, 0.8, 1]
 
 const root = new URL('../..', import.meta.url).pathname
@@ -28,28 +28,28 @@ if (!chromiumPath())
   throw new Error('No Chromium was found: install one (apt-get install chromium) or set CHROMIUM_PATH.')
 mkdirSync(folder, { recursive: true })
 
-const world = await openWorld()
+const testbed = await startTestbed()
 try {
   console.log('A gateway is filled with something to see …')
-  const { stops, close } = await prepareTour(world)
-  for (const page of new Set(stops.map((stop) => stop.page))) await tellOfManyDays(page)
+  const { stops, close } = await prepareTour(testbed)
+  for (const page of new Set(stops.map((stop) => stop.page))) await fillDashboardDays(page)
   const wanted = stops.filter(({ name }) => names.length === 0 || names.includes(name))
   for (const [index, stop] of wanted.entries()) {
-    await picturesOf(stop)
+    await takeScreenshots(stop)
     console.log(`${String(index + 1).padStart(2)} of ${wanted.length}  ${stop.name}`)
   }
   close()
   console.log(`${wanted.length * 4} pictures in ${folder}${forDocs ? `, the documentation's in ${docs}` : ''}`)
 } finally {
-  await world.stop()
+  await testbed.stop()
 }
 
-/** The demo is minutes old. So that plots show what they can, its day is told of every day, by a share of its own. */
-async function tellOfManyDays(page: Page): Promise<void> {
+/** The demo data is minutes old. To fill the charts, every day shows a share of the only day. */
+async function fillDashboardDays(page: Page): Promise<void> {
   await page.route('**/api/dashboard?*', async (route) => {
     const answer = (await (await route.fetch()).json()) as Record<string, unknown> & { days: string[] }
     const today = answer.days.at(-1)
-    const told = (rows: unknown) =>
+    const forEveryDay = (rows: unknown) =>
       (rows as { day: string }[]).flatMap((row) =>
         row.day === today
           ? answer.days.map((day, index) => ({ ...ofShare(row, SHARES[index % SHARES.length]!), day }))
@@ -57,28 +57,28 @@ async function tellOfManyDays(page: Page): Promise<void> {
       )
     const { orders, sales, webhooks } = answer
     await route.fulfill({
-      json: { ...answer, orders: told(orders), sales: told(sales), webhooks: told(webhooks) },
+      json: { ...answer, orders: forEveryDay(orders), sales: forEveryDay(sales), webhooks: forEveryDay(webhooks) },
     })
   })
   await page.reload()
 }
 
-/** Numbers as they would be: amounts, in 1/10 000, of whole cents. */
+/** Scales the numbers of a row. Amounts, in 1/10 000, are rounded to whole cents. */
 function ofShare(row: object, share: number): object {
-  const told = (name: string, value: number) =>
+  const scaled = (name: string, value: number) =>
     name === 'amount' ? Math.round((value * share) / 100) * 100 : Math.round(value * share)
   const entries = Object.entries(row).map(([name, value]) => [
     name,
-    typeof value === 'number' ? told(name, value) : value,
+    typeof value === 'number' ? scaled(name, value) : value,
   ])
   return Object.fromEntries(entries)
 }
 
-/** One visit for all four: only the window and the colours change between them. */
-async function picturesOf(stop: Stop): Promise<void> {
+/** Takes all four screenshots in one visit. Only the window size and the colours change. */
+async function takeScreenshots(stop: Stop): Promise<void> {
   const { page, name } = stop
   await look(page, 'desktop', 'light')
-  await visit(world, stop)
+  await visit(testbed, stop)
   for (const device of Object.keys(WIDTHS) as (keyof typeof WIDTHS)[]) {
     for (const scheme of SCHEMES) {
       await look(page, device, scheme)
@@ -91,7 +91,7 @@ async function picturesOf(stop: Stop): Promise<void> {
   }
 }
 
-/** As high as the page is: what stays in place while the rest scrolls would end in the middle of a longer picture. */
+/** Makes the window as high as the page. Otherwise fixed parts would be in the middle of a full-page screenshot. */
 async function showAll(page: Page, device: keyof typeof WIDTHS): Promise<void> {
   if ((await page.getByRole('dialog').count()) > 0) return
   const height = Number(await page.evaluate('document.documentElement.scrollHeight'))

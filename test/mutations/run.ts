@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
  * its header says what goes missing and which test files must notice:
  *
  *   # Any signature will do.
- *   # caught by: packages/gateway/test/door/codes.test.ts
+ *   # caught by: packages/gateway/test/dealer-api/codes.test.ts
  *
  * The patches are applied one by one in a scratch worktree of HEAD. A patch that survives its tests, or that no longer
  * applies, fails the run. `npm run mutate -- wallet refund` runs those whose names contain one of the words.

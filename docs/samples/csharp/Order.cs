@@ -5,17 +5,23 @@ using System.Security.Cryptography;
 using System.Text;
 using System.Text.Json;
 
+if (args.Length != 2)
+{
+    Console.Error.WriteLine("Usage: dotnet run Order.cs -- PACKAGE_CODE TRANSACTION_ID");
+    return 2;
+}
+
 var (packageCode, transactionId) = (args[0], args[1]);
 var appKey = Environment.GetEnvironmentVariable("DEALER_ESIM_APP_KEY")!;
 var key = Encoding.UTF8.GetBytes(Environment.GetEnvironmentVariable("DEALER_ESIM_APP_SECRET")!);
 var url = Environment.GetEnvironmentVariable("DEALER_ESIM_BASE_URL") + "/open-api/v1/esim/order";
 using var client = new HttpClient(new HttpClientHandler { AllowAutoRedirect = false }) { Timeout = TimeSpan.FromSeconds(30) };
 
-// A JSON serializer writes this. Write it once: the bytes that are signed are the bytes that are sent.
+// Use a JSON serializer here. Serialise once: the bytes that are signed are the bytes that are sent.
 var body = Encoding.UTF8.GetBytes(
     $$"""{"transactionId":"{{transactionId}}","packageInfoList":[{"packageCode":"{{packageCode}}","count":1}]}""");
 
-// The body stays over all attempts, and with it the transactionId: nothing is bought twice.
+// The body, including the transactionId, is the same for all attempts, so nothing is bought twice.
 for (var number = 1; ; number++)
 {
     var wait = TimeSpan.FromSeconds(number);
@@ -24,13 +30,13 @@ for (var number = 1; ; number++)
         using var answer = await client.SendAsync(Request());
         var text = await answer.Content.ReadAsStringAsync();
         var code = CodeOf(text);
-        // 101006: something between us repeated the request.
+        // 101006: a proxy or library repeated the request.
         var again = (int)answer.StatusCode is 429 or >= 500 || code == "101006";
         if (!again || number == 4)
         {
             if (code == "")
             {
-                Console.Error.WriteLine($"HTTP {(int)answer.StatusCode} and no answer of a gateway. Repeat with the same transactionId.");
+                Console.Error.WriteLine($"HTTP {(int)answer.StatusCode}: this is not an answer of a gateway. Repeat with the same transactionId.");
                 return 1;
             }
             Console.WriteLine(text);
@@ -48,7 +54,7 @@ for (var number = 1; ; number++)
     await Task.Delay(wait);
 }
 
-// Empty where it is no answer of a gateway: a proxy's page, say.
+// Empty if the body is not an answer of a gateway, such as a proxy's page.
 static string CodeOf(string text)
 {
     try
@@ -64,7 +70,7 @@ static string CodeOf(string text)
     }
 }
 
-// A fresh RequestID and timestamp each time: a RequestID is accepted once.
+// Uses a new RequestID and timestamp for each attempt: a RequestID is accepted once.
 HttpRequestMessage Request()
 {
     var timestamp = DateTimeOffset.UtcNow.ToUnixTimeMilliseconds().ToString();

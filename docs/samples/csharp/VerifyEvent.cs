@@ -1,7 +1,13 @@
-// Is this event genuine? The body comes on standard input, byte for byte as it arrived.
+// Verifies an event. Reads the body from standard input, byte for byte as received.
 // Usage: dotnet run VerifyEvent.cs -- WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body; needs DEALER_ESIM_APP_SECRET.
 using System.Security.Cryptography;
 using System.Text;
+
+if (args.Length != 3)
+{
+    Console.Error.WriteLine("Usage: dotnet run VerifyEvent.cs -- WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body");
+    return 2;
+}
 
 using var input = new MemoryStream();
 await Console.OpenStandardInput().CopyToAsync(input);
@@ -19,6 +25,6 @@ static bool Verify(string appSecret, string id, string timestamp, string signatu
     byte[] signed = [.. Encoding.UTF8.GetBytes($"{id}.{timestamp}."), .. body];
     var digest = HMACSHA256.HashData(Encoding.UTF8.GetBytes(appSecret), signed);
     var expected = Encoding.UTF8.GetBytes("v1," + Convert.ToBase64String(digest));
-    // Two signatures while a reset's grace period runs: one that matches is enough.
+    // In a grace period there are two signatures; one that matches is enough.
     return signatures.Split(' ').Any(given => CryptographicOperations.FixedTimeEquals(expected, Encoding.UTF8.GetBytes(given)));
 }

@@ -22,32 +22,36 @@ public class Order {
     static final HttpClient CLIENT = HttpClient.newHttpClient();
 
     public static void main(String[] args) throws Exception {
-        // Your JSON library writes this. Write it once: the bytes that are signed are the bytes that are sent.
+        if (args.length != 2) {
+            System.err.println("Usage: java Order.java PACKAGE_CODE TRANSACTION_ID");
+            System.exit(2);
+        }
+        // Use your JSON library here. Serialise once: the bytes that are signed are the bytes that are sent.
         String body = "{\"transactionId\":\"" + args[1] + "\",\"packageInfoList\":[{\"packageCode\":\"" + args[0]
                 + "\",\"count\":1}]}";
         HttpResponse<String> answer = call("esim/order", body);
         String code = codeOf(answer);
         if (code.isEmpty()) {
-            System.err.println("HTTP " + answer.statusCode() + " and no answer of a gateway. Repeat with the same transactionId.");
+            System.err.println("HTTP " + answer.statusCode() + ": this is not an answer of a gateway. Repeat with the same transactionId.");
             System.exit(1);
         }
         System.out.println(answer.body());
         System.exit(code.equals("000000") ? 0 : 1);
     }
 
-    /** Your JSON library reads this. Empty where it is no answer of a gateway: a proxy's page, say. */
+    /** Use your JSON library here. Empty if the body is not an answer of a gateway, such as a proxy's page. */
     static String codeOf(HttpResponse<String> answer) {
         Matcher code = Pattern.compile("^\\{\"code\": ?\"([0-9]{6})\"").matcher(answer.body());
         return code.find() ? code.group(1) : "";
     }
 
-    /** Repeats what may be repeated. The body stays, and with it the transactionId: nothing is bought twice. */
+    /** Retries where that is safe. The body, including the transactionId, stays the same, so nothing is bought twice. */
     static HttpResponse<String> call(String operation, String body) throws Exception {
         for (int number = 1;; number++) {
-            long wait_s = number;
+            long waitS = number;
             try {
                 HttpResponse<String> answer = CLIENT.send(request(operation, body), HttpResponse.BodyHandlers.ofString());
-                // 101006: something between us repeated the request.
+                // 101006: a proxy or library repeated the request.
                 boolean again = answer.statusCode() == 429 || answer.statusCode() >= 500
                         || codeOf(answer).equals("101006");
                 if (!again || number == 4) {
@@ -55,18 +59,18 @@ public class Order {
                 }
                 String retryAfter = answer.headers().firstValue("Retry-After").orElse("");
                 if (retryAfter.matches("[0-9]{1,6}")) {
-                    wait_s = Math.max(wait_s, Long.parseLong(retryAfter));
+                    waitS = Math.max(waitS, Long.parseLong(retryAfter));
                 }
             } catch (IOException fault) {
                 if (number == 4) {
                     throw fault;
                 }
             }
-            Thread.sleep(wait_s * 1000);
+            Thread.sleep(waitS * 1000);
         }
     }
 
-    /** A fresh RequestID and timestamp each time: a RequestID is accepted once. */
+    /** Uses a new RequestID and timestamp for each attempt: a RequestID is accepted once. */
     static HttpRequest request(String operation, String body) throws Exception {
         String timestamp = String.valueOf(System.currentTimeMillis());
         String requestId = UUID.randomUUID().toString();

@@ -7,6 +7,10 @@ import javax.crypto.spec.SecretKeySpec;
 /** Prints X-Signature. Usage: java Sign.java TIMESTAMP REQUEST_ID APP_KEY APP_SECRET BODY */
 public class Sign {
     public static void main(String[] args) throws Exception {
+        if (args.length != 5) {
+            System.err.println("Usage: java Sign.java TIMESTAMP REQUEST_ID APP_KEY APP_SECRET BODY");
+            System.exit(2);
+        }
         System.out.println(sign(args[3], args[0], args[1], args[2], args[4]));
     }
 

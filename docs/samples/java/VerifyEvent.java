@@ -7,11 +7,15 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Is this event genuine? The body comes on standard input, byte for byte as it arrived.
+ * Verifies an event. Reads the body from standard input, byte for byte as received.
  * Usage: java VerifyEvent.java WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body; needs DEALER_ESIM_APP_SECRET.
  */
 public class VerifyEvent {
     public static void main(String[] args) throws Exception {
+        if (args.length != 3) {
+            System.err.println("Usage: java VerifyEvent.java WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body");
+            System.exit(2);
+        }
         byte[] body = System.in.readAllBytes();
         boolean genuine = verify(System.getenv("DEALER_ESIM_APP_SECRET"), args[0], args[1], args[2], body);
         System.out.println(genuine ? "genuine" : "not genuine");
@@ -28,7 +32,7 @@ public class VerifyEvent {
         mac.init(new SecretKeySpec(appSecret.getBytes(UTF_8), "HmacSHA256"));
         mac.update((id + "." + timestamp + ".").getBytes(UTF_8));
         byte[] expected = ("v1," + Base64.getEncoder().encodeToString(mac.doFinal(body))).getBytes(UTF_8);
-        // Two signatures while a reset's grace period runs: one that matches is enough.
+        // In a grace period there are two signatures; one that matches is enough.
         for (String given : signatures.split(" ")) {
             if (MessageDigest.isEqual(expected, given.getBytes(UTF_8))) {
                 return true;

@@ -3,7 +3,7 @@
 // Needs DEALER_ESIM_BASE_URL, DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET.
 declare(strict_types=1);
 
-/** A version 4 UUID: each attempt takes a fresh RequestID, because a RequestID is accepted once. */
+/** A version 4 UUID. Each attempt uses a new one, because a RequestID is accepted once. */
 function newRequestId(): string
 {
     $bytes = random_bytes(16);
@@ -12,7 +12,7 @@ function newRequestId(): string
     return vsprintf('%s%s-%s-%s-%s-%s%s%s', str_split(bin2hex($bytes), 4));
 }
 
-/** One signed request: the HTTP status (0 without an answer), the body and Retry-After in seconds. */
+/** Sends one signed request; returns the HTTP status (0 without an answer), the body and Retry-After in seconds. */
 function attempt(string $operation, string $body): array
 {
     $appKey = getenv('DEALER_ESIM_APP_KEY');
@@ -39,24 +39,28 @@ function attempt(string $operation, string $body): array
     return [$answer === false ? 0 : $status, (string) $answer, $retryAfter];
 }
 
-/** Empty where it is no answer of a gateway: a proxy's page, say. */
+/** Empty if the body is not an answer of a gateway, such as a proxy's page. */
 function codeOf(string $answer): string
 {
     $envelope = json_decode($answer, true);
     return is_array($envelope) && is_string($envelope['code'] ?? null) ? $envelope['code'] : '';
 }
 
+if ($argc !== 3) {
+    fwrite(STDERR, "Usage: php order.php PACKAGE_CODE TRANSACTION_ID\n");
+    exit(2);
+}
 [, $packageCode, $transactionId] = $argv;
 // Encoded once: the bytes that are signed are the bytes that are sent.
 $body = json_encode([
     'transactionId' => $transactionId,
     'packageInfoList' => [['packageCode' => $packageCode, 'count' => 1]],
 ]);
-// The transactionId stays over all attempts, so that nothing is bought twice.
+// The transactionId is the same for all attempts, so nothing is bought twice.
 for ($number = 1; $number <= 4; $number++) {
     [$status, $answer, $retryAfter] = attempt('esim/order', $body);
     $code = codeOf($answer);
-    // 101006: something between us repeated the request.
+    // 101006: a proxy or library repeated the request.
     $again = $status === 0 || $status === 429 || $status >= 500 || $code === '101006';
     if (!$again || $number === 4) {
         break;
@@ -64,7 +68,7 @@ for ($number = 1; $number <= 4; $number++) {
     sleep(max($number, $retryAfter));
 }
 if ($code === '') {
-    fwrite(STDERR, "HTTP $status and no answer of a gateway. Repeat with the same transactionId.\n");
+    fwrite(STDERR, "HTTP $status: this is not an answer of a gateway. Repeat with the same transactionId.\n");
     exit(1);
 }
 echo $answer, "\n";

@@ -1,5 +1,5 @@
 <?php
-// Is this event genuine? The body comes on standard input, byte for byte as it arrived.
+// Verifies an event. Reads the body from standard input, byte for byte as received.
 // Usage: php verify-event.php WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body; needs DEALER_ESIM_APP_SECRET.
 declare(strict_types=1);
 
@@ -9,7 +9,7 @@ function verify(string $appSecret, string $id, string $timestamp, string $signat
         return false;
     }
     $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $appSecret, true));
-    // Two signatures while a reset's grace period runs: one that matches is enough.
+    // In a grace period there are two signatures; one that matches is enough.
     foreach (explode(' ', $signatures) as $given) {
         if (hash_equals($expected, $given)) {
             return true;
@@ -18,6 +18,10 @@ function verify(string $appSecret, string $id, string $timestamp, string $signat
     return false;
 }
 
+if ($argc !== 4) {
+    fwrite(STDERR, "Usage: php verify-event.php WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body\n");
+    exit(2);
+}
 [, $id, $timestamp, $signatures] = $argv;
 $genuine = verify(getenv('DEALER_ESIM_APP_SECRET'), $id, $timestamp, $signatures, stream_get_contents(STDIN));
 echo $genuine ? "genuine\n" : "not genuine\n";

@@ -14,13 +14,17 @@ import uuid
 
 from sign import sign
 
+if __name__ == "__main__" and len(sys.argv) != 3:
+    print("Usage: order.py PACKAGE_CODE TRANSACTION_ID", file=sys.stderr)
+    sys.exit(2)
+
 BASE_URL = os.environ["DEALER_ESIM_BASE_URL"]
 APP_KEY = os.environ["DEALER_ESIM_APP_KEY"]
 APP_SECRET = os.environ["DEALER_ESIM_APP_SECRET"]
 
 
 def attempt(operation: str, body: bytes) -> tuple[int, str, bytes]:
-    """One signed request: status, Retry-After, body. A RequestID is accepted once, so it is fresh, like the timestamp."""
+    """Sends one signed request with a new RequestID and timestamp; returns status, Retry-After and body."""
     timestamp = str(int(time.time() * 1000))
     request_id = str(uuid.uuid4())
     headers = {
@@ -39,7 +43,7 @@ def attempt(operation: str, body: bytes) -> tuple[int, str, bytes]:
 
 
 def envelope(body: bytes) -> dict | None:
-    """None for anything but an answer of a gateway: a proxy's page, say."""
+    """Returns None if the body is not an answer of a gateway, such as a proxy's page."""
     try:
         answer = json.loads(body)
     except ValueError:
@@ -48,7 +52,7 @@ def envelope(body: bytes) -> dict | None:
 
 
 def call(operation: str, request: dict) -> dict:
-    """Repeats what may be repeated. The body stays, and with it the transactionId: nothing is bought twice."""
+    """Retries where that is safe. The body, including the transactionId, stays the same, so nothing is bought twice."""
     body = json.dumps(request).encode()  # once: the bytes that are signed are the bytes that are sent
     for number in range(1, 5):
         status, retry_after, answer = 0, "", None
@@ -57,13 +61,13 @@ def call(operation: str, request: dict) -> dict:
             answer = envelope(raw)
         except (OSError, http.client.HTTPException) as fault:
             print(fault, file=sys.stderr)
-        # 101006: something between us repeated the request.
+        # 101006: a proxy or library repeated the request.
         again = status == 0 or status == 429 or status >= 500 or (answer or {}).get("code") == "101006"
         if not again or number == 4:
             break
         time.sleep(max(number, int(retry_after) if retry_after.isdecimal() else 0))
     if answer is None:
-        sys.exit(f"HTTP {status} and no answer of a gateway. Repeat with the same transactionId.")
+        sys.exit(f"HTTP {status}: this is not an answer of a gateway. Repeat with the same transactionId.")
     return answer
 
 

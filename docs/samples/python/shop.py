@@ -1,7 +1,7 @@
-"""A small dealer: sets its webhook, buys one eSIM, hears of its delivery and saves the QR code.
+"""A small dealer: sets its webhook, buys one eSIM, waits for the delivery event and saves the QR code.
 
-Usage: shop.py PACKAGE_CODE TRANSACTION_ID PICTURE.png. The gateway must be able to reach this machine: try it with a
-local one. Run again with the same TRANSACTION_ID it buys nothing more; a real shop stores that before it calls.
+Usage: shop.py PACKAGE_CODE TRANSACTION_ID PICTURE.png. The gateway must be able to reach this machine, so use a
+local one. Running it again with the same TRANSACTION_ID buys nothing more; a real shop stores the id before the call.
 Needs DEALER_ESIM_BASE_URL, DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET. Standard library only.
 """
 
@@ -12,6 +12,10 @@ import sys
 import threading
 import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
+
+if len(sys.argv) != 4:
+    print("Usage: shop.py PACKAGE_CODE TRANSACTION_ID PICTURE.png", file=sys.stderr)
+    sys.exit(2)
 
 from order import call
 from verify_event import verify
@@ -26,7 +30,7 @@ class Receiver(BaseHTTPRequestHandler):
         signed = [self.headers.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature")]
         genuine = all(signed) and verify(APP_SECRET, *signed, body)
         if genuine:
-            events.put(json.loads(body))  # store it first, answer, and work on it later
+            events.put(json.loads(body))  # store it, answer, and process it later
         self.send_response(204 if genuine else 401)
         self.end_headers()
 
@@ -43,7 +47,7 @@ def main(package_code: str, transaction_id: str, picture: str) -> None:
         must("webhook/set", {"callbackUrl": url, "eventTypes": ["ORDER_PAID", "DELIVERY_UPDATED"], "enabled": True})
         buy(package_code, transaction_id, picture)
     finally:
-        put_back(before)
+        restore_webhook(before)
 
 
 def buy(package_code: str, transaction_id: str, picture: str) -> None:
@@ -62,11 +66,11 @@ def buy(package_code: str, transaction_id: str, picture: str) -> None:
 
 def wait_for_delivery(transaction_id: str, status: str) -> None:
     seen, newest = set(), 0
-    # An order that was placed before may be complete: then no event comes.
+    # An earlier order with this id may be complete already; then no event is sent.
     while status not in ("DELIVERED", "PARTIALLY_DELIVERED", "FAILED", "CANCELLED"):
         event = events.get(timeout=60)
         content = event["content"]
-        # Events repeat and overtake each other.
+        # Events can repeat and arrive out of order.
         if event["notifyId"] in seen or content.get("transactionId") != transaction_id or content["sequence"] < newest:
             continue
         seen.add(event["notifyId"])
@@ -76,13 +80,13 @@ def wait_for_delivery(transaction_id: str, status: str) -> None:
         sys.exit(f"the order ended {status}")
 
 
-def put_back(before: dict) -> None:
+def restore_webhook(before: dict) -> None:
     setting = {"callbackUrl": before["callbackUrl"], "eventTypes": before["eventTypes"]}
     if before["callbackUrl"]:
         setting["enabled"] = before["enabled"]
     answer = call("webhook/set", setting)
     if answer["code"] != "000000":
-        print("The webhook setting could not be put back:", answer["message"], "It was", before, file=sys.stderr)
+        print("The webhook setting could not be restored:", answer["message"], "It was", before, file=sys.stderr)
 
 
 def must(operation: str, request: dict) -> dict:

@@ -2,6 +2,10 @@
 // Needs DEALER_ESIM_BASE_URL, DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET.
 import { DealerEsim, DealerEsimError } from '@dealer-esim/sdk'
 
+if (process.argv.length !== 4) {
+  console.error('Usage: npx tsx order.mts PACKAGE_CODE TRANSACTION_ID')
+  process.exit(2)
+}
 const { DEALER_ESIM_BASE_URL = '', DEALER_ESIM_APP_KEY = '', DEALER_ESIM_APP_SECRET = '' } = process.env
 const esim = new DealerEsim({
   baseUrl: DEALER_ESIM_BASE_URL,
@@ -10,7 +14,7 @@ const esim = new DealerEsim({
 })
 const [packageCode = '', transactionId = ''] = process.argv.slice(2)
 try {
-  // Retries take a fresh RequestID and keep the transactionId: nothing is bought twice.
+  // Retries use a new RequestID and the same transactionId, so nothing is bought twice.
   const data = await esim.order({ transactionId, packageInfoList: [{ packageCode, count: 1 }] })
   console.log(JSON.stringify({ code: '000000', data }))
 } catch (error) {

@@ -1,23 +1,44 @@
 import '@mantine/core/styles.css'
 import '@mantine/notifications/styles.css'
 import './console.css'
-import { MantineProvider } from '@mantine/core'
+import { type CSSVariablesResolver, createTheme, localStorageColorSchemeManager, MantineProvider } from '@mantine/core'
 import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { watchAttendance } from './attendance.ts'
+import { watchActivity } from './api/call.ts'
+import { queryClient } from './api/use-api.ts'
 import { router } from './router.tsx'
-import { language } from './strings/index.ts'
-import { colorSchemes, cssVariables, theme } from './theme.ts'
-import { queryClient } from './use-api.ts'
+import { language } from './strings/strings.ts'
 
-// Style elements carry this page's nonce; the policy allows no other. Libraries read the global one.
+const colorSchemes = localStorageColorSchemeManager({ key: 'color-scheme' })
+
+const theme = createTheme({
+  primaryColor: 'cyan',
+  primaryShade: { light: 9, dark: 9 },
+  autoContrast: true,
+  luminanceThreshold: 0.35,
+  defaultRadius: 'md',
+  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
+  headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.1rem' } } },
+  components: {
+    Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 } } },
+    Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
+    Anchor: { defaultProps: { underline: 'hover' } },
+  },
+})
+
+// Buttons get darker on hover, not lighter as by default, so that white text keeps a contrast of at least 4.5:1.
+const hover = { '--mantine-color-cyan-filled-hover': '#095a68', '--mantine-color-red-filled-hover': '#a51f1f' }
+const cssVariables: CSSVariablesResolver = () => ({ variables: {}, light: hover, dark: hover })
+
+// The content security policy allows only style elements with this page's nonce. Libraries read it from this global.
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? ''
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 document.documentElement.lang = language
-watchAttendance()
+watchActivity()
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
@@ -28,7 +49,7 @@ createRoot(document.getElementById('root')!).render(
       colorSchemeManager={colorSchemes}
       getStyleNonce={() => nonce}
     >
-      {/* Not over the buttons of headings and cards: a notice under the pointer stays, and would keep them covered. */}
+      {/* At the bottom: a notification stays open under the pointer, and would cover buttons at the top. */}
       <Notifications position="bottom-center" />
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />

@@ -1,56 +1,62 @@
-import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './price-paths.ts'
+import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/paths.ts'
 
-/** A page of the console: where it stands and what is loaded for it. Without side effects, so tests can read the list. */
-export interface ListedPage {
+/** A page of the console: its path and its component. Tests read this list, so it has no side effects. */
+export interface PageRoute {
   path: string
   load(): Promise<Record<string, unknown>>
-  /** The component in what is loaded. */
+  /** The component's name in the loaded module. */
   name: string
 }
 
-const listed = (path: string, load: ListedPage['load'], name: string): ListedPage => ({ path, load, name })
+function page<Module extends object>(
+  path: string,
+  load: () => Promise<Module>,
+  name: keyof Module & string,
+): PageRoute {
+  return { path, load: load as () => Promise<Record<string, unknown>>, name }
+}
 
-/** Opens without a session. */
-export const welcomePage = listed('/welcome', () => import('./pages/welcome.tsx'), 'WelcomePage')
+/** Works without a session. */
+export const welcomePage = page('/welcome', () => import('./session/welcome.tsx'), 'WelcomePage')
 
 /** The frame around the sections of a dealer. */
-export const dealerPage = listed('/tenants/$tenantId', () => import('./pages/tenant.tsx'), 'TenantPage')
+export const dealerPage = page('/tenants/$tenantId', () => import('./dealers/dealer.tsx'), 'DealerPage')
 
-/** Below the frame of a dealer. */
+/** Paths below the dealer's page. */
 export const dealerSections = [
-  listed('/', () => import('./pages/tenant-overview.tsx'), 'TenantOverview'),
-  listed('/credentials', () => import('./pages/credentials.tsx'), 'CredentialsPage'),
-  listed('/settings', () => import('./pages/settings.tsx'), 'SettingsPage'),
-  listed('/wallet', () => import('./pages/wallet.tsx'), 'WalletPage'),
-  listed('/prices', () => import('./pages/tenant-prices.tsx'), 'TenantPricesPage'),
-  listed('/people', () => import('./pages/tenant-people.tsx'), 'TenantPeople'),
-  listed('/notices', () => import('./pages/tenant-notices.tsx'), 'TenantNotices'),
+  page('/', () => import('./dealers/dealer.tsx'), 'DealerOverview'),
+  page('/credentials', () => import('./dealers/credentials.tsx'), 'CredentialsPage'),
+  page('/settings', () => import('./dealers/settings.tsx'), 'SettingsPage'),
+  page('/wallet', () => import('./wallet/wallet.tsx'), 'WalletPage'),
+  page('/prices', () => import('./prices/dealer-prices.tsx'), 'DealerPricesPage'),
+  page('/people', () => import('./administration/people.tsx'), 'DealerPeople'),
+  page('/notices', () => import('./administration/alerts.tsx'), 'DealerAlerts'),
 ]
 
 export const pages = [
-  listed('/', () => import('./pages/dashboard.tsx'), 'DashboardPage'),
-  listed('/tenants', () => import('./pages/tenants.tsx'), 'TenantsPage'),
-  listed('/orders', () => import('./pages/orders.tsx'), 'OrdersPage'),
-  listed('/tenants/$tenantId/orders/$orderNo', () => import('./pages/order.tsx'), 'OrderPage'),
-  listed('/profiles', () => import('./pages/profiles.tsx'), 'ProfilesPage'),
-  listed('/tenants/$tenantId/profiles/$profileId', () => import('./pages/profile.tsx'), 'ProfilePage'),
-  listed('/webhooks', () => import('./pages/webhooks.tsx'), 'WebhooksPage'),
-  listed('/tenants/$tenantId/events/$notifyId', () => import('./pages/event.tsx'), 'EventPage'),
-  listed('/catalogue', () => import('./pages/catalogue.tsx'), 'CataloguePage'),
-  listed('/catalogue/import', () => import('./pages/catalogue-import.tsx'), 'CatalogueImportPage'),
-  listed(PLANS, () => import('./pages/prices.tsx'), 'PricesPage'),
-  listed(GROUPS, () => import('./pages/prices.tsx'), 'PricesPage'),
-  listed(PLAN_PAGE, () => import('./pages/price-plan.tsx'), 'PricePlanPage'),
-  listed(GROUP_PAGE, () => import('./pages/price-group.tsx'), 'PriceGroupPage'),
-  listed('/stock', () => import('./pages/stock.tsx'), 'StockPage'),
-  listed('/suppliers', () => import('./pages/suppliers.tsx'), 'SuppliersPage'),
-  listed('/explorer', () => import('./pages/explorer.tsx'), 'ExplorerPage'),
-  listed('/debugger', () => import('./pages/explorer.tsx'), 'ExplorerPage'),
-  listed('/notices', () => import('./pages/notices.tsx'), 'NoticesPage'),
-  listed('/adjustments', () => import('./pages/open-adjustments.tsx'), 'OpenAdjustmentsPage'),
-  listed('/people', () => import('./pages/people.tsx'), 'PeoplePage'),
-  listed('/audit', () => import('./pages/audit.tsx'), 'AuditPage'),
-  listed('/account', () => import('./pages/account.tsx'), 'AccountPage'),
-  // Any other address.
-  listed('/$', () => import('./parts/not-found.tsx'), 'NotFound'),
+  page('/', () => import('./dashboard/dashboard.tsx'), 'DashboardPage'),
+  page('/tenants', () => import('./dealers/dealers.tsx'), 'DealersPage'),
+  page('/orders', () => import('./orders/orders.tsx'), 'OrdersPage'),
+  page('/tenants/$tenantId/orders/$orderNo', () => import('./orders/order.tsx'), 'OrderPage'),
+  page('/profiles', () => import('./esims/esims.tsx'), 'EsimsPage'),
+  page('/tenants/$tenantId/profiles/$profileId', () => import('./esims/esim.tsx'), 'EsimPage'),
+  page('/webhooks', () => import('./webhooks/webhooks.tsx'), 'WebhooksPage'),
+  page('/tenants/$tenantId/events/$notifyId', () => import('./webhooks/event.tsx'), 'EventPage'),
+  page('/catalogue', () => import('./catalogue/catalogue.tsx'), 'CataloguePage'),
+  page('/catalogue/import', () => import('./catalogue/catalogue-import.tsx'), 'CatalogueImportPage'),
+  page(PLANS, () => import('./prices/prices.tsx'), 'PricesPage'),
+  page(GROUPS, () => import('./prices/prices.tsx'), 'PricesPage'),
+  page(PLAN_PAGE, () => import('./prices/price-plan.tsx'), 'PricePlanPage'),
+  page(GROUP_PAGE, () => import('./prices/price-group.tsx'), 'PriceGroupPage'),
+  page('/stock', () => import('./suppliers/stock.tsx'), 'StockPage'),
+  page('/suppliers', () => import('./suppliers/suppliers.tsx'), 'SuppliersPage'),
+  page('/explorer', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
+  page('/debugger', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
+  page('/notices', () => import('./administration/alerts.tsx'), 'AlertsPage'),
+  page('/adjustments', () => import('./wallet/adjustments.tsx'), 'OpenAdjustmentsPage'),
+  page('/people', () => import('./administration/people.tsx'), 'PeoplePage'),
+  page('/audit', () => import('./administration/audit-log.tsx'), 'AuditPage'),
+  page('/account', () => import('./account/account.tsx'), 'AccountPage'),
+  // Any other path.
+  page('/$', () => import('./parts/page.tsx'), 'NotFound'),
 ]

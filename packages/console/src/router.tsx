@@ -7,17 +7,16 @@ import {
   notFound,
   Outlet,
 } from '@tanstack/react-router'
-import { consoleBase } from './api.ts'
-import { Layout } from './layout.tsx'
-import { dealerPage, dealerSections, type ListedPage, pages, welcomePage } from './page-list.ts'
-import { Failure } from './parts/failure.tsx'
-import { Loading } from './parts/loading.tsx'
-import { NotFound } from './parts/not-found.tsx'
-import { SessionGate } from './session-gate.tsx'
+import { consoleBase } from './api/call.ts'
+import { Layout } from './layout/layout.tsx'
+import { dealerPage, dealerSections, type PageRoute, pages, welcomePage } from './page-list.ts'
+import { LoadError, Loading } from './parts/load-states.tsx'
+import { NotFound } from './parts/page.tsx'
+import { SessionGate } from './session/session-gate.tsx'
 
 const root = createRootRoute({ component: Outlet })
 
-const console_ = createRoute({
+const consoleRoute = createRoute({
   getParentRoute: () => root,
   id: 'console',
   component: () => (
@@ -27,31 +26,36 @@ const console_ = createRoute({
   ),
 })
 
-/** Every page is a chunk of its own: the first one opens without waiting for the others. */
-function routeOf({ path, load, name }: ListedPage, parent: AnyRoute) {
+/** Each page is a separate chunk, so the first page loads without the others. */
+function pageRoute({ path, load, name }: PageRoute, parent: AnyRoute) {
   return createRoute({
     getParentRoute: () => parent,
     path,
-    // Filters are texts in the address; each page says which it knows.
-    validateSearch: (search: Record<string, unknown>) => textsOf(search),
+    // Filters are strings in the URL. Each page reads those that it knows.
+    validateSearch: (search: Record<string, unknown>) => stringParams(search),
     beforeLoad({ params }) {
-      if (!areIds(params)) throw notFound()
+      if (!areIdsWellFormed(params)) throw notFound()
     },
-    // Another eSIM or dealer is another page: dialogs, codes and data kept while loading never cross to it.
+    // Remount for another eSIM or dealer, so that no dialog, code or previous data is carried over to it.
     remountDeps: ({ params }) => params,
     component: lazyRouteComponent(load as () => Promise<Record<string, never>>, name as never),
   })
 }
 
-/** Whether ids in an address can be some: behind one that is mistyped there is nothing to ask the gateway for. */
-function areIds(params: Record<string, string>): boolean {
-  return Object.entries(params).every(([name, text]) => FORMS[name]?.test(text) ?? true)
+/** A malformed id is not found, without asking the gateway. */
+function areIdsWellFormed(params: Record<string, string>): boolean {
+  return Object.entries(params).every(([name, text]) => ID_PATTERNS[name]?.test(text) ?? true)
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-const FORMS: Record<string, RegExp> = { tenantId: UUID, profileId: UUID, notifyId: UUID, orderNo: /^[0-9a-z]{26}$/i }
+const ID_PATTERNS: Record<string, RegExp> = {
+  tenantId: UUID,
+  profileId: UUID,
+  notifyId: UUID,
+  orderNo: /^[0-9a-z]{26}$/i,
+}
 
-function textsOf(search: Record<string, unknown>): Record<string, string> {
+function stringParams(search: Record<string, unknown>): Record<string, string> {
   const texts: Record<string, string> = {}
   for (const [name, value] of Object.entries(search)) {
     if (value !== '' && ['string', 'number', 'boolean'].includes(typeof value)) texts[name] = String(value)
@@ -59,21 +63,21 @@ function textsOf(search: Record<string, unknown>): Record<string, string> {
   return texts
 }
 
-const dealer = routeOf(dealerPage, console_)
+const dealer = pageRoute(dealerPage, consoleRoute)
 const routes = [
-  ...pages.map((page) => routeOf(page, console_)),
-  dealer.addChildren(dealerSections.map((section) => routeOf(section, dealer))),
+  ...pages.map((page) => pageRoute(page, consoleRoute)),
+  dealer.addChildren(dealerSections.map((section) => pageRoute(section, dealer))),
 ]
 
 export const router = createRouter({
-  routeTree: root.addChildren([routeOf(welcomePage, root), console_.addChildren(routes)]),
+  routeTree: root.addChildren([pageRoute(welcomePage, root), consoleRoute.addChildren(routes)]),
   basepath: consoleBase.pathname.replace(/\/$/, ''),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
   defaultNotFoundComponent: NotFound,
-  defaultErrorComponent: ({ error, reset }) => <Failure error={error as Error} retry={reset} />,
+  defaultErrorComponent: ({ error, reset }) => <LoadError error={error as Error} retry={reset} />,
   scrollRestoration: true,
-  // Texts stay texts: a transactionId of digits is not a number, and nothing is quoted in the address.
+  // Values stay strings: a transactionId of digits is not a number, and nothing is quoted in the URL.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {
     const text = new URLSearchParams(search as Record<string, string>).toString()

@@ -1,8 +1,8 @@
-/** What an activation code says (SGP.22 §4.1). */
+/** The parts of an activation code (SGP.22 §4.1). */
 export interface ActivationCode {
   /** Host name of the SM-DP+ server, with a port on test systems. */
   smdpAddress: string
-  /** May be empty: the server then finds the profile by the EID of the device. */
+  /** If empty, the server finds the profile by the EID of the device. */
   matchingId: string
   /** Identifies the server beyond its host name. */
   smdpOid?: string
@@ -20,7 +20,7 @@ export function buildActivationCode(code: ActivationCode): string {
   return smdpOid === '' ? base : `${base}$${smdpOid}`
 }
 
-/** Accepts what suppliers send: with or without `LPA:`, in either case, and surrounded by blanks. */
+/** Accepts the forms that suppliers send: with or without `LPA:`, in either case, with surrounding white space. */
 export function parseActivationCode(text: string): ParsedActivationCode {
   const trimmed = text.trim()
   if (trimmed.length > LENGTH_MAX) return refuse(`It is longer than ${LENGTH_MAX} characters.`)
@@ -28,12 +28,13 @@ export function parseActivationCode(text: string): ParsedActivationCode {
   const [format, smdpAddress = '', matchingId = '', smdpOid = '', flag = ''] = parts
   if (format !== '1') return refuse('It must start with LPA:1$.')
   if (parts.length < 3 || parts.length > 5)
-    return refuse('It must be LPA:1$<SM-DP+ address>$<matching id>, with $<oid>$1 at most after it.')
+    return refuse('It must be LPA:1$<SM-DP+ address>$<matching id>, optionally followed by $<oid>$1.')
   if (!ADDRESS.test(smdpAddress)) return refuse('Its SM-DP+ address is not a host name.')
-  if (!MATCHING_ID.test(matchingId)) return refuse('Its matching id has blanks or signs that do not belong there.')
+  if (!MATCHING_ID.test(matchingId))
+    return refuse('Its matching id contains spaces or characters that are not allowed.')
   if (smdpOid !== '' && !OID.test(smdpOid)) return refuse('Its object identifier must be numbers joined by dots.')
   if (flag !== '' && flag !== '1')
-    return refuse('Its last part must be 1, where a confirmation code is required, or absent.')
+    return refuse('Its last part must be 1 if a confirmation code is required, and absent otherwise.')
   const value: ActivationCode = { smdpAddress, matchingId, confirmationCodeRequired: flag === '1' }
   if (smdpOid !== '') value.smdpOid = smdpOid
   return { ok: true, value }
@@ -49,10 +50,10 @@ export function androidInstallUrl(activationCode: string): string {
   return `https://esimsetup.android.com/esim_qrcode_provisioning?carddata=${encodeURIComponent(activationCode)}`
 }
 
-/** SGP.22 §4.1: what fits into the QR code. */
+/** The longest text that fits the QR code (SGP.22 §4.1). */
 const LENGTH_MAX = 255
 const ADDRESS = /^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*(:\d{1,5})?$/
-/** The standard has capitals, digits and hyphens; suppliers also use other visible signs. */
+/** The standard allows capitals, digits and hyphens; suppliers also use other visible characters. */
 const MATCHING_ID = /^[!-#%-~]*$/
 const OID = /^\d+(\.\d+)*$/
 

@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { androidInstallUrl, appleInstallUrl, buildActivationCode, parseActivationCode } from './activation-code.ts'
-import { isEid, makeEid } from './eid.ts'
-import { isIccid, luhnDigit, makeIccid, padIccid, passesLuhn, stripIccidPadding } from './iccid.ts'
+import {
+  isEid,
+  isIccid,
+  luhnDigit,
+  makeEid,
+  makeIccid,
+  padIccid,
+  passesLuhn,
+  stripIccidPadding,
+} from './identifiers.ts'
 
 const sentence = expect.stringMatching(/^It.+\.$/)
 
@@ -41,7 +49,7 @@ describe('activation codes', () => {
   })
 
   test.each(['1$smdp.example.com$ABC', 'lpa:1$smdp.example.com$ABC', '  LPA:1$smdp.example.com$ABC\r\n'])(
-    'what suppliers send is understood: %j',
+    'a form used by suppliers is accepted: %j',
     (text) => {
       const parsed = parseActivationCode(text)
       expect(parsed.ok && buildActivationCode(parsed.value)).toBe('LPA:1$smdp.example.com$ABC')
@@ -62,11 +70,11 @@ describe('activation codes', () => {
     'LPA:1$smdp.example.com$ABC$$2',
     'LPA:1$smdp.example.com$ABC$$1$x',
     `LPA:1$smdp.example.com$${'A'.repeat(255)}`,
-  ])('refused with a reason: %j', (text) => {
+  ])('rejected with a reason: %j', (text) => {
     expect(parseActivationCode(text)).toEqual({ ok: false, reason: sentence })
   })
 
-  test('what is built is read back', () => {
+  test('a built activation code parses back to itself', () => {
     const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/)
     const code = fc.record(
       {
@@ -111,13 +119,13 @@ describe('ICCIDs', () => {
     expect(isIccid(iccid)).toBe(true)
   })
 
-  test('padding fills twenty places, once', () => {
+  test('padding fills up to twenty places and only once', () => {
     expect(padIccid('8985200012345678903')).toBe('8985200012345678903F')
     expect(padIccid('8985200012345678903F')).toBe('8985200012345678903F')
     expect(padIccid('89852000123456789033')).toBe('89852000123456789033')
   })
 
-  test('generated ones have 19 digits, pass Luhn, and fail it with any digit changed', () => {
+  test('generated ICCIDs have 19 digits and pass Luhn, but not with any digit changed', () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 99_999_999_999n), fc.nat(18), fc.integer({ min: 1, max: 9 }), (serial, at, shift) => {
         const iccid = makeIccid('8985200', serial)
@@ -130,24 +138,27 @@ describe('ICCIDs', () => {
     )
   })
 
-  test('a serial number that does not fit is refused', () => {
+  test('a serial number that does not fit is rejected', () => {
     expect(() => makeIccid('8985200', 100_000_000_000n)).toThrow(RangeError)
     expect(() => makeIccid('8985200', -1)).toThrow(RangeError)
     expect(() => makeIccid('89x', 1)).toThrow(RangeError)
     expect(() => makeIccid('8'.repeat(18), 1)).toThrow(RangeError)
   })
 
-  test.each(['', '898', '8985200012345678903F', '89852000123456789033x', '8'.repeat(21)])('%j is none', (text) => {
-    expect(isIccid(text)).toBe(false)
-  })
+  test.each(['', '898', '8985200012345678903F', '89852000123456789033x', '8'.repeat(21)])(
+    '%j is not an ICCID',
+    (text) => {
+      expect(isIccid(text)).toBe(false)
+    },
+  )
 })
 
 describe('EIDs', () => {
-  test('the example of SGP.29 is one', () => {
+  test('the example of SGP.29 is an EID', () => {
     expect(isEid('89049032123451234512345678901235')).toBe(true)
   })
 
-  test('one made from thirty digits is valid, and not with a digit changed', () => {
+  test('an EID made from 30 digits is valid, but not with any digit changed', () => {
     const digits = fc.stringMatching(/^[0-9]{30}$/)
     fc.assert(
       fc.property(digits, fc.nat(31), fc.integer({ min: 1, max: 9 }), (first, at, shift) => {
@@ -164,7 +175,7 @@ describe('EIDs', () => {
     '8904903212345123451234567890123',
     '890490321234512345123456789012355',
     '8904903212345123451234567890123x',
-  ])('%j is none', (text) => {
+  ])('%j is not an EID', (text) => {
     expect(isEid(text)).toBe(false)
   })
 })

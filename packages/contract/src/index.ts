@@ -1,35 +1,39 @@
-export * from './accounts.ts'
 export * from './activation-code.ts'
-export * from './codes.ts'
-export * from './eid.ts'
-export * from './envelope.ts'
+export * from './codes/codes.ts'
+export * from './codes/envelope.ts'
+export * from './identifiers.ts'
+export * from './limits.ts'
+export * from './money.ts'
+export { openApiDocument } from './openapi/document.ts'
+export * from './openapi/examples.ts'
+export { type Fault, type FaultCode, listFaults } from './requests/faults.ts'
+export { type ParsedRequest, parseRequest } from './requests/parse-request.ts'
+export { parseStrictJson, type StrictJson } from './requests/strict-json.ts'
+export * from './schemas/accounts.ts'
+export * from './schemas/enumerations.ts'
+export * from './schemas/operations.ts'
+export * from './schemas/orders.ts'
+export * from './schemas/packages.ts'
+export * from './schemas/profiles.ts'
+export { TEXT_PATTERNS } from './schemas/text-patterns.ts'
+export * from './schemas/webhooks.ts'
 export {
   EVENT_HEADERS,
   type EventHeaders,
   type EventParts,
   type EventRefusal,
   type EventVerdict,
+  signEvent,
+  verifyEvent,
   webhookSecret,
-} from './event-headers.ts'
-export { signEvent, verifyEvent } from './event-signing.ts'
-export * from './event-types.ts'
-export * from './events.ts'
-export * from './examples.ts'
-export { type Fault, type FaultCode, faultsOf } from './faults.ts'
-export { FORMS } from './forms.ts'
-export * from './iccid.ts'
-export * from './limits.ts'
-export * from './money.ts'
-export { openApiDocument } from './openapi.ts'
-export * from './operations.ts'
-export * from './order-statuses.ts'
-export * from './orders.ts'
-export * from './packages.ts'
-export { type ParsedRequest, parseRequest } from './parse-request.ts'
-export * from './profiles.ts'
-export * from './request-headers.ts'
-export { type Body, signRequest, stringToSign, verifyRequest } from './signing.ts'
-export { parseStrictJson, type StrictJson } from './strict-json.ts'
+} from './signing/event-signing.ts'
+export {
+  findSigningMistake,
+  type MismatchedRequest,
+  type MistakeId,
+  type SigningMistake,
+  UNEXPLAINED_MISMATCH,
+} from './signing/mistakes.ts'
+export * from './signing/request-headers.ts'
+export { type Body, signRequest, stringToSign, verifyRequest } from './signing/request-signing.ts'
 export * from './times.ts'
-export { type Attempt, type MismatchedRequest, type Mistake, type MistakeId, usualMistakes } from './usual-mistakes.ts'
-export * from './webhook-setting.ts'

@@ -1,6 +1,6 @@
-/** Every limit that a caller can meet, in one place. A unit that is not obvious stands last in the name. */
+/** Every limit that a caller can reach. Units that are not obvious are last in the name. */
 
-/** Lines in one order: enough for a basket, small enough that one order never holds its wallet's row for long. */
+/** Lines in one order: enough for a basket, and few enough that an order never locks its wallet's row for long. */
 export const ORDER_LINES_MAX = 20
 export const LINE_COUNT_MAX = 30
 /** eSIMs in one order, over all of its lines. */
@@ -8,33 +8,33 @@ export const ORDER_ESIMS_MAX = 100
 
 export const TRANSACTION_ID_LENGTH_MAX = 64
 export const REMARK_LENGTH_MAX = 200
-/** Codes, slugs, order numbers: whatever names one thing. */
+/** Codes, slugs and order numbers. */
 export const NAME_LENGTH_MAX = 64
 export const KEYWORD_LENGTH_MAX = 100
 export const CURSOR_LENGTH_MAX = 512
-/** What browsers and proxies agree on for a URL. */
+/** The longest URL that browsers and proxies commonly accept. */
 export const CALLBACK_URL_LENGTH_MAX = 2048
 
 export const PAGE_SIZE_DEFAULT = 100
 export const PAGE_SIZE_MAX = 500
-/** Pollers of `package/list` start this much before the last `asOf`, so that a late commit is not missed. */
+/** Clients that poll `package/list` start this much before the last `asOf`, so that they see late commits. */
 export const UPDATED_SINCE_OVERLAP_MS = 5 * 60_000
 
 export const BODY_SIZE_MAX_BYTES = 256 * 1024
 export const JSON_DEPTH_MAX = 8
-/** Faults that one answer lists; the first one decides the code. */
+/** Faults listed in one answer; the first one decides the code. */
 export const FAULT_DETAILS_MAX = 20
 
 export const CLOCK_WINDOW_MS = 300_000
-/** A RequestID stays used this long after its timestamp could last have passed. */
+/** A RequestID stays used for this long after its timestamp has left the clock window. */
 export const REQUEST_ID_KEPT_MS = 3_600_000
 export const EVENT_TOLERANCE_S = 300
 
-/** Where the deployment says nothing else. */
+/** Used where the deployment configures no default. */
 export const QPS_LIMIT_DEFAULT = 100
-/** Of a deployment's default, and of a tenant's own. */
+/** Applies to a deployment's default and to a tenant's own limit. */
 export const QPS_LIMIT_MAX = 100_000
-/** A receiver has this long to answer an event, connecting included. */
+/** The time a receiver has to answer an event, including connecting. */
 export const EVENT_TIMEOUT_MS = 10_000
 export const CHECK_HEALTH_TIMEOUT_MS = 5_000
 export const CHECK_HEALTH_PER_MINUTE_MAX = 10

@@ -1,17 +1,17 @@
 import { MONEY_MAX } from './limits.ts'
 
-/** Money is counted in 1/10 000 of the currency: a `bigint` inside, a JSON integer on the wire, a decimal for people. */
+/** Money is in 1/10 000 of the currency: a `bigint` in code, a JSON integer on the wire, a decimal in texts. */
 const UNITS = 10_000n
 const PLACES = 4
 
-/** The text is no amount of money; the message says what is wrong with it. */
+/** The text is not an amount of money; the message says why. */
 export class MalformedMoney extends Error {
   override readonly name = 'MalformedMoney'
 }
 
 /**
- * `'1250.00'` → `12500000n`. A sign, digits, and at most four places after a dot; nothing else, so that no amount is
- * read in another way than it was meant.
+ * `'1250.00'` → `12500000n`. Accepts only an optional minus sign, digits, and up to four decimal places after a dot, so that
+ * no amount can be misread.
  * @throws MalformedMoney
  */
 export function parseMoney(text: string): bigint {
@@ -22,11 +22,11 @@ export function parseMoney(text: string): bigint {
   if (places.length > PLACES) throw new MalformedMoney(`"${text.slice(0, 40)}" has more than ${PLACES} decimal places.`)
   const units = BigInt(whole) * UNITS + BigInt(places.padEnd(PLACES, '0'))
   if (units > MONEY_MAX)
-    throw new MalformedMoney(`"${text}" is too large: the most is ${formatMoney(BigInt(MONEY_MAX))}.`)
+    throw new MalformedMoney(`"${text}" is too large: the maximum is ${formatMoney(BigInt(MONEY_MAX))}.`)
   return sign === '-' ? -units : units
 }
 
-/** `12500000n` → `'1250.00'`: at least two places, and as many of the four as are needed. */
+/** `12500000n` → `'1250.00'`: at least two decimal places, and up to four where needed. */
 export function formatMoney(units: bigint | number): string {
   const value = BigInt(units)
   const absolute = value < 0n ? -value : value

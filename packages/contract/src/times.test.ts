@@ -12,11 +12,11 @@ test.each([
   expect(formatTime(parseTime(text))).toBe(utc)
 })
 
-test('a moment is written as Date writes it, whatever was written before', () => {
+test('a time is formatted as by Date, with any times formatted before it', () => {
   const seconds = [0, 1, 64, 1, 65, 128, 0, -1, -64, -62_167_219_200, 253_402_300_799, 253_402_300_800]
-  for (const time_ms of seconds.flatMap((second) => [second * 1000, second * 1000 + 7, second * 1000 + 999])) {
-    expect(formatTime(time_ms)).toBe(new Date(time_ms).toISOString())
-    expect(formatTime(new Date(time_ms))).toBe(new Date(time_ms).toISOString())
+  for (const timeMs of seconds.flatMap((second) => [second * 1000, second * 1000 + 7, second * 1000 + 999])) {
+    expect(formatTime(timeMs)).toBe(new Date(timeMs).toISOString())
+    expect(formatTime(new Date(timeMs))).toBe(new Date(timeMs).toISOString())
   }
   expect(() => formatTime(Number.NaN)).toThrow(RangeError)
 })

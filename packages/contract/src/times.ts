@@ -1,6 +1,6 @@
 /**
- * RFC 3339 text (already checked by a schema) as a moment. A leap second counts as the first instant of the next
- * minute; digits beyond milliseconds are cut off.
+ * Parses an RFC 3339 text that a schema has already checked. A leap second counts as the first instant of the next
+ * minute; digits beyond milliseconds are dropped.
  */
 export function parseTime(text: string): Date {
   const upper = text.toUpperCase()
@@ -8,20 +8,20 @@ export function parseTime(text: string): Date {
   return new Date(Date.parse(leap ? `${upper.slice(0, 17)}59${upper.slice(19)}` : upper) + (leap ? 1000 : 0))
 }
 
-/** RFC 3339 UTC with milliseconds, the only form that answers use. Of a moment, or of milliseconds since 1970. */
+/** RFC 3339 UTC with milliseconds, the only form used in answers. A number is milliseconds since 1970. */
 export function formatTime(moment: Date | number): string {
-  const time_ms = Math.floor(Number(moment))
-  const second = Math.floor(time_ms / 1000)
-  const slot = second & (SECONDS_KEPT - 1)
+  const timeMs = Math.floor(Number(moment))
+  const second = Math.floor(timeMs / 1000)
+  const slot = second & (CACHED_SECONDS - 1)
   let kept = seconds[slot]
   if (kept?.second !== second) {
     kept = { second, text: new Date(second * 1000).toISOString().slice(0, -'000Z'.length) }
     seconds[slot] = kept
   }
-  return `${kept.text}${String(time_ms - second * 1000).padStart(3, '0')}Z`
+  return `${kept.text}${String(timeMs - second * 1000).padStart(3, '0')}Z`
 }
 
-/** Times that are told one after the other are of few seconds, whose texts are made once: 1.5 µs became 0.2. */
+/** Cached texts of recent seconds: consecutive times share a few. Without the cache: 1.5 µs a call; with it: 0.2 µs. */
 const seconds: { second: number; text: string }[] = []
-/** A power of two. */
-const SECONDS_KEPT = 64
+/** A power of two, for the bit mask. */
+const CACHED_SECONDS = 64

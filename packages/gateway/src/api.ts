@@ -2,53 +2,50 @@ import { API_PATH } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
 import { localUrl } from './config/config.ts'
 import { addConsole } from './console-api/open.ts'
-import { dealerApi, unknownPathRefusal } from './dealer-api/door.ts'
+import { dealerApi } from './dealer-api/dealer-api.ts'
+import { unknownPathRefusal } from './dealer-api/respond.ts'
 import type { Deps } from './deps.ts'
-import { httpsOnly } from './http/https-only.ts'
-import { plainFailures } from './http/plain-failures.ts'
-import { createServer, openCertificate, type ServerParts } from './http/server.ts'
-import { openTurns, takesTurns } from './http/turns.ts'
-import { closeWithin } from './lib/process/drain.ts'
+import { createLoadShedder, type LoadShedder } from './http/load-shedding.ts'
+import { httpsOnly, plainFailures, queuePages } from './http/pages.ts'
+import { createCertificateWatch, createServer, type ServerParts } from './http/server.ts'
 import type { Running } from './lib/process/lifecycle.ts'
-import { listen } from './lib/process/listen.ts'
+import { closeWithin, listen } from './lib/process/listener.ts'
 import { docsPages } from './public/docs.ts'
 import { qrRoutes } from './public/qr.ts'
 import { supplierApi } from './supplier-api/door.ts'
 
-/** The HTTP server of this process: every door that a browser or a dealer can knock at. */
+/** Starts the HTTP server of this process, with every API that dealers, suppliers and browsers call. */
 export async function startApi(deps: Deps): Promise<Running & { port: number }> {
   const { config } = deps
-  const certificate = openCertificate(deps)
-  const turns = openTurns((refused) =>
-    deps.log.warn({ refused }, 'too many pages are asked for: requests were refused'),
-  )
+  const certificate = createCertificateWatch(deps)
+  const shedder = createLoadShedder(deps)
   const parts: ServerParts = {
     certificate,
     refuseUnknownPath(request, reply) {
       const refuse = unknownPathRefusal(deps, request, reply)
-      if (!turns.wait(request.raw.socket, refuse)) refuse()
+      if (!shedder.pages.enter(request.raw.socket, refuse)) refuse()
     },
   }
   const server = createServer(deps, parts)
-  await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
-  const besideDealers = (to: FastifyInstance, add: (app: FastifyInstance) => unknown) =>
+  await server.register(async (app) => dealerApi(app, deps, shedder), { prefix: API_PATH.slice(0, -1) })
+  const registerQueued = (to: FastifyInstance, add: (app: FastifyInstance) => unknown) =>
     to.register(async (app) => {
-      takesTurns(app, turns)
+      queuePages(app, shedder.pages)
       await add(app)
     })
-  await besideDealers(server, (app) => {
+  await registerQueued(server, (app) => {
     plainFailures(app, deps)
     httpsOnly(app, deps)
     qrRoutes(app, deps)
     docsPages(app, deps)
   })
-  await besideDealers(server, (app) => supplierApi(app, deps))
+  await registerQueued(server, (app) => supplierApi(app, deps))
   const hasOwnConsole = config.console === 'on' && config.consolePort !== undefined
   const ownConsole = hasOwnConsole ? createServer(deps, parts) : undefined
-  if (config.console === 'on') await besideDealers(ownConsole ?? server, (app) => addConsole(app, deps))
+  if (config.console === 'on') await registerQueued(ownConsole ?? server, (app) => addConsole(app, deps))
   const port = await listen(server, { host: config.host, port: config.port, variable: 'PORT' })
   if (config.publicUrl === undefined) deps.links.publicUrl = localUrl(config, port)
-  if (ownConsole) await listenForConsole(ownConsole, deps)
+  if (ownConsole) await listenForConsole(ownConsole, deps, shedder)
   return {
     port,
     async stop(deadlineMs) {
@@ -58,9 +55,9 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   }
 }
 
-/** The console's own listener. The dealers' interface is on it too, for the explorer: pages may call their own origin only. */
-async function listenForConsole(server: FastifyInstance, deps: Deps): Promise<void> {
-  await server.register(async (app) => dealerApi(app, deps), { prefix: API_PATH.slice(0, -1) })
+/** The console's own listener. It serves the dealer API too, for the explorer: pages may call only their own origin. */
+async function listenForConsole(server: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
+  await server.register(async (app) => dealerApi(app, deps, shedder), { prefix: API_PATH.slice(0, -1) })
   const { consoleHost, consolePort, host, consoleUrl } = deps.config
   const at = { host: consoleHost ?? host, port: consolePort! }
   const port = await listen(server, { ...at, variable: 'CONSOLE_PORT' })

@@ -1,29 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { AdmissionDeps } from './admission/admission.ts'
-import { openAdmission } from './admission/open.ts'
+import { type AdmissionDeps, createAdmission } from './admission/admission.ts'
 import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config/config.ts'
 import { ORDER_CONNECTIONS } from './config/connections.ts'
 import { ensureDeployment } from './deployment/ensure.ts'
 import { nameWithKeys } from './deployment/peers.ts'
 import { type RequestMetrics, requestMetrics } from './http/request-metrics.ts'
-import { type Clock, type DatabaseClock, databaseClock, systemClock } from './lib/clock.ts'
-import { type Cipher, masterCipher } from './lib/crypto.ts'
-import { type Ids, idsBy } from './lib/ids.ts'
-import { localMasterKey } from './lib/master-key.ts'
+import { type Clock, createDatabaseClock, type DatabaseClock, sampleDatabaseClock, systemClock } from './lib/clock.ts'
+import { type Cipher, createCipher } from './lib/crypto.ts'
+import { createIds, type Ids } from './lib/ids.ts'
+import { ensureLocalMasterKey } from './lib/master-key.ts'
 import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
-import { sampleDatabaseClock } from './lib/postgres/database-time.ts'
-import { connect, type Db } from './lib/postgres/db.ts'
-import { type Wake, wakeups } from './lib/postgres/wake.ts'
+import { createDb, type Db } from './lib/postgres/db.ts'
+import { createWakeups, type Wakeups } from './lib/postgres/wakeups.ts'
 import type { Running } from './lib/process/lifecycle.ts'
-import { type Log, plainRequestLog, type RequestLog } from './lib/telemetry/log.ts'
-import { type LoopWatch, loopWatch } from './lib/telemetry/loop-watch.ts'
-import { createMetrics, type Metrics } from './lib/telemetry/metrics.ts'
+import type { Log } from './lib/telemetry/log.ts'
+import { createLoopMetrics, createMetrics, type LoopMetrics, type Metrics } from './lib/telemetry/metrics.ts'
+import { plainRequestLog, type RequestLog } from './lib/telemetry/request-log.ts'
 import type { Traces } from './lib/telemetry/traces.ts'
-import { openTraces } from './open-traces.ts'
-import { type OrderMetrics, orderMetrics } from './orders/order-metrics.ts'
-import { createOrderPlacer, type OrderPlacer } from './orders/placer.ts'
+import { createTraces } from './open-traces.ts'
+import { type OrderMetrics, orderMetrics } from './orders/change.ts'
+import { createOrderPlacer, type OrderPlacer } from './orders/placing/placer.ts'
 import { maintainPartitions } from './retention/partitions.ts'
 import { openAvailability } from './suppliers/availability.ts'
 import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
@@ -43,12 +41,12 @@ export interface Deps {
   cipher: Cipher
   /** Authenticates cursors and QR links; the same on every node. */
   linkKey: Buffer
-  wake: Wake
+  wake: Wakeups
   metrics: Metrics
   requestMetrics: RequestMetrics
   orderMetrics: OrderMetrics
   supplierMetrics: SupplierMetrics
-  loops: LoopWatch
+  loops: LoopMetrics
   outbound: Outbound
   catalogue: Catalogue
   suppliers: Suppliers
@@ -65,8 +63,8 @@ export interface Deps {
 }
 
 /**
- * A node whose machine dies without a word leaves the wallets that it had locked to the others after this. Nothing of ours
- * thinks for so long inside a transaction of orders.
+ * PostgreSQL ends our idle order transactions after this time, so that a dead node's wallet locks are released. No order
+ * transaction of a living node is idle for so long.
  */
 const ORDER_IDLE_MS = 5_000
 const OF_ORDERS = { poolSize: ORDER_CONNECTIONS, idleTimeoutMs: ORDER_IDLE_MS, applicationName: 'dealer-esim orders' }
@@ -74,7 +72,7 @@ const OF_ORDERS = { poolSize: ORDER_CONNECTIONS, idleTimeoutMs: ORDER_IDLE_MS, a
 const CLOCK_SAMPLE_MS = 10_000
 
 /** Builds the one Deps of this process. Stopping it closes the connections. @throws StartRefused */
-export async function openDeps(
+export async function createDeps(
   config: Config,
   log: Log,
   databaseUrl: string,
@@ -85,16 +83,16 @@ export async function openDeps(
     // Closing connections and stopping the database overlap: what is lost then is nobody's loss.
     if (!stopping) log.warn({ err: error }, 'a database connection was lost')
   }
-  const cipher = masterCipher(config.masterKeys ?? [localMasterKey(config.dataDir)])
+  const cipher = createCipher(config.masterKeys ?? [ensureLocalMasterKey(config.dataDir)])
   const named = (part: string) => ({ applicationName: nameWithKeys(`dealer-esim ${part}`, cipher) })
   const connection = { url: databaseUrl, onIdleError }
-  const db = connect({ ...connection, poolSize: config.databasePoolSize, ...named('gateway') })
+  const db = createDb({ ...connection, poolSize: config.databasePoolSize, ...named('gateway') })
   const hot = { ...connection, fixedPlans: true, keepsConnections: true }
-  const orderDb = connect({ ...hot, ...OF_ORDERS })
+  const orderDb = createDb({ ...hot, ...OF_ORDERS })
   const clock = systemClock
-  const dbClock = databaseClock(clock)
+  const dbClock = createDatabaseClock(clock)
   const clocks = { clock, databaseClock: dbClock }
-  const ids = idsBy(dbClock.now)
+  const ids = createIds(dbClock.now)
   const ensured = ensureDeployment({ db, cipher, ids }, config.deployment)
   const linkKey = await ensured.catch((refused) => closeAndThrow([db, orderDb], refused))
   // Another node may hold them for longer than we wait. What is missing is made when it is needed.
@@ -104,17 +102,17 @@ export async function openDeps(
   const sampling = setInterval(() => void sample().catch(() => {}), CLOCK_SAMPLE_MS).unref()
 
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const wake = wakeups({ url: databaseUrl, nodeId, ...named('wake'), onError: onIdleError })
+  const wake = createWakeups({ url: databaseUrl, nodeId, ...named('wake'), onError: onIdleError })
   const metrics = createMetrics()
   const measured = measuresOf(metrics)
   const { loops } = measured
   const outbound = createOutbound({ clock })
-  const traces = await openTraces({ config, nodeId, outbound, metrics, log, loops })
+  const traces = await createTraces({ config, nodeId, outbound, metrics, log, loops })
   const catalogue = loadedCatalogue({ db, linkKey, databaseClock: dbClock })
-  const admission = openAdmission({ ...clocks, hot, config, db, cipher, log })
+  const admission = createAdmission({ ...clocks, hot, config, db, cipher, log })
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
   const stock = await openAvailability({ db, log, loops })
-  const desk = createOrderPlacer({
+  const orderPlacer = createOrderPlacer({
     ...clocks,
     db: orderDb,
     ids,
@@ -126,7 +124,7 @@ export async function openDeps(
       wake.wake('fulfilment')
       wake.wake('webhooks')
     },
-    onFailure: (err, orders) => log.warn({ err, orders }, 'a batch of orders failed and is tried again or split'),
+    onFailure: (err, orders) => log.warn({ err, orders }, 'a batch of orders failed: it is retried, split or refused'),
   })
   return {
     config,
@@ -145,7 +143,7 @@ export async function openDeps(
     catalogue,
     suppliers,
     admission,
-    orderPlacer: desk,
+    orderPlacer,
     links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
     traces,
     async stop(deadlineMs) {
@@ -165,7 +163,7 @@ function measuresOf(metrics: Metrics) {
     requestMetrics: requestMetrics(metrics),
     orderMetrics: orderMetrics(metrics),
     supplierMetrics: supplierMetrics(metrics),
-    loops: loopWatch(metrics),
+    loops: createLoopMetrics(metrics),
   }
 }
 

@@ -28,7 +28,7 @@ export async function ensureLocalDemo(deps: Deps): Promise<void> {
 }
 
 /** Writes local.json and says on standard output how to get in. */
-export async function tellLocalAccess(deps: Deps, baseUrl: string): Promise<void> {
+export async function printLocalAccess(deps: Deps, baseUrl: string): Promise<void> {
   const tenantId = await demoTenantId(deps)
   const tenant = tenantId && (await loadTenant(deps.db, deps.cipher, { tenantId }))
   if (!tenant) return
@@ -53,7 +53,7 @@ async function demoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | undefine
 }
 
 /** The command line finds local.json in .data of the directory that it runs in; elsewhere it has to be told. */
-export function tourLine(dataDir: string, cwd = process.cwd()): string {
+export function tourCommand(dataDir: string, cwd = process.cwd()): string {
   const quoted = /^[\w./-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", "'\\''")}'`
   return `${dataDir === join(cwd, '.data') ? '' : `DATA_DIR=${quoted} `}npx dealer-esim tour`
 }
@@ -73,7 +73,7 @@ function banner(access: LocalAccess, password: string, dataDir: string): string 
     docs        ${access.baseUrl}/docs
     kept in     ${localAccessFile(dataDir)}
 
-  Try it:  ${tourLine(dataDir)}
+  Try it:  ${tourCommand(dataDir)}
 
 `
 }

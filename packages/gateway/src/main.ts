@@ -1,20 +1,24 @@
+import { StartError, startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { startApi } from './api.ts'
 import { seedSandboxPackages } from './catalogue/demo/seed.ts'
 import { type Config, ConfigError, localUrl, readConfig } from './config/config.ts'
-import { openDeps } from './deps.ts'
-import { startEmbeddedPostgres } from './lib/embedded-postgres/index.ts'
+import { createDeps } from './deps.ts'
 import { migrate } from './lib/postgres/migrate.ts'
-import { type RunningStack, runningStack } from './lib/process/lifecycle.ts'
-import { StartRefused } from './lib/process/start-refused.ts'
+import { createStack, type RunningStack, StartRefused } from './lib/process/lifecycle.ts'
 import { stopOnSignals } from './lib/process/stop-signals.ts'
-import { createLog, createRequestLog, type Log } from './lib/telemetry/log.ts'
-import { ensureLocalDemo, tellLocalAccess } from './local-demo.ts'
+import { createLog } from './lib/telemetry/json-log.ts'
+import type { Log } from './lib/telemetry/log.ts'
+import { createRequestLog } from './lib/telemetry/request-log.ts'
+import { ensureLocalDemo, printLocalAccess } from './local-demo.ts'
 import { startProbes } from './probes/server.ts'
 import { startWorker } from './worker.ts'
 
 /** sysexits.h: the configuration is at fault, and starting again will not help. */
 const EXIT_CONFIG = 78
 const ROLLBACK_MS = 5_000
+/** A replayed order fails its insert (decision 0007), and is then rolled back after its transaction has ended. */
+const EXPECTED_POSTGRES_ERRORS =
+  /unique constraint "orders_tenant_id_transaction_id_key"|there is no transaction in progress/
 
 await main()
 
@@ -22,7 +26,7 @@ await main()
 async function main(): Promise<void> {
   const config = configOrExit()
   const log = createLog(config.logLevel)
-  const stack = runningStack(log)
+  const stack = createStack(log)
   stopOnSignals({ log, deadlineMs: config.drainTimeoutMs, stop: stack.stop })
   try {
     const { port, metricsPort } = await start(config, log, stack)
@@ -43,7 +47,7 @@ async function main(): Promise<void> {
 async function start(config: Config, log: Log, stack: RunningStack): Promise<{ port?: number; metricsPort: number }> {
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
   await migrate({ databaseUrl, log })
-  const deps = await openDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
+  const deps = await createDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
   stack.push('connections', deps)
   const probes = await startProbes(deps)
   const metricsPort = probes.port
@@ -54,13 +58,16 @@ async function start(config: Config, log: Log, stack: RunningStack): Promise<{ p
   if (config.role === 'worker') return { metricsPort }
   const api = await startApi(deps)
   stack.push('api', api)
-  if (config.deployment === 'local') await tellLocalAccess(deps, deps.links.publicUrl)
+  if (config.deployment === 'local') await printLocalAccess(deps, deps.links.publicUrl)
   return { port: api.port, metricsPort }
 }
 
 async function startDatabase(config: Config, log: Log, stack: RunningStack): Promise<string> {
   const startedAt = performance.now()
-  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log })
+  const options = { dataDir: config.dataDir, log, expectedErrors: EXPECTED_POSTGRES_ERRORS }
+  const postgres = await startEmbeddedPostgres(options).catch((error) => {
+    throw error instanceof StartError ? new StartRefused(error.message, { cause: error }) : error
+  })
   stack.push('database', postgres)
   log.info({ pid: postgres.pid, durationMs: Math.round(performance.now() - startedAt) }, 'embedded database started')
   return postgres.url

@@ -4,7 +4,7 @@ import type { OtlpOptions } from './lib/telemetry/otlp.ts'
 import type { Traces } from './lib/telemetry/traces.ts'
 
 /** Where no collector is configured, nothing of it is loaded. */
-export async function openTraces(
+export async function createTraces(
   deps: Omit<OtlpOptions, 'endpoint' | 'headers' | 'percent' | 'resource'> & { config: Config; nodeId: string },
 ): Promise<(Traces & Running) | undefined> {
   const { config, nodeId, ...rest } = deps

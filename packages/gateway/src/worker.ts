@@ -4,14 +4,14 @@ import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
 import { reviewAlertLoop } from './fulfilment/review/review-alerts.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import { mailLoop } from './mail/loop.ts'
-import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
 import { expiryLoop } from './profiles/expire.ts'
+import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
 import { retentionLoop } from './retention/loop.ts'
 import { priceNoticeLoop } from './suppliers/price-notice.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
 import { ledgerLoop } from './wallet/ledger-loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
-import { replayLoop } from './webhooks/replay-step.ts'
+import { replayLoop } from './webhooks/replay/replay-step.ts'
 
 /** The background loops of this process. */
 export async function startWorker(deps: Deps): Promise<Running> {

@@ -131,8 +131,8 @@ test('each crossing of a step of the threshold is told of once; a rise arms the 
   }
   const told = async () => {
     const rows = await money.db.query<{ step: number }>(sql`
-      select (data ->> 'step')::int as step from notices
-      where tenant_id = ${tenantId} and kind = 'LOW_BALANCE' order by notice_id`)
+      select (data ->> 'step')::int as step from alerts
+      where tenant_id = ${tenantId} and kind = 'LOW_BALANCE' order by alert_id`)
     return rows.map((row) => row.step)
   }
   await move(1_000n)
@@ -148,7 +148,7 @@ test('each crossing of a step of the threshold is told of once; a rise arms the 
   await move(-400n) // 400
   expect(await told()).toEqual([100, 75, 10, 50])
   const [last] = await money.db.query(sql`
-    select audience, message from notices where tenant_id = ${tenantId} order by notice_id desc limit 1`)
+    select audience, message from alerts where tenant_id = ${tenantId} order by alert_id desc limit 1`)
   expect(last).toEqual({
     audience: 'TENANT',
     message: 'The balance is 0.04 USD, below 50 % of the threshold of 0.10 USD. Top up to go on selling.',
@@ -158,6 +158,6 @@ test('each crossing of a step of the threshold is told of once; a rise arms the 
 test('a threshold set above the balance tells at once', async () => {
   const { tenantId } = await money.tenant()
   await changeSettings(money.deps, tenantId, { lowBalanceThreshold: 1n }, ALICE)
-  const notices = await money.db.query(sql`select kind from notices where tenant_id = ${tenantId}`)
+  const notices = await money.db.query(sql`select kind from alerts where tenant_id = ${tenantId}`)
   expect(notices).toEqual([{ kind: 'LOW_BALANCE' }])
 })

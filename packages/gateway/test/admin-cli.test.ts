@@ -55,9 +55,9 @@ describe('on a database of its own', () => {
   test('a database that others may use is not migrated by the way', async () => {
     const run = await adminWith(['tenant', 'list'], env)
     expect(run).toMatchObject({ code: 1, stdout: '' })
-    expect(run.stderr).toMatch(/lacks 0001_core\.sql.*admin -- migrate\n$/)
+    expect(run.stderr).toMatch(/lacks 0001_deployment\.sql.*admin -- migrate\n$/)
     const { ran } = await jsonWith<{ ran: string[] }>(['migrate'], env)
-    expect(ran).toContain('0006_money.sql')
+    expect(ran).toContain('0003_wallet.sql')
     expect(await jsonWith(['migrate'], env)).toEqual({ ran: [] })
   })
 

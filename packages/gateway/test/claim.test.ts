@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { claimDueOrders } from '../src/fulfilment/claiming/claim.ts'
-import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
 import { acceptEsim } from '../src/fulfilment/outcomes/save-outcomes.ts'
+import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
 import { runClaim } from '../src/fulfilment/run-claim.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { untilLockIsWaitedFor } from './harness/lock-waits.ts'
@@ -35,7 +35,7 @@ async function twoOrders(itemStatus: 'UNKNOWN' | 'REVIEW') {
   const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count: 2 })
   await shop.db.query({
     text: `update order_items set item_status = $2, supplier = 'odd', product_code = 'X', attempts = 1,
-             asked_at = now() - interval '10 minutes', in_doubt_at = now() - interval '10 minutes',
+             requested_at = now() - interval '10 minutes', in_doubt_at = now() - interval '10 minutes',
              retry_at = now() - interval '1 second'
            where tenant_id = $1`,
     values: [tenantId, itemStatus],

@@ -11,7 +11,8 @@ import {
   unnest,
   uuidArray,
 } from '../src/lib/postgres/columns.ts'
-import { CommitUnknown, connect, type Db, isConnectionLoss } from '../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../src/lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss } from '../src/lib/postgres/errors.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { startTcpProxy } from './harness/tcp-proxy.ts'
 
@@ -20,7 +21,7 @@ let db: Db & { close(): Promise<void> }
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 2, applicationName: 'db test' })
+  db = createDb({ url: database.url, poolSize: 2, applicationName: 'db test' })
 })
 afterAll(async () => {
   await db.close()
@@ -49,7 +50,7 @@ describe('a transaction whose connection is lost under several statements', () =
 
 it('a server that died without a word is given up soon, and with it every connection of its time', async () => {
   const proxy = await startTcpProxy(database.url)
-  const patient = connect({ url: proxy.url, poolSize: 4, applicationName: 'db test silence', statementTimeoutMs: 500 })
+  const patient = createDb({ url: proxy.url, poolSize: 4, applicationName: 'db test silence', statementTimeoutMs: 500 })
   const one = () => patient.query({ text: 'select 1 as one', name: 'one' })
   await Promise.all([one(), one(), one(), one()])
   let asked: Promise<unknown> | undefined
@@ -86,7 +87,7 @@ describe('a lost connection is told from what the server says of a statement', (
     const readOnly = (value: string) =>
       db.query({ text: `alter database "${name}" set default_transaction_read_only = ${value}` })
     await readOnly('on')
-    const failing = connect({ url: database.url, poolSize: 1, applicationName: 'db test standby' })
+    const failing = createDb({ url: database.url, poolSize: 1, applicationName: 'db test standby' })
     const write = () => failing.tx(async (tx) => tx.send({ text: 'create table promoted ()' }))
     await expect(write()).rejects.toSatisfy(isConnectionLoss)
     await readOnly('off')
@@ -95,7 +96,7 @@ describe('a lost connection is told from what the server says of a statement', (
   })
 
   it('where a transaction stood idle for too long', async () => {
-    const slow = connect({ url: database.url, poolSize: 1, applicationName: 'db test idle' })
+    const slow = createDb({ url: database.url, poolSize: 1, applicationName: 'db test idle' })
     const standing = slow.tx(async (tx) => {
       const [own] = await tx.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
       await tx.query({ text: `set idle_in_transaction_session_timeout = '20ms'` })
@@ -138,7 +139,7 @@ describe('statements that are asked in one turn', () => {
   })
 
   it('fail from the one on that is refused, and may be asked again over the same connection', async () => {
-    const alone = connect({ url: database.url, poolSize: 1, applicationName: 'db test' })
+    const alone = createDb({ url: database.url, poolSize: 1, applicationName: 'db test' })
     const outcomes = await alone
       .tx(async (tx) => {
         const settled = await Promise.allSettled([one, refused, behind].map((statement) => tx.query(statement)))

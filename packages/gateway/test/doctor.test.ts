@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { inspectConfig } from '../src/config/config.ts'
 import { ensureDeployment } from '../src/deployment/ensure.ts'
 import { examine } from '../src/doctor/examine.ts'
-import { masterCipher } from '../src/lib/crypto.ts'
+import { createCipher } from '../src/lib/crypto.ts'
 import { systemIds } from '../src/lib/ids.ts'
-import { connect, type Db } from '../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../src/lib/postgres/db.ts'
 import { maintainPartitions } from '../src/retention/partitions.ts'
 import { addSupplier } from '../src/suppliers/manage.ts'
 import { admin, adminJson } from './harness/admin-process.ts'
@@ -31,8 +31,8 @@ let frontAnswer = { status: 400, body: '{"code":"000101"}' }
 let healthy: Record<string, string>
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 2, applicationName: 'test' })
-  const cipher = masterCipher([Buffer.from(KEY, 'hex')])
+  db = createDb({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const cipher = createCipher([Buffer.from(KEY, 'hex')])
   await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
   await maintainPartitions(db)
   front = createServer((_, response) => response.writeHead(frontAnswer.status).end(frontAnswer.body))
@@ -97,7 +97,7 @@ describe('the doctor', () => {
       const told = await complaints({ DATABASE_URL: empty.url })
       expect(told.filter((line) => !line.includes('synchronous_commit'))).toEqual([
         expect.stringMatching(
-          /^WARNING schema: This database lacks \d+ migrations, 0001_core\.sql to .*admin -- migrate$/,
+          /^WARNING schema: This database lacks \d+ migrations, 0001_deployment\.sql to .*admin -- migrate$/,
         ),
       ])
     } finally {
@@ -201,7 +201,7 @@ describe('the doctor', () => {
   })
 
   test('tells of a master key that is not the database’s, and blames no supplier for it', async () => {
-    const deps = { db, ids: systemIds, cipher: masterCipher([Buffer.from(KEY, 'hex')]), wake: { wake() {} } }
+    const deps = { db, ids: systemIds, cipher: createCipher([Buffer.from(KEY, 'hex')]), wake: { wake() {} } }
     const supplier = { name: 'smdp', type: 'sandbox', config: {} }
     await addSupplier({ ...deps, config: { deployment: 'local' } }, supplier, { actor: 'cli:test' })
     onTestFinished(async () => void (await db.query({ text: 'delete from suppliers' })))

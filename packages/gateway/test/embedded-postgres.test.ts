@@ -17,14 +17,14 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { borrowPostgres, readRunningPostgres, startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
+import { copiedBinaries } from '@dealer-esim/embedded-postgres/binaries.ts'
+import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
+import { canEnter, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { canEnter, serverAccount } from '../src/lib/embedded-postgres/account.ts'
-import { copiedBinaries } from '../src/lib/embedded-postgres/binaries.ts'
-import { borrowPostgres, readRunningPostgres, startEmbeddedPostgres } from '../src/lib/embedded-postgres/index.ts'
-import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
 import { packageRoot } from '../src/lib/process/package-root.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
 import { buildGateway, type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
 import { makeUsedDataDir } from './harness/made-data.ts'
 import { scratchFolder } from './harness/scratch.ts'
@@ -112,7 +112,7 @@ describe('the embedded server', () => {
     mkdirSync(cluster, { recursive: true, mode: 0o700 })
     writeFileSync(join(cluster, 'PG_VERSION'), '17\n')
     await expect(start(join(folder, 'data'))).rejects.toThrow(
-      /postgres was made by PostgreSQL 17, this release brings \d+\. Dump it with the old release and load it into a new DATA_DIR\.$/,
+      /postgres was created by PostgreSQL 17, but this release includes PostgreSQL \d+\. Dump the data with the old release and load it into a new DATA_DIR\.$/,
     )
     expect(readdirSync(cluster)).toEqual(['PG_VERSION'])
   })
@@ -158,7 +158,11 @@ describe('the server of a gateway', () => {
     expect(processIdentity(orphan)).toBeDefined()
 
     gateway = await startGateway({ dataDir })
-    expect(gateway.logs.some((line) => String(line.msg).startsWith('stopping a PostgreSQL that an earlier'))).toBe(true)
+    expect(
+      gateway.logs.some((line) =>
+        String(line.msg).startsWith('stopping a PostgreSQL server left running by an earlier'),
+      ),
+    ).toBe(true)
     expect(processIdentity(orphan)).toBeUndefined()
   })
 
@@ -229,10 +233,10 @@ describe('a copy of the programs', () => {
   it('is neither made nor used where somebody else could change it', () => {
     const { initdb } = copy()
     chmodSync(join(folder, 'cache'), 0o777)
-    expect(copy).toThrow(`others can write to ${folder}/cache`)
+    expect(copy).toThrow(`other users can write to ${folder}/cache`)
     chmodSync(join(folder, 'cache'), 0o755)
     chmodSync(join(initdb, '../..'), 0o777)
-    expect(copy).toThrow(`others can write to ${folder}/cache/postgres-18`)
+    expect(copy).toThrow(`other users can write to ${folder}/cache/postgres-18`)
   })
 })
 

@@ -1,7 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemIds } from '../src/lib/ids.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
 import { checkToday } from '../src/wallet/ledger-loop.ts'
 import { readLedgerState } from '../src/wallet/ledger-state.ts'
 import { topUp } from '../src/wallet/top-up.ts'
@@ -290,7 +290,7 @@ describe('the daily check', () => {
   const deps = () => ({ db: money.db, ids: systemIds, log: silentLog })
   const noticed = () =>
     money.db.query<{ message: string }>(sql`
-    select message from notices where kind = 'LEDGER_FAULT' order by notice_id`)
+    select message from alerts where kind = 'LEDGER_FAULT' order by alert_id`)
 
   test('is made once a day by one of many nodes, keeps what it found and tells operators', async () => {
     // What the tests before this one tampered with is out of the way.

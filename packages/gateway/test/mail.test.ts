@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { notify } from '../src/alerts/alerts.ts'
 import { alertOperatorsOfReviews } from '../src/fulfilment/review/review-alerts.ts'
 import { NIL_TENANT, systemIds } from '../src/lib/ids.ts'
-import { connect, type Db } from '../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../src/lib/postgres/db.ts'
 import { changeSettings } from '../src/tenants/settings.ts'
 import { call, type Dealer } from './door/node.ts'
 import { jsonWith } from './harness/admin-here.ts'
@@ -22,7 +22,7 @@ let env: Record<string, string>
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 3, applicationName: 'test mail' })
+  db = createDb({ url: database.url, poolSize: 3, applicationName: 'test mail' })
   smtp = await startSmtpReceiver()
   env = { SMTP_URL: smtp.url, MAIL_FROM: 'eSIM <esim@gateway.example>', OPERATOR_EMAIL: 'ops@operator.example' }
 })
@@ -40,10 +40,10 @@ beforeEach(async () => {
   smtp.mails.length = 0
   smtp.offered.length = 0
   await db.query({ text: 'delete from mails' })
-  await db.query({ text: 'delete from notices' })
+  await db.query({ text: 'delete from alerts' })
   // What another test left, or a first try of the same one.
   await db.query({ text: `delete from people where email like '%.example'` })
-  await db.query({ text: 'update wallets set low_balance_threshold = null, low_balance_step = 0' })
+  await db.query({ text: 'update wallets set low_balance_threshold = null, low_balance_alerted_percent = 0' })
 })
 
 /** Kept from one test to the next, while they need nothing else. */
@@ -98,8 +98,8 @@ const mails = () =>
            from mails order by mail_id`,
   })
 
-describe('who gets what', () => {
-  it('a low balance is told once for each step, to the billing address', async () => {
+describe('alert mails', () => {
+  it('a low balance is mailed to the billing address, once per step', async () => {
     const gateway = await running()
     const dealer = dealerOf(gateway)
     await db.query({
@@ -135,7 +135,7 @@ describe('who gets what', () => {
     await expect.poll(mails, { timeout: 20_000 }).toMatchObject([sentAtOnce, sentAtOnce])
   })
 
-  it('a disabled callback URL is told to the administrators of the dealer, not to whoever has not taken the invitation', async () => {
+  it('a disabled callback URL is mailed to the dealer’s administrators, except those with an open invitation', async () => {
     const gateway = await running()
     const receiver = await startReceiver(410)
     onTestFinished(() => receiver.close())
@@ -156,9 +156,9 @@ describe('who gets what', () => {
     expect((await mails()).map((mail) => mail.recipient)).toEqual(['admin@dealer.example'])
   })
 
-  it('old notices are no news', async () => {
+  it('old alerts are not mailed', async () => {
     await db.query({
-      text: `insert into notices (tenant_id, notice_id, kind, audience, message)
+      text: `insert into alerts (tenant_id, alert_id, kind, audience, message)
              values ($1, $2::uuid, 'LOW_STOCK', 'OPERATOR', 'Long ago.')`,
       values: [NIL_TENANT, '018f0000-0000-7000-8000-000000000000'],
     })
@@ -168,7 +168,7 @@ describe('who gets what', () => {
     expect(smtp.mails[0]!.text).toContain('Now.')
   })
 
-  it("the operator's notices go to OPERATOR_EMAIL, or to the operator's people", async () => {
+  it("the operator's alerts go to OPERATOR_EMAIL, otherwise to the operator's staff", async () => {
     await db.query({
       text: `insert into people (person_id, email, name, role, password_hash)
              values (gen_random_uuid(), 'staff@operator.example', 'S', 'OPERATOR_STAFF', 'x'),
@@ -185,7 +185,7 @@ describe('who gets what', () => {
     expect((await mails()).map((mail) => mail.recipient)).not.toContain('reader@operator.example')
   })
 
-  it('a dealer that moves its threshold all day long has no more than a hundred mails sent, to whomever', async () => {
+  it('a dealer that keeps changing its threshold causes at most a hundred mails a day', async () => {
     const dealer = dealerOf(await running())
     await nobodyRuns()
     const [{ tenantId }] = (await db.query<{ tenantId: string }>({
@@ -199,7 +199,7 @@ describe('who gets what', () => {
     }
     await start()
     await expect
-      .poll(() => db.query({ text: 'select 1 from notices where mailed_at is null' }), { timeout: 20_000 })
+      .poll(() => db.query({ text: 'select 1 from alerts where mailed_at is null' }), { timeout: 20_000 })
       .toEqual([])
     expect(await mails()).toHaveLength(100)
     await tell('Few codes are left.')
@@ -208,7 +208,7 @@ describe('who gets what', () => {
       .toContain('ops@operator.example')
   })
 
-  it('orders under review are told of once, and again when more come, but not every minute', async () => {
+  it('orders under review are mailed once, and again when more arrive, but not every minute', async () => {
     const tenantId = systemIds.uuid()
     onTestFinished(async () => {
       await db.query({ text: 'delete from orders where tenant_id = $1', values: [tenantId] })
@@ -224,7 +224,7 @@ describe('who gets what', () => {
       })
     const anHourLater = () =>
       db.query({
-        text: `update notices set created_at = created_at - interval '61 minutes' where kind = 'UNDER_REVIEW'`,
+        text: `update alerts set created_at = created_at - interval '61 minutes' where kind = 'UNDER_REVIEW'`,
       })
     const told = () => alertOperatorsOfReviews({ db, ids: systemIds })
     expect(await told()).toBe(false)
@@ -244,12 +244,12 @@ describe('who gets what', () => {
     await review('0 s')
     expect([await told(), await told()]).toEqual([true, false])
     const rows = await db.query<{ message: string }>({
-      text: `select message from notices where kind = 'UNDER_REVIEW' order by notice_id`,
+      text: `select message from alerts where kind = 'UNDER_REVIEW' order by alert_id`,
     })
     expect(rows.map((row) => row.message.slice(21, row.message.indexOf('.')))).toEqual(['1', '2', '1000 or more'])
   })
 
-  it('an invitation carries the link that the operator saw, which lies nowhere in the clear', async () => {
+  it('an invitation contains the link shown to the operator, which is stored only encrypted', async () => {
     await nobodyRuns()
     const cli = { DATABASE_URL: database.url, MASTER_KEY, DATA_DIR: '/nonexistent', ...env }
     const made = await jsonWith<{ link: string; mailed: boolean }>(
@@ -271,7 +271,7 @@ describe('who gets what', () => {
     expect(smtp.mails[1]!.text).toContain(again.link)
   })
 
-  it('without SMTP_URL nothing is queued, and the link is handed over', async () => {
+  it('without SMTP_URL no mail is queued, and the link is returned', async () => {
     const cli = { DATABASE_URL: database.url, MASTER_KEY, DATA_DIR: '/nonexistent' }
     const args = ['people', 'create', '--email', 'bob@operator.example', '--name', 'Bob']
     expect(await jsonWith(args, cli)).toMatchObject({ mailed: false })
@@ -279,10 +279,10 @@ describe('who gets what', () => {
   })
 })
 
-describe('a mail that does not get through', () => {
+describe('a failed mail', () => {
   const due = () => db.query({ text: 'update mails set due_at = now() where due_at is not null' })
 
-  it('is tried again, and sent once', async () => {
+  it('is retried and sent once', async () => {
     await running()
     smtp.refuse.data = '451 greylisted'
     await tell('Again.')
@@ -296,7 +296,7 @@ describe('a mail that does not get through', () => {
     expect(smtp.mails[0]!.text).toContain('Again.')
   })
 
-  it('is given up at once where the recipient is refused for good, and after the last try otherwise', async () => {
+  it('is given up immediately when the recipient is rejected, otherwise after the last retry', async () => {
     await running()
     smtp.refuse.rcpt = '550 no such user'
     await tell('Nobody.')
@@ -316,7 +316,7 @@ describe('a mail that does not get through', () => {
 describe('a worker that is killed', () => {
   const leasesEnd = () => db.query({ text: 'update mails set lease_until = now() where lease_until is not null' })
 
-  it.each(['mail.claimed', 'mail.taken-over'])('at %s loses no mail, and sends none twice', async (point) => {
+  it.each(['mail.claimed', 'mail.taken-over'])('at %s loses no mail and sends none twice', async (point) => {
     const killed = await start({ PAUSE_AT: point })
     await tell(`Killed at ${point}.`)
     await killed.exited
@@ -327,7 +327,7 @@ describe('a worker that is killed', () => {
     expect(smtp.mails[0]!.text).toContain(`Killed at ${point}.`)
   })
 
-  it('after it sent and before it wrote so: the mail comes again, under the same Message-ID', async () => {
+  it('between sending and saving sends the mail again with the same Message-ID', async () => {
     const killed = await start({ PAUSE_AT: 'mail.sent' })
     await tell('Twice.')
     await killed.exited

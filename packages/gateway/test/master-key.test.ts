@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../src/config/config.ts'
 import { nameWithKeys } from '../src/deployment/peers.ts'
 import { SEALED } from '../src/deployment/sealed.ts'
-import { openDeps } from '../src/deps.ts'
-import { masterCipher } from '../src/lib/crypto.ts'
+import { createDeps } from '../src/deps.ts'
+import { createCipher } from '../src/lib/crypto.ts'
 import { NIL_TENANT, systemIds } from '../src/lib/ids.ts'
-import { connect, type Db } from '../src/lib/postgres/db.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
+import { createDb, type Db } from '../src/lib/postgres/db.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
 import { addSupplier } from '../src/suppliers/manage.ts'
 import { importStock } from '../src/suppliers/stock/import.ts'
 import { createTenant } from '../src/tenants/create.ts'
@@ -26,7 +26,7 @@ import { type OrderLoad, orderLoad } from './orders/order-load.ts'
 
 const [OLD, NEW, OTHER] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const
 const text = (...keys: Buffer[]) => keys.map((key) => key.toString('base64')).join(',')
-const [oldCipher, newCipher] = [masterCipher([OLD]), masterCipher([NEW])]
+const [oldCipher, newCipher] = [createCipher([OLD]), createCipher([NEW])]
 const NEW_ID = newCipher.keyIds[0]!
 /** More than two batches. */
 const CODES = 1_100
@@ -41,7 +41,7 @@ const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-keys-'))
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 2, applicationName: 'test' })
+  db = createDb({ url: database.url, poolSize: 2, applicationName: 'test' })
 })
 afterAll(async () => {
   await load?.stop()
@@ -61,7 +61,7 @@ const gateway = (...keys: Buffer[]) =>
 async function refusal(...keys: Buffer[]): Promise<string | undefined> {
   const config = readConfig({ ...NODE_ENV, DATABASE_URL: database.url, MASTER_KEY: text(...keys) }, [])
   try {
-    const deps = await openDeps(config, silentLog, database.url)
+    const deps = await createDeps(config, silentLog, database.url)
     await deps.stop(1_000)
     return undefined
   } catch (error) {
@@ -152,7 +152,7 @@ describe('the rotation of the master key', () => {
       'sessions.token_hash': 'a hash',
       'sign_in_failures.email_hash': 'a hash',
       'stock_codes.fingerprint': 'a hash',
-      'settled_codes.fingerprint': 'a hash',
+      'resolved_codes.fingerprint': 'a hash',
       'delivery_attempts.answer': 'what a receiver answered',
       'deployment.link_key': 'sealed; rewritten at the end of a rotation',
     }

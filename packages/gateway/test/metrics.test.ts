@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { Registry } from '@platformatic/prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemIds } from '../src/lib/ids.ts'
-import { connect, type Db } from '../src/lib/postgres/db.ts'
-import { loopWatch } from '../src/lib/telemetry/loop-watch.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
+import { createDb, type Db } from '../src/lib/postgres/db.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
+import { createLoopMetrics } from '../src/lib/telemetry/metrics.ts'
 import { figuresLoop } from '../src/probes/figures.ts'
 import { call, type Dealer } from './door/node.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -21,7 +21,7 @@ let dealer: Dealer
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 2, applicationName: 'test metrics' })
+  db = createDb({ url: database.url, poolSize: 2, applicationName: 'test metrics' })
   gateway = await startGateway({ databaseUrl: database.url })
   dealer = JSON.parse(readFileSync(join(gateway.dataDir, 'local.json'), 'utf8'))
   receiver = await startReceiver(500)
@@ -149,13 +149,13 @@ const LOOPS = [
 
 it('tells before the first check of the ledger since when one is due, and of no faults', async () => {
   const fresh = await createTestDatabase()
-  const idle = connect({ url: fresh.url, poolSize: 1, applicationName: 'test metrics' })
+  const idle = createDb({ url: fresh.url, poolSize: 1, applicationName: 'test metrics' })
   await idle.query({
     text: `insert into deployment (kind, master_key_fingerprint, link_key, created_at) values ('local', 'f', 'k', $1)`,
     values: [new Date(1_700_000_000_000)],
   })
   const metrics = new Registry()
-  const loop = figuresLoop({ db: idle, metrics, log: silentLog, loops: loopWatch(metrics) })
+  const loop = figuresLoop({ db: idle, metrics, log: silentLog, loops: createLoopMetrics(metrics) })
   try {
     await expect.poll(() => metrics.metrics()).toContain('ledger_checked_timestamp_seconds{check="daily"} 1700000000')
     expect(await metrics.metrics()).not.toContain('dealer_esim_ledger_faults{')

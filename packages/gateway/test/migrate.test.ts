@@ -1,14 +1,14 @@
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { migrate } from '../src/lib/postgres/migrate.ts'
+import { MigrationRefused, migrate } from '../src/lib/postgres/migrate.ts'
+import { StartRefused } from '../src/lib/process/lifecycle.ts'
 import { packageRoot } from '../src/lib/process/package-root.ts'
-import { StartRefused } from '../src/lib/process/start-refused.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
 import { createEmptyDatabase, type TestDatabase } from './harness/database.ts'
 import { startTcpProxy } from './harness/tcp-proxy.ts'
 
@@ -34,18 +34,6 @@ async function query(text: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-/** Brings the database to a release that had only the files before this one. */
-async function migrateBefore(number: string): Promise<void> {
-  for (const name of readdirSync(directory).filter((name) => name >= number)) rmSync(join(directory, name))
-  await migrate({ databaseUrl: database.url, log, directory })
-}
-
-/** And from there to this one. */
-async function migrateOn(): Promise<void> {
-  cpSync(join(packageRoot(), 'migrations'), directory, { recursive: true })
-  await migrate({ databaseUrl: database.url, log, directory })
-}
-
 /** Takes connections and answers none. */
 async function silentServer() {
   const server = createServer().listen(0, '127.0.0.1')
@@ -57,7 +45,7 @@ async function silentServer() {
 describe('migrating', () => {
   it('runs each file once, in order, and records it', async () => {
     const first = await migrate({ databaseUrl: database.url, log, directory })
-    expect(first[0]).toBe('0001_core.sql')
+    expect(first[0]).toBe('0001_deployment.sql')
     expect(await migrate({ databaseUrl: database.url, log, directory })).toEqual([])
     const rows = await query('select name from schema_migrations order by version')
     expect(rows.map((row) => row.name)).toEqual(first)
@@ -70,12 +58,34 @@ describe('migrating', () => {
     expect(ran.filter((names) => names.length > 0)).toHaveLength(1)
   })
 
-  it('refuses a file that changed after it ran, in a sentence', async () => {
+  it.each([
+    ['whose file has changed since', '0001_deployment.sql', '0001_deployment.sql'],
+    ['whose files have other numbers', '0008_people.sql', '0009_people.sql'],
+  ])('refuses a database of another baseline, %s', async (_, ours, theirs) => {
+    const text = readFileSync(join(directory, ours), 'utf8')
+    rmSync(join(directory, ours))
+    writeFileSync(join(directory, theirs), `${text}select 1;`)
     await migrate({ databaseUrl: database.url, log, directory })
-    writeFileSync(join(directory, '0001_core.sql'), 'select 1;')
-    await expect(migrate({ databaseUrl: database.url, log, directory })).rejects.toThrow(
-      /^Migration 0001_core\.sql has changed since it ran on this database/,
+    const before = await query('select * from schema_migrations order by version')
+    await expect(migrate({ databaseUrl: database.url, log })).rejects.toThrow(
+      new MigrationRefused(
+        'This database was created by an earlier development version. Delete its data directory or create a new database.',
+      ),
     )
+    expect(await query('select * from schema_migrations order by version')).toEqual(before)
+  })
+
+  it('refuses a database that has more files of an earlier baseline than this one', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const earlier = mkdtempSync(directory)
+    for (let number = 1; number <= 24; number++) {
+      writeFileSync(join(earlier, `${String(number).padStart(4, '0')}_a.sql`), `create table a${number} (x int);`)
+    }
+    await migrate({ databaseUrl: database.url, log, directory: earlier })
+    await expect(migrate({ databaseUrl: database.url, log })).rejects.toThrow(
+      /^This database was created by an earlier/,
+    )
+    rmSync(earlier, { recursive: true, force: true })
   })
 
   it('takes the same file with other line ends for the same', async () => {
@@ -122,74 +132,26 @@ describe('migrating', () => {
     rmSync(broken, { recursive: true, force: true })
   })
 
-  it('names cancelled replays in the audit log as everything else, also those of earlier releases', async () => {
-    await migrateBefore('0023')
-    await query(`insert into audit_log (tenant_id, audit_id, actor, action)
-      select gen_random_uuid(), gen_random_uuid(), 'system', action
-      from unnest('{webhook.replay-cancel,webhook.replay}'::text[]) as action`)
-    await migrateOn()
-    const rows = await query('select action from audit_log order by action')
-    expect(rows.map((row) => row.action)).toEqual(['webhook.cancel_replay', 'webhook.replay'])
-  })
-
-  it('takes along what earlier releases have not delivered, in partitions like those of the events', async () => {
-    await migrateBefore('0025')
-    const id = (number: number) => `0190000${number}-0000-7000-8000-000000000000`
-    const range = `for values from ('${id(0)}') to ('${id(9)}')`
-    await query(`create table events_168 partition of events ${range} with (fillfactor = 45)`)
-    const states = ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT']
-    for (const [number, state] of states.entries()) {
-      await query(`insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at, delivery_state,
-          due_at, attempts, lease_token, lease_until)
-        values ('${id(1)}', '${id(number)}', 'ORDER_PAID', '${id(2)}', '{"sequence":1}', now(), '${state}',
-          ${state === 'PENDING' ? `'2026-11-01T00:00:00Z', 2, '${id(3)}', now()` : 'null, 11, null, null'})`)
-    }
-    await migrateOn()
-    expect(await query('select notify_id, content from events order by 1')).toEqual(
-      states.map((_, number) => ({ notifyId: id(number), content: { sequence: 1 } })),
+  it('runs one statement at a time, whatever quotes and comments contain', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const quoting = mkdtempSync(directory)
+    writeFileSync(
+      join(quoting, '0001_a.sql'),
+      `-- first; a comment
+      create table a as select query from pg_stat_activity where pid = pg_backend_pid(); -- its own text
+      create table b (x text default 'it''s; one', "y;" int); /* a; b */
+      create function c() returns int language plpgsql as $body$ begin perform 1; return 2; end; $body$;
+      do $$ begin insert into b values ('a'); insert into b values (default); end $$`,
     )
-    expect(
-      await query(`select tableoid::regclass::text as part, notify_id, delivery_state, due_at, attempts, turn
-                   from deliveries order by notify_id`),
-    ).toEqual(
-      [
-        [0, 'PENDING', new Date('2026-11-01T00:00:00Z'), 2],
-        [2, 'DEAD', null, 11],
-        [3, 'UNSENT', null, 11],
-      ].map(([number, deliveryState, dueAt, attempts]) => {
-        const notifyId = id(number as number)
-        return { part: 'deliveries_168', notifyId, deliveryState, dueAt, attempts, turn: '0' }
-      }),
-    )
-    const [storage] = await query(`select e.reloptions as event, d.reloptions as delivery, 
-        pg_get_expr(e.relpartbound, e.oid) = pg_get_expr(d.relpartbound, d.oid) as alike
-      from pg_class e, pg_class d where e.relname = 'events_168' and d.relname = 'deliveries_168'`)
-    expect(storage).toEqual({
-      event: null,
-      delivery: ['autovacuum_vacuum_cost_delay=0'],
-      alike: true,
-    })
-  })
-
-  it('asks about what earlier releases watch at the supplier that it was watched for', async () => {
-    await migrateBefore('0027')
-    const id = '01900001-0000-7000-8000-000000000000'
-    await query(`set session_replication_role = replica;
-      insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, item_status, supplier,
-        product_code, updated_at)
-      select '${id}', '${id}', n, 0, 'P', 1, 'REFUSED', case when n < 3 then 'second' end, 'S', now()
-      from generate_series(1, 3) as n;
-      insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets, esim_status,
-        total_duration, duration_unit, created_at, updated_at)
-      values ('${id}', '${id}', '${id}', 2, 'first', '8985', 'a', '', 'GOT_RESOURCE', 7, 'DAY', now(), now());
-      insert into watched_items (tenant_id, order_id, item_no, purpose, ask_at, until)
-      select '${id}', '${id}', n, case n when 2 then 'CANCEL' else 'REFUNDED_IN_DOUBT' end, now(), now()
-      from generate_series(1, 3) as n`)
-    await migrateOn()
-    expect(await query('select item_no, supplier, product_code from watched_items order by 1')).toEqual([
-      { itemNo: 1, supplier: 'second', productCode: 'S' },
-      { itemNo: 2, supplier: 'first', productCode: 'S' },
+    await migrate({ databaseUrl: database.url, log, directory: quoting })
+    expect(await query('select query from a')).toEqual([
+      { query: expect.stringMatching(/create table a as .*pg_backend_pid\(\)$/) },
     ])
+    expect(await query('select x, c() from b order by x')).toEqual([
+      { x: 'a', c: 2 },
+      { x: "it's; one", c: 2 },
+    ])
+    rmSync(quoting, { recursive: true, force: true })
   })
 
   it('refuses a database that is not in UTF-8', async () => {

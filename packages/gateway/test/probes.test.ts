@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../src/config/config.ts'
-import { type Deps, openDeps } from '../src/deps.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
+import { createDeps, type Deps } from '../src/deps.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
 import { startProbes } from '../src/probes/server.ts'
 import { NODE_ENV } from './door/node.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -9,13 +9,13 @@ import { type PostgresProxy, startPostgresProxy } from './harness/postgres-proxy
 
 let database: TestDatabase
 let proxy: PostgresProxy
-let deps: Awaited<ReturnType<typeof openDeps>> & Deps
+let deps: Awaited<ReturnType<typeof createDeps>> & Deps
 let probes: Awaited<ReturnType<typeof startProbes>>
 
 beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startPostgresProxy(database.url)
-  deps = await openDeps(readConfig({ ...NODE_ENV, DATABASE_URL: proxy.url }, []), silentLog, proxy.url)
+  deps = await createDeps(readConfig({ ...NODE_ENV, DATABASE_URL: proxy.url }, []), silentLog, proxy.url)
   probes = await startProbes(deps)
 })
 afterAll(async () => {

@@ -35,7 +35,8 @@ async function watched(ask: string, until: string) {
   const settlement = { tenantId, orderId: orderId!, verdict: { kind: 'refused' }, evidence: 'Ticket 4711' } as const
   await resolveOrder(shop, settlement, { actor: 'cli:test' })
   await shop.db.query({
-    text: 'update watched_items set ask_at = now() + $2::interval, until = now() + $3::interval where tenant_id = $1',
+    text: `update watched_items set due_at = now() + $2::interval, give_up_at = now() + $3::interval
+           where tenant_id = $1`,
     values: [tenantId, ask, until],
   })
   return tenantId

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { databaseClock, systemClock } from '../src/lib/clock.ts'
+import { createDatabaseClock, systemClock } from '../src/lib/clock.ts'
 import { firstUuidAt } from '../src/lib/ids.ts'
-import { connect, type Db } from '../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../src/lib/postgres/db.ts'
 import type { Log } from '../src/lib/telemetry/log.ts'
+import { silentLog } from '../src/lib/telemetry/log.ts'
 import { createMetrics } from '../src/lib/telemetry/metrics.ts'
-import { silentLog } from '../src/lib/telemetry/silent-log.ts'
 import { enforceRetention, retentionLoop } from '../src/retention/loop.ts'
 import { maintainPartitions } from '../src/retention/partitions.ts'
 import { DELETED, KEPT, PARTITIONED } from '../src/retention/table.ts'
@@ -18,9 +18,9 @@ let database: TestDatabase
 let db: Db & { close(): Promise<void> }
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 2, applicationName: 'test retention' })
+  db = createDb({ url: database.url, poolSize: 2, applicationName: 'test retention' })
   await db.query({
-    text: `insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, 'retention', 'R', 'USD')`,
+    text: `insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, 'retention', 'R', 'USD')`,
     values: [TENANT],
   })
   await db.query({
@@ -47,9 +47,9 @@ describe('the retention table', () => {
 /** A row that is as old as said, per table; $1 is the tenant or the person, $2 a fresh UUID of that age, $3 the moment. */
 const ROWS: Record<string, string> = {
   audit_log: `insert into audit_log (tenant_id, audit_id, actor, action) values ($1, $2, 'system', 'a.b')`,
-  notices: `insert into notices (tenant_id, notice_id, kind, audience, message) values ($1, $2, 'K', 'TENANT', 'm')`,
+  alerts: `insert into alerts (tenant_id, alert_id, kind, audience, message) values ($1, $2, 'K', 'TENANT', 'm')`,
   mails: `insert into mails (tenant_id, mail_id, recipient, kind) values ($1, $2, 'a@example.com', 'K')`,
-  webhook_replays: `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, next_id,
+  webhook_replays: `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
       rate_per_s, matched, stepped_at, actor, created_at, finished_at)
     values ($1, $2, '{ORDER_PAID}', '{DEAD}', $2, $2, $2, 1, 0, now(), 'system', now(), $3)`,
   tenant_secrets: `insert into tenant_secrets (tenant_id, secret_id, ciphertext, valid_until) values ($1, $2, '', $3)`,
@@ -58,7 +58,7 @@ const ROWS: Record<string, string> = {
     values ($1, decode(replace($2::uuid::text, '-', ''), 'hex'), 'INVITATION', $3, 'system')`,
   access_tokens: `insert into access_tokens (token_id, person_id, name, scope, token_hash, hint, expires_at)
     values ($2, $1, 'n', 'READ', decode(replace($2::uuid::text, '-', ''), 'hex'), 'hint', $3)`,
-  sign_in_failures: `insert into sign_in_failures (email_hash, failures, first_at)
+  sign_in_failures: `insert into sign_in_failures (email_hash, failures, first_failed_at)
     select decode(replace($2::uuid::text, '-', ''), 'hex'), 1, $3 where $1::uuid is not null`,
   ledger_checks: `insert into ledger_checks (checked_on, started_at) select ($3::timestamptz at time zone 'utc')::date, $3
     where $1::uuid is not null and $2::uuid is not null`,
@@ -79,22 +79,22 @@ describe('the loop', () => {
     await insert(table.keepDays - 1.1)
     const left = async () => (await db.query({ text: `select from ${table.table}` })).length
     expect(await left()).toBe(3)
-    await enforceRetention({ db, databaseClock: databaseClock(systemClock) })
+    await enforceRetention({ db, databaseClock: createDatabaseClock(systemClock) })
     expect(await left()).toBe(1)
   })
 
   it('goes on through more rows than one step deletes, tenant by tenant', async () => {
     await db.query({
-      text: `insert into notices (tenant_id, notice_id, kind, audience, message)
+      text: `insert into alerts (tenant_id, alert_id, kind, audience, message)
              select case when n % 3 = 0 then $1::uuid else gen_random_uuid() end,
                overlay($2::text placing lpad(to_hex(n), 12, '0') from 25)::uuid, 'OLD', 'TENANT', 'm'
              from generate_series(1, 3600) n where n % 3 = 0 or n % 1200 = 1`,
       values: [TENANT, firstUuidAt(Date.now() - 500 * DAY_MS)],
     })
-    const deps = { db, databaseClock: databaseClock(systemClock) }
+    const deps = { db, databaseClock: createDatabaseClock(systemClock) }
     let steps = 0
     while ((await enforceRetention(deps)).some(({ more }) => more)) steps += 1
-    expect(await db.query({ text: `select from notices where kind = 'OLD'` })).toEqual([])
+    expect(await db.query({ text: `select from alerts where kind = 'OLD'` })).toEqual([])
     expect(steps).toBeGreaterThan(3)
     expect(steps).toBeLessThan(8)
   })
@@ -138,7 +138,9 @@ describe('a clock of the database that has jumped', () => {
   async function pass(): Promise<string[]> {
     const told: string[] = []
     const log = { ...silentLog, warn: (_: object, words: string) => void told.push(words) } as unknown as Log
-    await retentionLoop({ db, databaseClock: databaseClock(systemClock), log, metrics: createMetrics() }).stop(20_000)
+    await retentionLoop({ db, databaseClock: createDatabaseClock(systemClock), log, metrics: createMetrics() }).stop(
+      20_000,
+    )
     return told
   }
 

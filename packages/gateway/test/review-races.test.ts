@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { cancelEsim } from '../src/fulfilment/cancelling/cancel-esim.ts'
 import { claimDueOrders } from '../src/fulfilment/claiming/claim.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
 import { refreshItems } from '../src/fulfilment/reconciliation/refresh-items.ts'
-import { cancelEsim } from '../src/fulfilment/cancelling/cancel-esim.ts'
 import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
 import type { Outbound } from '../src/lib/outbound/outbound.ts'
 import type { Loop } from '../src/lib/process/lifecycle.ts'
-import { itemKeyOf } from '../src/orders/item-key.ts'
+import { itemKeyOf } from '../src/orders/item.ts'
 import { gatewaySupplier } from '../src/suppliers/gateway/gateway.ts'
 import type { Outcome, SupplierRequest } from '../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -42,7 +42,7 @@ async function reviewed(count: number, columns = '') {
   const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count })
   await shop.db.query({
     text: `update order_items set item_status = 'REVIEW', supplier = 'odd', product_code = 'X', attempts = 1,
-             asked_at = now() - interval '2 hours', retry_at = now() ${columns} where tenant_id = $1`,
+             requested_at = now() - interval '2 hours', retry_at = now() ${columns} where tenant_id = $1`,
     values: [tenantId],
   })
   await shop.db.query({

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { cancelEsim } from '../src/fulfilment/cancelling/cancel-esim.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
 import { askAboutWatched } from '../src/fulfilment/reconciliation/ask-watched.ts'
-import { cancelEsim } from '../src/fulfilment/cancelling/cancel-esim.ts'
-import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
 import { resolveCancellation } from '../src/fulfilment/review/resolve-cancellation.ts'
+import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
 import type { Loop } from '../src/lib/process/lifecycle.ts'
 import { expireProfiles } from '../src/profiles/expire.ts'
 import type { CancelOutcome, Outcome, SupplierRequest } from '../src/suppliers/supplier.ts'
@@ -36,7 +36,7 @@ async function putOff(orders: number): Promise<string> {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'ODD', { orders })
   await shop.db.query({
-    text: `update order_items set supplier = 'odd', product_code = 'X', attempts = 1, asked_at = now() - interval '2 hours'
+    text: `update order_items set supplier = 'odd', product_code = 'X', attempts = 1, requested_at = now() - interval '2 hours'
            where tenant_id = $1`,
     values: [tenantId],
   })
@@ -121,7 +121,7 @@ async function returnedOnItsLastDay(answer: () => CancelOutcome) {
   const { profileId } = profile!
   await cancelEsim(seen.deps, { tenantId, profileId, reason: 'ordered twice' }, ADA)
   await expireProfiles(seen.deps, tenantId)
-  await shop.db.query({ text: 'update watched_items set ask_at = now() where tenant_id = $1', values: [tenantId] })
+  await shop.db.query({ text: 'update watched_items set due_at = now() where tenant_id = $1', values: [tenantId] })
   await askAboutWatched(seen.deps)
   return { tenantId, profileId, seen }
 }

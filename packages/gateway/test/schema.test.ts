@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect } from '../src/lib/postgres/db.ts'
+import { createDb } from '../src/lib/postgres/db.ts'
 import { packageRoot } from '../src/lib/process/package-root.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { schemaText } from './harness/schema-text.ts'
 
 let database: TestDatabase
-let db: ReturnType<typeof connect>
+let db: ReturnType<typeof createDb>
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = connect({ url: database.url, poolSize: 1, applicationName: 'test' })
+  db = createDb({ url: database.url, poolSize: 1, applicationName: 'test' })
 })
 afterAll(async () => {
   await db.close()
@@ -50,7 +50,7 @@ const SUPPLIER_TABLES: Record<string, string> = {
   stock_levels: 'one row a product: read before an order is taken, by whoever orders',
   supplier_prices: 'one row a product: its price is the same for all tenants',
   stock_codes: 'a code belongs to whoever it is reserved for, and before that to nobody',
-  settled_codes: 'found by code, from a file of stock, before anybody knows whose it is',
+  resolvedCodes: 'found by code, from a file of stock, before anybody knows whose it is',
   unclaimed_esims: 'found in the books of a supplier: whose they are is not known',
   es2plus_orders: 'written beside any tenant, by the supplier itself',
   es2plus_ranges: 'one row a range',

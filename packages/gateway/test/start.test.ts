@@ -5,10 +5,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
+import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readRunningPostgres } from '../src/lib/embedded-postgres/index.ts'
-import { processIdentity } from '../src/lib/embedded-postgres/process-identity.ts'
 import { packageRoot } from '../src/lib/process/package-root.ts'
 import { createEmptyDatabase } from './harness/database.ts'
 import {
@@ -55,7 +55,7 @@ describe('a gateway without a database of its own', () => {
     const { url } = readRunningPostgres(gateway.dataDir)!
     const pid = postmasterPid(gateway.dataDir)
     await killServer(url, pid)
-    await gateway.waitForLog((line) => line.msg === 'the embedded PostgreSQL is back')
+    await gateway.waitForLog((line) => line.msg === 'the embedded PostgreSQL was restarted')
     expect(readRunningPostgres(gateway.dataDir)!.url).toBe(url)
     expect(await query(url, 'select answer from kept')).toEqual([{ answer: 42 }])
     expect(postmasterPid(gateway.dataDir)).not.toBe(pid)

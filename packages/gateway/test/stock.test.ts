@@ -1,10 +1,10 @@
 import { PassThrough, Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { acceptEsim } from '../src/fulfilment/outcomes/save-outcomes.ts'
-import { connect } from '../src/lib/postgres/db.ts'
-import { itemKeyOf } from '../src/orders/item-key.ts'
+import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
+import { createDb } from '../src/lib/postgres/db.ts'
+import { itemKeyOf } from '../src/orders/item.ts'
 import { CsvRefused } from '../src/suppliers/stock/csv.ts'
 import { importStock } from '../src/suppliers/stock/import.ts'
 import { setLowStock } from '../src/suppliers/stock/levels.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 // Shelves are empty for each test, also for the second try of one.
 beforeEach(async () => {
-  for (const table of ['stock_codes', 'stock_levels', 'notices']) await shop.db.query({ text: `delete from ${table}` })
+  for (const table of ['stock_codes', 'stock_levels', 'alerts']) await shop.db.query({ text: `delete from ${table}` })
 })
 afterAll(async () => {
   await shop.close()
@@ -183,7 +183,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
   })
 
   it('is refused by a sentence while another takes long', async () => {
-    const shortly = connect({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 50 })
+    const shortly = createDb({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 50 })
     const first = new PassThrough()
     const taking = importStock(shop, { supplier: 'shelf', productCode: 'K', file: first }, { actor: 'cli:test' })
     await until(async () => (await shop.db.query({ text: `select from pg_locks where locktype = 'advisory'` })).length)
@@ -246,7 +246,7 @@ describe('a reservation', () => {
     await load('F', `iccid,ac\n${rows(5)}`)
     await setLowStock(shop, { supplier: 'shelf', productCode: 'F', lowAt: 4 }, { actor: 'cli:test' })
     const notices = async () =>
-      (await shop.db.query({ text: `select from notices where kind = 'LOW_STOCK' and data ->> 'productCode' = 'F'` }))
+      (await shop.db.query({ text: `select from alerts where kind = 'LOW_STOCK' and data ->> 'productCode' = 'F'` }))
         .length
     await order('F', ['F-1'])
     expect(await notices()).toBe(0)

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, it } from 'vitest'
-import { type Wake, wakeups } from '../src/lib/postgres/wake.ts'
+import { createWakeups, type Wakeups } from '../src/lib/postgres/wakeups.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { until } from './harness/shop.ts'
 import { startTcpProxy, type TcpProxy } from './harness/tcp-proxy.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
-const wakes: Wake[] = []
+const wakes: Wakeups[] = []
 
-function join(url: string, nodeId: string): Wake {
-  const wake = wakeups({ url, nodeId, onError: () => {} })
+function join(url: string, nodeId: string): Wakeups {
+  const wake = createWakeups({ url, nodeId, onError: () => {} })
   wakes.push(wake)
   return wake
 }
@@ -29,7 +29,7 @@ it('a node whose server died without a word hears and is heard again, once it ha
   const heard = { near: 0, far: 0 }
   near.on('webhooks', () => heard.near++)
   far.on('settings', () => heard.far++)
-  const tells = async (from: Wake, topic: 'webhooks' | 'settings', to: 'near' | 'far') => {
+  const tells = async (from: Wakeups, topic: 'webhooks' | 'settings', to: 'near' | 'far') => {
     const before = heard[to]
     await until(async () => {
       from.wake(topic)

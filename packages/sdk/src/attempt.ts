@@ -1,32 +1,32 @@
 import { REQUEST_HEADERS, signRequest } from '@dealer-esim/contract'
-import { readCapped } from './capped.ts'
 import { DealerEsimError } from './error.ts'
-import { tell } from './tell.ts'
+import { notifyListener } from './options.ts'
+import { readBody } from './read-body.ts'
 
-/** What one attempt sent and got, for logs and for `dealer-esim tour`. It holds no secret, but it does hold bodies. */
+/** The request and response of one attempt, for logs and `dealer-esim tour`. It contains bodies, but not the secret. */
 export interface Exchange {
   operation: string
-  /** 1 for the first. */
+  /** 1 for the first attempt. */
   attempt: number
   url: string
   headers: Record<string, string>
   body: string
   stringToSign: string
-  duration_ms: number
-  /** Undefined when there was none. */
+  durationMs: number
+  /** Undefined if there was no answer. */
   answer: { status: number; headers: Headers; body: string } | undefined
 }
 
 export interface Answer {
   status: number
   headers: Headers
-  /** By the clock that the request was signed by. */
-  received_ms: number
-  /** Undefined when the body is not an envelope. */
+  /** By the clock that the request was signed with. */
+  receivedMs: number
+  /** Undefined if the body is not an envelope. */
   envelope: { code: string; message: string; data: Record<string, unknown> } | undefined
 }
 
-export interface Wire {
+export interface Transport {
   fetch: (url: string, init: RequestInit) => Promise<Response>
   appKey: string
   appSecret: string
@@ -35,51 +35,54 @@ export interface Wire {
   observe: ((exchange: Exchange) => void) | undefined
 }
 
-export interface Attempt {
+export interface AttemptInput {
   operation: string
   attempt: number
   url: string
   body: string
-  timeout_ms: number
+  timeoutMs: number
   signal: AbortSignal | undefined
 }
 
-/** No list of 500 rows comes near it; a broken proxy must not fill the caller's memory. */
+/** Far more than a list of 500 rows; the limit keeps a broken proxy from filling the caller's memory. */
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
 /**
- * Signs and sends one request, with its own RequestID and timestamp, and reads the whole answer within `timeout_ms`.
- * Throws a DealerEsimError where there is no answer; a refusal is an answer. Another error comes before it is sent.
+ * Signs and sends one request, with its own RequestID and timestamp, and reads the whole answer within `timeoutMs`.
+ * Throws a DealerEsimError if there is no answer (a refusal is one), and any other error before the request is sent.
  */
-export async function attempt(wire: Wire, wanted: Attempt): Promise<{ requestId: string; answer: Answer }> {
-  const now_ms = wire.now()
-  const parts = { timestamp: String(now_ms), requestId: wire.newRequestId(), appKey: wire.appKey }
+export async function attempt(
+  transport: Transport,
+  request: AttemptInput,
+): Promise<{ requestId: string; answer: Answer }> {
+  const nowMs = transport.now()
+  const parts = { timestamp: String(nowMs), requestId: transport.newRequestId(), appKey: transport.appKey }
   const headers = {
     'Content-Type': 'application/json',
     [REQUEST_HEADERS.appKey]: parts.appKey,
     [REQUEST_HEADERS.requestId]: parts.requestId,
     [REQUEST_HEADERS.timestamp]: parts.timestamp,
-    [REQUEST_HEADERS.signature]: await signRequest(wire.appSecret, parts, wanted.body),
+    [REQUEST_HEADERS.signature]: await signRequest(transport.appSecret, parts, request.body),
   }
   const started = performance.now()
   let answer: Answer | undefined
   let text = ''
   try {
-    const received = await sendWithin(wire, wanted, headers, parts.requestId)
+    const received = await sendWithin(transport, request, headers, parts.requestId)
     text = received.text
-    // Reckoned: a clock that fails now must not take the answer away.
-    const received_ms = now_ms + performance.now() - started
-    answer = { status: received.status, headers: received.headers, received_ms, envelope: parseEnvelope(text) }
+    // Computed instead of read, so that a failing clock cannot lose the answer.
+    const receivedMs = nowMs + performance.now() - started
+    answer = { status: received.status, headers: received.headers, receivedMs, envelope: parseEnvelope(text) }
     return { requestId: parts.requestId, answer }
   } finally {
-    void tell(wire.observe, {
-      operation: wanted.operation,
-      attempt: wanted.attempt,
-      url: wanted.url,
+    void notifyListener(transport.observe, {
+      operation: request.operation,
+      attempt: request.attempt,
+      url: request.url,
       headers,
-      body: wanted.body,
-      stringToSign: parts.timestamp + parts.requestId + parts.appKey + wanted.body,
-      duration_ms: performance.now() - started,
+      body: request.body,
+      stringToSign: parts.timestamp + parts.requestId + parts.appKey + request.body,
+      durationMs: performance.now() - started,
       answer: answer && { status: answer.status, headers: answer.headers, body: text },
     })
   }
@@ -92,18 +95,18 @@ interface Received {
 }
 
 async function sendWithin(
-  wire: Wire,
-  wanted: Attempt,
+  transport: Transport,
+  request: AttemptInput,
   headers: Record<string, string>,
   requestId: string,
 ): Promise<Received> {
-  const { signal } = wanted
+  const { signal } = request
   const controller = new AbortController()
   const abort = () => controller.abort()
   if (signal?.aborted) {
     throw new DealerEsimError({
       code: 'ABORTED',
-      message: 'The caller ended the call.',
+      message: 'The caller aborted the call.',
       requestId,
       cause: signal.reason,
     })
@@ -113,16 +116,16 @@ async function sendWithin(
   const timer = setTimeout(() => {
     late = true
     controller.abort()
-  }, wanted.timeout_ms)
+  }, request.timeoutMs)
   try {
-    // A redirect would turn the POST into a GET, or carry the signature elsewhere.
-    const init = { method: 'POST', headers, body: wanted.body, redirect: 'manual', signal: controller.signal } as const
-    const response = await wire.fetch(wanted.url, init)
-    const bytes = await readCapped(response.body, ANSWER_SIZE_MAX_BYTES)
+    // Following a redirect would turn the POST into a GET, or send the signature to another server.
+    const init = { method: 'POST', headers, body: request.body, redirect: 'manual', signal: controller.signal } as const
+    const response = await transport.fetch(request.url, init)
+    const bytes = await readBody(response.body, ANSWER_SIZE_MAX_BYTES)
     if (bytes === undefined) throw new RangeError(`the answer is larger than ${ANSWER_SIZE_MAX_BYTES} bytes`)
     return { status: response.status, headers: response.headers, text: new TextDecoder().decode(bytes) }
   } catch (cause) {
-    throw fault(cause, { late, aborted: signal?.aborted === true, wanted, requestId })
+    throw fault(cause, { late, aborted: signal?.aborted === true, request, requestId })
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)
@@ -131,40 +134,40 @@ async function sendWithin(
 
 function fault(
   cause: unknown,
-  { late, aborted, wanted, requestId }: { late: boolean; aborted: boolean; wanted: Attempt; requestId: string },
+  { late, aborted, request, requestId }: { late: boolean; aborted: boolean; request: AttemptInput; requestId: string },
 ): DealerEsimError {
-  const { origin } = new URL(wanted.url)
+  const { origin } = new URL(request.url)
   const shared = { requestId, cause, outcomeUnknown: true }
   if (aborted) {
-    return new DealerEsimError({ ...shared, code: 'ABORTED', message: 'The caller ended the call.' })
+    return new DealerEsimError({ ...shared, code: 'ABORTED', message: 'The caller aborted the call.' })
   }
   if (late) {
-    const message = `No answer from ${origin} within ${wanted.timeout_ms} ms.`
+    const message = `No answer from ${origin} within ${request.timeoutMs} ms.`
     return new DealerEsimError({ ...shared, code: 'TIMED_OUT', message })
   }
   if (cause instanceof RangeError) {
     return new DealerEsimError({ ...shared, code: 'ANSWER_UNREADABLE', message: `From ${origin}: ${cause.message}.` })
   }
-  const reason = reasonOf(cause)
+  const reason = describeCause(cause)
   return new DealerEsimError({
     ...shared,
     code: 'NETWORK_FAULT',
-    message: `Cannot reach ${origin}: ${reason.words}. Check the base URL and that the gateway runs.`,
+    message: `Cannot reach ${origin}: ${reason.message}. Check the base URL and that the gateway is running.`,
     outcomeUnknown: !NEVER_SENT.has(reason.code),
   })
 }
 
-/** System errors that happen before a byte of the request has left. */
+/** System errors that happen before anything of the request is sent. */
 const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
-/** `fetch` hides the system's error in `cause`; several addresses tried give an AggregateError. */
-export function reasonOf(error: unknown): { code: string; words: string } {
+/** Finds the system error, which `fetch` puts into `cause`; after several addresses it is an AggregateError. */
+export function describeCause(error: unknown): { code: string; message: string } {
   const chain: Error[] = []
   for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each)
   const deepest = chain.at(-1)
   const code = chain.map((each) => (each as { code?: unknown }).code).find((each) => typeof each === 'string')
-  const words = deepest?.message || (typeof code === 'string' ? code : 'the connection failed')
-  return { code: typeof code === 'string' ? code : '', words }
+  const message = deepest?.message || (typeof code === 'string' ? code : 'the connection failed')
+  return { code: typeof code === 'string' ? code : '', message }
 }
 
 function parseEnvelope(text: string): Answer['envelope'] {

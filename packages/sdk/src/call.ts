@@ -1,21 +1,21 @@
-import { type Answer, attempt, type Wire } from './attempt.ts'
+import { type Answer, attempt, type Transport } from './attempt.ts'
 import { DealerEsimError, type ErrorParts } from './error.ts'
 import { checkRetries, checkTimeout } from './options.ts'
-import { LONGEST_WAIT_MS, pause, retryAfter, waitBefore, worthRepeating } from './retry.ts'
+import { isRetryable, parseRetryAfter, retryDelayMs, sleep, WAIT_MAX_MS } from './retry.ts'
 
-export interface Caller extends Wire {
+export interface Caller extends Transport {
   baseUrl: string
-  timeout_ms: number
+  timeoutMs: number
   retries: number
   random: () => number
 }
 
 export interface CallOptions {
-  /** For one attempt. */
-  timeout_ms?: number | undefined
+  /** Limit for each attempt. */
+  timeoutMs?: number | undefined
   /** Attempts after the first. */
   retries?: number | undefined
-  /** Ends the call, its waits included. */
+  /** Ends the call, including its waits. */
   signal?: AbortSignal | undefined
 }
 
@@ -27,7 +27,7 @@ export interface CallResult {
   attempts: number
 }
 
-/** One operation, repeated as far as that is worth it. Resolves with the `data` of a success; throws DealerEsimError. */
+/** Calls one operation, with retries where they are safe. Resolves with the `data` of a success; throws DealerEsimError. */
 export async function call(
   caller: Caller,
   operation: string,
@@ -37,42 +37,42 @@ export async function call(
   const body = JSON.stringify(request)
   const url = `${caller.baseUrl}/open-api/v1/${operation}`
   const { signal } = options
-  const timeout_ms = checkTimeout(options.timeout_ms ?? caller.timeout_ms)
-  const most = 1 + checkRetries(options.retries ?? caller.retries)
-  // Once an attempt's outcome is unknown it stays so until a success tells: a refusal says nothing of an earlier attempt.
-  let unknown = false
-  for (let made = 1; ; made++) {
-    const outcome = await attempt(caller, { operation, attempt: made, url, body, timeout_ms, signal }).then(
-      ({ requestId, answer }) => judge(answer, requestId, made),
+  const timeoutMs = checkTimeout(options.timeoutMs ?? caller.timeoutMs)
+  const maxAttempts = 1 + checkRetries(options.retries ?? caller.retries)
+  // Once an attempt's outcome is unknown, only a success resolves it: a later refusal does not rule out the earlier attempt.
+  let outcomeUnknown = false
+  for (let attempts = 1; ; attempts++) {
+    const outcome = await attempt(caller, { operation, attempt: attempts, url, body, timeoutMs, signal }).then(
+      ({ requestId, answer }) => toResult(answer, requestId, attempts),
       (error: unknown) => (error instanceof DealerEsimError ? error : notSent(error)),
     )
     if (!(outcome instanceof DealerEsimError)) return outcome
-    unknown ||= outcome.outcomeUnknown
-    const wait_ms = waitBefore(outcome, made, caller.random)
-    if (made < most && worthRepeating(outcome) && wait_ms <= LONGEST_WAIT_MS) {
-      await pause(wait_ms, signal)
+    outcomeUnknown ||= outcome.outcomeUnknown
+    const waitMs = retryDelayMs(outcome, attempts, caller.random)
+    if (attempts < maxAttempts && isRetryable(outcome) && waitMs <= WAIT_MAX_MS) {
+      await sleep(waitMs, signal)
       continue
     }
-    throw final(outcome, { attempts: made, outcomeUnknown: unknown, transactionId: transactionIdOf(request) })
+    throw withAttempts(outcome, { attempts, outcomeUnknown, transactionId: transactionIdOf(request) })
   }
 }
 
-/** The clock, the signing or the signal given failed; from `fetch` on, every fault is a DealerEsimError. */
+/** The clock, the signing or the signal failed; from `fetch` on, every error is a DealerEsimError. */
 function notSent(cause: unknown): DealerEsimError {
   const message = `The request was not sent: ${cause instanceof Error ? cause.message : cause}.`
   return new DealerEsimError({ code: 'NOT_SENT', message, cause })
 }
 
-function judge(answer: Answer, requestId: string, attempts: number): CallResult | DealerEsimError {
+function toResult(answer: Answer, requestId: string, attempts: number): CallResult | DealerEsimError {
   const { envelope, status, headers } = answer
-  const retryAfter_s = retryAfter(answer)
+  const retryAfterS = parseRetryAfter(answer)
   if (envelope === undefined) {
     return new DealerEsimError({
       code: 'ANSWER_UNREADABLE',
-      message: unreadable(status, headers),
+      message: unreadableMessage(status, headers),
       requestId,
       httpStatus: status,
-      retryAfter_s,
+      retryAfterS,
       outcomeUnknown: status >= 500 || status === 0 || (status >= 200 && status < 300),
     })
   }
@@ -85,21 +85,21 @@ function judge(answer: Answer, requestId: string, attempts: number): CallResult 
     data,
     requestId,
     httpStatus: status,
-    retryAfter_s,
-    // 000002 says that nothing happened; 101006, that an earlier arrival of this request was or is being processed.
+    retryAfterS,
+    // 000002 means that nothing happened; 101006, that this request arrived before and was, or is being, processed.
     outcomeUnknown: (status >= 500 && code !== '000002') || code === '101006',
   })
 }
 
-function unreadable(status: number, headers: Headers): string {
+function unreadableMessage(status: number, headers: Headers): string {
   const location = headers.get('location')
   if (location !== null) return `HTTP ${status} redirects to ${location}. Use that address as the base URL.`
-  const hint = 'Is the base URL that of a gateway, without /open-api/v1?'
-  return `HTTP ${status} with a body that is not an answer of Dealer eSIM Open API. ${hint}`
+  const hint = 'Check that the base URL is that of a gateway, without /open-api/v1.'
+  return `HTTP ${status} with a body that is not an answer of the Dealer eSIM Open API. ${hint}`
 }
 
-function final(error: DealerEsimError, more: Partial<ErrorParts>): DealerEsimError {
-  const { code, message, details, data, requestId, httpStatus, retryAfter_s, cause } = error
+function withAttempts(error: DealerEsimError, more: Partial<ErrorParts>): DealerEsimError {
+  const { code, message, details, data, requestId, httpStatus, retryAfterS, cause } = error
   return new DealerEsimError({
     code,
     message,
@@ -107,7 +107,7 @@ function final(error: DealerEsimError, more: Partial<ErrorParts>): DealerEsimErr
     data,
     requestId,
     httpStatus,
-    retryAfter_s,
+    retryAfterS,
     ...(cause === undefined ? {} : { cause }),
     ...more,
   })

@@ -52,7 +52,7 @@ describe('operations', () => {
     expect(gateway?.seen[0]?.body.remark).toBe('für Zoë 🧳')
   })
 
-  test('a replay is told from a first order', async () => {
+  test('a replay is distinguished from a first order', async () => {
     const esim = await client((_operation, _body, arrival) =>
       arrival === 1 ? ok(ORDER) : { ...ok(ORDER), headers: { 'Idempotent-Replayed': 'true' } },
     )
@@ -61,7 +61,7 @@ describe('operations', () => {
     expect((await order()).replayed).toBe(true)
   })
 
-  test('a generated transactionId comes back in the answer, and in the error when there is none', async () => {
+  test('a generated transactionId is in the answer, and in the error if there is none', async () => {
     const esim = await client((_operation, body, arrival) =>
       arrival === 1 ? ok({ ...ORDER, transactionId: body.transactionId }) : refusal(402, '200007'),
     )
@@ -90,17 +90,17 @@ describe('operations', () => {
     ])
   })
 
-  test('an order is waited for until its status is final, the time over or the signal aborted', async () => {
+  test('waitForOrder ends when the status is final, the time is over or the signal is aborted', async () => {
     const esim = await client((_operation, _body, arrival) =>
       ok({ ...ORDER, orderStatus: arrival === 2 ? 'DELIVERED' : 'ALLOCATING' }),
     )
     expect(await esim.waitForOrder({ orderNo: 'O1' })).toMatchObject({ orderStatus: 'DELIVERED' })
-    expect(await esim.waitForOrder({ orderNo: 'O1' }, { wait_ms: 0 })).toMatchObject({ orderStatus: 'ALLOCATING' })
+    expect(await esim.waitForOrder({ orderNo: 'O1' }, { waitMs: 0 })).toMatchObject({ orderStatus: 'ALLOCATING' })
     const signal = AbortSignal.timeout(50)
     expect(await failure(esim.waitForOrder({ orderNo: 'O1' }, { signal }))).toMatchObject({ code: 'ABORTED' })
   })
 
-  test('a cursor that repeats ends the iteration with an error instead of never', async () => {
+  test('a repeated cursor ends the iteration with an error', async () => {
     const esim = await client(() => ok({ packageList: [{ packageCode: 'P' }], nextCursor: 'same' }))
     const error = await failure(
       (async () => {
@@ -111,20 +111,20 @@ describe('operations', () => {
     expect(gateway?.seen).toHaveLength(2)
   })
 
-  test('an option that cannot work is refused when the client is made', () => {
+  test('an invalid option is rejected when the client is created', () => {
     const good = { baseUrl: 'https://esim.example.com/', appKey: 'demo_app_key', appSecret: 's' }
     expect(() => new DealerEsim(good)).not.toThrow()
     expect(() => new DealerEsim({ ...good, baseUrl: 'esim.example.com' })).toThrow(/baseUrl/)
-    expect(() => new DealerEsim({ ...good, baseUrl: 'https://e.example.com/open-api/v1' })).toThrow(/leave that away/)
+    expect(() => new DealerEsim({ ...good, baseUrl: 'https://e.example.com/open-api/v1' })).toThrow(/remove it/)
     expect(() => new DealerEsim({ ...good, appSecret: 's\n' })).toThrow(/line break/)
     expect(() => new DealerEsim({ ...good, appKey: '' })).toThrow(/appKey is missing/)
   })
 
   test.each([
-    ...[Number.POSITIVE_INFINITY, Number.NaN, 0, -1, 2 ** 31, '5000'].map((timeout_ms) => ({ timeout_ms })),
+    ...[Number.POSITIVE_INFINITY, Number.NaN, 0, -1, 2 ** 31, '5000'].map((timeoutMs) => ({ timeoutMs })),
     ...[Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY, '3'].map((retries) => ({ retries })),
-  ])('%o is refused before anything is sent', async (given) => {
-    const wrong = given as { timeout_ms?: number; retries?: number }
+  ])('%o is rejected before anything is sent', async (given) => {
+    const wrong = given as { timeoutMs?: number; retries?: number }
     const [name = ''] = Object.keys(wrong)
     const esim = await client(() => ok(ORDER))
     await expect(esim.order({ transactionId: 'T-1', packageInfoList: LINES }, wrong)).rejects.toThrow(
@@ -136,14 +136,14 @@ describe('operations', () => {
     )
   })
 
-  test('the longest time that a timer can take is taken', async () => {
-    const esim = await client(() => ok(ORDER), { timeout_ms: 2 ** 31 - 1, retries: 0 })
-    expect(await esim.query({ orderNo: 'O1' }, { timeout_ms: 1e6, retries: 1 })).toMatchObject({ orderNo: 'O1' })
+  test('the longest delay of a timer is accepted', async () => {
+    const esim = await client(() => ok(ORDER), { timeoutMs: 2 ** 31 - 1, retries: 0 })
+    expect(await esim.query({ orderNo: 'O1' }, { timeoutMs: 1e6, retries: 1 })).toMatchObject({ orderNo: 'O1' })
   })
 })
 
 describe('failures', () => {
-  test('a refusal becomes one error with everything that the answer said, and is not repeated', async () => {
+  test('a refusal becomes one error with all of the answer, and is not retried', async () => {
     const details = [{ field: 'packageInfoList[0].count', reason: 'at most 30' }]
     const esim = await client(() => refusal(402, '200007', { details, shortfall: 5000, requestId: 'r' }))
     const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
@@ -162,7 +162,7 @@ describe('failures', () => {
     expect(error.data.shortfall).toBe(5000)
   })
 
-  test('a page that is no answer is named as such, with the address that a redirect points to', async () => {
+  test('a page that is not an answer is reported, with the target of a redirect', async () => {
     const esim = await client(
       (operation) =>
         operation === 'health'
@@ -177,8 +177,8 @@ describe('failures', () => {
     expect(lost).toMatchObject({ code: 'ANSWER_UNREADABLE', httpStatus: 404, outcomeUnknown: false })
   })
 
-  test('an answer that never comes ends in time, its outcome unknown', async () => {
-    const esim = await client(() => 'hang', { timeout_ms: 50, retries: 0 })
+  test('a missing answer times out with an unknown outcome', async () => {
+    const esim = await client(() => 'hang', { timeoutMs: 50, retries: 0 })
     const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
     expect(error).toMatchObject({ code: 'TIMED_OUT', outcomeUnknown: true, transactionId: 'T-1' })
   })
@@ -194,7 +194,7 @@ describe('failures', () => {
     expect(before).toMatchObject({ code: 'ABORTED', outcomeUnknown: false, attempts: 1 })
   })
 
-  test('what goes wrong before a request leaves is an error of this call, which nobody carried out', async () => {
+  test('an error before a request is sent rejects the call with a known outcome', async () => {
     let clock = () => Date.now()
     const esim = await client(() => ok(ORDER), { now: () => clock(), retries: 0 })
     clock = () => {
@@ -211,7 +211,7 @@ describe('failures', () => {
     expect(gateway?.seen).toEqual([])
   })
 
-  test('it leaves the outcome of an earlier attempt as unknown as it was', async () => {
+  test('an error before sending keeps the unknown outcome of an earlier attempt', async () => {
     let asked = 0
     const esim = await client(() => 'break', {
       now: () => {
@@ -223,7 +223,7 @@ describe('failures', () => {
     expect(error).toMatchObject({ code: 'NOT_SENT', outcomeUnknown: true, attempts: 2, transactionId: 'T-1' })
   })
 
-  test('a clock that fails once the answer is there takes nothing from it', async () => {
+  test('a clock that fails after the answer does not affect it', async () => {
     let asked = 0
     const now = () => {
       if (++asked > 1) throw new RangeError('no clock')
@@ -233,7 +233,7 @@ describe('failures', () => {
     expect(await esim.order({ transactionId: 'T-1', packageInfoList: LINES })).toMatchObject({ orderNo: 'O1' })
   })
 
-  test('a gateway that does not run is said to be unreachable, and nothing happened', async () => {
+  test('a gateway that is not running is reported as unreachable, with a known outcome', async () => {
     const esim = await client(() => ok({}), { retries: 0 })
     await gateway?.close()
     const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
@@ -242,7 +242,7 @@ describe('failures', () => {
   })
 })
 
-describe('repeating', () => {
+describe('retries', () => {
   const twice = (first: ReturnType<Script>): Script => {
     return (_operation, _body, arrival) => (arrival === 1 ? first : ok(ORDER))
   }
@@ -255,7 +255,7 @@ describe('repeating', () => {
     ['a page in place of an answer', { status: 200, body: '<html>' }],
     ['the rate limit', refusal(429, '101007', {}, { 'Retry-After': '0' })],
     ['a request that something between repeated', refusal(409, '101006')],
-  ])('%s is tried again with a fresh RequestID and the same transactionId', async (_name, first) => {
+  ])('%s is retried with a new RequestID and the same transactionId', async (_name, first) => {
     const esim = await client(twice(first))
     await esim.order({ transactionId: 'T-1', packageInfoList: LINES })
     const [one, two] = gateway?.seen ?? []
@@ -264,14 +264,14 @@ describe('repeating', () => {
     expect(two?.body).toEqual(one?.body)
   })
 
-  test('it ends after the retries allowed, and says how often it tried', async () => {
+  test('a call ends after the allowed retries and reports the number of attempts', async () => {
     const esim = await client(() => refusal(500, '000001'), { retries: 1 })
     const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
     expect(error).toMatchObject({ code: '000001', attempts: 2, outcomeUnknown: true })
     expect(gateway?.seen).toHaveLength(2)
   })
 
-  test('Retry-After is waited for', async () => {
+  test('the wait is at least Retry-After', async () => {
     const esim = await client(twice(refusal(429, '101007', {}, { 'Retry-After': '1' })))
     const started = performance.now()
     await esim.health()
@@ -282,10 +282,10 @@ describe('repeating', () => {
     ['3600', 3600],
     ['9999999999', 999_999_999],
     ['9'.repeat(40), 999_999_999],
-  ])('a Retry-After beyond a minute is left to the caller: %s', async (text, retryAfter_s) => {
+  ])('a Retry-After over a minute is not waited for: %s', async (text, retryAfterS) => {
     const esim = await client(() => refusal(503, '000002', {}, { 'Retry-After': text }))
     const error = await failure(esim.health())
-    expect(error).toMatchObject({ code: '000002', retryAfter_s, attempts: 1, outcomeUnknown: false })
+    expect(error).toMatchObject({ code: '000002', retryAfterS, attempts: 1, outcomeUnknown: false })
   })
 
   test('a refusal after an attempt without an answer leaves the outcome unknown', async () => {
@@ -309,8 +309,8 @@ describe('repeating', () => {
     expect(observed[1]?.stringToSign).toMatch(/^\d{13}[0-9a-f-]{36}fake_app_key\{\}$/)
   })
 
-  test('an observer that fails changes nothing of a purchase, and is heard of', async () => {
-    const told = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  test('an observer that fails does not affect an order, and its error is logged', async () => {
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     try {
       const fault = new Error('the log is full')
       const observers = [
@@ -324,9 +324,9 @@ describe('repeating', () => {
         expect(await esim.order({ transactionId: 'T-1', packageInfoList: LINES })).toMatchObject({ orderNo: 'O1' })
         await gateway?.close()
       }
-      expect(told.mock.calls).toEqual([[fault], [fault], [fault], [fault]])
+      expect(logged.mock.calls).toEqual([[fault], [fault], [fault], [fault]])
     } finally {
-      told.mockRestore()
+      logged.mockRestore()
     }
   })
 })

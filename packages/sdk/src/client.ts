@@ -20,47 +20,47 @@ import type {
 } from '@dealer-esim/contract'
 import type { Exchange } from './attempt.ts'
 import { type Caller, type CallOptions, type CallResult, call } from './call.ts'
+import { DealerEsimError } from './error.ts'
 import { checkBaseUrl, checkRetries, checkText, checkTimeout } from './options.ts'
-import { eachRow } from './pages.ts'
 import { type WaitOptions, waitForOrder } from './wait-for-order.ts'
 
 export interface DealerEsimOptions {
-  /** Where the gateway is, without `/open-api/v1`. */
+  /** The base URL of the gateway, without `/open-api/v1`. */
   baseUrl: string
   appKey: string
   appSecret: string
-  /** For each attempt, the whole answer read; 30 000 by default. */
-  timeout_ms?: number
-  /** Attempts after the first, where repeating is safe and may help; 3 by default, 0 for none. */
+  /** Limit for each attempt, including reading the whole answer; 30 000 by default. */
+  timeoutMs?: number
+  /** Attempts after the first, for failures that may pass; 3 by default. */
   retries?: number
-  /** Another `fetch`: a proxy's, or a test's. */
+  /** A replacement for `fetch`, for proxies and tests. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
   /**
-   * Sees every attempt: for logs. Bodies hold activation codes, so mind where they go. What it throws changes nothing
-   * of the call; it goes to `console.error`.
+   * Called with every attempt, for logs. Bodies contain activation codes, so be careful where you store them. Its errors
+   * do not affect the call; they go to `console.error`.
    */
   observe?: (exchange: Exchange) => void
-  /** Milliseconds since 1970, for machines whose clock is wrong. */
+  /** The current time in milliseconds since 1970, for machines whose clock is wrong. */
   now?: () => number
 }
 
 /** An order's answer. */
 export interface Order extends OrderAnswer {
-  /** The transactionId had been ordered before: this is the first order's answer, and nothing was debited again. */
+  /** True if the transactionId was used before: this is the first order's answer, and nothing was debited again. */
   replayed: boolean
 }
 
 export type OrderCallOptions = CallOptions & {
   /**
-   * Makes the transactionId when the request has none; it comes back in the answer and in `error.transactionId`.
-   * A program that may die between the call and the answer makes its own and stores it first.
+   * Generates a transactionId if the request has none; it is in the answer and in `error.transactionId`. A program that
+   * may crash between the call and the answer should generate and store its own first.
    */
   generateTransactionId?: boolean
 }
 
 /**
- * A dealer's client of one gateway. Every method signs, sends, repeats where that is safe, and resolves with the
- * `data` of the answer; whatever fails throws a DealerEsimError. An option that cannot work is a TypeError at once.
+ * A dealer's client for one gateway. Every method signs, sends, retries where that is safe, and resolves with the `data`
+ * of the answer; failures throw a DealerEsimError. Invalid options throw a TypeError immediately.
  */
 export class DealerEsim {
   readonly #caller: Caller
@@ -70,7 +70,7 @@ export class DealerEsim {
       baseUrl: checkBaseUrl(options.baseUrl),
       appKey: checkText('appKey', options.appKey),
       appSecret: checkText('appSecret', options.appSecret),
-      timeout_ms: checkTimeout(options.timeout_ms ?? 30_000),
+      timeoutMs: checkTimeout(options.timeoutMs ?? 30_000),
       retries: checkRetries(options.retries ?? 3),
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
       observe: options.observe,
@@ -80,24 +80,24 @@ export class DealerEsim {
     }
   }
 
-  /** Whose credentials are these, and is the gateway up? */
+  /** Checks the connection and returns the tenant of the credentials. */
   health(options?: CallOptions): Promise<HealthAnswer> {
     return this.call('health', {}, options)
   }
 
-  /** Money is in 1/10 000 of `currencyCode`: 45000 is 4.50. */
+  /** The account's balance, in 1/10 000 of `currencyCode`: 45000 is 4.50. */
   balance(options?: CallOptions): Promise<BalanceAnswer> {
     return this.call('account/balance', {}, options)
   }
 
-  /** One page of the packages that may be bought; `eachPackage` follows the pages. */
+  /** One page of the packages that the tenant may buy; `eachPackage` follows the pages. */
   packages(request: PackageListRequest = {}, options?: CallOptions): Promise<PackageListAnswer> {
     return this.call('package/list', request, options)
   }
 
   /**
-   * Every package that matches, page by page. With `updatedSince` also those that left sale, as `OFF_SALE`. `asOf`, for
-   * a copy of the catalogue, is a page's: take the pages from `packages`.
+   * All packages that match, page by page; with `updatedSince` also those taken off sale, as `OFF_SALE`. `asOf`, which you
+   * need to keep a copy of the catalogue, is a member of the pages: use `packages`.
    */
   eachPackage(
     request?: Omit<PackageListRequest, 'cursor' | 'updatedSince'> & { updatedSince?: never },
@@ -112,8 +112,8 @@ export class DealerEsim {
   }
 
   /**
-   * Buys eSIMs from the balance. The transactionId makes the order idempotent: repeating it, from any process and at
-   * any time, debits nothing again and answers the first order. The SDK's own retries keep it.
+   * Buys eSIMs from the balance. The transactionId makes the order idempotent: repeating it, from any process and at any
+   * time, does not debit again and returns the first order. The SDK's own retries keep it.
    */
   order(request: OrderRequest, options?: OrderCallOptions): Promise<Order>
   order(
@@ -131,15 +131,14 @@ export class DealerEsim {
     return { ...(result.data as unknown as OrderAnswer), replayed }
   }
 
-  /** What became of an order, by orderNo or transactionId. */
+  /** An order with its eSIMs and status history, by orderNo or transactionId. */
   query(request: QueryRequest, options?: CallOptions): Promise<QueryAnswer> {
     return this.call('esim/query', request, options)
   }
 
   /**
-   * The order once nothing more happens to it by itself, asked for at growing intervals; or as it is when `wait_ms`,
-   * a minute by default, is over: look at its `orderStatus`. Where no query was answered by then, it throws `TIMED_OUT`;
-   * `signal` ends the waiting with `ABORTED`.
+   * Queries an order at growing intervals until its status is final, or until `waitMs`, a minute by default, is over: check
+   * its `orderStatus`. Throws `TIMED_OUT` if no query was answered in that time; `signal` ends the wait with `ABORTED`.
    */
   waitForOrder(which: QueryRequest, options: WaitOptions = {}): Promise<QueryAnswer> {
     return waitForOrder((request, each) => this.query(request, each), which, options)
@@ -150,7 +149,7 @@ export class DealerEsim {
     return this.call('esim/profile/list', request, options)
   }
 
-  /** Every eSIM that matches, newest first, page by page. */
+  /** All eSIMs that match, newest first, page by page. */
   eachProfile(request: Omit<ProfileListRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<Profile> {
     return eachRow(async (cursor) => {
       const page = await this.profiles({ ...request, ...cursor }, options)
@@ -158,7 +157,7 @@ export class DealerEsim {
     })
   }
 
-  /** Chooses where events go. Absent members stay as they are, so `{}` reads the setting; a null URL removes it. */
+  /** Sets where events are sent. Absent members are not changed, so `{}` reads the setting; a null URL removes it. */
   setWebhook(request: WebhookSetRequest = {}, options?: CallOptions): Promise<WebhookSetAnswer> {
     return this.call('webhook/set', request, options)
   }
@@ -172,13 +171,33 @@ export class DealerEsim {
     return (await this.exchange(operation, request, options)).data as AnswerOf<N>
   }
 
-  /** Like `call`, with the answer's requestId, headers and the number of attempts around its `data`. */
+  /** Like `call`, but also returns the request id, the headers and the number of attempts. */
   exchange(operation: string, request: object, options?: CallOptions): Promise<CallResult> {
     return call(this.#caller, operation, request, options)
   }
 }
 
-/** A transactionId that nobody has used: a UUID. */
+/** Generates a new transactionId, a UUID. */
 export function newTransactionId(): string {
   return crypto.randomUUID()
+}
+
+interface Page<T> {
+  rows: readonly T[]
+  nextCursor: string | null
+}
+
+/** The rows of all pages. Each page is requested when its first row is needed, so leaving the loop early costs nothing. */
+export async function* eachRow<T>(getPage: (cursor: { cursor?: string }) => Promise<Page<T>>): AsyncGenerator<T> {
+  let cursor: string | undefined
+  for (;;) {
+    const page = await getPage(cursor === undefined ? {} : { cursor })
+    yield* page.rows
+    if (page.nextCursor === null || page.nextCursor === undefined) return
+    if (page.nextCursor === cursor) {
+      const message = 'The gateway returned the same cursor twice, so the list would never end.'
+      throw new DealerEsimError({ code: 'ANSWER_UNREADABLE', message })
+    }
+    cursor = page.nextCursor
+  }
 }

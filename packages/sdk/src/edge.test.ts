@@ -7,7 +7,7 @@ import { APP_SECRET, EVENT, signedEvent } from '../test/signed-event.ts'
 let gateway: FakeGateway | undefined
 afterEach(() => gateway?.close())
 
-/** The core as a bundler for browsers and workers makes it: a `node:` import would fail the build. */
+/** Bundles the core for browsers and workers: a `node:` import would fail the build. */
 async function bundle(): Promise<string> {
   const built = await build({
     entryPoints: [new URL('./index.ts', import.meta.url).pathname],
@@ -21,7 +21,7 @@ async function bundle(): Promise<string> {
   return built.outputFiles[0]?.text ?? ''
 }
 
-/** What every edge runtime has, and nothing of Node: no process, no Buffer, no require. */
+/** The globals that every edge runtime has, without those of Node: no process, no Buffer, no require. */
 const runtime = () =>
   createContext({
     fetch,
@@ -40,7 +40,7 @@ const runtime = () =>
     console,
   })
 
-test('the core signs, calls and verifies where there is no Node', async () => {
+test('the core signs, calls and verifies without Node', async () => {
   const context = runtime()
   runInContext(await bundle(), context)
   gateway = await fakeGateway(() => ok({ status: 'UP' }))
@@ -60,6 +60,6 @@ test('the core signs, calls and verifies where there is no Node', async () => {
   expect(JSON.parse(JSON.stringify(result))).toEqual(['undefinedundefinedundefined', { status: 'UP' }, EVENT, 204])
 })
 
-test('the core stays small: neither the schema library nor the code table comes with it', async () => {
+test('the core is small: it contains neither the schema library nor the code table', async () => {
   expect((await bundle()).length).toBeLessThan(20_000)
 })

@@ -1,21 +1,21 @@
 import type { FailureCode, FailureData, FaultDetail } from '@dealer-esim/contract'
 
-/** What went wrong without an answer of the gateway. Codes of the gateway are six digits; these are words. */
+/** Errors without an answer of the gateway. The gateway's codes are six digits; these are words. */
 export type LocalCode =
-  /** The connection could not be made, or it broke. */
+  /** The connection could not be opened, or it was broken. */
   | 'NETWORK_FAULT'
-  /** No complete answer within `timeout_ms`, or within the `wait_ms` of waitForOrder. */
+  /** No complete answer within `timeoutMs`, or within the `waitMs` of waitForOrder. */
   | 'TIMED_OUT'
   /** The caller's `signal` ended the call. */
   | 'ABORTED'
-  /** What came back is no answer of a gateway: a proxy's page, a redirect, or more than the limit. */
+  /** The response is not an answer of a gateway: a proxy's page, a redirect, or larger than the limit. */
   | 'ANSWER_UNREADABLE'
-  /** The request could not be made, for the reason in `cause`: nothing of this attempt left. */
+  /** The request could not be created, for the reason in `cause`; nothing was sent. */
   | 'NOT_SENT'
   /** A webhook call that is not a genuine event; the message says which check failed. */
   | 'EVENT_REFUSED'
 
-/** A newer gateway may answer codes that this version of the SDK does not know. */
+/** A newer gateway may return codes that this version of the SDK does not know. */
 export type ErrorCode = FailureCode | LocalCode | (string & {})
 
 export interface ErrorParts {
@@ -26,31 +26,31 @@ export interface ErrorParts {
   requestId?: string | undefined
   httpStatus?: number | undefined
   transactionId?: string | undefined
-  retryAfter_s?: number | undefined
+  retryAfterS?: number | undefined
   outcomeUnknown?: boolean | undefined
   attempts?: number | undefined
   cause?: unknown
 }
 
-/** The one error of this SDK. Programs decide by `code`; `message` says to people what to do next. */
+/** The only error class of this SDK. Programs use `code`; `message` is for people and says what to do next. */
 export class DealerEsimError extends Error {
   override readonly name = 'DealerEsimError'
   readonly code: ErrorCode
-  /** Where the fault is: a path such as `packageInfoList[0].count`, or a header. */
+  /** The faults: a path such as `packageInfoList[0].count`, or a header, and what to do. */
   readonly details: FaultDetail[]
   /** The answer's `data`, with the members that its code adds, such as `shortfall`. */
   readonly data: Record<string, unknown>
-  /** The RT-RequestID of the last attempt. Tell it to the operator when you ask about a failure. */
+  /** The RT-RequestID of the last attempt. Give it to the operator when you ask about a failure. */
   readonly requestId: string | undefined
-  /** Undefined when there was no answer. */
+  /** Undefined if there was no answer. */
   readonly httpStatus: number | undefined
-  /** Of an order: the key to repeat it with, also when the SDK generated it. */
+  /** For orders: repeat the order with this transactionId. Also set if the SDK generated it. */
   readonly transactionId: string | undefined
-  /** How long the gateway asked to wait. */
-  readonly retryAfter_s: number | undefined
-  /** An attempt may have been carried out all the same. Repeat an order with the same transactionId to find out. */
+  /** The wait that the gateway asked for. */
+  readonly retryAfterS: number | undefined
+  /** True if an attempt may have been executed nevertheless. Repeat an order with the same transactionId to find out. */
   readonly outcomeUnknown: boolean
-  /** How often the call was tried. */
+  /** The number of attempts. */
   readonly attempts: number
 
   constructor(parts: ErrorParts) {
@@ -61,12 +61,12 @@ export class DealerEsimError extends Error {
     this.requestId = parts.requestId
     this.httpStatus = parts.httpStatus
     this.transactionId = parts.transactionId
-    this.retryAfter_s = parts.retryAfter_s
+    this.retryAfterS = parts.retryAfterS
     this.outcomeUnknown = parts.outcomeUnknown ?? false
     this.attempts = parts.attempts ?? 1
   }
 
-  /** Whether the code is this one; `data` then has the members of the code. */
+  /** True if the code is this one; `data` then has the members of the code. */
   is<C extends FailureCode>(code: C): this is DealerEsimError & { code: C; data: FailureData<C> } {
     return this.code === code
   }

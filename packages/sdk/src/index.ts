@@ -51,7 +51,7 @@ export {
   type OrderCallOptions,
 } from './client.ts'
 export { DealerEsimError, type ErrorCode, type LocalCode } from './error.ts'
-export { expressWebhook, fastifyWebhook, fetchWebhook, nodeWebhook } from './handlers.ts'
-export type { WebhookOptions } from './receive.ts'
-export { type HeadersGiven, type ReceivedEvent, verifyEvent } from './verify-event.ts'
 export type { WaitOptions } from './wait-for-order.ts'
+export { expressWebhook, fastifyWebhook, fetchWebhook, nodeWebhook } from './webhooks/handlers.ts'
+export type { WebhookOptions } from './webhooks/receive.ts'
+export { type HeadersInput, type ReceivedEvent, verifyEvent } from './webhooks/verify-event.ts'

@@ -1,4 +1,4 @@
-/** Checks of what a program hands over. A mistake there is a TypeError that says what to do, before anything is sent. */
+/** Checks the options that a program passes. An invalid one is a TypeError that says what to do, before anything is sent. */
 
 export function checkBaseUrl(text: unknown): string {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
@@ -7,7 +7,7 @@ export function checkBaseUrl(text: unknown): string {
   }
   if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not carry a user name or password')
   const base = `${url.origin}${url.pathname}`.replace(/\/+$/, '')
-  if (base.endsWith('/open-api/v1')) throw new TypeError('baseUrl must not end with /open-api/v1: leave that away')
+  if (base.endsWith('/open-api/v1')) throw new TypeError('baseUrl must not end with /open-api/v1: remove it')
   return base
 }
 
@@ -17,12 +17,12 @@ export function checkText(name: string, value: unknown): string {
   return value
 }
 
-/** A timer that is set to more than this, or to no number, goes off at once. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** The longest delay of a timer; one set to more, or to NaN, fires at once. */
+export const TIMER_MAX_MS = 2 ** 31 - 1
 
 export function checkTimeout(value: unknown): number {
-  if (typeof value === 'number' && value >= 1 && value <= LONGEST_TIMER_MS) return value
-  throw new TypeError(`timeout_ms must be a number of milliseconds from 1 to ${LONGEST_TIMER_MS}, not ${value}`)
+  if (typeof value === 'number' && value >= 1 && value <= TIMER_MAX_MS) return value
+  throw new TypeError(`timeoutMs must be a number of milliseconds from 1 to ${TIMER_MAX_MS}, not ${value}`)
 }
 
 export function checkRetries(value: unknown): number {
@@ -30,13 +30,22 @@ export function checkRetries(value: unknown): number {
   throw new TypeError(`retries must be a whole number from 0, not ${value}`)
 }
 
-/** One secret, or the new and the old one of a grace period, as a row of a database holds them. */
-export type SecretsGiven = string | readonly (string | null | undefined)[]
+/** One secret, or the new and the old one in a grace period; null and empty entries are ignored. */
+export type SecretsInput = string | readonly (string | null | undefined)[]
 
-/** Those that there are, one at least. Anything but a text would verify what is signed with a key that all can guess. */
-export function checkSecrets(given: SecretsGiven): string[] {
-  const listed: readonly unknown[] = Array.isArray(given) ? given : [given]
-  const secrets = listed.filter((secret) => typeof secret === 'string' && secret !== '')
+/** Returns the secrets that are set, at least one. A secret that is not a string would act as a key that anybody can guess. */
+export function checkSecrets(given: SecretsInput): string[] {
+  const all: readonly unknown[] = Array.isArray(given) ? given : [given]
+  const secrets = all.filter((secret) => typeof secret === 'string' && secret !== '')
   if (secrets.length === 0) throw new TypeError('appSecret is missing')
   return secrets.map((secret) => checkText('appSecret', secret))
+}
+
+/** Calls a listener of the program. Its errors must not affect the call, so they are only logged to the console. */
+export async function notifyListener<T>(listener: ((value: T) => unknown) | undefined, value: T): Promise<void> {
+  try {
+    await listener?.(value)
+  } catch (error) {
+    console.error(error)
+  }
 }

@@ -2,17 +2,17 @@ import type { Answer } from './attempt.ts'
 import type { DealerEsimError } from './error.ts'
 
 /**
- * Which failures are worth another attempt. Every operation can be repeated without harm: six only read or set a state,
- * and `esim/order` is idempotent by its transactionId. Each attempt takes a fresh RequestID, because a RequestID is
- * accepted once; the body, and with it the transactionId, stays.
+ * True for failures after which another attempt may succeed. Every operation can be repeated safely: six only read or set
+ * a state, and `esim/order` is idempotent by its transactionId. Each attempt uses a new RequestID, because a RequestID is
+ * accepted once; the body, including the transactionId, stays the same.
  *
- *     no answer, or a 2xx that cannot be read        again
- *     5xx, also a proxy's                            again
- *     429                                            again, after Retry-After
- *     101006, RequestID used                         again: something between repeated our request
- *     every other refusal, and the caller's abort    not again: it would be refused again
+ *     no answer, or a 2xx that cannot be read      retry
+ *     5xx, including a proxy's                     retry
+ *     429                                          retry after Retry-After
+ *     101006, RequestID used                       retry: a proxy or library repeated the request
+ *     other failures, and an abort by the caller   no retry: the same request would fail again
  */
-export function worthRepeating(error: DealerEsimError): boolean {
+export function isRetryable(error: DealerEsimError): boolean {
   if (error.code === 'ABORTED') return false
   if (error.code === 'ANSWER_UNREADABLE' && error.outcomeUnknown) return true
   if (error.httpStatus === undefined) return error.code === 'NETWORK_FAULT' || error.code === 'TIMED_OUT'
@@ -20,28 +20,28 @@ export function worthRepeating(error: DealerEsimError): boolean {
 }
 
 const FIRST_WAIT_MS = 500
-export const LONGEST_WAIT_MS = 60_000
+export const WAIT_MAX_MS = 60_000
 
-/** The wait before the next attempt: doubling, half of it by chance, and never shorter than the gateway asked for. */
-export function waitBefore(error: DealerEsimError, attemptsMade: number, random: () => number): number {
-  const backoff_ms = Math.min(FIRST_WAIT_MS * 2 ** (attemptsMade - 1), LONGEST_WAIT_MS)
-  return Math.max(backoff_ms * (0.5 + random() / 2), (error.retryAfter_s ?? 0) * 1000)
+/** The wait before the next attempt: doubled each time, half of it random, and never shorter than Retry-After. */
+export function retryDelayMs(error: DealerEsimError, attempts: number, random: () => number): number {
+  const backoffMs = Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), WAIT_MAX_MS)
+  return Math.max(backoffMs * (0.5 + random() / 2), (error.retryAfterS ?? 0) * 1000)
 }
 
-/** Thirty years: more is not told apart, so that a time that far off can still be reckoned with. */
+/** About thirty years. The limit keeps arithmetic on the result safe. */
 const RETRY_AFTER_MAX_S = 999_999_999
 
-/** The header Retry-After in seconds: a number, or a date. */
-export function retryAfter(answer: Answer): number | undefined {
+/** The header Retry-After in seconds; its value is a number or a date. */
+export function parseRetryAfter(answer: Answer): number | undefined {
   const text = answer.headers.get('retry-after')?.trim()
   if (text === undefined || text === '') return undefined
   if (/^\d+$/.test(text)) return Math.min(Number(text), RETRY_AFTER_MAX_S)
-  const date_ms = Date.parse(text)
-  return Number.isNaN(date_ms) ? undefined : Math.max(0, Math.ceil((date_ms - answer.received_ms) / 1000))
+  const dateMs = Date.parse(text)
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, Math.ceil((dateMs - answer.receivedMs) / 1000))
 }
 
-/** Resolves after the time, or at once when the signal is or becomes aborted. */
-export function pause(time_ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** Resolves after the time, or as soon as the signal is aborted. */
+export function sleep(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()
     const end = () => {
@@ -49,7 +49,7 @@ export function pause(time_ms: number, signal: AbortSignal | undefined): Promise
       signal?.removeEventListener('abort', end)
       resolve()
     }
-    const timer = setTimeout(end, time_ms)
+    const timer = setTimeout(end, durationMs)
     signal?.addEventListener('abort', end)
   })
 }

@@ -14,16 +14,16 @@ async function client(script: Script) {
 }
 
 describe('when the time is over', () => {
-  test('a query that hangs is ended, and the answer before it is the last one', async () => {
+  test('a hanging query is aborted, and the previous answer is returned', async () => {
     const esim = await client((_operation, _body, arrival) => (arrival === 1 ? ok(ALLOCATING) : 'hang'))
-    expect(await esim.waitForOrder(which, { wait_ms: 400 })).toEqual(ALLOCATING)
+    expect(await esim.waitForOrder(which, { waitMs: 400 })).toEqual(ALLOCATING)
     expect(gateway?.seen).toHaveLength(2)
   }, 5_000)
 
-  test('without any answer it is TIMED_OUT, also between two attempts', async () => {
+  test('a wait without any answer is TIMED_OUT, also between two attempts', async () => {
     for (const script of [(): 'hang' => 'hang', () => refusal(503, '000002', {}, { 'Retry-After': '30' })]) {
       const esim = await client(script)
-      await expect(esim.waitForOrder(which, { wait_ms: 100 })).rejects.toMatchObject({
+      await expect(esim.waitForOrder(which, { waitMs: 100 })).rejects.toMatchObject({
         code: 'TIMED_OUT',
         message: expect.stringContaining('100 ms'),
       })
@@ -32,13 +32,13 @@ describe('when the time is over', () => {
   }, 5_000)
 })
 
-test('a wait of 0 asks once, for as long as a query takes', async () => {
+test('a wait of 0 queries once, without a limit of its own', async () => {
   const esim = await client(() => ok(ALLOCATING))
-  expect(await esim.waitForOrder(which, { wait_ms: 0 })).toEqual(ALLOCATING)
+  expect(await esim.waitForOrder(which, { waitMs: 0 })).toEqual(ALLOCATING)
   expect(gateway?.seen).toHaveLength(1)
 })
 
-test("the caller's signal ends it as ABORTED, answers or none", async () => {
+test("the caller's signal ends the wait as ABORTED, with or without an answer", async () => {
   const reason = new Error('the customer left')
   for (const answer of [ok(ALLOCATING), 'hang' as const]) {
     const controller = new AbortController()
@@ -53,12 +53,12 @@ test("the caller's signal ends it as ABORTED, answers or none", async () => {
   }
 })
 
-test('a wait that no timer can take is a long one, and one that is no time is refused', async () => {
+test('a wait longer than a timer is accepted, and an invalid one is rejected', async () => {
   const esim = await client((_operation, _body, arrival) =>
     ok({ ...ALLOCATING, ...(arrival > 1 && { orderStatus: 'DELIVERED' }) }),
   )
-  expect(await esim.waitForOrder(which, { wait_ms: 2 ** 40 })).toMatchObject({ orderStatus: 'DELIVERED' })
-  for (const wait_ms of [Number.NaN, -1]) {
-    await expect(esim.waitForOrder(which, { wait_ms })).rejects.toThrow(/wait_ms must be/)
+  expect(await esim.waitForOrder(which, { waitMs: 2 ** 40 })).toMatchObject({ orderStatus: 'DELIVERED' })
+  for (const waitMs of [Number.NaN, -1]) {
+    await expect(esim.waitForOrder(which, { waitMs })).rejects.toThrow(/waitMs must be/)
   }
 })

@@ -1,12 +1,12 @@
 import { FINAL_ORDER_STATUSES, type QueryAnswer, type QueryRequest } from '@dealer-esim/contract'
 import type { CallOptions } from './call.ts'
 import { DealerEsimError } from './error.ts'
-import { LONGEST_TIMER_MS } from './options.ts'
-import { pause } from './retry.ts'
+import { TIMER_MAX_MS } from './options.ts'
+import { sleep } from './retry.ts'
 
 export type WaitOptions = CallOptions & {
-  /** How long to wait in all, queries and their retries included; 60 000 by default, 0 to ask once. */
-  wait_ms?: number | undefined
+  /** The total time to wait, including queries and their retries; 60 000 by default, 0 for a single query. */
+  waitMs?: number | undefined
 }
 
 const WAIT_DEFAULT_MS = 60_000
@@ -14,37 +14,37 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 
 /**
- * Asks until the order's status is a final one, or the time is over: then it is the last answer, or TIMED_OUT where
- * there was none yet. The time ends a query that is still out, too, with its retries; one of 0 asks once.
+ * Queries the order until its status is final or the time is over; then returns the last answer, or throws TIMED_OUT if
+ * there was none. The end of the time also aborts a running query and its retries; a time of 0 queries once.
  */
 export async function waitForOrder(
   query: (request: QueryRequest, options: CallOptions) => Promise<QueryAnswer>,
   which: QueryRequest,
-  { wait_ms = WAIT_DEFAULT_MS, ...options }: WaitOptions,
+  { waitMs = WAIT_DEFAULT_MS, ...options }: WaitOptions,
 ): Promise<QueryAnswer> {
-  if (!(wait_ms >= 0)) throw new TypeError(`wait_ms must be a number of milliseconds from 0, not ${wait_ms}`)
-  if (wait_ms === 0) return query(which, options)
+  if (!(waitMs >= 0)) throw new TypeError(`waitMs must be a number of milliseconds from 0, not ${waitMs}`)
+  if (waitMs === 0) return query(which, options)
   const { signal } = options
-  // By hand: AbortSignal.any is not in every runtime.
+  // Some runtimes do not have AbortSignal.any.
   const ending = new AbortController()
   const end = () => ending.abort(signal?.reason)
   if (signal?.aborted) end()
   signal?.addEventListener('abort', end)
-  const timer = wait_ms <= LONGEST_TIMER_MS ? setTimeout(end, wait_ms) : undefined
+  const timer = waitMs <= TIMER_MAX_MS ? setTimeout(end, waitMs) : undefined
   let answer: QueryAnswer | undefined
   try {
-    const end_ms = performance.now() + wait_ms
-    for (let pause_ms = FIRST_PAUSE_MS; ; pause_ms = Math.min(pause_ms * 1.5, LONGEST_PAUSE_MS)) {
+    const endMs = performance.now() + waitMs
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
       answer = await query(which, { ...options, signal: ending.signal })
       const isFinal = (FINAL_ORDER_STATUSES as readonly string[]).includes(answer.orderStatus)
-      if (isFinal || performance.now() + pause_ms > end_ms) return answer
-      await pause(pause_ms, ending.signal)
+      if (isFinal || performance.now() + pauseMs > endMs) return answer
+      await sleep(pauseMs, ending.signal)
     }
   } catch (error) {
     if (!(error instanceof DealerEsimError) || error.code !== 'ABORTED' || signal?.aborted) throw error
     if (answer !== undefined) return answer
     const { requestId, attempts } = error
-    const message = `No answer within the ${wait_ms} ms of the wait.`
+    const message = `No answer within the wait of ${waitMs} ms.`
     throw new DealerEsimError({ code: 'TIMED_OUT', message, requestId, attempts, cause: error })
   } finally {
     clearTimeout(timer)

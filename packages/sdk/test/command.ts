@@ -13,18 +13,18 @@ export interface Outcome {
 export interface Surroundings {
   env?: Record<string, string | undefined>
   stdin?: string | Buffer
-  /** Absent: an empty one, removed afterwards. */
+  /** If absent, an empty directory that is removed afterwards. */
   cwd?: string
-  /** Of a terminal. */
+  /** True to behave as on a terminal. */
   colour?: boolean
   interrupted?: AbortSignal
-  /** Hears standard output as it comes. */
+  /** Receives standard output as it is written. */
   onOut?: (text: string) => unknown
-  /** Hears standard error as it comes. */
+  /** Receives standard error as it is written. */
   onErr?: (text: string) => unknown
 }
 
-/** Runs one command line in this process, with nothing of its environment. */
+/** Runs one command in this process, without its environment. */
 export async function command(argv: string[], around: Surroundings = {}): Promise<Outcome> {
   const cwd = around.cwd ?? mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))
   const outcome = { out: '', err: '' }

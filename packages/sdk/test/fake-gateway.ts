@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A stand-in for a gateway: real HTTP, and signatures recomputed here from the rule, not by the code under test. */
+/** A fake gateway with real HTTP; it computes signatures itself, not with the code under test. */
 export interface FakeGateway {
   baseUrl: string
   appKey: string
   appSecret: string
-  /** What arrived, refused requests included. */
+  /** The requests received, including refused ones. */
   seen: { operation: string; requestId: string; body: Record<string, unknown> }[]
   close(): Promise<void>
 }
@@ -15,7 +15,7 @@ export interface FakeGateway {
 export interface FakeAnswer {
   status?: number
   headers?: Record<string, string>
-  /** An object is sent as JSON; a text as it is. */
+  /** An object is sent as JSON; a text unchanged. */
   body: unknown
 }
 

@@ -1,4 +1,4 @@
-/** What `esim/order` answers. */
+/** An answer of `esim/order`. */
 export const ORDER = {
   orderNo: 'O1',
   transactionId: 'T-1',

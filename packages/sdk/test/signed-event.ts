@@ -27,31 +27,31 @@ interface Signed {
 
 interface Wanted {
   event?: object
-  /** Of the Standard Webhooks headers; several in a grace period. Null leaves the headers out. */
+  /** Secrets for the Standard Webhooks headers; several in a grace period. Null omits the headers. */
   standard?: string[] | null
-  /** Of the request scheme. Null leaves the headers out. */
+  /** Secret for the request scheme. Null omits the headers. */
   request?: string | null
-  now_ms?: number
+  nowMs?: number
 }
 
-/** An event as a gateway posts it, signed by `standardwebhooks` and node:crypto, not by the code under test. */
+/** An event as posted by a gateway, signed with `standardwebhooks` and node:crypto, not with the code under test. */
 export function signedEvent(wanted: Wanted = {}): Signed {
-  const { event = EVENT, standard = [APP_SECRET], request = APP_SECRET, now_ms = Date.now() } = wanted
+  const { event = EVENT, standard = [APP_SECRET], request = APP_SECRET, nowMs = Date.now() } = wanted
   const body = JSON.stringify(event)
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (standard !== null) {
     const id = 'notifyId' in event ? String(event.notifyId) : EVENT.notifyId
-    const at = new Date(now_ms)
+    const at = new Date(nowMs)
     headers['webhook-id'] = id
-    headers['webhook-timestamp'] = String(Math.floor(now_ms / 1000))
+    headers['webhook-timestamp'] = String(Math.floor(nowMs / 1000))
     headers['webhook-signature'] = standard
       .map((secret) => new Webhook(Buffer.from(secret).toString('base64')).sign(id, at, body))
       .join(' ')
   }
   if (request !== null) {
     const requestId = randomUUID()
-    const base = `${now_ms}${requestId}${APP_KEY}${body}`
-    headers['rt-timestamp'] = String(now_ms)
+    const base = `${nowMs}${requestId}${APP_KEY}${body}`
+    headers['rt-timestamp'] = String(nowMs)
     headers['rt-requestid'] = requestId
     headers['rt-accesscode'] = APP_KEY
     headers['x-signature'] = createHmac('sha256', request).update(base).digest('hex')

@@ -1,55 +1,66 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { api, button, enter, field, go, heading, load, newcomer, PASSWORD, type Stage } from '../console-world.ts'
+import {
+  api,
+  button,
+  field,
+  heading,
+  inviteAndSignIn,
+  loadPage,
+  navigate,
+  PASSWORD,
+  type SharedState,
+  signIn,
+} from '../console-testbed.ts'
 
-/** At the very first: everything after it happens behind this door. */
-export function firstSignIn(stage: Stage): void {
-  it('lets the first operator in only after an own password is chosen', async () => {
-    const { world, page } = stage
-    const { consoleUser, consolePassword } = world.access
-    await enter(page, consoleUser, consolePassword)
+/** Runs first: all other flows need a signed-in operator. */
+export function firstSignIn(shared: SharedState): void {
+  it('the first operator must choose a password before anything else opens', async () => {
+    const { testbed, page } = shared
+    const { consoleUser, consolePassword } = testbed.access
+    await signIn(page, consoleUser, consolePassword)
     await heading(page, 'Choose a password').waitFor()
-    await load(world, page, '/tenants')
+    await loadPage(testbed, page, '/tenants')
     await heading(page, 'Choose a password').waitFor()
-    await field(page, 'Present password').fill(consolePassword)
+    await field(page, 'Current password').fill(consolePassword)
     await field(page, 'New password').fill(PASSWORD)
     await button(page, 'Set password').click()
     await heading(page, 'Dealers').waitFor()
-    const again = await world.open()
-    await enter(again, consoleUser, consolePassword)
+    const again = await testbed.open()
+    await signIn(again, consoleUser, consolePassword)
     await again.getByRole('alert').getByText('wrong').waitFor()
     await again.context().close()
-    stage.secrets.push(consolePassword, PASSWORD)
+    shared.secrets.push(consolePassword, PASSWORD)
   })
 }
 
-export function accessFlows(stage: Stage): void {
+export function accessFlows(shared: SharedState): void {
   const colleague = { email: 'second@factor.test', secret: '', spentCode: '', recovery: '' }
 
-  it('invites a person, who follows the link and sets up a second factor', async () => {
-    const { world, page } = stage
-    await go(world, page, '/people')
+  it('an invited person follows the link and sets up two-factor authentication', async () => {
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/people')
     await button(page, 'Invite').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Invited Person')
-    await dialog.getByRole('textbox', { name: 'E-mail address' }).fill(colleague.email)
+    await dialog.getByRole('textbox', { name: 'Email address' }).fill(colleague.email)
     await dialog.getByRole('textbox', { name: 'Your password' }).fill('a guess')
     await dialog.getByRole('button', { name: 'Invite' }).click()
     await dialog.getByRole('alert').getByText('password is wrong').waitFor()
     await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
     await dialog.getByRole('button', { name: 'Invite' }).click()
-    const link = await dialog.locator('[data-value="Hand this link over"]').innerText()
+    const link = await dialog.locator('[data-value="Copy this invitation link"]').innerText()
     await dialog.getByRole('button', { name: 'Close' }).last().click()
-    const other = await world.open(link.slice(world.access.consoleUrl.length))
+    const other = await testbed.open(link.slice(testbed.access.consoleUrl.length))
     await field(other, 'New password').fill(PASSWORD)
     await button(other, 'Set password').click()
-    await enter(other, colleague.email, PASSWORD)
+    await signIn(other, colleague.email, PASSWORD)
     await heading(other, 'Dashboard').waitFor()
-    await go(world, other, '/account')
+    await navigate(testbed, other, '/account')
     await setUpSecondFactor(other)
     await other.context().close()
-    stage.secrets.push(new URL(link).hash.slice(1), colleague.secret, colleague.recovery)
+    shared.secrets.push(new URL(link).hash.slice(1), colleague.secret, colleague.recovery)
   })
 
   async function setUpSecondFactor(at: Page): Promise<void> {
@@ -63,14 +74,14 @@ export function accessFlows(stage: Stage): void {
     await button(at, 'Turn on').click()
     await dialog.getByText('Recovery codes').first().waitFor()
     colleague.recovery = (await dialog.locator('code').allInnerTexts()).join(' ')
-    await button(at, 'I have kept them').click()
+    await button(at, 'I have saved these codes').click()
   }
 
-  it('asks for a code at the next sign-in, and again before a secret is shown, and takes each code once', async () => {
-    const { world, dealer } = stage
+  it('a code is required at sign-in and before a secret is shown, and each code works once', async () => {
+    const { testbed, dealer } = shared
     const [first = '', second = ''] = colleague.recovery.split(' ')
-    const back = await world.open(`/tenants/${dealer.tenantId}/credentials`)
-    await enter(back, colleague.email, PASSWORD)
+    const back = await testbed.open(`/tenants/${dealer.tenantId}/credentials`)
+    await signIn(back, colleague.email, PASSWORD)
     await field(back, 'Code').fill(colleague.spentCode)
     await button(back, 'Sign in').click()
     await back.getByRole('alert').getByText('used before').waitFor()
@@ -89,8 +100,8 @@ export function accessFlows(stage: Stage): void {
     await back.context().close()
   })
 
-  it('takes the password for a link, a role, a status, and a second factor that goes', async () => {
-    const { world, page } = stage
+  it('a new link, a role, a status and the removal of two-factor authentication require the password', async () => {
+    const { testbed, page } = shared
     const dialog = page.getByRole('dialog')
     const row = page.getByRole('row', { name: colleague.email })
     const change = async (item: string, submit = item) => {
@@ -99,12 +110,12 @@ export function accessFlows(stage: Stage): void {
       await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
       await dialog.getByRole('button', { name: submit }).click()
     }
-    await go(world, page, '/people')
-    await change('Link to set the password', 'Make link')
-    const link = await dialog.locator('[data-value="Hand this link over"]').innerText()
-    stage.secrets.push(new URL(link).hash.slice(1))
+    await navigate(testbed, page, '/people')
+    await change('Create password link', 'Create link')
+    const link = await dialog.locator('[data-value="Copy this password link"]').innerText()
+    shared.secrets.push(new URL(link).hash.slice(1))
     await dialog.getByRole('button', { name: 'Close' }).last().click()
-    await change('Remove second factor')
+    await change('Remove two-factor authentication')
     await row.getByRole('cell', { name: 'No', exact: true }).waitFor()
     await change('Change role', 'Save')
     await dialog.waitFor({ state: 'hidden' })
@@ -114,40 +125,44 @@ export function accessFlows(stage: Stage): void {
     await row.getByText('Active').waitFor()
   })
 
-  it('shows a dealer’s people their own tenant, and others’ addresses as absent', async () => {
-    const { world, dealer } = stage
-    const foreign = await ofAnotherDealer(stage)
-    const theirs = await newcomer(stage, { email: 'admin@flow.test', role: 'DEALER_ADMIN', tenantId: dealer.tenantId })
+  it('a dealer’s people see only their own tenant, and pages of others do not exist for them', async () => {
+    const { testbed, dealer } = shared
+    const foreign = await ofAnotherDealer(shared)
+    const theirPage = await inviteAndSignIn(shared, {
+      email: 'admin@flow.test',
+      role: 'DEALER_ADMIN',
+      tenantId: dealer.tenantId,
+    })
     for (const path of ['/', '/orders', '/profiles', '/webhooks', `/tenants/${dealer.tenantId}/wallet`]) {
-      await go(world, theirs, path)
-      await theirs.waitForLoadState('networkidle')
-      expect(await theirs.content()).not.toContain('Demo dealer')
+      await navigate(testbed, theirPage, path)
+      await theirPage.waitForLoadState('networkidle')
+      expect(await theirPage.content()).not.toContain('Demo dealer')
     }
     for (const [path, id] of Object.entries(foreign)) {
       const seen: string[] = []
       for (const address of [path, path.replace(id, id.includes('-') ? randomUUID() : nowhere(id))]) {
-        await load(world, theirs, address)
-        await theirs.getByRole('alert').getByText('There is no such').waitFor()
-        seen.push(await theirs.locator('main').innerText())
+        await loadPage(testbed, theirPage, address)
+        await theirPage.getByRole('alert').getByText('There is no such').waitFor()
+        seen.push(await theirPage.locator('main').innerText())
       }
       expect([path, seen[0]]).toEqual([path, seen[1]])
     }
-    await go(world, theirs, `/tenants/${dealer.tenantId}/settings`)
-    await button(theirs, 'Add my address (127.0.0.1)').click()
-    expect(await field(theirs, 'IP allowlist').inputValue()).toContain('127.0.0.1')
+    await navigate(testbed, theirPage, `/tenants/${dealer.tenantId}/settings`)
+    await button(theirPage, 'Add my address (127.0.0.1)').click()
+    expect(await field(theirPage, 'IP allowlist').inputValue()).toContain('127.0.0.1')
     for (const path of ['/tenants', '/catalogue', '/stock', '/suppliers', '/adjustments']) {
-      await go(world, theirs, path)
-      await theirs.getByText('Your role does not allow this').waitFor()
+      await navigate(testbed, theirPage, path)
+      await theirPage.getByText('Your role does not allow this').waitFor()
     }
-    await theirs.context().close()
+    await theirPage.context().close()
   })
 }
 
-/** Addresses of what the demo dealer has, each with the id in it that must not be known. */
-async function ofAnotherDealer({ world, page }: Stage): Promise<Record<string, string>> {
-  const demo = await api<{ tenants: { tenantId: string }[] }>(world, page, '/tenants?q=Demo')
+/** Pages of the demo dealer, each with the id that others must not learn about. */
+async function ofAnotherDealer({ testbed, page }: SharedState): Promise<Record<string, string>> {
+  const demo = await api<{ tenants: { tenantId: string }[] }>(testbed, page, '/tenants?q=Demo')
   const tenantId = demo.tenants[0]?.tenantId ?? ''
-  const client = world.client(world.access)
+  const client = testbed.client(testbed.access)
   const { orderNo } = await client.order({
     transactionId: 'of-another-dealer',
     packageInfoList: [{ packageCode: 'SANDBOX_OK', count: 1 }],
@@ -155,12 +170,12 @@ async function ofAnotherDealer({ world, page }: Stage): Promise<Record<string, s
   return { [`/tenants/${tenantId}/wallet`]: tenantId, [`/tenants/${tenantId}/orders/${orderNo}`]: orderNo }
 }
 
-/** An order number that nobody has: another last digit. */
+/** An order number that does not exist: the last digit is changed. */
 function nowhere(orderNo: string): string {
   return orderNo.slice(0, -1) + (orderNo.endsWith('1') ? '2' : '1')
 }
 
-/** RFC 6238 by hand: what an authenticator app would show. */
+/** Computes the code of an authenticator app (RFC 6238). */
 function codeOf(secret: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
   const bits = [...secret].map((character) => alphabet.indexOf(character).toString(2).padStart(5, '0')).join('')

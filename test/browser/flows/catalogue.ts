@@ -1,13 +1,13 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { expect, it } from 'vitest'
-import { button, field, go, load, type Stage } from '../console-world.ts'
+import { button, field, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
-export function catalogueFlows(stage: Stage): void {
-  it('previews an import, names the rows that are wrong, and imports nothing of them', async () => {
-    const { world, page } = stage
-    const csv = await page.request.get(`${world.access.consoleUrl}/api/packages.csv?locationCode=AT`)
+export function catalogueFlows(shared: SharedState): void {
+  it('an import is previewed, its invalid rows are named, and an invalid file changes nothing', async () => {
+    const { testbed, page } = shared
+    const csv = await page.request.get(`${testbed.access.consoleUrl}/api/packages.csv?locationCode=AT`)
     const [head = '', ...rows] = (await csv.text()).trimEnd().split(/\r?\n/)
-    await go(world, page, '/catalogue/import')
+    await navigate(testbed, page, '/catalogue/import')
     const wrong = [head, ...rows.slice(0, 2), `${rows[2]?.replace(/,(DAY),/, ',CENTURY,')}`].join('\n')
     await choose(wrong)
     await page.locator('[data-sum="Errors"]').getByText('1').waitFor()
@@ -18,38 +18,38 @@ export function catalogueFlows(stage: Stage): void {
     const change = page.getByRole('table', { name: 'Change' }).locator('[data-row=AT_10_30]')
     await change.getByText('Price in USD: USD 21.00 → USD 0.01 (-99.9%)').waitFor()
     await change.getByText('Falls by more than half').waitFor()
-    await change.getByText('Below its cost, USD 12.60').waitFor()
-    await page.getByRole('alert').getByText('Look at 1 package twice').waitFor()
+    await change.getByText('Below cost (USD 12.60)').waitFor()
+    await page.getByRole('alert').getByText('Check 1 package').waitFor()
     const renamed = [head, rows[0]?.replace('Austria', 'Austria renamed')].join('\n')
     await choose(renamed)
     await page.locator('[data-sum="Changed"]').getByText('1').waitFor()
     await button(page, 'Import').click()
     await page.getByText('Imported: 0 new, 1 changed.').waitFor()
-    await go(world, page, '/catalogue?keyword=renamed')
+    await navigate(testbed, page, '/catalogue?keyword=renamed')
     await page.locator('[data-row]').getByText('Austria renamed').waitFor()
   })
 
   async function choose(csv: string): Promise<void> {
     await giveFile('packages.csv', csv)
-    await button(stage.page, 'Show what would change').click()
+    await button(shared.page, 'Preview changes').click()
   }
 
   async function giveFile(name: string, csv: string): Promise<void> {
     const file = { name, mimeType: 'text/csv', buffer: Buffer.from(csv) }
-    await stage.page.locator('input[type=file]').setInputFiles(file)
+    await shared.page.locator('input[type=file]').setInputFiles(file)
   }
 
-  it('takes activation codes into stock, with its progress, or names the lines that are wrong and takes none', async () => {
-    const { world, page } = stage
-    await world.admin('supplier', 'add', 'shelf', '--type', 'stock')
-    await go(world, page, '/stock')
+  it('a stock import shows its progress, and an invalid file is rejected with its line numbers', async () => {
+    const { testbed, page } = shared
+    await testbed.admin('supplier', 'add', 'shelf', '--type', 'stock')
+    await navigate(testbed, page, '/stock')
     await button(page, 'Import codes').click()
     const dialog = page.getByRole('dialog')
     await field(page, 'Product').fill('JP-7')
     await giveFile('codes.csv', ['iccid,ac', codeLine(1), '8999,LPA:1$smdp.test$M-2'].join('\n'))
     await dialog.getByRole('button', { name: 'Import codes' }).click()
     await dialog.getByRole('alert').getByText('Nothing was imported').waitFor()
-    await dialog.getByRole('table', { name: 'What is wrong' }).getByRole('cell', { name: '3', exact: true }).waitFor()
+    await dialog.getByRole('table', { name: 'Problem' }).getByRole('cell', { name: '3', exact: true }).waitFor()
 
     const seen = await progressOf(async () => {
       await giveFile('codes.csv', ['iccid,ac', ...Array.from({ length: 5_000 }, (_, i) => codeLine(i))].join('\n'))
@@ -61,14 +61,19 @@ export function catalogueFlows(stage: Stage): void {
   })
 
   it.each([
-    ['a page of a proxy', 413, '<html><h1>413 Request Entity Too Large</h1></html>', 'The gateway answered 413'],
-    ['JSON that is none of the gateway’s', 502, 'null', 'The gateway answered 502'],
-    ['nothing', 503, '', 'The gateway answered 503'],
-    ['an answer that breaks off', 200, '{"rows":2000}\n', 'The answer broke off'],
-    ['a page in place of the answer', 200, '<html>Sign in to the network</html>', 'The answer broke off'],
-  ])('tells of an import that is answered by %s, and can be sent again', async (_, status, body, words) => {
-    const { world, page } = stage
-    await load(world, page, '/stock')
+    [
+      'a proxy’s error page',
+      413,
+      '<html><h1>413 Request Entity Too Large</h1></html>',
+      'The gateway responded with status 413',
+    ],
+    ['JSON of something other than the gateway', 502, 'null', 'The gateway responded with status 502'],
+    ['nothing', 503, '', 'The gateway responded with status 503'],
+    ['an interrupted response', 200, '{"rows":2000}\n', 'The response was interrupted'],
+    ['a page instead of the response', 200, '<html>Sign in to the network</html>', 'The response was interrupted'],
+  ])('an import answered by %s is reported as failed, and can be sent again', async (_, status, body, words) => {
+    const { testbed, page } = shared
+    await loadPage(testbed, page, '/stock')
     await button(page, 'Import codes').click()
     const dialog = page.getByRole('dialog')
     await field(page, 'Product').fill('JP-8')
@@ -82,9 +87,9 @@ export function catalogueFlows(stage: Stage): void {
     await dialog.waitFor({ state: 'hidden' })
   })
 
-  /** What the dialog said of its progress meanwhile. */
+  /** Returns the progress texts that the dialog showed meanwhile. */
   async function progressOf(act: () => Promise<void>): Promise<string[]> {
-    const { page } = stage
+    const { page } = shared
     await page.evaluate(`globalThis.progressSeen = [], new MutationObserver(() => {
       const words = document.querySelector('[role=dialog] [role=status]')?.textContent
       if (words) globalThis.progressSeen.push(words)

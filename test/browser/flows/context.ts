@@ -1,34 +1,34 @@
 import { expect, it } from 'vitest'
-import { api, button, copyable, field, go, heading, load, type Stage } from '../console-world.ts'
+import { api, button, copyable, field, heading, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
-/** What is shown, asked and typed stays with what it is about: none of it crosses to another eSIM or dealer, or is lost. */
-export function contextFlows(stage: Stage): void {
+/** Codes, dialogs and input stay with their eSIM or dealer: nothing is carried over to another, and nothing is lost. */
+export function contextFlows(shared: SharedState): void {
   const QR = 'QR code that installs this eSIM'
   const esims: { iccid: string; profileId: string }[] = []
 
-  it('shows no codes of one eSIM on the page of another', async () => {
-    const { world, page, dealer } = stage
+  it('codes of one eSIM are not shown on the page of another', async () => {
+    const { testbed, page, dealer } = shared
     const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 2 }]
-    const { orderNo } = await world.client(dealer).order({ transactionId: 'two-esims', packageInfoList })
+    const { orderNo } = await testbed.client(dealer).order({ transactionId: 'two-esims', packageInfoList })
     const delivered = async () => {
       const path = `/tenants/${dealer.tenantId}/orders/${orderNo}`
-      return (await api<{ profiles: typeof esims }>(world, page, path)).profiles
+      return (await api<{ profiles: typeof esims }>(testbed, page, path)).profiles
     }
     await expect.poll(async () => (await delivered()).length).toBe(2)
     esims.push(...(await delivered()))
     const [first, second] = esims
-    await go(world, page, `/tenants/${dealer.tenantId}/profiles/${first!.profileId}`)
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/profiles/${first!.profileId}`)
     await button(page, 'Show codes and QR').click()
     await page.getByRole('img', { name: QR }).waitFor()
     const code = await copyable(page, 'Activation code').innerText()
-    stage.secrets.push(code)
+    shared.secrets.push(code)
     await find(second!.iccid)
     expect(await page.getByRole('img', { name: QR }).count()).toBe(0)
     expect(await page.content()).not.toContain(code)
   })
 
-  it('closes what is asked of an eSIM, by its ICCID, when Back leads to another', async () => {
-    const { page } = stage
+  it('a dialog names its eSIM, and closes when Back leads to another eSIM', async () => {
+    const { page } = shared
     const [first, second] = esims
     await button(page, 'Cancel and refund').click()
     await page.getByRole('dialog', { name: `Cancel and refund: ${second!.iccid}` }).waitFor()
@@ -37,16 +37,16 @@ export function contextFlows(stage: Stage): void {
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
 
-  it('names the dealer whose money is moved, and asks no longer where Back leads to another dealer', async () => {
-    const { world, page, dealer } = stage
-    const { tenantId } = await api<{ tenantId: string }>(world, page, '/tenants', {
+  it('money dialogs name their dealer, and close when Back leads to another dealer', async () => {
+    const { testbed, page, dealer } = shared
+    const { tenantId } = await api<{ tenantId: string }>(testbed, page, '/tenants', {
       clientName: 'Beta Travel',
       currencyCode: 'USD',
     })
     const dialog = page.getByRole('dialog')
-    await go(world, page, `/tenants/${dealer.tenantId}/wallet`)
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/wallet`)
     const name = await heading(page, /^Flow/).innerText()
-    await go(world, page, `/tenants/${tenantId}/wallet`)
+    await navigate(testbed, page, `/tenants/${tenantId}/wallet`)
     await heading(page, 'Beta Travel').waitFor()
     for (const title of ['Propose adjustment', 'Top up']) {
       await button(page, title).click()
@@ -61,24 +61,24 @@ export function contextFlows(stage: Stage): void {
     expect(await dialog.count()).toBe(0)
   })
 
-  it('keeps what is typed into one card of the settings when another is saved', async () => {
-    const { world, page, dealer } = stage
-    await go(world, page, `/tenants/${dealer.tenantId}/settings`)
+  it('unsaved input in one settings card survives saving another', async () => {
+    const { testbed, page, dealer } = shared
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/settings`)
     await field(page, 'Legal name').fill('Not saved yet')
     await field(page, 'Callback URL').fill('https://not-saved.example/')
     await field(page, 'Low-balance threshold').fill('7')
     const limits = page.locator('form').filter({ has: field(page, 'Low-balance threshold') })
     await limits.getByRole('button', { name: 'Save' }).click()
-    // Written as amounts are: the card was made anew from what was saved.
+    // Formatted as an amount, so the card has been reset to the saved value.
     await expect.poll(() => field(page, 'Low-balance threshold').inputValue()).toBe('7.00')
     expect(await field(page, 'Legal name').inputValue()).toBe('Not saved yet')
     expect(await field(page, 'Callback URL').inputValue()).toBe('https://not-saved.example/')
   })
 
-  it('keeps a page and what is typed on it when reading it again fails, and says above it that it may be old', async () => {
-    const { world, page, dealer } = stage
+  it('a page keeps its data and input when a refresh fails, and warns that it may be out of date', async () => {
+    const { testbed, page, dealer } = shared
     const wallet = `/tenants/${dealer.tenantId}/wallet`
-    await go(world, page, wallet)
+    await navigate(testbed, page, wallet)
     await button(page, 'Top up').click()
     const amount = page.getByRole('dialog').getByRole('textbox', { name: /Amount/ })
     await amount.fill('4711')
@@ -87,18 +87,18 @@ export function contextFlows(stage: Stage): void {
     await readAgain()
     await page.getByText('Not just now.').first().waitFor()
     expect(await amount.inputValue()).toBe('4711')
-    await page.getByText('What is shown may be old').waitFor()
+    await page.getByText('This page may be out of date').waitFor()
     await page.unroute(reads)
     await page.keyboard.press('Escape')
     await button(page, 'Try again').click()
-    await page.getByText('What is shown may be old').waitFor({ state: 'hidden' })
-    // Gives the page its own clock back.
-    await load(world, page, wallet)
+    await page.getByText('This page may be out of date').waitFor({ state: 'hidden' })
+    // Restores the page's clock.
+    await loadPage(testbed, page, wallet)
   })
 
-  it('keeps a space that was typed before a pause in a search', async () => {
-    const { world, page } = stage
-    await go(world, page, '/tenants')
+  it('a search keeps a space that was typed before a pause', async () => {
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/tenants')
     const search = page.getByRole('searchbox', { name: 'Search by name or AppKey' })
     await search.pressSequentially('Beta ')
     await page.waitForURL(/q=Beta$/)
@@ -108,18 +108,18 @@ export function contextFlows(stage: Stage): void {
     await page.waitForURL(/q=Beta\+Travel$/)
   })
 
-  /** Goes there as people do: the page stays in place, and only what it is about changes. */
+  /** Navigates with the finder, so that the page component stays and only its parameters change. */
   async function find(iccid: string): Promise<void> {
-    const { page } = stage
+    const { page } = shared
     await button(page, 'Search').click()
     await page.getByRole('dialog').getByRole('textbox').fill(iccid)
     await page.getByRole('dialog').getByRole('button', { name: iccid }).click()
     await heading(page, iccid).waitFor()
   }
 
-  /** As when somebody comes back to the window after a minute. */
+  /** Simulates a return to the window after a minute, which refreshes the data. */
   async function readAgain(): Promise<void> {
-    await stage.page.evaluate(`{
+    await shared.page.evaluate(`{
       const later = Date.now() + 60_000
       Date.now = () => later
       window.dispatchEvent(new Event('visibilitychange'))

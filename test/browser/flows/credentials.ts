@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest'
-import { button, copyable, field, go, heading, OPERATOR, PASSWORD, type Stage } from '../console-world.ts'
+import { button, copyable, field, heading, navigate, OPERATOR, PASSWORD, type SharedState } from '../console-testbed.ts'
 
-/** A name that would be a script where somebody forgot that names are text. */
+/** A name that would run as a script if it was not escaped. */
 const DEALER_NAME = 'Flow <img src=x onerror=alert(1)> Travel'
 
-const ENDS_NOW = 'No longer: it is void at once'
+const ENDS_NOW = 'Stops working at once'
 
-export function credentialFlows(stage: Stage): void {
-  it('creates a dealer whose secret is shown once, works, and is reset with a grace period where one is chosen', async () => {
-    const { world, page, dealer } = stage
-    await go(world, page, '/tenants')
+export function credentialFlows(shared: SharedState): void {
+  it('a new dealer’s secret is shown once, works, and can be reset with or without a grace period', async () => {
+    const { testbed, page, dealer } = shared
+    await navigate(testbed, page, '/tenants')
     await button(page, 'New dealer').first().click()
     await page.getByRole('dialog').getByLabel('Name').fill(DEALER_NAME)
     await button(page, 'Create dealer').click()
@@ -22,29 +22,29 @@ export function credentialFlows(stage: Stage): void {
     expect(await page.content()).not.toContain(first)
 
     const health = (appSecret: string) =>
-      world
+      testbed
         .client({ appKey: dealer.appKey, appSecret })
         .health()
         .then((answer) => answer.status)
         .catch((error: { code: string }) => error.code)
     expect(await health(first)).toBe('UP')
-    const second = await resetSecret('1 hour')
+    const second = await resetSecret('Works for 1 more hour')
     expect([await health(first), await health(second)]).toEqual(['UP', 'UP'])
     const third = await resetSecret()
     expect([await health(first), await health(second), await health(third)]).toEqual(['101003', '101003', 'UP'])
     dealer.appSecret = third
-    stage.secrets.push(first, second, third)
+    shared.secrets.push(first, second, third)
   })
 
-  /** Without a grace named, with what is preselected: none. */
+  /** Without an argument, keeps the preselected option: no grace period. */
   async function resetSecret(grace?: string): Promise<string> {
-    const { page } = stage
+    const { page } = shared
     await page.getByRole('link', { name: 'API credentials' }).click()
     await button(page, 'Reset').click()
     const dialog = page.getByRole('dialog')
-    const choice = dialog.getByRole('combobox', { name: 'The old one works for' })
+    const choice = dialog.getByRole('combobox', { name: 'Old secret' })
     expect(await choice.inputValue()).toBe(ENDS_NOW)
-    await dialog.getByRole('alert').getByText('calls fail until it has the new one').waitFor()
+    await dialog.getByRole('alert').getByText('calls fail until it uses the new one').waitFor()
     if (grace !== undefined) {
       await choice.click()
       await page.getByRole('option', { name: grace }).click()
@@ -60,8 +60,8 @@ export function credentialFlows(stage: Stage): void {
     return secret
   }
 
-  it('shows a secret again only to who knows the password, and writes that down', async () => {
-    const { world, page, dealer } = stage
+  it('a secret is shown again only with the password, and the view is in the audit log', async () => {
+    const { testbed, page, dealer } = shared
     expect(await copyable(page, 'AppSecret').innerText()).toMatch(/^•+$/)
     await button(page, 'View').click()
     const dialog = page.getByRole('dialog')
@@ -74,25 +74,25 @@ export function credentialFlows(stage: Stage): void {
     expect(await copyable(page, 'AppSecret').innerText()).toBe(dealer.appSecret)
     const stored = await page.evaluate('JSON.stringify([localStorage, sessionStorage, location.href, document.cookie])')
     expect(stored).not.toContain(dealer.appSecret)
-    await go(world, page, '/audit?action=tenant.view_secret')
+    await navigate(testbed, page, '/audit?action=tenant.view_secret')
     await page.getByRole('table', { name: 'Audit log' }).waitFor()
     expect(await page.locator('[data-row]').count()).toBe(1)
     expect(await page.locator('[data-row]').innerText()).toContain(OPERATOR)
     expect(await page.content()).not.toContain(dealer.appSecret)
   })
 
-  it('changes allowlist and QPS limit for the very next request', async () => {
-    const { world, page, dealer } = stage
-    const client = world.client(dealer)
+  it('changes to the allowlist and the QPS limit apply to the next request', async () => {
+    const { testbed, page, dealer } = shared
+    const client = testbed.client(dealer)
     const code = () =>
       client.balance().then(
         () => '000000',
         (error: { code: string }) => error.code,
       )
-    await go(world, page, `/tenants/${dealer.tenantId}/settings`)
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/settings`)
     await save('IP allowlist', '203.0.113.7')
     expect(await code()).toBe('101002')
-    // An operator's own address is none that the dealer calls from.
+    // Not offered to operators: the dealer does not call from their address.
     expect(await button(page, /Add my address/).count()).toBe(0)
     await save('IP allowlist', '203.0.113.7 127.0.0.1')
     expect(await code()).toBe('000000')
@@ -103,15 +103,15 @@ export function credentialFlows(stage: Stage): void {
   })
 
   async function save(label: string, value: string): Promise<void> {
-    await field(stage.page, label).fill(value)
-    await saved(() => button(stage.page, 'Save').first().click())
+    await field(shared.page, label).fill(value)
+    await saved(() => button(shared.page, 'Save').first().click())
   }
 
   async function saved(act: () => Promise<void>): Promise<void> {
-    const { page } = stage
+    const { page } = shared
     const answer = page.waitForResponse((response) => response.url().endsWith('/settings'))
-    // The form is made anew from what was saved, once that is read again.
-    const readAgain = page.waitForResponse((response) => response.url().endsWith(`/tenants/${stage.dealer.tenantId}`))
+    // The form is reset to the saved values once they are read again.
+    const readAgain = page.waitForResponse((response) => response.url().endsWith(`/tenants/${shared.dealer.tenantId}`))
     await act()
     expect((await answer).status()).toBe(200)
     await (await readAgain).finished()

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { button, go, heading, load, type Stage } from '../console-world.ts'
+import { button, heading, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
-export function keyboardFlows(stage: Stage): void {
-  it('says of an address with a mistyped id that nothing is there', async () => {
-    const { world, page, dealer } = stage
+export function keyboardFlows(shared: SharedState): void {
+  it('a URL with a malformed id shows that the page was not found', async () => {
+    const { testbed, page, dealer } = shared
     for (const path of ['/tenants/abc/wallet', '/tenants/abc', `/tenants/${dealer.tenantId}/orders/1`]) {
-      await load(world, page, path)
-      await heading(page, 'There is nothing here').waitFor()
+      await loadPage(testbed, page, path)
+      await heading(page, 'Page not found').waitFor()
       expect(await page.getByRole('alert').count()).toBe(0)
     }
-    await load(world, page, `/tenants/${randomUUID()}`)
+    await loadPage(testbed, page, `/tenants/${randomUUID()}`)
     await page.getByRole('alert').getByText('There is no such tenant').waitFor()
     expect(await button(page, 'Try again').count()).toBe(0)
   })
 
-  it('skips to the content, and shows where the focus is', async () => {
-    const { world, page } = stage
-    await go(world, page, '/tenants')
+  it('the skip link leads to the content, and the focus is visible', async () => {
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/tenants')
     await heading(page, 'Dealers').waitFor()
-    await page.getByRole('link', { name: 'Skip to the content' }).focus()
+    await page.getByRole('link', { name: 'Skip to content' }).focus()
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
     expect(await page.evaluate(`document.getElementById('main').contains(document.activeElement)`)).toBe(true)
@@ -33,9 +33,9 @@ export function keyboardFlows(stage: Stage): void {
     }
   })
 
-  it('opens a dialog into its first field, keeps the focus in it, and gives it back at Escape', async () => {
-    const { world, page } = stage
-    await go(world, page, '/tenants')
+  it('a dialog focuses its first field, keeps the focus, and returns it at Escape', async () => {
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/tenants')
     await opensAndReturns(page, 'New dealer', async (dialog) => {
       expect(await page.evaluate('document.activeElement.name')).toBe('clientName')
       for (let times = 0; times < 8; times++) {
@@ -46,7 +46,7 @@ export function keyboardFlows(stage: Stage): void {
     await opensAndReturns(page, 'Search', async () => {
       expect(await focused(page)).toBe('Search')
     })
-    await go(world, page, '/audit')
+    await navigate(testbed, page, '/audit')
     await page.locator('[data-row] button').first().focus()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor()
@@ -55,13 +55,13 @@ export function keyboardFlows(stage: Stage): void {
     await expect.poll(() => page.evaluate(`document.activeElement.closest('[data-row]') !== null`)).toBe(true)
   })
 
-  it('walks through a menu with the arrow keys, and gives the focus back at Escape', async () => {
-    const { world, page } = stage
-    await go(world, page, '/people')
+  it('a menu works with the arrow keys, and returns the focus at Escape', async () => {
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/people')
     await button(page, 'Account').focus()
     await page.keyboard.press('Enter')
     await page.getByRole('menuitem').first().waitFor()
-    // It listens once it has come in.
+    // The menu handles keys only after its opening transition.
     const afterArrow = async () => {
       await page.keyboard.press('ArrowDown')
       return page.evaluate(`document.activeElement.getAttribute('role')`)
@@ -88,7 +88,7 @@ async function opensAndReturns(
   await expect.poll(() => focused(page)).toBe(name)
 }
 
-/** How a screen reader calls what has the focus. */
+/** The accessible name of the focused element. */
 async function focused(page: Page): Promise<string> {
   return (await page.evaluate(
     `document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.slice(0, 99).trim()`,

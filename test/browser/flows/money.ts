@@ -1,24 +1,24 @@
 import { expect, it } from 'vitest'
-import { api, button, field, go, heading, newcomer, type Stage } from '../console-world.ts'
+import { api, button, field, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 
 const AMBIGUOUS = '"1,250" is not an amount: write it like 1250.00, without separators.'
 
-export function moneyFlows(stage: Stage): void {
-  it('tops a wallet up, which account/balance says at once', async () => {
-    const { world, page, dealer } = stage
-    await go(world, page, `/tenants/${dealer.tenantId}/wallet`)
+export function moneyFlows(shared: SharedState): void {
+  it('a top-up shows in account/balance at once', async () => {
+    const { testbed, page, dealer } = shared
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/wallet`)
     await button(page, 'Top up').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: /Amount/ }).fill('1250.50')
-    await dialog.getByRole('textbox', { name: 'Reference of the payment' }).fill('bank 4711')
+    await dialog.getByRole('textbox', { name: 'Payment reference' }).fill('bank 4711')
     await dialog.getByRole('button', { name: 'Top up' }).click()
     await page.locator('[data-balance="12505000"]').waitFor()
-    expect((await world.client(dealer).balance()).balance).toBe(12_505_000)
+    expect((await testbed.client(dealer).balance()).balance).toBe(12_505_000)
     await page.locator('[data-row="1"]').getByText('bank 4711').waitFor()
   })
 
-  it('keeps a dialog open while its change is under way, so that nothing looks like a cancel of it', async () => {
-    const { page } = stage
+  it('a dialog cannot be closed while its request is running', async () => {
+    const { page } = shared
     const dialog = page.getByRole('dialog')
     let release = () => {}
     const tried = new Promise<void>((resolve) => {
@@ -27,7 +27,7 @@ export function moneyFlows(stage: Stage): void {
     await page.route('**/wallet/top-ups', (route) => tried.then(() => route.continue()))
     await button(page, 'Top up').first().click()
     await dialog.getByRole('textbox', { name: /Amount/ }).fill('1250.50')
-    await dialog.getByRole('textbox', { name: 'Reference of the payment' }).fill('bank 4711')
+    await dialog.getByRole('textbox', { name: 'Payment reference' }).fill('bank 4711')
     await dialog.getByRole('button', { name: 'Top up' }).click()
     await expect.poll(() => dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true)
     expect(await dialog.getByRole('button', { name: 'Close' }).isDisabled()).toBe(true)
@@ -35,13 +35,13 @@ export function moneyFlows(stage: Stage): void {
     await page.mouse.click(5, 5)
     expect(await dialog.count()).toBe(1)
     release()
-    await page.getByText('This payment was credited before.').waitFor()
+    await page.getByText('This payment was already credited.').waitFor()
     await dialog.waitFor({ state: 'hidden' })
     await page.unroute('**/wallet/top-ups')
   })
 
-  it('adjusts a balance only when a second person approves, with the reason on the statement', async () => {
-    const { world, page, dealer } = stage
+  it('an adjustment needs a second person’s approval, and its reason is on the statement', async () => {
+    const { testbed, page, dealer } = shared
     await button(page, 'Propose adjustment').click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: /Amount/ }).fill('-0.50')
@@ -50,39 +50,39 @@ export function moneyFlows(stage: Stage): void {
     await dialog.getByRole('button', { name: 'Propose adjustment' }).click()
     await button(page, 'Withdraw').waitFor()
     expect(await button(page, 'Approve').count()).toBe(0)
-    expect((await world.client(dealer).balance()).balance).toBe(12_505_000)
+    expect((await testbed.client(dealer).balance()).balance).toBe(12_505_000)
     await refusesToApproveOneself()
 
-    const second = await newcomer(stage, { email: 'second@operator.test', role: 'OPERATOR_STAFF' })
+    const second = await inviteAndSignIn(shared, { email: 'second@operator.test', role: 'OPERATOR_STAFF' })
     await second.locator('[data-attention=adjustments]').click()
     await button(second, 'Approve').click()
     const asked = second.getByRole('dialog')
     const dealerName = await heading(page, /./).innerText()
     for (const words of [dealerName, '-USD 0.50', 'fee 1', 'a fee that the bank kept'])
       await asked.getByText(words, { exact: true }).waitFor()
-    expect((await world.client(dealer).balance()).balance).toBe(12_505_000)
+    expect((await testbed.client(dealer).balance()).balance).toBe(12_505_000)
     await asked.getByRole('button', { name: 'Approve -USD 0.50' }).click()
     await second.getByText('Approved and posted.').waitFor()
-    expect((await world.client(dealer).balance()).balance).toBe(12_500_000)
-    await go(world, second, `/tenants/${dealer.tenantId}/wallet`)
+    expect((await testbed.client(dealer).balance()).balance).toBe(12_500_000)
+    await navigate(testbed, second, `/tenants/${dealer.tenantId}/wallet`)
     await second.locator('[data-row="2"]').getByText('a fee that the bank kept').waitFor()
     await second.context().close()
   })
 
-  it('takes no amount that could be read in two ways, wherever one is typed', async () => {
-    const { world, page, dealer } = stage
+  it('an ambiguous amount is rejected in every form', async () => {
+    const { testbed, page, dealer } = shared
     const own = `/tenants/${dealer.tenantId}`
-    const { balance } = await world.client(dealer).balance()
-    await api(world, page, '/price-plans', { planName: 'COMMA' })
-    await go(world, page, `${own}/wallet`)
-    await refusesIn('Top up', { Amount: '1,250', Reference: 'comma 1' })
+    const { balance } = await testbed.client(dealer).balance()
+    await api(testbed, page, '/price-plans', { planName: 'COMMA' })
+    await navigate(testbed, page, `${own}/wallet`)
+    await refusesIn('Top up', { Amount: '1,250', 'Payment reference': 'comma 1' })
     await refusesIn('Propose adjustment', { Amount: ' 1,250', Reference: 'comma 2', Reason: 'a comma' })
-    await go(world, page, `${own}/prices`)
+    await navigate(testbed, page, `${own}/prices`)
     await refusesIn('Set own price', { Package: 'SANDBOX_OK', Price: '1,250' }, 'Save')
-    await go(world, page, '/catalogue/prices/plans/COMMA')
+    await navigate(testbed, page, '/catalogue/prices/plans/COMMA')
     await refusesIn('Set rule', { Package: 'SANDBOX_OK', Price: '1,250' })
 
-    await go(world, page, `${own}/settings`)
+    await navigate(testbed, page, `${own}/settings`)
     const limits = ['Credit limit', 'Daily spend limit', 'Low-balance threshold']
     for (const label of limits) await field(page, label).fill('1,250')
     const form = page.locator('form').filter({ has: field(page, 'Credit limit') })
@@ -91,16 +91,16 @@ export function moneyFlows(stage: Stage): void {
       .getByText(AMBIGUOUS)
       .nth(limits.length - 1)
       .waitFor()
-    expect((await world.client(dealer).balance()).balance).toBe(balance)
+    expect((await testbed.client(dealer).balance()).balance).toBe(balance)
   })
 
-  /** Fills the dialog behind a button and sends it, which says of the amount how it is written. */
+  /** Fills and submits a dialog, and expects the error about the amount's format. */
   async function refusesIn(title: string, fields: Record<string, string>, submit = title): Promise<void> {
-    const dialog = stage.page.getByRole('dialog')
-    await button(stage.page, title).first().click()
-    const kind = dialog.getByRole('combobox', { name: 'What it sets' })
+    const dialog = shared.page.getByRole('dialog')
+    await button(shared.page, title).first().click()
+    const kind = dialog.getByRole('combobox', { name: 'Rule type' })
     await dialog.getByRole('textbox').first().waitFor()
-    if ((await kind.count()) > 0) await kind.selectOption('A price')
+    if ((await kind.count()) > 0) await kind.selectOption('Fixed price')
     for (const [name, text] of Object.entries(fields))
       await dialog.getByRole('textbox', { name: new RegExp(`^${name}`) }).fill(text)
     await dialog.getByRole('button', { name: submit }).click()
@@ -110,13 +110,13 @@ export function moneyFlows(stage: Stage): void {
   }
 
   async function refusesToApproveOneself(): Promise<void> {
-    const { world, page, dealer } = stage
+    const { testbed, page, dealer } = shared
     const { adjustments } = await api<{ adjustments: { adjustmentId: string }[] }>(
-      world,
+      testbed,
       page,
       '/adjustments?open=true',
     )
     const path = `/tenants/${dealer.tenantId}/adjustments/${adjustments[0]?.adjustmentId}/approve`
-    await expect(api(world, page, path, {})).rejects.toThrow('SECOND_PERSON_NEEDED')
+    await expect(api(testbed, page, path, {})).rejects.toThrow('SECOND_PERSON_NEEDED')
   }
 }

@@ -1,26 +1,26 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { expect, it } from 'vitest'
-import { button, copyable, field, go, heading, type Stage } from '../console-world.ts'
+import { button, copyable, field, heading, navigate, type SharedState } from '../console-testbed.ts'
 
-export function orderFlows(stage: Stage): void {
+export function orderFlows(shared: SharedState): void {
   function place(transactionId: string, packageCode: string, count = 1) {
-    return stage.world.client(stage.dealer).order({ transactionId, packageInfoList: [{ packageCode, count }] })
+    return shared.testbed.client(shared.dealer).order({ transactionId, packageInfoList: [{ packageCode, count }] })
   }
 
   async function open(transactionId: string): Promise<void> {
-    const { world, page } = stage
-    await go(world, page, `/orders?q=${transactionId}`)
+    const { testbed, page } = shared
+    await navigate(testbed, page, `/orders?q=${transactionId}`)
     await page.getByRole('link', { name: transactionId }).click()
     await heading(page, transactionId).waitFor()
   }
 
-  it('follows an order through its timeline, from the request to the eSIM', async () => {
-    const { world, page } = stage
-    // For the last of these flows: the sandbox gives it up only after a while.
+  it('an order’s timeline leads from the request to the eSIM', async () => {
+    const { testbed, page } = shared
+    // For reviewFlows: the sandbox needs a while until this order is under review.
     await place('nobody-can-tell', 'SANDBOX_UNKNOWN', 2)
     await place('followed', 'SANDBOX_OK', 2)
     await open('followed')
-    await page.locator('[data-step="STATUS"]').getByText('Order is delivered').waitFor()
+    await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()
     const steps = page.locator('[data-step]')
     const kinds = await steps.evaluateAll((all) => all.map((one) => one.getAttribute('data-step')))
     expect(kinds[0]).toBe('REQUEST')
@@ -32,14 +32,14 @@ export function orderFlows(stage: Stage): void {
     await page.getByRole('img', { name: 'QR code that installs this eSIM' }).waitFor()
     const code = await copyable(page, 'Activation code').innerText()
     expect(code).toMatch(/^LPA:1\$/)
-    stage.secrets.push(code)
-    await go(world, page, '/audit?action=profile.view_codes')
-    await page.locator('[data-row]').getByText('Codes of an eSIM viewed').waitFor()
+    shared.secrets.push(code)
+    await navigate(testbed, page, '/audit?action=profile.view_codes')
+    await page.locator('[data-row]').getByText('eSIM codes viewed').waitFor()
   })
 
-  it('cancels an unused eSIM at its supplier with a reason, and refunds it', async () => {
-    const { world, page, dealer } = stage
-    const { balance } = await world.client(dealer).balance()
+  it('an unused eSIM is cancelled at its supplier with a reason, and refunded', async () => {
+    const { testbed, page, dealer } = shared
+    const { balance } = await testbed.client(dealer).balance()
     await open('followed')
     await page.getByRole('table', { name: 'eSIMs delivered' }).getByRole('link').first().click()
     await button(page, 'Cancel and refund').click()
@@ -47,45 +47,45 @@ export function orderFlows(stage: Stage): void {
     await dialog.getByRole('textbox', { name: 'Reason' }).fill('the traveller stays at home')
     await dialog.getByRole('button', { name: 'Cancel and refund' }).click()
     await page.locator('[data-status=CANCEL]').waitFor()
-    expect((await world.client(dealer).balance()).balance).toBeGreaterThan(balance)
+    expect((await testbed.client(dealer).balance()).balance).toBeGreaterThan(balance)
     await page.getByRole('link', { name: 'followed' }).click()
     await page.locator('[data-step="DECISION"]').getByText('the traveller stays at home').waitFor()
     await page.locator('[data-step="REFUND"]').waitFor()
   })
 
-  it('cancels an order that no supplier was asked for, with a reason, while the supplier is paused', async () => {
-    const { world, page, dealer } = stage
-    await go(world, page, '/suppliers')
+  it('an order that waits for a paused supplier is cancelled with a reason', async () => {
+    const { testbed, page, dealer } = shared
+    await navigate(testbed, page, '/suppliers')
     await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Pause' }).click()
-    await page.getByRole('dialog').getByText('paid orders for it wait').waitFor()
+    await page.getByRole('dialog').getByText('Paid orders for it wait').waitFor()
     expect(await page.locator('[data-state=paused]').count()).toBe(0)
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
     await page.locator('[data-state=paused]').waitFor()
-    const { balance } = await world.client(dealer).balance()
+    const { balance } = await testbed.client(dealer).balance()
     await place('no-longer-wanted', 'SANDBOX_OK')
     await open('no-longer-wanted')
     await button(page, 'Cancel and refund').click()
     const dialog = page.getByRole('dialog')
     await field(page, 'Reason').fill('ordered by mistake')
     await dialog.getByRole('button', { name: 'Cancel and refund' }).click()
-    await page.locator('[data-step="STATUS"]').getByText('Order is cancelled').waitFor()
-    expect((await world.client(dealer).balance()).balance).toBe(balance)
+    await page.locator('[data-step="STATUS"]').getByText('Order cancelled').waitFor()
+    expect((await testbed.client(dealer).balance()).balance).toBe(balance)
     await page.locator('[data-step="DECISION"]').getByText('ordered by mistake').waitFor()
-    await go(world, page, '/suppliers')
+    await navigate(testbed, page, '/suppliers')
     await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Resume' }).click()
     await page.locator('[data-state=closed]').first().waitFor()
   })
 
-  it('keeps what a supplier that fails its test said, beside it and above until it is closed', async () => {
-    const { page } = stage
+  it('a failed supplier test shows its message in the list, and in an error that stays until it is closed', async () => {
+    const { page } = shared
     const words = 'answered 401: the certificate has expired'
     await page.route('**/api/suppliers/sandbox/test', (route) => route.fulfill({ json: { works: false, words } }))
     const row = page.locator('[data-row=sandbox]')
     await row.getByRole('button', { name: 'Test' }).click()
     await row.locator('[data-state=failed]').waitFor()
     await row.getByText(words).waitFor()
-    const alert = page.getByRole('alert').filter({ hasText: 'That did not work' })
-    await alert.getByText(`sandbox does not work: ${words}`).waitFor()
+    const alert = page.getByRole('alert').filter({ hasText: 'Something went wrong' })
+    await alert.getByText(`sandbox is not working: ${words}`).waitFor()
     await page.unroute('**/api/suppliers/sandbox/test')
     await row.getByRole('button', { name: 'Test' }).click()
     await row.locator('[data-state=closed]').waitFor()
@@ -94,42 +94,42 @@ export function orderFlows(stage: Stage): void {
   })
 }
 
-/** Later than the rest: by now the sandbox has given the order up. */
-export function settlingFlow(stage: Stage): void {
-  it('settles one eSIM of an order under review by recording what the supplier said, and refunds it', async () => {
-    const { world, page, dealer } = stage
-    await go(world, page, '/')
+/** Runs last: by now the sandbox's unanswered order is under review. */
+export function reviewFlows(shared: SharedState): void {
+  it('recording the supplier’s answer refunds one eSIM of an order under review', async () => {
+    const { testbed, page, dealer } = shared
+    await navigate(testbed, page, '/')
     await page.locator('[data-attention=underReview]').click()
     await page.getByRole('link', { name: 'nobody-can-tell' }).click()
-    const { balance } = await world.client(dealer).balance()
-    await button(page, 'Settle').click()
+    const { balance } = await testbed.client(dealer).balance()
+    await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')
-    const key = await page.locator('[data-row="2"]').locator('[data-value="Key at the supplier"]').innerText()
+    const key = await page.locator('[data-row="2"]').locator('[data-value="Supplier reference"]').innerText()
     expect(new URL(page.url()).pathname).toContain(key.replace(/-2$/, ''))
     expect(await dialog.getByRole('radio', { checked: true }).count()).toBe(0)
     await dialog.getByRole('radio', { name: /Not delivered/ }).click()
     await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 77: nothing was issued')
-    await dialog.getByRole('button', { name: 'Settle' }).click()
-    await dialog.getByText('Choose the eSIMs that the supplier spoke of.').waitFor()
+    await dialog.getByRole('button', { name: 'Resolve' }).click()
+    await dialog.getByText('Select the eSIMs that the supplier’s answer is about.').waitFor()
     await dialog.getByRole('checkbox', { name: /^2:/ }).click()
     await dialog.getByRole('button', { name: /^Refund 1 eSIM: USD \d/ }).click()
     await page.locator('[data-step="DECISION"]').getByText('Ticket 77').waitFor()
     expect(await page.locator('[data-step="REFUND"]').count()).toBe(1)
-    expect((await world.client(dealer).balance()).balance).toBeGreaterThan(balance)
+    expect((await testbed.client(dealer).balance()).balance).toBeGreaterThan(balance)
   })
 
-  it('delivers the eSIM that is left from a file that the supplier sent', async () => {
-    const { page } = stage
-    await button(page, 'Settle').click()
+  it('the remaining eSIM is delivered from the supplier’s file', async () => {
+    const { page } = shared
+    await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByRole('checkbox', { name: /^1:/ }).isChecked()).toBe(true)
-    await dialog.getByRole('radio', { name: /these are the eSIMs/ }).click()
+    await dialog.getByRole('radio', { name: /enter the eSIMs/ }).click()
     const csv = `iccid,ac\n${makeIccid('89999', 777_777n)},LPA:1$smdp.example.com$LATE-1\n`
     const file = { name: 'esims.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) }
     await page.locator('input[type=file]').setInputFiles(file)
     await expect.poll(() => dialog.getByRole('textbox', { name: 'eSIMs as CSV' }).inputValue()).toBe(csv)
     await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 78: the file of it')
     await dialog.getByRole('button', { name: 'Deliver 1 eSIM' }).click()
-    await page.locator('[data-step="STATUS"]').getByText('Order is partially delivered').waitFor()
+    await page.locator('[data-step="STATUS"]').getByText('Order partially delivered').waitFor()
   })
 }

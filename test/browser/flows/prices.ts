@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { button, go, heading, newcomer, type Stage } from '../console-world.ts'
+import { button, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 
-export function priceFlows(stage: Stage): void {
-  it('makes a plan, gives it to a dealer, whose price list and package/list then say the same', async () => {
-    const { world, page, dealer } = stage
+export function priceFlows(shared: SharedState): void {
+  it('a plan assigned to a dealer changes its price list and package/list alike', async () => {
+    const { testbed, page, dealer } = shared
     const dialog = page.getByRole('dialog')
-    const { packageList: before } = await world.client(dealer).packages({ pageSize: 1 })
-    await go(world, page, '/catalogue/prices')
+    const { packageList: before } = await testbed.client(dealer).packages({ pageSize: 1 })
+    await navigate(testbed, page, '/catalogue/prices')
     await button(page, 'New plan').click()
     await dialog.getByRole('textbox', { name: 'Name' }).fill('HALF')
     await dialog.getByRole('button', { name: 'New plan' }).click()
@@ -14,45 +14,45 @@ export function priceFlows(stage: Stage): void {
     await button(page, 'Set rule').click()
     await dialog.getByRole('textbox', { name: 'Percent' }).fill('-50')
     await dialog.getByRole('button', { name: 'Set rule' }).click()
-    await page.getByRole('cell', { name: '-50 % on the list price', exact: true }).waitFor()
+    await page.getByRole('cell', { name: '-50% on the list price', exact: true }).waitFor()
 
-    await go(world, page, `/tenants/${dealer.tenantId}/prices`)
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/prices`)
     await button(page, 'Change plan').click()
     await dialog.getByRole('combobox', { name: 'Price plan' }).selectOption('HALF')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('link', { name: 'HALF' }).waitFor()
     const { packageCode = '' } = before[0] ?? {}
-    const { packageList } = await world.client(dealer).packages({ packageCode })
+    const { packageList } = await testbed.client(dealer).packages({ packageCode })
     const halves = before.map((item) => ('price' in item ? Math.ceil(item.price / 2) : undefined))
     expect(packageList.map((item) => 'price' in item && item.price)).toEqual(halves)
 
-    const theirs = await newcomer(stage, {
+    const theirPage = await inviteAndSignIn(shared, {
       email: 'buyer@prices.test',
       role: 'DEALER_STAFF',
       tenantId: dealer.tenantId,
     })
-    await go(world, theirs, `/tenants/${dealer.tenantId}/prices?keyword=${packageCode}`)
-    await theirs.locator(`[data-row="${packageCode}"]`).waitFor()
-    expect(await theirs.locator('main').textContent()).not.toMatch(/plan|HALF|group|List price/i)
-    await theirs.context().close()
+    await navigate(testbed, theirPage, `/tenants/${dealer.tenantId}/prices?keyword=${packageCode}`)
+    await theirPage.locator(`[data-row="${packageCode}"]`).waitFor()
+    expect(await theirPage.locator('main').textContent()).not.toMatch(/plan|HALF|group|List price/i)
+    await theirPage.context().close()
 
-    await go(world, page, '/catalogue/prices/plans/HALF')
+    await navigate(testbed, page, '/catalogue/prices/plans/HALF')
     await button(page, 'Delete').click()
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await dialog.getByRole('alert').getByText('1 tenant is on HALF').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
-  it('puts a dealer into a group, whose page leads to its plan and its dealers, and takes it out again', async () => {
-    const { world, page, dealer } = stage
+  it('a dealer is added to a group, which links to its plan and dealers, and removed again', async () => {
+    const { testbed, page, dealer } = shared
     const dialog = page.getByRole('dialog')
     const main = page.getByRole('main')
-    await go(world, page, '/catalogue/prices/groups')
+    await navigate(testbed, page, '/catalogue/prices/groups')
     await button(page, 'New group').click()
     await dialog.getByRole('textbox', { name: 'Name' }).fill('A.B:C')
     await dialog.getByRole('button', { name: 'New group' }).click()
     await heading(page, 'A.B:C').waitFor()
-    await main.getByText('Nobody is in it yet.').waitFor()
+    await main.getByText('No dealers in this group yet.').waitFor()
     await button(page, 'Change').click()
     await dialog.getByRole('combobox', { name: 'Price plan' }).selectOption('HALF')
     await dialog.getByRole('button', { name: 'Save' }).click()
@@ -63,17 +63,17 @@ export function priceFlows(stage: Stage): void {
     await main.getByRole('link', { name: /^Flow/ }).click()
     await page.waitForURL(`**/tenants/${dealer.tenantId}/prices`)
     await main.getByRole('link', { name: 'A.B:C' }).click()
-    await button(page, /^Take Flow .* out of the group$/).click()
-    await main.getByText('Nobody is in it yet.').waitFor()
+    await button(page, /^Remove Flow .* from the group$/).click()
+    await main.getByText('No dealers in this group yet.').waitFor()
     await main.getByRole('link', { name: 'HALF' }).click()
     await heading(page, 'HALF').waitFor()
     await main.getByRole('link', { name: /^Flow/ }).waitFor()
-    expect(await button(page, /^Take Flow/).count()).toBe(0)
+    expect(await button(page, /^Remove Flow/).count()).toBe(0)
     for (const [list, name] of [
       ['/catalogue/prices', 'HALF'],
       ['/catalogue/prices/groups', 'A.B:C'],
     ] as const) {
-      await go(world, page, list)
+      await navigate(testbed, page, list)
       await main.getByRole('link', { name }).click()
       await heading(page, name).waitFor()
     }

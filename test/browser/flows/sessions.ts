@@ -1,81 +1,92 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { api, button, enter, field, go, heading, load, newcomer, PASSWORD, type Stage } from '../console-world.ts'
+import {
+  api,
+  button,
+  field,
+  heading,
+  inviteAndSignIn,
+  loadPage,
+  navigate,
+  PASSWORD,
+  type SharedState,
+  signIn,
+} from '../console-testbed.ts'
 
-/** How sessions end, and what is left of them in the browser. */
-export function sessionFlows(stage: Stage): void {
-  it('signs out of any page at once, and says so where it cannot', async () => {
-    const { world } = stage
+/** How sessions end, and what they leave in the browser. */
+export function sessionFlows(shared: SharedState): void {
+  it('signing out works from any page, and a failure is shown', async () => {
+    const { testbed } = shared
     const person = { email: 'out@session.test', role: 'OPERATOR_STAFF' }
-    const theirs = await newcomer(stage, person)
-    await signOut(theirs)
-    await heading(theirs, 'Sign in').waitFor()
-    await enter(theirs, person.email, PASSWORD)
-    await go(world, theirs, '/orders')
-    await heading(theirs, 'Orders').waitFor()
-    await theirs.route('**/api/session', (route) => route.abort())
-    await signOut(theirs)
-    await theirs.getByText('The gateway cannot be reached').waitFor()
-    await theirs.unroute('**/api/session')
-    await signOut(theirs)
-    await heading(theirs, 'Sign in').waitFor()
-    expect(theirs.url()).toBe(`${world.access.consoleUrl}/`)
-    expect(await theirs.getByRole('navigation').count()).toBe(0)
-    await theirs.context().close()
+    const theirPage = await inviteAndSignIn(shared, person)
+    await signOut(theirPage)
+    await heading(theirPage, 'Sign in').waitFor()
+    await signIn(theirPage, person.email, PASSWORD)
+    await navigate(testbed, theirPage, '/orders')
+    await heading(theirPage, 'Orders').waitFor()
+    await theirPage.route('**/api/session', (route) => route.abort())
+    await signOut(theirPage)
+    await theirPage.getByText('Could not reach the gateway').waitFor()
+    await theirPage.unroute('**/api/session')
+    await signOut(theirPage)
+    await heading(theirPage, 'Sign in').waitFor()
+    expect(theirPage.url()).toBe(`${testbed.access.consoleUrl}/`)
+    expect(await theirPage.getByRole('navigation').count()).toBe(0)
+    await theirPage.context().close()
   })
 
-  it('forgets secrets when the session ends, and all the rest when somebody else signs in', async () => {
-    const { world } = stage
+  it('secrets are forgotten when the session ends, and everything else when another person signs in', async () => {
+    const { testbed } = shared
     const next = { email: 'next@session.test', role: 'OPERATOR_READ_ONLY' }
-    await (await newcomer(stage, next)).context().close()
+    await (await inviteAndSignIn(shared, next)).context().close()
     const first = { email: 'first@session.test', role: 'OPERATOR_ADMIN' }
-    const page = await newcomer(stage, first)
-    const { tenants } = await api<{ tenants: { tenantId: string }[] }>(world, page, '/tenants?q=Demo')
+    const page = await inviteAndSignIn(shared, first)
+    const { tenants } = await api<{ tenants: { tenantId: string }[] }>(testbed, page, '/tenants?q=Demo')
     const explorer = `/explorer?tenantId=${tenants[0]?.tenantId}`
     await page.evaluate('globalThis.seenByFirst = true')
     for (const [{ email }, path, title] of [
       [first, '/orders', 'Orders'],
       [next, '/tenants?q=none', 'Dealers'],
     ] as const) {
-      await go(world, page, explorer)
+      await navigate(testbed, page, explorer)
       await field(page, 'AppSecret').fill('the secret of the first')
       await button(page, 'Save').click()
-      await button(page, 'Forget it').waitFor()
+      await button(page, 'Forget AppSecret').waitFor()
       await endSession(page)
-      await go(world, page, path)
+      await navigate(testbed, page, path)
       await heading(page, 'Sign in').waitFor()
-      await enter(page, email, PASSWORD)
+      await signIn(page, email, PASSWORD)
       await heading(page, 'Sign in').waitFor({ state: 'hidden' })
       await heading(page, title).waitFor()
-      await go(world, page, explorer)
+      await navigate(testbed, page, explorer)
       await field(page, 'AppSecret').waitFor()
-      expect(await button(page, 'Forget it').count()).toBe(0)
+      expect(await button(page, 'Forget AppSecret').count()).toBe(0)
       expect(await page.evaluate('globalThis.seenByFirst === true')).toBe(email === first.email)
     }
     await page.context().close()
   })
 
-  it('asks to sign in over a half-filled form, and keeps it for who comes back', async () => {
-    const { world } = stage
+  it('a half-filled form survives the end of the session and signing in again', async () => {
+    const { testbed } = shared
     const person = { email: 'form@session.test', role: 'OPERATOR_STAFF' }
-    const page = await newcomer(stage, person)
-    await go(world, page, '/account')
+    const page = await inviteAndSignIn(shared, person)
+    await navigate(testbed, page, '/account')
     await field(page, 'Name').fill('Typed Before')
     await endSession(page)
     await button(page, 'Save').first().click()
     await heading(page, 'Sign in').waitFor()
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
-    await enter(page, person.email, PASSWORD)
+    await signIn(page, person.email, PASSWORD)
     await heading(page, 'Sign in').waitFor({ state: 'hidden' })
     expect(await field(page, 'Name').inputValue()).toBe('Typed Before')
     await button(page, 'Save').first().click()
-    await expect.poll(async () => (await api<{ name: string }>(world, page, '/session')).name).toBe('Typed Before')
+    await expect.poll(async () => (await api<{ name: string }>(testbed, page, '/session')).name).toBe('Typed Before')
     await page.context().close()
   })
 
-  it('tells the gateway of its own refreshing once nobody has touched the page for a while', async () => {
-    const page = await newcomer(stage, { email: 'away@session.test', role: 'OPERATOR_STAFF' })
+  it('automatic refreshes are marked as unattended once the page has been inactive for a while', async () => {
+    const page = await inviteAndSignIn(shared, { email: 'away@session.test', role: 'OPERATOR_STAFF' })
     await page.clock.install()
     await page.reload()
     await heading(page, 'Dashboard').waitFor()
@@ -93,27 +104,27 @@ export function sessionFlows(stage: Stage): void {
     await page.context().close()
   })
 
-  it('opens the second of two links that are followed in one tab', async () => {
-    const { world } = stage
+  it('the second of two links followed in one tab is the one that opens', async () => {
+    const { testbed } = shared
     const [first, second] = [await invite('one@link.test'), await invite('two@link.test')]
-    const page = await world.open(first)
+    const page = await testbed.open(first)
     await page.getByText('one@link.test').waitFor()
-    await load(world, page, second)
+    await loadPage(testbed, page, second)
     await page.getByText('two@link.test').waitFor()
     await field(page, 'New password').fill(PASSWORD)
     await button(page, 'Set password').click()
-    await enter(page, 'two@link.test', PASSWORD)
+    await signIn(page, 'two@link.test', PASSWORD)
     await heading(page, 'Dashboard').waitFor()
     await page.context().close()
   })
 
-  /** @returns where the link leads, below the console. */
+  /** Returns the link's path within the console. */
   async function invite(email: string): Promise<string> {
-    const { world, page } = stage
+    const { testbed, page } = shared
     const invitation = { name: 'New Comer', tenantId: null, role: 'OPERATOR_STAFF', password: PASSWORD, email }
-    const { link } = await api<{ link: string }>(world, page, '/people', invitation)
-    stage.secrets.push(new URL(link).hash.slice(1))
-    return link.slice(world.access.consoleUrl.length)
+    const { link } = await api<{ link: string }>(testbed, page, '/people', invitation)
+    shared.secrets.push(new URL(link).hash.slice(1))
+    return link.slice(testbed.access.consoleUrl.length)
   }
 
   async function signOut(page: Page): Promise<void> {
@@ -121,9 +132,9 @@ export function sessionFlows(stage: Stage): void {
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
   }
 
-  /** As the operator, twelve idle hours or another window of the person do: the page is not told. */
+  /** Ends the session without the page knowing, as an idle timeout or another window does. */
   async function endSession(page: Page): Promise<void> {
-    const url = `${stage.world.access.consoleUrl}/api/session`
+    const url = `${shared.testbed.access.consoleUrl}/api/session`
     const answer = await page.request.delete(url, { headers: { origin: new URL(url).origin } })
     expect(answer.status()).toBe(200)
   }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { signRequest } from '@dealer-esim/contract/node'
 import { expect, it } from 'vitest'
-import { button, field, go, type Stage } from '../console-world.ts'
+import { button, field, navigate, type SharedState } from '../console-testbed.ts'
 
-export function toolFlows(stage: Stage): void {
-  it('sends a request from the explorer, signed in the browser', async () => {
-    const { world, page, dealer } = stage
-    await go(world, page, `/explorer?tenantId=${dealer.tenantId}`)
+export function toolFlows(shared: SharedState): void {
+  it('the explorer sends a request that is signed in the browser', async () => {
+    const { testbed, page, dealer } = shared
+    await navigate(testbed, page, `/explorer?tenantId=${dealer.tenantId}`)
     const sent: string[] = []
     page.on('request', (request) => sent.push(request.url() + JSON.stringify(request.headers()) + request.postData()))
     await field(page, 'AppSecret').fill(dealer.appSecret)
@@ -19,21 +19,26 @@ export function toolFlows(stage: Stage): void {
     expect(sent.filter((request) => request.includes(dealer.appSecret))).toEqual([])
   })
 
-  it('names in the debugger what is wrong with a request', async () => {
-    const { world, page, dealer } = stage
+  it('the debugger explains what is wrong with a request', async () => {
+    const { testbed, page, dealer } = shared
     await page.getByRole('link', { name: 'Signature debugger' }).click()
     const client = { appKey: dealer.appKey, secret: dealer.appSecret }
     await verdict(signed(client, '{}'), '{}', 'fine')
-    await verdict(signed({ ...client, secret: 'another secret' }, '{}'), '{}', '101003', 'probably another one')
+    await verdict(
+      signed({ ...client, secret: 'another secret' }, '{}'),
+      '{}',
+      '101003',
+      'probably made with another AppSecret',
+    )
     const body = '{"transactionId":"T-1"}'
     await verdict(signed(client, body), '{ "transactionId": "T-1" }', '101003', 'without spaces')
     const right = signed(client, body)
     const base64 = Buffer.from(right['X-Signature'] ?? '', 'hex').toString('base64')
     await verdict({ ...right, 'X-Signature': base64 }, body, '000102', 'sent in Base64')
-    await verdict(signed({ ...client, secret: `${client.secret} ` }, body), body, '101003', 'a space at its end')
+    await verdict(signed({ ...client, secret: `${client.secret} ` }, body), body, '101003', 'ended with a space')
     await verdict(signed(client, '{}', Date.now() - 600_000), '{}', '101001', 'behind the gateway’s clock')
     const used = signed(client, '{}')
-    const answer = await fetch(`${world.access.baseUrl}/open-api/v1/health`, {
+    const answer = await fetch(`${testbed.access.baseUrl}/open-api/v1/health`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...used },
       body: '{}',
@@ -53,12 +58,12 @@ export function toolFlows(stage: Stage): void {
   }
 
   async function verdict(headers: Record<string, string>, body: string, code: string, words = ''): Promise<void> {
-    const { page } = stage
+    const { page } = shared
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-    await field(page, 'Headers, one a line').fill(lines.join('\n'))
-    await field(page, 'Body, exactly as it was sent').fill(body)
+    await field(page, 'Headers, one per line').fill(lines.join('\n'))
+    await field(page, 'Body, exactly as sent').fill(body)
     await page.getByRole('combobox', { name: 'Operation' }).selectOption(body === '{}' ? 'health' : 'esim/query')
-    await button(page, 'Find the fault').click()
+    await button(page, 'Find the problem').click()
     await page.locator(`[data-verdict="${code}"]`).waitFor()
     if (words) await page.locator('[data-check]').getByText(words).waitFor()
   }

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { startReceiver } from '../../../packages/gateway/test/webhooks/receiver.ts'
-import { api, button, field, go, type Stage } from '../console-world.ts'
+import { api, button, field, navigate, type SharedState } from '../console-testbed.ts'
 
-export function webhookFlows(stage: Stage): void {
-  it('sets an endpoint that answers, and replays what was recorded before, with progress', async () => {
-    const { world, page, dealer } = stage
+export function webhookFlows(shared: SharedState): void {
+  it('an endpoint that answers is saved, and earlier events are replayed with progress', async () => {
+    const { testbed, page, dealer } = shared
     const receiver = await startReceiver()
-    await go(world, page, `/webhooks?tenantId=${dealer.tenantId}`)
+    await navigate(testbed, page, `/webhooks?tenantId=${dealer.tenantId}`)
     await field(page, 'Callback URL').fill(`http://127.0.0.1:9/closed`)
     await button(page, 'Check and save').click()
     await page.getByRole('alert').first().waitFor()
@@ -14,7 +14,7 @@ export function webhookFlows(stage: Stage): void {
     await button(page, 'Check and save').click()
     await page.getByText('Events are sent here.').waitFor()
     await keepsWhatIsTypedThroughATest()
-    await button(page, 'Replay a range').click()
+    await button(page, 'Replay events').click()
     await button(page, 'Replay').click()
     const replay = page.locator('[data-replay="DONE"]')
     await replay.waitFor()
@@ -22,7 +22,7 @@ export function webhookFlows(stage: Stage): void {
     expect(Number(done)).toBeGreaterThan(0)
     expect(done).toBe(all)
     const unsent = `/events?tenantId=${dealer.tenantId}&state=UNSENT`
-    expect((await api<{ events: unknown[] }>(world, page, unsent)).events).toEqual([])
+    expect((await api<{ events: unknown[] }>(testbed, page, unsent)).events).toEqual([])
     await expect
       .poll(() => new Set(receiver.received.map(({ notifyType }) => notifyType)))
       .toEqual(new Set(['CHECK_HEALTH', 'ORDER_PAID', 'DELIVERY_UPDATED']))
@@ -36,7 +36,7 @@ export function webhookFlows(stage: Stage): void {
   })
 
   async function keepsWhatIsTypedThroughATest(): Promise<void> {
-    const { page } = stage
+    const { page } = shared
     const type = page.getByRole('checkbox', { name: 'Order paid' })
     await type.uncheck()
     const readAgain = page.waitForResponse((r) => r.url().endsWith('/endpoint') && r.request().method() === 'GET')

@@ -20,7 +20,7 @@ import (
 
 var client = &http.Client{Timeout: 30 * time.Second}
 
-// newRequestID makes a version 4 UUID. Each attempt takes a fresh one: a RequestID is accepted once.
+// newRequestID generates a version 4 UUID. Each attempt uses a new one: a RequestID is accepted once.
 func newRequestID() string {
 	b := make([]byte, 16)
 	if _, err := rand.Read(b); err != nil {
@@ -30,7 +30,7 @@ func newRequestID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// answer is what came back; code is empty where it is no answer of a gateway: a proxy's page, say.
+// answer is the response; code is empty if it is not an answer of a gateway, such as a proxy's page.
 type answer struct {
 	status     int
 	retryAfter time.Duration
@@ -71,21 +71,21 @@ func attempt(operation string, body []byte) (answer, error) {
 	if json.Unmarshal(text, &envelope) != nil {
 		envelope.Code = ""
 	}
-	// Without the header, or with a date in it, zero.
+	// Zero without the header, or if it is a date.
 	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 	return answer{response.StatusCode, time.Duration(seconds) * time.Second, text, envelope.Code}, nil
 }
 
-// call repeats what may be repeated. The body stays, and with it the transactionId: nothing is bought twice.
+// call retries where that is safe. The body, including the transactionId, stays the same, so nothing is bought twice.
 func call(operation string, request any) (answer, error) {
-	// Once: the bytes that are signed are the bytes that are sent.
+	// Serialised once: the bytes that are signed are the bytes that are sent.
 	body, err := json.Marshal(request)
 	if err != nil {
 		return answer{}, err
 	}
 	for number := 1; ; number++ {
 		got, err := attempt(operation, body)
-		// 101006: something between us repeated the request.
+		// 101006: a proxy or library repeated the request.
 		again := err != nil || got.status == http.StatusTooManyRequests || got.status >= 500 || got.code == "101006"
 		if !again || number == 4 {
 			return got, err
@@ -99,13 +99,17 @@ func call(operation string, request any) (answer, error) {
 }
 
 func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "Usage: go run ./order PACKAGE_CODE TRANSACTION_ID")
+		os.Exit(2)
+	}
 	lines := []map[string]any{{"packageCode": os.Args[1], "count": 1}}
 	got, err := call("esim/order", map[string]any{"transactionId": os.Args[2], "packageInfoList": lines})
 	if err != nil {
 		log.Fatalf("no answer, repeat with the same transactionId: %v", err)
 	}
 	if got.code == "" {
-		log.Fatalf("HTTP %d and no answer of a gateway, repeat with the same transactionId", got.status)
+		log.Fatalf("HTTP %d: this is not an answer of a gateway, repeat with the same transactionId", got.status)
 	}
 	fmt.Println(string(got.body))
 	if got.code != "000000" {

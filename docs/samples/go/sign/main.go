@@ -17,6 +17,10 @@ func sign(appSecret, timestamp, requestID, appKey string, body []byte) string {
 }
 
 func main() {
+	if len(os.Args) != 6 {
+		fmt.Fprintln(os.Stderr, "Usage: go run ./sign TIMESTAMP REQUEST_ID APP_KEY APP_SECRET BODY")
+		os.Exit(2)
+	}
 	args := os.Args[1:]
 	fmt.Println(sign(args[3], args[0], args[1], args[2], []byte(args[4])))
 }

@@ -1,4 +1,4 @@
-// Is this event genuine? The body comes on standard input, byte for byte as it arrived.
+// Verifies an event. Reads the body from standard input, byte for byte as received.
 // Usage: go run ./verify-event WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body; needs DEALER_ESIM_APP_SECRET.
 package main
 
@@ -24,7 +24,7 @@ func verify(appSecret, id, timestamp, signatures string, body []byte) bool {
 	mac.Write([]byte(id + "." + timestamp + "."))
 	mac.Write(body)
 	expected := []byte("v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	// Two signatures while a reset's grace period runs: one that matches is enough.
+	// In a grace period there are two signatures; one that matches is enough.
 	for _, given := range strings.Fields(signatures) {
 		if hmac.Equal(expected, []byte(given)) {
 			return true
@@ -34,6 +34,10 @@ func verify(appSecret, id, timestamp, signatures string, body []byte) bool {
 }
 
 func main() {
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "Usage: go run ./verify-event WEBHOOK_ID WEBHOOK_TIMESTAMP WEBHOOK_SIGNATURE < body")
+		os.Exit(2)
+	}
 	body, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		log.Fatal(err)

@@ -1,13 +1,13 @@
-import { Alert, Button, Group, Modal, Stack } from '@mantine/core'
+import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
-import { t } from '../strings/index.ts'
-import { fieldsOf } from './fields.ts'
+import { t } from '../strings/strings.ts'
+import { formFields } from './form-values.ts'
 
 interface DialogProps {
   title: string
   opened: boolean
   onClose(): void
-  /** Gets the fields by their names. The dialog stays until the caller closes it. */
+  /** Gets the fields by name. The dialog stays open until the caller closes it. */
   onSubmit(fields: Record<string, string>): void
   submit: string
   busy?: boolean
@@ -17,30 +17,12 @@ interface DialogProps {
 }
 
 /**
- * Gives the focus back to what had it before, where closing has left it nowhere: a dialog that is gone at once, as most
- * are, cannot do so itself.
- */
-function useFocusBack(opened: boolean): void {
-  useEffect(() => {
-    if (!opened) return
-    const before = lastFocused
-    return () => void setTimeout(() => document.activeElement === document.body && before?.focus())
-  }, [opened])
-}
-
-// The dialog has taken the focus when it is first asked: so it is remembered outside of dialogs.
-let lastFocused: HTMLElement | undefined
-document.addEventListener('focusin', ({ target }) => {
-  if (target instanceof HTMLElement && !target.closest('[role=dialog]')) lastFocused = target
-})
-
-/**
- * A question with a form: Enter submits, Escape closes. Nothing closes it while it is busy: that would look like a cancel
- * of what goes on, and an answer that is shown only once would be lost.
+ * A dialog with a form: Enter submits, Escape closes. It cannot be closed while a request is running: closing would look
+ * like cancelling the request, and a response that is shown only once would be lost.
  */
 export function Dialog(props: DialogProps) {
   const { title, opened, onClose, onSubmit, submit, busy = false, error, danger, children } = props
-  useFocusBack(opened)
+  useReturnFocus(opened)
   return (
     <Modal
       opened={opened}
@@ -51,7 +33,7 @@ export function Dialog(props: DialogProps) {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          onSubmit(fieldsOf(event.currentTarget))
+          onSubmit(formFields(event.currentTarget))
         }}
       >
         <Stack gap="md">
@@ -74,3 +56,37 @@ export function Dialog(props: DialogProps) {
     </Modal>
   )
 }
+
+/** The reason for a change, for the audit log. Field name: reason. */
+export function ReasonField() {
+  return (
+    <TextInput
+      name="reason"
+      label={t.common.reason}
+      description={t.common.reasonHint}
+      required
+      minLength={3}
+      maxLength={300}
+      data-autofocus
+    />
+  )
+}
+
+/**
+ * Returns the focus to the element that had it before. Mantine's Modal does so only if it stays mounted while closing,
+ * but most of our dialogs are unmounted at once.
+ */
+function useReturnFocus(opened: boolean): void {
+  useEffect(() => {
+    if (!opened) return
+    const before = lastFocused
+    return () => void setTimeout(() => document.activeElement === document.body && before?.focus())
+  }, [opened])
+}
+
+// By the time a dialog's effect runs, it has already taken the focus, so the last focus outside of dialogs is recorded.
+let lastFocused: HTMLElement | undefined
+
+document.addEventListener('focusin', ({ target }) => {
+  if (target instanceof HTMLElement && !target.closest('[role=dialog]')) lastFocused = target
+})

@@ -1,11 +1,9 @@
 import { Anchor, Box, Button, Checkbox, Group, LoadingOverlay, Paper, Table, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { say, t } from '../strings/index.ts'
-import { useFilters } from '../use-filters.ts'
-import { Empty } from './empty.tsx'
-import { Failure } from './failure.tsx'
-import { Loading } from './loading.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+import { useFilters } from './filters.tsx'
+import { EmptyState, LoadError, Loading } from './load-states.tsx'
 
 interface Column<Row> {
   accessor: string
@@ -17,7 +15,7 @@ interface Column<Row> {
 }
 
 interface ListProps<Row> {
-  /** For screen readers: what the table lists. */
+  /** The table's name for screen readers. */
   label: string
   rows: Row[] | undefined
   columns: Column<Row>[]
@@ -25,26 +23,26 @@ interface ListProps<Row> {
   loading: boolean
   error?: Error | null
   retry?: () => unknown
-  /** Where a row leads: its first cell is a link there, so the keyboard and "open in a new tab" work. */
+  /** The row's page. The first cell links to it, so the keyboard and "open in a new tab" work. */
   to?: (row: Row) => string
-  /** Or what opens it here. */
-  onRow?: (row: Row) => void
+  /** Opens the row on this page instead. */
+  onRowClick?: (row: Row) => void
   empty: { title: string; text?: string; action?: ReactNode }
-  /** Of the page after this one; null on the last. Undefined: the list has no pages. */
+  /** The cursor of the next page; null on the last page. Undefined if the list is not paginated. */
   nextCursor?: string | null | undefined
   selected?: string[]
   onSelect?: (ids: string[]) => void
 }
 
-/** Every list of the console: a table that becomes cards on a phone. The pages of a long one are in the address. */
+/** Every list of the console: a table that becomes cards on a phone. The current page is in the URL. */
 export function List<Row>(props: ListProps<Row>) {
   const { rows, columns, loading, error, retry, empty, label } = props
-  if (error && !rows) return <Failure error={error} retry={retry} />
+  if (error && !rows) return <LoadError error={error} retry={retry} />
   if (rows === undefined) return <Loading />
   if (rows.length === 0)
     return (
       <Paper withBorder>
-        <Empty {...empty} />
+        <EmptyState {...empty} />
       </Paper>
     )
   const shown = columns.filter((column) => !column.hidden)
@@ -53,7 +51,11 @@ export function List<Row>(props: ListProps<Row>) {
       <Paper withBorder pos="relative" className="list">
         <LoadingOverlay visible={loading} overlayProps={{ backgroundOpacity: 0 }} loaderProps={{ size: 'sm' }} />
         <Table.ScrollContainer minWidth={0} type="native">
-          <Table aria-label={label} verticalSpacing="xs" highlightOnHover={props.to !== undefined || !!props.onRow}>
+          <Table
+            aria-label={label}
+            verticalSpacing="xs"
+            highlightOnHover={props.to !== undefined || !!props.onRowClick}
+          >
             <Head {...props} columns={shown} />
             <Table.Tbody>
               {rows.map((row) => (
@@ -63,7 +65,7 @@ export function List<Row>(props: ListProps<Row>) {
           </Table>
         </Table.ScrollContainer>
       </Paper>
-      {props.nextCursor !== undefined && <Pages count={rows.length} nextCursor={props.nextCursor} />}
+      {props.nextCursor !== undefined && <Pagination count={rows.length} nextCursor={props.nextCursor} />}
     </>
   )
 }
@@ -95,7 +97,7 @@ function Head<Row>({ columns, rows = [], idOf, selected, onSelect }: ListProps<R
 }
 
 function Row<Row>(props: ListProps<Row> & { row: Row }) {
-  const { row, columns, idOf, selected, onSelect, to, onRow } = props
+  const { row, columns, idOf, selected, onSelect, to, onRowClick } = props
   const id = idOf(row)
   const isSelected = selected?.includes(id) ?? false
   return (
@@ -122,7 +124,7 @@ function Row<Row>(props: ListProps<Row> & { row: Row }) {
             data-label={column.title}
             {...(column.cellsClassName && { className: column.cellsClassName })}
           >
-            {index === 0 ? <Opens row={row} to={to} onRow={onRow} content={content} /> : content}
+            {index === 0 ? <RowLink row={row} to={to} onRow={onRowClick} content={content} /> : content}
           </Table.Td>
         )
       })}
@@ -130,7 +132,7 @@ function Row<Row>(props: ListProps<Row> & { row: Row }) {
   )
 }
 
-function Opens<Row>(props: {
+function RowLink<Row>(props: {
   row: Row
   to: ((row: Row) => string) | undefined
   onRow: ((row: Row) => void) | undefined
@@ -152,13 +154,13 @@ function Opens<Row>(props: {
   return <Box>{content}</Box>
 }
 
-function Pages({ count, nextCursor }: { count: number; nextCursor: string | null }) {
+function Pagination({ count, nextCursor }: { count: number; nextCursor: string | null }) {
   const [filters, setFilters] = useFilters()
   if (nextCursor === null && !filters.cursor) return null
   return (
     <Group justify="space-between">
       <Text size="sm" c="dimmed">
-        {say(t.common.rowsOnPage, { count })}
+        {interpolate(t.common.rowsOnPage, { count })}
       </Text>
       <Group gap="xs">
         {filters.cursor && (

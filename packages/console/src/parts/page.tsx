@@ -1,19 +1,19 @@
-import { Anchor, Box, Group, Stack, Text, Title } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect } from 'react'
-import { t } from '../strings/index.ts'
-import { Stale } from './stale.tsx'
+import { Anchor, Box, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { Link, useLocation } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { t } from '../strings/strings.ts'
+import { EmptyState, StaleAlert } from './load-states.tsx'
 
 interface PageProps {
   title: string
   description?: ReactNode
   actions?: ReactNode
-  /** Where the page belongs, such as the list that it is an entry of. */
+  /** A link to the parent, such as the list. */
   back?: { to: string; label: string } | undefined
   children: ReactNode
 }
 
-/** A page: its heading, what can be done on it, and its contents. Also names the browser's tab. */
+/** A page: heading, actions and content. Also sets the title of the browser tab. */
 export function Page({ title, description, actions, back, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · ${t.common.product}`
@@ -38,8 +38,70 @@ export function Page({ title, description, actions, back, children }: PageProps)
         </Box>
         {actions && <Group gap="xs">{actions}</Group>}
       </Group>
-      <Stale />
+      <StaleAlert />
       {children}
     </Stack>
+  )
+}
+
+export function Card({ title, actions, children }: { title?: string; actions?: ReactNode; children: ReactNode }) {
+  return (
+    <Paper withBorder p="md" component="section">
+      <Stack gap="sm">
+        {(title || actions) && (
+          <Group justify="space-between" align="center">
+            {title && <Title order={2}>{title}</Title>}
+            {actions && <Group gap="xs">{actions}</Group>}
+          </Group>
+        )}
+        {children}
+      </Stack>
+    </Paper>
+  )
+}
+
+/** Tabs for the sections of a page. Each has its own URL. */
+export function Tabs(props: { label: string; items: { to: string; label: string }[]; keepFilters?: boolean }) {
+  const { label, items, keepFilters } = props
+  const { pathname } = useLocation()
+  const tabs = useRef<HTMLDivElement>(null)
+  // On a phone the current tab may be scrolled out of view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another section has another tab
+  useEffect(() => {
+    const current = tabs.current?.querySelector('[aria-current=page]')
+    current?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [pathname])
+  return (
+    <Group ref={tabs} component="nav" aria-label={label} gap={0} className="tabs" wrap="nowrap">
+      {items.map((tab) => (
+        <Link
+          key={tab.to}
+          to={tab.to}
+          search={(keepFilters ? true : {}) as never}
+          activeOptions={{ exact: true, includeSearch: false }}
+          className="tab"
+        >
+          {tab.label}
+        </Link>
+      ))}
+    </Group>
+  )
+}
+
+/** Shown for a URL without a page. The navigation stays. */
+export function NotFound() {
+  return (
+    <Page title={t.errors.notFound}>
+      <Paper withBorder>
+        <EmptyState
+          title={t.errors.notFoundText}
+          action={
+            <Anchor component={Link} to="/">
+              {t.errors.goToDashboard}
+            </Anchor>
+          }
+        />
+      </Paper>
+    </Page>
   )
 }

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
-import { languageFor } from './language.ts'
+import { chooseLanguage } from './language.ts'
 
-it('takes the first wanted language that is there, and writes numbers as its region does', () => {
-  expect(languageFor(['de-CH', 'en-GB', 'fr'], ['en', 'fr'])).toEqual({ language: 'en', locale: 'en-GB' })
-  expect(languageFor(['pt-BR', 'en'], ['en', 'pt', 'pt-BR'])).toEqual({ language: 'pt-BR', locale: 'pt-BR' })
-  expect(languageFor(['pt-PT', 'en'], ['en', 'pt'])).toEqual({ language: 'pt', locale: 'pt-PT' })
+it('the first preferred language that is available is chosen, with its region for numbers', () => {
+  expect(chooseLanguage(['de-CH', 'en-GB', 'fr'], ['en', 'fr'])).toEqual({ language: 'en', locale: 'en-GB' })
+  expect(chooseLanguage(['pt-BR', 'en'], ['en', 'pt', 'pt-BR'])).toEqual({ language: 'pt-BR', locale: 'pt-BR' })
+  expect(chooseLanguage(['pt-PT', 'en'], ['en', 'pt'])).toEqual({ language: 'pt', locale: 'pt-PT' })
 })
 
-it('is English to whoever wants none that is there', () => {
-  expect(languageFor(['tlh', 'eo'], ['en', 'fr'])).toEqual({ language: 'en', locale: 'en' })
-  expect(languageFor([], ['en'])).toEqual({ language: 'en', locale: 'en' })
+it('English is chosen if no preferred language is available', () => {
+  expect(chooseLanguage(['tlh', 'eo'], ['en', 'fr'])).toEqual({ language: 'en', locale: 'en' })
+  expect(chooseLanguage([], ['en'])).toEqual({ language: 'en', locale: 'en' })
 })

@@ -1,10 +1,13 @@
 /**
- * The language that somebody reads, of those that are there, and the region by whose habits numbers and times are
- * written: never those of a language that the texts around them are not in. English where nothing fits.
+ * Chooses the first preferred language that is available, and its locale for numbers and times, so that these match the
+ * texts. Falls back to English.
  */
-export function languageFor(wanted: readonly string[], there: readonly string[]): { language: string; locale: string } {
-  for (const locale of wanted) {
-    const language = [locale, locale.split('-')[0] ?? ''].find((one) => there.includes(one))
+export function chooseLanguage(
+  preferred: readonly string[],
+  available: readonly string[],
+): { language: string; locale: string } {
+  for (const locale of preferred) {
+    const language = [locale, locale.split('-')[0] ?? ''].find((one) => available.includes(one))
     if (language !== undefined) return { language, locale }
   }
   return { language: 'en', locale: 'en' }

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { borrowPostgres } from '@dealer-esim/embedded-postgres'
 import type { Command } from 'commander'
 import { type Config, inspectConfig } from '../config/config.ts'
 import { examine } from '../doctor/examine.ts'
 import type { Finding } from '../doctor/finding.ts'
-import { borrowPostgres } from '../lib/embedded-postgres/index.ts'
-import { localMasterKey } from '../lib/master-key.ts'
-import { silentLog } from '../lib/telemetry/silent-log.ts'
+import { ensureLocalMasterKey } from '../lib/master-key.ts'
+import { silentLog } from '../lib/telemetry/log.ts'
 import type { AdminContext } from './context.ts'
 
 const MARKS = { OK: 'ok', WARNING: 'look', FAULT: 'WRONG' } as const
@@ -61,7 +61,7 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
 async function keysOf({ masterKeys, deployment, dataDir }: Partial<Config>): Promise<Config['masterKeys']> {
   if (masterKeys !== undefined) return masterKeys
   if (deployment !== 'local' || dataDir === undefined || !existsSync(join(dataDir, 'master.key'))) return undefined
-  return [localMasterKey(dataDir)]
+  return [ensureLocalMasterKey(dataDir)]
 }
 
 function report(context: AdminContext, findings: readonly Finding[]): void {

@@ -1,7 +1,7 @@
 import { codes, MalformedMoney } from '@dealer-esim/contract'
 import { CommanderError } from 'commander'
 import { ApiError } from '../lib/api-error.ts'
-import { isNoConnection, whyNoConnection } from '../lib/postgres/no-connection.ts'
+import { explainNoConnection, isNoConnection } from '../lib/postgres/errors.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { jsonText } from './context.ts'
 import { printable } from './printable.ts'
@@ -42,7 +42,7 @@ function apiMessage(error: ApiError): string {
 
 function sentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (isNoConnection(error)) return whyNoConnection(error)
+  if (isNoConnection(error)) return explainNoConnection(error)
   return error.message.replace(/^error: /, '')
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { connect } from '../lib/postgres/db.ts'
+import { createDb } from '../lib/postgres/db.ts'
 import type { AdminContext } from './context.ts'
 import { openDatabase, prepare } from './open.ts'
 
@@ -8,7 +8,7 @@ export function migrateCommand(migrateNoun: Command, context: AdminContext): voi
     .description('Bring the database to this release. A gateway that starts does it too; several may at once.')
     .action(async () => {
       const { url, stop } = await openDatabase()
-      const db = connect({ url, poolSize: 1, applicationName: 'dealer-esim admin' })
+      const db = createDb({ url, poolSize: 1, applicationName: 'dealer-esim admin' })
       try {
         const ran = await prepare(db, url)
         const human = ran.length === 0 ? 'The database is up to date.' : ran.map((name) => `ran ${name}`).join('\n')

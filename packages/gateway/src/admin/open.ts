@@ -1,20 +1,19 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { borrowPostgres, readRunningPostgres } from '@dealer-esim/embedded-postgres'
 import { type Config, readConfig } from '../config/config.ts'
 import { ensureDeployment } from '../deployment/ensure.ts'
 import { nameWithKeys } from '../deployment/peers.ts'
-import { type Clock, type DatabaseClock, databaseClock, systemClock } from '../lib/clock.ts'
-import { type Cipher, masterCipher } from '../lib/crypto.ts'
-import { borrowPostgres, readRunningPostgres } from '../lib/embedded-postgres/index.ts'
-import { type Ids, idsBy } from '../lib/ids.ts'
-import { localMasterKey } from '../lib/master-key.ts'
-import { sampleDatabaseClock } from '../lib/postgres/database-time.ts'
-import { connect, type Db } from '../lib/postgres/db.ts'
+import { type Clock, createDatabaseClock, type DatabaseClock, sampleDatabaseClock, systemClock } from '../lib/clock.ts'
+import { type Cipher, createCipher } from '../lib/crypto.ts'
+import { createIds, type Ids } from '../lib/ids.ts'
+import { ensureLocalMasterKey } from '../lib/master-key.ts'
+import { createDb, type Db } from '../lib/postgres/db.ts'
 import { migrate, requireMigrated } from '../lib/postgres/migrate.ts'
-import { type Topic, type Wake, wakeStatement } from '../lib/postgres/wake.ts'
-import { StartRefused } from '../lib/process/start-refused.ts'
+import { type Topic, type Wakeups, wakeupStatement } from '../lib/postgres/wakeups.ts'
+import { StartRefused } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import { silentLog } from '../lib/telemetry/silent-log.ts'
+import { silentLog } from '../lib/telemetry/log.ts'
 import { maintainPartitions } from '../retention/partitions.ts'
 
 /** What admin commands work with: the gateway's own, as far as a command needs it and can have it at once. */
@@ -28,7 +27,7 @@ export interface AdminDeps {
   cipher: Cipher
   linkKey: Buffer
   /** Tells the running nodes when the command ends. */
-  wake: Pick<Wake, 'wake' | 'on'>
+  wake: Pick<Wakeups, 'wake' | 'on'>
 }
 
 /**
@@ -64,8 +63,8 @@ function hasDatabase(dataDir: string): boolean {
 export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {
   const database = await openDatabase()
   const { config, url } = database
-  const cipher = masterCipher(config.masterKeys ?? [localMasterKey(config.dataDir)])
-  const db = connect({ url, poolSize: 4, applicationName: nameWithKeys('dealer-esim admin', cipher) })
+  const cipher = createCipher(config.masterKeys ?? [ensureLocalMasterKey(config.dataDir)])
+  const db = createDb({ url, poolSize: 4, applicationName: nameWithKeys('dealer-esim admin', cipher) })
   const wake = tellOnly(db)
   const close = async () => {
     await wake.tell().catch(() => {}) // lost: the nodes poll
@@ -78,7 +77,7 @@ export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<vo
     else await requireMigrated(db)
     const clock = systemClock
     const clocks = { clock, databaseClock: await clockOf(db, clock) }
-    const ids = idsBy(clocks.databaseClock.now)
+    const ids = createIds(clocks.databaseClock.now)
     const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
     const deps = { config, log: silentLog, ...clocks, ids, db, cipher, linkKey, wake }
     return { deps, close }
@@ -96,7 +95,7 @@ export async function prepare(db: Db, url: string): Promise<string[]> {
 }
 
 async function clockOf(db: Db, clock: Clock): Promise<DatabaseClock> {
-  const known = databaseClock(clock)
+  const known = createDatabaseClock(clock)
   await sampleDatabaseClock(db, clock, known)
   return known
 }
@@ -107,7 +106,7 @@ function tellOnly(db: Db) {
     wake: (topic: Topic) => void topics.add(topic),
     on: () => () => {}, // a command does not stay to hear
     async tell() {
-      if (topics.size > 0) await db.query(wakeStatement(`admin-${process.pid}`, topics))
+      if (topics.size > 0) await db.query(wakeupStatement(`admin-${process.pid}`, topics))
     },
   }
 }

@@ -4,9 +4,9 @@ import type { Command } from 'commander'
 import { loadedCatalogue } from '../catalogue/catalogue.ts'
 import { cancelOrder } from '../fulfilment/cancelling/cancel-order.ts'
 import { resolveOrder } from '../fulfilment/review/resolve-order.ts'
-import { listOrdersUnderReview, getOperatorOrder } from '../fulfilment/review/show-order.ts'
-import { requireOrder } from '../orders/find.ts'
-import { listUnfinished, UNFINISHED_STATUSES, type UnfinishedOrder } from '../orders/list-unfinished.ts'
+import { getOperatorOrder, listOrdersUnderReview } from '../fulfilment/review/show-order.ts'
+import { getOrder } from '../orders/reading/find.ts'
+import { listUnfinished, UNFINISHED_STATUSES, type UnfinishedOrder } from '../orders/reading/list-unfinished.ts'
 import { CsvRefused, readEsims } from '../suppliers/stock/csv.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
@@ -21,7 +21,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .description('Show an order: its lines, eSIMs, and what suppliers were asked. Activation codes are left out.')
     .action((orderNo: string) =>
       context.withDeps(async (deps) => {
-        const shown = await getOperatorOrder(deps, await requireOrder(deps.db, orderNo))
+        const shown = await getOperatorOrder(deps, await getOrder(deps.db, orderNo))
         context.print(orderText(shown), shown)
       }),
     )
@@ -52,7 +52,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
     .requiredOption('--reason <text>', 'shown to the dealer')
     .action(async (orderNo: string, options: { reason: string }) =>
       context.withDeps(async (deps) => {
-        const found = await requireOrder(deps.db, orderNo)
+        const found = await getOrder(deps.db, orderNo)
         await cancelOrder(deps, { ...found, reason: options.reason }, context.by)
         context.print(`${orderNo} is cancelled and refunded.`, { orderNo, orderStatus: 'CANCELLED' })
       }),
@@ -81,7 +81,7 @@ function listCommand(order: Command, context: AdminContext): void {
       const olderThanMs = spanOf(options.olderThan)
       const statuses = namesOf(options.status, UNFINISHED_STATUSES, '--status')
       await context.withDeps(async (deps) => {
-        const after = options.after === undefined ? undefined : (await requireOrder(deps.db, options.after)).orderId
+        const after = options.after === undefined ? undefined : (await getOrder(deps.db, options.after)).orderId
         // A moment ahead: ids are made by other machines' clocks.
         const before = new Date(deps.databaseClock.now() - (olderThanMs || -AHEAD_MS))
         const rows = await listUnfinished(deps.db, { statuses, before, after }, most + 1)
@@ -135,7 +135,7 @@ function settleCommand(order: Command, context: AdminContext): void {
       }
       const itemNos = options.items?.split(',').map((text) => whole(text.trim(), '--items', { max: ORDER_ESIMS_MAX }))
       await context.withDeps(async (deps) => {
-        const found = await requireOrder(deps.db, orderNo)
+        const found = await getOrder(deps.db, orderNo)
         const verdict = await verdictOf(options)
         const settlement = { ...found, verdict, evidence: options.evidence, ...(itemNos ? { itemNos } : {}) }
         const settled = await withSuppliers(deps, (suppliers) =>

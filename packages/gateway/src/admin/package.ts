@@ -3,7 +3,7 @@ import { asWritten } from '../catalogue/files/export.ts'
 import type { PackageInput } from '../catalogue/merge.ts'
 import { putPackages, setOnSale } from '../catalogue/put.ts'
 import { documentBatches, type PackageFilter, readDocuments, unknownSuppliers } from '../catalogue/read.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import { packageFileCommands } from './package-files.ts'
@@ -38,7 +38,7 @@ function list(noun: Command, context: AdminContext): void {
     .action((packageCode: string) =>
       context.withDeps(async (deps) => {
         const found = (await readDocuments(deps.db, [packageCode])).get(packageCode)
-        if (!found) throw absent('package', packageCode)
+        if (!found) throw notFound('package', packageCode)
         context.print(packageText(found), asWritten(found))
       }),
     )
@@ -162,7 +162,7 @@ async function requirePackages(
 ): Promise<void> {
   const known = await readDocuments(db, packageCodes)
   const unknown = packageCodes.filter((code) => !known.has(code))
-  if (unknown.length > 0) throw absent('package', unknown[0]!)
+  if (unknown.length > 0) throw notFound('package', unknown[0]!)
 }
 
 /** Which number fits is the catalogue's to say. */

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { type Config, localUrl } from '../config/config.ts'
 import { readLocalAccess } from '../config/local-access.ts'
-import { absent } from '../lib/refusal.ts'
-import { mailPersonLink } from '../mail/person-link.ts'
+import { notFound } from '../lib/refusal.ts'
+import { mailPersonLink } from '../mail/queue.ts'
 import { consoleUrlOf, welcomeLink } from '../people/console-links.ts'
 import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../people/manage.ts'
 import { type Person, peopleOf, personByEmail } from '../people/person.ts'
@@ -104,7 +104,7 @@ function roleOf(text: string): Role {
 
 async function find(deps: AdminDeps, email: string): Promise<Person> {
   const person = await personByEmail(deps.db, email)
-  if (!person) throw absent('person')
+  if (!person) throw notFound('person')
   return person
 }
 

@@ -1,6 +1,6 @@
 import type { WebhookSetAnswer, WebhookSetRequest } from '@dealer-esim/contract'
 import type { By } from '../audit/audit.ts'
-import { setWebhook } from '../webhooks/setting.ts'
+import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 import type { AdminDeps } from './open.ts'
 
 /** webhook/set from this machine: the health check goes out from here. */

@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import {
   type Discrepancy,
   listDiscrepancies,
-  type SupplierMonth,
   listSupplierMonths,
+  type SupplierMonth,
 } from '../fulfilment/reconciliation/supplier-report.ts'
 import { csvText } from '../lib/csv.ts'
 import { type PriceDifference, priceDifferences } from '../suppliers/prices.ts'

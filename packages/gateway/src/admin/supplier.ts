@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { absent, Refusal } from '../lib/refusal.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 import { addSupplier, listSuppliers, pauseSupplier, setSupplier } from '../suppliers/manage.ts'
 import type { AdminContext } from './context.ts'
 import { requireFile } from './files.ts'
@@ -78,7 +78,7 @@ function testCommand(supplier: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const fault = await withSuppliers(deps, async (suppliers) => {
           const supplied = suppliers.get(name)
-          if (supplied === undefined) throw absent('usable supplier', name)
+          if (supplied === undefined) throw notFound('usable supplier', name)
           return supplied.supplier.test()
         })
         if (fault !== undefined) throw new Refusal(422, 'SUPPLIER_FAULT', fault)

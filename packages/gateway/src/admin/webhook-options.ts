@@ -1,8 +1,8 @@
 import { EVENT_TYPES, type EventType } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { DELIVERY_STATES, type DeliveryState } from '../webhooks/delivery-state.ts'
-import type { EventFilter } from '../webhooks/read.ts'
-import { REPLAYABLE, type ReplayWish } from '../webhooks/replay.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../webhooks/delivery.ts'
+import type { EventFilter } from '../webhooks/log/list-events.ts'
+import { REPLAYABLE, type ReplayInput } from '../webhooks/replay/replay.ts'
 import { UsageError } from './failure.ts'
 import { namesOf, timeOf, whole } from './typed.ts'
 
@@ -35,7 +35,7 @@ export function eventFilter({ from, to, type, outcome }: FilterOptions): Omit<Ev
   }
 }
 
-export function replayWish(options: ReplayOptions): ReplayWish {
+export function replayWish(options: ReplayOptions): ReplayInput {
   const { outcome, rate, ...range } = options
   const { from, to, notifyTypes } = eventFilter(range)
   if (from === undefined) throw new UsageError('Say from when: --from 2026-11-20T08:00:00Z.')

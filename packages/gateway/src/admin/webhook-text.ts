@@ -1,6 +1,6 @@
-import { type EndpointView, WAITING_COUNTED } from '../webhooks/endpoints.ts'
-import type { AttemptView, EventView } from '../webhooks/read.ts'
-import type { Replay } from '../webhooks/replay.ts'
+import { type EndpointView, WAITING_COUNTED } from '../webhooks/endpoint/endpoint.ts'
+import type { AttemptView, EventView } from '../webhooks/log/list-events.ts'
+import type { Replay } from '../webhooks/replay/replay.ts'
 import { fields, table, timeText } from './table.ts'
 
 export function endpointTable(endpoints: EndpointView[]): string {

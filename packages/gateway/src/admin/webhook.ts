@@ -1,9 +1,9 @@
 import type { WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { requireTenant } from '../tenants/read.ts'
-import { DELIVERY_STATES } from '../webhooks/delivery-state.ts'
-import { listEndpoints } from '../webhooks/endpoints.ts'
-import { listEvents, showEvent } from '../webhooks/read.ts'
+import { DELIVERY_STATES } from '../webhooks/delivery.ts'
+import { listEndpoints } from '../webhooks/endpoint/endpoint.ts'
+import { getEvent, listEvents } from '../webhooks/log/list-events.ts'
 import {
   cancelReplay,
   listReplays,
@@ -11,9 +11,9 @@ import {
   REPLAYABLE,
   REPLAYED_BY_DEFAULT,
   startReplay,
-} from '../webhooks/replay.ts'
-import { resendEvent } from '../webhooks/resend.ts'
-import { SENDABLE_DAYS } from '../webhooks/retry.ts'
+} from '../webhooks/replay/replay.ts'
+import { resendEvent } from '../webhooks/replay/resend.ts'
+import { SENDABLE_DAYS } from '../webhooks/sending/retry.ts'
 import type { AdminContext } from './context.ts'
 import { setWebhookHere } from './set-webhook.ts'
 import { whole } from './typed.ts'
@@ -47,7 +47,7 @@ function list(webhook: Command, context: AdminContext): void {
           return context.print(endpointTable(endpoints), endpoints)
         }
         const ofTenant = { ...filter, tenantId: await requireTenant(db, tenantId) }
-        const events = await listEvents(db, ofTenant, { most, before: options.before })
+        const events = await listEvents(db, ofTenant, { limit: most, before: options.before })
         context.print(eventTable(events), events)
       })
     })
@@ -65,7 +65,7 @@ function show(webhook: Command, context: AdminContext): void {
     .description('Show an event with its content and every attempt to deliver it.')
     .action((tenantId: string, notifyId: string) =>
       context.withDeps(async ({ db }) => {
-        const event = await showEvent(db, await requireTenant(db, tenantId), notifyId)
+        const event = await getEvent(db, await requireTenant(db, tenantId), notifyId)
         context.print(eventText(event), event)
       }),
     )

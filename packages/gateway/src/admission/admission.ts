@@ -1,13 +1,45 @@
-import { stringToSign } from '@dealer-esim/contract'
-import { ApiError } from '../lib/api-error.ts'
+import { CLOCK_WINDOW_MS, type RequestHeaders, stringToSign } from '@dealer-esim/contract'
+import { verifyRequest } from '@dealer-esim/contract/node'
+import type { Config } from '../config/config.ts'
+import { ADMISSION_CONNECTIONS } from '../config/connections.ts'
+import { ApiError, tooManyRequests } from '../lib/api-error.ts'
 import type { Batcher } from '../lib/batch.ts'
-import type { DatabaseClock } from '../lib/clock.ts'
-import { tooManyRequests } from '../lib/too-many-requests.ts'
-import type { Tenant, TenantSecret } from '../tenants/load.ts'
-import type { Entered, Entry } from './enter.ts'
-import type { FailureLimit } from './failures.ts'
-import { type Judgement, judge, type SignedRequest } from './judge.ts'
-import type { KnownTenants } from './known-tenants.ts'
+import type { Clock, DatabaseClock } from '../lib/clock.ts'
+import type { Cipher } from '../lib/crypto.ts'
+import { createDb, type Db, type DbOptions } from '../lib/postgres/db.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+import { maintainPartitions } from '../retention/partitions.ts'
+import { allows } from '../tenants/allowlist.ts'
+import { loadTenant, type Tenant, type TenantSecret } from '../tenants/load.ts'
+import { prepared } from '../tenants/prepared-secret.ts'
+import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from './admit-batch.ts'
+import { createFailureLimit, type FailureLimit } from './failure-limit.ts'
+import { createTenantCache, type TenantCache } from './tenant-cache.ts'
+
+export interface SignedRequest {
+  headers: RequestHeaders
+  body: Buffer
+  /** The caller's, canonical. */
+  address: string
+}
+
+export interface AdmissionDeps {
+  tenantCache: TenantCache
+  batches: Batcher<AdmissionInput, AdmissionResult>
+  failures: FailureLimit
+  databaseClock: DatabaseClock
+  /** Local and test gateways reveal what should have been signed. */
+  revealsStringToSign: boolean
+  defaultQpsLimit: number
+  /** Called at the first request under a secret: events are signed with it from then on. */
+  onSecretProven(tenant: Tenant, secret: TenantSecret): void
+}
+
+/** Whose request it is, as far as this node knows: `admit` finds out whether that is still current. */
+export interface Authenticated {
+  tenant: Tenant
+  secretId: string
+}
 
 export interface Admitted {
   tenant: Tenant
@@ -15,92 +47,93 @@ export interface Admitted {
   catalogueVersion: bigint
 }
 
-export interface AdmissionDeps {
-  known: KnownTenants
-  entrance: Batcher<Entry, Entered>
-  failures: FailureLimit
-  databaseClock: DatabaseClock
-  /** Local and test gateways tell what should have been signed. */
-  tellStringToSign: boolean
-  defaultQpsLimit: number
-  /** Hears of the first request under a secret: events are signed with it from then on. */
-  onSecretProven(tenant: Tenant, secret: TenantSecret): void
-}
-
-/** Versions may change while a request is judged; more often than this in a row is no coincidence. */
-const ROUNDS_MAX = 5
-
-/** Whose request it is, as far as this node knows: admission finds out whether that still holds. */
-export interface Authenticated {
-  tenant: Tenant
-  secretId: string
-}
-
 /**
- * The checks from "AppKey known" to "address" (contract §3), in their order. A refusal that follows from what this node
- * remembers is given only after reading again: it may be the memory that is wrong.
- * @throws ApiError 101001 to 101005, 101007 for an address that failed too often.
+ * The checks from "AppKey known" to "address" (contract §3), in their order. A refusal is answered only after reading the
+ * tenant again, because the cached tenant may be outdated.
+ * @throws ApiError 101001 to 101005; 101007 for an address that failed too often
  */
 export async function authenticate(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
-  const readFirst = () => deps.failures.attempt(request.address, () => readAndJudge(deps, request))
-  return judgeFromMemory(deps, request) ?? (await readFirst())
+  const readFirst = () => deps.failures.attempt(request.address, () => authenticateAfterReading(deps, request))
+  return authenticateFromCache(deps, request) ?? (await readFirst())
 }
 
+/** Tenant and secret may change while a request is checked; more often than this in a row is no coincidence. */
+const ROUNDS_MAX = 5
+
 /**
- * What is left of the checks: RequestID and QPS, and all of them again where what was known turns out to be outdated.
- * @throws ApiError 101001 to 101007, or 000002 under overload.
+ * The remaining checks: RequestID and QPS, and all of them again where the cached tenant turns out to be outdated.
+ * @throws ApiError 101001 to 101007; 000002 under overload
  */
 export async function admit(
   deps: AdmissionDeps,
   request: SignedRequest,
   authenticated: Authenticated,
 ): Promise<Admitted> {
-  let judged = authenticated
+  let current = authenticated
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    const { tenant, secretId } = judged
-    const entered = await deps.entrance.add({
+    const { tenant, secretId } = current
+    const result = await deps.batches.add({
       tenantId: tenant.tenantId,
       requestId: request.headers.requestId,
       timestampMs: Number(request.headers.timestamp),
       version: tenant.version,
     })
-    // It has arrived, signed by that secret, whether or not it is admitted.
-    if (entered.verdict !== 'stale') noteFirstUse(deps, tenant, secretId)
-    switch (entered.verdict) {
+    // The request was signed with that secret, whether or not it is admitted.
+    if (result.verdict !== 'stale') noteFirstUse(deps, tenant, secretId)
+    switch (result.verdict) {
       case 'admitted':
-        return { tenant, catalogueVersion: entered.catalogueVersion }
+        return { tenant, catalogueVersion: result.catalogueVersion }
       case 'used':
         throw new ApiError('101006')
       case 'over-qps':
         throw tooManyRequests({ limit: tenant.qpsLimit ?? deps.defaultQpsLimit, waitS: 1 })
       case 'stale':
-        // Its signature was good a moment ago: whatever else its address has done, it is no guess.
-        judged = await readAndJudge(deps, request)
+        // Does not count against the caller's address: the signature was valid a moment ago.
+        current = await authenticateAfterReading(deps, request)
+        break
+      default:
+        return result.verdict satisfies never
     }
   }
   throw new ApiError('000002')
 }
 
-/** @throws ApiError 101001, which is the clock's word and not the memory's. Undefined: read, and judge again. */
-function judgeFromMemory(deps: AdmissionDeps, request: SignedRequest): Authenticated | undefined {
-  const tenant = deps.known.get(request.headers.appKey)
+/** @throws ApiError 101001, which depends on the clock and not on the cache. @returns undefined: read the tenant first */
+function authenticateFromCache(deps: AdmissionDeps, request: SignedRequest): Authenticated | undefined {
+  const tenant = deps.tenantCache.get(request.headers.appKey)
   if (!tenant) return undefined
-  const judgement = judge(request, tenant, deps.databaseClock.now())
-  if (judgement.ok) return { tenant, secretId: judgement.secretId }
-  if (judgement.code === '101001') throw refusal(deps, request, judgement.code)
+  const checked = checkRequest(request, tenant, deps.databaseClock.now())
+  if (checked.ok) return { tenant, secretId: checked.secretId }
+  if (checked.code === '101001') throw refusal(deps, request, checked.code)
   return undefined
 }
 
 /** @throws ApiError 101001 to 101005 */
-async function readAndJudge(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
-  const tenant = await deps.known.reload(request.headers.appKey)
+async function authenticateAfterReading(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
+  const tenant = await deps.tenantCache.reload(request.headers.appKey)
   if (!tenant) throw new ApiError('101004')
-  const judgement = judge(request, tenant, deps.databaseClock.now())
-  if (!judgement.ok) throw refusal(deps, request, judgement.code)
-  return { tenant, secretId: judgement.secretId }
+  const checked = checkRequest(request, tenant, deps.databaseClock.now())
+  if (!checked.ok) throw refusal(deps, request, checked.code)
+  return { tenant, secretId: checked.secretId }
 }
 
-type RefusalCode = Extract<Judgement, { ok: false }>['code']
+type Checked = { ok: true; secretId: string } | { ok: false; code: '101001' | '101003' | '101005' | '101002' }
+
+/** The checks from the timestamp to the allowlist (contract §3), against the tenant as this node knows it. */
+export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: number): Checked {
+  const { headers, body } = request
+  if (Math.abs(Number(headers.timestamp) - nowMs) > CLOCK_WINDOW_MS) return { ok: false, code: '101001' }
+  const secret = tenant.secrets.find((candidate) => {
+    const isLive = candidate.validUntilMs === null || candidate.validUntilMs > nowMs
+    return isLive && verifyRequest([prepared(candidate)], headers, body) !== undefined
+  })
+  if (!secret) return { ok: false, code: '101003' }
+  if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
+  if (!allows(tenant.ipAllowlist, request.address)) return { ok: false, code: '101002' }
+  return { ok: true, secretId: secret.secretId }
+}
+
+type RefusalCode = Extract<Checked, { ok: false }>['code']
 
 function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode): ApiError {
   switch (code) {
@@ -109,7 +142,7 @@ function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode)
     case '101002':
       return new ApiError(code, { data: { address: request.address } })
     case '101003': {
-      if (!deps.tellStringToSign) return new ApiError(code)
+      if (!deps.revealsStringToSign) return new ApiError(code)
       const text = Buffer.from(stringToSign(request.headers, request.body)).toString('utf8')
       return new ApiError(code, { data: { stringToSign: text } })
     }
@@ -125,4 +158,57 @@ function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string): vo
   if (!secret || secret.provenAtMs !== null) return
   secret.provenAtMs = deps.databaseClock.now()
   deps.onSecretProven(tenant, secret)
+}
+
+export interface AdmissionOptions {
+  /** How connections of the dealer API are made. */
+  hot: Omit<DbOptions, 'poolSize' | 'applicationName'>
+  config: Pick<Config, 'deployment' | 'defaultQpsLimit'>
+  clock: Clock
+  databaseClock: DatabaseClock
+  db: Db
+  cipher: Cipher
+  log: Log
+}
+
+export function createAdmission(
+  options: AdmissionOptions,
+): AdmissionDeps & { pool: Db['pool']; close(): Promise<void> } {
+  const { hot, config, clock, databaseClock, db, cipher, log } = options
+  const { defaultQpsLimit } = config
+  const admissionDb = createDb({
+    ...hot,
+    poolSize: ADMISSION_CONNECTIONS,
+    applicationName: 'dealer-esim admission',
+    asynchronousCommit: true,
+  })
+  return {
+    tenantCache: createTenantCache((appKey) => loadTenant(db, cipher, { appKey })),
+    batches: createAdmissionBatcher({
+      db: admissionDb,
+      ...{ clock, databaseClock, defaultQpsLimit },
+      maintainPartitions: () => maintainPartitions(db),
+    }),
+    failures: createFailureLimit(clock),
+    databaseClock,
+    revealsStringToSign: config.deployment !== 'production',
+    defaultQpsLimit,
+    onSecretProven(tenant, secret) {
+      saveFirstUse(db, tenant, secret).catch((err) => {
+        secret.provenAtMs = null // the next request tries again: until then events are signed with the old secret
+        log.warn({ err }, 'the first use of a secret could not be saved')
+      })
+    },
+    pool: admissionDb.pool,
+    close: () => admissionDb.close(),
+  }
+}
+
+/** Until it is saved, events are signed with the previous secret (contract §7). */
+async function saveFirstUse(db: Db, tenant: Tenant, { secretId }: TenantSecret): Promise<void> {
+  await db.query({
+    text: `update tenant_secrets set proven_at = clock_timestamp()
+           where tenant_id = $1 and secret_id = $2 and proven_at is null`,
+    values: [tenant.tenantId, secretId],
+  })
 }

@@ -15,7 +15,7 @@ export interface Notice {
 /** Tells operators, or a tenant's people, in the transaction that caused it. The console shows it, e-mail may carry it. */
 export function notify(tx: Tx, ids: Ids, notice: Notice): void {
   tx.send({
-    text: `insert into notices (tenant_id, notice_id, kind, audience, message, data) values ($1, $2, $3, $4, $5, $6)`,
+    text: `insert into alerts (tenant_id, alert_id, kind, audience, message, data) values ($1, $2, $3, $4, $5, $6)`,
     values: [
       notice.tenantId ?? NIL_TENANT,
       ids.uuid(),

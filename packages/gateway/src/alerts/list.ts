@@ -23,15 +23,15 @@ export interface NoticeFilter {
 export function listNotices(db: Pick<Db, 'query'>, filter: NoticeFilter, limit: number): Promise<NoticeRow[]> {
   const { tenantId, audience, unread, before } = filter
   return db.query<NoticeRow>(sql`
-    select notice_id, tenant_id, kind, audience, message, data, read_at,
+    select alert_id as notice_id, tenant_id, kind, audience, message, data, read_at,
            created_at
-    from notices
+    from alerts
     where true
       ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}
       ${audience === null ? empty : sql`and audience = ${audience}`}
       ${unread ? sql`and read_at is null` : empty}
-      ${before === undefined ? empty : sql`and notice_id < ${before}`}
-    order by notice_id desc limit ${limit}`)
+      ${before === undefined ? empty : sql`and alert_id < ${before}`}
+    order by alert_id desc limit ${limit}`)
 }
 
 /** Marks notices as read; those of other audiences or tenants than one's own stay as they are. */
@@ -41,7 +41,7 @@ export function readNotices(
   only: { tenantId: string | null; audience: 'OPERATOR' | 'TENANT' },
 ): void {
   tx.send(sql`
-    update notices set read_at = now()
-    where notice_id = any(${[...noticeIds]}::uuid[]) and audience = ${only.audience} and read_at is null
+    update alerts set read_at = now()
+    where alert_id = any(${[...noticeIds]}::uuid[]) and audience = ${only.audience} and read_at is null
       ${only.tenantId === null ? empty : sql`and tenant_id = ${only.tenantId}`}`)
 }

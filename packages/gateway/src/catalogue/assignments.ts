@@ -1,6 +1,6 @@
 import { type AuditEntry, audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import { absent, requireUuid } from '../lib/refusal.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
 import { insertName } from './price-names.ts'
 import type { ChangeDeps } from './put.ts'
 import { checkName, exists, mustExist } from './refuse.ts'
@@ -72,7 +72,7 @@ async function assign(deps: ChangeDeps, kind: Kind, owner: string, target: strin
     })
     if (target !== null) {
       tx.send({
-        text: `insert into ${kind.table} (${kind.owner.column}, ${kind.target.column}, removed, first_at, updated_at)
+        text: `insert into ${kind.table} (${kind.owner.column}, ${kind.target.column}, removed, first_set_at, updated_at)
                values ($1, $2, false, $3, $3)
                on conflict (${kind.owner.column}, ${kind.target.column})
                do update set removed = false, updated_at = excluded.updated_at`,
@@ -118,7 +118,7 @@ export async function readAssignment(db: Db, typedId: string): Promise<ShownAssi
            where t.tenant_id = $1`,
     values: [tenantId],
   })
-  if (!row) throw absent('tenant', tenantId)
+  if (!row) throw notFound('tenant', tenantId)
   return row
 }
 
@@ -138,6 +138,6 @@ export async function readGroups(db: Db, groupName?: string): Promise<ShownGroup
            from price_groups g where not removed and ($1::text is null or group_name = $1) order by group_name`,
     values: [groupName ?? null],
   })
-  if (groupName !== undefined && groups.length === 0) throw absent('price group', groupName)
+  if (groupName !== undefined && groups.length === 0) throw notFound('price group', groupName)
   return groups
 }

@@ -1,5 +1,5 @@
 import type { Db } from '../lib/postgres/db.ts'
-import { absent, requireUuid } from '../lib/refusal.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
 import type { Buyer } from './snapshot.ts'
 
 /** @throws Refusal when there is no such tenant */
@@ -9,6 +9,6 @@ export async function buyerOf(db: Db, typedId: string): Promise<Buyer> {
     text: 'select currency_code from tenants where tenant_id = $1',
     values: [tenantId],
   })
-  if (!row) throw absent('tenant', tenantId)
+  if (!row) throw notFound('tenant', tenantId)
   return { tenantId, currencyCode: row.currencyCode }
 }

@@ -2,12 +2,12 @@ import {
   ACTIVATION_POLICIES,
   DATA_TYPES,
   DURATION_UNITS,
-  FORMS,
   locationNetwork,
   MONEY_MAX,
   NAME_LENGTH_MAX,
   PACKAGE_STATUSES,
   SMS_STATUSES,
+  TEXT_PATTERNS,
 } from '@dealer-esim/contract'
 import Type, { type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -21,13 +21,13 @@ const DAYS_MAX = 3_650
 const TEXT_LENGTH_MAX = 2_000
 
 const CLOSED = { additionalProperties: false } as const
-const line = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: FORMS.line.pattern })
-const text = () => Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, pattern: FORMS.text.pattern })
+const line = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: TEXT_PATTERNS.line.pattern })
+const text = () => Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, pattern: TEXT_PATTERNS.text.pattern })
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const money = () => Type.Integer({ minimum: 0, maximum: MONEY_MAX })
 const days = (minimum: number) => Type.Integer({ minimum, maximum: DAYS_MAX })
-const packageCode = () => Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: FORMS.code.pattern })
-const currencyCode = () => Type.String({ pattern: FORMS.currencyCode.pattern })
+const packageCode = () => Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: TEXT_PATTERNS.code.pattern })
+const currencyCode = () => Type.String({ pattern: TEXT_PATTERNS.currencyCode.pattern })
 
 const supplierDocument = Type.Object(
   {
@@ -64,7 +64,7 @@ const packageDocument = Type.Object(
     unusedValidTime: days(0),
     activationPolicy: Type.Enum(ACTIVATION_POLICIES),
     ekycRequired: Type.Boolean(),
-    locationCodes: Type.Array(Type.String({ pattern: FORMS.locationCode.pattern }), {
+    locationCodes: Type.Array(Type.String({ pattern: TEXT_PATTERNS.locationCode.pattern }), {
       minItems: 1,
       maxItems: LOCATIONS_MAX,
     }),
@@ -94,7 +94,7 @@ function closedNetwork() {
         ...locationName,
         minLength: 1,
         maxLength: 100,
-        pattern: FORMS.line.pattern,
+        pattern: TEXT_PATTERNS.line.pattern,
       } as typeof locationName,
       operatorList: Type.Array(operator, { maxItems: OPERATORS_MAX }),
     },

@@ -7,7 +7,7 @@ import {
   type PackageOnSale,
   parseTime,
 } from '@dealer-esim/contract'
-import { type CursorScope, openCursor, type Position, sealCursor } from '../lib/cursor.ts'
+import { type CursorScope, createCursor, type Position, readCursor } from '../lib/cursor.ts'
 import type { CataloguePackage } from './package.ts'
 import type { PackageIndex } from './package-index.ts'
 import { pricedUntil, type Quote, quote } from './price.ts'
@@ -42,7 +42,7 @@ export function listPackages(
   const since = request.updatedSince == null ? undefined : parseTime(request.updatedSince).getTime()
   const show = since === undefined ? onlyOnSale(tariff) : onlyChanged(tariff, since)
   const size = pageSize ?? PAGE_SIZE_DEFAULT
-  const end = cursor == null ? shelf.index.packages.length : before(shelf, openCursor(shelf.linkKey, scope, cursor))
+  const end = cursor == null ? shelf.index.packages.length : before(shelf, readCursor(shelf.linkKey, scope, cursor))
 
   const packageList: Package[] = []
   let last: CataloguePackage | undefined
@@ -58,7 +58,7 @@ export function listPackages(
     packageList.push(shown)
     last = item
   }
-  const nextCursor = more && last ? sealCursor(shelf.linkKey, scope, [last.createdAt, last.packageCode]) : null
+  const nextCursor = more && last ? createCursor(shelf.linkKey, scope, [last.createdAt, last.packageCode]) : null
   return { packageList, nextCursor, asOf: formatTime(new Date(asOf(shelf, now))) }
 }
 

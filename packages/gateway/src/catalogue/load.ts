@@ -93,7 +93,7 @@ async function loadOwnPrices(tx: Tx, since: Since): Promise<OwnPriceRow[]> {
 }
 
 /** What is not known counts as from the beginning. */
-const FIRST_AT = `coalesce(first_at, 'epoch') as first_at`
+const FIRST_AT = `coalesce(first_set_at, 'epoch') as first_at`
 
 type Timed<Row> = Omit<Row, 'firstAt' | 'updatedAt'> & { firstAt: Date; updatedAt: Date }
 

@@ -1,4 +1,4 @@
-import { type Fault, FORMS, faultsOf, MONEY_MAX } from '@dealer-esim/contract'
+import { type Fault, listFaults, MONEY_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
 import Type from 'typebox'
 import {
   isPackageDocument,
@@ -28,7 +28,7 @@ export function mergePackage(existing: PackageDocument | undefined, input: Packa
   const entries = priceEntries({ price, retailPrice, currencyCode, prices }, priceFaults)
   draft.prices = priceFaults.length > 0 ? [] : mergePrices(existing?.prices ?? [], entries, priceFaults)
   const faults = [
-    ...(isPackageDocument.Check(draft) ? crossFaults(draft) : faultsOf(packageDocumentSchema, draft)),
+    ...(isPackageDocument.Check(draft) ? crossFaults(draft) : listFaults(packageDocumentSchema, draft)),
     ...priceFaults,
   ].filter(({ field }) => field !== 'slug' || draft.slug !== undefined) // made from the code, which is missing
   return faults.length > 0 ? { faults } : { document: draft as PackageDocument }
@@ -97,7 +97,7 @@ function locationsOf(existing: PackageDocument | undefined, members: PackageInpu
 
 const priceEntry = Type.Object(
   {
-    currencyCode: Type.String({ pattern: FORMS.currencyCode.pattern }),
+    currencyCode: Type.String({ pattern: TEXT_PATTERNS.currencyCode.pattern }),
     price: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: MONEY_MAX }), Type.Null()])),
     retailPrice: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: MONEY_MAX }), Type.Null()])),
   },
@@ -120,7 +120,7 @@ function priceEntries(input: PackageInput, faults: Fault[]): PriceEntry[] {
   if (Array.isArray(prices)) written.push(...prices.map((value, i): [string, unknown] => [`prices[${i}].`, value]))
   else if (prices != null) faults.push({ code: '000108', field: 'prices', reason: 'Send a JSON array.' })
   return written.flatMap(([at, value]) => {
-    const found = faultsOf(priceEntry, value)
+    const found = listFaults(priceEntry, value)
     faults.push(...found.map((fault) => ({ ...fault, field: `${at}${fault.field}` })))
     return found.length > 0 ? [] : [{ ...(value as Omit<PriceEntry, 'at'>), at }]
   })

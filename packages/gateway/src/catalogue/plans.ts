@@ -1,6 +1,6 @@
 import { audit, type By } from '../audit/audit.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import { formatPercent } from './percent.ts'
 import { insertName } from './price-names.ts'
 import type { ChangeDeps } from './put.ts'
@@ -42,7 +42,7 @@ export async function setPlanRule(deps: ChangeDeps, scope: RuleScope, value: Rul
     const price = 'price' in value ? value.price : null
     if (before && !before.removed && before.percent === percent && before.price === price) return
     tx.send({
-      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_at,
+      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_set_at,
                updated_at)
              values ($1, $2, $3, $4, $5, false, $6, $6)
              on conflict (plan_name, package_code, currency_code) do update
@@ -140,7 +140,7 @@ export async function readPlans(db: Db, planName?: string): Promise<ShownPlan[]>
            from price_plans p where not removed and ($1::text is null or plan_name = $1) order by plan_name`,
     values: [planName ?? null],
   })
-  if (planName !== undefined && plans.length === 0) throw absent('price plan', planName)
+  if (planName !== undefined && plans.length === 0) throw notFound('price plan', planName)
   const rules = await db.query<RuleRow & { planName: string; packageCode: string }>({
     text: `select plan_name, package_code, currency_code, percent, price
            from price_plan_rules where not removed and ($1::text is null or plan_name = $1)

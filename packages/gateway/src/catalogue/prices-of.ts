@@ -1,5 +1,5 @@
 import type { Db } from '../lib/postgres/db.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import type { PriceDocument } from './document.ts'
 import { formatPercent } from './percent.ts'
 import { readDocuments } from './read.ts'
@@ -27,7 +27,7 @@ export interface PricesOfPackage {
 /** @throws Refusal when there is no such package */
 export async function pricesOfPackage(db: Db, packageCode: string): Promise<PricesOfPackage> {
   const document = (await readDocuments(db, [packageCode])).get(packageCode)
-  if (!document) throw absent('package', packageCode)
+  if (!document) throw notFound('package', packageCode)
   const rules = await db.query<{
     planName: string
     code: string
@@ -41,9 +41,9 @@ export async function pricesOfPackage(db: Db, packageCode: string): Promise<Pric
     values: [packageCode],
   })
   const own = await db.query<PricesOfPackage['own'][number]>({
-    text: `select p.tenant_id, t.client_name, p.price, t.currency_code
+    text: `select p.tenant_id, t.tenant_name as client_name, p.price, t.currency_code
            from tenant_prices p join tenants t using (tenant_id)
-           where p.package_code = $1 and not p.removed order by t.client_name, p.tenant_id`,
+           where p.package_code = $1 and not p.removed order by t.tenant_name, p.tenant_id`,
     values: [packageCode],
   })
   return {

@@ -48,7 +48,7 @@ export async function setOwnPrice(
       return
     }
     tx.send({
-      text: `insert into tenant_prices (tenant_id, package_code, price, removed, first_at, updated_at)
+      text: `insert into tenant_prices (tenant_id, package_code, price, removed, first_set_at, updated_at)
              values ($1, $2, $3, $4, $5, $5)
              on conflict (tenant_id, package_code) do update
              set price = excluded.price, removed = excluded.removed, updated_at = excluded.updated_at`,

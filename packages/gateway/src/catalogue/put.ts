@@ -2,7 +2,7 @@ import type { Fault } from '@dealer-esim/contract'
 import { type AuditEntry, auditAll, type By } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 import { coverageId } from './coverage.ts'
 import { differences, differingMembers, type PackageChange } from './difference.ts'
 import type { PackageDocument } from './document.ts'
@@ -41,7 +41,7 @@ export async function putPackages(
     const changes: PackageChange[] = []
     for (const [i, input] of inputs.entries()) {
       const before = existing.get(codes[i]!)
-      if (!before && options.mustExist) throw absent('package', codes[i]!)
+      if (!before && options.mustExist) throw notFound('package', codes[i]!)
       const merged = mergePackage(before, input)
       if ('faults' in merged) throw faulty(codes[i]!, merged.faults)
       if (codes.indexOf(codes[i]!) < i) throw refused('packageCode', `${codes[i]} is there twice.`)

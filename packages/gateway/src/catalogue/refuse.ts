@@ -1,6 +1,6 @@
-import { FORMS, formatMoney, MONEY_MAX, NAME_LENGTH_MAX } from '@dealer-esim/contract'
+import { formatMoney, MONEY_MAX, NAME_LENGTH_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
 import type { Tx } from '../lib/postgres/db.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 
 /** A fault in what somebody asks of the catalogue, with the sentence that says what to do. */
 export function refused(field: string, reason: string): Refusal {
@@ -13,13 +13,13 @@ export function exists(what: string, name: string): Refusal {
 }
 
 export function checkName(field: string, name: string): void {
-  const { pattern, advice } = FORMS.code
+  const { pattern, advice } = TEXT_PATTERNS.code
   if (name.length > NAME_LENGTH_MAX) throw refused(field, `Use at most ${NAME_LENGTH_MAX} characters.`)
   if (!new RegExp(pattern, 'u').test(name)) throw refused(field, advice)
 }
 
 export function checkCurrency(currencyCode: string): void {
-  const { pattern, advice } = FORMS.currencyCode
+  const { pattern, advice } = TEXT_PATTERNS.currencyCode
   if (!new RegExp(pattern, 'u').test(currencyCode)) throw refused('currencyCode', advice)
 }
 
@@ -40,5 +40,5 @@ export async function mustExist(tx: Tx, kind: keyof typeof THINGS, name: string)
   const { what, table, column, removable } = THINGS[kind]
   const there = removable ? 'and not removed' : ''
   const rows = await tx.query({ text: `select from ${table} where ${column} = $1 ${there}`, values: [name] })
-  if (rows.length === 0) throw absent(what, name)
+  if (rows.length === 0) throw notFound(what, name)
 }

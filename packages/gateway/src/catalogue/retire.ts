@@ -8,7 +8,7 @@ import { changeCatalogue } from './version.ts'
 
 /*
  * Ends of plans and groups, and their new names. Rows are never deleted, because the change feed tells of what was
- * (docs/decisions/0031): a deleted plan is marked, and its name may be used again. A plan that is renamed is a new one
+ * (docs/decisions/0018): a deleted plan is marked, and its name may be used again. A plan that is renamed is a new one
  * that takes over, in one version of the catalogue: nobody's price changes, and the feed tells its tenants' packages once.
  */
 
@@ -48,7 +48,7 @@ export async function renamePlan(deps: ChangeDeps, planName: string, newName: st
     await takeName(tx, 'plan', planName, newName)
     const at = await stamp()
     tx.send({
-      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_at,
+      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_set_at,
                updated_at)
              select $2, package_code, currency_code, percent, price, false, $3, $3
              from price_plan_rules where plan_name = $1 and not removed
@@ -70,7 +70,7 @@ export async function renameGroup(deps: ChangeDeps, groupName: string, newName: 
     await takeName(tx, 'group', groupName, newName)
     const at = await stamp()
     tx.send({
-      text: `insert into price_group_plans (group_name, plan_name, removed, first_at, updated_at)
+      text: `insert into price_group_plans (group_name, plan_name, removed, first_set_at, updated_at)
              select $2, plan_name, false, $3, $3 from price_group_plans where group_name = $1 and not removed
              on conflict (group_name, plan_name) do update set removed = false, updated_at = excluded.updated_at`,
       values: [groupName, newName, at],
@@ -123,7 +123,7 @@ function moveLinks(tx: Tx, { table, owner, target }: Links, from: string, to: st
     values: [from, at],
   })
   tx.send({
-    text: `insert into ${table} (${owner}, ${target}, removed, first_at, updated_at)
+    text: `insert into ${table} (${owner}, ${target}, removed, first_set_at, updated_at)
            select ${owner}, $2, false, $3::timestamptz, $3 from ${table} where ${target} = $1 and removed and updated_at = $3
            on conflict (${owner}, ${target}) do update set removed = false, updated_at = excluded.updated_at`,
     values: [from, to, at],

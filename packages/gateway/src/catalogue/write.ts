@@ -94,7 +94,7 @@ function insertSuppliers(rows: readonly object[]): Statement {
 
 function upsertListPrices(rows: readonly object[], at: Date): Statement {
   return {
-    text: `insert into list_prices (package_code, currency_code, price, retail_price, removed, first_at, updated_at)
+    text: `insert into list_prices (package_code, currency_code, price, retail_price, removed, first_set_at, updated_at)
            select package_code, currency_code, price, retail_price, removed, $2, $2
            from json_to_recordset($1) as r (package_code text, currency_code text, price bigint, retail_price bigint,
              removed boolean)

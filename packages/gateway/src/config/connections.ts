@@ -7,7 +7,7 @@
 export const ORDER_CONNECTIONS = 6
 /** Two statements under way, and one connection in hand while another is made again. */
 export const ADMISSION_CONNECTIONS = 3
-/** It listens and tells: lib/postgres/wake.ts. */
+/** It listens and tells: lib/postgres/wakeups.ts. */
 const WAKE_CONNECTIONS = 1
 /** At the start: lib/postgres/migrate.ts. */
 const MIGRATION_CONNECTIONS = 1

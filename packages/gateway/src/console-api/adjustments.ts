@@ -91,8 +91,8 @@ export const adjustmentRoutes: Route[] = [
 
 async function describe(context: Context, rows: Adjustment[]) {
   const ids = [...new Set(rows.map((row) => row.tenantId))]
-  const tenants = await context.deps.db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
-    select tenant_id, client_name, currency_code from tenants where tenant_id = any(${ids}::uuid[])`)
+  const tenants = await context.deps.db.query<{ tenantId: string; tenantName: string; currencyCode: string }>(sql`
+    select tenant_id, tenant_name, currency_code from tenants where tenant_id = any(${ids}::uuid[])`)
   const byId = new Map(tenants.map((tenant) => [tenant.tenantId, tenant]))
   const nameOf = await actorNames(
     context,
@@ -101,7 +101,7 @@ async function describe(context: Context, rows: Adjustment[]) {
   return rows.map((row) => ({
     adjustmentId: row.adjustmentId,
     tenantId: row.tenantId,
-    clientName: byId.get(row.tenantId)?.clientName ?? '',
+    clientName: byId.get(row.tenantId)?.tenantName ?? '',
     currencyCode: byId.get(row.tenantId)?.currencyCode ?? '',
     amount: row.amount,
     reference: row.reference,

@@ -110,10 +110,10 @@ async function describe(context: Context, rows: AuditRow[]) {
 /** By id, of the dealers that entries are of or name. A dealer's people have entries of their own tenant only. */
 async function clientNamesOf({ deps, onlyTenant }: Context, rows: AuditRow[]): Promise<Map<string, string>> {
   const ids = new Set(rows.flatMap(({ tenantId, subject }) => [tenantId, subject ?? '']).filter(isUuid))
-  const tenants = await deps.db.query<{ tenantId: string; clientName: string }>(sql`
-    select tenant_id, client_name from tenants
+  const tenants = await deps.db.query<{ tenantId: string; tenantName: string }>(sql`
+    select tenant_id, tenant_name from tenants
     where tenant_id = any(${[...ids]}::uuid[]) and (${onlyTenant}::uuid is null or tenant_id = ${onlyTenant}::uuid)`)
-  return new Map(tenants.map((tenant) => [tenant.tenantId, tenant.clientName]))
+  return new Map(tenants.map((tenant) => [tenant.tenantId, tenant.tenantName]))
 }
 
 async function* csvOf(context: Context, filter: AuditFilter): AsyncGenerator<string> {

@@ -1,7 +1,7 @@
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import { firstUuidAt } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../webhooks/delivery-state.ts'
+import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../webhooks/delivery.ts'
 import type { LocalDay } from './local-days.ts'
 
 /*
@@ -147,7 +147,7 @@ export async function attention(db: Reader, tenantId: string | null): Promise<At
       (select count(*)::int from webhook_endpoints
        where callback_url is not null and (disabled_reason is not null or failing_since is not null) ${own})
         as failing_endpoints,
-      (select count(*)::int from stock_levels where available < low_at and ${operators}) as low_stock,
+      (select count(*)::int from stock_levels where available < low_threshold and ${operators}) as low_stock,
       (select count(*)::int from orphans where state = 'FOUND' and ${operators}) as orphans,
       (select count(*)::int from wallet_adjustments
        where adjustment_status = 'PROPOSED' and expires_at > now() and ${operators}) as adjustments`)

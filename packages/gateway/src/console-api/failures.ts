@@ -1,8 +1,8 @@
 import { codes } from '@dealer-esim/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isTurnedAway } from '../http/as-api-error.ts'
+import { isShed } from '../http/answer.ts'
 import { ApiError } from '../lib/api-error.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/errors.ts'
 import { Refusal } from '../lib/refusal.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import { InvalidRequest } from './validate.ts'
@@ -18,7 +18,7 @@ interface Failure {
 /** Every failure leaves as `{code, message, data?}`: a sentence for people, a name for programs, no trace for anybody. */
 export function answerFailure(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, ...body } = failureOf(error)
-  if (status >= 500 && !isTurnedAway(error))
+  if (status >= 500 && !isShed(error))
     log.error({ err: error, path: request.routeOptions.url }, 'console request failed')
   return reply.code(status).send(body)
 }

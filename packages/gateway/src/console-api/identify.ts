@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { absent, Refusal } from '../lib/refusal.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 import { ACCESS_TOKEN_PREFIX, accessTokenOf } from '../people/access-token.ts'
 import { personById, requireOwnPassword } from '../people/person.ts'
 import { isOperator } from '../people/role.ts'
@@ -47,7 +47,7 @@ export function authorize(route: Route, signedIn: SignedIn | undefined, params: 
   if (means.kind === 'token' && means.scope === 'READ' && route.method !== 'GET')
     throw new Refusal(403, 'TOKEN_READ_ONLY', 'This access token may only read.')
   const { tenantId } = (params ?? {}) as { tenantId?: string }
-  if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw absent('tenant')
+  if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw notFound('tenant')
   return signedIn
 }
 

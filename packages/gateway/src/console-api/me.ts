@@ -46,7 +46,7 @@ export async function describeMe(deps: ConsoleDeps, person: Person, by: 'session
     person.tenantId === null
       ? []
       : await deps.db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
-          select tenant_id, client_name, currency_code
+          select tenant_id, tenant_name as client_name, currency_code
           from tenants where tenant_id = ${person.tenantId}`)
   const { personId, email, name, role, passwordChangeRequired } = person
   return {

@@ -3,12 +3,16 @@ import { ORDER_ESIMS_MAX } from '@dealer-esim/contract'
 import Type from 'typebox'
 import { cancelEsim } from '../fulfilment/cancelling/cancel-esim.ts'
 import { cancelOrder } from '../fulfilment/cancelling/cancel-order.ts'
-import { EVIDENCE_LENGTH_MAX, EVIDENCE_LENGTH_MIN } from '../fulfilment/cancelling/justification.ts'
-import { REASON_LENGTH_MAX, REASON_LENGTH_MIN } from '../fulfilment/cancelling/justification.ts'
-import { resolveOrder, type Verdict } from '../fulfilment/review/resolve-order.ts'
+import {
+  EVIDENCE_LENGTH_MAX,
+  EVIDENCE_LENGTH_MIN,
+  REASON_LENGTH_MAX,
+  REASON_LENGTH_MIN,
+} from '../fulfilment/cancelling/justification.ts'
 import { resolveCancellation } from '../fulfilment/review/resolve-cancellation.ts'
+import { resolveOrder, type Verdict } from '../fulfilment/review/resolve-order.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { requireOrderId } from '../orders/find.ts'
+import { parseOrderNo } from '../orders/reading/find.ts'
 import { type CsvEsim, readEsims } from '../suppliers/stock/csv.ts'
 import { OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, done, line, tenantParams, uuid } from './schemas.ts'
@@ -31,7 +35,7 @@ export const orderActionRoutes: Route[] = [
     body: Type.Object({ reason: reason() }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      const orderId = requireOrderId(params.orderNo)
+      const orderId = parseOrderNo(params.orderNo)
       await cancelOrder(deps, { tenantId: params.tenantId, orderId, reason: body.reason }, by)
       return {}
     },
@@ -58,7 +62,7 @@ export const orderActionRoutes: Route[] = [
     ),
     answer: Type.Object({ itemNos: Type.Array(Type.Integer()) }),
     async handle({ deps, by }, { params, body }) {
-      const orderId = requireOrderId(params.orderNo)
+      const orderId = parseOrderNo(params.orderNo)
       const verdict: Verdict =
         body.verdict === 'delivered'
           ? { kind: 'delivered', esims: await esimsOf(body.csv ?? '') }

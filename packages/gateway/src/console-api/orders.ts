@@ -2,11 +2,11 @@ import { ORDER_STATUSES } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { orderIdOf, orderNoOf } from '../lib/ids.ts'
-import { absent } from '../lib/refusal.ts'
-import { requireOrderId } from '../orders/find.ts'
-import { itemKeyOf } from '../orders/item-key.ts'
-import { searchOrders } from '../orders/search.ts'
-import { readTimeline, type Step } from '../orders/timeline.ts'
+import { notFound } from '../lib/refusal.ts'
+import { itemKeyOf } from '../orders/item.ts'
+import { parseOrderNo } from '../orders/reading/find.ts'
+import { searchOrders } from '../orders/reading/search.ts'
+import { readTimeline, type Step } from '../orders/reading/timeline.ts'
 import { searchProfiles } from '../profiles/search.ts'
 import { actorNames } from './actors.ts'
 import { shownDetail } from './dealers-view.ts'
@@ -141,9 +141,9 @@ function sought(q: string | undefined): { orderId?: string; transactionId?: stri
 
 async function describe(context: Context, tenantId: string, orderNo: string) {
   const { deps, onlyTenant } = context
-  const orderId = requireOrderId(orderNo)
+  const orderId = parseOrderNo(orderNo)
   const [found] = await searchOrders(deps.db, { tenantId, orderId }, 1)
-  if (!found) throw absent('order')
+  if (!found) throw notFound('order')
   const [[more], items, profiles] = await Promise.all([
     deps.db.query<MoreColumns>(sql`
       select balance_after, remark, status_history as history
@@ -151,7 +151,8 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     deps.db.query<Omit<OrderItem, 'supplierKey'>>(sql`
       select item_no, package_code, price, item_status,
              failure_reason, supplier, product_code, cost,
-             cost_currency, charged, charged_currency, attempts,
+             cost_currency, supplier_charge as charged,
+             supplier_charge_currency as charged_currency, attempts,
              exists (select from supplier_attempts a
                      where a.tenant_id = i.tenant_id and a.order_id = i.order_id and a.item_no = i.item_no
                        and a.operation = 'CANCEL' and (a.outcome is null or a.outcome = 'unknown'))

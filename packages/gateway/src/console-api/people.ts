@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { Tx } from '../lib/postgres/db.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
-import { mailPersonLink } from '../mail/person-link.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
+import { mailPersonLink } from '../mail/queue.ts'
 import { welcomeLink } from '../people/console-links.ts'
 import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../people/manage.ts'
 import { lockProven, type Person, peopleOf, personById } from '../people/person.ts'
@@ -72,7 +72,7 @@ export const peopleRoutes: Route[] = [
     ratePerMinute: PROOFS_PER_MINUTE,
     async handle(context, { body: { password, code, ...asked } }) {
       const { deps, person, by, onlyTenant } = context
-      if (onlyTenant !== null && asked.tenantId !== onlyTenant) throw absent('tenant')
+      if (onlyTenant !== null && asked.tenantId !== onlyTenant) throw notFound('tenant')
       if (!mayManage(person, asked)) throw notTheirs()
       if (asked.tenantId !== null) await requireTenant(deps.db, asked.tenantId)
       return proven(context, { password, code }, async (tx) => {
@@ -175,10 +175,10 @@ async function proven<Result>(
   })
 }
 
-/** The person, if the caller may manage them; to a dealer's people everybody else is absent. */
+/** The person, if the caller may manage them; to a dealer's people everybody else is notFound. */
 async function managed({ deps, person, onlyTenant }: Context, personId: string): Promise<Person> {
   const other = await personById(deps.db, personId)
-  if (!other || (onlyTenant !== null && other.tenantId !== onlyTenant)) throw absent('person')
+  if (!other || (onlyTenant !== null && other.tenantId !== onlyTenant)) throw notFound('person')
   if (!mayManage(person, other)) throw notTheirs()
   return other
 }

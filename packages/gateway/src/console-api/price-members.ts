@@ -13,8 +13,8 @@ const NAMED_MAX = 100
 
 export async function membersOf(db: Db, tenantIds: readonly string[]) {
   const tenants = await db.query<{ tenantId: string; clientName: string }>({
-    text: `select tenant_id, client_name from tenants
-           where tenant_id = any ($1::uuid[]) order by client_name, tenant_id limit ${NAMED_MAX}`,
+    text: `select tenant_id, tenant_name as client_name from tenants
+           where tenant_id = any ($1::uuid[]) order by tenant_name, tenant_id limit ${NAMED_MAX}`,
     values: [tenantIds],
   })
   return { tenantCount: tenantIds.length, tenants }

@@ -1,10 +1,10 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { orderIdOf, orderNoOf } from '../lib/ids.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import { qrSvg } from '../profiles/qr/picture.ts'
-import { revealCodes } from '../profiles/secrets.ts'
 import { type FoundProfile, searchProfiles } from '../profiles/search.ts'
+import { revealCodes } from '../profiles/secrets.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from './route.ts'
 import { CLOSED, cursor, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from './schemas.ts'
 
@@ -97,7 +97,7 @@ export const profileRoutes: Route[] = [
     answer: profileRow,
     async handle(context, { params }) {
       const [row] = await searchProfiles(context.deps.db, params, 1)
-      if (!row) throw absent('eSIM')
+      if (!row) throw notFound('eSIM')
       return rowOfProfile(context, row)
     },
   }),

@@ -1,4 +1,4 @@
-import { networkOf } from '../lib/address-blocks.ts'
+import { networkKey } from '../lib/address-blocks.ts'
 import { Refusal } from '../lib/refusal.ts'
 
 const MINUTE_MS = 60_000
@@ -9,7 +9,7 @@ const ADDRESSES_MAX = 50_000
 export function rateLimiter(clock: { monotonic(): number }) {
   const counts = new Map<string, { since: number; calls: number }>()
   return (name: string, perMinute: number, address: string): void => {
-    const key = `${name} ${networkOf(address)}`
+    const key = `${name} ${networkKey(address)}`
     const now = clock.monotonic()
     const entry = counts.get(key)
     if (!entry || now - entry.since >= MINUTE_MS) {

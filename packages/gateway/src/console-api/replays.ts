@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { cancelReplay, listReplays, REPLAY_STATES, REPLAYABLE, startReplay } from '../webhooks/replay.ts'
+import { cancelReplay, listReplays, REPLAY_STATES, REPLAYABLE, startReplay } from '../webhooks/replay/replay.ts'
 import { actorNames } from './actors.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from './route.ts'
 import { CLOSED, done, nullable, tenantParams, time, uuid } from './schemas.ts'

@@ -50,7 +50,7 @@ async function orders({ deps, onlyTenant }: Context, text: string): Promise<Resu
     clientName: string
   }>(sql`
     select o.tenant_id, o.order_id, o.transaction_id,
-           t.client_name
+           t.tenant_name as client_name
     from tenants t join orders o on o.tenant_id = t.tenant_id
       and (o.transaction_id = ${text} or o.order_id = ${orderId ?? null}::uuid)
     where ${onlyTenant}::uuid is null or t.tenant_id = ${onlyTenant}::uuid
@@ -66,7 +66,7 @@ async function profiles({ deps, onlyTenant }: Context, text: string): Promise<Re
   const digits = text.replaceAll(/[\s-]/g, '')
   if (!/^\d{10,22}$/.test(digits)) return []
   const rows = await deps.db.query<{ tenantId: string; profileId: string; iccid: string; clientName: string }>(sql`
-    select p.tenant_id, p.profile_id, p.iccid, t.client_name
+    select p.tenant_id, p.profile_id, p.iccid, t.tenant_name as client_name
     from profiles p join tenants t on t.tenant_id = p.tenant_id
     where p.iccid = ${digits} and (${onlyTenant}::uuid is null or p.tenant_id = ${onlyTenant}::uuid)
     order by p.profile_id desc limit ${FOUND_OF_A_KIND_MAX}`)
@@ -79,9 +79,9 @@ async function profiles({ deps, onlyTenant }: Context, text: string): Promise<Re
 async function tenants({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
   if (onlyTenant !== null) return []
   const rows = await deps.db.query<{ tenantId: string; clientName: string; appKey: string }>(sql`
-    select tenant_id, client_name, app_key from tenants
-    where position(lower(${text}) in lower(client_name)) > 0 or app_key = ${text}
-    order by client_name limit ${FOUND_OF_A_KIND_MAX}`)
+    select tenant_id, tenant_name as client_name, app_key from tenants
+    where position(lower(${text}) in lower(tenant_name)) > 0 or app_key = ${text}
+    order by tenant_name limit ${FOUND_OF_A_KIND_MAX}`)
   return rows.map((row) => {
     const to = `/tenants/${row.tenantId}`
     return { kind: 'TENANT' as const, label: row.clientName, detail: row.appKey, to }

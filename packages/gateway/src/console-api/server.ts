@@ -2,7 +2,7 @@ import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { byPerson } from '../audit/audit.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import { isOperator } from '../people/role.ts'
 import type { ConsoleDeps } from './deps.ts'
 import { documentOf, schemaOf } from './document.ts'
@@ -48,7 +48,7 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
         reply.headers(ANSWER_HEADERS)
         options.addressOf(request)
         checkOrigin(options, request)
-        if (request.is404) throw absent('address') // by its head alone, whatever would follow
+        if (request.is404) throw notFound('address') // by its head alone, whatever would follow
       })
       const limit = rateLimiter(deps.clock)
       for (const route of routes) add(api, deps, options, limit, route)

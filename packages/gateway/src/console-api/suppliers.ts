@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import { pauseSupplier } from '../suppliers/manage.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, done, line, nullable, time } from './schemas.ts'
@@ -48,7 +48,7 @@ export const supplierRoutes: Route[] = [
     answer: Type.Object({ works: Type.Boolean(), words: nullable(Type.String()) }),
     async handle({ deps }, { params }) {
       const known = deps.suppliers.get(params.supplier)
-      if (!known) throw absent('usable supplier', params.supplier)
+      if (!known) throw notFound('usable supplier', params.supplier)
       const words = (await known.supplier.test()) ?? null
       return { works: words === null, words }
     },

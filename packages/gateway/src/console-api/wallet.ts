@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import { LINE_LENGTH_MAX } from '../wallet/checks.ts'
 import { entriesWithin, type StatementEntry, statementPage } from '../wallet/entries.ts'
 import { entriesCsv, statementFileName } from '../wallet/entries-csv.ts'
@@ -67,7 +67,7 @@ export const walletRoutes: Route[] = [
                case when spent_on = (now() at time zone 'utc')::date then spent else 0 end as spent_today,
                updated_at
         from wallets where tenant_id = ${params.tenantId}`)
-      if (!row) throw absent('tenant')
+      if (!row) throw notFound('tenant')
       return row
     },
   }),

@@ -1,11 +1,11 @@
 import { CALLBACK_URL_LENGTH_MAX, EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { orderIdOf } from '../lib/ids.ts'
-import { DELIVERY_STATES } from '../webhooks/delivery-state.ts'
-import { loadEndpoint } from '../webhooks/endpoint.ts'
-import { type AttemptView, listEvents, showEvent } from '../webhooks/read.ts'
-import { resendEvent } from '../webhooks/resend.ts'
-import { setWebhook } from '../webhooks/setting.ts'
+import { DELIVERY_STATES } from '../webhooks/delivery.ts'
+import { findEndpoint } from '../webhooks/endpoint/endpoint.ts'
+import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
+import { type AttemptView, getEvent, listEvents } from '../webhooks/log/list-events.ts'
+import { resendEvent } from '../webhooks/replay/resend.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from './route.ts'
 import { CLOSED, cursor, done, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from './schemas.ts'
 
@@ -83,7 +83,7 @@ export const webhookRoutes: Route[] = [
         from: from === undefined ? undefined : new Date(from),
         to: to === undefined ? undefined : new Date(to),
       }
-      const events = await listEvents(deps.db, filter, { most: PAGE + 1, before: cursor })
+      const events = await listEvents(deps.db, filter, { limit: PAGE + 1, before: cursor })
       const { page, nextCursor } = pageOf(events, (row) => row.notifyId)
       return { events: page, nextCursor }
     },
@@ -96,7 +96,7 @@ export const webhookRoutes: Route[] = [
     params: Type.Object({ ...tenantParams.properties, notifyId: uuid() }, CLOSED),
     answer: eventDetail,
     async handle({ deps }, { params }) {
-      const { content, attemptList, ...event } = await showEvent(deps.db, params.tenantId, params.notifyId)
+      const { content, attemptList, ...event } = await getEvent(deps.db, params.tenantId, params.notifyId)
       const { notifyId, notifyType, createdAt } = event
       return {
         ...event,
@@ -125,7 +125,7 @@ export const webhookRoutes: Route[] = [
     params: tenantParams,
     answer: endpoint,
     async handle({ deps }, { params }) {
-      const known = await loadEndpoint(deps.db, params.tenantId)
+      const known = await findEndpoint(deps.db, params.tenantId)
       if (!known)
         return {
           callbackUrl: null,
@@ -135,8 +135,8 @@ export const webhookRoutes: Route[] = [
           failingSince: null,
           updatedAt: null,
         }
-      const { health, ...told } = known
-      const { failingSinceMs } = health
+      const { failureWindow, ...told } = known
+      const { failingSinceMs } = failureWindow
       return { ...told, failingSince: failingSinceMs === null ? null : new Date(failingSinceMs) }
     },
   }),

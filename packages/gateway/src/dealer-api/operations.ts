@@ -2,31 +2,32 @@ import type { AnswerOf, OperationName, RequestOf } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
-import type { Verdict } from '../orders/decide.ts'
-import { listProfiles } from '../profiles/list.ts'
+import type { Verdict } from '../orders/placing/decide.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
+import { listProfiles } from '../profiles/list.ts'
 import { readBalance } from '../wallet/balance.ts'
-import { setWebhook } from '../webhooks/setting.ts'
+import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>
   address: string
 }
 
-export interface Answered<Name extends OperationName> {
-  data: AnswerOf<Name>
-  headers?: Record<string, string>
-}
-
-/** A request that is still being admitted. */
+/** A call whose request is still being admitted. */
 export interface EarlyCall<Name extends OperationName> extends Pick<Call<Name>, 'tenant' | 'request'> {
   admission: Promise<Admitted>
 }
 
-type Handlers = { [Name in OperationName]: (deps: Deps, call: Call<Name>) => Promise<Answered<Name>> }
+export interface Result<Name extends OperationName> {
+  data: AnswerOf<Name>
+  headers?: Record<string, string>
+}
 
-/** The seven operations: each calls one room. The caller's tenant comes from its credentials, never from the request. */
-export const handlers: Handlers = {
+export type Handler<Name extends OperationName> = (deps: Deps, call: Call<Name>) => Promise<Result<Name>>
+export type EarlyHandler<Name extends OperationName> = (deps: Deps, call: EarlyCall<Name>) => Promise<Result<Name>>
+
+/** The seven operations. Each calls one module. The tenant comes from the caller's credentials, never from the request. */
+export const handlers: { [Name in OperationName]: Handler<Name> } = {
   async health(_, { tenant }) {
     return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
   },
@@ -38,7 +39,7 @@ export const handlers: Handlers = {
     return { data: catalogue.list(tenant, request) }
   },
   async 'esim/order'(deps, { tenant, request }) {
-    return answerOrder(await deps.orderPlacer.place({ tenant, request, orderId: deps.ids.uuid() }))
+    return orderResult(await deps.orderPlacer.place({ tenant, request, orderId: deps.ids.uuid() }))
   },
   async 'esim/query'(deps, { tenant, request }) {
     return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
@@ -51,17 +52,15 @@ export const handlers: Handlers = {
   },
 }
 
-type EarlyHandlers = { [Name in OperationName]?: (deps: Deps, call: EarlyCall<Name>) => Promise<Answered<Name>> }
-
-/** Those that may begin before their request is admitted. What they change, they commit once it is. */
-export const earlyHandlers: EarlyHandlers = {
+/** Operations that may begin before their request is admitted. They commit their changes only afterwards. */
+export const earlyHandlers: { [Name in OperationName]?: EarlyHandler<Name> } = {
   async 'esim/order'(deps, { tenant, request, admission }) {
-    const wish = { tenant, request, orderId: deps.ids.uuid() }
-    return answerOrder(await deps.orderPlacer.placeOnceAdmitted(wish, admission))
+    const input = { tenant, request, orderId: deps.ids.uuid() }
+    return orderResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
   },
 }
 
-function answerOrder(verdict: Verdict): Answered<'esim/order'> {
+function orderResult(verdict: Verdict): Result<'esim/order'> {
   switch (verdict.kind) {
     case 'placed':
       return { data: verdict.answer }

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import { type Cipher, DecryptionFailed } from '../lib/crypto.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { StartRefused } from '../lib/process/start-refused.ts'
+import { StartRefused } from '../lib/process/lifecycle.ts'
 import { incompatible, named, readPeers } from './peers.ts'
 
 const LINK_KEY_BYTES = 32

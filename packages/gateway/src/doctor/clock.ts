@@ -1,4 +1,4 @@
-import { readDatabaseTime } from '../lib/postgres/database-time.ts'
+import { readDatabaseTime } from '../lib/clock.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { OpenPatient } from './patient.ts'
 

@@ -1,8 +1,8 @@
 import { OTHER_CONNECTIONS } from '../config/connections.ts'
 import { isLoopback } from '../config/rules.ts'
 import type { Db } from '../lib/postgres/db.ts'
+import { explainNoConnection } from '../lib/postgres/errors.ts'
 import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/postgres/migrate.ts'
-import { whyNoConnection } from '../lib/postgres/no-connection.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { OpenPatient } from './patient.ts'
 
@@ -14,7 +14,7 @@ export async function whyNoDatabase(db: Db): Promise<string | undefined> {
     await db.query({ text: 'select 1' })
     return undefined
   } catch (error) {
-    return whyNoConnection(error)
+    return explainNoConnection(error)
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.ts'
-import { masterCipher } from '../lib/crypto.ts'
+import { createCipher } from '../lib/crypto.ts'
 import { createOutbound } from '../lib/outbound/outbound.ts'
-import { connect } from '../lib/postgres/db.ts'
-import { StartRefused } from '../lib/process/start-refused.ts'
+import { createDb } from '../lib/postgres/db.ts'
+import { StartRefused } from '../lib/process/lifecycle.ts'
 import { checkClock } from './clock.ts'
 import { checkDatabase, whyNoDatabase } from './database.ts'
 import { checkDeployment } from './deployment.ts'
@@ -57,9 +57,9 @@ export async function examine({ config, configFaults, databaseUrl, masterKeys }:
   try {
     found.push(...(await run(OUTSIDE, { config, outbound })))
     if (databaseUrl !== undefined) {
-      const db = connect({ url: databaseUrl, poolSize: 2, applicationName: 'dealer-esim doctor' })
+      const db = createDb({ url: databaseUrl, poolSize: 2, applicationName: 'dealer-esim doctor' })
       try {
-        found.push(...(await examineDatabase({ config, outbound, db, cipher: masterKeys && masterCipher(masterKeys) })))
+        found.push(...(await examineDatabase({ config, outbound, db, cipher: masterKeys && createCipher(masterKeys) })))
       } finally {
         await db.close()
       }

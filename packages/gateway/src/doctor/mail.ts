@@ -1,4 +1,4 @@
-import { mailServer } from '../lib/outbound/smtp.ts'
+import { createMailServer } from '../lib/outbound/smtp.ts'
 import type { Finding, Findings } from './finding.ts'
 import type { Patient } from './patient.ts'
 
@@ -8,8 +8,8 @@ export async function checkMail({ config }: Patient, say: Findings): Promise<Fin
     if (deployment === 'local') return []
     return [say.ok('No mail server is configured: notices and invitations are shown on the console only.')]
   }
-  const server = mailServer(smtpUrl)
-  const words = await server.test()
+  const server = createMailServer(smtpUrl)
+  const words = await server.check()
   server.close()
   return [
     words === undefined

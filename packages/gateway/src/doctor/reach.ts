@@ -36,7 +36,7 @@ export async function checkAddresses({ config, outbound }: Patient, say: Finding
     allowPrivate: true,
   })
   if (outcome.kind === 'failed') {
-    const words = `PUBLIC_URL ${publicUrl} does not answer from here: ${outcome.words}.`
+    const words = `PUBLIC_URL ${publicUrl} does not answer from here: ${outcome.message}.`
     return [...found, say.warning(`${words} Start the gateway, and look at DNS, the firewall and the proxy.`)]
   }
   return [...found, judgeAnswer(publicUrl, outcome.status, codeOf(outcome.body), say)]

@@ -2,9 +2,8 @@ import { openLinkKey, readDeployment } from '../deployment/ensure.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { systemIds } from '../lib/ids.ts'
-import { within } from '../lib/process/lifecycle.ts'
-import { StartRefused } from '../lib/process/start-refused.ts'
-import { silentLog } from '../lib/telemetry/silent-log.ts'
+import { StartRefused, settlesWithin } from '../lib/process/lifecycle.ts'
+import { silentLog } from '../lib/telemetry/log.ts'
 import { listSuppliers, type SupplierSummary } from '../suppliers/manage.ts'
 import { readSuppliers, type Suppliers } from '../suppliers/registry.ts'
 import type { Finding, Findings } from './finding.ts'
@@ -54,7 +53,7 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, patient: OpenPa
   if (paused)
     return say.warning(`${name} is paused: its orders wait. Let it go on: npm run -s admin -- supplier resume ${name}`)
   const testing = supplied.supplier.test()
-  if (!(await within(testing, TESTED_WITHIN_MS)))
+  if (!(await settlesWithin(testing, TESTED_WITHIN_MS)))
     return say.fault(`${name} does not answer within ${TESTED_WITHIN_MS / 1000} s.`)
   const words = await testing
   return words === undefined ? say.ok(`${name} (${type}) works.`) : say.fault(`${name} does not work: ${words}`)

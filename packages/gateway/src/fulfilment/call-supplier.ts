@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../lib/process/failpoint.ts'
-import { rootSpanOf, type Span, traceOf } from '../lib/telemetry/traces.ts'
+import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 import type { Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.ts'
 import { type Attempt, type ItemResult, withStorableMessage } from './outcomes/attempts.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
@@ -90,8 +90,8 @@ function spanOf(
 ): Span {
   const { name, type } = supplied.supplier
   return {
-    traceId: traceOf(orderId),
-    parentSpanId: rootSpanOf(orderId),
+    traceId: traceIdOf(orderId),
+    parentSpanId: rootSpanIdOf(orderId),
     name: `${operation === 'ORDER' ? 'order' : 'query'} ${name}`,
     kind: 'CLIENT',
     endedAt,
@@ -103,7 +103,7 @@ function spanOf(
       'dealer_esim.key': key,
       'dealer_esim.outcome': outcome.kind,
     },
-    ...('words' in outcome ? { fault: outcome.words } : {}),
+    ...('words' in outcome ? { error: outcome.words } : {}),
   }
 }
 

@@ -1,6 +1,6 @@
 import { LOWEST_UUID } from '../lib/ids.ts'
-import { isConnectionLoss } from '../lib/postgres/db.ts'
-import { type Loop, runLoop, within } from '../lib/process/lifecycle.ts'
+import { isConnectionLoss } from '../lib/postgres/errors.ts'
+import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import { CLAIM_ORDERS_MAX, type Claim, claimDueOrders } from './claiming/claim.ts'
 import { listDueTenants, postponeFirstOrder } from './claiming/due-orders.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
@@ -92,7 +92,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
       clearTimeout(timer?.handle)
       // Waits for calls that were sent. At the deadline the rest is left to other nodes, once their leases expire.
       const leftMs = deadlineMs - (deps.clock.monotonic() - startedAt)
-      await within(Promise.all(runningClaims), Math.max(0, leftMs))
+      await settlesWithin(Promise.all(runningClaims), Math.max(0, leftMs))
     },
   }
 }

@@ -1,4 +1,4 @@
-import { isConnectionLoss } from '../lib/postgres/db.ts'
+import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { type SeenPrice, seePrice } from '../suppliers/prices.ts'
 import type { Charge, Outcome } from '../suppliers/supplier.ts'
 import { callSupplier, groupIntoCalls, type SupplierCall } from './call-supplier.ts'

@@ -1,10 +1,16 @@
 import { expect, it } from 'vitest'
 import { ApiError } from '../lib/api-error.ts'
-import { failureAnswer } from './answer.ts'
+import { CommitUnknown } from '../lib/postgres/errors.ts'
+import { failureAnswer, toApiError } from './answer.ts'
 
-it('carries a header once: what a room says replaces what the code says', () => {
+it('an answer carries a header once: the value of the error replaces that of its code', () => {
   const overload = new ApiError('000002', { headers: { 'Retry-After': '7' } })
   const { headers } = failureAnswer('7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11', overload)
   const sent = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'retry-after')
   expect(sent).toEqual([['Retry-After', '7']])
+})
+
+it('a COMMIT that was not answered is never reported as one where nothing happened', () => {
+  expect(toApiError(new CommitUnknown(new Error('the connection was lost'))).code).toBe('000001')
+  expect(toApiError(Object.assign(new Error('connection refused'), { errno: -111 })).code).toBe('000002')
 })

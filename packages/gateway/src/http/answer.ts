@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { codes, failure } from '@dealer-esim/contract'
-import type { ApiError } from '../lib/api-error.ts'
+import { ApiError } from '../lib/api-error.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/errors.ts'
 
-/** What is told in the contract's envelope: by the dealers' door, and wherever no door is reached. */
+/** An answer in the contract's envelope: from the dealer API, and for paths that belong to no API. */
 export interface Answer {
   code: string
   http: number
@@ -22,26 +23,28 @@ export function successAnswer(requestId: string, data: object, headers?: Record<
   }
 }
 
-/** `requestId` is the caller's where it was well formed. Never a stack trace, SQL or a secret: only what `error` says. */
+/**
+ * @param requestId the caller's, where it is well formed
+ * @param error its own parts are all that the answer reveals: never a stack trace, SQL or a secret
+ */
 export function failureAnswer(requestId: string | undefined, error: ApiError): Answer {
   const { message, details, data, headers } = error.parts
   const { code } = error
-  const told = requestId ?? randomUUID()
-  const envelope = failure(code, told, { message, details, data: data as never })
+  const envelope = failure(code, requestId ?? randomUUID(), { message, details, data: data as never })
   return {
     code,
     http: codes[code].http,
     headers: {
       'content-type': JSON_TYPE,
       ...(requestId === undefined ? {} : { 'rt-requestid': requestId }),
-      ...(code === '000002' ? { 'Retry-After': '1' } : {}), // spelt as the rooms do: one that says more replaces it
+      ...(code === '000002' ? { 'Retry-After': '1' } : {}), // spelt as errors spell it, so that theirs replaces it
       ...headers,
     },
     body: JSON.stringify(envelope),
   }
 }
 
-/** Head and body in one write. With `isLast` the connection ends behind it. @returns the size of the body in bytes */
+/** Writes head and body at once. With `isLast` the connection ends after it. @returns the size of the body in bytes */
 export function sendAnswer(
   response: ServerResponse,
   { http, headers, body }: Answer,
@@ -52,4 +55,21 @@ export function sendAnswer(
   if (isLast) headers.connection = 'close'
   response.writeHead(http, headers).end(body)
   return sizeBytes
+}
+
+/** What to answer for any failure. 000002 promises that nothing happened. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  if (error instanceof CommitUnknown) return new ApiError('000001')
+  const state = sqlState(error)
+  // 53: out of resources; 57014 and 55P03: out of time. What had begun was undone, and reads change nothing.
+  if (isConnectionLoss(error) || state?.startsWith('53') || state === '57014' || state === '55P03') {
+    return new ApiError('000002')
+  }
+  return new ApiError('000001')
+}
+
+/** Whether a request was refused because of load. This is deliberate and frequent, so it is not logged as a failure. */
+export function isShed(error: unknown): boolean {
+  return error instanceof ApiError && error.code === '000002'
 }

@@ -74,8 +74,8 @@ describe('the caller behind trusted proxies', () => {
     ['one number for an address', { ...CLAIMS, 'x-forwarded-for': '3405803783' }],
     ['an IPv6 address that looks like an IPv4 one', { ...CLAIMS, 'x-forwarded-for': '::203.0.113.7' }],
     ['an address with a port', { ...CLAIMS, 'x-forwarded-for': '203.0.113.7:4711' }],
-  ])('is untold when a trusted proxy says %s', (_, headers) => {
-    expect(callerOf(request('10.0.0.1', headers))).toEqual({ untold: true })
+  ])('is unknown when a trusted proxy sends %s', (_, headers) => {
+    expect(callerOf(request('10.0.0.1', headers))).toEqual({ unknown: true })
   })
 
   it('is the peer where no proxy is trusted', () => {
@@ -85,10 +85,10 @@ describe('the caller behind trusted proxies', () => {
   })
 })
 
-it('may be served over HTTPS everywhere and in the clear on a local deployment, but never untold', () => {
+it('may be served over HTTPS everywhere and in the clear on a local deployment, but an unknown caller never is', () => {
   const [encrypted, clear] = [true, false].map((isHttps) => ({ isHttps, address: '203.0.113.7' }))
   const judged = (['local', 'test', 'production'] as const).map((deployment) =>
-    [encrypted!, clear!, { untold: true } as const].map((caller) => isSecure(caller, { deployment })),
+    [encrypted!, clear!, { unknown: true } as const].map((caller) => isSecure(caller, { deployment })),
   )
   expect(judged).toEqual([
     [true, true, false],

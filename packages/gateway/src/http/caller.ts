@@ -1,32 +1,32 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Config } from '../config/config.ts'
-import { exactAddress, fold, isInBlocks, parseBlock } from '../lib/address-blocks.ts'
+import { isInBlocks, parseBlock, parseExactAddress, unmapAddress } from '../lib/address-blocks.ts'
 
-/** Who called and how, seen past the proxies that the configuration trusts. */
-export type Caller = SeenCaller | { untold: true }
+/** The caller's address and protocol, behind the proxies that the configuration trusts. */
+export type Caller = KnownCaller | { unknown: true }
 
-interface SeenCaller {
+interface KnownCaller {
   isHttps: boolean
   address: string
 }
 
 interface Peer {
-  /** As it is seen without looking past it. */
+  /** The peer itself as the caller. */
   caller: Caller
   isTrusted: boolean
 }
 
-/** CIDR blocks or addresses of the proxies whose X-Forwarded-Proto and X-Forwarded-For are believed. */
+/** @param trustedProxies CIDR blocks or addresses of proxies whose X-Forwarded-Proto and X-Forwarded-For are believed */
 export function callerReader(trustedProxies: readonly string[]): (request: IncomingMessage) => Caller {
   const trusted = trustedProxies.map(parseBlock)
-  /** Seen once for all requests of a connection. */
+  /** Determined once for all requests of a connection. */
   const peers = new WeakMap<Socket, Peer>()
   function peerOf(socket: Socket): Peer {
     const known = peers.get(socket)
     if (known) return known
     const address = canonical(socket.remoteAddress ?? '')
-    const caller: Caller = address === undefined ? { untold: true } : { isHttps: 'encrypted' in socket, address }
+    const caller: Caller = address === undefined ? { unknown: true } : { isHttps: 'encrypted' in socket, address }
     const peer = { caller, isTrusted: address !== undefined && trusted.length > 0 && isInBlocks(address, trusted) }
     peers.set(socket, peer)
     return peer
@@ -37,23 +37,23 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
     if (!peer.isTrusted) return peer.caller
     const proto = request.headers['x-forwarded-proto']
     const chain = request.headers['x-forwarded-for']
-    if (typeof proto !== 'string' || typeof chain !== 'string') return { untold: true }
+    if (typeof proto !== 'string' || typeof chain !== 'string') return { unknown: true }
     const isHttps = lastOf(proto) === 'https'
-    // Proxies append: what stands right of the right-most untrusted address was written by our own. What stands left of it
-    // anybody wrote, and up to 16 KiB of it: it is not even read.
+    // Proxies append, so everything to the right of the right-most untrusted address was written by our own. Anybody may
+    // have written what is to the left of it, up to 16 KiB: that is not even read.
     for (let end = chain.length; ; ) {
       const comma = end === 0 ? -1 : chain.lastIndexOf(',', end - 1)
       const address = canonical(chain.slice(comma + 1, end).trim())
-      if (address === undefined) return { untold: true }
+      if (address === undefined) return { unknown: true }
       if (comma < 0 || !isInBlocks(address, trusted)) return { isHttps, address }
       end = comma
     }
   }
 }
 
-/** Whether a door may serve the caller: they came by HTTPS, or the deployment is local. Of who is untold, nothing is known. */
-export function isSecure(caller: Caller, { deployment }: Pick<Config, 'deployment'>): caller is SeenCaller {
-  return !('untold' in caller) && (caller.isHttps || deployment === 'local')
+/** Whether the caller may be served: they came by HTTPS, or the deployment is local. An unknown caller is never secure. */
+export function isSecure(caller: Caller, { deployment }: Pick<Config, 'deployment'>): caller is KnownCaller {
+  return !('unknown' in caller) && (caller.isHttps || deployment === 'local')
 }
 
 function lastOf(list: string): string {
@@ -63,8 +63,8 @@ function lastOf(list: string): string {
     .toLowerCase()
 }
 
-/** `::ffff:a.b.c.d` is `a.b.c.d`; undefined for what is no address. A zone (`%eth0`) is dropped. */
+/** `::ffff:a.b.c.d` becomes `a.b.c.d`, and a zone (`%eth0`) is dropped. @returns undefined where it is not an address */
 export function canonical(text: string): string | undefined {
-  const address = exactAddress(text.replace(/%.*$/, ''))
-  return address && fold(address).toString()
+  const address = parseExactAddress(text.replace(/%.*$/, ''))
+  return address && unmapAddress(address).toString()
 }

@@ -5,7 +5,7 @@ export interface RequestMetrics {
   observe(operation: string, code: string, durationMs: number): void
 }
 
-/** Requests by operation and code, and how long they took. */
+/** Counts requests by operation and code, and measures their duration. */
 export function requestMetrics(metrics: Metrics): RequestMetrics {
   const requests = new Counter({
     name: 'dealer_esim_requests_total',

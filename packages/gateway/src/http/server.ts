@@ -3,20 +3,20 @@ import { Gauge } from '@platformatic/prom-client'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import type { Certificate } from '../lib/process/certificate.ts'
-import { type CertificateWatch, watchCertificate } from '../lib/process/certificate-watch.ts'
-import { drainsGently } from '../lib/process/drain.ts'
+import { type WatchedCertificate, watchCertificate } from '../lib/process/certificate.ts'
+import { drainsGently } from '../lib/process/listener.ts'
 import { answerBrokenHttp, answerOddRequests } from './broken-http.ts'
 
 type ServerDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'suppliers'>
 
-/** A request that has not arrived whole by then is given up: slow senders must not hold connections. */
+/** A request that has not arrived whole by then is refused: slow senders must not hold connections. */
 const REQUEST_TIMEOUT_MS = 30_000
 const TIMEOUT_CHECK_MS = 5_000
-/** Longer than the idle times of usual proxies, so that it is they who close. */
+/** Longer than the idle time-outs of common proxies, so that the proxy closes the connection. */
 const KEEP_ALIVE_MS = 75_000
 
-/** The certificate of this process where it ends TLS itself, followed through its renewals. */
-export function openCertificate(deps: ServerDeps): CertificateWatch | undefined {
+/** Reads the certificate, where this process ends TLS itself, and follows its renewals. */
+export function createCertificateWatch(deps: ServerDeps): WatchedCertificate | undefined {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = deps.config
   if (!certFile || !keyFile) return undefined
   const certificate = watchCertificate({ certFile, keyFile }, deps.log)
@@ -32,22 +32,22 @@ export function openCertificate(deps: ServerDeps): CertificateWatch | undefined 
 }
 
 export interface ServerParts {
-  certificate: CertificateWatch | undefined
-  /** Answers for paths outside of every door. */
+  certificate: WatchedCertificate | undefined
+  /** Answers requests to paths that belong to no API. */
   refuseUnknownPath(request: FastifyRequest, reply: FastifyReply): void
 }
 
-/** A server without doors yet: what is the same for all of them. */
+/** Creates a server without routes, set up as all APIs need it. */
 export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath }: ServerParts): FastifyInstance {
-  // A missing Host is ours to answer: Node would do it without an envelope.
+  // We answer a missing Host ourselves: Node would do it without an envelope.
   const http = { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS }
   const server = fastify({
     ...(certificate ? { https: { ...http, ...pem(certificate.current), rejectUnauthorized: false } } : { http }),
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    exposeHeadRoutes: true, // what watches a link asks so; the doors with operations have no GET
-    return503OnClosing: false, // what arrives while draining is still answered properly
+    exposeHeadRoutes: true, // monitors of a link send HEAD; the APIs with operations have no GET
+    return503OnClosing: false, // requests that arrive while draining are still answered
     frameworkErrors: (_, request, reply) => refuseUnknownPath(request, reply),
     clientErrorHandler: answerBrokenHttp,
   }) as unknown as FastifyInstance
@@ -55,8 +55,8 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
   answerOddRequests(server.server)
   drainsGently(server)
   server.setNotFoundHandler((request, reply) => refuseUnknownPath(request, reply))
-  // A path that is none is told by the head alone: Fastify would take in a body of up to 1 MiB first, anybody's, as many
-  // as there are connections, and complain of its media type. Doors with a prefix answer their own.
+  // Reject unknown paths before reading the body: Fastify would first read up to 1 MiB from every caller, and complain
+  // about its media type. APIs with a prefix of their own answer theirs.
   server.addHook('onRequest', (request, reply, done) => {
     if (request.is404 && request.server === server) refuseUnknownPath(request, reply)
     else done()
@@ -64,14 +64,16 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
   return server
 }
 
-function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: CertificateWatch): void {
-  // For the connections that come; those that are open stay as they are.
+function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: WatchedCertificate): void {
+  // Applies to new connections; open ones keep the old certificate.
   certificate.onChange((next) => server.setSecureContext(pem(next)))
-  // Asked for while a supplier is known by its certificate, and not otherwise: browsers would ask people for theirs.
-  // Which one it is, is judged by its fingerprint (supplier-api), so no authority matters.
+  // A client certificate is requested only while some supplier is identified by one: browsers would ask people for theirs.
+  // Suppliers are recognised by its fingerprint (supplier-api), so no certificate authority is needed.
   server.prependListener('connection', () => {
-    const asks = deps.suppliers.all().some(({ supplier }) => (supplier.noticesFrom?.certificates.length ?? 0) > 0)
-    Object.assign(server, { requestCert: asks })
+    const isRequested = deps.suppliers
+      .all()
+      .some(({ supplier }) => (supplier.noticesFrom?.certificates.length ?? 0) > 0)
+    Object.assign(server, { requestCert: isRequested })
   })
 }
 

@@ -6,7 +6,7 @@ export type Block = [network: IPv4 | IPv6, bits: number]
  * Four decimal parts without leading zeros, or IPv6 without a zone. Spellings that readers take differently are none:
  * `010.0.0.1`, `127.1`, `0x7f.1`, and `::203.0.113.7`, which was once IPv4 and is not any more.
  */
-export function exactAddress(text: string): IPv4 | IPv6 | undefined {
+export function parseExactAddress(text: string): IPv4 | IPv6 | undefined {
   if (!text.includes(':'))
     return ipaddr.IPv4.isValidFourPartDecimal(text) && !LEADING_ZERO.test(text) ? ipaddr.IPv4.parse(text) : undefined
   const isOdd = text.includes('%') || COMPATIBLE.test(text)
@@ -17,7 +17,7 @@ const LEADING_ZERO = /(^|\.)0\d/
 const COMPATIBLE = /^::\d+\./
 
 /** `::ffff:a.b.c.d` is `a.b.c.d`. */
-export function fold(address: IPv4 | IPv6): IPv4 | IPv6 {
+export function unmapAddress(address: IPv4 | IPv6): IPv4 | IPv6 {
   return address.kind() === 'ipv6' && (address as IPv6).isIPv4MappedAddress()
     ? (address as IPv6).toIPv4Address()
     : address
@@ -42,7 +42,7 @@ export function isInBlocks(address: string, blocks: readonly Block[]): boolean {
  * floods are counted by it: ipaddr.js takes four times as long.
  * @param address as callers are read (http/caller.ts): its canonical spelling, IPv4 never as IPv6
  */
-export function networkOf(address: string): string {
+export function networkKey(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail = ''] = address.split('::')
   const groups = head === '' ? [] : head.split(':')

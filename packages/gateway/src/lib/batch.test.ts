@@ -1,18 +1,18 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { batcher, type Pace } from './batch.ts'
+import { createBatcher, type Pace } from './batch.ts'
 import { systemClock } from './clock.ts'
 
 /** A batcher whose batches end when the test says so, and what it has begun. */
 function stage(pace?: Partial<Pace>) {
   const begun: { items: string[]; end(): void }[] = []
   const watchers: (() => void)[] = []
-  const batches = batcher<string, string>({
-    most: 10,
-    lanes: 2,
-    waitingMax: 20,
-    full: () => new Error('full'),
-    ...(pace && { pace: { clock: systemClock, patienceMs: FOR_EVER_MS, gatherMs: 0, ...pace } }),
+  const batches = createBatcher<string, string>({
+    limit: 10,
+    concurrency: 2,
+    queueLimit: 20,
+    queueFullError: () => new Error('full'),
+    ...(pace && { pace: { clock: systemClock, overlapAfterMs: FOR_EVER_MS, gatherMs: 0, ...pace } }),
     run: (items) =>
       new Promise((resolve) => {
         begun.push({ items, end: () => resolve(items.map((item) => `${item} done`)) })
@@ -53,7 +53,7 @@ describe('what comes while a batch runs', () => {
   })
 
   it('does not wait for a first batch that is stuck', async () => {
-    const { batches, begun, another } = stage({ patienceMs: 5 })
+    const { batches, begun, another } = stage({ overlapAfterMs: 5 })
     void batches.add('a')
     await turn()
     const begins = another()
@@ -119,7 +119,7 @@ describe('what comes after a crowd', () => {
   })
 
   it('is taken in halves where it has come back whole, the second as soon as the first has ended', async () => {
-    const { batches, begun, another } = await afterCrowd(systemClock, { halvesCrowds: true })
+    const { batches, begun, another } = await afterCrowd(systemClock, { splitsBursts: true })
     const add = (count: number) => {
       for (let index = 0; index < count; index++) void batches.add(`again ${index}`)
     }
@@ -134,7 +134,7 @@ describe('what comes after a crowd', () => {
   })
 
   it('is taken whole where a half would be no crowd', async () => {
-    const { batches, begun } = await afterCrowd(systemClock, { halvesCrowds: true })
+    const { batches, begun } = await afterCrowd(systemClock, { splitsBursts: true })
     for (let index = 0; index < 9; index++) void batches.add(`again ${index}`)
     await turn()
     expect(begun[0]!.items).toHaveLength(9)
@@ -142,7 +142,7 @@ describe('what comes after a crowd', () => {
 
   it('is taken as it comes where the crowd before it is long gone', async () => {
     let nowMs = 0
-    const { batches, begun } = await afterCrowd({ monotonic: () => nowMs }, { halvesCrowds: true })
+    const { batches, begun } = await afterCrowd({ monotonic: () => nowMs }, { splitsBursts: true })
     nowMs = FOR_EVER_MS + 1
     for (let index = 0; index < 16; index++) void batches.add(`other ${index}`)
     await turn()

@@ -9,18 +9,18 @@ export interface BatchOptions<Item, Result> {
   /** Answers each item, in order; a rejection fails the whole batch alike. */
   run(items: Item[]): Promise<Result[]>
   /** Items a batch holds at most. */
-  most: number
+  limit: number
   /** Batches under way at once. */
-  lanes: number
+  concurrency: number
   /** When a batch begins although more could come; without it, whenever a lane is free. */
   pace?: Pace
   /** Items that may wait; one more is refused by `full()`. Bounds memory under overload. */
-  waitingMax: number
-  full(): Error
+  queueLimit: number
+  queueFullError(): Error
   /** Items with one key never run in two batches at once. */
   key?(item: Item): string
   /** Whether they may share one. */
-  sameKeyShares?: boolean
+  keysShareBatch?: boolean
 }
 
 export interface Pace {
@@ -29,7 +29,7 @@ export interface Pace {
    * How long the batches under way may take before another one begins beside them: two halves cost more than a whole, and
    * a lane that is stuck must not stop the others.
    */
-  patienceMs: number
+  overlapAfterMs: number
   /**
    * How long the next batch gathers after a crowd, unless half as many are there before: begun at once, it would take the
    * first one or two and keep the crowd behind them waiting. What comes to a quiet batcher never waits.
@@ -39,11 +39,11 @@ export interface Pace {
    * Whether a crowd that has just been answered and comes back together is taken in two halves, so that one is on its way
    * to its callers and back while the other is served; as one herd it keeps either side idle while the other works.
    */
-  halvesCrowds?: boolean
+  splitsBursts?: boolean
 }
 
 /** So many in one batch are a crowd. */
-const CROWD = 8
+const BURST_SIZE = 8
 
 interface Waiting<Item, Result> {
   item: Item
@@ -53,21 +53,21 @@ interface Waiting<Item, Result> {
   reject(error: unknown): void
 }
 
-export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batcher<Item, Result> {
+export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>): Batcher<Item, Result> {
   let queue: Waiting<Item, Result>[] = []
   let running = 0
   let begunAt = 0
   let endedAt = 0
   let lastSize = 0
   let scheduled = false
-  const comeBackIn = alarm(nowMs, () => startLanes())
+  const comeBackIn = createEarliestTimer(nowMs, () => startLanes())
   const busyKeys = new Set<string>()
 
   function take(most: number): Waiting<Item, Result>[] {
     if (options.key === undefined) return queue.splice(0, most)
     const batch: Waiting<Item, Result>[] = []
     const left: Waiting<Item, Result>[] = []
-    const own = options.sameKeyShares ? new Set<string>() : undefined
+    const own = options.keysShareBatch ? new Set<string>() : undefined
     for (const waiting of queue) {
       const key = waiting.key as string
       const isFree = !busyKeys.has(key) || own?.has(key)
@@ -84,13 +84,13 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
   function startLanes({ hasJustEnded = false } = {}): void {
     const { pace } = options
     scheduled = false
-    while (running < options.lanes && queue.length > 0) {
+    while (running < options.concurrency && queue.length > 0) {
       const waitMs = pace ? waitLeftMs(pace) : 0
       if (waitMs > 0) {
         comeBackIn(waitMs)
         return
       }
-      const batch = take(pace && running === 0 && !hasJustEnded ? mostOfReturned(pace) : options.most)
+      const batch = take(pace && running === 0 && !hasJustEnded ? mostOfReturned(pace) : options.limit)
       if (batch.length === 0) return // all that wait have their key in flight
       running++
       begunAt = nowMs()
@@ -98,17 +98,17 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
     }
   }
 
-  function waitLeftMs({ patienceMs, gatherMs }: Pace): number {
-    if (running > 0) return begunAt + patienceMs - nowMs()
-    return lastSize >= CROWD && queue.length < lastSize / 2 ? endedAt + gatherMs - nowMs() : 0
+  function waitLeftMs({ overlapAfterMs, gatherMs }: Pace): number {
+    if (running > 0) return begunAt + overlapAfterMs - nowMs()
+    return lastSize >= BURST_SIZE && queue.length < lastSize / 2 ? endedAt + gatherMs - nowMs() : 0
   }
 
   /** Of what waits while nothing runs. Either half of a crowd is one itself, so that the second follows at once. */
-  function mostOfReturned({ halvesCrowds = false, patienceMs }: Pace): number {
-    const hasReturned = lastSize >= CROWD && queue.length >= lastSize / 2 && nowMs() < endedAt + patienceMs
-    return halvesCrowds && hasReturned && queue.length >= CROWD * 2
-      ? Math.min(options.most, Math.ceil(queue.length / 2))
-      : options.most
+  function mostOfReturned({ splitsBursts = false, overlapAfterMs }: Pace): number {
+    const hasReturned = lastSize >= BURST_SIZE && queue.length >= lastSize / 2 && nowMs() < endedAt + overlapAfterMs
+    return splitsBursts && hasReturned && queue.length >= BURST_SIZE * 2
+      ? Math.min(options.limit, Math.ceil(queue.length / 2))
+      : options.limit
   }
 
   function nowMs(): number {
@@ -132,11 +132,11 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
 
   return {
     add(item) {
-      if (queue.length >= options.waitingMax) return Promise.reject(options.full())
+      if (queue.length >= options.queueLimit) return Promise.reject(options.queueFullError())
       return new Promise((resolve, reject) => {
         queue.push({ item, key: options.key?.(item), resolve, reject })
         // What the same turn of the event loop brings goes together; nothing waits longer than that.
-        if (!scheduled && running < options.lanes) {
+        if (!scheduled && running < options.concurrency) {
           scheduled = true
           setImmediate(startLanes)
         }
@@ -146,7 +146,7 @@ export function batcher<Item, Result>(options: BatchOptions<Item, Result>): Batc
 }
 
 /** Calls `go` once, at the soonest of the moments that it was asked for until then. */
-function alarm(nowMs: () => number, go: () => void): (waitMs: number) => void {
+function createEarliestTimer(nowMs: () => number, go: () => void): (waitMs: number) => void {
   let timer: NodeJS.Timeout | undefined
   let dueAt = 0
   return (waitMs) => {
@@ -159,4 +159,16 @@ function alarm(nowMs: () => number, go: () => void): (waitMs: number) => void {
       go()
     }, waitMs)
   }
+}
+
+/** In the order in which the keys first appear. */
+export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group) group.push(item)
+    else groups.set(key, [item])
+  }
+  return groups
 }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { type DatabaseClock, databaseClock } from './clock.ts'
+import { createDatabaseClock, type DatabaseClock } from './clock.ts'
 
 /** A node whose clock is a second behind the database's, and whose monotonic reading the test moves. */
 function node() {
   const at = { monotonicMs: 1_000 }
-  const read = databaseClock({ now: () => at.monotonicMs, monotonic: () => at.monotonicMs })
+  const read = createDatabaseClock({ now: () => at.monotonicMs, monotonic: () => at.monotonicMs })
   return { at, read }
 }
 

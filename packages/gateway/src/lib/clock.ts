@@ -1,3 +1,5 @@
+import type { Db } from './postgres/db.ts'
+
 /** Milliseconds since 1970, and a monotonic reading for durations. Tests bring their own. */
 export interface Clock {
   now(): number
@@ -21,7 +23,7 @@ const DRIFT = 500e-6
  * loop, a lock that was waited for) says less than a quick one before it, whose error has grown by the drift since: the
  * smaller error is kept. Readings that cannot both be true mean that a clock was set: then the newer one holds.
  */
-export function databaseClock(clock: Clock): DatabaseClock {
+export function createDatabaseClock(clock: Clock): DatabaseClock {
   let offset = clock.now() - clock.monotonic()
   let errorMs = Number.POSITIVE_INFINITY
   let observedAt = clock.monotonic()
@@ -37,4 +39,28 @@ export function databaseClock(clock: Clock): DatabaseClock {
       observedAt = receivedAt
     },
   }
+}
+
+/** What the database's clock said, and what another did before it was asked and after it had answered. */
+export interface TimeReading {
+  databaseMs: number
+  sentAt: number
+  receivedAt: number
+}
+
+export async function readDatabaseTime(db: Pick<Db, 'query'>, now: () => number): Promise<TimeReading> {
+  const sentAt = now()
+  const text = 'select extract(epoch from clock_timestamp())::float8 * 1000 as database_ms'
+  const [row] = await db.query<{ databaseMs: number }>({ text, name: 'clock' })
+  return { databaseMs: row!.databaseMs, sentAt, receivedAt: now() }
+}
+
+/** Sets what we know of the database's clock by one look at it. */
+export async function sampleDatabaseClock(
+  db: Pick<Db, 'query'>,
+  clock: Clock,
+  databaseClock: DatabaseClock,
+): Promise<void> {
+  const { databaseMs, sentAt, receivedAt } = await readDatabaseTime(db, () => clock.monotonic())
+  databaseClock.observe(databaseMs, sentAt, receivedAt)
 }

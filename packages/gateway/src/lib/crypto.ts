@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** Encrypts what must not lie in the database in the clear. The master keys never enter the database. */
 export interface Cipher {
@@ -28,7 +28,7 @@ const TAG_BYTES = 16
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES
 
 /** The first key encrypts; the others still decrypt (during a rotation). Keys are 32 bytes. */
-export function masterCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
+export function createCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
   const byId = new Map(keys.map((key) => [keyId(key).toString('hex'), key]))
   const current = keys[0]
   const currentId = keyId(current)
@@ -68,4 +68,31 @@ function fingerprintOf(key: Buffer): string {
 
 function keyId(key: Buffer): Buffer {
   return createHash('sha256').update('master-key-id').update(key).digest().subarray(0, KEY_ID_BYTES)
+}
+
+/*
+ * A text that we recognise as ours without having stored it:
+ *
+ *   base64url( bytes | HMAC-SHA256(key, purpose | newline | bytes) cut to 16 bytes )
+ *
+ * 128 bits of it cannot be guessed without the key. What is sealed for one purpose opens for no other.
+ */
+
+const MAC_BYTES = 16
+
+export function createToken(key: Buffer, purpose: string, bytes: Buffer): string {
+  return Buffer.concat([bytes, tagOf(key, purpose, bytes)]).toString('base64url')
+}
+
+/** @returns undefined for a token that we did not make */
+export function readToken(key: Buffer, purpose: string, token: string): Buffer | undefined {
+  const sealed = Buffer.from(token, 'base64url')
+  // Base64 ignores what is none of it: only the very text that we gave out passes.
+  if (sealed.length <= MAC_BYTES || sealed.toString('base64url') !== token) return undefined
+  const bytes = sealed.subarray(0, -MAC_BYTES)
+  return timingSafeEqual(sealed.subarray(-MAC_BYTES), tagOf(key, purpose, bytes)) ? bytes : undefined
+}
+
+function tagOf(key: Buffer, purpose: string, bytes: Buffer): Buffer {
+  return createHmac('sha256', key).update(`${purpose}\n`).update(bytes).digest().subarray(0, MAC_BYTES)
 }

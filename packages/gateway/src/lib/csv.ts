@@ -4,7 +4,7 @@ import { type Options, stringify } from 'csv-stringify/sync'
 /**
  * Spreadsheets run a cell that begins like a formula, and so much of a file is text that others wrote. Such text is
  * written with an apostrophe before it, which is taken away again where a file is read; text that looks as if we had done
- * so gets one too, so that every text comes back. One rule for every file: docs/decisions/0034.
+ * so gets one too, so that every text comes back. One rule for every file.
  *
  * In countries where a list is separated by semicolons a spreadsheet begins a cell at each of them, and at the end of a
  * line within a text: quotes in what it takes for the middle of a cell protect nothing. So the same goes for what stands
@@ -39,7 +39,7 @@ export function csvText(rows: readonly (readonly unknown[])[]): string {
 }
 
 /** Of the first line of a file: how to save it, where a spreadsheet wrote it in a form of its own. */
-export function faultOfForm(cells: readonly string[]): string | undefined {
+export function findFormatFault(cells: readonly string[]): string | undefined {
   const says = (what: string) => `The file is ${what}: save it as CSV UTF-8, separated by commas.`
   const text = cells.join()
   if (/[\0\uFFFD]/.test(text)) return says('UTF-16, or of another encoding')

@@ -1,6 +1,6 @@
 import { CURSOR_LENGTH_MAX } from '@dealer-esim/contract'
 import { ApiError } from './api-error.ts'
-import { openToken, sealToken } from './sealed-token.ts'
+import { createToken, readToken } from './crypto.ts'
 
 /** What a cursor holds for: the same list, of the same tenant, with the same filters. */
 export interface CursorScope {
@@ -18,15 +18,15 @@ export type Position = readonly (string | number)[]
  * A position as opaque text that only we can make. Positions are short (a time and a name of up to 64 characters), so
  * that a cursor stays within the contract's 512 characters.
  */
-export function sealCursor(linkKey: Buffer, scope: CursorScope, position: Position): string {
-  const cursor = sealToken(linkKey, purposeOf(scope), Buffer.from(JSON.stringify(position)))
+export function createCursor(linkKey: Buffer, scope: CursorScope, position: Position): string {
+  const cursor = createToken(linkKey, purposeOf(scope), Buffer.from(JSON.stringify(position)))
   if (cursor.length > CURSOR_LENGTH_MAX) throw new Error(`a cursor of ${cursor.length} characters is too long`)
   return cursor
 }
 
 /** @throws ApiError 000108 for a cursor that was changed, or made for another tenant, list or set of filters. */
-export function openCursor(linkKey: Buffer, scope: CursorScope, cursor: string): Position {
-  const position = openToken(linkKey, purposeOf(scope), cursor)
+export function readCursor(linkKey: Buffer, scope: CursorScope, cursor: string): Position {
+  const position = readToken(linkKey, purposeOf(scope), cursor)
   if (!position) throw new ApiError('000108', { details: [{ field: 'cursor', reason: REASON }] })
   return JSON.parse(position.toString()) as Position
 }

@@ -1,6 +1,6 @@
 import { version } from 'uuid'
 import { describe, expect, it } from 'vitest'
-import { idsBy, orderIdOf, orderNoOf, systemIds, timeOfUuid } from './ids.ts'
+import { createIds, orderIdOf, orderNoOf, systemIds, timeOfUuid } from './ids.ts'
 
 describe('ids', () => {
   it('are UUIDs of version 7, of their time, each greater than the one before', () => {
@@ -14,7 +14,7 @@ describe('ids', () => {
 
   it('still rise when their clock is moved back a little, and follow one that was set back', () => {
     let now = 1_700_000_000_000
-    const ids = idsBy(() => now)
+    const ids = createIds(() => now)
     const first = ids.uuid()
     now -= 5_000
     const second = ids.uuid()

@@ -14,37 +14,43 @@ const UUID_BYTES = 16
 /** A clock that goes back by more than this was set: ids follow it. By less, it was slewed, or read a little anew. */
 const SET_BACK_MS = 10_000
 
-export const systemIds: Ids = idsBy(() => Date.now())
+export const systemIds: Ids = createIds(() => Date.now())
 
 /**
  * Ids whose time is this clock's. A gateway's are made by the database's clock: their time says in which partition a row
  * lies, what it is listed under, and when an eSIM's days began.
  */
-export function idsBy(now: () => number): Ids {
-  return { uuid: uuidSource(now), bytes: (length) => randomBytes(length) }
+export function createIds(now: () => number): Ids {
+  return { uuid: createUuidSource(now), bytes: (length) => randomBytes(length) }
 }
 
-/** Fresh randomness for each id, drawn from the system by the page: one by one took 4 µs, of each order twice. */
-function uuidSource(clock: () => number): () => string {
-  const pool = Buffer.alloc(POOL_BYTES)
+/**
+ * UUIDv7 by the library, from randomness drawn 4 KB at a time: 0.34 µs an id. By the library's v7() alone, which draws
+ * randomness for each id: 2.4 µs.
+ */
+function createUuidSource(clock: () => number): () => string {
+  const pool = new Uint8Array(POOL_BYTES)
   let used = POOL_BYTES
-  const parts = { random: new Uint8Array(UUID_BYTES), msecs: 0, seq: 0 }
-  const bytes = new Uint8Array(UUID_BYTES)
+  const parts = { random: pool, msecs: 0, seq: 0 }
   return () => {
     if (used === POOL_BYTES) {
       randomFillSync(pool)
       used = 0
     }
-    pool.copy(parts.random, 0, used, used + UUID_BYTES)
+    parts.random = pool.subarray(used, used + UUID_BYTES)
     used += UUID_BYTES
-    // Ids of one millisecond count up from a random number; should that overflow, they borrow from the next one.
+    // Ids of one millisecond count up from a random number; on overflow they borrow from the next millisecond.
     const now = clock()
-    const follows = now > parts.msecs || now < parts.msecs - SET_BACK_MS
-    parts.seq = follows ? pool.readUInt32BE(used - 10) >>> 1 : (parts.seq + 1) >>> 0
-    if (follows) parts.msecs = now
+    const isNewTime = now > parts.msecs || now < parts.msecs - SET_BACK_MS
+    parts.seq = isNewTime ? randomSeq(parts.random) : (parts.seq + 1) >>> 0
+    if (isNewTime) parts.msecs = now
     else if (parts.seq === 0) parts.msecs++
-    return uuidText(v7(parts, bytes))
+    return v7(parts)
   }
+}
+
+function randomSeq(random: Uint8Array): number {
+  return (random[6]! << 23) | (random[7]! << 15) | (random[8]! << 7) | (random[9]! >>> 1)
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -56,22 +62,8 @@ export function isUuid(text: string): boolean {
 /** Where a walk over ids in their order begins. */
 export const LOWEST_UUID = '00000000-0000-0000-0000-000000000000'
 
-const uuidCharacters = Buffer.from(LOWEST_UUID)
-/** Of ids, as a character's code. */
+/** The character code of a UUID's hyphen. */
 export const HYPHEN = 0x2d
-const DIGITS = Buffer.from('0123456789abcdef')
-
-/** Written over the text before: joined of twenty pieces, each of an order's two ids left the collector 1.5 KB. */
-function uuidText(bytes: Uint8Array): string {
-  let at = 0
-  for (let index = 0; index < UUID_BYTES; index++) {
-    const byte = bytes[index]!
-    if (uuidCharacters[at] === HYPHEN) at++
-    uuidCharacters[at++] = DIGITS[byte >> 4]!
-    uuidCharacters[at++] = DIGITS[byte & 15]!
-  }
-  return uuidCharacters.toString('latin1')
-}
 
 /** Owns what concerns no tenant (audit entries and notices of the deployment). */
 export const NIL_TENANT = '00000000-0000-0000-0000-000000000000'

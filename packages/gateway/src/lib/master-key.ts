@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { StartRefused } from './process/start-refused.ts'
+import { StartRefused } from './process/lifecycle.ts'
 
 const KEY_BYTES = 32
 
 /** The key that a local deployment keeps in DATA_DIR/master.key (mode 600), made where there is none. */
-export function localMasterKey(dataDir: string): Buffer {
+export function ensureLocalMasterKey(dataDir: string): Buffer {
   const file = join(dataDir, 'master.key')
   mkdirSync(dataDir, { recursive: true, mode: process.getuid!() === 0 ? 0o711 : 0o700 })
   const existing = readKey(file)

@@ -23,7 +23,7 @@ export class Refusal extends Error {
 }
 
 /** Absent, or none of the asker's business: both read the same. @param name as it was asked for, where that helps */
-export function absent(what: string, name?: string): Refusal {
+export function notFound(what: string, name?: string): Refusal {
   const sentence =
     name === undefined ? `There is no such ${what}.` : `There is no ${what} ${name.slice(0, NAME_LENGTH_MAX)}.`
   return new Refusal(404, 'NOT_FOUND', sentence)
@@ -34,6 +34,15 @@ export function absent(what: string, name?: string): Refusal {
  * not there. @throws Refusal
  */
 export function requireUuid(text: string, what: string): string {
-  if (!isUuid(text)) throw absent(what)
+  if (!isUuid(text)) throw notFound(what)
   return text.toLowerCase()
+}
+
+const NO_PART_OF_A_LINE = /[\u0000-\u001f\u007f\p{Cs}]/u
+
+/** @returns the text without space around it; undefined unless it is one line of so many characters */
+export function parseLine(text: string, { min, max }: { min: number; max: number }): string | undefined {
+  const line = text.trim()
+  const { length } = [...line]
+  return length >= min && length <= max && !NO_PART_OF_A_LINE.test(line) ? line : undefined
 }

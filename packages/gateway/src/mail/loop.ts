@@ -1,28 +1,28 @@
 import { Counter } from '@platformatic/prom-client'
 import type { Deps } from '../deps.ts'
-import { mailServer } from '../lib/outbound/smtp.ts'
+import { createMailServer } from '../lib/outbound/smtp.ts'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import { consoleUrlOf } from '../people/console-links.ts'
+import { queueAlertMails } from './queue-alerts.ts'
 import { sendDueMails } from './send.ts'
-import { takeOverNotices } from './take-over.ts'
 
-/** Two index probes each time; a link is waited for. */
+/** Two index probes per pass; short, because people wait for their link. */
 const POLL_MS = 1_000
 
 type LoopDeps = Pick<Deps, 'config' | 'db' | 'ids' | 'cipher' | 'databaseClock' | 'log' | 'loops' | 'metrics' | 'links'>
 
-/** Takes notices over and sends what is due. Without SMTP_URL nothing is queued, and there is no loop. */
+/** Queues mails for new alerts and sends due mails. Without SMTP_URL nothing is queued, and there is no loop. */
 export function mailLoop(deps: LoopDeps): Running | undefined {
   const { config, links, log, loops, metrics } = deps
   if (config.smtpUrl === undefined) return undefined
   const mails = new Counter({
     name: 'dealer_esim_mails_total',
-    help: 'Attempts to send an e-mail, by outcome: sent, failed (it is tried again) or given_up',
+    help: 'Attempts to send an e-mail, by outcome: sent, failed (will be tried again) or given_up',
     labelNames: ['outcome'],
     registers: [metrics],
   })
   for (const outcome of ['sent', 'failed', 'given_up']) mails.inc({ outcome }, 0)
-  const server = mailServer(config.smtpUrl)
+  const server = createMailServer(config.smtpUrl)
   const consoleUrl = () => consoleUrlOf(links)
   const loop = runLoop({
     name: 'mail',
@@ -30,10 +30,10 @@ export function mailLoop(deps: LoopDeps): Running | undefined {
     loops,
     pollMs: POLL_MS,
     async pass() {
-      const moreNotices = await takeOverNotices({ ...deps, mailServer: server, consoleUrl })
+      const moreAlerts = await queueAlertMails({ ...deps, mailServer: server, consoleUrl })
       const { outcomes, more } = await sendDueMails({ ...deps, mailServer: server, consoleUrl })
       for (const outcome of outcomes) mails.inc({ outcome })
-      return moreNotices || more
+      return moreAlerts || more
     },
   })
   return {

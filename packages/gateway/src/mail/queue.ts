@@ -1,10 +1,13 @@
+import type { Config } from '../config/config.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
 import type { Tx } from '../lib/postgres/db.ts'
-import type { MailText } from './texts.ts'
+import type { LinkKind } from '../people/link.ts'
+import { normalEmail } from '../people/person.ts'
+import { linkMail, type MailText } from './texts.ts'
 
 export interface QueuedMail extends MailText {
-  /** null: to one of the operator's people. */
+  /** null: to the operator's staff. */
   tenantId: string | null
   recipient: string
   kind: string
@@ -18,4 +21,27 @@ export function queueMail(tx: Tx, deps: { ids: Ids; cipher: Pick<Cipher, 'encryp
     text: `insert into mails (tenant_id, mail_id, recipient, kind, content, due_at) values ($1, $2, $3, $4, $5, now())`,
     values: [tenantId, deps.ids.uuid(), mail.recipient, mail.kind, content],
   })
+}
+
+export interface LinkMailDeps {
+  config: Pick<Config, 'smtpUrl'>
+  ids: Ids
+  cipher: Pick<Cipher, 'encrypt'>
+}
+
+/**
+ * Queues a mail with an invitation or password link, if e-mail is configured.
+ * @returns false if it is not: the person who created the link must pass it on
+ */
+export function mailPersonLink(
+  tx: Tx,
+  deps: LinkMailDeps,
+  person: { tenantId: string | null; email: string; name: string },
+  made: { kind: LinkKind; link: string },
+): boolean {
+  if (deps.config.smtpUrl === undefined) return false
+  const { tenantId, name } = person
+  const recipient = normalEmail(person.email)
+  queueMail(tx, deps, { tenantId, recipient, kind: made.kind, ...linkMail(made.kind, { name, link: made.link }) })
+  return true
 }

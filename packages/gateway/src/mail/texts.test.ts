@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { linkMail, NOTICE_SUBJECTS, noticeMail } from './texts.ts'
+import { ALERT_SUBJECTS, alertMail, linkMail } from './texts.ts'
 
 const about = { client: 'Acme\r\nBcc: everybody@example.com', consoleUrl: 'https://esim.example.com/console' }
 
-test('a name cannot write headers', () => {
-  for (const kind of Object.keys(NOTICE_SUBJECTS)) {
-    expect(noticeMail({ kind, message: 'A sentence.' }, about).subject).not.toMatch(/[\r\n]/)
+test('a name with line breaks cannot add headers', () => {
+  for (const kind of Object.keys(ALERT_SUBJECTS)) {
+    expect(alertMail({ kind, message: 'A sentence.' }, about).subject).not.toMatch(/[\r\n]/)
   }
   expect(linkMail('INVITATION', { name: 'Ada\r\n.\r\nQUIT', link: 'https://x' }).text).toMatch(/^Hello Ada \. QUIT,\n/)
 })
@@ -16,27 +16,25 @@ test.each([
   'Ada, ask help@evil.test',
   'evil．test',
   'evil.test\\in',
-])('a name cannot lead elsewhere: %s', (name) => {
+])('a name that looks like an address is left out of the greeting: %s', (name) => {
   expect(linkMail('INVITATION', { name, link: 'https://x' }).text).toMatch(/^Hello,\n/)
 })
 
-test.each(['Ada', 'Dr. Ada O’Neil-Müller', '李 小龍'])('a name that is one is greeted by: %s', (name) => {
+test.each(['Ada', 'Dr. Ada O’Neil-Müller', '李 小龍'])('an ordinary name is greeted: %s', (name) => {
   expect(linkMail('PASSWORD_RESET', { name, link: 'https://x' }).text).toContain(`Hello ${name},\n`)
 })
 
 test('a notice says what the console says, and where to go on', () => {
-  const { subject, text } = noticeMail(
+  const { subject, text } = alertMail(
     { kind: 'LOW_BALANCE', message: 'The balance is 3.00 USD.' },
     { ...about, client: 'Acme' },
   )
   expect(subject).toBe('Your balance is low: Acme')
   expect(text).toMatch(
-    /^The balance is 3\.00 USD\.\n\nThe console tells more: https:\/\/esim\.example\.com\/console\/wallet\n/,
+    /^The balance is 3\.00 USD\.\n\nDetails in the console: https:\/\/esim\.example\.com\/console\/wallet\n/,
   )
 })
 
 test('a kind that nobody wrote a subject for is told all the same', () => {
-  expect(noticeMail({ kind: 'NEW_KIND', message: 'Something.' }, about).subject).toBe(
-    'A notice about your eSIM account',
-  )
+  expect(alertMail({ kind: 'NEW_KIND', message: 'Something.' }, about).subject).toBe('An alert about your eSIM account')
 })

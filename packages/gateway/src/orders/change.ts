@@ -1,28 +1,27 @@
 import type { DeliveryUpdatedContent, OrderStatus } from '@dealer-esim/contract'
+import { Counter, type Registry } from '@platformatic/prom-client'
 import { type Ids, orderNoOf } from '../lib/ids.ts'
 import { recordset } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { type NewEvent, recordEvents } from '../webhooks/record.ts'
 import type { LockedOrder } from './lock.ts'
-import type { OrderMetrics } from './order-metrics.ts'
-import { orderStatusOf, passage } from './status.ts'
+import { orderStatusOf, statusesBetween } from './status.ts'
 
-/** What happened to one order. Its items and profiles are as they are after the change. */
+/** A change of one order, whose items and profiles are already in their new state. */
 export interface OrderChange {
   order: LockedOrder
-  /** A status of one of its profiles changed: an event, even where the order's status stays. */
+  /** A status of one of its profiles changed: this is an event even where the order's status stays. */
   profilesChanged: boolean
-  /** When fulfilment looks at it next (null: never again). Without keepLease nobody works on it until then. */
+  /** When fulfilment takes it up next (null: never). Ends the lease, unless it is to be kept. */
   release?: { dueAt: Date | null; keepLease?: boolean }
 }
 
 /**
  * The one place where an order's status follows from its items: writes the status and its history, and records a
- * DELIVERY_UPDATED event for every change, with the order's next sequence. Moves `order` along. After the commit the
- * caller wakes the sender if this says so.
+ * DELIVERY_UPDATED event for every change, with the order's next sequence. Updates `order` accordingly.
  *
- * The orders are locked by the caller (lockOrders, or a claim). No round trip of its own.
- * @returns whether there are events to send.
+ * The caller holds the orders' locks (lockOrders, or a claim). No round trip of its own.
+ * @returns whether there are events to send: the caller then wakes the sender after the commit
  */
 export function changeOrders(
   tx: Tx,
@@ -35,11 +34,11 @@ export function changeOrders(
   const events: NewEvent[] = []
   for (const change of changes) {
     const { order } = change
-    const asked = order.items.map((item) => ({ ...item, asked: item.attempts > 0 || item.routeNo > 0 }))
-    const statuses = passage(order.orderStatus, orderStatusOf(asked))
-    const told = statuses.length === 0 && change.profilesChanged ? [order.orderStatus] : statuses
-    if (told.length === 0 && change.release === undefined) continue
-    for (const orderStatus of told) {
+    const items = order.items.map((item) => ({ ...item, asked: item.attempts > 0 || item.routeNo > 0 }))
+    const statuses = statusesBetween(order.orderStatus, orderStatusOf(items))
+    const reported = statuses.length === 0 && change.profilesChanged ? [order.orderStatus] : statuses
+    if (reported.length === 0 && change.release === undefined) continue
+    for (const orderStatus of reported) {
       order.orderStatus = orderStatus
       order.eventSequence += 1
       events.push(eventOf(deps.ids, tenantId, order, now))
@@ -63,11 +62,11 @@ function rowOf({ order, release, profilesChanged }: OrderChange, statuses: Order
     due: release !== undefined,
     released: release !== undefined && !release.keepLease,
     dueAt: release?.dueAt ?? null,
-    told: statuses.length > 0 || profilesChanged,
+    updated: statuses.length > 0 || profilesChanged,
   }
 }
 
-/** One order, one row; orders_due and orders_under_review are maintained only where their columns change. */
+/** One row per order. The indexes orders_due and orders_under_review change only where their columns do. */
 const CHANGE = `
   update orders o set
     order_status = c.order_status,
@@ -76,9 +75,9 @@ const CHANGE = `
     due_at = case when c.due then c.due_at else o.due_at end,
     lease_token = case when c.released then null else o.lease_token end,
     lease_until = case when c.released then null else o.lease_until end,
-    updated_at = case when c.told then greatest(o.updated_at, $3::timestamptz) else o.updated_at end
+    updated_at = case when c.updated then greatest(o.updated_at, $3::timestamptz) else o.updated_at end
   from jsonb_to_recordset($2::jsonb) as c(order_id uuid, order_status text, history jsonb, event_sequence integer,
-    due boolean, released boolean, due_at timestamptz, told boolean)
+    due boolean, released boolean, due_at timestamptz, updated boolean)
   where o.tenant_id = $1 and o.order_id = c.order_id`
 
 function eventOf(ids: Ids, tenantId: string, order: LockedOrder, now: Date): NewEvent {
@@ -103,4 +102,19 @@ function eventOf(ids: Ids, tenantId: string, order: LockedOrder, now: Date): New
     content,
     createdAt: now,
   }
+}
+
+export interface OrderMetrics {
+  /** Counts orders that have entered a status. */
+  entered(status: OrderStatus, orders?: number): void
+}
+
+export function orderMetrics(registry: Registry): OrderMetrics {
+  const entered = new Counter({
+    name: 'dealer_esim_order_status_total',
+    help: 'Orders that entered a status, counted by the node that changed it; PAID counts orders placed',
+    labelNames: ['status'],
+    registers: [registry],
+  })
+  return { entered: (status, orders = 1) => entered.inc({ status }, orders) }
 }

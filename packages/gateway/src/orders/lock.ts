@@ -1,10 +1,10 @@
 import type { EsimStatus, OrderStatus, SmdpStatus } from '@dealer-esim/contract'
 import type { Tx } from '../lib/postgres/db.ts'
 import { lockWallet } from '../wallet/lock.ts'
-import type { PackageLine } from './decide.ts'
+import type { PackageLine } from './item.ts'
 import type { ItemStatus } from './status.ts'
 
-/** An order as it was read under its lock, with its items and what is public of its profiles. */
+/** An order as read under its lock, with its items and the public part of its profiles. */
 export interface LockedOrder {
   orderId: string
   transactionId: string
@@ -30,7 +30,7 @@ export interface LockedItem {
   productCode: string | null
   cost: bigint | null
   costCurrency: string | null
-  /** What its supplier says that it charged; null: it does not say, or has not charged. */
+  /** The amount that its supplier reported to have charged; null: it reports none, or has not charged. */
   charged: bigint | null
   chargedCurrency: string | null
   attempts: number
@@ -49,26 +49,27 @@ export interface LockedProfile {
   smdpStatus: SmdpStatus | null
 }
 
-/** Orders by their ids, and the time of the database at which they were locked. */
-interface Locked {
+interface LockedOrders {
+  /** By orderId. */
   orders: Map<string, LockedOrder>
+  /** The database's time when they were locked. */
   now: Date
 }
 
 /**
- * Locks orders of one tenant, in ascending order, and reads them whole. One round trip. With a lease token only those
- * are found that are still held under it: the others belong to somebody else now.
+ * Locks orders of one tenant, in ascending order, and reads them with their items and profiles. One round trip. With a lease
+ * token it finds only orders whose lease still has that token.
  *
- * Lock order: wallets, orders, items. Items and profiles of a locked order
- * are changed by nobody else, so they need no lock of their own; they are read by statements of their own, because the
- * snapshot of the locking statement is older than the lock it waited for.
+ * Lock order: wallets, orders, items. Only the holder of the order's lock changes its items and profiles, so they need no
+ * lock. They are read by separate statements, because the snapshot of the locking statement is older than the lock that it
+ * waited for.
  */
 export async function lockOrders(
   tx: Tx,
   tenantId: string,
   orderIds: readonly string[],
   leaseToken?: string,
-): Promise<Locked> {
+): Promise<LockedOrders> {
   const values = [tenantId, orderIds]
   const locking = tx.query<OrderRow>(
     leaseToken === undefined
@@ -84,20 +85,20 @@ export async function lockOrders(
   return { orders, now: (await clock)[0]!.now }
 }
 
-/** The same for who may refund: the wallet's lock comes first. One round trip. */
+/** The same for callers that may refund: locks the wallet first. One round trip. */
 export async function lockWalletAndOrders(
   tx: Tx,
   tenantId: string,
   orderIds: readonly string[],
   leaseToken?: string,
-): Promise<Locked> {
+): Promise<LockedOrders> {
   const wallet = lockWallet(tx, tenantId)
-  // Awaited together: where a connection is lost, both fail.
+  // Awaited together, because both fail where the connection is lost.
   const [locked] = await Promise.all([lockOrders(tx, tenantId, orderIds, leaseToken), wallet])
   return locked
 }
 
-/** What a claim leaves out because it is rarely needed: the profiles that came before. */
+/** Adds the profiles delivered earlier. A claim leaves them out, because they are rarely needed. */
 export async function readProfiles(tx: Tx, tenantId: string, orders: readonly LockedOrder[]): Promise<void> {
   if (orders.length === 0) return
   const byId = new Map(orders.map((order) => [order.orderId, order]))
@@ -113,99 +114,38 @@ const LOCK = `select ${ORDER_COLUMNS} from orders
 const LOCK_LEASED = `select ${ORDER_COLUMNS} from orders
   where tenant_id = $1 and order_id = any ($2::uuid[]) and lease_token = $3 order by order_id for no key update`
 export const ITEM_COLUMNS = `item_no, line_no, package_code, price, item_status, route_no, supplier, product_code, cost,
-  cost_currency, charged, charged_currency, attempts, asked_at, in_doubt_at, failure_reason, retry_at, updated_at`
+  cost_currency, supplier_charge, supplier_charge_currency, attempts, requested_at, in_doubt_at, failure_reason,
+  retry_at, updated_at`
 const ITEMS = `select order_id, ${ITEM_COLUMNS} from order_items
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id, item_no`
 const PROFILES = `select order_id, profile_id, item_no, iccid, esim_status, smdp_status from profiles
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id, item_no`
 const NOW = `select date_trunc('milliseconds', clock_timestamp()) as now`
 
-export interface OrderRow {
+/** As the columns of an order are read, here and by a claim. */
+export type OrderRow = Omit<LockedOrder, 'items' | 'profiles'>
+export interface ItemRow extends Omit<LockedItem, 'charged' | 'chargedCurrency' | 'askedAt'> {
   orderId: string
-  transactionId: string
-  orderStatus: OrderStatus
-  refundedAmount: bigint
-  currencyCode: string
-  eventSequence: number
-  packageLines: PackageLine[]
-  createdAt: Date
+  supplierCharge: bigint | null
+  supplierChargeCurrency: string | null
+  requestedAt: Date | null
 }
-
-export interface ItemRow {
-  orderId: string
-  itemNo: number
-  lineNo: number
-  packageCode: string
-  price: bigint
-  itemStatus: ItemStatus
-  routeNo: number
-  supplier: string | null
-  productCode: string | null
-  cost: bigint | null
-  costCurrency: string | null
-  charged: bigint | null
-  chargedCurrency: string | null
-  attempts: number
-  askedAt: Date | null
-  inDoubtAt: Date | null
-  failureReason: string | null
-  retryAt: Date | null
-  updatedAt: Date
-}
-
-interface ProfileRow {
-  orderId: string
-  profileId: string
-  itemNo: number
-  iccid: string
-  esimStatus: EsimStatus
-  smdpStatus: SmdpStatus | null
-}
+type ProfileRow = LockedProfile & { orderId: string }
 
 export function orderOf(row: OrderRow): LockedOrder {
-  return {
-    orderId: row.orderId,
-    transactionId: row.transactionId,
-    orderStatus: row.orderStatus,
-    refundedAmount: row.refundedAmount,
-    currencyCode: row.currencyCode,
-    eventSequence: row.eventSequence,
-    packageLines: row.packageLines,
-    createdAt: row.createdAt,
-    items: [],
-    profiles: [],
-  }
+  return { ...row, items: [], profiles: [] }
 }
 
-export function itemOf(row: ItemRow): LockedItem {
-  return {
-    itemNo: row.itemNo,
-    lineNo: row.lineNo,
-    packageCode: row.packageCode,
-    price: row.price,
-    itemStatus: row.itemStatus,
-    routeNo: row.routeNo,
-    supplier: row.supplier,
-    productCode: row.productCode,
-    cost: row.cost,
-    costCurrency: row.costCurrency,
-    charged: row.charged,
-    chargedCurrency: row.chargedCurrency,
-    attempts: row.attempts,
-    askedAt: row.askedAt,
-    inDoubtAt: row.inDoubtAt,
-    failureReason: row.failureReason,
-    retryAt: row.retryAt,
-    updatedAt: row.updatedAt,
-  }
+export function itemOf({
+  orderId: _,
+  supplierCharge,
+  supplierChargeCurrency,
+  requestedAt,
+  ...item
+}: ItemRow): LockedItem {
+  return { ...item, charged: supplierCharge, chargedCurrency: supplierChargeCurrency, askedAt: requestedAt }
 }
 
-function profileOf(row: ProfileRow): LockedProfile {
-  return {
-    profileId: row.profileId,
-    itemNo: row.itemNo,
-    iccid: row.iccid,
-    esimStatus: row.esimStatus,
-    smdpStatus: row.smdpStatus,
-  }
+function profileOf({ orderId: _, ...profile }: ProfileRow): LockedProfile {
+  return profile
 }

@@ -6,18 +6,18 @@ export type ItemStatus = (typeof ITEM_STATUSES)[number]
 /*
  * An item is one eSIM of an order:
  *
- *   WAITING    no supplier is at work on it: none was asked yet, or the last one did definitely nothing
- *   ASKED      a purchase was committed and sent; only whoever committed it sends it
- *   UNKNOWN    it may have been bought: it is asked about, never bought again
- *   REVIEW     not decided in time: taken up again now and then, or an operator settles it
- *   DELIVERED  it came (and stays so when it is cancelled unused later: that is the profile's state)
- *   REFUSED    definitely not delivered by anybody: refunded in the same transaction
+ *   WAITING    no supplier is working on it: none was asked yet, or the last one definitely did nothing
+ *   ASKED      the intent to buy is committed, and only the worker that committed it calls the supplier
+ *   UNKNOWN    it may have been bought: its supplier is queried, and it is never bought again
+ *   REVIEW     not decided in time: re-checked at intervals, or resolved by an operator
+ *   DELIVERED  the supplier delivered it; it stays so if it is cancelled unused later, which is the profile's state
+ *   REFUSED    definitely not delivered by any supplier: refunded in the same transaction
  *   CANCELLED  by an operator, before any supplier was asked: refunded
  *
  *   WAITING → ASKED | REFUSED (no supplier may be asked) | REVIEW (too late) | CANCELLED
  *   ASKED   → DELIVERED | REFUSED | WAITING (retry, next supplier) | UNKNOWN | REVIEW
  *   UNKNOWN → DELIVERED | REFUSED | WAITING | REVIEW
- *   REVIEW  → DELIVERED | REFUSED | WAITING (next supplier, or an operator's word)
+ *   REVIEW  → DELIVERED | REFUSED | WAITING (next supplier, or an operator's decision)
  *
  * The order's status is a function of its items:
  *
@@ -41,13 +41,13 @@ export function orderStatusOf(items: readonly { itemStatus: ItemStatus; asked: b
   return any('DELIVERED') ? 'PARTIALLY_DELIVERED' : 'FAILED'
 }
 
-/** Whether something may still happen to the item by itself. */
+/** Whether fulfilment may still change the item. */
 export function isOpen(status: ItemStatus): boolean {
   return status === 'WAITING' || status === 'ASKED' || status === 'UNKNOWN'
 }
 
-/** The statuses that an order passes through on its way, the last included: from PAID, work begins first. */
-export function passage(from: OrderStatus, to: OrderStatus): OrderStatus[] {
+/** The statuses that an order passes through, the last one included: from PAID it is ALLOCATING first. */
+export function statusesBetween(from: OrderStatus, to: OrderStatus): OrderStatus[] {
   if (from === to) return []
   if (from === 'PAID' && to !== 'ALLOCATING' && to !== 'CANCELLED') return ['ALLOCATING', to]
   return [to]

@@ -1,4 +1,4 @@
-import { batcher } from '../lib/batch.ts'
+import { createBatcher } from '../lib/batch.ts'
 import { Refusal } from '../lib/refusal.ts'
 
 /** Runs what hashes a password, or refuses to. @throws Refusal PASSWORDS_BUSY */
@@ -14,12 +14,12 @@ const WAITING_MAX = 50
 
 /** Lets hashes of passwords take turns. */
 export function hashing(): Hashing {
-  const turns = batcher<() => Promise<unknown>, unknown>({
+  const turns = createBatcher<() => Promise<unknown>, unknown>({
     run: (works) => Promise.all(works.map((work) => work())),
-    most: 1,
-    lanes: AT_ONCE_MAX,
-    waitingMax: WAITING_MAX,
-    full: () =>
+    limit: 1,
+    concurrency: AT_ONCE_MAX,
+    queueLimit: WAITING_MAX,
+    queueFullError: () =>
       new Refusal(503, 'PASSWORDS_BUSY', 'Too many passwords are being checked just now. Try again in a few seconds.'),
   })
   return <Result>(work: () => Promise<Result>) => turns.add(work) as Promise<Result>

@@ -1,5 +1,5 @@
+import { createToken, readToken } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
-import { openToken, sealToken } from '../lib/sealed-token.ts'
 import type { Person } from './person.ts'
 
 /*
@@ -19,12 +19,12 @@ type Subject = Pick<Person, 'personId' | 'passwordHash' | 'totpConfirmed'>
 export function newKnownBrowser(linkKey: Buffer, ids: Pick<Ids, 'bytes'>, person: Subject, nowMs: number): string {
   const signedIn = Buffer.alloc(TIME_BYTES)
   signedIn.writeBigUInt64BE(BigInt(Math.round(nowMs)))
-  return sealToken(linkKey, purposeFor(person), Buffer.concat([ids.bytes(RANDOM_BYTES), signedIn]))
+  return createToken(linkKey, purposeFor(person), Buffer.concat([ids.bytes(RANDOM_BYTES), signedIn]))
 }
 
 /** @param person undefined: nobody has the address that was given; it costs the same */
 export function isKnownBrowser(linkKey: Buffer, token: string, person: Subject | undefined, nowMs: number): boolean {
-  const opened = openToken(linkKey, purposeFor(person), token)
+  const opened = readToken(linkKey, purposeFor(person), token)
   if (person === undefined || opened?.length !== RANDOM_BYTES + TIME_BYTES) return false
   return nowMs - Number(opened.readBigUInt64BE(RANDOM_BYTES)) < BROWSER_KNOWN_S * 1_000
 }

@@ -38,11 +38,11 @@ export async function isLocked(db: Db, key: LockKey): Promise<boolean> {
 /** Counts a failure in a statement of its own: it stands even though the sign-in is refused. */
 export async function countFailure(db: Db, key: LockKey): Promise<{ lockedNow: boolean }> {
   const rows = await db.query<{ lockedNow: boolean }>(sql`
-    insert into sign_in_failures as f (email_hash, failures, first_at) values (${key}, 1, now())
+    insert into sign_in_failures as f (email_hash, failures, first_failed_at) values (${key}, 1, now())
     on conflict (email_hash) do update set
-      failures = case when f.first_at < now() - ${WINDOW}::interval then 1 else f.failures + 1 end,
-      first_at = case when f.first_at < now() - ${WINDOW}::interval then now() else f.first_at end,
-      locked_until = case when f.first_at >= now() - ${WINDOW}::interval and f.failures + 1 >= ${FAILURES_MAX}
+      failures = case when f.first_failed_at < now() - ${WINDOW}::interval then 1 else f.failures + 1 end,
+      first_failed_at = case when f.first_failed_at < now() - ${WINDOW}::interval then now() else f.first_failed_at end,
+      locked_until = case when f.first_failed_at >= now() - ${WINDOW}::interval and f.failures + 1 >= ${FAILURES_MAX}
                      then now() + ${WINDOW}::interval end
     returning f.failures >= ${FAILURES_MAX} and f.locked_until is not null as locked_now`)
   return rows[0] ?? { lockedNow: false }

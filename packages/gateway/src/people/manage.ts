@@ -1,8 +1,9 @@
 import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
-import { type Tx, violatedKey } from '../lib/postgres/db.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
+import type { Tx } from '../lib/postgres/db.ts'
+import { violatedKey } from '../lib/postgres/errors.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
 import { deleteLinks, type LinkKind, makeLink } from './link.ts'
 import { roomForLink, roomForPerson } from './organisation.ts'
@@ -58,7 +59,7 @@ export async function changePerson(
   by: By,
 ): Promise<void> {
   const person = await lockPerson(tx, personId)
-  if (!person) throw absent('person')
+  if (!person) throw notFound('person')
   if (change.role && isOperator(change.role) !== isOperator(person.role))
     throw new Refusal(422, 'ROLE_ELSEWHERE', "An operator's person cannot become a dealer's, or the other way round.")
   const next = { ...pick(person), ...change }
@@ -85,7 +86,7 @@ export async function makePersonLink(
   by: By,
 ): Promise<{ linkToken: string; kind: LinkKind; person: Person }> {
   const person = await lockPerson(tx, personId)
-  if (person?.status !== 'ACTIVE') throw absent('active person')
+  if (person?.status !== 'ACTIVE') throw notFound('active person')
   await roomForLink(tx, ids, person.tenantId, by)
   const kind = person.passwordHash === null ? 'INVITATION' : 'PASSWORD_RESET'
   record(tx, ids, person, { action: 'person.make_link', after: { kind } }, by)
@@ -95,7 +96,7 @@ export async function makePersonLink(
 /** For a person who lost phone and recovery codes. */
 export async function dropSecondFactor(tx: Tx, ids: Ids, personId: string, by: By): Promise<void> {
   const person = await lockPerson(tx, personId)
-  if (!person) throw absent('person')
+  if (!person) throw notFound('person')
   removeSecondFactor(tx, personId)
   const before = { secondFactor: person.totpConfirmed }
   record(tx, ids, person, { action: 'person.remove_second_factor', before }, by)

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '../audit/audit.ts'
 import type { Tx } from '../lib/postgres/db.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 import { type AccessScope, deleteAccessToken, makeAccessToken } from './access-token.ts'
 import { lockProven, type Person, requireOwnPassword } from './person.ts'
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor } from './second-factor.ts'
@@ -62,7 +62,7 @@ export async function removeOwnSecondFactor(
 
 export function endOwnSession(deps: SignInDeps, person: Person, sessionId: string, by: By): Promise<void> {
   return change(deps, person, { action: 'person.end_session' }, by, async (tx) => {
-    if (!(await endSession(tx, person.personId, sessionId))) throw absent('session')
+    if (!(await endSession(tx, person.personId, sessionId))) throw notFound('session')
   })
 }
 
@@ -85,7 +85,7 @@ export async function makeOwnToken(
 
 export function deleteOwnToken(deps: SignInDeps, person: Person, tokenId: string, by: By): Promise<void> {
   return change(deps, person, { action: 'person.delete_token', before: { tokenId } }, by, async (tx) => {
-    if ((await deleteAccessToken(tx, person.personId, tokenId)) === undefined) throw absent('token')
+    if ((await deleteAccessToken(tx, person.personId, tokenId)) === undefined) throw notFound('token')
   })
 }
 

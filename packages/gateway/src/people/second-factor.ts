@@ -4,7 +4,7 @@ import type { DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Tx } from '../lib/postgres/db.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 import { lockPerson, type Person } from './person.ts'
 import { hashToken } from './token.ts'
 
@@ -32,7 +32,7 @@ export async function beginSecondFactor(
   personId: string,
 ): Promise<{ secret: string; uri: string }> {
   const person = await lockPerson(tx, personId)
-  if (!person) throw absent('person')
+  if (!person) throw notFound('person')
   if (person.totpConfirmed) throw alreadySet()
   const secret = new Secret({ buffer: new Uint8Array(deps.ids.bytes(SECRET_BYTES)).buffer })
   const sealed = deps.cipher.encrypt(secret.base32, personId)

@@ -1,5 +1,5 @@
 import type { Db } from '../lib/postgres/db.ts'
-import { UNFINISHED_STATUSES, type UnfinishedStatus } from '../orders/list-unfinished.ts'
+import { UNFINISHED_STATUSES, type UnfinishedStatus } from '../orders/reading/list-unfinished.ts'
 
 /** A backlog is counted this far: what matters is that it is one, and counting on would cost seconds. */
 export const COUNTED_MAX = 50_000
@@ -103,5 +103,5 @@ const REST = `
     (select greatest(0, coalesce(extract(epoch from clock_timestamp() - min(failing_since)), 0))::float8
      from webhook_endpoints where enabled) as failing_s,
     (select count(*)::int from webhook_endpoints where not enabled and disabled_reason is not null) as disabled,
-    (select count(*)::int from stock_levels where low_at is not null and available < low_at) as low_stock,
+    (select count(*)::int from stock_levels where low_threshold is not null and available < low_threshold) as low_stock,
     (select count(*)::int from (select from orphans where state = 'FOUND' limit $1) o) as orphans`

@@ -1,8 +1,8 @@
 import fastify from 'fastify'
 import type { Deps } from '../deps.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { type Running, within } from '../lib/process/lifecycle.ts'
-import { listen } from '../lib/process/listen.ts'
+import { type Running, settlesWithin } from '../lib/process/lifecycle.ts'
+import { listen } from '../lib/process/listener.ts'
 import { figuresLoop } from './figures.ts'
 import { processGauges } from './process-gauges.ts'
 
@@ -41,5 +41,5 @@ async function answers(db: Db): Promise<boolean> {
     () => true,
     () => false,
   )
-  return (await within(asked, READY_WITHIN_MS)) && asked
+  return (await settlesWithin(asked, READY_WITHIN_MS)) && asked
 }

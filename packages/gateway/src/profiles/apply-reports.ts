@@ -4,7 +4,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Ids } from '../lib/ids.ts'
 import { recordset } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import type { Wake } from '../lib/postgres/wake.ts'
+import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { changeOrders } from '../orders/change.ts'
 import { lockOrders } from '../orders/lock.ts'
 import type { ProfileReport } from '../suppliers/supplier.ts'
@@ -14,7 +14,7 @@ export interface ProfileDeps {
   db: Db
   ids: Ids
   catalogue: Catalogue
-  wake: Pick<Wake, 'wake'>
+  wake: Pick<Wakeups, 'wake'>
 }
 
 /** One profile, and what was reported of it; without a report only the passing of time is looked at. */

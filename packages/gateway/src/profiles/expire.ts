@@ -2,12 +2,12 @@ import { LOWEST_UUID } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
+import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { applyReports, type ProfileDeps } from './apply-reports.ts'
 
 export interface LifeDeps extends ProfileDeps {
   log: Log
-  loops?: LoopWatch
+  loops?: LoopMetrics
 }
 
 const POLL_MS = 60_000

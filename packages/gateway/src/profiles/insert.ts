@@ -84,7 +84,7 @@ function rowOf(
     installBefore: Number.isFinite(installBefore) ? new Date(installBefore).toISOString() : null,
     activateTime: ends === undefined ? null : new Date(createdAt).toISOString(),
     expiredTime: ends === undefined ? null : new Date(ends).toISOString(),
-    askedAt: isReported ? new Date(createdAt).toISOString() : null,
+    polledAt: isReported ? new Date(createdAt).toISOString() : null,
     createdAt: new Date(createdAt).toISOString(),
   }
 }
@@ -118,11 +118,11 @@ function activationCodeOf(esim: DeliveredEsim): string {
 const INSERT = `
   insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, imsi, msisdn, eid, smdp_address,
     secrets, apn, esim_status, smdp_status, total_volume, total_duration, duration_unit,
-    install_before, activate_time, expired_time, asked_at, created_at, updated_at)
+    install_before, activate_time, expired_time, polled_at, created_at, updated_at)
   select $1, p.profile_id, p.order_id, p.item_no, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid, p.smdp_address,
     p.secrets, p.apn, p.esim_status, p.smdp_status, p.total_volume, p.total_duration, p.duration_unit,
-    p.install_before, p.activate_time, p.expired_time, p.asked_at, p.created_at, p.created_at
+    p.install_before, p.activate_time, p.expired_time, p.polled_at, p.created_at, p.created_at
   from jsonb_to_recordset($2::jsonb) as p(profile_id uuid, order_id uuid, item_no smallint, supplier text, iccid text,
     imsi text, msisdn text, eid text, smdp_address text, secrets bytea, apn text, esim_status text, smdp_status text,
     total_volume bigint, total_duration integer, duration_unit text, install_before timestamptz,
-    activate_time timestamptz, expired_time timestamptz, asked_at timestamptz, created_at timestamptz)`
+    activate_time timestamptz, expired_time timestamptz, polled_at timestamptz, created_at timestamptz)`

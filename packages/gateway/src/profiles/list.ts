@@ -7,11 +7,10 @@ import {
   SMDP_STATUSES,
   stripIccidPadding,
 } from '@dealer-esim/contract'
-import { type CursorScope, openCursor, sealCursor } from '../lib/cursor.ts'
+import { type CursorScope, createCursor, readCursor } from '../lib/cursor.ts'
 import { firstUuidAt, isUuid, LOWEST_UUID, orderIdOf } from '../lib/ids.ts'
 import type { Db, Statement } from '../lib/postgres/db.ts'
-import type { PackageLine } from '../orders/decide.ts'
-import { lineOfItem } from '../orders/item-line.ts'
+import { lineOfItem, type PackageLine } from '../orders/item.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
 const BEYOND_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -28,7 +27,7 @@ export async function listProfiles(
   const { cursor, pageSize, ...filters } = request
   const scope: CursorScope = { list: 'esim/profile/list', tenantId, filters }
   const size = pageSize ?? PAGE_SIZE_DEFAULT
-  const before = cursor == null ? BEYOND_IDS : String(openCursor(deps.linkKey, scope, cursor)[0])
+  const before = cursor == null ? BEYOND_IDS : String(readCursor(deps.linkKey, scope, cursor)[0])
   const wanted = wantedOf(tenantId, request, before, size + 1)
   // An order, profile or ICCID that cannot exist: nobody's.
   if (wanted === undefined) return { profileList: [], nextCursor: null }
@@ -39,7 +38,7 @@ export async function listProfiles(
     profileList: page.map((row) => {
       return toProfile(deps, tenantId, { ...row, line: lineOfItem(row.packageLines, row.itemNo) })
     }),
-    nextCursor: rows.length > size && last ? sealCursor(deps.linkKey, scope, [last.profileId]) : null,
+    nextCursor: rows.length > size && last ? createCursor(deps.linkKey, scope, [last.profileId]) : null,
   }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
-import { type Loop, runLoop, within } from '../lib/process/lifecycle.ts'
+import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import type { Supplied, Suppliers } from '../suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
 import { applyReports, type ReportedProfile } from './apply-reports.ts'
@@ -134,11 +134,11 @@ async function ask(deps: PollDeps, { supplier }: Supplied, esims: SuppliedEsim[]
     deps.log.warn({ err: error, supplier: supplier.name }, 'it did not report on its eSIMs')
     return []
   })
-  return (await within(asking, supplier.traits.timeoutMs)) ? asking : []
+  return (await settlesWithin(asking, supplier.traits.timeoutMs)) ? asking : []
 }
 
 const DUE = `tenant_id = $1 and supplier = $2 and esim_status in ('GOT_RESOURCE', 'IN_USE')
-  and asked_at < now() - $3 * interval '1 second'`
+  and polled_at < now() - $3 * interval '1 second'`
 
 interface Living {
   profileId: string
@@ -154,9 +154,9 @@ async function takeDue(deps: PollDeps, supplier: string, tenantId: string, most:
   const rows = await deps.db.query<LivingRow>({
     name: 'profiles-living',
     text: `with living as (
-        select profile_id from profiles where ${DUE} order by asked_at limit $4 for no key update skip locked
+        select profile_id from profiles where ${DUE} order by polled_at limit $4 for no key update skip locked
       ), asked as (
-        update profiles p set asked_at = now() from living l where p.tenant_id = $1 and p.profile_id = l.profile_id
+        update profiles p set polled_at = now() from living l where p.tenant_id = $1 and p.profile_id = l.profile_id
         returning p.profile_id, p.order_id, p.item_no, p.iccid, p.secrets
       )
       select a.*, i.product_code from asked a

@@ -8,7 +8,7 @@ import {
 } from '@dealer-esim/contract'
 import type { Cipher } from '../lib/crypto.ts'
 import { orderNoOf } from '../lib/ids.ts'
-import type { PackageLine } from '../orders/decide.ts'
+import type { PackageLine } from '../orders/item.ts'
 import type { ProfileSecrets } from './insert.ts'
 import { qrUrl } from './qr/link.ts'
 

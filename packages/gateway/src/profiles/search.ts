@@ -2,7 +2,7 @@ import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
 import { firstUuidAt, isUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { absent } from '../lib/refusal.ts'
+import { notFound } from '../lib/refusal.ts'
 
 /** A profile without anything that installs it. */
 export interface FoundProfile {
@@ -49,7 +49,7 @@ export interface ProfileFilter {
 /** Profiles of one tenant or of all, newest first: each tenant's from its own primary key, as orders are. */
 export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, limit: number): Promise<FoundProfile[]> {
   return db.query<FoundProfile>(sql`
-    select p.tenant_id, t.client_name, p.profile_id,
+    select p.tenant_id, t.tenant_name as client_name, p.profile_id,
            p.order_id, p.item_no, o.transaction_id,
            i.package_code, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid,
            p.smdp_address, p.esim_status, p.smdp_status,
@@ -85,12 +85,12 @@ export async function getProfileOwner(
   db: Pick<Db, 'query'>,
   profileId: string,
 ): Promise<{ tenantId: string; profileId: string }> {
-  if (!isUuid(profileId)) throw absent('eSIM', profileId)
+  if (!isUuid(profileId)) throw notFound('eSIM', profileId)
   const [row] = await db.query<{ tenantId: string }>({
     text: `select t.tenant_id from tenants t
            where exists (select from profiles p where p.tenant_id = t.tenant_id and p.profile_id = $1)`,
     values: [profileId],
   })
-  if (row === undefined) throw absent('eSIM', profileId)
+  if (row === undefined) throw notFound('eSIM', profileId)
   return { tenantId: row.tenantId, profileId }
 }

@@ -3,8 +3,8 @@ import { audit, type By } from '../audit/audit.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { absent } from '../lib/refusal.ts'
-import { itemKeyOf } from '../orders/item-key.ts'
+import { notFound } from '../lib/refusal.ts'
+import { itemKeyOf } from '../orders/item.ts'
 import type { SuppliedEsim } from '../suppliers/supplier.ts'
 import type { ProfileSecrets } from './insert.ts'
 import { decryptSecrets } from './profile.ts'
@@ -21,7 +21,7 @@ export async function revealCodes(
   const sealed = await deps.db.tx(async (tx) => {
     const [row] = await tx.query<{ secrets: Buffer }>(sql`
       select secrets from profiles where tenant_id = ${tenantId} and profile_id = ${profileId}`)
-    if (!row) throw absent('eSIM')
+    if (!row) throw notFound('eSIM')
     audit(tx, deps.ids, { tenantId, ...by, action: 'profile.view_codes', subject: profileId })
     return row.secrets
   })

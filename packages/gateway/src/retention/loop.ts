@@ -3,7 +3,7 @@ import type { DatabaseClock } from '../lib/clock.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
+import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { deleteOld } from './delete-old.ts'
 import { dropPastPartitions, maintainPartitions } from './partitions.ts'
 import { watchClock } from './steady-clock.ts'
@@ -14,7 +14,7 @@ export interface RetentionDeps {
   databaseClock: DatabaseClock
   log: Log
   metrics: Registry
-  loops?: LoopWatch
+  loops?: LoopMetrics
 }
 
 const POLL_MS = 10 * 60_000

@@ -34,7 +34,7 @@ export const PARTITIONED: readonly Partitioned[] = [
     what: 'attempts at suppliers, with their outcomes',
   },
   // One is sent again until 36 days after its recording, which is 30 after its first attempts, and is then under way for
-  // nearly 6 days more at the longest (webhooks/retry.ts).
+  // nearly 6 days more at the longest (webhooks/sending/retry.ts).
   {
     table: 'events',
     key: 'uuid',
@@ -64,14 +64,14 @@ export const PARTITIONED: readonly Partitioned[] = [
 
 export const DELETED: readonly DeletedTable[] = [
   row('audit_log', 1_100, 'audit_id', 'uuid', 'who changed what'),
-  row('notices', 400, 'notice_id', 'uuid', 'notices to operators and dealers'),
+  row('alerts', 400, 'alert_id', 'uuid', 'alerts to operators and dealers'),
   row('mails', 30, 'mail_id', 'uuid', 'that an e-mail was sent; its text goes when it is sent'),
   row('webhook_replays', 90, 'finished_at', 'time', 'replays of events that are finished'),
   row('tenant_secrets', 1, 'valid_until', 'time', 'AppSecrets whose grace period has passed'),
   shared('sessions', 1, 'expires_at', 'console sessions that have ended'),
   shared('person_links', 7, 'expires_at', 'invitations and password links that have ended'),
   shared('access_tokens', 90, 'expires_at', 'console tokens that have ended'),
-  shared('sign_in_failures', 1, 'first_at', 'failed sign-ins that no longer count'),
+  shared('sign_in_failures', 1, 'first_failed_at', 'failed sign-ins that no longer count'),
   shared('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
 ]
 
@@ -87,7 +87,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   unclaimed_esims: 'eSIMs that only the supplier’s books have',
   watched_items: 'open questions; each goes when it is answered or given up',
   stock_codes: 'a code is never delivered twice',
-  settled_codes: 'a code is never delivered twice',
+  resolvedCodes: 'a code is never delivered twice',
   es2plus_orders: 'how far each order at an SM-DP+ came',
   es2plus_ranges: 'one row a range of ICCIDs',
   sandbox_issued: 'the sandbox’s own books',
@@ -97,7 +97,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   tenants: 'one row a dealer',
   webhook_endpoints: 'one row a dealer',
   webhook_checks: 'one row a dealer',
-  webhook_lanes: 'one row a dealer',
+  endpointQueues: 'one row a dealer',
   qps_buckets: 'one row a dealer',
   people: 'one row a person',
   recovery_codes: 'ten a person',

@@ -5,8 +5,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { FulfilmentDeps } from '../fulfilment/outcomes/deps.ts'
 import { refreshItems } from '../fulfilment/reconciliation/refresh-items.ts'
-import { bodyReader } from '../http/body.ts'
+import { readBody } from '../http/body.ts'
 import { type Caller, callerReader, isSecure } from '../http/caller.ts'
+import { createBodyBudget } from '../http/load-shedding.ts'
 import { isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { applyReportByIccid } from '../profiles/apply-reports.ts'
@@ -26,10 +27,10 @@ const FUNCTIONS = ['handleDownloadProgressInfo', 'handleNotification'] as const
  */
 export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
-  const bodies = bodyReader(ARRIVING_MAX_BYTES)
+  const bodies = createBodyBudget(ARRIVING_MAX_BYTES)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request: FastifyRequest, _, done) =>
-    bodies.read(request.raw, (body) => (body instanceof ApiError ? done(body) : done(null, body))),
+    readBody(request.raw, bodies, (body) => (body instanceof ApiError ? done(body) : done(null, body))),
   )
   app.setErrorHandler((error, _, reply) => {
     const status = statusOf(error)
@@ -73,7 +74,8 @@ async function takeNotice(
   const body = parse(request.body)
   const notice = body && readNotice(name, body, new Date(deps.databaseClock.now()))
   if (notice === undefined) return plain(reply, 400, 'this is no notice of ES2+')
-  const matched = notice.report !== undefined && (await applyReportByIccid(deps, suppliers, notice.iccid, notice.report))
+  const matched =
+    notice.report !== undefined && (await applyReportByIccid(deps, suppliers, notice.iccid, notice.report))
   deps.log.info({ name, suppliers, iccid: notice.iccid, status: notice.report?.smdpStatus, matched }, 'es2+ notice')
   return reply.code(204).headers(protocolOf(request)).send()
 }
@@ -99,7 +101,7 @@ async function receiveEvent(
 
 /** Names of the suppliers in whose name this caller may speak. */
 function speakers(deps: SupplierApiDeps, request: IncomingMessage, caller: Caller): string[] {
-  if ('untold' in caller) return []
+  if ('unknown' in caller) return []
   const print = fingerprintOf(request)
   return deps.suppliers
     .all()

@@ -1,7 +1,7 @@
 import type { Db } from '../lib/postgres/db.ts'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
+import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 
 /** How many eSIMs could be delivered now, by the counters that some suppliers keep. Advisory: a second old. */
 export interface Availability {
@@ -12,7 +12,11 @@ export interface Availability {
 
 const POLL_MS = 1_000
 
-export async function openAvailability(deps: { db: Db; log: Log; loops?: LoopWatch }): Promise<Availability & Running> {
+export async function openAvailability(deps: {
+  db: Db
+  log: Log
+  loops?: LoopMetrics
+}): Promise<Availability & Running> {
   let levels = new Map<string, number>()
 
   async function refresh(): Promise<void> {

@@ -2,8 +2,8 @@ import { audit, type By } from '../audit/audit.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import type { Wake } from '../lib/postgres/wake.ts'
-import { absent, Refusal } from '../lib/refusal.ts'
+import type { Wakeups } from '../lib/postgres/wakeups.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 import { parseSupplierConfig, SupplierConfigError } from './make.ts'
 import { SUPPLIER_TYPES, type SupplierType, supplierOwner } from './supplier.ts'
 
@@ -11,7 +11,7 @@ export interface ManageDeps {
   db: Db
   ids: Ids
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
-  wake: Pick<Wake, 'wake'>
+  wake: Pick<Wakeups, 'wake'>
   config: { deployment: string }
 }
 
@@ -154,7 +154,7 @@ async function lock(tx: Tx, name: string): Promise<SupplierRow> {
     text: `select type, config, paused, updated_at from suppliers where supplier = $1 for no key update`,
     values: [name],
   })
-  if (row === undefined) throw absent('supplier', name)
+  if (row === undefined) throw notFound('supplier', name)
   return row
 }
 

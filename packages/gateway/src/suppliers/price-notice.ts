@@ -1,18 +1,18 @@
 import { formatMoney } from '@dealer-esim/contract'
 import { notify } from '../alerts/alerts.ts'
-import { groupBy } from '../lib/group-by.ts'
+import { groupBy } from '../lib/batch.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
+import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { type PriceDifference, takeUntoldDifferences } from './prices.ts'
 
 interface PriceNoticeDeps {
   db: Db
   ids: Ids
   log: Log
-  loops?: LoopWatch
+  loops?: LoopMetrics
 }
 
 const POLL_MS = 60_000

@@ -26,7 +26,7 @@ export async function seePrice(
       select $1, $2, $3, $4, $5 where not exists (
         select from supplier_prices where supplier = $1 and product_code = $2 and currency_code = $3 and price = $4)
       on conflict (supplier, product_code) do update
-        set currency_code = excluded.currency_code, price = excluded.price, seen_at = excluded.seen_at, told = false
+        set currency_code = excluded.currency_code, price = excluded.price, seen_at = excluded.seen_at, alerted = false
         where known.seen_at < excluded.seen_at
           and (known.currency_code, known.price) <> (excluded.currency_code, excluded.price)`,
     values: [supplier, productCode, price.currencyCode, price.amount, seenAt],
@@ -71,14 +71,14 @@ const TOLD_MAX = 1_000
 export async function takeUntoldDifferences(tx: Tx, every: string): Promise<PriceDifference[]> {
   const rows = await tx.query<PriceDifference>({
     text: `${DIFFERENCES}
-           where not p.told and not exists (
-             select from supplier_prices t where t.supplier = p.supplier and t.told_at > now() - $1::interval)
+           where not p.alerted and not exists (
+             select from supplier_prices t where t.supplier = p.supplier and t.alerted_at > now() - $1::interval)
            order by p.supplier, p.product_code, r.package_code limit ${TOLD_MAX} for no key update of p`,
     values: [every],
   })
   if (rows.length > 0) {
     tx.send({
-      text: `update supplier_prices p set told = true, told_at = now()
+      text: `update supplier_prices p set alerted = true, alerted_at = now()
              from unnest($1::text[], $2::text[]) as t(supplier, product_code)
              where p.supplier = t.supplier and p.product_code = t.product_code`,
       values: [rows.map((row) => row.supplier), rows.map((row) => row.productCode)],

@@ -3,11 +3,10 @@ import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { Wake } from '../lib/postgres/wake.ts'
-import { type Loop, type Running, runLoop } from '../lib/process/lifecycle.ts'
-import { StartRefused } from '../lib/process/start-refused.ts'
+import type { Wakeups } from '../lib/postgres/wakeups.ts'
+import { type Loop, type Running, runLoop, StartRefused } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
+import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { type Gate, gate } from './gate.ts'
 import { type MakeDeps, makeSupplier } from './make.ts'
 import { SANDBOX_PRODUCTS } from './sandbox.ts'
@@ -36,8 +35,8 @@ export interface SuppliersDeps extends MakeDeps {
   clock: Clock
   cipher: Cipher
   log: Log
-  loops?: LoopWatch
-  wake: Pick<Wake, 'on'>
+  loops?: LoopMetrics
+  wake: Pick<Wakeups, 'on'>
 }
 
 const POLL_MS = 2_000

@@ -113,8 +113,6 @@ interface IssuedRow {
   key: string
   answer: 'ISSUED' | 'REFUSED' | 'LOST'
   iccidNumber: bigint
-  /** Of an earlier release, which drew it by chance; null: derived. */
-  matchingId: string | null
 }
 
 /** Pure: what our books say of a key. */
@@ -131,7 +129,7 @@ function outcomeOf(row: IssuedRow | undefined, matchingIdOf: (key: string) => st
         esim: {
           iccid: iccidOf(row),
           smdpAddress: SMDP_ADDRESS,
-          matchingId: row.matchingId ?? matchingIdOf(row.key),
+          matchingId: matchingIdOf(row.key),
           apn: 'sandbox',
           smdpStatus: 'RELEASED',
         },
@@ -172,9 +170,9 @@ const ISSUE = `
   insert into sandbox_issued (supplier, key, product_code, answer)
   select $1, r.* from unnest($2::text[], $3::text[], $4::text[]) as r
   on conflict (supplier, key) do update set requests = sandbox_issued.requests + 1
-  returning key, answer, iccid_number, matching_id`
+  returning key, answer, iccid_number`
 const FIND = `
-  select key, answer, iccid_number, matching_id from sandbox_issued where supplier = $1 and key = any ($2::text[])`
+  select key, answer, iccid_number from sandbox_issued where supplier = $1 and key = any ($2::text[])`
 
 async function cancel(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
   const [issued] = await db.query<IssuedRow>({ name: 'sandbox-find', text: FIND, values: [name, [esim.key]] })

@@ -1,5 +1,5 @@
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
-import { type Block, exactAddress, fold, isInBlocks, parseBlock } from '../lib/address-blocks.ts'
+import { type Block, isInBlocks, parseBlock, parseExactAddress, unmapAddress } from '../lib/address-blocks.ts'
 
 /** Entries that one tenant may list: offices and servers, not customers. */
 export const ALLOWLIST_ENTRIES_MAX = 200
@@ -53,13 +53,13 @@ const MAPPED_BITS = 96
 
 function canonical(text: string): string | undefined {
   const [addressText = '', bitsText, ...rest] = text.split('/')
-  const address = exactAddress(addressText)
+  const address = parseExactAddress(addressText)
   if (!address || rest.length > 0) return undefined
-  if (bitsText === undefined) return fold(address).toString()
+  if (bitsText === undefined) return unmapAddress(address).toString()
   const most = address.kind() === 'ipv4' ? IPV4_BITS : IPV6_BITS
   const bits = /^(0|[1-9]\d{0,2})$/.test(bitsText) ? Number(bitsText) : Number.NaN
   if (!(bits <= most)) return undefined
-  const folded = fold(address)
+  const folded = unmapAddress(address)
   // A block of mapped addresses wider than all of IPv4 would only seem to let IPv4 callers in.
   if (folded !== address && bits < MAPPED_BITS) return undefined
   const kept = folded === address ? bits : bits - MAPPED_BITS

@@ -2,19 +2,19 @@ import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import type { Wake } from '../lib/postgres/wake.ts'
-import { absent, requireUuid } from '../lib/refusal.ts'
+import type { Wakeups } from '../lib/postgres/wakeups.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
 
 export interface TenantDeps {
   db: Db
   ids: Ids
-  wake: Pick<Wake, 'wake'>
+  wake: Pick<Wakeups, 'wake'>
 }
 
 /** A tenant's own row under its lock. */
 export interface TenantRow {
   tenantId: string
-  clientName: string
+  tenantName: string
   status: 'ACTIVE' | 'SUSPENDED'
   ipAllowlist: string[]
   qpsLimit: number | null
@@ -60,8 +60,8 @@ export async function changeTenant<Result>(
 /** Locks the tenant's row, so that changes of one tenant follow one another. @throws Refusal for one that is not there */
 export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
   const [row] = await tx.query<TenantRow>(sql`
-    select tenant_id, client_name, status, ip_allowlist, qps_limit, legal_name, tax_id, billing_address, billing_email
+    select tenant_id, tenant_name, status, ip_allowlist, qps_limit, legal_name, tax_id, billing_address, billing_email
     from tenants where tenant_id = ${tenantId} for no key update`)
-  if (!row) throw absent('tenant')
+  if (!row) throw notFound('tenant')
   return row
 }

@@ -39,7 +39,7 @@ export async function createTenant(deps: Omit<SecretDeps, 'wake'>, tenant: NewTe
   const appKey = `ak_${deps.ids.bytes(APP_KEY_BYTES).toString('base64url')}`
   const { appSecret } = await deps.db.tx(async (tx) => {
     tx.send(sql`
-      insert into tenants (tenant_id, app_key, client_name, currency_code)
+      insert into tenants (tenant_id, app_key, tenant_name, currency_code)
       values (${tenantId}, ${appKey}, ${clientName}, ${currencyCode})`)
     // Whole milliseconds, as everything that wallets date: the order path reads them without microseconds.
     tx.send(sql`

@@ -39,7 +39,7 @@ export async function loadTenant(
       ? ['tenant-by-app-key', sql`t.app_key = ${by.appKey}`]
       : ['tenant-by-id', sql`t.tenant_id = ${by.tenantId}`]
   const { text, values } = sql`
-    select t.tenant_id, t.app_key, t.client_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit, t.version,
+    select t.tenant_id, t.app_key, t.tenant_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit, t.version,
            s.secret_id, s.ciphertext, s.valid_until, s.proven_at
     from tenants t
     left join tenant_secrets s
@@ -52,7 +52,7 @@ export async function loadTenant(
   return {
     tenantId: first.tenantId,
     appKey: first.appKey,
-    clientName: first.clientName,
+    clientName: first.tenantName,
     currencyCode: first.currencyCode,
     status: first.status,
     ipAllowlist: first.ipAllowlist,
@@ -65,7 +65,7 @@ export async function loadTenant(
 interface Row {
   tenantId: string
   appKey: string
-  clientName: string
+  tenantName: string
   currencyCode: string
   status: 'ACTIVE' | 'SUSPENDED'
   ipAllowlist: string[]

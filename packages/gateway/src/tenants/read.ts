@@ -1,6 +1,6 @@
 import sql, { empty, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/postgres/db.ts'
-import { absent, requireUuid } from '../lib/refusal.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
 
 /** A line of the list of tenants. */
 export interface TenantSummary {
@@ -32,7 +32,7 @@ export interface TenantView extends TenantSummary {
 const PAGE_MAX = 500
 
 const SUMMARY = sql`
-  t.tenant_id, t.app_key, t.client_name, t.currency_code,
+  t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code,
   t.status, t.created_at, w.balance`
 
 /** Tenants, newest first; a keyword is part of a name, or a whole AppKey. The next page starts `after` the last one of this. */
@@ -53,7 +53,7 @@ export async function listTenants(
 }
 
 function named(keyword: string): Sql {
-  return sql`and (strpos(lower(t.client_name), lower(${keyword})) > 0 or t.app_key = ${keyword})`
+  return sql`and (strpos(lower(t.tenant_name), lower(${keyword})) > 0 or t.app_key = ${keyword})`
 }
 
 /** Every tenant that the filter lets through, newest first. */
@@ -80,7 +80,7 @@ export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promi
            w.low_balance_threshold, e.callback_url
     from tenants t join wallets w using (tenant_id) left join webhook_endpoints e using (tenant_id)
     where t.tenant_id = ${id}`)
-  if (!row) throw absent('tenant')
+  if (!row) throw notFound('tenant')
   const secrets = await db.query<TenantView['secrets'][number]>(sql`
     select secret_id, created_at, valid_until, proven_at
     from tenant_secrets
@@ -93,6 +93,6 @@ export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promi
 export async function requireTenant(db: Pick<Db, 'query'>, tenantId: string): Promise<string> {
   const id = requireUuid(tenantId, 'tenant')
   const [found] = await db.query(sql`select from tenants where tenant_id = ${id}`)
-  if (!found) throw absent('tenant')
+  if (!found) throw notFound('tenant')
   return id
 }

@@ -3,7 +3,7 @@ import { audit, type By } from '../audit/audit.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
+import { notFound, Refusal, requireUuid } from '../lib/refusal.ts'
 import { changeTenant, lockTenant, type TenantDeps } from './change.ts'
 
 const SECRET_BYTES = 32
@@ -80,7 +80,7 @@ export async function viewSecret(
     const [row] = await tx.query<{ tenantId: string; secretId: string; ciphertext: Buffer }>(sql`
       select tenant_id, secret_id, ciphertext from tenant_secrets
       where tenant_id = ${requireUuid(tenantId, 'tenant')} and valid_until is null`)
-    if (!row) throw absent('tenant')
+    if (!row) throw notFound('tenant')
     audit(tx, deps.ids, {
       tenantId: row.tenantId,
       subject: row.tenantId,

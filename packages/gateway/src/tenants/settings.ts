@@ -29,7 +29,7 @@ export type Settings = Required<SettingsWish>
 
 /**
  * Changes settings, all or nothing. The callback URL is not among them: it must prove its health first
- * (webhooks/setting.ts).
+ * (webhooks/endpoint/set-webhook.ts).
  * @returns the members that are different now, before and after
  * @throws Refusal with a sentence for every fault, or for a tenant that does not exist
  */
@@ -129,7 +129,7 @@ const AMOUNTS = [
 
 function currentSettings(tenant: TenantRow, wallet: LockedWallet): Settings {
   return {
-    clientName: tenant.clientName,
+    clientName: tenant.tenantName,
     ipAllowlist: tenant.ipAllowlist,
     qpsLimit: tenant.qpsLimit,
     creditLimit: wallet.creditLimit,
@@ -145,7 +145,7 @@ function currentSettings(tenant: TenantRow, wallet: LockedWallet): Settings {
 function writeTenant(tx: Tx, tenantId: string, next: Settings): void {
   tx.send(sql`
     update tenants
-    set client_name = ${next.clientName}, ip_allowlist = ${[...next.ipAllowlist]}, qps_limit = ${next.qpsLimit},
+    set tenant_name = ${next.clientName}, ip_allowlist = ${[...next.ipAllowlist]}, qps_limit = ${next.qpsLimit},
         legal_name = ${next.legalName}, tax_id = ${next.taxId}, billing_address = ${next.billingAddress},
         billing_email = ${next.billingEmail}
     where tenant_id = ${tenantId}`)
@@ -157,7 +157,7 @@ function writeWallet(tx: Tx, deps: TenantDeps, wallet: LockedWallet, next: Setti
   tx.send(sql`
     update wallets
     set credit_limit = ${next.creditLimit}, daily_spend_limit = ${next.dailySpendLimit},
-        low_balance_threshold = ${next.lowBalanceThreshold}, low_balance_step = ${step},
+        low_balance_threshold = ${next.lowBalanceThreshold}, low_balance_alerted_percent = ${step},
         updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at)
     where tenant_id = ${wallet.tenantId}`)
   const changedThreshold = next.lowBalanceThreshold !== wallet.lowBalanceThreshold

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
+import { notFound, Refusal, requireUuid } from '../lib/refusal.ts'
 import { ADJUSTMENT_COLUMNS, type Adjustment } from './adjustments.ts'
 import { checkAmount, checkFits, checkLine } from './checks.ts'
 import { lockTenantWallet } from './lock.ts'
@@ -151,7 +151,7 @@ async function find(tx: Tx, tenantId: string, adjustmentId: string): Promise<Adj
   const [row] = await tx.query<Adjustment>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
     where tenant_id = ${tenantId} and adjustment_id = ${requireUuid(adjustmentId, 'adjustment')} for update`)
-  if (!row) throw absent('adjustment')
+  if (!row) throw notFound('adjustment')
   return row
 }
 

@@ -53,7 +53,7 @@ export async function walletNames(
   tenantIds: readonly string[],
 ): Promise<Map<string, { clientName: string; currencyCode: string }>> {
   const rows = await db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
-    select t.tenant_id, t.client_name, w.currency_code
+    select t.tenant_id, t.tenant_name as client_name, w.currency_code
     from tenants t join wallets w using (tenant_id)
     where t.tenant_id = any (${[...new Set(tenantIds)]})`)
   return new Map(rows.map(({ tenantId, ...names }) => [tenantId, names]))

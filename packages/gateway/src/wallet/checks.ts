@@ -1,6 +1,5 @@
 import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
-import { oneLine } from '../lib/one-line.ts'
-import { Refusal } from '../lib/refusal.ts'
+import { parseLine, Refusal } from '../lib/refusal.ts'
 import type { LockedWallet } from './lock.ts'
 
 /** What fits on a statement's line. */
@@ -9,7 +8,7 @@ export const LINE_LENGTH_MAX = { reference: 64, reason: 200 } as const
 /** One line of text that people write for a movement. @throws Refusal */
 export function checkLine(member: keyof typeof LINE_LENGTH_MAX, text: string): string {
   const most = LINE_LENGTH_MAX[member]
-  const line = oneLine(text, { min: 1, max: most })
+  const line = parseLine(text, { min: 1, max: most })
   if (line !== undefined) return line
   throw new Refusal(422, `${member.toUpperCase()}_INVALID`, `The ${member} has 1 to ${most} characters on one line.`)
 }

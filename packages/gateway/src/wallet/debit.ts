@@ -1,8 +1,8 @@
-import type { Columns, Shape } from '../lib/postgres/columns.ts'
+import type { Columns, RowFormat } from '../lib/postgres/columns.ts'
 import { WALLET_ROW_HASH, type Wallet } from './lock.ts'
 
 /*
- * The money's part of the statements that place orders (orders/write.sql.ts). The wallets' row locks are held, by the caller
+ * The money's part of the statements that place orders (orders/placing/write.sql.ts). The wallets' row locks are held, by the caller
  * (lockWallets) or by the statement (lockRemembered), and the caller has applied the debits to them.
  */
 
@@ -32,17 +32,17 @@ export const MOVED_COLUMNS = Object.keys(MOVED).length
  * update for each, pipelined, took 2.8 ms.
  * @param at the moment of all, out of the table `beside`; without it each wallet's own
  */
-export function moveWallets(shape: Shape, first: number, at = 'moved.updated_at', beside?: string): string {
+export function moveWallets(shape: RowFormat, first: number, at = 'moved.updated_at', beside?: string): string {
   return `
   update wallets as w
   set balance = moved.balance, version = moved.version, spent_on = moved.spent_on, spent = moved.spent,
-      low_balance_step = moved.step, updated_at = ${at}
+      low_balance_alerted_percent = moved.step, updated_at = ${at}
   from ${shape.table(first, MOVED, 'moved')}${beside ? `, ${beside}` : ''}
   where w.tenant_id = moved.tenant_id
   returning w.tenant_id, ${WALLET_ROW_HASH} as row_hash`
 }
 
-export function movedValues(shape: Shape, wallets: readonly Wallet[]): unknown[] {
+export function movedValues(shape: RowFormat, wallets: readonly Wallet[]): unknown[] {
   return [
     shape.ids(wallets.map((wallet) => wallet.tenantId)),
     shape.plain(wallets.map((wallet) => wallet.balance)),

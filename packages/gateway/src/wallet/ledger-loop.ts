@@ -4,14 +4,14 @@ import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
+import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { type LedgerCounts, verifyLedger } from './verify.ts'
 
 export interface LedgerLoopDeps {
   db: Db
   ids: Ids
   log: Log
-  loops?: LoopWatch
+  loops?: LoopMetrics
 }
 
 const POLL_MS = 10 * 60_000

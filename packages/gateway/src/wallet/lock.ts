@@ -1,5 +1,5 @@
 import type { Tx } from '../lib/postgres/db.ts'
-import { absent, requireUuid } from '../lib/refusal.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
 
 /** A wallet's row, as it was read at some time. */
 export interface Wallet {
@@ -35,7 +35,7 @@ export async function lockWallet(tx: Tx, tenantId: string): Promise<LockedWallet
 export async function lockTenantWallet(tx: Tx, typedId: string): Promise<LockedWallet> {
   const tenantId = requireUuid(typedId, 'tenant')
   const [found] = await tx.query({ text: 'select from wallets where tenant_id = $1', values: [tenantId] })
-  if (!found) throw absent('tenant')
+  if (!found) throw notFound('tenant')
   return lockWallet(tx, tenantId)
 }
 
@@ -48,7 +48,7 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
   const rows = await tx.query<Row>({
     name: 'wallets-lock',
     text: `select tenant_id, currency_code, balance, credit_limit, daily_spend_limit, low_balance_threshold,
-                  low_balance_step, spent_on, spent, version, updated_at
+                  low_balance_alerted_percent, spent_on, spent, version, updated_at
            from wallets where tenant_id = any($1::uuid[]) order by tenant_id for no key update`,
     values: [tenantIds],
   })
@@ -67,7 +67,7 @@ function walletOf(row: Row): Wallet {
     creditLimit: row.creditLimit,
     dailySpendLimit: row.dailySpendLimit,
     lowBalanceThreshold: row.lowBalanceThreshold,
-    lowBalanceStep: row.lowBalanceStep,
+    lowBalanceStep: row.lowBalanceAlertedPercent,
     spentOn: row.spentOn,
     spent: row.spent,
     version: row.version,
@@ -93,7 +93,7 @@ interface Row {
   creditLimit: bigint
   dailySpendLimit: bigint | null
   lowBalanceThreshold: bigint | null
-  lowBalanceStep: number
+  lowBalanceAlertedPercent: number
   spentOn: string
   spent: bigint
   version: bigint

@@ -8,7 +8,7 @@ export function lowBalanceStep(balance: bigint, threshold: bigint | null): numbe
 }
 
 /**
- * Whether a change of step is worth a notice: only on the way down. wallets.low_balance_step takes the new step either
+ * A change of step is worth an alert only on the way down. wallets.low_balance_alerted_percent takes the new step either
  * way, so that each crossing is told of once and a top-up arms the steps above it again.
  */
 export function isDeeper(step: number, before: number): boolean {

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import { absent, Refusal, requireUuid } from '../lib/refusal.ts'
+import { notFound, Refusal, requireUuid } from '../lib/refusal.ts'
 import { TRANSFER_KINDS, type TransferKind } from './post.ts'
 
 /** What a wallet did in one UTC month. Months adjoin: the opening of one is the closing of the one before. */
@@ -41,9 +41,9 @@ export async function monthStatement(db: Db, tenantId: string, month: string): P
   const id = requireUuid(tenantId, 'tenant')
   return db.tx(async (tx) => {
     const [wallet] = await tx.query<WalletRow>(sql`
-      select w.currency_code, w.version, t.client_name, clock_timestamp() >= ${to} as complete
+      select w.currency_code, w.version, t.tenant_name, clock_timestamp() >= ${to} as complete
       from wallets w join tenants t using (tenant_id) where w.tenant_id = ${id} for share of w`)
-    if (!wallet) throw absent('tenant')
+    if (!wallet) throw notFound('tenant')
     const last = wallet.version
     const [first, next] = await Promise.all([firstVersionAt(tx, id, last, from), firstVersionAt(tx, id, last, to)])
     const versions = { from: first, to: next }
@@ -52,7 +52,7 @@ export async function monthStatement(db: Db, tenantId: string, month: string): P
       balanceBefore(tx, id, next),
       totalsOf(tx, id, versions),
     ])
-    const { clientName, currencyCode, complete } = wallet
+    const { tenantName: clientName, currencyCode, complete } = wallet
     return { tenantId: id, clientName, currencyCode, month, opening, totals, closing, complete, versions }
   })
 }
@@ -60,7 +60,7 @@ export async function monthStatement(db: Db, tenantId: string, month: string): P
 interface WalletRow {
   currencyCode: string
   version: bigint
-  clientName: string
+  tenantName: string
   complete: boolean
 }
 

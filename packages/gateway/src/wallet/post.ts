@@ -8,7 +8,7 @@ import { lowBalanceStep } from './low-balance.ts'
 export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'REFUND', 'ADJUSTMENT'] as const
 export type TransferKind = (typeof TRANSFER_KINDS)[number]
 
-/** One movement of the wallet. Orders are posted by their own batch (orders/write.ts), everything else here. */
+/** One movement of the wallet. Orders are posted by their own batch (orders/placing/write.ts), everything else here. */
 export type Posting =
   | { kind: 'TOP_UP'; amount: bigint; reference: string; reason?: string; actor: Actor }
   /** Negative: taken from the wallet. */
@@ -43,7 +43,7 @@ export async function post(tx: Tx, wallet: LockedWallet, postings: Posting[]): P
   const [moment] = await tx.query<{ createdAt: Date }>(sql`
     with moved as (
       update wallets
-      set balance = ${last.balanceAfter}, version = ${last.version}, low_balance_step = ${step},
+      set balance = ${last.balanceAfter}, version = ${last.version}, low_balance_alerted_percent = ${step},
           updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at)
       where tenant_id = ${wallet.tenantId} and version = ${wallet.version}
       returning updated_at

@@ -2,7 +2,7 @@ import { formatMoney } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import { LOWEST_UUID } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import { absent, requireUuid } from '../lib/refusal.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
 import type { LedgerFault, Verification } from './verification.ts'
 import { verifyChain } from './verify-chain.ts'
 import { verifyOrders } from './verify-orders.ts'
@@ -81,7 +81,7 @@ async function* tenantIds(db: Db, only: string | undefined): AsyncGenerator<stri
   if (only !== undefined) {
     const tenantId = requireUuid(only, 'tenant')
     const [found] = await db.query(sql`select from tenants where tenant_id = ${tenantId}`)
-    if (!found) throw absent('tenant')
+    if (!found) throw notFound('tenant')
     yield tenantId
     return
   }

@@ -5,16 +5,16 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { Wake } from '../lib/postgres/wake.ts'
+import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopWatch } from '../lib/telemetry/loop-watch.ts'
+import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import type { Traces } from '../lib/telemetry/traces.ts'
 
-/** The slice of Deps that sending needs; the functions around it take slices of this one. */
+/** What sending needs; other functions of the module pick from it. */
 export interface WebhookDeps {
   config: Pick<Config, 'deployment'>
   log: Log
-  loops?: LoopWatch
+  loops?: LoopMetrics
   db: Db
   ids: Ids
   cipher: Cipher
@@ -22,7 +22,7 @@ export interface WebhookDeps {
   /** Decides what is due. */
   databaseClock: DatabaseClock
   outbound: Outbound
-  wake: Pick<Wake, 'wake' | 'on'>
+  wake: Pick<Wakeups, 'wake' | 'on'>
   metrics: Registry
   traces?: Traces | undefined
 }

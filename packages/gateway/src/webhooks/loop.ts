@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { WebhookDeps } from './deps.ts'
 import { PASS_GAP_MS, POLL_MS } from './limits.ts'
-import { webhookMetrics } from './metrics.ts'
-import { Sender } from './sender.ts'
+import { Sender } from './sending/sender.ts'
+import { createWebhookMetrics } from './sending/telemetry.ts'
 
-/** Sends events: woken by the commit that recorded them, by the clock when a retry comes due, and by polling. */
+/** Sends events. A pass starts when a commit recorded some, when a retry comes due, and at every poll. */
 export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: boolean } {
   const { clock, log, loops } = deps
-  const sender = new Sender(deps, webhookMetrics(deps), () => loop.wake())
+  const sender = new Sender(deps, createWebhookMetrics(deps), () => loop.wake())
   let timer: NodeJS.Timeout | undefined
   let passedAt = Number.NEGATIVE_INFINITY
   const loop = runLoop({
@@ -17,7 +17,7 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
     loops,
     pollMs: POLL_MS,
     async pass() {
-      // The first wake-up after a rest goes through at once; under load many share a pass.
+      // The first wake-up after a pause starts a pass immediately; under load many wake-ups share one.
       const gapMs = PASS_GAP_MS - (clock.monotonic() - passedAt)
       if (gapMs > 0) await delay(gapMs)
       passedAt = clock.monotonic()
@@ -27,15 +27,15 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
       return more
     },
   })
-  // What a dealer or an operator changes holds for the next event.
-  const deafen = [deps.wake.on('webhooks', () => loop.wake()), deps.wake.on('settings', () => loop.wake())]
+  // A changed setting applies to the next event.
+  const unsubscribe = [deps.wake.on('webhooks', () => loop.wake()), deps.wake.on('settings', () => loop.wake())]
   return {
     get idle() {
       return sender.idle
     },
     async stop(deadlineMs) {
       const began = clock.monotonic()
-      for (const stop of deafen) stop()
+      for (const stop of unsubscribe) stop()
       await loop.stop(deadlineMs)
       clearTimeout(timer)
       await sender.stop(Math.max(0, deadlineMs - (clock.monotonic() - began)))

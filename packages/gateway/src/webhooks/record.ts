@@ -4,20 +4,20 @@ import type { Tx } from '../lib/postgres/db.ts'
 
 export interface NewEvent {
   tenantId: string
-  /** A UUIDv7, made now: the event's place among the tenant's events, and what receivers know it by. */
+  /** A UUIDv7 created now: it orders the tenant's events and identifies the event to receivers. */
   notifyId: string
   notifyType: EventType
   orderId: string
-  /** As the contract's event schemas have it. */
+  /** Matches the contract's schema of the event type. */
   content: object
   /** eventGenerateTime on the wire. */
   createdAt: Date
 }
 
 /**
- * Records events in the transaction that causes them, at no round trip of its own. An event is PENDING when the
- * tenant's endpoint is set, enabled and subscribed to its type, else UNSENT: kept, and replayable. Takes no lock.
- * After the commit the caller wakes the sender: `deps.wake.wake('webhooks')`.
+ * Records events in the transaction that causes them, without an extra round trip. An event is PENDING if the tenant's
+ * endpoint is set, enabled and subscribed to its type, otherwise UNSENT: kept and replayable. Takes no lock.
+ * After the commit the caller wakes the sender (sending/sender.ts): `deps.wake.wake('webhooks')`.
  */
 export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
   if (events.length === 0) return
@@ -36,8 +36,8 @@ export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
 }
 
 /**
- * The same as two parts of a larger statement, for a row of `source` each: the event, and its delivery. They need
- * tenant_id, notify_id, notify_type, order_id, content and created_at there.
+ * The two inserts of `recordEvents` as parts of a larger statement: an event and its delivery for each row of `source`,
+ * which has tenant_id, notify_id, notify_type, order_id, content and created_at.
  */
 export function eventsOf(source: string): string {
   return `
@@ -46,7 +46,7 @@ export function eventsOf(source: string): string {
 }
 
 export function deliveriesOf(source: string): string {
-  // A caller's clock that runs ahead must not delay the first attempt, hence least().
+  // least(): a caller's clock that is ahead must not delay the first attempt.
   return `
   insert into deliveries (tenant_id, notify_id, delivery_state, due_at)
   select e.tenant_id, e.notify_id, case when w.tenant_id is null then 'UNSENT' else 'PENDING' end,

@@ -369,11 +369,11 @@ describe('ids of others', () => {
       notify(tx, room.deps.ids, { ...base, tenantId: theirs, audience: 'TENANT' })
       notify(tx, room.deps.ids, { ...base, tenantId: mine, audience: 'OPERATOR' })
     })
-    const rows = await exec(`select notice_id from notices where tenant_id = any($1)`, [mine, theirs])
-    const noticeIds = rows.map((row) => row.noticeId)
+    const rows = await exec(`select alert_id from alerts where tenant_id = any($1)`, [mine, theirs])
+    const noticeIds = rows.map((row) => row.alertId)
     const dealer = await signedInAs(room, 'DEALER_ADMIN', mine)
     expect((await dealer.call('POST', '/notices/read', { noticeIds })).status).toBe(200)
-    const unread = `select 1 from notices where notice_id = any($1) and read_at is null`
+    const unread = `select 1 from alerts where alert_id = any($1) and read_at is null`
     expect(await exec(unread, noticeIds)).toHaveLength(2)
   })
 

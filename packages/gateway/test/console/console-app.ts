@@ -4,11 +4,11 @@ import { SYSTEM } from '../../src/audit/audit.ts'
 import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { ConsoleDeps } from '../../src/console-api/deps.ts'
 import { CONSOLE_API, consoleApi } from '../../src/console-api/server.ts'
-import { masterCipher } from '../../src/lib/crypto.ts'
+import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
-import { connect } from '../../src/lib/postgres/db.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { createDb } from '../../src/lib/postgres/db.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createPerson } from '../../src/people/manage.ts'
 import type { Role } from '../../src/people/role.ts'
 import { openSuppliers } from '../../src/suppliers/registry.ts'
@@ -29,12 +29,12 @@ function movableClock(startMs: number) {
 /** The console's interface on a database of its own. */
 export async function startConsole() {
   const database = await createTestDatabase()
-  const db = connect({ url: database.url, poolSize: 5, applicationName: 'console test' })
+  const db = createDb({ url: database.url, poolSize: 5, applicationName: 'console test' })
   const clock = movableClock(Date.now())
   const linkKey = randomBytes(32)
   const config = { deployment: 'test' as const }
   const outbound = createOutbound()
-  const cipher = masterCipher([randomBytes(32)])
+  const cipher = createCipher([randomBytes(32)])
   const wake = { wake() {}, on: () => () => {} }
   const shared = { db, ids: systemIds, clock, cipher, linkKey, log: silentLog, wake, config, outbound }
   const suppliers = await openSuppliers(shared)
@@ -138,7 +138,7 @@ export async function addTenant({ db, deps }: Pick<ConsoleApp, 'db' | 'deps'>, c
   const appKey = `key_${tenantId.slice(-12)}`
   await db.query({
     text: `with t as (
-             insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, $3, 'USD') returning 1)
+             insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, $3, 'USD') returning 1)
            insert into wallets (tenant_id, currency_code) select $1, 'USD' from t`,
     values: [tenantId, appKey, clientName],
   })

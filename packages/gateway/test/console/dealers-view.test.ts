@@ -84,7 +84,8 @@ describe('of the operator’s organisation a dealer is told', () => {
     const [orderId = ''] = await payOrders(room.db, tenantId, 'COSTLY')
     const costs = { cost: 5_000, costCurrency: 'USD', charged: 900_000, chargedCurrency: 'JPY' }
     await room.db.query({
-      text: `update order_items set cost = $2, cost_currency = $3, charged = $4, charged_currency = $5 where order_id = $1`,
+      text: `update order_items set cost = $2, cost_currency = $3, supplier_charge = $4,
+               supplier_charge_currency = $5 where order_id = $1`,
       values: [orderId, ...Object.values(costs)],
     })
     const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`

@@ -3,7 +3,7 @@ import { makeAccessToken } from '../../src/people/access-token.ts'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { proposeAdjustment } from '../../src/wallet/adjust.ts'
-import { startReplay } from '../../src/webhooks/replay.ts'
+import { startReplay } from '../../src/webhooks/replay/replay.ts'
 import { payOrders } from '../harness/shop.ts'
 import { type ConsoleApp, signedInAs } from './console-app.ts'
 
@@ -28,7 +28,7 @@ export async function furnish(room: ConsoleApp, tenantId: string, packageCode: s
       [`update orders set order_status = 'DELIVERED', due_at = null where tenant_id = $1 and order_id = $2`, orderId],
       [
         `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
-          started_at, finished_at, outcome, detail)
+          started_at, finished_at, outcome, message)
         values ($1, $2, $3, 1, 'stock', 'ORDER', $2, now(), now(), 'delivered', null)`,
         deps.ids.uuid(),
         orderId,

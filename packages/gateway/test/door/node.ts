@@ -3,9 +3,10 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } 
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { startApi } from '../../src/api.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { type Deps, openDeps } from '../../src/deps.ts'
-import type { Log, RequestLog } from '../../src/lib/telemetry/log.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { createDeps, type Deps } from '../../src/deps.ts'
+import type { Log } from '../../src/lib/telemetry/log.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import type { RequestLog } from '../../src/lib/telemetry/request-log.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { topUp } from '../../src/wallet/top-up.ts'
 
@@ -32,7 +33,7 @@ export async function openNode(
   logs: { log?: Log; logRequest?: RequestLog } = {},
 ): Promise<Node> {
   const config = readConfig({ ...NODE_ENV, DATABASE_URL: databaseUrl, ...env }, ['--role', 'api'])
-  const deps = await openDeps(config, logs.log ?? silentLog, databaseUrl, logs.logRequest)
+  const deps = await createDeps(config, logs.log ?? silentLog, databaseUrl, logs.logRequest)
   const api = await startApi(deps)
   let stopped: Promise<void> | undefined
   return {

@@ -3,8 +3,8 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } fr
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Account, serverAccount } from '../../src/lib/embedded-postgres/account.ts'
-import { endWithUs } from '../../src/lib/embedded-postgres/end-with-us.ts'
+import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
+import { type Account, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 
 /** A server of an operator's own: PostgreSQL as this machine has it, with the tools that come beside it. */
 export interface DumpServer {
@@ -37,7 +37,7 @@ export async function startDumpServer(bin: string): Promise<DumpServer> {
     ...as,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const watchdog = endWithUs(server.pid!, 'INT')
+  const watchdog = signalOnExit(server.pid!, 'INT')
   const ended = new Promise<void>((resolve) => server.once('close', () => resolve()))
   await new Promise<void>((resolve, reject) => {
     let said = ''
@@ -53,7 +53,7 @@ export async function startDumpServer(bin: string): Promise<DumpServer> {
     async stop() {
       server.kill('SIGINT')
       await ended
-      watchdog.callOff()
+      watchdog.cancel()
       rmSync(data, { recursive: true, force: true })
     },
   }

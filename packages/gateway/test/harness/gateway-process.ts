@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { endWithUs } from '../../src/lib/embedded-postgres/end-with-us.ts'
+import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
 import { scratchFolder } from './scratch.ts'
 
@@ -88,7 +88,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
   const lines = lineLog()
   let stderr = ''
   child.once('error', ({ message }) => (stderr += message))
-  const watchdog = child.pid ? endWithUs(child.pid, 'KILL') : undefined
+  const watchdog = child.pid ? signalOnExit(child.pid, 'KILL') : undefined
   createInterface({ input: child.stdout }).on('line', (text) => lines.add(text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   const exited = new Promise<Exit>((resolve) => child.once('close', (code, signal) => resolve({ code, signal })))
@@ -114,7 +114,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
   }
   running.add(gateway)
   void exited.then(({ code, signal }) => {
-    watchdog?.callOff()
+    watchdog?.cancel()
     running.delete(gateway)
     lines.end(
       `the gateway ended (${signal ?? code}): ${stderr}${lines.all.slice(-5).map((line) => `\n${JSON.stringify(line)}`)}`,

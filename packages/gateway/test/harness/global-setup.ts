@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import type { TestProject } from 'vitest/node'
-import { startEmbeddedPostgres } from '../../src/lib/embedded-postgres/index.ts'
-import { connect } from '../../src/lib/postgres/db.ts'
+import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { maintainPartitions } from '../../src/retention/partitions.ts'
 import { ownFolder, quickFolder } from './scratch.ts'
 import { createDatabase, dropDatabasesOf, withDatabaseName } from './server.ts'
@@ -67,7 +67,7 @@ async function makeTemplate(serverUrl: string, run: string): Promise<void> {
   await createDatabase(serverUrl, name)
   const url = withDatabaseName(serverUrl, name)
   await migrate({ databaseUrl: url, log: silentLog })
-  const db = connect({ url, poolSize: 1, applicationName: 'test template' })
+  const db = createDb({ url, poolSize: 1, applicationName: 'test template' })
   await maintainPartitions(db)
   await db.close()
 }

@@ -49,7 +49,7 @@ interface Column {
   table: string
   name: string
   type: string
-  not_null: boolean
+  notNull: boolean
   default: string | null
   generated: string
   identity: string
@@ -72,7 +72,7 @@ function tableOptions(table: Table): string {
 
 function columnLine(column: Column): string {
   const words = [column.name, column.type]
-  if (column.not_null) words.push('not null')
+  if (column.notNull) words.push('not null')
   if (column.identity) words.push(`generated ${column.identity === 'a' ? 'always' : 'by default'} as identity`)
   else if (column.generated) words.push(`generated always as (${column.default}) stored`)
   else if (column.default !== null) words.push(`default ${column.default}`)

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { processIdentity } from '../../src/lib/embedded-postgres/process-identity.ts'
+import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 
 const MEMORY = '/dev/shm'
 /** Several times what the gateways of two tests have on their disks at once. */

@@ -3,7 +3,7 @@ import type { By } from '../../src/audit/audit.ts'
 import { type Catalogue, loadedCatalogue } from '../../src/catalogue/catalogue.ts'
 import { type ChangeDeps, putPackages } from '../../src/catalogue/put.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { createTestDatabase } from './database.ts'
 
 /** A catalogue on a database of its own, and what tests of it do all the time. */
@@ -20,7 +20,7 @@ export interface TestShelf {
 
 export async function openShelf(): Promise<TestShelf> {
   const database = await createTestDatabase()
-  const db = connect({ url: database.url, poolSize: 4, applicationName: 'test' })
+  const db = createDb({ url: database.url, poolSize: 4, applicationName: 'test' })
   const linkKey = randomBytes(32)
   const deps = { db, ids: systemIds }
   const by: By = { actor: 'cli:tester' }
@@ -32,7 +32,7 @@ export async function openShelf(): Promise<TestShelf> {
     async addTenant(currencyCode) {
       const tenantId = systemIds.uuid()
       await db.query({
-        text: 'insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, $2, $3)',
+        text: 'insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, $2, $3)',
         values: [tenantId, `key_${tenantId}`, currencyCode],
       })
       return { tenantId, currencyCode }

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
-import { databaseClock, systemClock } from '../../src/lib/clock.ts'
-import { type Cipher, masterCipher } from '../../src/lib/crypto.ts'
+import { createDatabaseClock, systemClock } from '../../src/lib/clock.ts'
+import { type Cipher, createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
-import type { Topic, Wake } from '../../src/lib/postgres/wake.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import type { Topic, Wakeups } from '../../src/lib/postgres/wakeups.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { openSuppliers } from '../../src/suppliers/registry.ts'
 import type { SupplierType } from '../../src/suppliers/supplier.ts'
 
@@ -25,13 +25,13 @@ export interface Shop extends FulfilmentDeps {
 }
 
 export async function openShop(url: string, deployment: 'local' | 'production' = 'local'): Promise<Shop> {
-  const db = connect({ url, poolSize: 10, applicationName: 'test shop' })
-  const cipher: Cipher = masterCipher([TEST_KEY])
+  const db = createDb({ url, poolSize: 10, applicationName: 'test shop' })
+  const cipher: Cipher = createCipher([TEST_KEY])
   const shared = {
     db,
     ids: systemIds,
     clock: systemClock,
-    databaseClock: databaseClock(systemClock),
+    databaseClock: createDatabaseClock(systemClock),
     cipher,
     log: silentLog,
     wake: localWake(),
@@ -55,7 +55,7 @@ export async function openShop(url: string, deployment: 'local' | 'production' =
 }
 
 /** Wake-ups within the process. */
-function localWake(): Pick<Wake, 'wake' | 'on'> {
+function localWake(): Pick<Wakeups, 'wake' | 'on'> {
   const listeners = new Map<Topic, Set<() => void>>()
   return {
     wake: (topic) => {
@@ -111,7 +111,7 @@ export async function addTenant(db: Db, balance = 1_000_000_000_000n): Promise<s
   const tenantId = systemIds.uuid()
   await db.tx(async (tx) => {
     tx.send({
-      text: `insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, 'Test dealer', 'USD')`,
+      text: `insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, 'Test dealer', 'USD')`,
       values: [tenantId, randomBytes(12).toString('base64url')],
     })
     tx.send({

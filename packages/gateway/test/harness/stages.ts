@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
-import { connect } from '../../src/lib/postgres/db.ts'
+import { createDb } from '../../src/lib/postgres/db.ts'
 import { es2plusSupplier } from '../../src/suppliers/es2plus/es2plus.ts'
 import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
 import { sandboxSupplier } from '../../src/suppliers/sandbox.ts'
@@ -210,7 +210,7 @@ export async function gatewayKind(shop: Shop): Promise<StageKind> {
     appKey: string
     appSecret: string
   }
-  const db = connect({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test stage' })
+  const db = createDb({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test stage' })
   // The cheapest: the demo dealer's balance pays for all cases.
   const packages = await db.query<{ packageCode: string; productCode: string }>({
     text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)

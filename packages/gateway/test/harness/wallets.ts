@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag'
 import type { Actor } from '../../src/audit/audit.ts'
-import { masterCipher } from '../../src/lib/crypto.ts'
+import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { connect, type Db, type Tx } from '../../src/lib/postgres/db.ts'
-import type { Topic } from '../../src/lib/postgres/wake.ts'
+import { createDb, type Db, type Tx } from '../../src/lib/postgres/db.ts'
+import type { Topic } from '../../src/lib/postgres/wakeups.ts'
 import { lockWalletAndOrders } from '../../src/orders/lock.ts'
 import { type RefundedItem, refundItems } from '../../src/orders/refund.ts'
 import { createTenant } from '../../src/tenants/create.ts'
@@ -16,12 +16,12 @@ export const BOB = { actor: 'person:bob' as Actor }
 /** A database of one's own and what the rooms of tenants and wallets are given. `woken` gathers wake-ups. */
 export async function openMoney(poolSize = 10) {
   const database = await createTestDatabase()
-  const db = connect({ url: database.url, poolSize, applicationName: 'test money' })
+  const db = createDb({ url: database.url, poolSize, applicationName: 'test money' })
   const woken: Topic[] = []
   const deps = {
     db,
     ids: systemIds,
-    cipher: masterCipher([systemIds.bytes(32)]),
+    cipher: createCipher([systemIds.bytes(32)]),
     wake: { wake: (topic: Topic) => void woken.push(topic) },
   }
   return {

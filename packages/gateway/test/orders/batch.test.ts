@@ -5,9 +5,9 @@ import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setOnSale } from '../../src/catalogue/put.ts'
 import type { Tx } from '../../src/lib/postgres/db.ts'
-import type { OrderInput, Verdict } from '../../src/orders/decide.ts'
-import { placeOrders } from '../../src/orders/place.ts'
-import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placer.ts'
+import type { OrderInput, Verdict } from '../../src/orders/placing/decide.ts'
+import { placeLocked } from '../../src/orders/placing/place-locked.ts'
+import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
 import { verifyLedger } from '../../src/wallet/verify.ts'
 import { type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -23,14 +23,14 @@ const UNKNOWN = 'NO_SUCH_PACKAGE'
 const OFF_SALE = 'GB_1_7'
 const CODES = [...Object.keys(PRICES), UNKNOWN, OFF_SALE] as const
 
-interface Wish {
+interface TestOrder {
   wallet: number
   transactionId: string
   lines: { code: string; count: number; guard: 'none' | 'right' | 'wrong' }[]
   amountGuard: 'none' | 'right' | 'wrong'
 }
 
-interface Purse {
+interface TestWallet {
   balance: number
   credit: number
   dailyLimit: number | null
@@ -59,52 +59,52 @@ afterAll(async () => {
   await database.drop()
 })
 
-async function openPurses(purses: Purse[]): Promise<string[]> {
-  const ids = purses.map(() => node.deps.ids.uuid())
+async function createWallets(wallets: TestWallet[]): Promise<string[]> {
+  const ids = wallets.map(() => node.deps.ids.uuid())
   await node.deps.db.tx(async (tx) => {
-    for (const [index, purse] of purses.entries()) {
+    for (const [index, testWallet] of wallets.entries()) {
       const id = ids[index]!
       const values = [id, randomUUID()]
       tx.send({
-        text: `insert into tenants (tenant_id, app_key, client_name, currency_code) values ($1, $2, 'x', 'USD')`,
+        text: `insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, 'x', 'USD')`,
         values,
       })
       tx.send({
         // What was spent on another day does not count.
         text: `insert into wallets (tenant_id, currency_code, balance, credit_limit, daily_spend_limit, spent, version)
                values ($1, 'USD', $2, $3, $4, 1000000, 1)`,
-        values: [id, purse.balance, purse.credit, purse.dailyLimit],
+        values: [id, testWallet.balance, testWallet.credit, testWallet.dailyLimit],
       })
       tx.send({
         text: `insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, reference, created_at)
                values ($1, 1, 'TOP_UP', 'TOP_UPS', 'WALLET', $2, $2, 'opening', now() - interval '1 minute')`,
-        values: [id, purse.balance],
+        values: [id, testWallet.balance],
       })
     }
   })
   return ids
 }
 
-const wishOf = (wish: Wish, tenantIds: string[]): OrderInput => {
-  const total = totalOf(wish) ?? 0
+const inputOf = (testOrder: TestOrder, tenantIds: string[]): OrderInput => {
+  const total = totalOf(testOrder) ?? 0
   return {
-    tenant: { tenantId: tenantIds[wish.wallet]!, currencyCode: 'USD' },
+    tenant: { tenantId: tenantIds[testOrder.wallet]!, currencyCode: 'USD' },
     orderId: node.deps.ids.uuid(),
     request: {
-      transactionId: wish.transactionId,
-      packageInfoList: wish.lines.map(({ code, count, guard }) => ({
+      transactionId: testOrder.transactionId,
+      packageInfoList: testOrder.lines.map(({ code, count, guard }) => ({
         packageCode: code,
         count,
         ...(guard === 'none' ? {} : { price: (price.get(code) ?? 7) + (guard === 'wrong' ? 1 : 0) }),
       })),
-      ...(wish.amountGuard === 'none' ? {} : { amount: total + (wish.amountGuard === 'wrong' ? 1 : 0) }),
+      ...(testOrder.amountGuard === 'none' ? {} : { amount: total + (testOrder.amountGuard === 'wrong' ? 1 : 0) }),
     },
   }
 }
 
-function totalOf(wish: Wish): number | undefined {
+function totalOf(testOrder: TestOrder): number | undefined {
   let total = 0
-  for (const { code, count } of wish.lines) {
+  for (const { code, count } of testOrder.lines) {
     const each = price.get(code)
     if (each === undefined) return undefined
     total += each * count
@@ -113,34 +113,34 @@ function totalOf(wish: Wish): number | undefined {
 }
 
 /** One by one, in the order given. */
-function reference(purses: Purse[], wishes: Wish[]): { outcome: string; balance?: number }[] {
-  const state = purses.map((purse) => ({
-    ...purse,
+function reference(wallets: TestWallet[], testOrders: TestOrder[]): { outcome: string; balance?: number }[] {
+  const state = wallets.map((testWallet) => ({
+    ...testWallet,
     spent: 0,
     orders: new Map<string, { content: string; balance: number }>(),
   }))
-  return wishes.map((wish) => {
-    const purse = state[wish.wallet]!
-    const content = wish.lines
+  return testOrders.map((testOrder) => {
+    const testWallet = state[testOrder.wallet]!
+    const content = testOrder.lines
       .map(({ code, count }) => `${code} × ${count}`)
       .sort()
       .join()
-    const earlier = purse.orders.get(wish.transactionId)
+    const earlier = testWallet.orders.get(testOrder.transactionId)
     if (earlier)
       return earlier.content === content ? { outcome: 'replayed', balance: earlier.balance } : { outcome: '200012' }
-    for (const { code, guard } of wish.lines) {
+    for (const { code, guard } of testOrder.lines) {
       if (code === UNKNOWN) return { outcome: '310241' }
       if (code === OFF_SALE) return { outcome: '310244' }
       if (guard === 'wrong') return { outcome: '200005' }
     }
-    const total = totalOf(wish)!
-    if (wish.amountGuard === 'wrong') return { outcome: '200006' }
-    if (total > purse.balance + purse.credit) return { outcome: '200007' }
-    if (purse.dailyLimit !== null && purse.spent + total > purse.dailyLimit) return { outcome: '200014' }
-    purse.balance -= total
-    purse.spent += total
-    purse.orders.set(wish.transactionId, { content, balance: purse.balance })
-    return { outcome: 'placed', balance: purse.balance }
+    const total = totalOf(testOrder)!
+    if (testOrder.amountGuard === 'wrong') return { outcome: '200006' }
+    if (total > testWallet.balance + testWallet.credit) return { outcome: '200007' }
+    if (testWallet.dailyLimit !== null && testWallet.spent + total > testWallet.dailyLimit) return { outcome: '200014' }
+    testWallet.balance -= total
+    testWallet.spent += total
+    testWallet.orders.set(testOrder.transactionId, { content, balance: testWallet.balance })
+    return { outcome: 'placed', balance: testWallet.balance }
   })
 }
 
@@ -149,7 +149,7 @@ function outcomeOf(verdict: Verdict): { outcome: string; balance?: number } {
   return { outcome: verdict.kind, balance: verdict.answer.balanceAfter }
 }
 
-const purse = fc.record({
+const testWallet = fc.record({
   balance: fc.integer({ min: 0, max: 600_000 }),
   credit: fc.constantFrom(0, 0, 100_000),
   dailyLimit: fc.option(fc.integer({ min: 0, max: 400_000 }), { freq: 3 }),
@@ -157,7 +157,7 @@ const purse = fc.record({
 const guard = fc.constantFrom('none', 'none', 'none', 'none', 'right', 'wrong') as fc.Arbitrary<
   'none' | 'right' | 'wrong'
 >
-const wish = fc.record({
+const testOrder = fc.record({
   wallet: fc.integer({ min: 0, max: 2 }),
   transactionId: fc.constantFrom('T-1', 'T-2', 'T-3', 'T-4', 'T-5', 'T-6'),
   lines: fc.uniqueArray(
@@ -175,59 +175,59 @@ const wish = fc.record({
 })
 
 describe('a batch of orders', () => {
-  it('is answered, and leaves the wallets, as if its orders had come one by one', async () => {
+  it('has the answers and leaves the wallets as if its orders had come one by one', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(purse, { minLength: 3, maxLength: 3 }),
-        fc.array(wish, { minLength: 1, maxLength: 16 }),
+        fc.array(testWallet, { minLength: 3, maxLength: 3 }),
+        fc.array(testOrder, { minLength: 1, maxLength: 16 }),
         fc.integer({ min: 1, max: 16 }),
-        async (purses, wishes, cut) => {
-          const tenantIds = await openPurses(purses)
+        async (wallets, testOrders, cut) => {
+          const tenantIds = await createWallets(wallets)
           // Two batches, one after the other: what the first committed is found by the second.
-          const orders = wishes.map((each) => wishOf(each, tenantIds))
+          const orders = testOrders.map((each) => inputOf(each, tenantIds))
           const verdicts: Verdict[] = []
           for (const part of [orders.slice(0, cut), orders.slice(cut)]) {
             if (part.length > 0) verdicts.push(...(await node.deps.db.tx((tx) => place(tx, part))))
           }
-          const expected = reference(purses, wishes)
+          const expected = reference(wallets, testOrders)
           expect(verdicts.map(outcomeOf)).toEqual(expected)
-          await expectTables(tenantIds, purses, wishes, expected)
+          await expectTables(tenantIds, wallets, testOrders, expected)
         },
       ),
       { numRuns: 150, verbose: 1 },
     )
   })
 
-  it('is the same on nodes that remember their wallets, whichever of them the next one comes to', async () => {
+  it('has the same result on nodes that cache wallets, whichever of them the next batch comes to', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(purse, { minLength: 3, maxLength: 3 }),
-        fc.array(fc.record({ node: fc.nat(1), wishes: fc.array(wish, { minLength: 1, maxLength: 4 }) }), {
+        fc.array(testWallet, { minLength: 3, maxLength: 3 }),
+        fc.array(fc.record({ node: fc.nat(1), testOrders: fc.array(testOrder, { minLength: 1, maxLength: 4 }) }), {
           minLength: 1,
           maxLength: 8,
         }),
-        async (purses, batches) => {
-          const tenantIds = await openPurses(purses)
-          const desks = [openDesk(), openDesk()]
+        async (wallets, batches) => {
+          const tenantIds = await createWallets(wallets)
+          const placers = [createPlacer(), createPlacer()]
           const verdicts: Verdict[] = []
-          for (const { node: at, wishes } of batches) {
-            const orders = wishes.map((each) => desks[at]!.place(wishOf(each, tenantIds)))
+          for (const { node: at, testOrders } of batches) {
+            const orders = testOrders.map((each) => placers[at]!.place(inputOf(each, tenantIds)))
             verdicts.push(...(await Promise.all(orders)))
           }
-          const wishes = batches.flatMap((batch) => batch.wishes)
-          const expected = reference(purses, wishes)
+          const testOrders = batches.flatMap((batch) => batch.testOrders)
+          const expected = reference(wallets, testOrders)
           expect(verdicts.map(outcomeOf)).toEqual(expected)
-          await expectTables(tenantIds, purses, wishes, expected)
+          await expectTables(tenantIds, wallets, testOrders, expected)
         },
       ),
       { numRuns: 100, verbose: 1 },
     )
   })
 
-  it('that had to wait for its wallet sees what was placed from it meanwhile', async () => {
-    const tenantIds = await openPurses([{ balance: 100_000, credit: 0, dailyLimit: null }])
+  it('that waited for its wallet sees the orders that were placed meanwhile', async () => {
+    const tenantIds = await createWallets([{ balance: 100_000, credit: 0, dailyLimit: null }])
     const line = { code: 'JP_1_7', count: 1, guard: 'none' } as const
-    const twin = () => wishOf({ wallet: 0, transactionId: 'T-1', lines: [line], amountGuard: 'none' }, tenantIds)
+    const twin = () => inputOf({ wallet: 0, transactionId: 'T-1', lines: [line], amountGuard: 'none' }, tenantIds)
     const { db } = node.deps
     let waiting: Promise<Verdict[]> | undefined
     await db.tx(async (tx) => {
@@ -240,7 +240,7 @@ describe('a batch of orders', () => {
 })
 
 /** On whose clock nothing is long ago: it trusts its memory again with the next order. */
-function openDesk(): OrderPlacer {
+function createPlacer(): OrderPlacer {
   const { db, databaseClock, ids, catalogue } = node.deps
   let passedMs = 0
   return createOrderPlacer({
@@ -254,25 +254,25 @@ function openDesk(): OrderPlacer {
   })
 }
 
-async function place(tx: Tx, wishes: OrderInput[]): Promise<Verdict[]> {
+async function place(tx: Tx, testOrders: OrderInput[]): Promise<Verdict[]> {
   const { ids, catalogue } = node.deps
-  const { verdicts } = await placeOrders(tx, { ids, catalogue, stock: { available: () => undefined } }, wishes)
+  const { verdicts } = await placeLocked(tx, { ids, catalogue, stock: { available: () => undefined } }, testOrders)
   return verdicts.map((verdict) => {
-    if (verdict.kind === 'not-admitted') throw new Error('a wish that was admitted was not')
+    if (verdict.kind === 'not-admitted') throw new Error('a testOrder that was admitted was not')
     return verdict
   })
 }
 
 async function expectTables(
   tenantIds: string[],
-  purses: Purse[],
-  wishes: Wish[],
+  wallets: TestWallet[],
+  testOrders: TestOrder[],
   expected: { outcome: string; balance?: number }[],
 ) {
   for (const [index, tenantId] of tenantIds.entries()) {
-    const placed = wishes.flatMap((each, position) =>
+    const placed = testOrders.flatMap((each, position) =>
       each.wallet === index && expected[position]!.outcome === 'placed'
-        ? [{ wish: each, balance: expected[position]!.balance! }]
+        ? [{ testOrder: each, balance: expected[position]!.balance! }]
         : [],
     )
     const [row] = await node.deps.db.query<Record<string, unknown>>({
@@ -286,9 +286,9 @@ async function expectTables(
       values: [tenantId],
     })
     expect(row).toEqual({
-      balance: placed.at(-1)?.balance ?? purses[index]!.balance,
+      balance: placed.at(-1)?.balance ?? wallets[index]!.balance,
       orders: placed.length,
-      items: placed.reduce((sum, each) => sum + each.wish.lines.reduce((count, line) => count + line.count, 0), 0),
+      items: placed.reduce((sum, each) => sum + each.testOrder.lines.reduce((count, line) => count + line.count, 0), 0),
       events: placed.length,
       unsent: placed.length, // there is no endpoint; an event without a delivery counts as acknowledged
       debits: placed.length,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
-import { createOrderPlacer } from '../../src/orders/placer.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import { createOrderPlacer } from '../../src/orders/placing/placer.ts'
 import { addDealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   node = await openNode(database.url)
   await seedDemoCatalogue(node.deps)
-  db = connect({ url: database.url, poolSize: 4, applicationName: 'orders under test', fixedPlans: true })
+  db = createDb({ url: database.url, poolSize: 4, applicationName: 'orders under test', genericPlans: true })
 })
 afterAll(async () => {
   await db.close()
@@ -21,9 +21,9 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('an order is due at once, also after the database’s clock went back: its wallet moved at a later time', async () => {
+it('an order is due at once, even where the database’s clock has gone back behind its wallet’s latest movement', async () => {
   const { clock, databaseClock, ids, catalogue } = node.deps
-  const desk = createOrderPlacer({
+  const placer = createOrderPlacer({
     ...{ db, clock, ids, catalogue, stock: { available: () => undefined }, databaseClock },
     maintainPartitions: async () => {},
     onPlaced() {},
@@ -38,7 +38,7 @@ it('an order is due at once, also after the database’s clock went back: its wa
     values: [tenantId],
   })
   const request = { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
-  const verdict = await desk.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: ids.uuid(), request })
+  const verdict = await placer.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: ids.uuid(), request })
   expect(verdict.kind).toBe('placed')
   const [order] = await db.query<{ due: boolean }>({
     text: 'select due_at <= clock_timestamp() as due from orders where tenant_id = $1',

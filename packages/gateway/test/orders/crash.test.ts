@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LEASE_MS as ORDER_LEASE_MS } from '../../src/fulfilment/claiming/due-orders.ts'
-import { readRunningPostgres } from '../../src/lib/embedded-postgres/running.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { topUp } from '../../src/wallet/top-up.ts'
 import { LEASE_MS as EVENT_LEASE_MS } from '../../src/webhooks/limits.ts'
 import { call, type Dealer } from '../door/node.ts'
@@ -78,7 +78,7 @@ function start(): Promise<GatewayProcess> {
 /** On the database of the gateway that runs; its port is another after each start. */
 async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
   const { url } = await until(async () => readRunningPostgres(dataDir))
-  const db = connect({ url, poolSize: 4, applicationName: 'crash test' })
+  const db = createDb({ url, poolSize: 4, applicationName: 'crash test' })
   try {
     return await work(db)
   } finally {
@@ -87,7 +87,7 @@ async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Re
 }
 
 describe('twenty kills under order load', () => {
-  it('lose no acknowledged order, debit none twice, and leave none without an end', { timeout: 400_000 }, async () => {
+  it('lose no acknowledged order, debit none twice, and leave none unfinished', { timeout: 400_000 }, async () => {
     load = orderLoad(dealer, CALLERS, () => {
       const codes = new Set(Array.from({ length: chance.between(1, 2) }, () => chance.pick(PACKAGES)))
       return [...codes].map((packageCode) => ({ packageCode, count: chance.between(1, 3) }))
@@ -124,7 +124,7 @@ async function round(victim: Victim): Promise<void> {
     gateway = await start()
     load.aim(gateway)
   }
-  // The database comes back by itself: orders go through again, with nobody's help.
+  // The database comes back by itself, and orders succeed again without help.
   await acknowledgedMore(CALLERS + 1)
 }
 
@@ -146,7 +146,7 @@ async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
         from left_behind l where i.tenant_id = l.tenant_id and i.order_id = l.order_id and i.item_status = 'ASKED'`,
       values: [ofOrders],
     })
-    tx.send({ text: 'update webhook_lanes set held_until = now() where held_until < $1', values: [ofEvents] })
+    tx.send({ text: 'update endpoint_queues set lease_until = now() where lease_until < $1', values: [ofEvents] })
   })
 }
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
-import type { Verdict } from '../../src/orders/decide.ts'
-import { createOrderPlacer, type DeskDeps, type OrderPlacer } from '../../src/orders/placer.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import type { Verdict } from '../../src/orders/placing/decide.ts'
+import { createOrderPlacer, type OrderPlacer, type OrderPlacerOptions } from '../../src/orders/placing/placer.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type PostgresProxy, startPostgresProxy } from '../harness/postgres-proxy.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   node = await openNode(database.url)
   await seedDemoCatalogue(node.deps)
   proxy = await startPostgresProxy(database.url)
-  db = connect({ url: proxy.url, poolSize: 4, applicationName: APPLICATION, fixedPlans: true, lockTimeoutMs: 500 })
+  db = createDb({ url: proxy.url, poolSize: 4, applicationName: APPLICATION, genericPlans: true, lockTimeoutMs: 500 })
 })
 afterAll(async () => {
   await db.close()
@@ -39,14 +39,17 @@ afterEach(async () => {
   proxy.shut(false)
 })
 
-/** @param isRemembered whether it has placed an order of the dealer before */
-async function openDesk(isRemembered: boolean, clock: DeskDeps['clock'] = node.deps.clock): Promise<OrderPlacer> {
+/** @param isCached whether it has placed an order of the dealer before */
+async function createPlacer(
+  isCached: boolean,
+  clock: OrderPlacerOptions['clock'] = node.deps.clock,
+): Promise<OrderPlacer> {
   dealer = await addDealer(node.deps, OPENING / 10_000)
-  placedBefore = isRemembered ? 1 : 0
+  placedBefore = isCached ? 1 : 0
   failures = []
   leftAfterFailure = undefined
   const { ids, catalogue } = node.deps
-  const desk = createOrderPlacer({
+  const placer = createOrderPlacer({
     ...{
       db,
       clock,
@@ -59,17 +62,17 @@ async function openDesk(isRemembered: boolean, clock: DeskDeps['clock'] = node.d
     },
     onFailure: (failure) => failures.push(failure),
   })
-  for (let placed = 0; placed < placedBefore; placed++) await place(desk)
-  return desk
+  for (let placed = 0; placed < placedBefore; placed++) await place(placer)
+  return placer
 }
 
-function place(desk: OrderPlacer, transactionId: string = randomUUID(), remark?: string): Promise<Verdict> {
+function place(placer: OrderPlacer, transactionId: string = randomUUID(), remark?: string): Promise<Verdict> {
   const request = {
     transactionId,
     packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }],
     ...(remark ? { remark } : {}),
   }
-  return desk.place({
+  return placer.place({
     tenant: { tenantId: dealer.tenantId, currencyCode: 'USD' },
     orderId: node.deps.ids.uuid(),
     request,
@@ -102,115 +105,115 @@ const kinds = (verdicts: Verdict[]) =>
   verdicts.map((verdict) => (verdict.kind === 'refused' ? verdict.code : verdict.kind))
 
 describe.each([
-  { wallet: 'that was read', isRemembered: false },
-  { wallet: 'that is remembered', isRemembered: true },
-])('on a wallet $wallet, a batch', ({ isRemembered }) => {
+  { wallet: 'that is not cached', isCached: false },
+  { wallet: 'that is cached', isCached: true },
+])('on a wallet $wallet, a batch', ({ isCached }) => {
   describe('whose COMMIT', () => {
     it('never reached the database is placed by another attempt, once', async () => {
-      const desk = await openDesk(isRemembered)
+      const placer = await createPlacer(isCached)
       proxy.doom(APPLICATION, 'lost')
-      const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(desk)))
+      const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(placer)))
       expect(kinds(verdicts)).toEqual(Array(5).fill('placed'))
       expect(failures).toHaveLength(1)
       expect(await orders()).toBe(5)
     })
 
-    it('happened without an answer is recognised by its own ids: placed, and not a replay', async () => {
-      const desk = await openDesk(isRemembered)
+    it('succeeded without an answer is recognised by its own ids: its orders are placed, not replayed', async () => {
+      const placer = await createPlacer(isCached)
       proxy.doom(APPLICATION, 'unanswered')
-      const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(desk)))
+      const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(placer)))
       expect(kinds(verdicts)).toEqual(Array(5).fill('placed'))
       expect(failures).toHaveLength(1)
       expect(await orders()).toBe(5)
     })
 
-    it('went unanswered again and again still debits once', async () => {
-      const desk = await openDesk(isRemembered)
+    it('is not answered several times still debits once', async () => {
+      const placer = await createPlacer(isCached)
       proxy.doom(APPLICATION, 'lost', 'unanswered', 'lost', 'lost', 'unanswered')
-      const verdicts = await Promise.all(Array.from({ length: 20 }, () => place(desk)))
+      const verdicts = await Promise.all(Array.from({ length: 20 }, () => place(placer)))
       expect(kinds(verdicts)).toEqual(Array(20).fill('placed'))
       expect(await orders()).toBe(20)
       proxy.doom(APPLICATION) // whatever fate was not met does not matter: replays commit too
     })
 
-    it('went unanswered is not refused for stock that has run out since: it may be placed already', async () => {
-      const desk = await openDesk(isRemembered)
+    it('is not answered is not refused for stock that has run out since: its orders may be placed already', async () => {
+      const placer = await createPlacer(isCached)
       leftAfterFailure = 0
       proxy.doom(APPLICATION, 'lost')
-      expect(kinds([await place(desk)])).toEqual(['placed'])
+      expect(kinds([await place(placer)])).toEqual(['placed'])
       expect(await orders()).toBe(1)
     })
 
-    it('stays in doubt while the database is away is 000001, and a repeat tells the truth', async () => {
+    it('stays unanswered while the database is away is 000001, and a repeat returns the real outcome', async () => {
       // A clock on which the fifteen seconds of doubt pass in one.
       const fast = { now: () => node.deps.clock.now(), monotonic: () => performance.now() * 15 }
-      const desk = await openDesk(isRemembered, fast)
+      const placer = await createPlacer(isCached, fast)
       const before = proxy.met
       proxy.doom(APPLICATION, 'unanswered')
-      const placing = place(desk, 'T-doubt')
+      const placing = place(placer, 'T-doubt')
       while (proxy.met === before) await new Promise(setImmediate)
       proxy.shut(true)
       expect(kinds([await placing])).toEqual(['000001'])
       proxy.shut(false)
       expect(await orders()).toBe(1)
-      expect(kinds([await place(desk, 'T-doubt')])).toEqual(['replayed'])
+      expect(kinds([await place(placer, 'T-doubt')])).toEqual(['replayed'])
       expect(await orders()).toBe(1)
     })
   })
 
   describe('that certainly failed', () => {
-    it('is 000002 when the database is away before anything was sent, and nothing happened', async () => {
-      const desk = await openDesk(isRemembered)
+    it('because the database was away before anything was sent is 000002, and nothing happened', async () => {
+      const placer = await createPlacer(isCached)
       proxy.shut(true)
       // A COMMIT that was handed to a connection is in doubt, also when the other end was gone already.
       while (db.pool.idleCount > 0) await new Promise(setImmediate)
-      expect(kinds([await place(desk, 'T-away')])).toEqual(['000002'])
+      expect(kinds([await place(placer, 'T-away')])).toEqual(['000002'])
       proxy.shut(false)
       expect(await orders()).toBe(0)
-      expect(kinds([await place(desk, 'T-away')])).toEqual(['placed'])
+      expect(kinds([await place(placer, 'T-away')])).toEqual(['placed'])
     })
 
     it.each(['28P01', '28000', '3D000', '53300'])(
       'is 000002 when the database takes no connection (%s), and nothing happened',
       async (sqlState) => {
-        const desk = await openDesk(isRemembered)
+        const placer = await createPlacer(isCached)
         proxy.shut(true)
         while (db.pool.totalCount > 0) await new Promise(setImmediate)
         proxy.shut(false)
         proxy.refuse(sqlState)
-        expect(kinds([await place(desk, 'T-refused')])).toEqual(['000002'])
+        expect(kinds([await place(placer, 'T-refused')])).toEqual(['000002'])
         proxy.refuse(undefined)
         expect(await orders()).toBe(0)
-        expect(kinds([await place(desk, 'T-refused')])).toEqual(['placed'])
+        expect(kinds([await place(placer, 'T-refused')])).toEqual(['placed'])
       },
     )
 
-    it('by a deadlock is tried again', async () => {
-      const desk = await openDesk(isRemembered)
+    it('because of a deadlock is retried', async () => {
+      const placer = await createPlacer(isCached)
       await node.deps.db.query({ text: 'create sequence if not exists unlucky' })
       await node.deps.db.query({ text: 'alter sequence unlucky restart' })
       // A sequence does not go back with the transaction: the first attempt is unlucky, the second is not.
       await misfortune(`if nextval('unlucky') = 1 then raise exception 'deadlock' using errcode = '40P01'; end if;`)
-      expect(kinds([await place(desk)])).toEqual(['placed'])
+      expect(kinds([await place(placer)])).toEqual(['placed'])
       expect(failures).toHaveLength(1)
       expect(await orders()).toBe(1)
     })
 
-    it('by a lock that somebody holds too long is 000002, and goes through when the lock is gone', async () => {
-      const desk = await openDesk(isRemembered)
+    it('because of a lock that is held too long is 000002, and succeeds when the lock is released', async () => {
+      const placer = await createPlacer(isCached)
       await node.deps.db.tx(async (tx) => {
         await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
-        expect(kinds([await place(desk, 'T-locked')])).toEqual(['000002'])
+        expect(kinds([await place(placer, 'T-locked')])).toEqual(['000002'])
       })
       expect(await orders()).toBe(0)
-      expect(kinds([await place(desk, 'T-locked')])).toEqual(['placed'])
+      expect(kinds([await place(placer, 'T-locked')])).toEqual(['placed'])
     })
 
-    it('because of one poisoned order fails for that one alone', async () => {
-      const desk = await openDesk(isRemembered)
+    it('because of one poisoned order fails for that order only', async () => {
+      const placer = await createPlacer(isCached)
       await misfortune(`if new.remark = 'poison' then raise exception 'poisoned'; end if;`)
       const verdicts = await Promise.all(
-        Array.from({ length: 16 }, (_, index) => place(desk, `T-${index}`, index === 5 ? 'poison' : 'fine')),
+        Array.from({ length: 16 }, (_, index) => place(placer, `T-${index}`, index === 5 ? 'poison' : 'fine')),
       )
       expect(kinds(verdicts)).toEqual(Array.from({ length: 16 }, (_, index) => (index === 5 ? '000001' : 'placed')))
       expect(await orders()).toBe(15)

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readPostmasterPid } from '../../src/lib/embedded-postgres/postmaster.ts'
+import { readPostmasterPid } from '@dealer-esim/embedded-postgres/postmaster.ts'
 
 /** The processes of the PostgreSQL that a gateway keeps in this DATA_DIR, as the kernel knows them. */
 export function postgresProcesses(dataDir: string): { postmaster: number; children: number[] } | undefined {

@@ -69,7 +69,7 @@ async function expectOverlap(dealer: Dealer) {
 const withoutStatus = ({ data: { orderStatus: _, ...rest } }: Answer) => rest
 
 describe('two hundred simultaneous orders over two gateways', () => {
-  it('with one transactionId are one order and one debit, and all are told the same', async () => {
+  it('with one transactionId are one order and one debit, with equal answers', async () => {
     const dealer = await addDealer(inspector.deps, 100)
     expect(new Set(nodes.map((node) => node.pid)).size).toBe(2)
     const answers = await orderAll(
@@ -102,7 +102,7 @@ describe('two hundred simultaneous orders over two gateways', () => {
     await expectOverlap(dealer)
   })
 
-  it('on money for fifty are fifty orders, and the balance is exactly zero', async () => {
+  it('with a balance for fifty place fifty orders, and the balance is exactly zero', async () => {
     const dealer = await addDealer(inspector.deps, (50 * PRICE) / 10_000)
     const answers = await orderAll(
       dealer,

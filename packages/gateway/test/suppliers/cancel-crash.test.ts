@@ -44,7 +44,7 @@ beforeAll(async () => {
   const loop = fulfilmentLoop(shop)
   await Promise.all(PLAYS.map(([supplier, point]) => die(supplier, point)))
   await loop.stop(5_000)
-  await shop.db.query({ text: 'update watched_items set ask_at = now()' })
+  await shop.db.query({ text: 'update watched_items set due_at = now()' })
   await askAboutWatched(shop)
 })
 afterAll(async () => {

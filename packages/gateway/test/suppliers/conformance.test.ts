@@ -1,13 +1,13 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
-import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import { gate } from '../../src/suppliers/gate.ts'
 import type { Supplied, Suppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -158,7 +158,7 @@ async function playRefunded(keys: string[]): Promise<Played[]> {
       return { tenantId, stage, seen: await statuses(shop.db, tenantId), taken: await stage.taken() }
     }),
   )
-  await shop.db.query({ text: 'update watched_items set ask_at = now()' })
+  await shop.db.query({ text: 'update watched_items set due_at = now()' })
   await askAboutWatched(own)
   await cancelOrphans(own)
   return Promise.all(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
-import { connect } from '../../src/lib/postgres/db.ts'
+import { createDb } from '../../src/lib/postgres/db.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { createTestDatabase } from '../harness/database.ts'
 import { startEs2plusServer } from '../harness/es2plus-server.ts'
@@ -137,7 +137,7 @@ export async function gatewayScene(): Promise<CrashScene> {
     appKey: string
     appSecret: string
   }
-  const db = connect({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test scene' })
+  const db = createDb({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test scene' })
   const packages = await db.query<{ packageCode: string; productCode: string }>({
     text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
            where s.supplier = 'sandbox' and l.currency_code = 'USD' order by l.price, s.package_code`,

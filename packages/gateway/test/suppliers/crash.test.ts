@@ -110,7 +110,9 @@ function namedPoints(rooms: string[]): string[] {
   )
   const points = files
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .flatMap((entry) => [...readFileSync(join(entry.parentPath, entry.name), 'utf8').matchAll(/pause\('([^']+)'\)/g)])
+    .flatMap((entry) => [
+      ...readFileSync(join(entry.parentPath, entry.name), 'utf8').matchAll(/failpoint\('([^']+)'\)/g),
+    ])
     .map(([, point]) => point!)
   return [...new Set(points)].sort()
 }

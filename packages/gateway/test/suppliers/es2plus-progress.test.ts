@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { masterCipher } from '../../src/lib/crypto.ts'
+import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { connect, type Db, isConnectionLoss } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import { isConnectionLoss } from '../../src/lib/postgres/errors.ts'
 import { type ProgressBook, progressBook } from '../../src/suppliers/es2plus/progress.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
@@ -13,10 +14,10 @@ let book: ProgressBook
 beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startTcpProxy(database.url)
-  db = connect({ url: proxy.url, poolSize: 2, applicationName: 'progress test' })
+  db = createDb({ url: proxy.url, poolSize: 2, applicationName: 'progress test' })
   await db.query({ text: `insert into suppliers (supplier, type, config) values ('smdp', 'es2plus', '')` })
   const config = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1.2.3' }
-  book = progressBook('smdp', config, { db, ids: systemIds, cipher: masterCipher([Buffer.alloc(32, 7)]) })
+  book = progressBook('smdp', config, { db, ids: systemIds, cipher: createCipher([Buffer.alloc(32, 7)]) })
 })
 afterAll(async () => {
   await db.close()

@@ -4,7 +4,7 @@ import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, QueryPurpose, SupplierRecord, SupplierRequest } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted, supplying } from '../harness/scripted-supplier.ts'
@@ -100,7 +100,7 @@ it('what the second one may have sold is asked about, given back and reported', 
   await its.deliverFirst()
   second.answer({ kind: 'unknown', words: 'lost' })
   await its.attemptAtSecond('unknown')
-  await shop.db.query({ text: 'update watched_items set ask_at = now() where tenant_id = $1', values: [tenantId] })
+  await shop.db.query({ text: 'update watched_items set due_at = now() where tenant_id = $1', values: [tenantId] })
   await askAboutWatched(deps)
   await cancelOrphans(deps)
   expect(await its.rowsOf('supplier, iccid, state', 'orphans')).toEqual([
@@ -119,7 +119,8 @@ it('the item is that of the first one, at its cost, and the books of both tell o
   expect(await its.rowsOf('supplier, product_code, cost', 'order_items')).toEqual([
     { supplier: 'first', productCode: 'F', cost: 1_000n },
   ])
-  for (const supplied of [firstSupplied, secondSupplied, secondSupplied]) await compareSupplierList(deps, supplied, 60_000)
+  for (const supplied of [firstSupplied, secondSupplied, secondSupplied])
+    await compareSupplierList(deps, supplied, 60_000)
   expect(await its.rowsOf('supplier, iccid', 'orphans')).toEqual([{ supplier: 'second', iccid: secondEsim.iccid }])
   expect(await shop.db.query({ text: 'select key from unclaimed_esims' })).toEqual([])
 })
@@ -137,7 +138,11 @@ it('what the second one had charged is not counted for the first', async () => {
   const { second, ...its } = await atTheSecond()
   second.answer({ kind: 'unknown', words: 'it has taken it', charged: { amount: 2_500n, currencyCode: 'USD' } })
   await its.attemptAtSecond('unknown')
-  expect(await its.rowsOf('supplier, charged', 'order_items')).toEqual([{ supplier: 'second', charged: 2_500n }])
+  expect(await its.rowsOf('supplier, supplier_charge as charged', 'order_items')).toEqual([
+    { supplier: 'second', charged: 2_500n },
+  ])
   await its.deliverFirst()
-  expect(await its.rowsOf('supplier, charged', 'order_items')).toEqual([{ supplier: 'first', charged: null }])
+  expect(await its.rowsOf('supplier, supplier_charge as charged', 'order_items')).toEqual([
+    { supplier: 'first', charged: null },
+  ])
 })

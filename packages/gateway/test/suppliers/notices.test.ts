@@ -10,7 +10,7 @@ import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } fr
 
 /*
  * Notices come in as behind a proxy that ends TLS. That a caller is known by its client certificate is shown where our
- * server ends TLS itself (door/tls.test.ts).
+ * server ends TLS itself (http/tls.test.ts).
  */
 const SMDP = '192.0.2.10'
 const OTHER_SMDP = '2001:db8:7::1'
@@ -280,7 +280,7 @@ describe('an event of an upstream gateway', () => {
   ) {
     const content = { orderNo: 'UP', transactionId: `${orderNoOf(orderId)}-1`, orderStatus: 'DELIVERED', sequence: 2 }
     const body = JSON.stringify({ notifyId: 'n-1', notifyType: 'DELIVERY_UPDATED', eventGenerateTime: at(0), content })
-    const parts = { id: 'n-1', timestamp_s: Math.floor(Date.now() / 1000) - ageS }
+    const parts = { id: 'n-1', timestampS: Math.floor(Date.now() / 1000) - ageS }
     const headers = signEvent([secret], parts, body)
     return post(`/suppliers/${supplier}/events`, tampered ? body.replace('"UP"', '"UQ"') : body, {
       from: '203.0.113.9',

@@ -16,7 +16,7 @@ async function underReview(count: number) {
   const tenantId = await addTenant(shop.db)
   const [orderId] = await payOrders(shop.db, tenantId, 'REVIEWED', { count })
   await shop.db.query({
-    text: `update order_items set item_status = 'REVIEW', supplier = 'smdp', product_code = 'X', asked_at = now(),
+    text: `update order_items set item_status = 'REVIEW', supplier = 'smdp', product_code = 'X', requested_at = now(),
              in_doubt_at = now(), retry_at = now() + interval '1 hour' where tenant_id = $1`,
     values: [tenantId],
   })
@@ -88,7 +88,7 @@ describe('order settle', () => {
     await shop.db.query(ofIt)
     const esims = shop.file('esim.csv', `iccid,ac\n${makeIccid('8985888', 3)},LPA:1$a.example$THREE\n`)
     await json(...settle(orderNo, '--delivered', esims, ...WORD))
-    const due = { text: 'select asked_at is not null as due from profiles where tenant_id = $1', values: [tenantId] }
+    const due = { text: 'select polled_at is not null as due from profiles where tenant_id = $1', values: [tenantId] }
     expect(await shop.db.query(due)).toEqual([{ due: true }])
   })
 

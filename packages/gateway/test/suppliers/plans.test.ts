@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
-import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
 import { listDueTenants, postponeFirstOrder } from '../../src/fulfilment/claiming/due-orders.ts'
+import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
@@ -10,9 +10,9 @@ import { listDiscrepancies, listSupplierMonths } from '../../src/fulfilment/reco
 import { alertOperatorsOfReviews } from '../../src/fulfilment/review/review-alerts.ts'
 import { runClaim } from '../../src/fulfilment/run-claim.ts'
 import { NIL_TENANT, orderNoOf } from '../../src/lib/ids.ts'
-import { connect, type Db } from '../../src/lib/postgres/db.ts'
-import { expireProfiles } from '../../src/profiles/expire.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { applyReportByIccid } from '../../src/profiles/apply-reports.ts'
+import { expireProfiles } from '../../src/profiles/expire.ts'
 import { expireCodes } from '../../src/suppliers/stock/levels.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -40,7 +40,7 @@ beforeAll(async () => {
   tenantId = await addTenant(shop.db)
   for (let n = 0; n < 3; n++) await addTenant(shop.db)
   await grow()
-  db = connect({ url: database.url, poolSize: 4, applicationName: 'test plans', fixedPlans: true })
+  db = createDb({ url: database.url, poolSize: 4, applicationName: 'test plans', genericPlans: true })
   const suppliers = { ...shop.suppliers, get: supplied, all: () => [supplied()] }
   deps = { ...shop, db: explained(db, seen), suppliers }
 })
@@ -97,7 +97,7 @@ async function grow(): Promise<void> {
       values: [sealed],
     })
     tx.send({
-      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, ask_at, until)
+      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, due_at, give_up_at)
              select $1, ${id(0)}, 1, 'CANCEL', 'shelf', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
       values: [tenantId],
     })
@@ -155,7 +155,9 @@ describe('on grown tables, a page count that does not grow with them has', () =>
     })
     expect(await pagesOf(() => refreshItems(deps, supplied(), [`${orderNoOf(order!)}-1`]))).toBeLessThan(60)
     const report = { time: new Date(), smdpStatus: 'DOWNLOAD' as const }
-    expect(await pagesOf(() => applyReportByIccid(deps, ['shelf'], `8985${'5'.padStart(15, '0')}`, report))).toBeLessThan(60)
+    expect(
+      await pagesOf(() => applyReportByIccid(deps, ['shelf'], `8985${'5'.padStart(15, '0')}`, report)),
+    ).toBeLessThan(60)
   })
 
   it('the expiry of eSIMs and of codes, and the notice of orders under review', async () => {

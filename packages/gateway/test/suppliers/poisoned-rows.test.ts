@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { watchItem } from '../../src/fulfilment/outcomes/watched-items.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
-import { watchItem } from '../../src/fulfilment/outcomes/watched-items.ts'
-import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted } from '../harness/scripted-supplier.ts'
@@ -91,12 +91,14 @@ it('a cancel in question whose eSIM cannot be opened does not keep the others fr
   const [bad, good] = [await item('ASKED'), await item('ASKED')]
   for (const one of [bad, good]) {
     await takeIn(one)
-    await shop.db.tx(async (tx) => watchItem(tx, one.tenantId, { ...one, supplier: 'odd', purpose: 'CANCEL' }, new Date(0)))
+    await shop.db.tx(async (tx) =>
+      watchItem(tx, one.tenantId, { ...one, supplier: 'odd', purpose: 'CANCEL' }, new Date(0)),
+    )
   }
   await shop.db.query({ text: `update profiles set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
   await shop.db.query({
-    text: `update watched_items set ask_at = now() - case when tenant_id = $1 then 2 else 1 end * interval '1 s',
-             until = now() + interval '1 day'`,
+    text: `update watched_items set due_at = now() - case when tenant_id = $1 then 2 else 1 end * interval '1 s',
+             give_up_at = now() + interval '1 day'`,
     values: [bad.tenantId],
   })
   expect(await askAboutWatched(deps)).toBe(2)

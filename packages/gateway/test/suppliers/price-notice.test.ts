@@ -30,17 +30,18 @@ function see(
 
 /** What operators are told now of one supplier. */
 async function told(supplier: string): Promise<string[]> {
-  const started = await shop.db.query<{ id: string | null }>({ text: 'select max(notice_id::text) as id from notices' })
+  const started = await shop.db.query<{ id: string | null }>({ text: 'select max(alert_id::text) as id from alerts' })
   await tellOfPrices(shop)
   const rows = await shop.db.query<{ message: string }>({
-    text: `select message from notices where kind = 'SUPPLIER_PRICE' and audience = 'OPERATOR'
-             and data ->> 'supplier' = $1 and notice_id::text > coalesce($2, '') order by notice_id`,
+    text: `select message from alerts where kind = 'SUPPLIER_PRICE' and audience = 'OPERATOR'
+             and data ->> 'supplier' = $1 and alert_id::text > coalesce($2, '') order by alert_id`,
     values: [supplier, started[0]!.id],
   })
   return rows.map(({ message }) => message)
 }
 
-const anHourLater = () => shop.db.query({ text: `update supplier_prices set told_at = told_at - interval '1 hour'` })
+const anHourLater = () =>
+  shop.db.query({ text: `update supplier_prices set alerted_at = alerted_at - interval '1 hour'` })
 const route = (supplier: string, cost?: bigint, productCode = 'X') => [
   { supplier, productCode, ...(cost === undefined ? {} : { cost }) },
 ]

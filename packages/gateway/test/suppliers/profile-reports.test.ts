@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
 import { expiryLoop } from '../../src/profiles/expire.ts'
+import { pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
 import type { Supplied } from '../../src/suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -55,7 +55,7 @@ async function dealerWith(supplied: Supplied, count = 1): Promise<string> {
     const item = { orderId, itemNo: 1, supplier: supplied.supplier.name }
     await acceptEsim(supplying(shop, supplied), tenantId, item, newEsim())
   }
-  await set(tenantId, `asked_at = now() - interval '1 hour'`)
+  await set(tenantId, `polled_at = now() - interval '1 hour'`)
   return tenantId
 }
 
@@ -89,7 +89,7 @@ it('an eSIM that cannot be written, or not be opened, holds up no other dealerâ€
   await set(closed, `secrets = 'nonsense'`)
   await set(unwritten, `install_before = now() - interval '1 hour'`)
   // Not asked about: once its supplier has told that it is used, it has another end.
-  await set(expired, `install_before = now() - interval '1 hour', asked_at = now()`)
+  await set(expired, `install_before = now() - interval '1 hour', polled_at = now()`)
   await shop.db.query({
     text: `create or replace function refuse() returns trigger language plpgsql as $$
            begin raise 'refused by the test'; end $$`,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import { listProfiles } from '../../src/profiles/list.ts'
 import type { Outcome } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -65,15 +65,4 @@ it('a key is answered with one matching id, by every node, however often it is a
   expect(matchingIdOf(await there!.order([request(1)]))).toBe(first)
   expect(matchingIdOf(await there!.query([request(1)], 'LOOK'))).toBe(first)
   await other.close()
-})
-
-it('an eSIM that was issued with a matching id of its own keeps it', async () => {
-  const { supplier } = shop.suppliers.get('sandbox')!
-  await shop.db.query({
-    text: `insert into sandbox_issued (supplier, key, product_code, matching_id, answer)
-           values ('sandbox', $1, 'JP_1_7', 'OF-AN-EARLIER-RELEASE', 'ISSUED')`,
-    values: [request(2).key],
-  })
-  expect(matchingIdOf(await supplier.query([request(2)], 'LOOK'))).toBe('OF-AN-EARLIER-RELEASE')
-  expect(matchingIdOf(await supplier.order([request(2)]))).toBe('OF-AN-EARLIER-RELEASE')
 })

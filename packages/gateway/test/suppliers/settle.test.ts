@@ -1,11 +1,10 @@
 import { PassThrough, Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { saveOutcomes } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { acceptEsim, saveOutcomes } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
-import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
-import { itemKeyOf } from '../../src/orders/item-key.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
@@ -231,7 +230,7 @@ it.each([
 it('an attempt that brings it leaves its item in doubt, with the order that has its eSIM', async () => {
   const [order, other] = [await underReview(1), await underReview(1)]
   await delivered(order, esimOf(40, 'FORTY'))
-  await setItems(other.tenantId, `item_status = 'ASKED', asked_at = now()`)
+  await setItems(other.tenantId, `item_status = 'ASKED', requested_at = now()`)
   const attempt = {
     ...{ attemptId: shop.ids.uuid(), orderId: other.orderId, itemNo: 1, key: itemKeyOf(other.orderId, 1) },
     ...{ supplied: shop.suppliers.get('drawer')!, productCode: 'X', operation: 'ORDER' as const },

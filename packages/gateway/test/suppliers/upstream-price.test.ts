@@ -93,7 +93,7 @@ function esim(transactionId: string) {
 /** What the newest item was charged, and at which price its supplier was seen to sell. */
 async function known() {
   const [row] = await shop.db.query<{ charged: string | null; seen: string }>({
-    text: `select i.charged || ' ' || i.charged_currency as charged, p.price || ' ' || p.currency_code as seen
+    text: `select i.supplier_charge || ' ' || i.supplier_charge_currency as charged, p.price || ' ' || p.currency_code as seen
            from order_items i cross join supplier_prices p order by i.order_id desc limit 1`,
   })
   return row

@@ -2,32 +2,32 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { replayLoop } from '../../src/webhooks/replay-step.ts'
+import { replayLoop } from '../../src/webhooks/replay/replay-step.ts'
 import { admin, json as adminJson } from '../harness/admin-here.ts'
-import { type Bed, MASTER_KEY, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './testbed.ts'
 
 // The operator's commands for a dealer whose receiver was away, from the first look to the last replay.
 
-let bed: Bed
+let testbed: Testbed
 let receiver: Receiver
 let tenant: TestTenant
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operator-'))
 beforeAll(async () => {
-  bed = await openBed()
+  testbed = await createTestbed()
   receiver = await startReceiver()
-  vi.stubEnv('DATABASE_URL', bed.url)
+  vi.stubEnv('DATABASE_URL', testbed.url)
   vi.stubEnv('MASTER_KEY', MASTER_KEY.toString('base64'))
   vi.stubEnv('DATA_DIR', folder)
 })
 beforeEach(async () => {
-  tenant = await bed.tenant({ callbackUrl: receiver.url })
+  tenant = await testbed.tenant({ callbackUrl: receiver.url })
   receiver.received = []
 })
 afterAll(async () => {
   vi.unstubAllEnvs()
   await receiver.close()
-  await bed.close()
+  await testbed.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -36,14 +36,14 @@ const json = (...args: string[]) => adminJson('webhook', ...args)
 
 const inState = (state: string) =>
   vi.waitFor(async () => {
-    const states = await bed.states(tenant)
+    const states = await testbed.states(tenant)
     expect(states.map((event) => event.deliveryState)).toEqual(states.map(() => state))
   }, 10_000)
 
-test('an endpoint is disabled, looked into, enabled, and what was missed is sent', async () => {
+test('an operator finds a disabled endpoint, enables it and replays the missed events', async () => {
   const { tenantId } = tenant
   expect(await json('disable', tenantId)).toMatchObject({ enabled: false })
-  const [first, second] = await bed.record(tenant, 2)
+  const [first, second] = await testbed.record(tenant, 2)
   expect(await json('list')).toContainEqual(
     expect.objectContaining({ tenantId, callbackUrl: receiver.url, enabled: false, waiting: 0 }),
   )
@@ -56,12 +56,12 @@ test('an endpoint is disabled, looked into, enabled, and what was missed is sent
   expect(await json('enable', tenantId)).toMatchObject({ enabled: true })
   expect(receiver.received).toMatchObject([{ notifyType: 'CHECK_HEALTH' }])
 
-  bed.startLoop()
+  testbed.startLoop()
   expect(await json('resend', tenantId, first!)).toMatchObject({ notifyId: first })
   await vi.waitFor(() => expect(receiver.events).toMatchObject([{ notifyId: first }]), 10_000)
   const replay = ['replay', tenantId, '--from', '2026-01-01', '--outcome', 'UNSENT', '--rate', '100']
   const { replayId } = await json(...replay)
-  const replaying = replayLoop(bed.deps)
+  const replaying = replayLoop(testbed.deps)
   await inState('DELIVERED')
   expect(receiver.events).toMatchObject([{ notifyId: first }, { notifyId: second }])
   const { attemptList } = await json('show', tenantId, second!)
@@ -73,7 +73,7 @@ test('an endpoint is disabled, looked into, enabled, and what was missed is sent
   await replaying.stop(1_000)
 })
 
-test('what cannot be is refused in words', async () => {
+test('an invalid webhook command is refused with a message', async () => {
   const { tenantId } = tenant
   for (const [args, words] of [
     [['replay', tenantId], /--from 2026-/],
@@ -92,7 +92,7 @@ test('what cannot be is refused in words', async () => {
   }
 })
 
-test('help offers what can be replayed, and says what is where nothing is said', async () => {
+test('the help of replay lists the outcomes and their default', async () => {
   const { stdout } = await run('replay', '--help')
   expect(stdout.replace(/\s+/g, ' ')).toContain(
     '--outcome <states> DELIVERED, DEAD, UNSENT, separated by commas (default: "DEAD,UNSENT")',

@@ -2,35 +2,35 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { ACKNOWLEDGED } from '../../src/webhooks/attempt-log.ts'
 import { LEASE_MS } from '../../src/webhooks/limits.ts'
+import { ACKNOWLEDGED } from '../../src/webhooks/log/attempt-text.ts'
 import { bundleForChildren, type ChildBundle } from '../harness/child-bundle.ts'
-import { type Bed, MASTER_KEY, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './testbed.ts'
 
 const TENANTS = 5
 const EVENTS_PER_ROUND = 300
 const ROUNDS = 10
 
-let bed: Bed
+let testbed: Testbed
 let receiver: Receiver
 let bundle: ChildBundle
 let sender: ChildProcess | undefined
 beforeAll(async () => {
   bundle = await bundleForChildren(new URL('sender-process.ts', import.meta.url))
-  bed = await openBed()
+  testbed = await createTestbed()
   receiver = await startReceiver()
 })
 afterAll(async () => {
   sender?.kill('SIGKILL')
-  await bed.close()
+  await testbed.close()
   await receiver.close()
   bundle.remove()
 })
 
 /** Each sender's clock is a lease ahead of the one before: what that one had claimed is free. */
 async function startSender(round: number): Promise<void> {
-  const args = [bed.url, MASTER_KEY.toString('hex'), String(round * (LEASE_MS + 1_000))]
+  const args = [testbed.url, MASTER_KEY.toString('hex'), String(round * (LEASE_MS + 1_000))]
   sender = fork(bundle.path, args, { execArgv: [] })
   await once(sender, 'message')
 }
@@ -41,16 +41,16 @@ async function killSender(): Promise<void> {
   await ended
 }
 
-test('every event arrives at least once, however often the sender is killed while it sends', {
+test('every event arrives at least once when the sender is killed repeatedly', {
   timeout: 120_000,
 }, async () => {
   const tenants: TestTenant[] = []
-  for (let number = 0; number < TENANTS; number++) tenants.push(await bed.tenant({ callbackUrl: receiver.url }))
+  for (let number = 0; number < TENANTS; number++) tenants.push(await testbed.tenant({ callbackUrl: receiver.url }))
   const recorded: string[] = []
   const seed = Math.floor(Math.random() * 1_000_000)
   console.log(`kill moments drawn with seed ${seed}`)
   for (let round = 0; round < ROUNDS; round++) {
-    for (const tenant of tenants) recorded.push(...(await bed.record(tenant, EVENTS_PER_ROUND / TENANTS)))
+    for (const tenant of tenants) recorded.push(...(await testbed.record(tenant, EVENTS_PER_ROUND / TENANTS)))
     const before = receiver.received.length
     await startSender(round)
     // Not before it has sent something, and then at any moment of its work.
@@ -66,7 +66,7 @@ test('every event arrives at least once, however often the sender is killed whil
   await startSender(ROUNDS)
   await vi.waitFor(
     async () => {
-      const states = (await Promise.all(tenants.map((tenant) => bed.states(tenant)))).flat()
+      const states = (await Promise.all(tenants.map((tenant) => testbed.states(tenant)))).flat()
       expect(states.filter((event) => event.deliveryState !== 'DELIVERED')).toEqual([])
     },
     { timeout: 60_000, interval: 100 },
@@ -74,7 +74,7 @@ test('every event arrives at least once, however often the sender is killed whil
   expect(interrupted).toBe(true) // else no kill came while there was work
   expect(missing()).toEqual([])
   // What is no delivery any more was acknowledged, and the log says when.
-  const unproven = await bed.deps.db.query({
+  const unproven = await testbed.deps.db.query({
     text: `select from events e where not exists (
              select from delivery_attempts a
              where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id and a.outcome = $1)`,

@@ -1,17 +1,17 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { ENDPOINT_FLIGHTS_FIRST } from '../../src/webhooks/limits.ts'
+import { ENDPOINT_IN_FLIGHT_FIRST } from '../../src/webhooks/limits.ts'
 import { deliveriesOf, eventsOf } from '../../src/webhooks/record.ts'
-import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
-let bed: Bed
+let testbed: Testbed
 let hanging: Receiver
 let prompt: Receiver
 beforeAll(async () => {
-  bed = await openBed()
+  testbed = await createTestbed()
   prompt = await startReceiver()
-  bed.startLoop()
+  testbed.startLoop()
 })
 // One for each test: what hangs at that of another must not stand in the way.
 beforeEach(async () => {
@@ -20,13 +20,13 @@ beforeEach(async () => {
   hanging = own
 })
 afterAll(async () => {
-  await bed.close()
+  await testbed.close()
   await prompt.close()
 })
 
 /** A backlog as fast as the database takes it. */
 async function backlog(tenant: TestTenant, count: number): Promise<void> {
-  await bed.deps.db.query({
+  await testbed.deps.db.query({
     text: `with event as materialized (
              select $1::uuid as tenant_id, (lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0') || '7000'
                          || '8000' || lpad(to_hex(n), 12, '0'))::uuid as notify_id,
@@ -42,7 +42,7 @@ async function backlog(tenant: TestTenant, count: number): Promise<void> {
 async function latencies(tenant: TestTenant, count: number): Promise<number[]> {
   const measured: number[] = []
   for (let number = 0; number < count; number++) {
-    const [notifyId] = await bed.record(tenant)
+    const [notifyId] = await testbed.record(tenant)
     const committed = performance.now()
     const find = () => prompt.received.find((one) => one.notifyId === notifyId)
     await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 10_000, interval: 1 })
@@ -53,11 +53,11 @@ async function latencies(tenant: TestTenant, count: number): Promise<number[]> {
 
 const at = (sorted: number[], share: number) => sorted[Math.floor(sorted.length * share)]!
 
-test('a backlog of 100 000 events at an endpoint that hangs leaves other tenants’ delivery times as they were', async () => {
-  const patient = await bed.tenant({ callbackUrl: prompt.url })
+test('a backlog of 100 000 events at a hanging endpoint does not slow down other tenants’ deliveries', async () => {
+  const patient = await testbed.tenant({ callbackUrl: prompt.url })
   await latencies(patient, 20) // warms up
   const alone = await latencies(patient, 100)
-  const stuck = await bed.tenant({ callbackUrl: hanging.url })
+  const stuck = await testbed.tenant({ callbackUrl: hanging.url })
   const stuckSends = () => hanging.received.filter((one) => one.headers['rt-accesscode'] === stuck.appKey).length
   const startedAt = performance.now()
   await backlog(stuck, 100_000)
@@ -70,13 +70,13 @@ test('a backlog of 100 000 events at an endpoint that hangs leaves other tenants
   expect(at(beside, 0.99)).toBeLessThan(1_000)
   // On a slow machine, the first ones have run out of time meanwhile, and the next have begun.
   const rounds = 1 + Math.floor((performance.now() - startedAt) / EVENT_TIMEOUT_MS)
-  expect(stuckSends()).toBeLessThanOrEqual(ENDPOINT_FLIGHTS_FIRST * rounds)
+  expect(stuckSends()).toBeLessThanOrEqual(ENDPOINT_IN_FLIGHT_FIRST * rounds)
 })
 
-test('a hundred endpoints that hang leave room for those that answer', async () => {
+test('a hundred hanging endpoints leave capacity to endpoints that respond', async () => {
   for (let number = 0; number < 100; number++) {
-    await bed.record(await bed.tenant({ callbackUrl: hanging.url }), 10)
+    await testbed.record(await testbed.tenant({ callbackUrl: hanging.url }), 10)
   }
-  const patient = await bed.tenant({ callbackUrl: prompt.url })
+  const patient = await testbed.tenant({ callbackUrl: prompt.url })
   expect(at(await latencies(patient, 20), 0.95)).toBeLessThan(2_000)
 })

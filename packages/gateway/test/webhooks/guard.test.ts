@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { dropPastPartitions } from '../../src/retention/partitions.ts'
-import { type Bed, openBed } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { createTestbed, type Testbed } from './testbed.ts'
 
 let receiver: Receiver
-let production: Bed
-let local: Bed
+let production: Testbed
+let local: Testbed
 const names: Record<string, string[]> = { 'rebound.example': ['127.0.0.1'], 'mixed.example': ['93.184.216.34', '::1'] }
 beforeAll(async () => {
   receiver = await startReceiver()
-  production = await openBed({ deployment: 'production', resolve: async (name) => names[name] ?? [] })
-  local = await openBed()
+  production = await createTestbed({ deployment: 'production', resolve: async (name) => names[name] ?? [] })
+  local = await createTestbed()
   production.startLoop()
   local.startLoop()
 })
@@ -46,13 +46,13 @@ test.each([
   expect(receiver.received).toEqual([])
 })
 
-test('a local deployment may send to its own machine', async () => {
+test('a local deployment can send to its own machine', async () => {
   const tenant = await local.tenant({ callbackUrl: receiver.url })
   await local.record(tenant)
   await expect.poll(() => receiver.received.map((one) => one.headers['rt-accesscode'])).toContain(tenant.appKey)
 })
 
-test('an idle system sends long before it would poll', async () => {
+test('an idle sender is woken long before its next poll', async () => {
   const tenant = await local.tenant({ callbackUrl: receiver.url })
   const takenMs: number[] = []
   for (let number = 0; number < 20; number++) {
@@ -66,23 +66,23 @@ test('an idle system sends long before it would poll', async () => {
   expect(medianMs).toBeLessThan(200) // a poll is a second; on an idle machine it is 3 ms
 })
 
-test('what was sent is measured', async () => {
-  const bed = await openBed()
-  const tenant = await bed.tenant({ callbackUrl: receiver.url })
-  const loop = bed.startLoop()
-  await bed.record(tenant, 3)
+test('attempts are counted and timed in the metrics', async () => {
+  const testbed = await createTestbed()
+  const tenant = await testbed.tenant({ callbackUrl: receiver.url })
+  const loop = testbed.startLoop()
+  await testbed.record(tenant, 3)
   await vi.waitFor(async () => {
-    expect((await bed.states(tenant)).every((event) => event.deliveryState === 'DELIVERED')).toBe(true)
+    expect((await testbed.states(tenant)).every((event) => event.deliveryState === 'DELIVERED')).toBe(true)
   }, 5_000)
   const text = await loop.metrics.metrics()
   expect(text).toContain('dealer_esim_webhook_attempts_total{outcome="acknowledged"} 3')
   expect(text).toContain('dealer_esim_webhook_first_attempt_seconds_count 3')
   expect(text).toContain('dealer_esim_webhook_acknowledged_seconds_count 3')
   expect(text).toMatch(/dealer_esim_webhook_queue_age_seconds\{state="due"\} \d/)
-  await bed.close()
+  await testbed.close()
 })
 
-test('what is past keeping goes by the partition: dead events after 30 days, the log after 30 days', async () => {
+test('dead events and the delivery log are dropped by partition after 30 days', async () => {
   const { db } = local.deps
   const dayMs = 86_400_000
   const hour = (days: number) => Math.floor((Date.now() - days * dayMs) / 3_600_000)

@@ -1,47 +1,47 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { DeliveryState } from '../../src/webhooks/delivery-state.ts'
-import { listEvents, showEvent } from '../../src/webhooks/read.ts'
+import type { DeliveryState } from '../../src/webhooks/delivery.ts'
+import { getEvent, listEvents } from '../../src/webhooks/log/list-events.ts'
 import { type Explained, explained } from '../harness/explained.ts'
-import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
-let bed: Bed
+let testbed: Testbed
 let receiver: Receiver
 let tenant: TestTenant
 /** By what became of each. */
 const ids: Record<DeliveryState, string> = { PENDING: '', DELIVERED: '', DEAD: '', UNSENT: '' }
 beforeAll(async () => {
-  bed = await openBed()
+  testbed = await createTestbed()
   receiver = await startReceiver()
-  tenant = await bed.tenant({ callbackUrl: receiver.url, eventTypes: ['ORDER_PAID'] })
-  const loop = bed.startLoop()
+  tenant = await testbed.tenant({ callbackUrl: receiver.url, eventTypes: ['ORDER_PAID'] })
+  const loop = testbed.startLoop()
   ids.DELIVERED = await recorded('ORDER_PAID', 'DELIVERED')
   receiver.script = 500
   ids.PENDING = await recorded('ORDER_PAID', 'PENDING', 1)
   ids.DEAD = await recorded('ORDER_PAID', 'PENDING', 1)
   await loop.stop(1_000)
-  await bed.deps.db.query({
+  await testbed.deps.db.query({
     text: `update deliveries set delivery_state = 'DEAD', due_at = null, attempts = 11 where notify_id = $1`,
     values: [ids.DEAD],
   })
   ids.UNSENT = await recorded('DELIVERY_UPDATED', 'UNSENT')
 })
 afterAll(async () => {
-  await bed.close()
+  await testbed.close()
   await receiver.close()
 })
 
 async function recorded(type: 'ORDER_PAID' | 'DELIVERY_UPDATED', state: DeliveryState, attempts?: number) {
-  const [notifyId] = await bed.record(tenant, 1, type)
+  const [notifyId] = await testbed.record(tenant, 1, type)
   await vi.waitFor(async () => {
-    const event = (await bed.states(tenant)).find((event) => event.notifyId === notifyId)
+    const event = (await testbed.states(tenant)).find((event) => event.notifyId === notifyId)
     expect(event).toMatchObject({ deliveryState: state, ...(attempts === undefined ? {} : { attempts }) })
   }, 5_000)
   return notifyId!
 }
 
-const list = (deliveryStates?: DeliveryState[], db = bed.deps.db) =>
-  listEvents(db, { tenantId: tenant.tenantId, deliveryStates }, { most: 100 })
+const list = (deliveryStates?: DeliveryState[], db = testbed.deps.db) =>
+  listEvents(db, { tenantId: tenant.tenantId, deliveryStates }, { limit: 100 })
 
 test.for<{ states: DeliveryState[] }>([
   { states: ['PENDING'] },
@@ -58,7 +58,7 @@ test.for<{ states: DeliveryState[] }>([
   )
 })
 
-test('all are listed, newest first, each with how its delivery went', async () => {
+test('all events are listed newest first, each with the state of its delivery', async () => {
   const ended = expect.any(Date)
   const plain = { attempts: 0, dueAt: null, settledAt: null, lastOutcome: null }
   expect(await list()).toMatchObject([
@@ -69,10 +69,10 @@ test('all are listed, newest first, each with how its delivery went', async () =
   ])
 })
 
-test('the attempts of what was delivered are told for as long as the log has them', async () => {
-  const [notifyId] = await bed.record(tenant)
-  await bed.deps.db.query({ text: 'delete from deliveries where notify_id = $1', values: [notifyId] })
-  expect(await showEvent(bed.deps.db, tenant.tenantId, notifyId!)).toMatchObject({
+test('the attempts of a delivered event are shown as long as the log keeps them', async () => {
+  const [notifyId] = await testbed.record(tenant)
+  await testbed.deps.db.query({ text: 'delete from deliveries where notify_id = $1', values: [notifyId] })
+  expect(await getEvent(testbed.deps.db, tenant.tenantId, notifyId!)).toMatchObject({
     deliveryState: 'DELIVERED',
     attempts: null,
     settledAt: null,
@@ -80,13 +80,13 @@ test('the attempts of what was delivered are told for as long as the log has the
   })
 })
 
-test('what is delivered is not looked at where something else is asked for', async () => {
+test('a list of undelivered events reads no delivered ones', async () => {
   const seen: Explained[] = []
-  const db = explained(bed.deps.db, seen)
+  const db = explained(testbed.deps.db, seen)
   await list(['UNSENT', 'DEAD'], db)
-  const more = await bed.record(tenant, 2_000)
-  await bed.deps.db.query({ text: 'delete from deliveries where notify_id = any ($1)', values: [more] })
-  await bed.deps.db.query({ text: 'vacuum analyze events, deliveries' })
+  const more = await testbed.record(tenant, 2_000)
+  await testbed.deps.db.query({ text: 'delete from deliveries where notify_id = any ($1)', values: [more] })
+  await testbed.deps.db.query({ text: 'vacuum analyze events, deliveries' })
   expect(await list(['UNSENT', 'DEAD'], db)).toHaveLength(2)
   const [before, after] = seen
   expect(after!.discarded).toBeLessThanOrEqual(before!.discarded)

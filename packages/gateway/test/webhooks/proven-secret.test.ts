@@ -1,11 +1,11 @@
 import { verifyEvent } from '@dealer-esim/sdk'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Log } from '../../src/lib/telemetry/log.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
+import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { addPackages } from '../door/stage.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -80,7 +80,7 @@ test('in a grace period a request signed with the new secret moves events to it,
   expect(await nextEventIsSignedWith()).toBe('new')
 })
 
-test('one that is refused for its RequestID has arrived, too', async () => {
+test('a request refused for its RequestID also proves the new secret', async () => {
   const requestId = crypto.randomUUID()
   expect((await call(node, dealer, 'health', { requestId })).code).toBe('000000')
   expect((await call(node, dealer, 'health', { requestId, secret: newSecret })).code).toBe('101006')
@@ -88,7 +88,7 @@ test('one that is refused for its RequestID has arrived, too', async () => {
   expect(await nextEventIsSignedWith()).toBe('new')
 })
 
-test('a first use that could not be written down is written down at the next one', async () => {
+test('a first use of the secret that could not be saved is saved with the next request', async () => {
   await node.deps.db.query({
     text: `create or replace function unproven() returns trigger language plpgsql as
              $$ begin raise exception 'the disk is full'; end $$`,

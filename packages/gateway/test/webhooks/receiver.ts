@@ -10,20 +10,20 @@ export interface Received {
   at: number
 }
 
-/** What a receiver does with a request. A number answers with that status. */
+/** How the receiver responds to a request; a number is a status. */
 export type Script = number | ((request: IncomingMessage, response: ServerResponse, received: Received) => void)
 
 export interface Receiver {
   url: string
   received: Received[]
-  /** Events received, health checks left out. */
+  /** Without health checks. */
   readonly events: Received[]
-  /** What happens to requests from now on. */
+  /** For requests from now on. */
   script: Script
   close(): Promise<void>
 }
 
-/** An endpoint whose behaviour a test scripts. Health checks are answered with 200 unless `scriptHealth` is set. */
+/** A receiver whose behaviour a test scripts. Health checks get 200 unless `scriptHealth` is set. */
 export async function startReceiver(script: Script = 200, options: { scriptHealth?: boolean } = {}): Promise<Receiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []

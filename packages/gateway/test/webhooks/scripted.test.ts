@@ -1,20 +1,20 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type AttemptRow, type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Script, startReceiver } from './receiver.ts'
+import { type AttemptRow, createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
 // Whatever a receiver does, exactly the documented next step follows. Due times are on the test's clock; the 10 s that
 // a receiver has run out twenty times sooner here.
 
-let bed: Bed
+let testbed: Testbed
 const toClose: { close(): unknown }[] = []
 beforeAll(async () => {
-  bed = await openBed({ faster: 20, resolve: () => Promise.reject(new Error('queryA ENOTFOUND')) })
-  bed.startLoop()
+  testbed = await createTestbed({ faster: 20, resolve: () => Promise.reject(new Error('queryA ENOTFOUND')) })
+  testbed.startLoop()
 })
 afterAll(async () => {
-  await bed.close()
+  await testbed.close()
   for (const one of toClose) await one.close()
 })
 
@@ -45,16 +45,16 @@ async function rawUrlOf(behaviour: (socket: Socket) => void): Promise<string> {
 async function afterOneAttempt(
   callbackUrl: string,
 ): Promise<{ tenant: TestTenant; attempt: AttemptRow; waitS: number }> {
-  const tenant = await bed.tenant({ callbackUrl })
-  await bed.record(tenant)
-  await vi.waitFor(async () => expect((await bed.states(tenant))[0]?.attempts).toBe(1), 5_000)
-  const [attempt] = await bed.attempts(tenant)
-  const [event] = await bed.states(tenant)
+  const tenant = await testbed.tenant({ callbackUrl })
+  await testbed.record(tenant)
+  await vi.waitFor(async () => expect((await testbed.states(tenant))[0]?.attempts).toBe(1), 5_000)
+  const [attempt] = await testbed.attempts(tenant)
+  const [event] = await testbed.states(tenant)
   const endedMs = attempt!.startedAt.getTime() + attempt!.durationMs
   return { tenant, attempt: attempt!, waitS: ((event!.dueAt?.getTime() ?? Number.NaN) - endedMs) / 1000 }
 }
 
-const stateOf = async (tenant: TestTenant) => (await bed.states(tenant))[0]?.deliveryState
+const stateOf = async (tenant: TestTenant) => (await testbed.states(tenant))[0]?.deliveryState
 
 describe('acknowledged', () => {
   test.each<[string, Script]>([
@@ -76,7 +76,7 @@ describe('acknowledged', () => {
     expect(await stateOf(tenant)).toBe('DELIVERED')
     expect(attempt).toMatchObject({ outcome: 'acknowledged', attemptNo: 1, address: '127.0.0.1' })
     expect(attempt.answer?.length ?? 0).toBeLessThanOrEqual(4096)
-    expect((await bed.endpoint(tenant)).failingSince).toBeNull()
+    expect((await testbed.endpoint(tenant)).failingSince).toBeNull()
   })
 })
 
@@ -120,11 +120,11 @@ describe('sent again after 10 s, a fifth more or less', () => {
     expect(attempt.outcome).toMatch(words)
     expect(waitS).toBeGreaterThan(7.99)
     expect(waitS).toBeLessThan(12.2)
-    expect((await bed.endpoint(tenant)).failingSince).not.toBeNull()
+    expect((await testbed.endpoint(tenant)).failingSince).not.toBeNull()
   })
 })
 
-test('429 with Retry-After is sent again when it asks, up to twice the step', async () => {
+test('an event answered with 429 is retried after its Retry-After, up to twice the step', async () => {
   const asking =
     (seconds: string): Script =>
     (_, response) =>
@@ -133,30 +133,30 @@ test('429 with Retry-After is sent again when it asks, up to twice the step', as
   expect((await afterOneAttempt(await urlOf(asking('3600')))).waitS).toBeCloseTo(20, 0)
 })
 
-test('410 disables the endpoint, tells the tenant, and nothing is sent any more', async () => {
+test('410 disables the endpoint and alerts the tenant, and nothing more is sent', async () => {
   const { tenant } = await afterOneAttempt(await urlOf(410))
   await vi.waitFor(async () => expect(await stateOf(tenant)).toBe('UNSENT'), 5_000)
-  expect(await bed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'GONE' })
-  const notices = await bed.deps.db.query<{ kind: string }>({
+  expect(await testbed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'GONE' })
+  const notices = await testbed.deps.db.query<{ kind: string }>({
     text: 'select kind from notices where tenant_id = $1',
     values: [tenant.tenantId],
   })
   expect(notices).toEqual([{ kind: 'ENDPOINT_DISABLED' }])
-  await bed.record(tenant)
-  expect((await bed.states(tenant)).map((event) => event.deliveryState)).toEqual(['UNSENT', 'UNSENT'])
+  await testbed.record(tenant)
+  expect((await testbed.states(tenant)).map((event) => event.deliveryState)).toEqual(['UNSENT', 'UNSENT'])
 })
 
-test('eleven failures, at the documented times, and the event is dead', async () => {
-  const tenant = await bed.tenant({ callbackUrl: await urlOf(500) })
-  await bed.record(tenant)
+test('an event is dead after eleven failures at the documented times', async () => {
+  const tenant = await testbed.tenant({ callbackUrl: await urlOf(500) })
+  await testbed.record(tenant)
   const waitsS: number[] = []
   for (let attempt = 1; attempt <= 11; attempt++) {
-    await vi.waitFor(async () => expect((await bed.states(tenant))[0]?.attempts).toBe(attempt), 5_000)
-    const due = (await bed.states(tenant))[0]!.dueAt
+    await vi.waitFor(async () => expect((await testbed.states(tenant))[0]?.attempts).toBe(attempt), 5_000)
+    const due = (await testbed.states(tenant))[0]!.dueAt
     if (!due) break
-    const waitMs = due.getTime() - bed.deps.databaseClock.now()
+    const waitMs = due.getTime() - testbed.deps.databaseClock.now()
     waitsS.push(waitMs / 1000)
-    bed.advance(waitMs + 1)
+    testbed.advance(waitMs + 1)
   }
   const stepsS = [10, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400, 86_400]
   expect(waitsS).toHaveLength(stepsS.length)
@@ -164,6 +164,8 @@ test('eleven failures, at the documented times, and the event is dead', async ()
     expect(waitsS[index]).toBeGreaterThan(stepS * 0.8 - 3)
     expect(waitsS[index]).toBeLessThan(stepS * 1.2)
   }
-  expect(await bed.states(tenant)).toMatchObject([{ deliveryState: 'DEAD', attempts: 11, dueAt: null }])
-  expect((await bed.attempts(tenant)).map((attempt) => attempt.attemptNo)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+  expect(await testbed.states(tenant)).toMatchObject([{ deliveryState: 'DEAD', attempts: 11, dueAt: null }])
+  expect((await testbed.attempts(tenant)).map((attempt) => attempt.attemptNo)).toEqual([
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+  ])
 })

@@ -1,27 +1,27 @@
-import { databaseClock, systemClock } from '../../src/lib/clock.ts'
-import { masterCipher } from '../../src/lib/crypto.ts'
+import { createDatabaseClock, systemClock } from '../../src/lib/clock.ts'
+import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
-import { connect } from '../../src/lib/postgres/db.ts'
-import { wakeups } from '../../src/lib/postgres/wake.ts'
+import { createDb } from '../../src/lib/postgres/db.ts'
+import { createWakeups } from '../../src/lib/postgres/wakeups.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
-import { silentLog } from '../../src/lib/telemetry/silent-log.ts'
 import { webhooksLoop } from '../../src/webhooks/loop.ts'
 
 // A sender in a process of its own, to be killed. argv: database, master key, how far its clock is ahead (ms).
 const [url, key, aheadMs] = process.argv.slice(2) as [string, string, string]
-const db = connect({ url, poolSize: 4, applicationName: 'webhooks sender' })
-const read = databaseClock(systemClock)
+const db = createDb({ url, poolSize: 4, applicationName: 'webhooks sender' })
+const read = createDatabaseClock(systemClock)
 webhooksLoop({
   config: { deployment: 'local' },
   log: silentLog,
   db,
   ids: systemIds,
-  cipher: masterCipher([Buffer.from(key, 'hex')]),
+  cipher: createCipher([Buffer.from(key, 'hex')]),
   clock: systemClock,
   databaseClock: { now: () => read.now() + Number(aheadMs), observe: read.observe },
   outbound: createOutbound(),
-  wake: wakeups({ url, nodeId: String(process.pid), onError: () => {} }),
+  wake: createWakeups({ url, nodeId: String(process.pid), onError: () => {} }),
   metrics: createMetrics(),
 })
 process.send?.('started')

@@ -1,18 +1,18 @@
 import { signRequest } from '@dealer-esim/contract/node'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { type Bed, openBed } from './bed.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { createTestbed, type Testbed } from './testbed.ts'
 
-let bed: Bed
+let testbed: Testbed
 let receiver: Receiver
 beforeAll(async () => {
-  bed = await openBed()
+  testbed = await createTestbed()
   receiver = await startReceiver()
-  bed.startLoop()
+  testbed.startLoop()
 })
 afterAll(async () => {
-  await bed.close()
+  await testbed.close()
   await receiver.close()
 })
 afterEach(() => {
@@ -20,16 +20,16 @@ afterEach(() => {
   receiver.script = 200
 })
 
-const settled = (tenant: Parameters<Bed['states']>[0], state: string) =>
+const settled = (tenant: Parameters<Testbed['states']>[0], state: string) =>
   vi.waitFor(async () => {
-    const states = await bed.states(tenant)
+    const states = await testbed.states(tenant)
     expect(states.map((event) => event.deliveryState)).toEqual(states.map(() => state))
     return states
   }, 10_000)
 
 test('an event is sent as soon as it is recorded, signed in both schemes', async () => {
-  const tenant = await bed.tenant({ callbackUrl: receiver.url })
-  const [notifyId] = await bed.record(tenant)
+  const tenant = await testbed.tenant({ callbackUrl: receiver.url })
+  const [notifyId] = await testbed.record(tenant)
   await settled(tenant, 'DELIVERED')
   expect(receiver.received).toHaveLength(1)
   const { headers, body } = receiver.received[0]!
@@ -50,60 +50,60 @@ test('an event is sent as soon as it is recorded, signed in both schemes', async
   expect(headers['webhook-id']).toBe(notifyId)
 })
 
-test('hundreds of events of many tenants all arrive, each once', async () => {
-  const tenants = await Promise.all(Array.from({ length: 20 }, () => bed.tenant({ callbackUrl: receiver.url })))
-  const recorded = (await Promise.all(tenants.map((tenant) => bed.record(tenant, 40)))).flat()
+test('hundreds of events of many tenants arrive once each', async () => {
+  const tenants = await Promise.all(Array.from({ length: 20 }, () => testbed.tenant({ callbackUrl: receiver.url })))
+  const recorded = (await Promise.all(tenants.map((tenant) => testbed.record(tenant, 40)))).flat()
   // Asking for the states of twenty tenants at once, over and over, would hold up what is asked for.
   await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThanOrEqual(recorded.length), 20_000)
   for (const tenant of tenants) await settled(tenant, 'DELIVERED')
   expect(receiver.received.map((one) => one.notifyId).sort()).toEqual(recorded.sort())
 })
 
-test('without an endpoint, and of a type that it does not want, an event is UNSENT', async () => {
-  const without = await bed.tenant()
-  const choosy = await bed.tenant({ callbackUrl: receiver.url, eventTypes: ['ORDER_PAID'] })
-  await bed.record(without)
-  await bed.record(choosy, 1, 'DELIVERY_UPDATED')
+test('an event without an endpoint, or of a type without subscription, is UNSENT', async () => {
+  const without = await testbed.tenant()
+  const choosy = await testbed.tenant({ callbackUrl: receiver.url, eventTypes: ['ORDER_PAID'] })
+  await testbed.record(without)
+  await testbed.record(choosy, 1, 'DELIVERY_UPDATED')
   await settled(without, 'UNSENT')
   await settled(choosy, 'UNSENT')
   expect(receiver.received).toHaveLength(0)
 })
 
-test('a failed attempt is repeated with the same notifyId and a fresh RequestID', async () => {
+test('a retry has the same notifyId and a new RequestID', async () => {
   receiver.script = 500
-  const tenant = await bed.tenant({ callbackUrl: receiver.url })
-  const [notifyId] = await bed.record(tenant)
-  await expect.poll(async () => (await bed.states(tenant))[0]?.attempts).toBe(1)
+  const tenant = await testbed.tenant({ callbackUrl: receiver.url })
+  const [notifyId] = await testbed.record(tenant)
+  await expect.poll(async () => (await testbed.states(tenant))[0]?.attempts).toBe(1)
   receiver.script = 204
-  bed.advance(13_000)
+  testbed.advance(13_000)
   await settled(tenant, 'DELIVERED')
   expect(receiver.received.map((one) => one.notifyId)).toEqual([notifyId, notifyId])
   expect(new Set(receiver.received.map((one) => one.headers['rt-requestid'])).size).toBe(2)
 })
 
-test('what waits for an endpoint that was disabled becomes UNSENT', async () => {
+test('events waiting for a disabled endpoint become UNSENT', async () => {
   receiver.script = 500
-  const tenant = await bed.tenant({ callbackUrl: receiver.url })
-  await bed.record(tenant, 5)
-  await expect.poll(async () => (await bed.states(tenant)).every((event) => event.attempts === 1)).toBe(true)
-  await bed.deps.db.query({
+  const tenant = await testbed.tenant({ callbackUrl: receiver.url })
+  await testbed.record(tenant, 5)
+  await expect.poll(async () => (await testbed.states(tenant)).every((event) => event.attempts === 1)).toBe(true)
+  await testbed.deps.db.query({
     text: 'update webhook_endpoints set enabled = false where tenant_id = $1',
     values: [tenant.tenantId],
   })
-  bed.deps.wake.wake('webhooks')
+  testbed.deps.wake.wake('webhooks')
   await settled(tenant, 'UNSENT')
 })
 
-test('an attempt that failed is a line of the log, one that went well is not', async () => {
-  const info = vi.spyOn(bed.deps.log, 'info')
+test('a failed attempt is logged at info, an acknowledged one is not', async () => {
+  const info = vi.spyOn(testbed.deps.log, 'info')
   const lines = () => info.mock.calls.filter(([, text]) => text === 'delivery attempt').map(([line]) => line)
-  const well = await bed.tenant({ callbackUrl: receiver.url })
-  await bed.record(well)
+  const well = await testbed.tenant({ callbackUrl: receiver.url })
+  await testbed.record(well)
   await settled(well, 'DELIVERED')
   expect(lines()).toEqual([])
   receiver.script = 500
-  const badly = await bed.tenant({ callbackUrl: receiver.url })
-  const [notifyId] = await bed.record(badly)
+  const badly = await testbed.tenant({ callbackUrl: receiver.url })
+  const [notifyId] = await testbed.record(badly)
   await vi.waitFor(() => expect(lines()).toMatchObject([{ notifyId, attempt: 1, outcome: 'status 500' }]))
   info.mockRestore()
 })

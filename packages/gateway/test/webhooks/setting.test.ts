@@ -2,18 +2,18 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/lib/api-error.ts'
-import { setWebhook } from '../../src/webhooks/setting.ts'
-import { type Bed, openBed, type TestTenant } from './bed.ts'
+import { setWebhook } from '../../src/webhooks/endpoint/set-webhook.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
-let bed: Bed
+let testbed: Testbed
 let receiver: Receiver
 beforeAll(async () => {
-  bed = await openBed({ faster: 10 })
+  testbed = await createTestbed({ faster: 10 })
   receiver = await startReceiver(200, { scriptHealth: true })
 })
 afterAll(async () => {
-  await bed.close()
+  await testbed.close()
   await receiver.close()
 })
 afterEach(() => {
@@ -23,7 +23,7 @@ afterEach(() => {
 
 type Request = Parameters<typeof setWebhook>[2]
 const set = ({ tenantId }: TestTenant, request: Request) =>
-  setWebhook(bed.deps, tenantId, request, { actor: 'tenant', address: '192.0.2.7' })
+  setWebhook(testbed.deps, tenantId, request, { actor: 'tenant', address: '192.0.2.7' })
 
 async function refusal(call: Promise<unknown>) {
   const error = await call.then(
@@ -34,33 +34,33 @@ async function refusal(call: Promise<unknown>) {
   return error as ApiError
 }
 
-test('{} reads the setting, of a tenant that never made one too, and is no change', async () => {
-  const tenant = await bed.tenant()
+test('{} reads the setting, also one that was never set, and changes nothing', async () => {
+  const tenant = await testbed.tenant()
   const fresh = { callbackUrl: null, eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'], enabled: true }
   expect(await set(tenant, {})).toEqual({ ...fresh, lastUpdateTime: expect.any(String) })
   expect(receiver.received).toHaveLength(0)
   const audited = { text: 'select action from audit_log where tenant_id = $1', values: [tenant.tenantId] }
-  expect(await bed.deps.db.query(audited)).toEqual([])
+  expect(await testbed.deps.db.query(audited)).toEqual([])
 })
 
 test('a URL is set once it has answered a signed CHECK_HEALTH, and the change is audited', async () => {
-  const tenant = await bed.tenant()
+  const tenant = await testbed.tenant()
   const answer = await set(tenant, { callbackUrl: `${receiver.url}?token=hunter2` })
   expect(answer).toMatchObject({ callbackUrl: `${receiver.url}?token=hunter2`, enabled: true })
   const [check] = receiver.received
   expect(JSON.parse(check!.body)).toMatchObject({ notifyType: 'CHECK_HEALTH', content: {} })
   expect(check!.headers['webhook-signature']).toMatch(/^v1,/)
-  const [entry] = await bed.deps.db.query<{ action: string; after: unknown; address: string }>({
+  const [entry] = await testbed.deps.db.query<{ action: string; after: unknown; address: string }>({
     text: 'select action, after, address from audit_log where tenant_id = $1',
     values: [tenant.tenantId],
   })
   expect(entry).toMatchObject({ action: 'webhook.set', address: '192.0.2.7' })
   expect(JSON.stringify(entry?.after)).not.toContain('hunter2')
-  expect(await bed.attempts(tenant)).toMatchObject([{ notifyType: 'CHECK_HEALTH', outcome: 'acknowledged' }])
+  expect(await testbed.attempts(tenant)).toMatchObject([{ notifyType: 'CHECK_HEALTH', outcome: 'acknowledged' }])
 })
 
 test('a URL that does not answer with 2xx is refused with 400102, and the old setting stays', async () => {
-  const tenant = await bed.tenant()
+  const tenant = await testbed.tenant()
   await set(tenant, { callbackUrl: receiver.url })
   receiver.script = 500
   const error = await refusal(set(tenant, { callbackUrl: `${receiver.url}/new`, eventTypes: [] }))
@@ -72,8 +72,8 @@ test('a URL that does not answer with 2xx is refused with 400102, and the old se
   })
 })
 
-test('the refusal quotes the first line of what the receiver said, short, and without what it echoes of the secret', async () => {
-  const tenant = await bed.tenant()
+test('the refusal quotes the first line of the response, shortened and without secrets', async () => {
+  const tenant = await testbed.tenant()
   const said = async (answer: (headers: IncomingHttpHeaders) => string) => {
     receiver.script = (request, response) => void response.writeHead(500).end(answer(request.headers))
     const { parts } = await refusal(set(tenant, { callbackUrl: receiver.url }))
@@ -91,8 +91,8 @@ test('the refusal quotes the first line of what the receiver said, short, and wi
   expect(await said(() => ' \n\t\n')).toBe('The health check failed: status 500.')
 })
 
-test('absent members stay, null removes the URL, and neither asks the receiver', async () => {
-  const tenant = await bed.tenant()
+test('absent members stay, null removes the URL, and neither triggers a health check', async () => {
+  const tenant = await testbed.tenant()
   await set(tenant, { callbackUrl: receiver.url, eventTypes: ['DELIVERY_UPDATED'] })
   receiver.received = []
   expect(await set(tenant, { enabled: false })).toMatchObject({
@@ -104,8 +104,8 @@ test('absent members stay, null removes the URL, and neither asks the receiver',
   expect(receiver.received).toHaveLength(0)
 })
 
-test('enabling asks the receiver', async () => {
-  const tenant = await bed.tenant()
+test('enabling an endpoint triggers a health check', async () => {
+  const tenant = await testbed.tenant()
   await set(tenant, { callbackUrl: receiver.url, enabled: false })
   receiver.received = []
   receiver.script = 503
@@ -115,26 +115,29 @@ test('enabling asks the receiver', async () => {
   expect(receiver.received.map((one) => one.notifyType)).toEqual(['CHECK_HEALTH', 'CHECK_HEALTH'])
 })
 
-test.each(['GONE', 'FAILING'])('an endpoint that we disabled (%s) is enabled by setting its URL', async (reason) => {
-  const tenant = await bed.tenant({ callbackUrl: receiver.url })
-  await bed.deps.db.query({
-    text: `update webhook_endpoints set enabled = false, disabled_reason = $2, failing_since = now(), warned_percent = 90
+test.each(['GONE', 'FAILING'])(
+  'an endpoint that the gateway disabled (%s) is enabled by setting its URL',
+  async (reason) => {
+    const tenant = await testbed.tenant({ callbackUrl: receiver.url })
+    await testbed.deps.db.query({
+      text: `update webhook_endpoints set enabled = false, disabled_reason = $2, failing_since = now(), warned_percent = 90
            where tenant_id = $1`,
-    values: [tenant.tenantId, reason],
-  })
-  expect(await set(tenant, { eventTypes: ['ORDER_PAID'] })).toMatchObject({ enabled: false })
-  expect(await set(tenant, { callbackUrl: receiver.url })).toMatchObject({ enabled: true })
-  expect(await bed.endpoint(tenant)).toMatchObject({ disabledReason: null, failingSince: null, warnedPercent: 0 })
-})
+      values: [tenant.tenantId, reason],
+    })
+    expect(await set(tenant, { eventTypes: ['ORDER_PAID'] })).toMatchObject({ enabled: false })
+    expect(await set(tenant, { callbackUrl: receiver.url })).toMatchObject({ enabled: true })
+    expect(await testbed.endpoint(tenant)).toMatchObject({ disabledReason: null, failingSince: null, warnedPercent: 0 })
+  },
+)
 
 test('an endpoint that the tenant disabled stays disabled when only its URL is set', async () => {
-  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   await set(tenant, { enabled: false })
   expect(await set(tenant, { callbackUrl: `${receiver.url}/new` })).toMatchObject({ enabled: false })
 })
 
-test('one check at a time: a second one is told to wait', async () => {
-  const tenant = await bed.tenant()
+test('a second health check at the same time is refused', async () => {
+  const tenant = await testbed.tenant()
   const arrived = new Promise<() => void>((resolve) => {
     receiver.script = (_, response) => resolve(() => response.end())
   })
@@ -147,62 +150,62 @@ test('one check at a time: a second one is told to wait', async () => {
   await first
 })
 
-test('what was set is told as set, also where the turn could not be given back', async () => {
-  const tenant = await bed.tenant()
-  await bed.deps.db.query({
+test('a saved setting is reported as saved even if the lock of the check could not be released', async () => {
+  const tenant = await testbed.tenant()
+  await testbed.deps.db.query({
     text: `create function refuse() returns trigger language plpgsql as $$ begin
              raise 'out of time' using errcode = 'query_canceled'; end $$`,
   })
-  await bed.deps.db.query({
+  await testbed.deps.db.query({
     text: `create trigger refused before update on webhook_checks for each row
-           when (new.running_until = 'epoch') execute function refuse()`,
+           when (new.lease_until = 'epoch') execute function refuse()`,
   })
   try {
     expect(await set(tenant, { callbackUrl: receiver.url })).toMatchObject({ callbackUrl: receiver.url })
   } finally {
-    await bed.deps.db.query({ text: 'drop function refuse cascade' })
+    await testbed.deps.db.query({ text: 'drop function refuse cascade' })
   }
 })
 
-test('ten checks a minute, then 101007 until the first of them is a minute old', async () => {
-  const tenant = await bed.tenant()
+test('an eleventh check within a minute is refused with 101007', async () => {
+  const tenant = await testbed.tenant()
   for (let time = 0; time < 10; time++) await set(tenant, { callbackUrl: receiver.url })
   const error = await refusal(set(tenant, { callbackUrl: receiver.url }))
   expect(error.code).toBe('101007')
   expect(error.parts.headers).toMatchObject({ 'RateLimit-Limit': '10', 'RateLimit-Remaining': '0' })
-  bed.advance(Number(error.parts.headers?.['Retry-After']) * 1000)
+  testbed.advance(Number(error.parts.headers?.['Retry-After']) * 1000)
   await set(tenant, { callbackUrl: receiver.url })
 })
 
 test('a receiver that hangs is refused after 5 s', async () => {
-  const tenant = await bed.tenant()
+  const tenant = await testbed.tenant()
   receiver.script = () => {}
   const error = await refusal(set(tenant, { callbackUrl: receiver.url }))
   expect(error.code).toBe('400102')
   expect(error.parts.details?.[0]?.reason).toContain('no answer')
-  expect(bed.limitsMs.at(-1)).toBe(5_000)
+  expect(testbed.limitsMs.at(-1)).toBe(5_000)
 })
 
-test('nobody listening is a failed check, in plain words', async () => {
+test('a refused connection is a failed check with a readable message', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as { port: number }
   await new Promise((resolve) => server.close(resolve))
-  const tenant = await bed.tenant()
+  const tenant = await testbed.tenant()
   const error = await refusal(set(tenant, { callbackUrl: `http://127.0.0.1:${port}/` }))
   expect(error.code).toBe('400102')
   expect(error.parts.details?.[0]?.reason).toContain('no connection to 127.0.0.1')
 })
 
 describe('on a production deployment', () => {
-  let production: Bed
+  let production: Testbed
   const names: Record<string, string[]> = {
     'private.example': ['10.1.2.3'],
     'mixed.example': ['93.184.216.34', '169.254.169.254'],
     'six.example': ['fd00::1'],
   }
   beforeAll(async () => {
-    production = await openBed({ deployment: 'production', resolve: async (name) => names[name] ?? [] })
+    production = await createTestbed({ deployment: 'production', resolve: async (name) => names[name] ?? [] })
   })
   afterAll(() => production.close())
 

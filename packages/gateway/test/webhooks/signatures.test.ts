@@ -2,18 +2,18 @@ import { webhookSecret } from '@dealer-esim/contract'
 import { verifyEvent } from '@dealer-esim/sdk'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { type Bed, openBed, type TestTenant } from './bed.ts'
 import { type Received, type Receiver, startReceiver } from './receiver.ts'
+import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
-let bed: Bed
+let testbed: Testbed
 let receiver: Receiver
 beforeAll(async () => {
-  bed = await openBed()
+  testbed = await createTestbed()
   receiver = await startReceiver()
-  bed.startLoop()
+  testbed.startLoop()
 })
 afterAll(async () => {
-  await bed.close()
+  await testbed.close()
   await receiver.close()
 })
 afterEach(() => {
@@ -24,8 +24,8 @@ const OLD = 'old-secret-of-the-tenant-0123456789'
 
 /** A reset with a grace period; `proven`: a request signed with the new secret has arrived. */
 async function inGrace(proven: boolean): Promise<TestTenant> {
-  const tenant = await bed.tenant({ callbackUrl: receiver.url })
-  const { db, ids, cipher } = bed.deps
+  const tenant = await testbed.tenant({ callbackUrl: receiver.url })
+  const { db, ids, cipher } = testbed.deps
   await db.query({
     text: `insert into tenant_secrets (tenant_id, secret_id, ciphertext, valid_until, proven_at)
            values ($1, $2, $3, now() + interval '1 hour', now())`,
@@ -39,7 +39,7 @@ async function inGrace(proven: boolean): Promise<TestTenant> {
 }
 
 async function receive(tenant: TestTenant): Promise<Received> {
-  await bed.record(tenant)
+  await testbed.record(tenant)
   return vi.waitFor(() => {
     expect(receiver.received).toHaveLength(1)
     return receiver.received[0]!
@@ -50,7 +50,7 @@ const standard = (secret: string, { body, headers }: Received) =>
   new Webhook(webhookSecret(secret)).verify(body, headers as Record<string, string>)
 
 test('the Standard Webhooks library and our SDK verify an event', async () => {
-  const tenant = await bed.tenant({ callbackUrl: receiver.url })
+  const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const received = await receive(tenant)
   expect(() => standard(tenant.appSecret, received)).not.toThrow()
   const { headers, body } = received
@@ -79,7 +79,7 @@ test.each([
   },
 )
 
-test('one flipped bit anywhere fails, with either secret', async () => {
+test('a single flipped bit fails verification, with either secret', async () => {
   const tenant = await inGrace(false)
   const { body, headers } = await receive(tenant)
   const bytes = Buffer.from(body)

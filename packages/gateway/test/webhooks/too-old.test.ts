@@ -1,84 +1,87 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { firstUuidAt } from '../../src/lib/ids.ts'
 import { recordEvents } from '../../src/webhooks/record.ts'
-import { type ReplayWish, showReplay, startReplay } from '../../src/webhooks/replay.ts'
-import { stepReplay } from '../../src/webhooks/replay-step.ts'
-import { resendEvent } from '../../src/webhooks/resend.ts'
-import { SENDABLE_DAYS } from '../../src/webhooks/retry.ts'
-import { type Bed, openBed, type TestTenant } from './bed.ts'
+import { getReplay, type ReplayInput, startReplay } from '../../src/webhooks/replay/replay.ts'
+import { stepReplay } from '../../src/webhooks/replay/replay-step.ts'
+import { resendEvent } from '../../src/webhooks/replay/resend.ts'
+import { SENDABLE_DAYS } from '../../src/webhooks/sending/retry.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
 // Two events that were recorded while the endpoint was disabled: one is past sending now, one just not.
 
 const DAY_MS = 86_400_000
 
-let bed: Bed
+let testbed: Testbed
 let receiver: Receiver
 let tenant: TestTenant
 let old: string
 let young: string
 let oldTime: Date
 beforeEach(async () => {
-  bed = await openBed() // one each: the clock runs weeks ahead of the partitions that are made
+  testbed = await createTestbed() // one each: the clock runs weeks ahead of the partitions that are made
   receiver = await startReceiver()
-  tenant = await bed.tenant({ callbackUrl: receiver.url })
+  tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const enabled = 'update webhook_endpoints set enabled = $2 where tenant_id = $1'
-  await bed.deps.db.query({ text: enabled, values: [tenant.tenantId, false] })
-  oldTime = new Date(bed.deps.databaseClock.now())
+  await testbed.deps.db.query({ text: enabled, values: [tenant.tenantId, false] })
+  oldTime = new Date(testbed.deps.databaseClock.now())
   // The younger one is of tomorrow: partitions are made ahead, and none of a month ago is there.
   old = firstUuidAt(oldTime.getTime())
   young = firstUuidAt(oldTime.getTime() + DAY_MS)
   const event = { tenantId: tenant.tenantId, notifyType: 'ORDER_PAID', orderId: old, content: {}, createdAt: oldTime }
-  await bed.deps.db.tx(async (tx) =>
+  await testbed.deps.db.tx(async (tx) =>
     recordEvents(tx, [
       { ...event, notifyId: old },
       { ...event, notifyId: young },
     ] as Parameters<typeof recordEvents>[1]),
   )
-  await bed.deps.db.query({ text: enabled, values: [tenant.tenantId, true] })
-  bed.advance(SENDABLE_DAYS * DAY_MS + 60_000)
-  bed.startLoop()
+  await testbed.deps.db.query({ text: enabled, values: [tenant.tenantId, true] })
+  testbed.advance(SENDABLE_DAYS * DAY_MS + 60_000)
+  testbed.startLoop()
 })
 afterEach(async () => {
-  await bed.close()
+  await testbed.close()
   await receiver.close()
 })
 
 const BY = { actor: 'cli:tester' } as const
-const replay = (wish: ReplayWish) => startReplay(bed.deps, tenant.tenantId, wish, BY)
-const step = (replayId: string) => stepReplay(bed.deps, tenant.tenantId, replayId)
-const states = async () => (await bed.states(tenant)).map((event) => event.deliveryState)
+const replay = (wish: ReplayInput) => startReplay(testbed.deps, tenant.tenantId, wish, BY)
+const step = (replayId: string) => stepReplay(testbed.deps, tenant.tenantId, replayId)
+const states = async () => (await testbed.states(tenant)).map((event) => event.deliveryState)
 
-test('an event that could be dropped before its attempts end is not sent again, a younger one is', async () => {
-  await expect(resendEvent(bed.deps, tenant.tenantId, old, BY)).rejects.toMatchObject({
+test('an event is not sent again if it could be dropped before its attempts end', async () => {
+  await expect(resendEvent(testbed.deps, tenant.tenantId, old, BY)).rejects.toMatchObject({
     status: 409,
     code: 'EVENT_TOO_OLD',
   })
   expect(await states()).toEqual(['UNSENT', 'UNSENT'])
-  await resendEvent(bed.deps, tenant.tenantId, young, BY)
+  await resendEvent(testbed.deps, tenant.tenantId, young, BY)
   await expect.poll(() => receiver.received.map((one) => one.notifyId)).toEqual([young])
 })
 
-test('a replay begins where events can still be sent, and says so', async () => {
+test('a replay starts with the oldest sendable event and reports that start', async () => {
   const { replayId, matched, from } = await replay({ from: oldTime })
   expect(matched).toBe(1)
   expect(from > oldTime).toBe(true)
-  bed.advance(1_000)
+  testbed.advance(1_000)
   await step(replayId)
-  bed.deps.wake.wake('webhooks')
+  testbed.deps.wake.wake('webhooks')
   await expect.poll(() => receiver.received.map((one) => one.notifyId)).toEqual([young])
 })
 
-test('a replay of nothing that can still be sent is refused', async () => {
+test('a replay without sendable events is refused', async () => {
   const to = new Date(oldTime.getTime() + 1_000)
   await expect(replay({ from: oldTime, to })).rejects.toMatchObject({ status: 422, code: 'EVENTS_TOO_OLD' })
 })
 
-test('a replay that waited passes over what has become too old meanwhile', async () => {
+test('a paused replay skips events that have become too old', async () => {
   const { replayId, matched } = await replay({ from: oldTime })
   expect(matched).toBe(1)
-  bed.advance(DAY_MS)
+  testbed.advance(DAY_MS)
   await step(replayId)
-  expect(await showReplay(bed.deps.db, tenant.tenantId, replayId)).toMatchObject({ replayState: 'DONE', replayed: 0 })
+  expect(await getReplay(testbed.deps.db, tenant.tenantId, replayId)).toMatchObject({
+    replayState: 'DONE',
+    replayed: 0,
+  })
   expect(await states()).toEqual(['UNSENT', 'UNSENT'])
 })

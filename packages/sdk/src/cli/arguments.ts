@@ -1,20 +1,20 @@
 import { MalformedMoney, parseMoney } from '@dealer-esim/contract'
 import { InvalidArgumentError } from 'commander'
-import { LONGEST_TIMER_MS } from '../options.ts'
+import { TIMER_MAX_MS } from '../options.ts'
 
-/** Parsers of arguments. What they throw, commander tells beside the name of the option. */
+/** Parsers of arguments. Commander prints their errors with the name of the option. */
 
-export function integer(least: number, most: number) {
+export function integer(min: number, max: number) {
   return (text: string): number => {
     const value = Number(text)
-    if (!/^\d{1,15}$/.test(text) || value < least || value > most) {
-      throw new InvalidArgumentError(`Write a number from ${least} to ${most}.`)
+    if (!/^\d{1,15}$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`Write a number from ${min} to ${max}.`)
     }
     return value
   }
 }
 
-/** Decimal units of the currency, as people write money: `4.50`. */
+/** A decimal amount: `4.50`. */
 export function amount(text: string): number {
   try {
     const units = parseMoney(text)
@@ -23,21 +23,21 @@ export function amount(text: string): number {
     if (error instanceof MalformedMoney) throw new InvalidArgumentError(error.message)
     throw error
   }
-  throw new InvalidArgumentError('An amount is not negative.')
+  throw new InvalidArgumentError('An amount cannot be negative.')
 }
 
 /** `5s`, `250ms`, `1m` → milliseconds. A number alone is seconds. */
-export function duration_ms(text: string): number {
+export function durationMs(text: string): number {
   const match = /^(\d{1,10}(?:\.\d{1,3})?)(ms|s|m)?$/.exec(text)
   if (!match) throw new InvalidArgumentError('Write a time such as 250ms, 5s or 1m.')
   const value = Number(match[1]) * { ms: 1, s: 1000, m: 60_000 }[(match[2] ?? 's') as 'ms' | 's' | 'm']
-  if (value > LONGEST_TIMER_MS) throw new InvalidArgumentError(`The longest time is ${LONGEST_TIMER_MS}ms, 24 days.`)
+  if (value > TIMER_MAX_MS) throw new InvalidArgumentError(`The longest time is ${TIMER_MAX_MS}ms (24 days).`)
   return value
 }
 
-export function timeout_ms(text: string): number {
-  const value = duration_ms(text)
-  if (value < 1) throw new InvalidArgumentError('A time-out is 1ms or more.')
+export function timeoutMs(text: string): number {
+  const value = durationMs(text)
+  if (value < 1) throw new InvalidArgumentError('A time-out must be at least 1ms.')
   return value
 }
 
@@ -49,7 +49,7 @@ export function percentage(text: string): number {
   return value / 100
 }
 
-/** `JP_1_7` or `JP_1_7:2`: a package and how many of it. */
+/** `JP_1_7` or `JP_1_7:2`: a package and its count. */
 export function orderLine(text: string, before: OrderLine[] = []): OrderLine[] {
   const match = /^(.+?)(?::(\d{1,9}))?$/.exec(text)
   const packageCode = match?.[1]
@@ -62,11 +62,11 @@ interface OrderLine {
   count: number
 }
 
-/** Where an HTTP server listens, scheme included. */
+/** The address of an HTTP server, including the scheme. */
 export function webAddress(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
   throw new InvalidArgumentError(
-    `Write the whole address, such as http://${text.replace(/^\/+/, '') || '127.0.0.1:3000/'}`,
+    `Write the full address, such as http://${text.replace(/^\/+/, '') || '127.0.0.1:3000/'}`,
   )
 }
 

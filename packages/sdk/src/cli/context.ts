@@ -1,15 +1,15 @@
 import { DealerEsim, type DealerEsimOptions } from '../client.ts'
 import { type Credentials, readCredentials } from './credentials.ts'
-import { orUsage } from './exit-codes.ts'
+import { orUsageError } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { type Paint, paint } from './output.ts'
 
-/** What every command is given. */
+/** Passed to every command. */
 export interface Context {
   io: Io
   paint: Paint
   json: boolean
-  /** The result: text for people, or one JSON document. */
+  /** Prints the result: text for people, or one JSON document. */
   print(human: string, json: unknown): void
   credentials(): Credentials
   client(options?: Partial<DealerEsimOptions>): DealerEsim
@@ -24,19 +24,19 @@ export interface GlobalOptions {
 
 export function context(io: Io, options: GlobalOptions): Context {
   let credentials: Credentials | undefined
-  const known = () => (credentials ??= readCredentials(io))
+  const getCredentials = () => (credentials ??= readCredentials(io))
   return {
     io,
     paint: paint(io.colour && !options.json),
     json: options.json === true,
     print: (human, json) => io.out(options.json ? `${JSON.stringify(json, null, 2)}\n` : human),
-    credentials: known,
+    credentials: getCredentials,
     client: (more) => {
       const limits = {
-        ...(options.timeout === undefined ? {} : { timeout_ms: options.timeout }),
+        ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout }),
         ...(options.retries === undefined ? {} : { retries: options.retries }),
       }
-      return orUsage(() => new DealerEsim({ ...known(), ...limits, ...more }))
+      return orUsageError(() => new DealerEsim({ ...getCredentials(), ...limits, ...more }))
     },
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { checkText } from '../options.ts'
-import { CommandFailed, EXIT, orUsage } from './exit-codes.ts'
+import { CommandFailed, EXIT, orUsageError } from './exit-codes.ts'
 import type { Io } from './io.ts'
 
 export interface Credentials {
@@ -17,9 +17,9 @@ const VARIABLES = {
 } as const
 
 /**
- * From the environment, or, where all three variables are unset, from the file that a local gateway keeps in its data
- * directory; standard error then says so. Half an environment is refused: mixing two sources would sign for one
- * gateway and send to another.
+ * Reads the credentials from the environment or, if all three variables are unset, from the file that a local gateway
+ * writes to its data directory, which is reported on standard error. Rejects a partly set environment: mixing two sources
+ * would sign for one gateway and send to another.
  */
 export function readCredentials(io: Io): Credentials {
   const given = {
@@ -36,7 +36,7 @@ export function readCredentials(io: Io): Credentials {
   return localCredentials(io)
 }
 
-/** The secret alone, for commands that call nobody. */
+/** Reads the secret alone, for commands that do not call the gateway. */
 export function readSecret(io: Io): Pick<Credentials, 'appSecret'> & Partial<Credentials> {
   const appSecret = inEnvironment(io, 'appSecret')
   if (!appSecret) return readCredentials(io)
@@ -46,7 +46,7 @@ export function readSecret(io: Io): Pick<Credentials, 'appSecret'> & Partial<Cre
 
 function inEnvironment(io: Io, name: keyof Credentials): string | undefined {
   const value = io.env[VARIABLES[name]]
-  return value && orUsage(() => checkText(VARIABLES[name], value))
+  return value && orUsageError(() => checkText(VARIABLES[name], value))
 }
 
 function localCredentials(io: Io): Credentials {
@@ -57,13 +57,16 @@ function localCredentials(io: Io): Credentials {
     text = readFileSync(path, 'utf8')
   } catch {
     throw new CommandFailed(
-      `No credentials. Set ${Object.values(VARIABLES).join(', ')}, or run this beside a local gateway (there is no ${shown} here; if it was started with DATA_DIR, set DATA_DIR here, too).`,
+      `No credentials. Set ${Object.values(VARIABLES).join(', ')}, or run this in the directory of a local gateway (there is no ${shown} here; if the gateway was started with DATA_DIR, set DATA_DIR here too).`,
       EXIT.USAGE,
     )
   }
   const { baseUrl, appKey, appSecret } = parse(text, shown)
   if (typeof baseUrl !== 'string' || typeof appKey !== 'string' || typeof appSecret !== 'string') {
-    throw new CommandFailed(`${shown} does not hold baseUrl, appKey and appSecret.`, EXIT.USAGE)
+    throw new CommandFailed(
+      `${shown} does not contain baseUrl, appKey and appSecret. Start the local gateway again to rewrite it.`,
+      EXIT.USAGE,
+    )
   }
   io.err(`Using the local gateway ${baseUrl} (credentials from ${shown}).\n`)
   return { baseUrl, appKey, appSecret }
@@ -73,6 +76,6 @@ function parse(text: string, shown: string): Partial<Record<keyof Credentials, u
   try {
     return JSON.parse(text) ?? {}
   } catch {
-    throw new CommandFailed(`${shown} is not JSON. Start the local gateway again to have it rewritten.`, EXIT.USAGE)
+    throw new CommandFailed(`${shown} is not JSON. Start the local gateway again to rewrite it.`, EXIT.USAGE)
   }
 }

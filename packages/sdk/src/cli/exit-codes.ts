@@ -1,11 +1,11 @@
-/** The exit codes, as `--help` and the README tell them. */
+/** The exit codes, as documented by `--help` and the README. */
 export const EXIT = {
   DONE: 0,
-  /** The gateway answered another code than 000000, or `verify` found a fault. */
+  /** The gateway returned a code other than 000000, or `verify` found a fault. */
   REFUSED: 1,
   /** The command line or the settings are wrong; nothing was sent. */
   USAGE: 2,
-  /** No readable answer, or one that leaves open what happened. An order may have been placed. */
+  /** There was no readable answer, or the outcome is unknown. An order may have been placed. */
   OUTCOME_UNKNOWN: 3,
 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
@@ -17,7 +17,7 @@ export const EXIT_HELP = `Exit codes:
   3  the outcome is unknown, or there was no readable answer; an order may have been placed: repeat it with the same
      transactionId`
 
-/** Ends the command with a sentence for people. */
+/** Ends the command with a message. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
   constructor(
@@ -28,17 +28,17 @@ export class CommandFailed extends Error {
   }
 }
 
-/** What the library refuses as an option that cannot work is a mistake of the command line, or of its settings. */
-export function orUsage<Result>(work: () => Result): Result {
+/** Turns the library's TypeError for an invalid option into a usage error. */
+export function orUsageError<Result>(work: () => Result): Result {
   try {
     return work()
   } catch (error) {
-    throw error instanceof TypeError ? new CommandFailed(`${error.message}.`, EXIT.USAGE) : error
+    throw error instanceof TypeError ? new CommandFailed(`${error.message.replace(/\.$/, '')}.`, EXIT.USAGE) : error
   }
 }
 
-/** Ends the command; all is said already. */
-export class AllSaid extends Error {
+/** Ends the command; the result has been printed already. */
+export class AlreadyReported extends Error {
   override readonly name = 'AllSaid'
   constructor(readonly exitCode: ExitCode) {
     super()

@@ -4,29 +4,29 @@ import type { Context } from './context.ts'
 import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts'
 import { money, pairs, printable } from './output.ts'
 
-/** Tells what went wrong, and what to do, on standard error; with --json as one document on standard output. */
-export function tellFailure(context: Context, error: unknown): ExitCode {
-  const told = error instanceof DealerEsimError ? error : undefined
+/** Reports what went wrong and what to do on standard error; with --json as one document on standard output. */
+export function reportFailure(context: Context, error: unknown): ExitCode {
+  const apiError = error instanceof DealerEsimError ? error : undefined
   if (context.json) {
     const { message } = error as Error
-    const body = told
+    const body = apiError
       ? {
-          code: told.code,
+          code: apiError.code,
           message,
-          details: told.details,
-          data: told.data,
-          requestId: told.requestId,
-          httpStatus: told.httpStatus,
-          transactionId: told.transactionId,
-          outcomeUnknown: told.outcomeUnknown,
+          details: apiError.details,
+          data: apiError.data,
+          requestId: apiError.requestId,
+          httpStatus: apiError.httpStatus,
+          transactionId: apiError.transactionId,
+          outcomeUnknown: apiError.outcomeUnknown,
         }
       : { code: 'COMMAND_FAILED', message }
-    // One line, also where each line is a document of its own.
+    // One line, because `listen` prints one document per line.
     context.io.out(`${JSON.stringify(body)}\n`)
   }
-  if (told !== undefined) {
-    if (!context.json) context.io.err(describe(context, told))
-    return told.outcomeUnknown || told.httpStatus === undefined || told.code === 'ANSWER_UNREADABLE'
+  if (apiError !== undefined) {
+    if (!context.json) context.io.err(describe(context, apiError))
+    return apiError.outcomeUnknown || apiError.httpStatus === undefined || apiError.code === 'ANSWER_UNREADABLE'
       ? EXIT.OUTCOME_UNKNOWN
       : EXIT.REFUSED
   }
@@ -44,10 +44,10 @@ function describe({ paint: { red, dim } }: Context, error: DealerEsimError): str
   if (error.transactionId !== undefined) rows.push(['transactionId', error.transactionId])
   if (error.requestId !== undefined) rows.push(['requestId', error.requestId])
   const unknown = error.outcomeUnknown
-    ? 'It may have been carried out all the same: repeat it, an order with the same transactionId.\n'
+    ? 'It may have been executed nevertheless: repeat the call, and an order with the same transactionId.\n'
     : ''
-  const cure = isCode(code) ? dim(`${codes[code].cure}\n`) : ''
-  return `${red(printable(code))}  ${printable(error.message)}\n${pairs(rows, '  ')}${unknown}${cure}`
+  const remedy = isCode(code) ? dim(`${codes[code].remedy}\n`) : ''
+  return `${red(printable(code))}  ${printable(error.message)}\n${pairs(rows, '  ')}${unknown}${remedy}`
 }
 
 const MONEY_MEMBERS = new Set(['currentBalance', 'requiredAmount', 'shortfall', 'current', 'limit', 'spent'])

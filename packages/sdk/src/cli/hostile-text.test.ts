@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { command, environment } from '../../test/command.ts'
 import { type FakeAnswer, fakeGateway, ok } from '../../test/fake-gateway.ts'
+import { tourLog } from './commands/tour-log.ts'
 import { context } from './context.ts'
 import type { Io } from './io.ts'
-import { tourLog } from './tour-log.ts'
 
-/** Clears the screen, in both forms that terminals take, and writes a line of its own. */
+/** Clears the screen, in both forms that terminals accept, and writes a line. */
 const HOSTILE = 'evil\x1b[2J\u009b2J\nforged'
 const HARMLESS = 'evil [2J 2J forged'
 
@@ -30,17 +30,17 @@ test.each([
   expect(text).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]|^forged/m)
 })
 
-test('nor can what the tour tells of it', () => {
-  const told: string[] = []
-  const io = { out: (text: string) => void told.push(text), colour: false } as unknown as Io
+test('the output of the tour cannot control the terminal', () => {
+  const printed: string[] = []
+  const io = { out: (text: string) => void printed.push(text), colour: false } as unknown as Io
   const log = tourLog(context(io, {}))
   log.note(HOSTILE)
   log.event({} as never, HARMLESS)
-  const sent = { operation: 'health', attempt: 1, url: '', headers: {}, body: '{}', stringToSign: '', duration_ms: 1 }
+  const sent = { operation: 'health', attempt: 1, url: '', headers: {}, body: '{}', stringToSign: '', durationMs: 1 }
   const body = JSON.stringify({ data: { orderStatus: HOSTILE } })
   for (let asked = 0; asked < 2; asked++)
     log.observe({ ...sent, answer: { status: 200, headers: new Headers(), body } })
-  const text = told.join('')
+  const text = printed.join('')
   expect(text.match(/evil/g)?.length).toBe(4)
   expect(text).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]|^forged/m)
 })

@@ -1,20 +1,20 @@
-/** What a command touches of the world, so that tests can run it in their own process. */
+/** The process as a command sees it, so that tests can run commands in their own process. */
 export interface Io {
   out(text: string): void
   err(text: string): void
-  /** Everything on standard input. */
+  /** Reads all of standard input. */
   stdin(): Promise<Buffer>
   env: Readonly<Record<string, string | undefined>>
-  /** Where .data/local.json is looked for. */
+  /** The directory in which .data/local.json is expected. */
   cwd: string
   colour: boolean
-  /** Aborted by Ctrl-C. A command that never asks for it simply ends. */
+  /** Aborted by Ctrl-C. If a command never reads it, Ctrl-C ends the process. */
   readonly interrupted: AbortSignal
 }
 
 export function processIo(): Io {
   let interrupted: AbortSignal | undefined
-  // A reader that has seen enough (`| head`) is no failure.
+  // A closed pipe, as in `| head`, is not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   return {
     out: (text) => void process.stdout.write(text),

@@ -1,6 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
 
-/** Text for people: aligned, calm, coloured only on a terminal. */
+/** Text for people: aligned, and coloured only on a terminal. */
 
 export type Paint = Record<'bold' | 'dim' | 'red' | 'green' | 'yellow', (text: string) => string>
 
@@ -9,7 +9,7 @@ export function paint(colour: boolean): Paint {
   return { bold: style(1, 22), dim: style(2, 22), red: style(31, 39), green: style(32, 39), yellow: style(33, 39) }
 }
 
-/** Names at the left, values at the right; what is null is left out. */
+/** Two columns, names and values; null values are omitted. */
 export function pairs(rows: readonly (readonly [string, string | number | null | undefined])[], indent = ''): string {
   const shown = rows
     .filter(([, value]) => value !== null && value !== undefined && value !== '')
@@ -18,7 +18,7 @@ export function pairs(rows: readonly (readonly [string, string | number | null |
   return shown.map(([name, value]) => `${indent}${name.padEnd(width)}  ${value}\n`).join('')
 }
 
-/** Columns as wide as they need to be; a heading that starts with `>` is right-aligned. */
+/** Columns as wide as their content; a heading that starts with `>` is right-aligned. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[], { bold, dim }: Paint): string {
   if (rows.length === 0) return `${dim('none')}\n`
   const right = headings.map((heading) => heading.startsWith('>'))
@@ -33,12 +33,12 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return `${bold(line(names))}\n${clean.map((row) => `${line(row)}\n`).join('')}`
 }
 
-/** How to go on after one page of a list. */
+/** A hint how to get the next page of a list. */
 export function more(nextCursor: string | null, { dim }: Paint): string {
   return nextCursor === null ? '' : dim(`More: --all, or --cursor ${printable(nextCursor)}\n`)
 }
 
-/** What a gateway says must not move the cursor of the terminal that shows it. */
+/** Replaces control characters: text from a gateway must not control the terminal. */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
 }
@@ -47,7 +47,7 @@ export function money(units: number, currencyCode: string): string {
   return `${formatMoney(units)} ${currencyCode}`
 }
 
-/** Bytes, in the unit that comes out even: dealers count in 1024s or in 1000s. */
+/** Bytes in the unit that gives a round number, since volumes are multiples of 1024 or of 1000. */
 export function volume(bytes: number | null): string {
   if (bytes === null) return 'unlimited'
   for (const base of [1024, 1000]) {

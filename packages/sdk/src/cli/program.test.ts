@@ -25,7 +25,7 @@ const BALANCE = {
 }
 
 describe('credentials', () => {
-  test('of a local gateway in this directory are used where the environment has none, and it is said', async () => {
+  test('of a local gateway in this directory are used and reported if the environment has none', async () => {
     await start(() => ok(BALANCE))
     const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))
     onTestFinished(() => rmSync(cwd, { recursive: true }))
@@ -39,21 +39,21 @@ describe('credentials', () => {
     )
   })
 
-  test('that are nowhere are asked for', async () => {
+  test('that are missing are named', async () => {
     const { code, err } = await command(['health'])
     expect(code).toBe(2)
-    expect(err).toMatch(/No credentials\. Set DEALER_ESIM_BASE_URL, .* beside a local gateway .*DATA_DIR/)
+    expect(err).toMatch(/No credentials\. Set DEALER_ESIM_BASE_URL, .* directory of a local gateway .*DATA_DIR/)
   })
 
-  test('that are half in the environment are not mixed with another source', async () => {
+  test('that are partly in the environment are not mixed with another source', async () => {
     const { code, err } = await command(['health'], { env: { DEALER_ESIM_BASE_URL: 'https://esim.example' } })
     expect([code, err]).toEqual([2, 'Set DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET too.\n'])
   })
 
-  test('with an address that cannot work are refused before anything is sent', async () => {
+  test('with an invalid address are rejected before anything is sent', async () => {
     const env = environment({ baseUrl: 'https://e.example/open-api/v1', appKey: 'fake_app_key', appSecret: 's' })
     const { code, err } = await command(['health'], { env })
-    expect([code, err]).toEqual([2, 'baseUrl must not end with /open-api/v1: leave that away.\n'])
+    expect([code, err]).toEqual([2, 'baseUrl must not end with /open-api/v1: remove it.\n'])
   })
 })
 
@@ -68,7 +68,7 @@ describe('output', () => {
     }
   })
 
-  test('a refusal says on standard error what to do, and exits 1', async () => {
+  test('a refusal prints on standard error what to do, and exits 1', async () => {
     const more = { currentBalance: 10_000, requiredAmount: 45_000, shortfall: 35_000, currencyCode: 'USD' }
     const around = await start(() => refusal(402, '200007', more))
     const { code, out, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1'], around)
@@ -86,7 +86,7 @@ describe('output', () => {
     expect(JSON.parse(out)).toMatchObject({ code: '200013', httpStatus: 404, outcomeUnknown: false })
   })
 
-  test('no answer exits 3, and an order is said to be safe to repeat', async () => {
+  test('a missing answer exits 3 and reports that repeating the order is safe', async () => {
     const around = await start(() => 'break')
     const { code, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1', '--retries', '0'], around)
     expect(code).toBe(3)
@@ -94,19 +94,19 @@ describe('output', () => {
     expect(err).toMatch(/an order with the same transactionId/)
   })
 
-  test('what a gateway answers cannot move the cursor of the terminal', async () => {
+  test('text from a gateway cannot move the cursor of the terminal', async () => {
     const around = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'evil\x1b[2J\nname' }))
     expect((await command(['health'], around)).out).toContain('evil [2J name')
   })
 
-  test('nor do colours of ours show as text on a terminal', async () => {
+  test('colours are not printed as text on a terminal', async () => {
     const around = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'c' }))
     expect((await command(['health'], { ...around, colour: true })).out).toMatch(/^Status +UP$/m)
   })
 })
 
 describe('commands', () => {
-  test('order sends lines, guards and a transactionId that it shows before it sends', async () => {
+  test('order sends lines, guards and a transactionId, which it shows before sending', async () => {
     const around = await start((_operation, body) => ok({ ...ORDER, transactionId: body.transactionId }))
     const { code, out, err } = await command(
       ['order', 'JP_1_7:2', 'EU_5_30', '--amount', '21.5', '--remark', 'x'],
@@ -127,7 +127,7 @@ describe('commands', () => {
     expect(out).toMatch(/^Amount +4\.50 USD$/m)
   })
 
-  test('webhook reads, sets, chooses and removes with the members that say so', async () => {
+  test('webhook reads, sets, selects event types and removes with the right members', async () => {
     const setting = { callbackUrl: null, eventTypes: [], enabled: false, lastUpdateTime: '2026-11-20T13:28:09.000Z' }
     const around = await start(() => ok(setting))
     for (const argv of [
@@ -162,7 +162,7 @@ describe('commands', () => {
     expect(JSON.parse(out).asOf).toBe('first')
   })
 
-  test('query hides activation codes unless --codes asks for them', async () => {
+  test('query hides activation codes without --codes', async () => {
     const { balanceAfter: _, ...order } = ORDER
     const profile = {
       esimTranNo: 'E1',
@@ -186,7 +186,7 @@ describe('commands', () => {
       ['order', 'JP_1_7', '--wait'],
     ]) {
       const hidden = await command(argv, around)
-      expect(hidden.out).toContain('add --codes')
+      expect(hidden.out).toContain('Add --codes')
       expect(hidden.out).not.toContain('SECRET')
       expect((await command([...argv, '--codes'], around)).out).toContain('SECRET')
     }
@@ -195,27 +195,27 @@ describe('commands', () => {
   test.each([
     [['order', 'JP_1_7', '--amount', '1.23456'], /more than 4 decimal places/],
     [['packages', '--page-size', '501'], /from 1 to 500/],
-    [['balance', '--timeout', '0'], /A time-out is 1ms or more/],
+    [['balance', '--timeout', '0'], /A time-out must be at least 1ms/],
     [['balance', '--timeout', '999999m'], /The longest time is 2147483647ms/],
     [['query', 'O1', '--wait', '2147483648ms'], /The longest time is 2147483647ms/],
-    [['query'], /Give its number or --transaction-id/],
-    [['sign', 'esim/delete'], /There is no operation esim\/delete/],
+    [['query'], /Add its number or --transaction-id/],
+    [['sign', 'esim/delete'], /Unknown operation esim\/delete/],
     [['listen', '--fail', '130%'], /such as 30%/],
     [['listen', '--forward', 'localhost:18791'], /such as http:\/\/localhost:18791/],
     [['bogus'], /unknown command/],
-  ])('%j is refused with a sentence and exit code 2', async (argv, words) => {
+  ])('%j is rejected with a message and exit code 2', async (argv, words) => {
     const { code, err } = await command(argv, await start(() => ok({})))
     expect(err).toMatch(words)
     expect(code).toBe(2)
     expect(gateway?.seen).toEqual([])
   })
 
-  test('the longest time-out is one that a timer can hold', async () => {
+  test('the longest time-out is the longest delay of a timer', async () => {
     const around = await start(() => ok(BALANCE))
     expect((await command(['balance', '--timeout', '2147483.647'], around)).code).toBe(0)
   })
 
-  test('every command explains itself and exits 0', async () => {
+  test('every command has --help, which exits 0', async () => {
     const { out } = await command(['--help'])
     for (const name of [
       'health',
@@ -235,7 +235,7 @@ describe('commands', () => {
     }
   })
 
-  test("sign's curl line is accepted by the gateway, quotes and all", async () => {
+  test("sign's curl command is accepted by the gateway, including quotes", async () => {
     const around = await start(() => ok({ orderNo: 'O1' }))
     const body = `{"transactionId":"T-1","remark":"it's für Zoë"}`
     const { out } = await command(['sign', 'esim/order', body, '--json'], around)
@@ -243,7 +243,7 @@ describe('commands', () => {
     expect(signed.stringToSign).toBe(
       `${signed.headers['RT-Timestamp']}${signed.headers['RT-RequestID']}fake_app_key${body}`,
     )
-    // In another process: the fake gateway lives in this one, so the line is run without blocking it.
+    // Asynchronously, because the fake gateway runs in this process.
     const answer = await new Promise<string>((resolve, reject) => {
       import('node:child_process').then(({ execFile }) =>
         execFile('sh', ['-c', signed.curl], (error, stdout) => (error ? reject(error) : resolve(stdout))),
@@ -254,7 +254,7 @@ describe('commands', () => {
   })
 })
 
-test('the bundle that npm installs runs', () => {
+test('the installed bundle runs', () => {
   const bin = new URL('../../bin/dealer-esim.mjs', import.meta.url).pathname
   expect(execFileSync(process.execPath, [bin, '--help'], { encoding: 'utf8' })).toMatch(/^Usage: dealer-esim/)
 })

@@ -1,20 +1,20 @@
 import { Command, CommanderError } from 'commander'
-import { accountCommands } from './account.ts'
-import { integer, timeout_ms } from './arguments.ts'
+import { integer, timeoutMs } from './arguments.ts'
+import { accountCommands } from './commands/account.ts'
+import { listenCommand } from './commands/listen.ts'
+import { orderCommands } from './commands/orders.ts'
+import { packageCommands } from './commands/packages.ts'
+import { profileCommands } from './commands/profiles.ts'
+import { signCommand } from './commands/sign.ts'
+import { tourCommand } from './commands/tour.ts'
+import { webhookCommands } from './commands/webhook.ts'
 import { type Context, context, type GlobalOptions } from './context.ts'
-import { AllSaid, EXIT, EXIT_HELP } from './exit-codes.ts'
-import { tellFailure } from './failure.ts'
+import { AlreadyReported, EXIT, EXIT_HELP } from './exit-codes.ts'
+import { reportFailure } from './failure.ts'
 import type { Io } from './io.ts'
-import { listenCommand } from './listen.ts'
-import { orderCommands } from './orders.ts'
-import { packageCommands } from './packages.ts'
-import { profileCommands } from './profiles.ts'
-import { signCommand } from './sign.ts'
-import { tourCommand } from './tour.ts'
-import { verifyCommand } from './verify.ts'
-import { webhookCommands } from './webhook.ts'
+import { verifyCommand } from './verify/verify.ts'
 
-/** Runs one command line; resolves with the exit code. */
+/** Runs one command; resolves with the exit code. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   let current: Context = context(io, { json: argv.includes('--json') })
   const program = commandLine(io, () => (current = context(io, program.opts<GlobalOptions>())))
@@ -23,7 +23,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return EXIT.DONE
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.DONE : EXIT.USAGE
-    return error instanceof AllSaid ? error.exitCode : tellFailure(current, error)
+    return error instanceof AlreadyReported ? error.exitCode : reportFailure(current, error)
   }
 }
 
@@ -31,9 +31,9 @@ function commandLine(io: Io, current: () => Context): Command {
   const program = new Command('dealer-esim')
     .description('Buy eSIMs from a Dealer eSIM gateway, and find out why a call fails.')
     .option('--json', 'print one JSON document')
-    .option('--timeout <time>', 'for each attempt, 30s by default', timeout_ms)
+    .option('--timeout <time>', 'limit for each attempt, 30s by default', timeoutMs)
     .option('--retries <count>', 'attempts after the first, 3 by default', integer(0, 20))
-    .showHelpAfterError('Add --help to see how it is used.')
+    .showHelpAfterError('Add --help for usage.')
     .configureOutput({ writeOut: io.out, writeErr: io.err })
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
@@ -52,10 +52,11 @@ function commandLine(io: Io, current: () => Context): Command {
 
 const HELP = `
 Settings, from the environment:
-  DEALER_ESIM_BASE_URL    where the gateway is, without /open-api/v1
+  DEALER_ESIM_BASE_URL    address of the gateway, without /open-api/v1
   DEALER_ESIM_APP_KEY     your AppKey
   DEALER_ESIM_APP_SECRET  your AppSecret
-Without them the credentials of a local gateway in this directory are used (.data/local.json, or DATA_DIR's).
+If they are not set, the credentials of a local gateway in this directory are used (.data/local.json, or local.json in
+DATA_DIR).
 
 Examples:
   $ dealer-esim tour

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { parse } from 'csv-parse'
-import { faultOfForm } from '../../lib/csv.ts'
+import { findFormatFault } from '../../lib/csv.ts'
 import { columnOf, readRow } from './csv-columns.ts'
 import { type ImportRow, type Source, UnreadableFile } from './rows.ts'
 
@@ -33,7 +33,7 @@ export async function* csvRows(source: Source): AsyncGenerator<ImportRow> {
 }
 
 function headerOf(cells: string[]) {
-  const form = faultOfForm(cells)
+  const form = findFormatFault(cells)
   if (form !== undefined) throw new UnreadableFile(0, form)
   const columns = cells.map((cell) => {
     const column = columnOf(cell.trim())

@@ -1,7 +1,7 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
-import { absent, Refusal } from '../../lib/refusal.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
 import { lockOrders } from '../../orders/lock.ts'
 import type { CancelOutcome, SuppliedEsim } from '../../suppliers/supplier.ts'
 import { withStorableMessage } from '../outcomes/attempts.ts'
@@ -26,7 +26,7 @@ export async function cancelEsim(
   const { tenantId, profileId } = input
   const reason = parseReason(input.reason)
   const profile = await findCancellableEsim(deps, tenantId, profileId)
-  if (profile === undefined) throw absent('eSIM')
+  if (profile === undefined) throw notFound('eSIM')
   if (!isUnused(profile)) {
     const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}. Only an eSIM that was never downloaded can be cancelled.`
     throw new Refusal(409, 'ESIM_IN_USE', words)
@@ -36,7 +36,7 @@ export async function cancelEsim(
   const attemptId = deps.ids.uuid()
   await deps.db.tx(async (tx) => {
     const { orders, now } = await lockOrders(tx, tenantId, [orderId])
-    if (!orders.has(orderId)) throw absent('order')
+    if (!orders.has(orderId)) throw notFound('order')
     watchItem(tx, tenantId, { orderId, itemNo, purpose: 'CANCEL', supplier, productCode }, now)
     tx.send({
       text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,

@@ -1,6 +1,6 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
-import { absent, Refusal } from '../../lib/refusal.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
 import { changeOrders } from '../../orders/change.ts'
 import { lockWalletAndOrders } from '../../orders/lock.ts'
 import { refundItems } from '../../orders/refund.ts'
@@ -25,7 +25,7 @@ export async function cancelOrder(
   await deps.db.tx(async (tx) => {
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
-    if (order === undefined) throw absent('order')
+    if (order === undefined) throw notFound('order')
     if (order.orderStatus !== 'PAID') {
       const words = `The order is ${order.orderStatus}. Only an order that was not sent to a supplier yet can be cancelled.`
       throw new Refusal(409, 'ORDER_IN_WORK', words)

@@ -1,5 +1,4 @@
-import { oneLine } from '../../lib/one-line.ts'
-import { Refusal } from '../../lib/refusal.ts'
+import { parseLine, Refusal } from '../../lib/refusal.ts'
 
 export const EVIDENCE_LENGTH_MIN = 3
 export const EVIDENCE_LENGTH_MAX = 2_000
@@ -27,7 +26,7 @@ export const REASON_LENGTH_MAX = 300
 
 /** Why an order or eSIM is cancelled. Dealers and auditors read it. @throws Refusal where it is not one line of text. */
 export function parseReason(text: string): string {
-  const reason = oneLine(text, { min: REASON_LENGTH_MIN, max: REASON_LENGTH_MAX })
+  const reason = parseLine(text, { min: REASON_LENGTH_MIN, max: REASON_LENGTH_MAX })
   if (reason !== undefined) return reason
   const words = `The reason must be one line of ${REASON_LENGTH_MIN} to ${REASON_LENGTH_MAX} characters. Dealers and auditors read it.`
   throw new Refusal(422, 'REASON_INVALID', words)

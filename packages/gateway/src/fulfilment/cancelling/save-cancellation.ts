@@ -40,7 +40,7 @@ export async function writeCancellation(
   const lock = outcome.kind === 'cancelled' ? lockWalletAndOrders : lockOrders
   const { orders, now } = await lock(tx, tenantId, [orderId])
   const attempts = await tx.query({
-    text: `update supplier_attempts set finished_at = coalesce(finished_at, $5), outcome = $6, detail = $7
+    text: `update supplier_attempts set finished_at = coalesce(finished_at, $5), outcome = $6, message = $7
            where tenant_id = $1 and order_id = $2 and item_no = $3 and operation = 'CANCEL' and
              case when $6 = 'unknown' then attempt_id = $4 and outcome is null
              else outcome is null or outcome = 'unknown' end

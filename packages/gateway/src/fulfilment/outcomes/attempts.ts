@@ -53,8 +53,8 @@ export function finishAttempts(tx: Tx, tenantId: string, results: readonly ItemR
   if (finished.length === 0) return
   tx.send({
     name: 'fulfilment-finish-attempts',
-    text: `update supplier_attempts a set finished_at = $5, outcome = f.outcome, detail = f.detail
-           from unnest($2::uuid[], $3::text[], $4::text[]) as f(attempt_id, outcome, detail)
+    text: `update supplier_attempts a set finished_at = $5, outcome = f.outcome, message = f.message
+           from unnest($2::uuid[], $3::text[], $4::text[]) as f(attempt_id, outcome, message)
            where a.tenant_id = $1 and a.attempt_id = f.attempt_id and a.outcome is null`,
     values: [
       tenantId,

@@ -3,11 +3,11 @@ import type { Clock, DatabaseClock } from '../../lib/clock.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import type { Wake } from '../../lib/postgres/wake.ts'
+import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
-import type { LoopWatch } from '../../lib/telemetry/loop-watch.ts'
+import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
 import type { Traces } from '../../lib/telemetry/traces.ts'
-import type { OrderMetrics } from '../../orders/order-metrics.ts'
+import type { OrderMetrics } from '../../orders/change.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { SupplierMetrics } from '../../suppliers/supplier-metrics.ts'
 
@@ -22,8 +22,8 @@ export interface FulfilmentDeps {
   /** Keys the fingerprints of activation codes that operators recorded. */
   linkKey: Buffer
   log: Log
-  loops?: LoopWatch
-  wake: Pick<Wake, 'wake' | 'on'>
+  loops?: LoopMetrics
+  wake: Pick<Wakeups, 'wake' | 'on'>
   catalogue: Catalogue
   suppliers: Suppliers
   supplierMetrics?: SupplierMetrics

@@ -16,10 +16,10 @@ export function writeItems(tx: Tx, tenantId: string, items: { orderId: string; i
     productCode: item.productCode,
     cost: item.cost === null ? null : String(item.cost),
     costCurrency: item.costCurrency,
-    charged: item.charged === null ? null : String(item.charged),
-    chargedCurrency: item.chargedCurrency,
+    supplierCharge: item.charged === null ? null : String(item.charged),
+    supplierChargeCurrency: item.chargedCurrency,
     attempts: item.attempts,
-    askedAt: item.askedAt,
+    requestedAt: item.askedAt,
     inDoubtAt: item.inDoubtAt,
     failureReason: item.failureReason,
     retryAt: item.retryAt,
@@ -30,12 +30,13 @@ export function writeItems(tx: Tx, tenantId: string, items: { orderId: string; i
 // None of these columns is in an index: a HOT update.
 const WRITE = `
   update order_items i set item_status = c.item_status, route_no = c.route_no, supplier = c.supplier,
-    product_code = c.product_code, cost = c.cost, cost_currency = c.cost_currency, charged = c.charged,
-    charged_currency = c.charged_currency, attempts = c.attempts, asked_at = c.asked_at, in_doubt_at = c.in_doubt_at,
-    failure_reason = c.failure_reason, retry_at = c.retry_at, updated_at = $3
+    product_code = c.product_code, cost = c.cost, cost_currency = c.cost_currency, supplier_charge = c.supplier_charge,
+    supplier_charge_currency = c.supplier_charge_currency, attempts = c.attempts, requested_at = c.requested_at,
+    in_doubt_at = c.in_doubt_at, failure_reason = c.failure_reason, retry_at = c.retry_at, updated_at = $3
   from jsonb_to_recordset($2::jsonb) as c(order_id uuid, item_no smallint, item_status text, route_no smallint,
-    supplier text, product_code text, cost bigint, cost_currency text, charged bigint, charged_currency text,
-    attempts smallint, asked_at timestamptz, in_doubt_at timestamptz, failure_reason text, retry_at timestamptz)
+    supplier text, product_code text, cost bigint, cost_currency text, supplier_charge bigint,
+    supplier_charge_currency text, attempts smallint, requested_at timestamptz, in_doubt_at timestamptz, failure_reason text,
+    retry_at timestamptz)
   where i.tenant_id = $1 and i.order_id = c.order_id and i.item_no = c.item_no`
 
 /** The supplier charged nothing for the item, or gave it back. */

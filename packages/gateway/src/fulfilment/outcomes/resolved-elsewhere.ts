@@ -50,12 +50,12 @@ const RECORDED = `
       as g(iccid, fingerprint, order_id, item_no, place)
   )
   select g.place, p.order_id
-  from given g join settled_codes s on s.fingerprint = g.fingerprint
+  from given g join resolved_codes s on s.fingerprint = g.fingerprint
   join profiles p on p.tenant_id = s.tenant_id and p.order_id = s.order_id and p.iccid = s.iccid
   where p.esim_status <> 'CANCEL' and (p.order_id, p.item_no) <> (g.order_id, g.item_no)
   union all
   select g.place, p.order_id
   from given g join profiles p on p.iccid = g.iccid
   where p.esim_status in ('GOT_RESOURCE', 'IN_USE') and (p.order_id, p.item_no) <> (g.order_id, g.item_no)
-    and exists (select from settled_codes s
+    and exists (select from resolved_codes s
                 where s.tenant_id = p.tenant_id and s.order_id = p.order_id and s.iccid = p.iccid)`

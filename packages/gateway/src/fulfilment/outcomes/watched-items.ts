@@ -23,7 +23,7 @@ const FIRST_ASK_MS = 60_000
 export function watchItem(tx: Tx, tenantId: string, watched: WatchedItem, now: Date): void {
   const { orderId, itemNo, purpose, supplier, productCode } = watched
   tx.send({
-    text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, ask_at, until)
+    text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, due_at, give_up_at)
            values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
     values: [
       tenantId,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { askBySupplier, takeFrom } from './ask-by-supplier.ts'
+import { askBySupplier } from './ask-by-supplier.ts'
 
 const rows = ['hangs', 'answers', 'hangs', 'answers'].map((supplier, number) => ({ supplier, number }))
 
@@ -17,12 +17,6 @@ it('a supplier that hangs keeps no other waiting, and is asked once', async () =
   end()
   await pass
   expect(asked).toHaveLength(3)
-})
-
-it('no more is taken than can be asked about before it comes due again', async () => {
-  const tenants = Array.from({ length: 50 }, (_, number) => ({ tenantId: String(number) }))
-  expect(await takeFrom(tenants, async () => Array(50).fill('due'))).toHaveLength(200)
-  expect(await takeFrom(tenants, async (tenantId) => [tenantId])).toHaveLength(50)
 })
 
 it('what is answered in time is asked one after the other', async () => {

@@ -1,5 +1,6 @@
 import { notify } from '../../alerts/alerts.ts'
-import { itemKeyOf } from '../../orders/item-key.ts'
+import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
+import { itemKeyOf } from '../../orders/item.ts'
 import type { CancelOutcome, Outcome } from '../../suppliers/supplier.ts'
 import { cancelAtSupplier } from '../cancelling/cancel-esim.ts'
 import { findCancellableEsim, wasNeverUsed } from '../cancelling/cancellable-esim.ts'
@@ -7,10 +8,8 @@ import { saveCancellation } from '../cancelling/save-cancellation.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptEsim } from '../outcomes/save-outcomes.ts'
 import { unwatchItem, type WatchedItemKey } from '../outcomes/watched-items.ts'
-import { askBySupplier, takeFrom } from './ask-by-supplier.ts'
+import { askBySupplier, CLAIMED_MAX } from './ask-by-supplier.ts'
 
-/** Of one pass; the next begins at once. */
-const AT_ONCE = 50
 const ASK_AGAIN_MIN_MS = 60_000
 const ASK_AGAIN_MAX_MS = 6 * 3_600_000
 
@@ -23,44 +22,30 @@ interface WatchedRow {
   productCode: string | null
 }
 
-/**
- * Takes what is due (its next time is set in the same statement, so that no other node takes it) and asks. Of the tenants of
- * what is due longest: each statement locks rows of one tenant, skips those that somebody else has, and waits for nobody.
- * @returns how many were due
- */
+/** A claim sets when the item is asked about next: after one minute, doubled each time up to six hours. */
+const WATCHED: JobTable = {
+  name: 'reconcile-watched',
+  table: 'watched_items',
+  key: ['order_id', 'item_no', 'purpose'],
+  claimable: 'due_at <= now()',
+  dueAt: 'due_at',
+  claim: `attempts = attempts + 1, due_at = now() + interval '1 millisecond' *
+    least(${ASK_AGAIN_MAX_MS}, ${ASK_AGAIN_MIN_MS} * power(2, least(attempts, 20)))`,
+  columns: 'job.tenant_id, job.order_id, job.item_no, job.purpose, job.supplier, job.product_code',
+}
+
+/** Claims the watched items that are due and asks their suppliers. @returns how many were due */
 export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
-  const tenants = await deps.db.query<{ tenantId: string }>({
-    name: 'reconcile-watched-tenants',
-    text: `select distinct tenant_id from (
-             select tenant_id from watched_items where ask_at <= now() order by ask_at limit $1) due`,
-    values: [AT_ONCE],
-  })
-  const due = await takeFrom(tenants, (tenantId) => takeWatched(deps, tenantId))
+  const due = await claimJobs<WatchedRow>(deps.db, WATCHED, CLAIMED_MAX)
   await askBySupplier(deps.clock, due, (row) => askAbout(deps, row))
   await endWatches(deps)
   return due.length
 }
 
-function takeWatched(deps: FulfilmentDeps, tenant: string): Promise<WatchedRow[]> {
-  return deps.db.query({
-    name: 'reconcile-watched',
-    text: `with due as (
-        select order_id, item_no, purpose from watched_items where tenant_id = $4 and ask_at <= now()
-        order by ask_at limit $1 for no key update skip locked
-      )
-      update watched_items w set asked = asked + 1,
-        ask_at = now() + least($3, $2 * power(2, least(asked, 20))) * interval '1 millisecond'
-      from due d where w.tenant_id = $4 and w.order_id = d.order_id and w.item_no = d.item_no and w.purpose = d.purpose
-      returning w.tenant_id, w.order_id, w.item_no, w.purpose, w.supplier, w.product_code`,
-    values: [AT_ONCE, ASK_AGAIN_MIN_MS, ASK_AGAIN_MAX_MS, tenant],
-  })
-}
-
-async function askAbout(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
-  const asking = row.purpose === 'CANCEL' ? repeatCancel(deps, row) : askForLateEsim(deps, row)
+function askAbout(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
   const { tenantId, orderId, itemNo, purpose } = row
-  await asking.catch((error) =>
-    deps.log.error({ err: error, tenantId, orderId, itemNo, purpose }, 'it could not be asked about; the others go on'),
+  return runJob(deps.log, 'watched item', { tenantId, orderId, itemNo, purpose }, () =>
+    purpose === 'CANCEL' ? repeatCancel(deps, row) : askForLateEsim(deps, row),
   )
 }
 
@@ -91,7 +76,7 @@ async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<vo
 async function endWatches(deps: FulfilmentDeps): Promise<void> {
   const tenants = await deps.db.query<{ tenantId: string }>({
     name: 'reconcile-end-tenants',
-    text: 'select distinct tenant_id from watched_items where until <= now() and ask_at > now()',
+    text: 'select distinct tenant_id from watched_items where give_up_at <= now() and due_at > now()',
   })
   for (const { tenantId } of tenants) await endWatchesOf(deps, tenantId)
 }
@@ -103,7 +88,7 @@ async function endWatchesOf(deps: FulfilmentDeps, tenantId: string): Promise<voi
       name: 'reconcile-end',
       text: `with over as (
           select order_id, item_no, purpose from watched_items
-          where tenant_id = $1 and until <= now() and ask_at > now() for update skip locked
+          where tenant_id = $1 and give_up_at <= now() and due_at > now() for update skip locked
         )
         delete from watched_items w using over o
         where w.tenant_id = $1 and w.order_id = o.order_id and w.item_no = o.item_no and w.purpose = o.purpose

@@ -1,4 +1,4 @@
-import { parseItemKey } from '../../orders/item-key.ts'
+import { parseItemKey } from '../../orders/item.ts'
 import { applyReports } from '../../profiles/apply-reports.ts'
 import { decryptSecrets } from '../../profiles/profile.ts'
 import type { Supplied } from '../../suppliers/registry.ts'

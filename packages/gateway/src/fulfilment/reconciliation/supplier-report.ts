@@ -47,7 +47,7 @@ export async function listSupplierMonths(db: Db, period: { from: Date; to: Date 
     text: `
       select to_char(o.created_at at time zone 'utc', 'YYYY-MM') as month, coalesce(i.supplier, '') as supplier,
         o.currency_code,
-        case when i.charged is null then i.cost_currency else i.charged_currency end as cost_currency,
+        case when i.supplier_charge is null then i.cost_currency else i.supplier_charge_currency end as cost_currency,
         count(*) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as delivered,
         count(*) filter (where p.esim_status = 'CANCEL')::int as cancelled,
         count(*) filter (where i.item_status in ('REFUSED', 'CANCELLED'))::int as refused,
@@ -56,10 +56,13 @@ export async function listSupplierMonths(db: Db, period: { from: Date; to: Date 
         sum(i.price)::bigint as sales,
         coalesce(sum(i.price) filter (where i.item_status in ('REFUSED', 'CANCELLED') or p.esim_status = 'CANCEL'),
           0)::bigint as refunds,
-        sum(coalesce(i.charged, i.cost)) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::bigint
+        sum(coalesce(i.supplier_charge, i.cost))
+          filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::bigint
           as cost,
-        count(i.charged) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as charged,
-        coalesce(sum(i.charged) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL'), 0)::bigint
+        count(i.supplier_charge)
+          filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as charged,
+        coalesce(sum(i.supplier_charge)
+          filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL'), 0)::bigint
           as charged_cost
       from tenants t join orders o on o.tenant_id = t.tenant_id and o.order_id >= $3 and o.order_id < $4
       join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
@@ -100,7 +103,7 @@ export async function listDiscrepancies(db: Db, period: { from: Date; to: Date }
             or i.item_status in ('WAITING', 'ASKED', 'UNKNOWN') and o.created_at < now() - ${STUCK_AFTER})
         union all
         select 'ESIM_WITHOUT_ORDER', n.supplier, n.tenant_id, n.order_id, n.item_no, n.iccid, n.created_at,
-          n.state || coalesce(': ' || n.detail, '')
+          n.state || coalesce(': ' || n.message, '')
         from orphans n where n.created_at >= $1 and n.created_at < $2
         union all
         select 'ESIM_WITHOUT_ORDER', u.supplier, null, null, null, u.iccid, u.found_at, 'under the key ' || u.key

@@ -1,7 +1,7 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
-import { absent, Refusal } from '../../lib/refusal.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
 import { lockWalletAndOrders } from '../../orders/lock.ts'
 import { findCancellableEsim, wasNeverUsed } from '../cancelling/cancellable-esim.ts'
 import { parseEvidence } from '../cancelling/justification.ts'
@@ -22,7 +22,7 @@ export async function resolveCancellation(
   const { tenantId, profileId, verdict } = resolution
   const evidence = parseEvidence(resolution.evidence)
   const profile = await findCancellableEsim(deps, tenantId, profileId)
-  if (profile === undefined) throw absent('eSIM')
+  if (profile === undefined) throw notFound('eSIM')
   const { orderId, itemNo } = profile.esim
   await deps.db.tx(async (tx) => {
     if (verdict === 'cancelled') await refuseUsed(tx, tenantId, orderId, profileId)

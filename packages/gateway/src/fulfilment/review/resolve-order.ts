@@ -1,7 +1,7 @@
 import { audit, type By } from '../../audit/audit.ts'
 import { orderNoOf } from '../../lib/ids.ts'
-import { absent, Refusal } from '../../lib/refusal.ts'
-import { itemKeyOf } from '../../orders/item-key.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import { itemKeyOf } from '../../orders/item.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
@@ -55,7 +55,7 @@ export async function resolveOrder(
     }
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
-    if (order === undefined) throw absent('order')
+    if (order === undefined) throw notFound('order')
     const before = order.orderStatus
     const items = underReview(order, resolution.itemNos)
     const assigned = verdict.kind === 'delivered' ? assignEsims(verdict.esims, orderId, items) : []

@@ -28,8 +28,8 @@ export async function alertOperatorsOfReviews(deps: Pick<FulfilmentDeps, 'db' | 
   return deps.db.tx(async (tx) => {
     tx.send({ text: `select pg_advisory_xact_lock(hashtext('review alerts'))` })
     const [last] = await tx.query<{ alertedAt: Date; recent: boolean }>({
-      text: `select created_at as alerted_at, created_at > now() - $2::interval as recent from notices
-             where tenant_id = $1 and kind = 'UNDER_REVIEW' order by notice_id desc limit 1`,
+      text: `select created_at as alerted_at, created_at > now() - $2::interval as recent from alerts
+             where tenant_id = $1 and kind = 'UNDER_REVIEW' order by alert_id desc limit 1`,
       values: [NIL_TENANT, ALERT_INTERVAL],
     })
     if (last?.recent) return false

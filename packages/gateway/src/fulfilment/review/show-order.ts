@@ -2,7 +2,7 @@ import type { QueryAnswer } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import { itemKeyOf } from '../../orders/item-key.ts'
+import { itemKeyOf } from '../../orders/item.ts'
 import type { ItemStatus } from '../../orders/status.ts'
 import { getOrderWithProfiles } from '../../profiles/get-order.ts'
 
@@ -53,8 +53,8 @@ export async function getOperatorOrder(
   })
   const items = await deps.db.query<Omit<OperatorItem, 'key'>>({
     text: `select i.item_no, i.item_status, i.supplier, i.product_code,
-             i.cost::float8 as cost, i.cost_currency, i.charged::float8 as charged,
-             i.charged_currency, i.failure_reason,
+             i.cost::float8 as cost, i.cost_currency, i.supplier_charge::float8 as charged,
+             i.supplier_charge_currency as charged_currency, i.failure_reason,
              p.profile_id as esim_tran_no, p.iccid, p.esim_status, p.smdp_status
            from order_items i left join profiles p
              on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
@@ -62,7 +62,7 @@ export async function getOperatorOrder(
     values: [tenantId, orderId],
   })
   const attempts = await deps.db.query<Omit<OperatorAttempt, 'startedAt'> & { startedAt: Date }>({
-    text: `select started_at, item_no, supplier, operation, outcome, detail
+    text: `select started_at, item_no, supplier, operation, outcome, message as detail
            from supplier_attempts where tenant_id = $1 and order_id = $2 order by attempt_id desc limit $3`,
     values: [tenantId, orderId, ATTEMPTS_MAX],
   })

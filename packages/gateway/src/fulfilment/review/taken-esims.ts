@@ -44,10 +44,10 @@ export function recordResolvedCodes(
 ): void {
   const fingerprints = rows.map(({ esim }) => `\\x${fingerprintOf(linkKey, esim)}`)
   tx.send({
-    text: `insert into settled_codes (fingerprint, iccid, tenant_id, order_id)
+    text: `insert into resolved_codes (fingerprint, iccid, tenant_id, order_id)
            select g.*, $3, $4 from unnest($1::bytea[], $2::text[]) g
            on conflict (fingerprint) do update set iccid = excluded.iccid, tenant_id = excluded.tenant_id,
-             order_id = excluded.order_id, settled_at = excluded.settled_at`,
+             order_id = excluded.order_id, resolved_at = excluded.resolved_at`,
     values: [fingerprints, rows.map(({ esim }) => esim.iccid), tenantId, orderId],
   })
 }
@@ -77,7 +77,7 @@ const TAKEN = `
   from given g join profiles p on p.iccid = g.iccid and p.esim_status in ('GOT_RESOURCE', 'IN_USE')
   union all
   select g.line, 'already delivered with order', p.order_id
-  from given g join settled_codes s on s.fingerprint = g.fingerprint
+  from given g join resolved_codes s on s.fingerprint = g.fingerprint
   join profiles p on p.tenant_id = s.tenant_id and p.order_id = s.order_id and p.iccid = s.iccid
     and p.esim_status <> 'CANCEL'
   union all

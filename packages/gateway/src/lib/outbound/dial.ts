@@ -22,7 +22,11 @@ const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_PROBE_MS = 30_000
 
 /** Connects to this address and no other; the name serves the certificate check only. */
-export function dialer(address: string, name: string | undefined, identity?: TlsIdentity): buildConnector.connector {
+export function createConnector(
+  address: string,
+  name: string | undefined,
+  identity?: TlsIdentity,
+): buildConnector.connector {
   let session: Buffer | undefined
   return (options, callback) => {
     let phase: 'connect' | 'tls' = 'connect'

@@ -1,6 +1,5 @@
 import type { Dispatcher, Pool } from 'undici'
 import { DialError } from './dial.ts'
-import type { OutboundAnswer, OutboundFailure, OutboundOutcome } from './outcome.ts'
 
 export interface Exchange {
   method: 'GET' | 'POST'
@@ -9,7 +8,7 @@ export interface Exchange {
   body: string | Buffer | undefined
   /** What is left of the request's time. */
   timeoutMs: number
-  /** The whole allowance, for the words. */
+  /** The whole time limit, for the message. */
   allowedMs: number
   answerSizeMaxBytes: number
   address: string
@@ -91,9 +90,9 @@ class Listener implements Dispatcher.DispatchHandler {
     this.#finish({ kind: 'answer', status: this.#status!, headers: this.#headers, body, truncated, address })
   }
 
-  #fail(phase: OutboundFailure['phase'], words: string): void {
+  #fail(phase: OutboundFailure['phase'], message: string): void {
     const { address } = this.#request
-    this.#finish({ kind: 'failed', phase, sent: this.#controller !== undefined, words, address })
+    this.#finish({ kind: 'failed', phase, sent: this.#controller !== undefined, message, address })
   }
 
   /**
@@ -125,3 +124,26 @@ function brokenWords(error: Error, status: number | undefined): string {
   const when = status === undefined ? 'before an answer' : `in the body of the answer (status ${status})`
   return `the connection broke ${when}: ${error.message}`
 }
+
+export interface OutboundAnswer {
+  kind: 'answer'
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: Buffer
+  truncated: boolean
+  /** The one that was dialled. */
+  address: string
+}
+
+export interface OutboundFailure {
+  kind: 'failed'
+  /** How far it came: 'sent' is a connection that broke, or nonsense instead of HTTP, after the request was written. */
+  phase: 'url' | 'forbidden' | 'dns' | 'connect' | 'tls' | 'sent' | 'time-out'
+  /** false only when the request surely never left us; true when the receiver may have got it. */
+  sent: boolean
+  /** For people. */
+  message: string
+  address?: string
+}
+
+export type OutboundOutcome = OutboundAnswer | OutboundFailure

@@ -80,7 +80,7 @@ test('a body longer than is read is cut there', async () => {
 test('a receiver that hangs is out of time, and may have got the request', async () => {
   const port = await serve(() => {})
   const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, timeoutMs: 50 })
-  expect(outcome).toMatchObject({ kind: 'failed', phase: 'time-out', sent: true, words: 'no answer within 0.05 s' })
+  expect(outcome).toMatchObject({ kind: 'failed', phase: 'time-out', sent: true, message: 'no answer within 0.05 s' })
 })
 
 test('a body that never ends is out of time even when the headers came', async () => {

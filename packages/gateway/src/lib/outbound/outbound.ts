@@ -1,11 +1,11 @@
+import { isIP } from 'node:net'
 import { type Clock, systemClock } from '../clock.ts'
 import { whyForbidden } from './address.ts'
 import type { TlsIdentity } from './dial.ts'
+import type { OutboundFailure, OutboundOutcome } from './exchange.ts'
 import { exchange } from './exchange.ts'
-import type { OutboundFailure, OutboundOutcome } from './outcome.ts'
-import { keptPools, type Pools, type Target } from './pools.ts'
-import { type RememberingResolve, type Resolve, rememberingResolve, systemResolve } from './resolve.ts'
-import { type ParsedUrl, parsed, refused } from './url.ts'
+import { createPools, type Pools, type Target } from './pools.ts'
+import { type CachedResolver, createCachedResolver, type Resolve, systemResolve } from './resolve.ts'
 
 export interface OutboundRequest {
   /** http or https, without user name and password. */
@@ -24,7 +24,7 @@ export interface OutboundRequest {
   reuse?: boolean
 }
 
-export type { OutboundAnswer, OutboundFailure, OutboundOutcome } from './outcome.ts'
+export type { OutboundAnswer, OutboundFailure, OutboundOutcome } from './exchange.ts'
 
 /** The only place that opens outgoing connections. Redirects are never followed. */
 export interface Outbound {
@@ -35,8 +35,8 @@ export interface Outbound {
 
 export function createOutbound(options: { resolve?: Resolve; clock?: Clock } = {}): Outbound {
   const clock = options.clock ?? systemClock
-  const resolve = rememberingResolve(options.resolve ?? systemResolve, () => clock.monotonic())
-  const pools = keptPools()
+  const resolve = createCachedResolver(options.resolve ?? systemResolve, () => clock.monotonic())
+  const pools = createPools()
   return {
     request: (request) => send(request, { resolve, pools, clock }),
     close: () => pools.close(),
@@ -47,7 +47,7 @@ export function createOutbound(options: { resolve?: Resolve; clock?: Clock } = {
 const ADDRESSES_TRIED_MAX = 3
 
 interface Means {
-  resolve: RememberingResolve
+  resolve: CachedResolver
   pools: Pools
   clock: Clock
 }
@@ -55,7 +55,7 @@ interface Means {
 function send(request: OutboundRequest, means: Means): Promise<OutboundOutcome> {
   const url = parsed(request.url)
   if ('kind' in url) return Promise.resolve(url)
-  const known = url.addresses ?? means.resolve.known(url.host, request.allowPrivate)
+  const known = url.addresses ?? means.resolve.cached(url.host, request.allowPrivate)
   // One address that is known, as in a burst to one endpoint, leaves nothing to wait for and no time to share: an
   // event cost its sender 8 % more by the longer way.
   if (known?.length !== 1) return sendToAny(url, known, request, means)
@@ -119,7 +119,7 @@ function forbidden(host: string, addresses: readonly string[]): OutboundFailure 
 async function resolved(
   host: string,
   allowPrivate: boolean,
-  resolve: RememberingResolve,
+  resolve: CachedResolver,
   timeoutMs: number,
 ): Promise<string[] | OutboundFailure> {
   let timer: NodeJS.Timeout | undefined
@@ -127,11 +127,44 @@ async function resolved(
     timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
   })
   try {
-    const addresses = await Promise.race([resolve.ask(host, allowPrivate), late])
+    const addresses = await Promise.race([resolve.resolve(host, allowPrivate), late])
     return addresses.length > 0 ? addresses : refused('dns', `${host} has no address`)
   } catch (error) {
     return refused('dns', `${host} does not resolve: ${error instanceof Error ? error.message : error}`)
   } finally {
     clearTimeout(timer)
   }
+}
+
+export interface ParsedUrl {
+  origin: string
+  /** Without the brackets of IPv6. URL has turned decimal, hexadecimal and octal forms into dotted ones. */
+  host: string
+  /** Of a literal address: itself. */
+  addresses: [string] | undefined
+  /** With its query. */
+  path: string
+}
+
+/** Endpoints are few and called often: parsing was a tenth of the cost of a request. */
+const known = new Map<string, ParsedUrl>()
+const KNOWN_MAX = 10_000
+
+export function parsed(text: string): ParsedUrl | OutboundFailure {
+  const seen = known.get(text)
+  if (seen) return seen
+  const url = URL.parse(text)
+  if (!url || !/^https?:$/.test(url.protocol)) return refused('url', 'it is not an http or https address')
+  if (url.username !== '' || url.password !== '') return refused('url', 'it carries a user name or password')
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const addresses: [string] | undefined = isIP(host) ? [host] : undefined
+  const result = { origin: url.origin, host, addresses, path: url.pathname + url.search }
+  if (known.size >= KNOWN_MAX) known.clear()
+  known.set(text, result)
+  return result
+}
+
+/** A failure before anything was dialled. */
+export function refused(phase: OutboundFailure['phase'], message: string): OutboundFailure {
+  return { kind: 'failed', phase, sent: false, message }
 }

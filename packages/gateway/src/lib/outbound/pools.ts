@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Pool } from 'undici'
-import { dialer, type TlsIdentity } from './dial.ts'
+import { createConnector, type TlsIdentity } from './dial.ts'
 
 export interface Target {
   origin: string
@@ -32,7 +32,7 @@ const KEEP_ALIVE_MAX_MS = 30_000
 /** Of an answer. */
 const HEADER_SIZE_MAX_BYTES = 16 * 1024
 
-export function keptPools(): Pools {
+export function createPools(): Pools {
   const pools = new Map<string, { pool: Pool; usedAt: number }>()
   let uses = 0
 
@@ -67,7 +67,7 @@ export function keptPools(): Pools {
 
 function open(target: Target): Pool {
   return new Pool(target.origin, {
-    connect: dialer(target.address, target.name, target.identity),
+    connect: createConnector(target.address, target.name, target.identity),
     connections: CONNECTIONS_MAX,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,

@@ -29,21 +29,21 @@ const NAME_SERVER_TIMEOUT_MS = 2_000
  * Remembers an answer for as long as a burst lasts: a thousand events to one endpoint ask once. No hole: an address is
  * checked after it was resolved, and the connection goes to the address that was checked, however old the answer.
  */
-export interface RememberingResolve {
+export interface CachedResolver {
   /** Without waiting: an answer of a moment ago. */
-  known(host: string, allowPrivate: boolean): string[] | undefined
-  ask(host: string, allowPrivate: boolean): Promise<string[]>
+  cached(host: string, allowPrivate: boolean): string[] | undefined
+  resolve(host: string, allowPrivate: boolean): Promise<string[]>
 }
 
-export function rememberingResolve(resolve: Resolve, now: () => number): RememberingResolve {
+export function createCachedResolver(resolve: Resolve, now: () => number): CachedResolver {
   const answers = new Map<string, { until: number; addresses: string[] }>()
   const asked = new Map<string, Promise<string[]>>()
   return {
-    known(host, allowPrivate) {
+    cached(host, allowPrivate) {
       const answer = answers.get(`${allowPrivate} ${host}`)
       return answer && answer.until > now() ? answer.addresses : undefined
     },
-    ask(host, allowPrivate) {
+    resolve(host, allowPrivate) {
       const key = `${allowPrivate} ${host}`
       const underWay = asked.get(key)
       if (underWay) return underWay

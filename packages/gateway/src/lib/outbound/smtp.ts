@@ -9,13 +9,13 @@ export interface Mail {
 }
 
 /** What a mail server said. `rejected`: this recipient will never be taken, and trying again is rude. */
-export type MailOutcome = { kind: 'sent' } | { kind: 'failed'; words: string; rejected: boolean }
+export type MailOutcome = { kind: 'sent' } | { kind: 'failed'; message: string; rejected: boolean }
 
 export interface MailServer {
   /** Never rejects for what the network or the mail server does: that is data. */
   send(mail: Mail): Promise<MailOutcome>
   /** Connects, encrypts and signs in, without sending. @returns what is wrong, in the mail server's or the network's words */
-  test(): Promise<string | undefined>
+  check(): Promise<string | undefined>
   close(): void
 }
 
@@ -30,7 +30,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){1,3}|\[::1\])$/
  * `smtps://` is TLS from the start. `smtp://` demands STARTTLS, for a mail may hold a link that lets its reader in; not
  * on loopback, nor where `?tls=none` says that the way to the mail server is safe.
  */
-export function mailServer(url: string): MailServer {
+export function createMailServer(url: string): MailServer {
   const parsed = new URL(url)
   const { protocol, hostname, port, username, password } = parsed
   const secure = protocol === 'smtps:'
@@ -62,16 +62,16 @@ export function mailServer(url: string): MailServer {
       } catch (error) {
         const { responseCode, code, message } = error as Error & { responseCode?: number; code?: string }
         const rejected = code === 'EENVELOPE' && responseCode !== undefined && responseCode >= 500
-        return { kind: 'failed', words: message.slice(0, WORDS_MAX), rejected }
+        return { kind: 'failed', message: message.slice(0, MESSAGE_MAX), rejected }
       }
     },
-    async test() {
+    async check() {
       try {
         opened ??= open()
         await (await opened).verify()
         return undefined
       } catch (error) {
-        return (error as Error).message.slice(0, WORDS_MAX)
+        return (error as Error).message.slice(0, MESSAGE_MAX)
       }
     },
     close: () => void opened?.then((transport) => transport.close()).catch(() => {}),
@@ -82,4 +82,4 @@ export function mayBePlain({ hostname, searchParams }: URL): boolean {
   return LOOPBACK.test(hostname) || searchParams.get('tls') === 'none'
 }
 
-const WORDS_MAX = 500
+const MESSAGE_MAX = 500

@@ -145,7 +145,7 @@ function columnName(member: string): string {
 const columnNames = new Map<string, string>()
 
 /** What rows are to a statement and to its parameters. */
-export interface Shape {
+export interface RowFormat {
   table(first: number, columns: Columns, name: string): string
   /** Of a column, as an array. */
   list(parameter: number, type: string): string
@@ -158,7 +158,7 @@ export interface Shape {
 }
 
 /** Any number of them, one array a column. */
-export const ROWS: Shape = {
+export const ROWS: RowFormat = {
   table: unnest,
   list: (parameter, type) => `$${parameter}::${type}[]`,
   ids: uuidArray,
@@ -170,7 +170,7 @@ export const ROWS: Shape = {
 }
 
 /** Exactly one, one value a column: a lone order's statement takes 0.85 of the server's time that arrays of one take. */
-export const ONE_ROW: Shape = {
+export const ONE_ROW: RowFormat = {
   table(first, columns, name) {
     const values = Object.entries(columns).map(([column, type], index) => `$${first + index}::${type} as ${column}`)
     return `(select ${values.join(', ')}) as ${name}`

@@ -1,5 +1,6 @@
 import pg from 'pg'
-import { type Answer, asking, type Connection, parserOf, type Statement } from './pipeline.ts'
+import { CommitUnknown, isConnectionLoss } from './errors.ts'
+import { type Connection, createPipeline, parserOf, type Statement, type StatementResult } from './pipeline.ts'
 import { type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
 
 export type { Statement }
@@ -25,14 +26,6 @@ export interface Tx {
   send(statement: Statement): void
 }
 
-/** The connection died between sending COMMIT and its answer: it happened or it did not. */
-export class CommitUnknown extends Error {
-  override readonly name = 'CommitUnknown'
-  constructor(cause: unknown) {
-    super('the connection to the database was lost while committing', { cause })
-  }
-}
-
 export interface DbOptions {
   url: string
   poolSize: number
@@ -40,7 +33,7 @@ export interface DbOptions {
   lockTimeoutMs?: number
   statementTimeoutMs?: number
   /** How long the server waits inside a transaction for our next statement (60 s). */
-  idleTimeoutMs?: number
+  idleInTransactionMs?: number
   /** Commits need not wait for the disk: for what a crash may forget (RequestIDs), never for money. */
   asynchronousCommit?: boolean
   /**
@@ -48,9 +41,9 @@ export interface DbOptions {
    * once, and by index, whatever the statistics of the moment say. A plan made on an empty table read 20 000 orders
    * one by one for each look-up.
    */
-  fixedPlans?: boolean
+  genericPlans?: boolean
   /** Idle connections stay open: to sign in and plan again takes some 30 ms, of the first order after a quiet while. */
-  keepsConnections?: boolean
+  keepConnections?: boolean
   onIdleError?: (error: Error) => void
 }
 
@@ -58,9 +51,9 @@ export const CONNECT_TIMEOUT_MS = 5_000
 const IDLE_MS = 10_000
 const STATEMENT_TIMEOUT_MS = 30_000
 /** What the server's own time limit should have ended by then, it will not end any more. */
-const SILENCE_MARGIN_MS = 5_000
+const STALL_MARGIN_MS = 5_000
 
-export function connect(options: DbOptions): Db & { close(): Promise<void> } {
+export function createDb(options: DbOptions): Db & { close(): Promise<void> } {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -69,9 +62,9 @@ export function connect(options: DbOptions): Db & { close(): Promise<void> } {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     lock_timeout: options.lockTimeoutMs ?? 10_000,
     statement_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 60_000,
+    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 60_000,
     keepAlive: true,
-    idleTimeoutMillis: options.keepsConnections ? 0 : IDLE_MS,
+    idleTimeoutMillis: options.keepConnections ? 0 : IDLE_MS,
     types: { getTypeParser: parserOf },
     options: serverSettings(options),
     ...({ pipeline: true } as object),
@@ -80,30 +73,30 @@ export function connect(options: DbOptions): Db & { close(): Promise<void> } {
   pool.on('error', (error) => options.onIdleError?.(error))
   // So would one that dies in use; there its statements' own failures tell.
   pool.on('connect', (client) => client.on('error', () => {}))
-  const silence = watchStalledConnections<Connection>(statementTimeoutMs + SILENCE_MARGIN_MS, ({ stream }) =>
+  const stalled = watchStalledConnections<Connection>(statementTimeoutMs + STALL_MARGIN_MS, ({ stream }) =>
     stream.destroy(new Error('the database does not answer: read timeout')),
   )
-  const open = { pool, silence }
+  const source = { pool, stalled }
   return {
     pool,
-    query: <Row>(statement: Statement) => alone<Row>(open, statement),
-    tx: (work) => transaction(open, work),
+    query: <Row>(statement: Statement) => runAlone<Row>(source, statement),
+    tx: (work) => runTransaction(source, work),
     close: () => pool.end(),
   }
 }
 
-interface Open {
+interface ConnectionSource {
   pool: pg.Pool
-  silence: StalledConnections<Connection>
+  stalled: StalledConnections<Connection>
 }
 
 /** A connection of the pool; those that may have died with another that did are closed on the way. */
-async function take({ pool, silence }: Open): Promise<pg.PoolClient> {
+async function takeConnection({ pool, stalled }: ConnectionSource): Promise<pg.PoolClient> {
   for (;;) {
     const client = await pool.connect()
     // The driver's declarations leave it out.
     const { connection } = client as unknown as { connection: Connection }
-    if (!silence.isSuspect(connection)) return client
+    if (!stalled.isSuspect(connection)) return client
     client.release(true)
   }
 }
@@ -111,15 +104,15 @@ async function take({ pool, silence }: Open): Promise<pg.PoolClient> {
 function serverSettings(options: DbOptions): string {
   const settings = ['jit=off']
   if (options.asynchronousCommit) settings.push('synchronous_commit=off')
-  if (options.fixedPlans) settings.push('plan_cache_mode=force_generic_plan', 'enable_seqscan=off')
+  if (options.genericPlans) settings.push('plan_cache_mode=force_generic_plan', 'enable_seqscan=off')
   return settings.map((setting) => `-c ${setting}`).join(' ')
 }
 
-async function alone<Row>(open: Open, statement: Statement): Promise<Row[]> {
-  const client = await take(open)
+async function runAlone<Row>(source: ConnectionSource, statement: Statement): Promise<Row[]> {
+  const client = await takeConnection(source)
   let broken: Error | undefined
   try {
-    return (await asking(client, open.silence)(statement)).rows as Row[]
+    return (await createPipeline(client, source.stalled)(statement)).rows as Row[]
   } catch (error) {
     if (isConnectionLoss(error)) broken = error as Error
     throw error
@@ -128,9 +121,9 @@ async function alone<Row>(open: Open, statement: Statement): Promise<Row[]> {
   }
 }
 
-async function transaction<Result>(open: Open, work: (tx: Tx) => Promise<Result>): Promise<Result> {
-  const client = await take(open)
-  const ask = asking(client, open.silence)
+async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  const client = await takeConnection(source)
+  const ask = createPipeline(client, source.stalled)
   const unanswered: Promise<unknown>[] = []
   const send = (statement: Statement) => {
     const answer = ask(statement)
@@ -173,7 +166,7 @@ const BEGIN: Statement = { text: 'begin', name: 'begin' }
 const COMMIT: Statement = { text: 'commit', name: 'commit' }
 const ROLLBACK: Statement = { text: 'rollback', name: 'rollback' }
 
-async function commit(committing: Promise<Answer>, unanswered: Promise<unknown>[]): Promise<void> {
+async function commit(committing: Promise<StatementResult>, unanswered: Promise<unknown>[]): Promise<void> {
   let failure: unknown
   for (const answer of unanswered) await answer.catch((reason) => (failure ??= reason))
   // A statement that the server refused made COMMIT a rollback; one whose answer was lost leaves COMMIT in doubt.
@@ -181,7 +174,7 @@ async function commit(committing: Promise<Answer>, unanswered: Promise<unknown>[
     await committing.catch(() => {})
     throw failure
   }
-  let outcome: Answer
+  let outcome: StatementResult
   try {
     outcome = await committing
   } catch (error) {
@@ -189,42 +182,3 @@ async function commit(committing: Promise<Answer>, unanswered: Promise<unknown>[
   }
   if (outcome.command !== 'COMMIT') throw failure ?? new Error('the transaction was rolled back by the database')
 }
-
-/** SQLSTATE of a failure that the server reported, if it did. */
-export function sqlState(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined
-}
-
-/** The unique key that a statement violated, and the values that are there already, as the server words them. */
-export function violatedKey(error: unknown): { constraint: string; detail: string } | undefined {
-  if (sqlState(error) !== UNIQUE_VIOLATION) return undefined
-  const { constraint = '', detail = '' } = error as pg.DatabaseError
-  return { constraint, detail }
-}
-
-const UNIQUE_VIOLATION = '23505'
-
-/**
- * True when nothing is known to have been answered: no SQLSTATE, or the server said that it ends the connection, takes
- * none, or is not the one that takes writes.
- */
-export function isConnectionLoss(error: unknown): boolean {
-  if (error instanceof CommitUnknown) return true
-  // A name with several addresses: each was tried.
-  if (error instanceof AggregateError) return error.errors.some(isConnectionLoss)
-  const state = sqlState(error)
-  if (state !== undefined) return CONNECTION_STATES.test(state)
-  return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error || hasSystemCode(error))
-}
-
-/** As failures of TLS have them, without an errno. */
-function hasSystemCode({ code }: NodeJS.ErrnoException): boolean {
-  return code !== undefined && /^E[A-Z]{3,}$/.test(code)
-}
-
-// Ended by an administrator, a shutdown, or for having been idle; connection exceptions; who it is, which database, too
-// many; a standby that is not promoted yet.
-const CONNECTION_STATES = /^(57P|25P03|08|28|3D000|53300|25006)/
-
-const CONNECTION_ERRORS =
-  /connection (terminated|ended|error)|client (has encountered|was closed)|timeout exceeded when trying to connect|read timeout|not queryable/i

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { StartRefused } from '../process/lifecycle.ts'
 import { packageRoot } from '../process/package-root.ts'
-import { StartRefused } from '../process/start-refused.ts'
 import type { Log } from '../telemetry/log.ts'
-import { CONNECT_TIMEOUT_MS, type Db, sqlState } from './db.ts'
-import { whyNoConnection } from './no-connection.ts'
+import { CONNECT_TIMEOUT_MS, type Db } from './db.ts'
+import { explainNoConnection, sqlState } from './errors.ts'
 
 export interface MigrateOptions {
   databaseUrl: string
@@ -38,7 +38,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   // A connection that dies rejects the query under way; without a listener it would end the process.
   client.on('error', (error) => log.warn({ err: error }, 'the connection that migrates was lost'))
   await client.connect().catch((cause) => {
-    throw new StartRefused(whyNoConnection(cause), { cause })
+    throw new StartRefused(explainNoConnection(cause), { cause })
   })
   try {
     await checkServer(client)
@@ -154,33 +154,43 @@ async function recorded(client: pg.Client): Promise<Migration[]> {
   return (await client.query<Migration>(RECORDED)).rows
 }
 
-/** What is still to run. What ran must be the beginning of what we have, byte for byte. */
+/**
+ * Returns the files that are still to run. The files that ran must be the beginning of ours, byte for byte.
+ *
+ * Until 0.1.0 is tagged the files are a baseline: a schema change edits the file of its area, and a database made from
+ * an earlier baseline is refused. From the tag on a schema change adds a file, and the message of a changed file then
+ * asks to undo the change.
+ */
 function compare(files: MigrationFile[], ran: Migration[]): MigrationFile[] {
   for (const [index, migration] of ran.entries()) {
     const file = files[index]
     if (!file) {
       throw new MigrationRefused(
-        `This database is newer than this release: it has ${migration.name}, we know ${files.length} migrations. Start the newer release.`,
+        `This database is newer than this release: it has ${migration.name}, this release has ${files.length} migrations. Start the newer release.`,
       )
     }
-    if (file.version < migration.version) {
+    if (isSame(file, migration)) continue
+    if (files.some((other) => isSame(other, migration))) {
       throw new MigrationRefused(
         `Migration ${file.name} comes before ${migration.name}, which ran on this database already. Give it a later number.`,
       )
     }
-    if (file.version !== migration.version || file.checksum !== migration.checksum) {
-      throw new MigrationRefused(
-        `Migration ${file.name} has changed since it ran on this database (as ${migration.name}). Undo the change and write a new migration.`,
-      )
-    }
+    throw new MigrationRefused(
+      'This database was created by an earlier development version. Delete its data directory or create a new database.',
+    )
   }
   return files.slice(ran.length)
 }
 
+function isSame(one: Migration, other: Migration): boolean {
+  return one.version === other.version && one.checksum === other.checksum
+}
+
+/** Runs a file and records it, in one transaction. One statement at a time: Citus refuses several in one message. */
 async function run(client: pg.Client, file: MigrationFile): Promise<void> {
   try {
     await client.query('begin')
-    await client.query(file.sql)
+    for (const statement of splitStatements(file.sql)) await client.query(statement)
     await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
       file.version,
       file.name,
@@ -191,4 +201,25 @@ async function run(client: pg.Client, file: MigrationFile): Promise<void> {
     await client.query('rollback').catch(() => {})
     throw new Error(`Migration ${file.name} failed: ${(error as Error).message}`, { cause: error })
   }
+}
+
+/**
+ * A comment, a string, a quoted name, a dollar-quoted body, or the semicolon that ends a statement. Not supported:
+ * nested comments, backslashes in strings, and function bodies written as `begin atomic`.
+ */
+const TOKEN = /--[^\n]*|\/\*[\s\S]*?\*\/|'[^']*'|"[^"]*"|\$([a-z_]\w*)?\$[\s\S]*?\$\1\$|;/gi
+
+function splitStatements(sql: string): string[] {
+  const statements: string[] = []
+  let statement = ''
+  let end = 0
+  for (const { 0: token, index } of `${sql};`.matchAll(TOKEN)) {
+    statement += sql.slice(end, index)
+    end = index + token.length
+    if (token === ';') {
+      if (statement.trim() !== '') statements.push(statement.trim())
+      statement = ''
+    } else if (!token.startsWith('--') && !token.startsWith('/*')) statement += token
+  }
+  return statements
 }

@@ -30,7 +30,7 @@ export function makePartitions(db: Db, tables: readonly PartitionedTable[]): Pro
   })
 }
 
-/** Gathering statistics with pauses keeps dead versions of hot rows for seconds (decision 0009). */
+/** Gathering statistics with pauses keeps dead versions of hot rows for seconds: docs/performance.md. */
 const UNPAUSED = 'autovacuum_vacuum_cost_delay = 0'
 
 /** Drops those that are past keeping by the database's clock, as it is now: whoever calls has reason to trust it. */

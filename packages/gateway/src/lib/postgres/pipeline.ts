@@ -10,21 +10,21 @@ export interface Statement {
   readonly name?: string
 }
 
-export interface Answer {
+export interface StatementResult {
   rows: unknown[]
   /** As the server reports it: `COMMIT`, `INSERT 0 1`. */
   command: string
 }
 
-export type Ask = (statement: Statement) => Promise<Answer>
+export type Pipeline = (statement: Statement) => Promise<StatementResult>
 
 /**
  * Asks over one connection, in the order of the calls. What one turn of the event loop asks goes out in one write and
  * ends in one Sync, so that the server answers it in one, too: by the driver's own way each statement wakes both sides.
  * Of statements that went together, those behind one that fails are not run and fail like it.
  */
-export function asking(client: pg.PoolClient, silence: StalledConnections<Connection>): Ask {
-  let gathering: Gathered | undefined
+export function createPipeline(client: pg.PoolClient, silence: StalledConnections<Connection>): Pipeline {
+  let gathering: PipelinedBatch | undefined
   const leave = () => {
     if (gathering) client.query(gathering)
     gathering = undefined
@@ -35,7 +35,7 @@ export function asking(client: pg.PoolClient, silence: StalledConnections<Connec
       return runScript(client, statement)
     }
     if (!gathering) {
-      gathering = new Gathered(silence)
+      gathering = new PipelinedBatch(silence)
       process.nextTick(leave)
     }
     return gathering.add(statement)
@@ -47,18 +47,18 @@ function isScript({ name, values = [] }: Statement): boolean {
   return name === undefined && values.length === 0
 }
 
-async function runScript(client: pg.PoolClient, { text }: Statement): Promise<Answer> {
+async function runScript(client: pg.PoolClient, { text }: Statement): Promise<StatementResult> {
   const { rows, command } = await client.query(text)
   return { rows: rows.map(inCamelCase), command }
 }
 
-interface Asked {
+interface PendingStatement {
   statement: Statement
   values: unknown[]
-  answer: Answer
+  result: StatementResult
   /** undefined until the server has described them; known from earlier ones of its name. */
   columns: Column[] | undefined
-  resolve(answer: Answer): void
+  resolve(answer: StatementResult): void
   reject(failure: Error): void
 }
 
@@ -98,8 +98,8 @@ declare class DriverQuery extends EventEmitter {
  * because it keeps the book of what is prepared. What comes back under a name always has the same columns (the server
  * refuses to run a plan whose result has changed), so they are described once.
  */
-class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
-  readonly #asked: Asked[] = []
+class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
+  readonly #asked: PendingStatement[] = []
   readonly #silence: StalledConnections<Connection>
   #answering = 0
   #isDue = false
@@ -109,18 +109,18 @@ class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
     this.#silence = silence
   }
 
-  add(statement: Statement): Promise<Answer> {
+  add(statement: Statement): Promise<StatementResult> {
     checkName(statement)
     const values = (statement.values ?? []).map(prepareValue) // fails here, before anything has left
     return new Promise((resolve, reject) => {
-      this.#asked.push({ statement, values, columns: undefined, answer: { rows: [], command: '' }, resolve, reject })
+      this.#asked.push({ statement, values, columns: undefined, result: { rows: [], command: '' }, resolve, reject })
     })
   }
 
   override readonly submit = (connection: unknown) => this.#send(connection as Connection)
 
   #send(connection: Connection): null {
-    this.#silence.asked(connection)
+    this.#silence.sent(connection)
     this.#isDue = true
     this.#turnTo(0)
     connection.stream.cork()
@@ -155,27 +155,27 @@ class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    const { columns, answer } = this.#asked[this.#answering]!
+    const { columns, result } = this.#asked[this.#answering]!
     const row: Record<string, unknown> = {}
     for (let index = 0; index < fields.length; index++) {
       const { name, parse } = columns![index]!
       const text = fields[index]!
       row[name] = text === null ? null : parse(text)
     }
-    answer.rows.push(row)
+    result.rows.push(row)
   }
 
   handleCommandComplete({ text }: { text: string }, connection: Connection): void {
-    const { statement, answer, columns = [] } = this.#asked[this.#answering]!
-    this.#silence.heard(connection)
-    answer.command = text
+    const { statement, result, columns = [] } = this.#asked[this.#answering]!
+    this.#silence.received(connection)
+    result.command = text
     if (statement.name !== undefined) columnsOn(connection).set(statement.name, columns)
     this.#turnTo(this.#answering + 1)
   }
 
   handleReadyForQuery(connection: Connection): void {
-    this.#silence.answered(connection)
-    for (const { resolve, answer } of this.#asked) resolve(answer)
+    this.#silence.completed(connection)
+    for (const { resolve, result } of this.#asked) resolve(result)
   }
 
   /**
@@ -183,11 +183,11 @@ class Gathered extends (pg.Query as unknown as typeof DriverQuery) {
    * be the commit of a statement outside of a transaction that failed, which comes with the Sync: none counts as done.
    */
   handleError(failure: Error, connection: Connection): void {
-    if (this.#isDue) this.#silence.answered(connection)
+    if (this.#isDue) this.#silence.completed(connection)
     this.#isDue = false
     const answered = this.#answering < this.#asked.length ? this.#answering : 0
-    for (const [index, { statement, resolve, reject, answer }] of this.#asked.entries()) {
-      if (index < answered) resolve(answer)
+    for (const [index, { statement, resolve, reject, result }] of this.#asked.entries()) {
+      if (index < answered) resolve(result)
       else {
         reject(failure)
         if (statement.name !== undefined) delete connection.submittedNamedStatements[statement.name]

@@ -4,16 +4,16 @@
  */
 export interface StalledConnections<Connection> {
   /** An answer is due. */
-  asked(connection: Connection): void
+  sent(connection: Connection): void
   /** The server said something. */
-  heard(connection: Connection): void
+  received(connection: Connection): void
   /** One that was due is complete, or will never be. */
-  answered(connection: Connection): void
+  completed(connection: Connection): void
   /** Not heard since before one fell silent: its server may be the same that has died. */
   isSuspect(connection: Connection): boolean
 }
 
-interface State {
+interface ConnectionState {
   due: number
   heardAt: number
   timer: NodeJS.Timeout | undefined
@@ -24,13 +24,13 @@ export function watchStalledConnections<Connection extends object>(
   limitMs: number,
   end: (connection: Connection) => void,
 ): StalledConnections<Connection> {
-  const states = new WeakMap<Connection, State>()
+  const states = new WeakMap<Connection, ConnectionState>()
   let suspectBefore = Number.NEGATIVE_INFINITY
 
-  function stateOf(connection: Connection): State {
+  function stateOf(connection: Connection): ConnectionState {
     const known = states.get(connection)
     if (known) return known
-    const state: State = { due: 0, heardAt: performance.now(), timer: undefined }
+    const state: ConnectionState = { due: 0, heardAt: performance.now(), timer: undefined }
     states.set(connection, state)
     return state
   }
@@ -41,14 +41,14 @@ export function watchStalledConnections<Connection extends object>(
   }
 
   return {
-    asked(connection) {
+    sent(connection) {
       const state = stateOf(connection)
       if (state.due++ === 0) state.timer = setTimeout(silent, limitMs, connection)
     },
-    heard(connection) {
+    received(connection) {
       stateOf(connection).timer?.refresh()
     },
-    answered(connection) {
+    completed(connection) {
       const state = stateOf(connection)
       state.heardAt = performance.now()
       if (--state.due > 0) return void state.timer?.refresh()

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import { silentLog } from '../telemetry/silent-log.ts'
-import { type Running, runLoop, runningStack } from './lifecycle.ts'
+import { silentLog } from '../telemetry/log.ts'
+import { createStack, type Running, runLoop } from './lifecycle.ts'
 
 const log = silentLog
 const NEVER_MS = 3_600_000
@@ -141,7 +141,7 @@ describe('a stack of running parts', () => {
 
   it('stops in reverse order, once, and goes on where one part fails', async () => {
     const stopped: string[] = []
-    const stack = runningStack(log)
+    const stack = createStack(log)
     stack.push('database', part('database', stopped))
     stack.push('worker', part('worker', stopped, new Error('no')))
     stack.push('api', part('api', stopped))
@@ -151,7 +151,7 @@ describe('a stack of running parts', () => {
 
   it('stops at once what is started after the stop', async () => {
     const stopped: string[] = []
-    const stack = runningStack(log)
+    const stack = createStack(log)
     await stack.stop(NEVER_MS)
     stack.push('late', part('late', stopped))
     expect(stopped).toEqual(['late'])

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../telemetry/log.ts'
-import type { LoopWatch } from '../telemetry/loop-watch.ts'
+import type { LoopMetrics } from '../telemetry/metrics.ts'
 
 /** Something that was started and runs until it is stopped. */
 export interface Running {
@@ -16,7 +16,7 @@ export interface RunningStack extends Running {
   push(name: string, part: Running): void
 }
 
-export function runningStack(log: Log): RunningStack {
+export function createStack(log: Log): RunningStack {
   const parts: { name: string; part: Running }[] = []
   let stopping: Promise<void> | undefined
   async function stopAll(deadlineMs: number): Promise<void> {
@@ -45,7 +45,7 @@ export interface LoopOptions {
   name: string
   log: Log
   /** Where figures of it are told. */
-  loops?: LoopWatch | undefined
+  loops?: LoopMetrics | undefined
   /** How long an idle loop waits; what is written without a wake-up is found this late at most. */
   pollMs: number
   /**
@@ -105,7 +105,7 @@ export function runLoop(options: LoopOptions): Loop {
     },
     async stop(deadlineMs) {
       stopping.abort()
-      if (await within(ended, deadlineMs)) return
+      if (await settlesWithin(ended, deadlineMs)) return
       log.warn({ loop: name, deadlineMs }, 'a pass did not end in time and is given up')
       givingUp.abort()
     },
@@ -116,7 +116,7 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
 
 /** Whether the promise settled in time. */
-export async function within(promise: Promise<unknown>, deadlineMs: number): Promise<boolean> {
+export async function settlesWithin(promise: Promise<unknown>, deadlineMs: number): Promise<boolean> {
   const timer = new AbortController()
   const late = delay(deadlineMs, false, { signal: timer.signal }).catch(() => false)
   const settled = await Promise.race([
@@ -128,4 +128,9 @@ export async function within(promise: Promise<unknown>, deadlineMs: number): Pro
   ])
   timer.abort()
   return settled
+}
+
+/** The gateway cannot start, and whoever starts it can change that: the message is a sentence to print without a stack. */
+export class StartRefused extends Error {
+  override readonly name: string = 'StartRefused'
 }

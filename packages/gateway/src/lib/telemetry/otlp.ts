@@ -2,8 +2,8 @@ import { Counter, type Registry } from '@platformatic/prom-client'
 import type { Outbound } from '../outbound/outbound.ts'
 import { type Loop, type Running, runLoop } from '../process/lifecycle.ts'
 import type { Log } from './log.ts'
-import type { LoopWatch } from './loop-watch.ts'
-import { freshSpanId, type Span, type Traces } from './traces.ts'
+import type { LoopMetrics } from './metrics.ts'
+import { createSpanId, type Span, type Traces } from './traces.ts'
 
 /*
  * Sends spans to a collector: OTLP 1.x over HTTP in JSON (`POST …/v1/traces`). Loaded only where a collector is
@@ -21,7 +21,7 @@ export interface OtlpOptions {
   outbound: Outbound
   metrics: Registry
   log: Log
-  loops: LoopWatch
+  loops: LoopMetrics
 }
 
 const POLL_MS = 2_000
@@ -45,10 +45,10 @@ export function startTraces(options: OtlpOptions): Traces & Running {
     if (batch.length === 0) return false
     const fault = await post(options, batch)
     // What the collector will never take must not keep the others; what it may take later stays.
-    if (fault?.mayPass) throw new Error(`traces wait: ${fault.words}`)
+    if (fault?.mayPass) throw new Error(`traces wait: ${fault.message}`)
     waiting.splice(0, batch.length)
     spans.inc({ outcome: fault ? 'dropped' : 'sent' }, batch.length)
-    if (fault) log.warn({ spans: batch.length, words: fault.words }, 'the collector refused spans')
+    if (fault) log.warn({ spans: batch.length, reason: fault.message }, 'the collector refused spans')
     return waiting.length >= BATCH_MAX
   }
 
@@ -85,9 +85,9 @@ async function post({ endpoint, headers, resource, outbound }: OtlpOptions, span
     answerSizeMaxBytes: 4_096,
     allowPrivate: true, // the operator's own
   })
-  if (outcome.kind === 'failed') return { words: outcome.words, mayPass: true }
+  if (outcome.kind === 'failed') return { message: outcome.message, mayPass: true }
   if (outcome.status >= 200 && outcome.status < 300) return undefined
-  return { words: `status ${outcome.status}`, mayPass: outcome.status === 429 || outcome.status >= 500 }
+  return { message: `status ${outcome.status}`, mayPass: outcome.status === 429 || outcome.status >= 500 }
 }
 
 const KIND = { SERVER: 2, CLIENT: 3 } as const
@@ -99,17 +99,17 @@ function encode(resource: Record<string, string>, spans: readonly Span[]) {
   return { resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans }] }
 }
 
-function encodeSpan({ traceId, spanId, parentSpanId, name, kind, endedAt, durationMs, attributes, fault }: Span) {
+function encodeSpan({ traceId, spanId, parentSpanId, name, kind, endedAt, durationMs, attributes, error }: Span) {
   return {
     traceId,
-    spanId: spanId ?? freshSpanId(),
+    spanId: spanId ?? createSpanId(),
     ...(parentSpanId === undefined ? {} : { parentSpanId }),
     name,
     kind: KIND[kind],
     startTimeUnixNano: nanoseconds(endedAt - durationMs),
     endTimeUnixNano: nanoseconds(endedAt),
     attributes: attributesOf(attributes),
-    status: fault === undefined ? {} : { code: ERROR, message: fault },
+    status: error === undefined ? {} : { code: ERROR, message: error },
   }
 }
 

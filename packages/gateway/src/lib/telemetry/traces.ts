@@ -14,7 +14,7 @@ export interface Span {
   durationMs: number
   attributes: Record<string, string | number | undefined>
   /** Words, where it went wrong. */
-  fault?: string | undefined
+  error?: string | undefined
 }
 
 /** Takes spans in and sends them in the background; one that cannot be sent is dropped, and counted. */
@@ -23,15 +23,15 @@ export interface Traces {
 }
 
 /** A UUID has the size of a trace's id: what a dealer knows a request by finds its trace. */
-export function traceOf(uuid: string): string {
+export function traceIdOf(uuid: string): string {
   return uuid.replaceAll('-', '').toLowerCase()
 }
 
 /** The span that all others of an order hang from: the request that placed it. */
-export function rootSpanOf(orderId: string): string {
-  return traceOf(orderId).slice(16)
+export function rootSpanIdOf(orderId: string): string {
+  return traceIdOf(orderId).slice(16)
 }
 
-export function freshSpanId(): string {
+export function createSpanId(): string {
   return randomBytes(8).toString('hex')
 }

@@ -1,4 +1,4 @@
-import { openToken, sealToken } from '../../lib/sealed-token.ts'
+import { createToken, readToken } from '../../lib/crypto.ts'
 
 /*
  * The link under which an eSIM's QR picture is shown: PUBLIC_URL/qr/TOKEN. The token seals tenant id and profile id, so it is
@@ -18,12 +18,12 @@ export function qrUrl(publicUrl: string, linkKey: Buffer, subject: QrSubject): s
 }
 
 export function qrToken(linkKey: Buffer, { tenantId, profileId }: QrSubject): string {
-  return sealToken(linkKey, PURPOSE, Buffer.concat([bytesOf(tenantId), bytesOf(profileId)]))
+  return createToken(linkKey, PURPOSE, Buffer.concat([bytesOf(tenantId), bytesOf(profileId)]))
 }
 
 /** Whose picture a token shows; undefined for one that we did not make. */
 export function decryptQrToken(linkKey: Buffer, token: string): QrSubject | undefined {
-  const ids = openToken(linkKey, PURPOSE, token)
+  const ids = readToken(linkKey, PURPOSE, token)
   if (ids?.length !== 2 * ID_BYTES) return undefined
   return { tenantId: uuidOf(ids.subarray(0, ID_BYTES)), profileId: uuidOf(ids.subarray(ID_BYTES)) }
 }

@@ -20,7 +20,7 @@ const broken = (sent: boolean): OutboundOutcome => ({
   kind: 'failed',
   phase: sent ? 'time-out' : 'connect',
   sent,
-  words: 'it broke',
+  message: 'it broke',
 })
 
 /** The table above resultOf, row by row: what the answer says with an ICCID of ours, and with one of the SM-DP+. */

@@ -35,7 +35,7 @@ export type Es2plusAnswer = Texts<'iccid' | 'matchingId' | 'smdpAddress'>
  */
 export function resultOf(outcome: OutboundOutcome, iccidChosen: boolean): Es2plusResult {
   if (outcome.kind === 'failed') {
-    return { kind: outcome.sent ? 'unknown' : 'retry', words: outcome.words, down: true }
+    return { kind: outcome.sent ? 'unknown' : 'retry', words: outcome.message, down: true }
   }
   const { status } = outcome
   if (status === 408 || status >= 500) return { kind: 'unknown', words: `HTTP ${status}`, down: true }

@@ -4,7 +4,7 @@ import type { Es2plusClient } from './client.ts'
 /** undefined: it works. Otherwise what is wrong, and where to look: name, connection, TLS, credentials or protocol. */
 export async function testEs2plus(client: Es2plusClient): Promise<string | undefined> {
   const outcome = await client.probe()
-  if (outcome.kind === 'failed') return `${SENTENCES[outcome.phase]}: ${outcome.words}.`
+  if (outcome.kind === 'failed') return `${SENTENCES[outcome.phase]}: ${outcome.message}.`
   const { status } = outcome
   if (status === 401 || status === 403)
     return `Credentials: the server does not accept our certificate (HTTP ${status}).`

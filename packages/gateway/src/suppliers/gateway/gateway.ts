@@ -91,7 +91,7 @@ function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
       baseUrl: config.url,
       appKey: config.appKey,
       appSecret: config.appSecret,
-      timeout_ms: timeoutMs + 1_000, // the door's own limit says more about what happened
+      timeoutMs: timeoutMs + 1_000, // the door's own limit says more about what happened
       retries: 0,
       async fetch(url, init) {
         const outcome = await outbound.request({
@@ -105,7 +105,7 @@ function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
         })
         if (outcome.kind === 'failed') {
           network = outcome
-          throw new TypeError(outcome.words)
+          throw new TypeError(outcome.message)
         }
         const headers = Object.entries(outcome.headers).flatMap(([key, value]) =>
           value === undefined ? [] : [[key, String(value)] as [string, string]],
@@ -245,9 +245,9 @@ async function receive(
 }
 
 function sentenceOf(failure: DealerEsimError, network: OutboundFailure | undefined): string {
-  if (network?.phase === 'dns') return `DNS: the name does not resolve: ${network.words}.`
-  if (network?.phase === 'tls') return `TLS: the handshake failed: ${network.words}.`
-  if (network !== undefined) return `Connection: ${network.words}.`
+  if (network?.phase === 'dns') return `DNS: the name does not resolve: ${network.message}.`
+  if (network?.phase === 'tls') return `TLS: the handshake failed: ${network.message}.`
+  if (network !== undefined) return `Connection: ${network.message}.`
   if (failure.code.startsWith('101')) return `Credentials: ${failure.code} ${failure.message}`
   if (failure.code === 'ANSWER_UNREADABLE') return `Protocol: ${failure.message}`
   return `${failure.code}: ${failure.message}`

@@ -39,7 +39,7 @@ const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
   '400102': 'unknown',
 }
 
-const failure = (code: string, parts: { httpStatus?: number; retryAfter_s?: number } = {}) =>
+const failure = (code: string, parts: { httpStatus?: number; retryAfterS?: number } = {}) =>
   new DealerEsimError({ code: code as FailureCode, message: 'words', ...parts })
 
 describe('a failure of an upstream', () => {
@@ -59,7 +59,7 @@ describe('a failure of an upstream', () => {
   })
 
   it('is tried again when the upstream says, or when somebody may have topped up', () => {
-    expect(outcomeOfFailure(failure('101007', { retryAfter_s: 7 }), true)).toMatchObject({ afterMs: 7_000 })
+    expect(outcomeOfFailure(failure('101007', { retryAfterS: 7 }), true)).toMatchObject({ afterMs: 7_000 })
     expect(outcomeOfFailure(failure('101007'), true)).toMatchObject({ afterMs: 1_000 })
     expect(outcomeOfFailure(failure('200007'), true)).toMatchObject({ afterMs: 30_000 })
   })

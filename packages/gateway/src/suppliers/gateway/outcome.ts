@@ -28,7 +28,7 @@ export function outcomeOfFailure(error: DealerEsimError, sent: boolean): Exclude
   if (!/^\d{6}$/.test(code)) return sent ? { kind: 'unknown', words, down: true } : { kind: 'retry', words, down: true }
   if (code === '200007' || code === '200014') return { kind: 'retry', words, afterMs: TOP_UP_WAIT_MS }
   if (code === '200005') return { kind: 'retry', words }
-  if (code === '101007') return { kind: 'retry', words, afterMs: (error.retryAfter_s ?? 1) * 1000 }
+  if (code === '101007') return { kind: 'retry', words, afterMs: (error.retryAfterS ?? 1) * 1000 }
   if (code === '101006') return { kind: 'unknown', words }
   if (code === '000002' || code.startsWith('101')) return { kind: 'retry', words, down: true }
   if (code === '200011' || code === '310241' || code === '310244') return { kind: 'refused', words }

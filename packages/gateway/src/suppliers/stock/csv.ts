@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { isIccid, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
 import { type Info, parse } from 'csv-parse'
-import { faultOfForm } from '../../lib/csv.ts'
+import { findFormatFault } from '../../lib/csv.ts'
 import type { DeliveredEsim } from '../supplier.ts'
 
 /** One row of a file of eSIMs, and the line that it starts on. */
@@ -70,7 +70,7 @@ export async function* readEsims(file: Readable, withItemNo = false): AsyncGener
 
 function checkHeader(names: string[], withItemNo: boolean): string[] {
   const refuse = (reason: string) => new CsvRefused([{ line: 1, reason }])
-  const form = faultOfForm(names)
+  const form = findFormatFault(names)
   if (form !== undefined) throw refuse(form)
   const known = ['iccid', 'ac', 'smdpAddress', 'matchingId', ...OPTIONAL, ...(withItemNo ? ['itemNo'] : [])]
   const unknown = names.filter((name) => !known.includes(name))

@@ -5,7 +5,7 @@ import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { recordset } from '../../lib/postgres/columns.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
-import { absent, Refusal } from '../../lib/refusal.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
 import { supplierOwner } from '../supplier.ts'
 import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from './csv.ts'
 import { fingerprint } from './fingerprint.ts'
@@ -117,7 +117,7 @@ async function checkSupplier(tx: Tx, cipher: Pick<Cipher, 'decrypt'>, supplier: 
     text: 'select type, config, now() from suppliers where supplier = $1',
     values: [supplier],
   })
-  if (row === undefined) throw absent('supplier', supplier)
+  if (row === undefined) throw notFound('supplier', supplier)
   if (row.type !== 'stock') {
     const words = `${supplier} is a ${row.type} supplier. Codes go into a supplier of type stock.`
     throw new Refusal(422, 'SUPPLIER_NOT_STOCK', words)

@@ -2,7 +2,7 @@ import { notify } from '../../alerts/alerts.ts'
 import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
-import { absent, Refusal } from '../../lib/refusal.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
 
 export interface StockLevel {
   supplier: string
@@ -13,14 +13,19 @@ export interface StockLevel {
 
 /** What is counted, of every supplier that counts. */
 export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
-  const rows = await db.query<{ supplier: string; productCode: string; available: bigint; lowAt: bigint | null }>({
-    text: 'select supplier, product_code, available, low_at from stock_levels order by supplier, product_code',
+  const rows = await db.query<{
+    supplier: string
+    productCode: string
+    available: bigint
+    lowThreshold: bigint | null
+  }>({
+    text: 'select supplier, product_code, available, low_threshold from stock_levels order by supplier, product_code',
   })
   return rows.map((row) => ({
     supplier: row.supplier,
     productCode: row.productCode,
     available: Number(row.available),
-    lowAt: row.lowAt === null ? null : Number(row.lowAt),
+    lowAt: row.lowThreshold === null ? null : Number(row.lowThreshold),
   }))
 }
 
@@ -34,14 +39,15 @@ export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map
       name: 'stock-lower',
       text: `update stock_levels set available = available - $3
              where supplier = $1 and product_code = $2
-             returning product_code, available, low_at is not null and available < low_at and not low_told as tell`,
+             returning product_code, available,
+               low_threshold is not null and available < low_threshold and not low_alerted as tell`,
       values: [supplier, productCode, taken.get(productCode)],
     }),
   )
   for (const [level] of await Promise.all(lowering)) {
     if (!level?.tell) continue
     tx.send({
-      text: 'update stock_levels set low_told = true where supplier = $1 and product_code = $2',
+      text: 'update stock_levels set low_alerted = true where supplier = $1 and product_code = $2',
       values: [supplier, level.productCode],
     })
     notify(tx, ids, {
@@ -59,7 +65,7 @@ export function raiseLevel(tx: Tx, supplier: string, productCode: string, by: nu
   tx.send({
     text: `insert into stock_levels as l (supplier, product_code, available) values ($1, $2, $3)
            on conflict (supplier, product_code) do update set available = l.available + $3,
-             low_told = l.low_told and l.available + $3 < l.low_at`,
+             low_alerted = l.low_alerted and l.available + $3 < l.low_threshold`,
     values: [supplier, productCode, by],
   })
 }
@@ -109,16 +115,16 @@ export async function setLowStock(
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
     const set = await tx.query({
-      text: `insert into stock_levels (supplier, product_code, available, low_at)
+      text: `insert into stock_levels (supplier, product_code, available, low_threshold)
              select supplier, $2, 0, $3 from suppliers s where supplier = $1
                and (exists (select from stock_levels l where l.supplier = s.supplier and l.product_code = $2)
                  or exists (select from package_suppliers p where p.supplier = s.supplier and p.product_code = $2))
-             on conflict (supplier, product_code) do update set low_at = $3, low_told = false returning 1`,
+             on conflict (supplier, product_code) do update set low_threshold = $3, low_alerted = false returning 1`,
       values: [supplier, productCode, lowAt],
     })
     if (set.length === 0) {
       const [known] = await tx.query({ text: 'select from suppliers where supplier = $1', values: [supplier] })
-      if (known === undefined) throw absent('supplier', supplier)
+      if (known === undefined) throw notFound('supplier', supplier)
       const words = `${supplier} never had codes of ${productCode}, and no package sells it: look at its spelling.`
       throw new Refusal(404, 'PRODUCT_UNKNOWN', words)
     }

@@ -1,12 +1,12 @@
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
-import type { LoopWatch } from '../../lib/telemetry/loop-watch.ts'
+import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
 import type { Suppliers } from '../registry.ts'
 
 const POLL_MS = 60_000
 
 /** Takes expired codes off the counters. Being late costs an early answer; an expired code is never delivered. */
-export function stockLoop(deps: { suppliers: Pick<Suppliers, 'all'>; log: Log; loops?: LoopWatch }): Loop {
+export function stockLoop(deps: { suppliers: Pick<Suppliers, 'all'>; log: Log; loops?: LoopMetrics }): Loop {
   async function pass(): Promise<boolean> {
     let more = false
     for (const { supplier } of deps.suppliers.all()) {

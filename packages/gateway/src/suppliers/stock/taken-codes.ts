@@ -1,5 +1,6 @@
 import { orderNoOf } from '../../lib/ids.ts'
-import { sqlState, type Tx } from '../../lib/postgres/db.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import { sqlState } from '../../lib/postgres/errors.ts'
 import { Refusal } from '../../lib/refusal.ts'
 
 /** A row of a file, as it is compared with what is sold. */
@@ -72,7 +73,7 @@ const TAKEN = `
       exists (select from stock_codes c where c.supplier = s.supplier and c.fingerprint = g.fingerprint)
       or exists (select from stock_codes c where c.supplier = s.supplier and c.iccid = g.iccid and c.state = 'FREE'))
     union all
-    select g.place, 'settled', s.order_id from given g join settled_codes s on s.fingerprint = g.fingerprint
+    select g.place, 'settled', s.order_id from given g join resolved_codes s on s.fingerprint = g.fingerprint
     union all
     select g.place, 'orphan', o.order_id from given g join orphans o on o.iccid = g.iccid and o.state <> 'CANCELLED'
   ) taken order by place`
@@ -85,7 +86,7 @@ const TAKEN = `
 export async function refuseSettledMeanwhile(tx: Tx, supplier: string): Promise<void> {
   lockSettling(tx)
   const [settled] = await tx.query<{ iccid: string; orderId: string }>({
-    text: `select c.iccid, s.order_id from settled_codes s
+    text: `select c.iccid, s.order_id from resolved_codes s
            join stock_codes c on c.supplier = $1 and c.fingerprint = s.fingerprint
            where c.imported_at = now() limit 1`,
     values: [supplier],

@@ -1,0 +1,89 @@
+import type { Notice } from '@dealer-esim/gateway/console-api/notices.ts'
+import { Button, Group, Switch } from '@mantine/core'
+import { useApi, useChange } from '../api/use-api.ts'
+import { DealerSection, useTenant } from '../dealers/dealer.tsx'
+import { useFilters } from '../parts/filters.tsx'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { Timestamp } from '../parts/values.tsx'
+import { canEdit, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+
+/** Alerts for the operator, or for the dealer of the signed-in person. */
+export function AlertsPage() {
+  const [filters, setFilters] = useFilters()
+  const unread = filters.unread === 'true'
+  return (
+    <Page
+      title={t.alerts.title}
+      actions={
+        <Switch
+          label={t.alerts.unreadOnly}
+          checked={unread}
+          onChange={(event) => setFilters({ unread: event.currentTarget.checked ? 'true' : null })}
+        />
+      }
+    >
+      <AlertList tenantId={null} unread={unread} />
+    </Page>
+  )
+}
+
+export function DealerAlerts() {
+  const { tenantId } = useTenant()
+  return (
+    <DealerSection title={t.alerts.title}>
+      <AlertList tenantId={tenantId} />
+    </DealerSection>
+  )
+}
+
+export function AlertList({ tenantId, unread }: { tenantId: string | null; unread?: boolean }) {
+  const me = useSession()
+  const [{ cursor }] = useFilters()
+  const list = useApi<{ notices: Notice[]; nextCursor: string | null }>('/notices', { tenantId, unread, cursor })
+  const read = useChange({ quiet: true })
+  const unreadIds = (list.data?.notices ?? []).filter((row) => row.readAt === null).map((row) => row.noticeId)
+  return (
+    <>
+      {canEdit(me) && unreadIds.length > 0 && (
+        <Group justify="flex-end">
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => read.mutate({ method: 'POST', path: '/notices/read', body: { noticeIds: unreadIds } })}
+          >
+            {t.alerts.markRead}
+          </Button>
+        </Group>
+      )}
+      <List<Notice>
+        label={t.alerts.title}
+        rows={list.data?.notices}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.noticeId}
+        empty={{ title: t.alerts.noAlerts, text: t.alerts.noAlertsText }}
+        columns={[
+          {
+            accessor: 'kind',
+            title: t.alerts.type,
+            render: (row) => (t.alerts.types as Record<string, string>)[row.kind] ?? row.kind,
+          },
+          {
+            accessor: 'message',
+            title: t.alerts.message,
+            render: (row) => (row.readAt === null ? <strong>{row.message}</strong> : row.message),
+          },
+          {
+            accessor: 'createdAt',
+            title: t.common.time,
+            render: (row) => <Timestamp time={row.createdAt} format="relative" />,
+          },
+        ]}
+      />
+    </>
+  )
+}

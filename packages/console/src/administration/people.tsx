@@ -1,0 +1,123 @@
+import type { PersonRow } from '@dealer-esim/gateway/console-api/people.ts'
+import { ActionIcon, Button, Group, Menu, Stack } from '@mantine/core'
+import { IconDots } from '@tabler/icons-react'
+import { useState } from 'react'
+import { useApi } from '../api/use-api.ts'
+import { DealerSection, useTenant } from '../dealers/dealer.tsx'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { Status, Timestamp } from '../parts/values.tsx'
+import { canAdminister, isOperatorAdmin, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import {
+  ChangeRole,
+  ChangeStatus,
+  Invite,
+  NewLink,
+  type OpenDialog,
+  RemoveSecondFactor,
+  ShowLink,
+} from './person-dialogs.tsx'
+
+/** The operator's own people. A dealer's people are a section of the dealer. */
+export function PeoplePage() {
+  return (
+    <Page title={t.people.title} description={t.people.text}>
+      <PeopleList tenantId={null} />
+    </Page>
+  )
+}
+
+export function DealerPeople() {
+  const { tenantId } = useTenant()
+  return (
+    <DealerSection title={t.people.title} text={t.people.dealerText}>
+      <PeopleList tenantId={tenantId} />
+    </DealerSection>
+  )
+}
+
+/** The people of a dealer, or of the operator, and the actions of an administrator. */
+export function PeopleList({ tenantId }: { tenantId: string | null }) {
+  const me = useSession()
+  const canManage = tenantId === null ? isOperatorAdmin(me) : canAdminister(me)
+  const { data, isFetching, error, refetch } = useApi<{ people: PersonRow[] }>('/people', { tenantId })
+  const [open, setOpen] = useState<OpenDialog>()
+  return (
+    <Stack>
+      {canManage && (
+        <Group justify="flex-end">
+          <Button onClick={() => setOpen({ kind: 'invite' })}>{t.people.invite}</Button>
+        </Group>
+      )}
+      <List<PersonRow>
+        label={t.people.title}
+        rows={data?.people}
+        loading={isFetching}
+        error={error}
+        retry={refetch}
+        idOf={(row) => row.personId}
+        empty={{ title: t.people.none, text: t.people.noneText }}
+        columns={[
+          { accessor: 'name', title: t.people.name },
+          { accessor: 'email', title: t.people.email, cellsClassName: 'break' },
+          { accessor: 'role', title: t.people.role, render: (row) => t.roles[row.role] },
+          {
+            accessor: 'status',
+            title: t.common.status,
+            render: (row) => <Status status={row.status === 'ACTIVE' && row.invited ? 'INVITED' : row.status} />,
+          },
+          {
+            accessor: 'secondFactor',
+            title: t.people.secondFactor,
+            render: (row) => (row.secondFactor ? t.common.yes : t.common.no),
+          },
+          {
+            accessor: 'lastSignInAt',
+            title: t.people.lastSignIn,
+            render: (row) => <Timestamp time={row.lastSignInAt} format="relative" />,
+          },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            hidden: !canManage,
+            // People change their own details on the account page.
+            render: (row) => row.personId !== me.personId && <PersonMenu row={row} onOpen={setOpen} />,
+          },
+        ]}
+      />
+      {open?.kind === 'invite' && <Invite tenantId={tenantId} onOpen={setOpen} />}
+      {open?.kind === 'showLink' && <ShowLink {...open} onClose={() => setOpen(undefined)} />}
+      {open?.kind === 'link' && <NewLink row={open.row} onOpen={setOpen} />}
+      {open?.kind === 'role' && <ChangeRole row={open.row} onClose={() => setOpen(undefined)} />}
+      {open?.kind === 'status' && <ChangeStatus row={open.row} onClose={() => setOpen(undefined)} />}
+      {open?.kind === 'secondFactor' && <RemoveSecondFactor row={open.row} onClose={() => setOpen(undefined)} />}
+    </Stack>
+  )
+}
+
+function PersonMenu({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog): void }) {
+  const active = row.status === 'ACTIVE'
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`${t.common.actions}: ${row.name}`}>
+          <IconDots size={18} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item disabled={!active} onClick={() => onOpen({ kind: 'link', row })}>
+          {t.people.newPasswordLink}
+        </Menu.Item>
+        <Menu.Item onClick={() => onOpen({ kind: 'role', row })}>{t.people.changeRole}</Menu.Item>
+        <Menu.Item disabled={!row.secondFactor} onClick={() => onOpen({ kind: 'secondFactor', row })}>
+          {t.people.removeSecondFactor}
+        </Menu.Item>
+        <Menu.Item {...(active && { color: 'red' })} onClick={() => onOpen({ kind: 'status', row })}>
+          {active ? t.people.disable : t.people.enable}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,176 @@
+import type { PersonRow } from '@dealer-esim/gateway/console-api/people.ts'
+import { Alert, Select, Text, TextInput } from '@mantine/core'
+import { useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Copyable } from '../parts/values.tsx'
+import { ReauthenticationFields } from '../session/reauthenticate.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+
+export type OpenDialog =
+  | { kind: 'invite' }
+  | { kind: 'showLink'; title: string; email: string; link: string }
+  | { kind: 'link' | 'role' | 'status' | 'secondFactor'; row: PersonRow }
+
+function rolesFor(tenantId: string | null) {
+  return Object.entries(t.roles)
+    .filter(([role]) => role.startsWith('DEALER') === (tenantId !== null))
+    .map(([value, label]) => ({ value, label }))
+}
+
+export function Invite({ tenantId, onOpen }: { tenantId: string | null; onOpen(open: OpenDialog | undefined): void }) {
+  const invite = useChange<{ link: string }>({ quiet: true })
+  return (
+    <Dialog
+      title={t.people.invite}
+      opened
+      onClose={() => onOpen(undefined)}
+      submit={t.people.invite}
+      busy={invite.isPending}
+      error={invite.error}
+      onSubmit={(fields) =>
+        invite.mutate(
+          { method: 'POST', path: '/people', body: { ...fields, tenantId } },
+          {
+            onSuccess: ({ link }) =>
+              onOpen({ kind: 'showLink', title: t.people.invitationLink, email: fields.email ?? '', link }),
+          },
+        )
+      }
+    >
+      <TextInput name="name" label={t.people.name} required maxLength={100} data-autofocus />
+      <TextInput name="email" type="email" label={t.people.email} required maxLength={254} />
+      <Select
+        name="role"
+        label={t.people.role}
+        data={rolesFor(tenantId)}
+        defaultValue={tenantId === null ? 'OPERATOR_STAFF' : 'DEALER_ADMIN'}
+        allowDeselect={false}
+      />
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}
+
+export function ShowLink({
+  title,
+  email,
+  link,
+  onClose,
+}: {
+  title: string
+  email: string
+  link: string
+  onClose(): void
+}) {
+  return (
+    <Dialog title={title} opened onClose={onClose} submit={t.common.close} onSubmit={onClose}>
+      <Alert color="orange">{interpolate(t.people.linkText, { email })}</Alert>
+      <Copyable value={link} label={title} />
+    </Dialog>
+  )
+}
+
+export function NewLink({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog | undefined): void }) {
+  const create = useChange<{ link: string }>({ quiet: true })
+  return (
+    <Dialog
+      title={`${t.people.newPasswordLink}: ${row.name}`}
+      opened
+      onClose={() => onOpen(undefined)}
+      submit={t.people.createLink}
+      busy={create.isPending}
+      error={create.error}
+      onSubmit={(body) =>
+        create.mutate(
+          { method: 'POST', path: `/people/${row.personId}/link`, body },
+          {
+            onSuccess: ({ link }) => onOpen({ kind: 'showLink', title: t.people.passwordLink, email: row.email, link }),
+          },
+        )
+      }
+    >
+      <Text size="sm">{t.people.newPasswordLinkText}</Text>
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}
+
+export function ChangeRole({ row, onClose }: { row: PersonRow; onClose(): void }) {
+  const change = useChange({ success: t.common.saved, quiet: true })
+  return (
+    <Dialog
+      title={`${t.people.changeRole}: ${row.name}`}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={(body) =>
+        change.mutate({ method: 'PATCH', path: `/people/${row.personId}`, body }, { onSuccess: onClose })
+      }
+    >
+      <Select
+        name="role"
+        label={t.people.role}
+        data={rolesFor(row.tenantId)}
+        defaultValue={row.role}
+        allowDeselect={false}
+      />
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}
+
+export function ChangeStatus({ row, onClose }: { row: PersonRow; onClose(): void }) {
+  const change = useChange({ success: t.common.saved, quiet: true })
+  const active = row.status === 'ACTIVE'
+  const submit = active ? t.people.disable : t.people.enable
+  return (
+    <Dialog
+      title={`${submit}: ${row.name}`}
+      opened
+      onClose={onClose}
+      submit={submit}
+      danger={active}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={(fields) =>
+        change.mutate(
+          {
+            method: 'PATCH',
+            path: `/people/${row.personId}`,
+            body: { ...fields, status: active ? 'DISABLED' : 'ACTIVE' },
+          },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <Text size="sm">{active ? t.people.disableText : t.people.enableText}</Text>
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}
+
+export function RemoveSecondFactor({ row, onClose }: { row: PersonRow; onClose(): void }) {
+  const remove = useChange({ success: t.common.saved, quiet: true })
+  return (
+    <Dialog
+      title={`${t.people.removeSecondFactor}: ${row.name}`}
+      opened
+      onClose={onClose}
+      submit={t.people.removeSecondFactor}
+      danger
+      busy={remove.isPending}
+      error={remove.error}
+      onSubmit={(body) =>
+        remove.mutate(
+          { method: 'POST', path: `/people/${row.personId}/second-factor/remove`, body },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <Text size="sm">{t.people.removeSecondFactorText}</Text>
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}

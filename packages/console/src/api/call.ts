@@ -1,0 +1,106 @@
+import { interpolate, t } from '../strings/strings.ts'
+
+/** A failed call of the console API. Its message can be shown to the user. */
+export class ApiError extends Error {
+  override readonly name = 'ApiFailure'
+  readonly status: number
+  readonly code: string
+  readonly data: Record<string, unknown>
+  constructor(status: number, code: string, message: string, data: Record<string, unknown> = {}) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.data = data
+  }
+}
+
+/** Whether the session has ended. The status does not say: a wrong password or code is also answered with 401. */
+export function isSignedOut(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'SIGNED_OUT'
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type Query = Record<string, string | number | boolean | null | undefined>
+
+/** The gateway sets <base>, so the console works below any path prefix. */
+export const consoleBase = new URL(document.baseURI)
+
+export function apiUrl(path: string, query: Query = {}): URL {
+  const url = new URL(`api${path}`, consoleBase)
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, String(value))
+  }
+  return url
+}
+
+export async function call<Answer>(
+  method: Method,
+  path: string,
+  options: { query?: Query | undefined; body?: unknown; signal?: AbortSignal | undefined } = {},
+): Promise<Answer> {
+  let response: Response
+  let text: string
+  try {
+    response = await fetch(apiUrl(path, options.query), {
+      method,
+      credentials: 'same-origin',
+      ...(options.signal && { signal: options.signal }),
+      headers: {
+        ...(isInactive() && { 'x-unattended': 'true' }),
+        ...(options.body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
+    })
+    text = await response.text()
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    throw new ApiError(0, 'UNREACHABLE', t.errors.unreachable)
+  }
+  if (response.ok) return parseObject(text) as Answer
+  throw errorFrom(response.status, text)
+}
+
+/** Uses the gateway's message, or the status if something else, such as a proxy, has answered. */
+export function errorFrom(status: number, text: string): ApiError {
+  const {
+    code = 'UNKNOWN',
+    message = interpolate(t.errors.httpStatus, { status }),
+    data,
+  } = parseObject(text) as ErrorBody
+  return new ApiError(status, code, message, data)
+}
+
+interface ErrorBody {
+  code?: string
+  message?: string
+  data?: Record<string, unknown>
+}
+
+/** Returns an empty object for anything but a JSON object, such as a proxy's error page. */
+function parseObject(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Longer than people read without moving the pointer, and far shorter than the idle time that ends a session. */
+const INACTIVE_AFTER_MS = 5 * 60_000
+const ACTIVITY_EVENTS = ['pointerdown', 'pointermove', 'keydown', 'wheel'] as const
+
+let lastActivityMs = Date.now()
+
+/** Starts watching for user activity. */
+export function watchActivity(): void {
+  const seen = () => {
+    lastActivityMs = Date.now()
+  }
+  for (const sign of ACTIVITY_EVENTS) addEventListener(sign, seen, { capture: true, passive: true })
+}
+
+/** Whether the user has been inactive. Automatic refreshes then do not prolong the session. */
+function isInactive(): boolean {
+  return Date.now() - lastActivityMs >= INACTIVE_AFTER_MS
+}

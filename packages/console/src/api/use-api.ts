@@ -1,0 +1,73 @@
+import {
+  keepPreviousData,
+  MutationCache,
+  QueryCache,
+  QueryClient,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { notifyError, notifySuccess } from '../parts/notify.ts'
+import { ApiError, call, isSignedOut, type Method, type Query } from './call.ts'
+
+const STALE_MS = 10_000
+
+/** The query key of GET /session, which says who is signed in. */
+export const SESSION = ['/session', {}] as const
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: recheckSession }),
+  mutationCache: new MutationCache({ onError: recheckSession }),
+  defaultOptions: {
+    queries: {
+      staleTime: STALE_MS,
+      // Only a lost connection is retried: an error response would be the same again.
+      retry: (count, error) => error instanceof ApiError && error.status === 0 && count < 2,
+    },
+  },
+})
+
+/** Shows the sign-in as soon as any call finds that the session has ended, not only at the next refresh. */
+function recheckSession(error: unknown): void {
+  const isKnown = isSignedOut(queryClient.getQueryState(SESSION)?.error)
+  if (isSignedOut(error) && !isKnown) void queryClient.refetchQueries({ queryKey: SESSION }, { cancelRefetch: false })
+}
+
+/** Reads data. The previous page stays visible while the next one loads. */
+export function useApi<Answer>(
+  path: string,
+  query: Query = {},
+  options: { enabled?: boolean; refreshMs?: number | undefined } = {},
+) {
+  return useQuery<Answer, ApiError>({
+    queryKey: [path, query],
+    queryFn: ({ signal }) => call<Answer>('GET', path, { query, signal }),
+    placeholderData: keepPreviousData,
+    enabled: options.enabled ?? true,
+    ...(options.refreshMs !== undefined && { refetchInterval: options.refreshMs }),
+  })
+}
+
+export interface Change {
+  method: Method
+  path: string
+  body?: unknown
+}
+
+/** Changes data, reports the result, and refetches everything, because one change can show in many lists. */
+export function useChange<Answer = unknown>(
+  options: { success?: string | ((answer: Answer) => string); quiet?: boolean } = {},
+) {
+  const client = useQueryClient()
+  return useMutation<Answer, ApiError, Change>({
+    mutationFn: ({ method, path, body }) => call<Answer>(method, path, { body }),
+    async onSuccess(answer) {
+      const { success } = options
+      if (success) notifySuccess(typeof success === 'string' ? success : success(answer))
+      await client.invalidateQueries()
+    },
+    onError(error) {
+      if (!options.quiet) notifyError(error)
+    },
+  })
+}

@@ -1,0 +1,140 @@
+import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import.ts'
+import { Alert, Button, FileInput, Group, SimpleGrid, Text } from '@mantine/core'
+import { useState } from 'react'
+import type { ApiError } from '../api/call.ts'
+import { upload } from '../api/upload.ts'
+import { queryClient } from '../api/use-api.ts'
+import { formatCount } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { notifySuccess } from '../parts/notify.ts'
+import { Card, Page } from '../parts/page.tsx'
+import { interpolate, plural, t } from '../strings/strings.ts'
+import { ChangeDetails } from './import-change.tsx'
+
+/** Previews the changes and the errors of a file first. Importing it is a second step, all or nothing. */
+export function CatalogueImportPage() {
+  const [file, setFile] = useState<File | null>(null)
+  const [report, setReport] = useState<ImportReport>()
+  const [error, setError] = useState<ApiError>()
+  const [busy, setBusy] = useState(false)
+
+  async function run(dryRun: boolean) {
+    if (!file) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      const next = JSON.parse(await upload('/packages/import', { dryRun }, file)) as ImportReport
+      setReport(next)
+      if (next.imported) {
+        notifySuccess(interpolate(t.catalogue.imported, { added: next.added, changed: next.changed }))
+        setFile(null)
+        await queryClient.invalidateQueries()
+      }
+    } catch (failure) {
+      setError(failure as ApiError)
+    }
+    setBusy(false)
+  }
+
+  const changes = (report?.added ?? 0) + (report?.changed ?? 0)
+  const ready = report !== undefined && !report.imported && report.errorRows === 0 && changes > 0
+  return (
+    <Page title={t.catalogue.import} back={{ to: '/catalogue', label: t.catalogue.title }}>
+      <Card>
+        <Group align="flex-end">
+          <FileInput
+            label={t.catalogue.file}
+            description={t.catalogue.fileHint}
+            accept=".csv,text/csv"
+            value={file}
+            onChange={(chosen) => {
+              setFile(chosen)
+              setReport(undefined)
+            }}
+            clearable
+            clearButtonProps={{ 'aria-label': t.catalogue.removeFile }}
+            w={{ base: '100%', sm: 420 }}
+          />
+          <Button variant="default" disabled={!file} loading={busy} onClick={() => void run(true)}>
+            {t.catalogue.preview}
+          </Button>
+          <Button disabled={!ready} loading={busy} onClick={() => void run(false)}>
+            {t.catalogue.apply}
+          </Button>
+        </Group>
+        {error && (
+          <Alert color="red" role="alert">
+            {error.message}
+          </Alert>
+        )}
+      </Card>
+      {report && <Preview report={report} />}
+    </Page>
+  )
+}
+
+function Preview({ report }: { report: ImportReport }) {
+  const sums = [
+    [t.catalogue.rows, report.rows],
+    [t.catalogue.added, report.added],
+    [t.catalogue.changed, report.changed],
+    [t.catalogue.unchanged, report.unchanged],
+    [t.catalogue.errors, report.errorRows],
+  ] as const
+  return (
+    <Card>
+      <SimpleGrid cols={{ base: 2, sm: 5 }}>
+        {sums.map(([label, value]) => (
+          <div key={label} data-sum={label}>
+            <Text size="xs" c="dimmed">
+              {label}
+            </Text>
+            <Text fw={650} fz="xl">
+              {formatCount(value)}
+            </Text>
+          </div>
+        ))}
+      </SimpleGrid>
+      {report.errors.length > 0 ? (
+        <>
+          <Alert color="red">{t.catalogue.withErrors}</Alert>
+          <List
+            label={t.catalogue.errors}
+            rows={[...report.errors]}
+            loading={false}
+            idOf={(row) => `${row.row} ${row.column} ${row.reason}`}
+            empty={{ title: t.catalogue.errors }}
+            columns={[
+              { accessor: 'row', title: t.catalogue.row },
+              { accessor: 'column', title: t.catalogue.column },
+              { accessor: 'reason', title: t.catalogue.problem },
+            ]}
+          />
+        </>
+      ) : (
+        <>
+          {report.doubtful > 0 && (
+            <Alert color="red" role="alert">
+              {plural(t.catalogue.checkPrices, report.doubtful)}
+            </Alert>
+          )}
+          <List
+            label={t.catalogue.change}
+            rows={[...report.changes].sort((left, right) => Number(hasWarnings(right)) - Number(hasWarnings(left)))}
+            loading={false}
+            idOf={(row) => row.packageCode}
+            empty={{ title: t.catalogue.noChanges }}
+            columns={[
+              { accessor: 'packageCode', title: t.catalogue.package, cellsClassName: 'mono' },
+              { accessor: 'change', title: t.catalogue.change, render: (row) => <ChangeDetails change={row} /> },
+            ]}
+          />
+        </>
+      )}
+    </Card>
+  )
+}
+
+function hasWarnings({ lines }: ImportReport['changes'][number]): boolean {
+  return lines.some((line) => 'warnings' in line && line.warnings.length > 0)
+}

@@ -1,0 +1,66 @@
+import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
+import { Group, Paper, Text } from '@mantine/core'
+import { IconCheck } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
+import { formatCount } from '../parts/format.ts'
+import { Card } from '../parts/page.tsx'
+import { isOperator, useSession } from '../session/session.ts'
+import { type PluralForms, pluralForm, t } from '../strings/strings.ts'
+
+type Kind = keyof Dashboard['attention']
+
+/** What needs a person's attention, each linked to its list. */
+export function AttentionCard({ attention }: { attention: Dashboard['attention'] }) {
+  const me = useSession()
+  const own = `/tenants/${me.tenant?.tenantId}`
+  const links: Record<Kind, { to: string; search?: Record<string, string> }> = {
+    underReview: { to: '/orders', search: { status: 'UNDER_REVIEW' } },
+    deadEvents: { to: '/webhooks', search: { state: 'DEAD' } },
+    lowBalances: isOperator(me) ? { to: '/tenants' } : { to: `${own}/wallet` },
+    failingEndpoints: { to: isOperator(me) ? '/notices' : '/webhooks' },
+    lowStock: { to: '/stock' },
+    orphans: { to: '/notices' },
+    adjustments: { to: '/adjustments' },
+  }
+  const kinds = (Object.keys(links) as Kind[]).filter((kind) => attention[kind] > 0)
+  return (
+    <Card title={t.dashboard.attention}>
+      {kinds.length === 0 && (
+        <Group gap="xs">
+          <IconCheck size={18} aria-hidden="true" />
+          <Text size="sm">{t.dashboard.nothingToDo}</Text>
+        </Group>
+      )}
+      <Group>
+        {kinds.map((kind) => (
+          <Paper
+            key={kind}
+            component={Link}
+            to={links[kind].to}
+            search={(links[kind].search ?? {}) as never}
+            withBorder
+            px="md"
+            py="xs"
+            className="attention"
+            data-attention={kind}
+          >
+            <KindCount count={attention[kind]} forms={t.dashboard.attentionKinds[kind]} />
+          </Paper>
+        ))}
+      </Group>
+    </Card>
+  )
+}
+
+function KindCount({ count: waiting, forms }: { count: number; forms: PluralForms }) {
+  const [before, after] = pluralForm(forms, waiting).split('{count}')
+  return (
+    <Text span size="sm">
+      {before}
+      <Text span fw={700} fz="lg">
+        {formatCount(waiting)}
+      </Text>
+      {after}
+    </Text>
+  )
+}

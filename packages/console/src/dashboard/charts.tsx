@@ -1,0 +1,176 @@
+import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
+import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import {
+  formatCount,
+  formatDay,
+  formatDuration,
+  formatMoney,
+  formatMoneyShort,
+  formatPercent,
+} from '../parts/format.ts'
+import { Card } from '../parts/page.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+import { type Bar, BarChart } from './bar-chart.tsx'
+
+const GREEN = 'var(--mantine-color-teal-6)'
+
+const RED = 'var(--mantine-color-red-6)'
+
+const GRAY = 'var(--mantine-color-gray-5)'
+
+const CYAN = 'var(--mantine-color-cyan-7)'
+
+export function OrdersChart({ data }: { data: Dashboard }) {
+  const sum = data.orders.reduce((all, row) => all + row.orders, 0)
+  return (
+    <Card title={`${t.dashboard.orders}: ${formatCount(sum)}`}>
+      <BarChart
+        label={t.dashboard.orders}
+        format={formatCount}
+        series={[
+          { name: t.dashboard.delivered, color: GREEN },
+          { name: t.dashboard.failed, color: RED },
+          { name: t.dashboard.otherOrders, color: GRAY },
+        ]}
+        bars={dailyBars(data.days, data.orders, (row) => {
+          const { orders = 0, delivered = 0, failed = 0 } = row ?? {}
+          const title = interpolate(t.dashboard.ordersTooltip, { orders: formatCount(orders), delivered, failed })
+          return { values: [delivered, failed, orders - delivered - failed], title, ...linkToOrders(row?.day) }
+        })}
+      />
+    </Card>
+  )
+}
+
+export function SalesChart({ data, currency }: { data: Dashboard; currency: string }) {
+  const rows = data.sales.filter((row) => row.currencyCode === currency)
+  const sum = rows.reduce((all, row) => all + row.amount, 0)
+  return (
+    <Card title={`${t.dashboard.sales}: ${formatMoney(sum, currency)}`}>
+      <BarChart
+        label={`${t.dashboard.sales} ${currency}`}
+        format={(amount) => formatMoneyShort(amount, currency)}
+        series={[{ name: t.dashboard.sales, color: CYAN }]}
+        bars={dailyBars(data.days, rows, (row) => ({
+          values: [row?.amount ?? 0],
+          title: formatMoney(row?.amount ?? 0, currency),
+          ...linkToOrders(row?.day),
+        }))}
+      />
+    </Card>
+  )
+}
+
+export function DeliveryTimeChart({ data }: { data: Dashboard }) {
+  return (
+    <Card title={t.dashboard.deliveryTime}>
+      <BarChart
+        label={t.dashboard.deliveryTime}
+        format={formatDuration}
+        series={[{ name: t.dashboard.deliveryTime, color: CYAN }]}
+        bars={dailyBars(data.days, data.orders, (row) => ({
+          values: [row?.p50_ms ?? 0],
+          title:
+            row?.p50_ms == null
+              ? t.dashboard.noData
+              : interpolate(t.dashboard.deliveryTimeTooltip, {
+                  median: formatDuration(row.p50_ms),
+                  p95: formatDuration(row.p95_ms ?? 0),
+                }),
+          ...linkToOrders(row?.day, { status: 'DELIVERED' }),
+        }))}
+      />
+    </Card>
+  )
+}
+
+/** Events per day by delivery state. Each bar links to a list of exactly these events. */
+export function EventsChart({ data }: { data: Dashboard }) {
+  const sum = (member: 'delivered' | 'dead' | 'pending') => data.webhooks.reduce((all, row) => all + row[member], 0)
+  const delivered = sum('delivered')
+  const sent = delivered + sum('dead') + sum('pending')
+  const { DELIVERED, DEAD, PENDING, UNSENT } = t.webhooks.states
+  return (
+    <Card title={t.dashboard.events}>
+      {sent > 0 && (
+        <Text size="sm" c="dimmed">
+          {interpolate(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}
+        </Text>
+      )}
+      <BarChart
+        label={t.dashboard.events}
+        format={formatCount}
+        series={[
+          { name: DELIVERED, color: GREEN },
+          { name: DEAD, color: RED },
+          { name: PENDING, color: CYAN },
+          { name: UNSENT, color: GRAY },
+        ]}
+        bars={dailyBars(data.days, data.webhooks, (row) => {
+          const { delivered = 0, dead = 0, pending = 0, unsent = 0 } = row ?? {}
+          const title = interpolate(t.dashboard.eventsTooltip, { delivered, dead, pending, unsent })
+          const to = row && { to: { to: '/webhooks', search: { from: row.day, to: row.day } } }
+          return { values: [delivered, dead, pending, unsent], title, ...to }
+        })}
+      />
+    </Card>
+  )
+}
+
+/** Outcomes per supplier in the period. */
+export function SupplierOutcomes({ data }: { data: Dashboard }) {
+  return (
+    <Card title={t.dashboard.suppliers}>
+      {data.suppliers.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t.dashboard.noData}
+        </Text>
+      )}
+      {data.suppliers.map((row) => {
+        const all = row.delivered + row.refused + row.unknown
+        const percent = (part: number) => (all === 0 ? 0 : (part / all) * 100)
+        const summary = interpolate(t.dashboard.supplierOutcomes, {
+          delivered: formatCount(row.delivered),
+          refused: formatCount(row.refused),
+          unknown: formatCount(row.unknown),
+        })
+        return (
+          <Stack key={row.supplier} gap={4}>
+            <Group justify="space-between">
+              <Anchor component={Link} to="/suppliers" size="sm">
+                {row.supplier}
+              </Anchor>
+              <Text size="xs" c="dimmed">
+                {summary}
+                {row.p50_ms !== null && ` · ${interpolate(t.dashboard.median, { time: formatDuration(row.p50_ms) })}`}
+              </Text>
+            </Group>
+            <Progress.Root size="lg" aria-hidden="true">
+              <Progress.Section value={percent(row.delivered)} color="teal.6" withAria={false} />
+              <Progress.Section value={percent(row.refused)} color="red.6" withAria={false} />
+              <Progress.Section value={percent(row.unknown)} color="yellow.6" withAria={false} />
+            </Progress.Root>
+          </Stack>
+        )
+      })}
+    </Card>
+  )
+}
+
+/** A bar for every day of the period, including days without data. */
+function dailyBars<Row extends { day: string }>(
+  days: string[],
+  rows: Row[],
+  bar: (row: Row | undefined) => Omit<Bar, 'day'>,
+): Bar[] {
+  const of = new Map(rows.map((row) => [row.day, row]))
+  return days.map((day) => {
+    const { title, ...rest } = bar(of.get(day))
+    return { day, title: `${formatDay(day)}: ${title}`, ...rest }
+  })
+}
+
+function linkToOrders(day: string | undefined, search: Record<string, string> = {}) {
+  return day === undefined ? {} : { to: { to: '/orders', search: { from: day, to: day, ...search } } }
+}

@@ -1,0 +1,84 @@
+import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
+import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
+import { useApi } from '../api/use-api.ts'
+import { useFilters } from '../parts/filters.tsx'
+import { formatMoney } from '../parts/format.ts'
+import { EmptyState, LoadError, Loading } from '../parts/load-states.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Amount, Facts } from '../parts/values.tsx'
+import { isOperator, useSession } from '../session/session.ts'
+import { plural, t } from '../strings/strings.ts'
+import { AttentionCard } from './attention.tsx'
+import { DeliveryTimeChart, EventsChart, OrdersChart, SalesChart, SupplierOutcomes } from './charts.tsx'
+
+const REFRESH_MS = 60_000
+/** The linked lists filter by days in the browser's time zone, so the charts count the same days. */
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+
+export function DashboardPage() {
+  const me = useSession()
+  const [filters, setFilters] = useFilters()
+  const days = filters.days ?? '14'
+  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { days, timeZone }, { refreshMs: REFRESH_MS })
+  return (
+    <Page
+      title={t.dashboard.title}
+      actions={
+        <NativeSelect
+          aria-label={t.dashboard.period}
+          value={days}
+          onChange={(event) => setFilters({ days: event.currentTarget.value })}
+          data={Object.entries(t.dashboard.periods).map(([value, label]) => ({ value, label }))}
+        />
+      }
+    >
+      {error && !data && <LoadError error={error} retry={refetch} />}
+      {!data && !error && <Loading />}
+      {data && (
+        <>
+          <AttentionCard attention={data.attention} />
+          {data.orders.length === 0 && (
+            <Card>
+              <EmptyState
+                title={t.dashboard.noOrders}
+                text={isOperator(me) ? t.dashboard.noOrdersOperator : t.dashboard.noOrdersDealer}
+              />
+            </Card>
+          )}
+          <SimpleGrid cols={{ base: 1, lg: 2 }}>
+            <OrdersChart data={data} />
+            {currenciesOf(data).map((currency) => (
+              <SalesChart key={currency} data={data} currency={currency} />
+            ))}
+            <DeliveryTimeChart data={data} />
+            <EventsChart data={data} />
+            <Balances data={data} />
+            {isOperator(me) && <SupplierOutcomes data={data} />}
+          </SimpleGrid>
+        </>
+      )}
+    </Page>
+  )
+}
+
+function currenciesOf(data: Dashboard): string[] {
+  return [...new Set(data.sales.map((row) => row.currencyCode))]
+}
+
+function Balances({ data }: { data: Dashboard }) {
+  const me = useSession()
+  return (
+    <Card title={t.dashboard.balances}>
+      {data.balances.length === 0 && <Text size="sm">{t.dashboard.noData}</Text>}
+      <Facts
+        cols={2}
+        items={data.balances.map((row) => [
+          isOperator(me) ? `${row.currencyCode}, ${plural(t.dashboard.dealers, row.tenants)}` : row.currencyCode,
+          <Text key={row.currencyCode} fw={650} fz="xl" title={formatMoney(row.balance, row.currencyCode)}>
+            <Amount value={row.balance} currency={row.currencyCode} />
+          </Text>,
+        ])}
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,217 @@
+import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
+import { Button, Group, type InputWrapperProps, SimpleGrid, Textarea, TextInput } from '@mantine/core'
+import { type FormEvent, type ReactNode, useRef, useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { formatMoneyInput, formFields, parseMoneyInput } from '../parts/form-values.ts'
+import { Card } from '../parts/page.tsx'
+import { canAdminister, canOperate, isOperator, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { EndpointCard } from '../webhooks/endpoint.tsx'
+import { DealerSection, useTenant } from './dealer.tsx'
+
+export function SettingsPage() {
+  const { data: tenant } = useTenant()
+  if (!tenant) return null
+  return (
+    <DealerSection title={t.settings.title}>
+      <ApiAccess key={keyOf('api', tenant.ipAllowlist, tenant.qpsLimit)} tenant={tenant} />
+      <EndpointCard tenantId={tenant.tenantId} />
+      <Limits key={keyOf('limits', ...MONEY_FIELDS.map((name) => tenant[name]))} tenant={tenant} />
+      <Billing
+        key={keyOf('billing', tenant.clientName, ...BILLING_TEXTS.map((name) => tenant[name]))}
+        tenant={tenant}
+      />
+    </DealerSection>
+  )
+}
+
+/** A card is reset only when its own values change, so unsaved input survives when another card is saved. */
+const keyOf = (...shown: unknown[]) => JSON.stringify(shown)
+
+/** A card whose fields are saved together. `parse` returns the request body, or an error for each invalid field. */
+function SettingsCard(props: {
+  title: string
+  tenantId: string
+  parse(fields: Record<string, string>): { body: Record<string, unknown> } | { errors: Record<string, string> }
+  children(errors: Record<string, string>): ReactNode
+}) {
+  const me = useSession()
+  const save = useChange({ success: t.common.saved })
+  const [errors, setErrors] = useState<Record<string, string>>({})
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const read = props.parse(formFields(event.currentTarget))
+    setErrors('errors' in read ? read.errors : {})
+    if ('body' in read) save.mutate({ method: 'PATCH', path: `/tenants/${props.tenantId}/settings`, body: read.body })
+  }
+  return (
+    <form onSubmit={submit}>
+      <Card title={props.title}>
+        {props.children(errors)}
+        {canAdminister(me) && (
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              {t.common.save}
+            </Button>
+          </Group>
+        )}
+      </Card>
+    </form>
+  )
+}
+
+function ApiAccess({ tenant }: { tenant: TenantDetail }) {
+  const me = useSession()
+  // Offered only to the dealer: an operator's address is not where the dealer's programs run.
+  const isOwn = canAdminister(me) && !isOperator(me)
+  const mine = useApi<{ address: string }>('/my-address', {}, { enabled: isOwn })
+  const allowlist = useRef<HTMLTextAreaElement>(null)
+  function addMine(address: string) {
+    const field = allowlist.current
+    if (!field || field.value.split(/\s+/).includes(address)) return
+    field.value = `${field.value.trimEnd()}${field.value.trim() ? '\n' : ''}${address}`
+    field.focus()
+  }
+  return (
+    <SettingsCard
+      title={t.settings.apiTitle}
+      tenantId={tenant.tenantId}
+      parse={({ ipAllowlist = '', qpsLimit }) => {
+        if (qpsLimit !== undefined && !/^\d{1,6}$/.test(qpsLimit))
+          return { errors: { qpsLimit: t.settings.qpsInvalid } }
+        const body: Record<string, unknown> = { ipAllowlist: ipAllowlist.split(/[\s,]+/).filter(Boolean) }
+        if (canOperate(me)) body.qpsLimit = qpsLimit === undefined ? null : Number(qpsLimit)
+        return { body }
+      }}
+    >
+      {(errors) => (
+        <>
+          <Textarea
+            ref={allowlist}
+            name="ipAllowlist"
+            label={t.settings.allowlist}
+            description={t.settings.allowlistHint}
+            defaultValue={tenant.ipAllowlist.join('\n')}
+            readOnly={!canAdminister(me)}
+            autosize
+            minRows={3}
+          />
+          {isOwn && mine.data && (
+            <Group>
+              <Button size="xs" variant="default" onClick={() => addMine(mine.data.address)}>
+                {interpolate(t.settings.addMyAddress, { address: mine.data.address })}
+              </Button>
+            </Group>
+          )}
+          <TextInput
+            name="qpsLimit"
+            label={t.settings.qps}
+            description={canOperate(me) ? t.settings.qpsHint : t.settings.operatorOnly}
+            defaultValue={tenant.qpsLimit ?? ''}
+            readOnly={!canOperate(me)}
+            inputMode="numeric"
+            error={errors.qpsLimit}
+            maw={240}
+          />
+        </>
+      )}
+    </SettingsCard>
+  )
+}
+
+/** Hints go below the inputs, so that inputs in a row stay aligned. */
+const LABEL_INPUT_HINT = ['label', 'input', 'description', 'error'] satisfies InputWrapperProps['inputWrapperOrder']
+const MONEY_FIELDS = ['creditLimit', 'dailySpendLimit', 'lowBalanceThreshold'] as const
+
+function Limits({ tenant }: { tenant: TenantDetail }) {
+  const me = useSession()
+  return (
+    <SettingsCard
+      title={`${t.settings.limitsTitle} (${tenant.currencyCode})`}
+      tenantId={tenant.tenantId}
+      parse={(fields) => {
+        const body: Record<string, unknown> = {}
+        const errors: Record<string, string> = {}
+        for (const name of canOperate(me) ? MONEY_FIELDS : (['lowBalanceThreshold'] as const)) {
+          const typed = fields[name]
+          const read = typed === undefined ? { amount: name === 'creditLimit' ? 0 : null } : parseMoneyInput(typed)
+          if ('error' in read) errors[name] = read.error
+          else body[name] = read.amount
+        }
+        return Object.keys(errors).length > 0 ? { errors } : { body }
+      }}
+    >
+      {(errors) => (
+        <SimpleGrid cols={{ base: 1, sm: 3 }}>
+          <TextInput
+            name="creditLimit"
+            inputWrapperOrder={LABEL_INPUT_HINT}
+            label={t.settings.creditLimit}
+            description={canOperate(me) ? t.settings.creditHint : t.settings.operatorOnly}
+            defaultValue={formatMoneyInput(tenant.creditLimit)}
+            readOnly={!canOperate(me)}
+            error={errors.creditLimit}
+          />
+          <TextInput
+            name="dailySpendLimit"
+            inputWrapperOrder={LABEL_INPUT_HINT}
+            label={t.settings.dailyLimit}
+            description={canOperate(me) ? t.settings.dailyHint : t.settings.operatorOnly}
+            defaultValue={formatMoneyInput(tenant.dailySpendLimit)}
+            readOnly={!canOperate(me)}
+            error={errors.dailySpendLimit}
+          />
+          <TextInput
+            name="lowBalanceThreshold"
+            inputWrapperOrder={LABEL_INPUT_HINT}
+            label={t.settings.threshold}
+            description={t.settings.thresholdHint}
+            defaultValue={formatMoneyInput(tenant.lowBalanceThreshold)}
+            readOnly={!canAdminister(me)}
+            error={errors.lowBalanceThreshold}
+          />
+        </SimpleGrid>
+      )}
+    </SettingsCard>
+  )
+}
+
+const BILLING_TEXTS = ['legalName', 'taxId', 'billingEmail', 'billingAddress'] as const
+
+function Billing({ tenant }: { tenant: TenantDetail }) {
+  const me = useSession()
+  return (
+    <SettingsCard
+      title={t.settings.billingTitle}
+      tenantId={tenant.tenantId}
+      parse={(fields) => ({
+        body: {
+          ...(isOperator(me) && { clientName: fields.clientName ?? tenant.clientName }),
+          ...Object.fromEntries(BILLING_TEXTS.map((name) => [name, fields[name] ?? null])),
+        },
+      })}
+    >
+      {() => (
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          {isOperator(me) && (
+            <TextInput name="clientName" label={t.settings.name} defaultValue={tenant.clientName} required />
+          )}
+          <TextInput name="legalName" label={t.dealers.legalName} defaultValue={tenant.legalName ?? ''} />
+          <TextInput name="taxId" label={t.dealers.taxId} defaultValue={tenant.taxId ?? ''} />
+          <TextInput
+            name="billingEmail"
+            type="email"
+            label={t.dealers.billingEmail}
+            defaultValue={tenant.billingEmail ?? ''}
+          />
+          <Textarea
+            name="billingAddress"
+            label={t.dealers.billingAddress}
+            defaultValue={tenant.billingAddress ?? ''}
+            autosize
+          />
+        </SimpleGrid>
+      )}
+    </SettingsCard>
+  )
+}

@@ -1,0 +1,90 @@
+import type { ProfileCodes } from '@dealer-esim/gateway/console-api/profiles.ts'
+import { Box, Button, Group, Image, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog, ReasonField } from '../parts/dialog.tsx'
+import { notifySuccess } from '../parts/notify.ts'
+import { Card } from '../parts/page.tsx'
+import { Copyable, Facts } from '../parts/values.tsx'
+import { t } from '../strings/strings.ts'
+
+/** Loaded on request, and discarded with the page. */
+export function Codes({ path }: { path: string }) {
+  const [codes, setCodes] = useState<ProfileCodes>()
+  const show = useChange<ProfileCodes>()
+  return (
+    <Card
+      title={t.esims.installation}
+      actions={
+        <Button
+          variant="default"
+          loading={show.isPending}
+          onClick={() =>
+            codes
+              ? setCodes(undefined)
+              : show.mutate({ method: 'POST', path: `${path}/codes` }, { onSuccess: setCodes })
+          }
+        >
+          {codes ? t.esims.hideCodes : t.esims.showCodes}
+        </Button>
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {t.esims.installationText}
+      </Text>
+      {codes && (
+        <Group align="flex-start" gap="xl">
+          <Box bg="white" p="sm">
+            <Image src={`data:image/svg+xml,${encodeURIComponent(codes.qr)}`} alt={t.esims.qrAlt} w={200} h={200} />
+          </Box>
+          <Box flex={1} miw={260}>
+            <Facts
+              items={[
+                [t.esims.activationCode, <Copyable key="a" value={codes.ac} label={t.esims.activationCode} />],
+                [t.esims.matchingId, codes.matchingId],
+                [t.esims.confirmationCode, codes.confirmationCode],
+                [t.esims.pin, codes.pin],
+                [t.esims.puk, codes.puk],
+              ]}
+            />
+          </Box>
+        </Group>
+      )}
+    </Card>
+  )
+}
+
+export function CancelEsim({ path, iccid }: { path: string; iccid: string }) {
+  const [dialogOpen, setDialogOpen] = useState(false)
+  const cancel = useChange<{ outcome: keyof typeof t.esims.cancelOutcomes }>({ quiet: true })
+  return (
+    <>
+      <Button variant="default" onClick={() => setDialogOpen(true)}>
+        {t.esims.cancel}
+      </Button>
+      <Dialog
+        title={`${t.esims.cancel}: ${iccid}`}
+        opened={dialogOpen}
+        onClose={() => setDialogOpen(false)}
+        submit={t.esims.cancel}
+        danger
+        busy={cancel.isPending}
+        error={cancel.error}
+        onSubmit={(body) =>
+          cancel.mutate(
+            { method: 'POST', path: `${path}/cancel`, body },
+            {
+              onSuccess({ outcome }) {
+                notifySuccess(t.esims.cancelOutcomes[outcome])
+                setDialogOpen(false)
+              },
+            },
+          )
+        }
+      >
+        <Text size="sm">{t.esims.cancelText}</Text>
+        <ReasonField />
+      </Dialog>
+    </>
+  )
+}

@@ -1,0 +1,68 @@
+import type { ProfileRow } from '@dealer-esim/gateway/console-api/profiles.ts'
+import { Anchor, Group } from '@mantine/core'
+import { Link, useParams } from '@tanstack/react-router'
+import { useApi } from '../api/use-api.ts'
+import { LoadError, Loading } from '../parts/load-states.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { canEdit, canOperate, isOperator, useSession } from '../session/session.ts'
+import { plural, t } from '../strings/strings.ts'
+import { CancelEsim, Codes } from './esim-actions.tsx'
+import { formatUsage } from './esims.tsx'
+
+export function EsimPage() {
+  const me = useSession()
+  const { tenantId, profileId } = useParams({ strict: false }) as { tenantId: string; profileId: string }
+  const path = `/tenants/${tenantId}/profiles/${profileId}`
+  const { data: profile, error, refetch } = useApi<ProfileRow>(path)
+  if (error && !profile) return <LoadError error={error} retry={refetch} />
+  if (!profile) return <Loading />
+  const unused = profile.esimStatus === 'GOT_RESOURCE' && ['RELEASED', null].includes(profile.smdpStatus)
+  return (
+    <Page
+      title={profile.iccid}
+      back={{ to: '/profiles', label: t.esims.title }}
+      description={
+        <Group gap="xs" mt={4}>
+          <Status status={profile.esimStatus} />
+          {profile.smdpStatus && <Status status={profile.smdpStatus} />}
+          {isOperator(me) && profile.clientName}
+        </Group>
+      }
+      actions={canOperate(me) && unused && <CancelEsim path={path} iccid={profile.iccid} />}
+    >
+      <Card>
+        <Facts
+          items={[
+            [
+              t.esims.order,
+              <Anchor
+                key="o"
+                component={Link}
+                to={`/tenants/${tenantId}/orders/${profile.orderNo}`}
+                search={{} as never}
+                size="sm"
+              >
+                {profile.transactionId}
+              </Anchor>,
+            ],
+            [t.esims.package, profile.packageCode],
+            [t.esims.supplier, profile.supplier],
+            [t.esims.esimTranNo, <Copyable key="e" value={profile.profileId} label={t.esims.esimTranNo} />],
+            [t.esims.smdpAddress, profile.smdpAddress],
+            [t.esims.eid, profile.eid],
+            [t.esims.imsi, profile.imsi],
+            [t.esims.msisdn, profile.msisdn],
+            [t.esims.usage, formatUsage(profile)],
+            [t.esims.validity, plural(t.esims.days, profile.totalDuration)],
+            [t.esims.installBefore, <Timestamp key="i" time={profile.installBefore} />],
+            [t.esims.activated, <Timestamp key="a" time={profile.activateTime} />],
+            [t.esims.expires, <Timestamp key="x" time={profile.expiredTime} />],
+            [t.common.created, <Timestamp key="c" time={profile.createdAt} />],
+          ]}
+        />
+      </Card>
+      {canEdit(me) && <Codes path={path} />}
+    </Page>
+  )
+}

@@ -1,0 +1,109 @@
+import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
+import { Button, Group, PasswordInput, Text } from '@mantine/core'
+import { useRouterState } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi } from '../api/use-api.ts'
+import { ViewSecret } from '../dealers/secret-dialogs.tsx'
+import { DealerSelect } from '../parts/dealer-filter.tsx'
+import { useFilters } from '../parts/filters.tsx'
+import { Card, Page, Tabs } from '../parts/page.tsx'
+import { rememberSecret, useSecret } from '../session/secret-store.ts'
+import { canAdminister, isOperator, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { Debugger } from './debugger.tsx'
+import { RequestForm } from './request-form.tsx'
+
+/** Two tools that use the same credentials: send a signed request, or find out why one fails. */
+export function ExplorerPage() {
+  const me = useSession()
+  const [filters, setFilters] = useFilters()
+  const debugging = useRouterState({ select: (state) => state.location.pathname.endsWith('/debugger') })
+  const tenantId = me.tenant?.tenantId ?? filters.tenantId
+  const tenant = useApi<TenantDetail>(`/tenants/${tenantId}`, {}, { enabled: tenantId !== undefined })
+  const secret = useSecret(tenantId ?? '')
+  return (
+    <Page
+      title={debugging ? t.debugger.title : t.explorer.title}
+      description={debugging ? t.debugger.text : t.explorer.text}
+    >
+      <Tabs
+        label={t.explorer.title}
+        keepFilters
+        items={[
+          { to: '/explorer', label: t.explorer.tabs.explorer },
+          { to: '/debugger', label: t.explorer.tabs.debugger },
+        ]}
+      />
+      <Card>
+        {isOperator(me) && <DealerSelect value={tenantId} onChange={(chosen) => setFilters({ tenantId: chosen })} />}
+        {tenantId && tenant.data ? (
+          <SecretCard tenantId={tenantId} />
+        ) : (
+          <Text size="sm">{t.explorer.chooseDealer}</Text>
+        )}
+      </Card>
+      {tenantId &&
+        tenant.data &&
+        (debugging ? (
+          <Debugger tenant={tenant.data} secret={secret} />
+        ) : (
+          <RequestForm tenant={tenant.data} secret={secret} />
+        ))}
+    </Page>
+  )
+}
+
+/** The AppSecret to sign with: pasted, or fetched after entering the password, as on the credentials page. */
+function SecretCard({ tenantId }: { tenantId: string }) {
+  const me = useSession()
+  const secret = useSecret(tenantId)
+  const [dialogOpen, setDialogOpen] = useState(false)
+  if (secret !== undefined)
+    return (
+      <Group>
+        <Text size="sm">{t.explorer.secretLoaded}</Text>
+        <Button size="xs" variant="default" onClick={() => rememberSecret(tenantId, undefined)}>
+          {t.explorer.forgetSecret}
+        </Button>
+      </Group>
+    )
+  return (
+    <>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          rememberSecret(tenantId, String(new FormData(event.currentTarget).get('secret') ?? '').trim())
+        }}
+      >
+        <Group align="flex-end">
+          <PasswordInput
+            name="secret"
+            label={t.explorer.secret}
+            description={t.explorer.secretHint}
+            autoComplete="off"
+            w={{ base: '100%', sm: 420 }}
+            required
+          />
+          <Button type="submit" variant="default">
+            {t.common.save}
+          </Button>
+          {canAdminister(me) && (
+            <Button variant="default" onClick={() => setDialogOpen(true)}>
+              {t.explorer.fetchSecret}
+            </Button>
+          )}
+        </Group>
+      </form>
+      {dialogOpen && (
+        <ViewSecret
+          tenantId={tenantId}
+          onClose={() => setDialogOpen(false)}
+          onSecret={(appSecret) => {
+            rememberSecret(tenantId, appSecret)
+            setDialogOpen(false)
+          }}
+        />
+      )}
+    </>
+  )
+}

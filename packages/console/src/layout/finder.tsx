@@ -1,0 +1,88 @@
+import type { Found } from '@dealer-esim/gateway/console-api/search.ts'
+import { Kbd, Modal, NavLink, Stack, Text, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { IconSearch } from '@tabler/icons-react'
+import { useNavigate } from '@tanstack/react-router'
+import { type KeyboardEvent, useState } from 'react'
+import { useApi } from '../api/use-api.ts'
+import { useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { navigationFor } from './navigation.ts'
+
+const RESULTS_MAX = 8
+
+/** Searches orders, eSIMs, dealers and pages. Arrow keys select a result, Enter opens it. */
+export function Finder({ opened, onClose }: { opened: boolean; onClose(): void }) {
+  return (
+    <Modal.Root opened={opened} onClose={onClose} padding="sm" yOffset="12vh" centered={false}>
+      <Modal.Overlay />
+      <Modal.Content aria-label={t.finder.label}>
+        <Modal.Body>{opened && <Search onClose={onClose} />}</Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
+  )
+}
+
+function Search({ onClose }: { onClose(): void }) {
+  const me = useSession()
+  const navigate = useNavigate()
+  const [text, setText] = useState('')
+  const [at, setAt] = useState(0)
+  const [query] = useDebouncedValue(text.trim(), 200)
+  const found = useApi<Found>('/search', { q: query }, { enabled: query.length >= 2 })
+  const pages = navigationFor(me).filter((place) => place.label.toLowerCase().includes(text.trim().toLowerCase()))
+  const results = [
+    ...(query.length >= 2 ? (found.data?.results ?? []) : []),
+    ...pages.map((place) => ({ kind: 'PAGE' as const, label: place.label, detail: '', to: place.to })),
+  ].slice(0, RESULTS_MAX)
+  const go = (to: string | undefined) => {
+    if (to === undefined) return
+    onClose()
+    void navigate({ to })
+  }
+  function onKey(event: KeyboardEvent) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step) {
+      event.preventDefault()
+      setAt((at + step + results.length) % Math.max(results.length, 1))
+    }
+    if (event.key === 'Enter') go(results[at]?.to)
+  }
+  return (
+    <Stack gap="xs">
+      <TextInput
+        data-autofocus
+        size="md"
+        variant="unstyled"
+        leftSection={<IconSearch size={18} />}
+        aria-label={t.finder.label}
+        placeholder={t.finder.hint}
+        value={text}
+        onKeyDown={onKey}
+        onChange={(event) => {
+          setText(event.currentTarget.value)
+          setAt(0)
+        }}
+      />
+      {results.map((result, index) => (
+        <NavLink
+          key={result.to + result.label}
+          component="button"
+          label={result.label}
+          description={result.detail || undefined}
+          rightSection={<Text size="xs">{t.finder.kinds[result.kind]}</Text>}
+          active={index === at}
+          onClick={() => go(result.to)}
+        />
+      ))}
+      {results.length === 0 && (
+        <Text size="sm" c="dimmed" p="xs">
+          {t.finder.noResults}
+        </Text>
+      )}
+      <Text size="xs" c="dimmed">
+        <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> <Kbd size="xs">{t.finder.enter}</Kbd> {t.finder.keysHint}
+      </Text>
+    </Stack>
+  )
+}

@@ -1,0 +1,190 @@
+import {
+  ActionIcon,
+  AppShell,
+  Badge,
+  Burger,
+  Group,
+  Kbd,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Text,
+  UnstyledButton,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core'
+import { useDisclosure, useHotkeys } from '@mantine/hooks'
+import { IconMoon, IconSearch, IconSun, IconUserCircle } from '@tabler/icons-react'
+import { useIsFetching } from '@tanstack/react-query'
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { type MouseEvent, useEffect } from 'react'
+import { call, consoleBase, isSignedOut } from '../api/call.ts'
+import { notifyError } from '../parts/notify.ts'
+import { useSession } from '../session/session.ts'
+import { Logo } from '../session/sign-in-layout.tsx'
+import { t } from '../strings/strings.ts'
+import { Finder } from './finder.tsx'
+import { type NavigationItem, navigationFor } from './navigation.ts'
+
+/** The frame of every page: navigation, search and the account menu. */
+export function Layout() {
+  const [open, menu] = useDisclosure(false)
+  const [finderOpen, finder] = useDisclosure(false)
+  const path = useRouterState({ select: (state) => state.location.pathname })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes what lay over the one before
+  useEffect(() => {
+    menu.close()
+    finder.close()
+  }, [path])
+  useHotkeys([
+    ['mod+K', finder.open],
+    ['/', finder.open],
+  ])
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !open } }}
+      padding={{ base: 'sm', sm: 'lg' }}
+    >
+      {/* biome-ignore lint/a11y/useValidAnchor: it leads to a place on the page, and is listed among the links */}
+      <a href="#main" className="skip" onClick={skipToContent}>
+        {t.common.skipToContent}
+      </a>
+      <AppShell.Header>
+        <Header open={open} toggle={menu.toggle} find={finder.open} />
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label={t.navigation.label}>
+        <Navigation path={path} />
+      </AppShell.Navbar>
+      <Main />
+      <Finder opened={finderOpen} onClose={finder.close} />
+    </AppShell>
+  )
+}
+
+/** The link's URL would be relative to <base>, which is the dashboard. */
+function skipToContent(event: MouseEvent): void {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
+}
+
+/** Shows assistive technology, and tests, when everything has loaded. */
+function Main() {
+  const changing = useRouterState({ select: (state) => state.status === 'pending' })
+  const fetching = useIsFetching()
+  return (
+    <AppShell.Main id="main" tabIndex={-1} aria-busy={changing || fetching > 0}>
+      <Outlet />
+    </AppShell.Main>
+  )
+}
+
+function Header({ open, toggle, find }: { open: boolean; toggle(): void; find(): void }) {
+  const me = useSession()
+  return (
+    <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+      <Group gap="sm" wrap="nowrap">
+        <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t.navigation.toggle} />
+        <Logo />
+        <Text fw={650} visibleFrom="xs" truncate>
+          {me.tenant?.clientName ?? t.common.product}
+        </Text>
+        {me.deployment !== 'production' && (
+          <Badge variant="light" color="orange" radius="sm" tt="none">
+            {t.deployment[me.deployment]}
+          </Badge>
+        )}
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        <UnstyledButton onClick={find} aria-label={t.finder.label} className="finder-button">
+          <Group gap="xs" wrap="nowrap">
+            <IconSearch size={18} />
+            <Text size="sm" c="dimmed" visibleFrom="md">
+              {t.finder.label}
+            </Text>
+            <Kbd visibleFrom="md">/</Kbd>
+          </Group>
+        </UnstyledButton>
+        <SchemeToggle />
+        <UserMenu />
+      </Group>
+    </Group>
+  )
+}
+
+function SchemeToggle() {
+  const { setColorScheme } = useMantineColorScheme()
+  const dark = useComputedColorScheme('light', { getInitialValueInEffect: false }) === 'dark'
+  return (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      size="lg"
+      aria-label={t.common.colorScheme}
+      onClick={() => setColorScheme(dark ? 'light' : 'dark')}
+    >
+      {dark ? <IconSun size={18} /> : <IconMoon size={18} />}
+    </ActionIcon>
+  )
+}
+
+function UserMenu() {
+  const me = useSession()
+  const navigate = useNavigate()
+  async function signOut() {
+    try {
+      await call('DELETE', '/session')
+    } catch (error) {
+      // Already signed out.
+      if (!isSignedOut(error)) return notifyError(error)
+    }
+    // A reload clears everything that this person saw from memory.
+    location.replace(consoleBase)
+  }
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t.account.menu}>
+          <IconUserCircle size={22} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {me.name} · {t.roles[me.role]}
+        </Menu.Label>
+        <Menu.Item onClick={() => void navigate({ to: '/account' })}>{t.account.title}</Menu.Item>
+        <Menu.Item onClick={() => void signOut()}>{t.account.signOut}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+function Navigation({ path }: { path: string }) {
+  const me = useSession()
+  const items = navigationFor(me)
+  return (
+    <ScrollArea type="never">
+      {items.map(({ to, label, Icon }) => (
+        <NavLink
+          key={to}
+          component={Link}
+          to={to}
+          // Exact: an order's path is below its dealer, but it does not belong to the dealers' list.
+          activeOptions={{ exact: true }}
+          label={label}
+          leftSection={<Icon size={18} stroke={1.7} />}
+          active={activeItem(path, items) === to}
+          aria-current={path === to ? 'page' : undefined}
+        />
+      ))}
+    </ScrollArea>
+  )
+}
+
+/** Finds the entry of a path. Orders, eSIMs and events have paths below their dealer, but belong to their own lists. */
+function activeItem(path: string, items: NavigationItem[]): string | undefined {
+  const entry = /^\/tenants\/[^/]+\/(orders|profiles|events)\//.exec(path)?.[1]
+  const at = entry === undefined ? path.replace('/debugger', '/explorer') : `/${entry.replace('events', 'webhooks')}`
+  const fitting = items.filter(({ to }) => at === to || (to !== '/' && at.startsWith(`${to}/`)))
+  return fitting.sort((a, b) => b.to.length - a.to.length)[0]?.to
+}

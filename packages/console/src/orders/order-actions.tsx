@@ -1,0 +1,96 @@
+import type { OrderDetail } from '@dealer-esim/gateway/console-api/orders.ts'
+import { Button, NativeSelect, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog, ReasonField } from '../parts/dialog.tsx'
+import { t } from '../strings/strings.ts'
+import { EvidenceField, itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
+
+/** The actions that an order's state allows to operators. */
+export function OrderActions({ order }: { order: OrderDetail }) {
+  const [open, setOpen] = useState<'cancel' | 'settle' | 'settle-cancel'>()
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      {order.orderStatus === 'PAID' && (
+        <Button variant="default" onClick={() => setOpen('cancel')}>
+          {t.orders.cancel}
+        </Button>
+      )}
+      {itemsUnderReview(order).length > 0 && <Button onClick={() => setOpen('settle')}>{t.orders.resolve}</Button>}
+      {esimsWithPendingCancel(order).length > 0 && (
+        <Button onClick={() => setOpen('settle-cancel')}>{t.orders.resolveCancel}</Button>
+      )}
+      {open === 'cancel' && <CancelOrder order={order} onClose={close} />}
+      {open === 'settle' && <ResolveOrder order={order} onClose={close} />}
+      {open === 'settle-cancel' && <ResolveCancel order={order} onClose={close} />}
+    </>
+  )
+}
+
+function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
+  const cancel = useChange({ success: t.orders.cancelled, quiet: true })
+  return (
+    <Dialog
+      title={`${t.orders.cancel}: ${order.transactionId}`}
+      opened
+      onClose={onClose}
+      submit={t.orders.cancel}
+      danger
+      busy={cancel.isPending}
+      error={cancel.error}
+      onSubmit={(body) =>
+        cancel.mutate(
+          { method: 'POST', path: `/tenants/${order.tenantId}/orders/${order.orderNo}/cancel`, body },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <Text size="sm">{t.orders.cancelText}</Text>
+      <ReasonField />
+    </Dialog>
+  )
+}
+
+/** Records a supplier's late answer about a cancellation. */
+function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(): void }) {
+  const settle = useChange({ success: t.orders.resolved, quiet: true })
+  return (
+    <Dialog
+      title={`${t.orders.resolveCancel}: ${order.transactionId}`}
+      opened
+      onClose={onClose}
+      submit={t.orders.resolve}
+      busy={settle.isPending}
+      error={settle.error}
+      onSubmit={({ profileId, ...body }) =>
+        settle.mutate(
+          { method: 'POST', path: `/tenants/${order.tenantId}/profiles/${profileId}/settle-cancel`, body },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <Text size="sm">{t.orders.resolveCancelText}</Text>
+      <NativeSelect
+        name="profileId"
+        label={t.orders.cancelledEsim}
+        data={esimsWithPendingCancel(order).map(({ profileId, itemNo, iccid }) => ({
+          value: profileId,
+          label: `${itemNo}: ${iccid}`,
+        }))}
+      />
+      <NativeSelect
+        name="verdict"
+        label={t.orders.supplierAnswer}
+        data={Object.entries(t.orders.cancelAnswers).map(([value, label]) => ({ value, label }))}
+      />
+      <EvidenceField />
+    </Dialog>
+  )
+}
+
+/** The eSIMs of an order that the supplier may or may not have cancelled. */
+function esimsWithPendingCancel(order: OrderDetail) {
+  const itemNos = order.items.flatMap((item) => (item.cancelInQuestion ? [item.itemNo] : []))
+  return order.profiles.filter((profile) => itemNos.includes(profile.itemNo))
+}

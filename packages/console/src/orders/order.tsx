@@ -1,0 +1,132 @@
+import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/orders.ts'
+import type { ProfileRow } from '@dealer-esim/gateway/console-api/profiles.ts'
+import { Group } from '@mantine/core'
+import { useParams } from '@tanstack/react-router'
+import { useApi } from '../api/use-api.ts'
+import { List } from '../parts/list.tsx'
+import { LoadError, Loading } from '../parts/load-states.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Amount, Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { canOperate, isOperator, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { OrderActions } from './order-actions.tsx'
+import { Timeline } from './timeline.tsx'
+
+const IN_PROGRESS = new Set(['PAID', 'ALLOCATING'])
+const REFRESH_MS = 3_000
+
+export function OrderPage() {
+  const me = useSession()
+  const { tenantId, orderNo } = useParams({ strict: false }) as { tenantId: string; orderNo: string }
+  const path = `/tenants/${tenantId}/orders/${orderNo}`
+  const first = useApi<OrderDetail>(path)
+  const isInProgress = IN_PROGRESS.has(first.data?.orderStatus ?? '')
+  const {
+    data: order,
+    error,
+    refetch,
+  } = useApi<OrderDetail>(path, {}, { refreshMs: isInProgress ? REFRESH_MS : undefined })
+  if (error && !order) return <LoadError error={error} retry={refetch} />
+  if (!order) return <Loading />
+  const { currencyCode: currency } = order
+  return (
+    <Page
+      title={order.transactionId}
+      back={{ to: '/orders', label: t.orders.title }}
+      description={
+        <Group gap="xs" mt={4}>
+          <Status status={order.orderStatus} />
+          {isOperator(me) && order.clientName}
+        </Group>
+      }
+      actions={canOperate(me) && <OrderActions order={order} />}
+    >
+      <Card>
+        <Facts
+          items={[
+            [t.orders.number, <Copyable key="n" value={order.orderNo} label={t.orders.number} />],
+            [t.orders.transactionId, <Copyable key="t" value={order.transactionId} label={t.orders.transactionId} />],
+            [t.common.created, <Timestamp key="c" time={order.createdAt} />],
+            [t.orders.amount, <Amount key="a" value={order.amount} currency={currency} />],
+            [t.orders.refunded, <Amount key="r" value={order.refundedAmount} currency={currency} />],
+            [t.wallet.balanceAfter, <Amount key="b" value={order.balanceAfter} currency={currency} />],
+            [t.orders.remark, order.remark],
+          ]}
+        />
+      </Card>
+      <Card title={t.orders.items}>
+        <Items order={order} />
+      </Card>
+      <Card title={t.orders.deliveredEsims}>
+        <List<ProfileRow>
+          label={t.orders.deliveredEsims}
+          rows={order.profiles}
+          loading={false}
+          idOf={(row) => row.profileId}
+          to={(row) => `/tenants/${tenantId}/profiles/${row.profileId}`}
+          empty={{ title: t.orders.noEsims, text: t.orders.noEsimsText }}
+          columns={[
+            { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
+            { accessor: 'packageCode', title: t.orders.package },
+            {
+              accessor: 'esimStatus',
+              title: t.esims.esimStatus,
+              render: (row) => <Status status={row.esimStatus} />,
+            },
+            {
+              accessor: 'smdpStatus',
+              title: t.esims.smdpStatus,
+              render: (row) => <Status status={row.smdpStatus} />,
+            },
+          ]}
+        />
+      </Card>
+      <Card title={t.orders.timeline}>
+        <Timeline order={order} />
+      </Card>
+    </Page>
+  )
+}
+
+function Items({ order }: { order: OrderDetail }) {
+  const me = useSession()
+  return (
+    <List<OrderItem>
+      label={t.orders.items}
+      rows={order.items}
+      loading={false}
+      idOf={(row) => String(row.itemNo)}
+      empty={{ title: t.orders.items }}
+      columns={[
+        { accessor: 'itemNo', title: t.orders.item },
+        { accessor: 'packageCode', title: t.orders.package },
+        { accessor: 'itemStatus', title: t.orders.status, render: (row) => <Status status={row.itemStatus} /> },
+        {
+          accessor: 'price',
+          title: t.orders.price,
+          textAlign: 'right',
+          render: (row) => <Amount value={row.price} currency={order.currencyCode} />,
+        },
+        { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me) },
+        {
+          accessor: 'supplierKey',
+          title: t.orders.supplierReference,
+          hidden: !isOperator(me),
+          render: ({ supplierKey }) =>
+            supplierKey && <Copyable value={supplierKey} label={t.orders.supplierReference} />,
+        },
+        {
+          accessor: 'cost',
+          title: t.orders.cost,
+          textAlign: 'right',
+          hidden: !isOperator(me),
+          render: ({ cost, costCurrency, charged, chargedCurrency }) => {
+            const currency = charged === null ? costCurrency : chargedCurrency
+            return <Amount value={charged ?? cost} currency={currency ?? order.currencyCode} />
+          },
+        },
+        { accessor: 'failureReason', title: t.orders.failureReason },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,173 @@
+import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/orders.ts'
+import { Checkbox, FileInput, Radio, Stack, Text, Textarea } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { formatMoney } from '../parts/format.ts'
+import { interpolate, plural, t } from '../strings/strings.ts'
+
+type Verdict = keyof typeof t.orders.supplierAnswers
+
+const VERDICTS = Object.keys(t.orders.supplierAnswers) as Verdict[]
+
+/** Records a supplier's answer about eSIMs under review. Neither an answer nor one of several eSIMs is preselected. */
+export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
+  const settle = useChange({ success: t.orders.resolved, quiet: true })
+  const items = itemsUnderReview(order)
+  const [itemNos, setItemNos] = useState(items.length === 1 ? items.map((item) => item.itemNo) : [])
+  const [verdict, setVerdict] = useState<Verdict>()
+  const [isMissing, setIsMissing] = useState(false)
+  const chosen = items.filter((item) => itemNos.includes(item.itemNo))
+  return (
+    <Dialog
+      title={`${t.orders.resolve}: ${order.transactionId}`}
+      opened
+      onClose={onClose}
+      submit={submitLabel(order, chosen, verdict)}
+      danger={verdict === 'refused'}
+      busy={settle.isPending}
+      error={settle.error}
+      onSubmit={({ evidence, csv }) => {
+        setIsMissing(chosen.length === 0)
+        if (chosen.length === 0) return
+        settle.mutate(
+          {
+            method: 'POST',
+            path: `/tenants/${order.tenantId}/orders/${order.orderNo}/settle`,
+            body: { verdict, evidence, itemNos: chosen.map((item) => item.itemNo), ...(csv && { csv }) },
+          },
+          { onSuccess: onClose },
+        )
+      }}
+    >
+      <Text size="sm">{t.orders.resolveText}</Text>
+      <ItemChoice
+        order={order}
+        items={items}
+        value={itemNos}
+        onChange={setItemNos}
+        error={isMissing && chosen.length === 0 ? t.orders.selectItems : undefined}
+      />
+      <Radio.Group
+        name="verdict"
+        label={t.orders.supplierAnswer}
+        value={verdict ?? null}
+        onChange={(value) => setVerdict(value as Verdict)}
+        withAsterisk
+      >
+        <Stack gap="xs" mt="xs">
+          {VERDICTS.map((value) => (
+            <Radio key={value} value={value} label={t.orders.supplierAnswers[value]} required />
+          ))}
+        </Stack>
+      </Radio.Group>
+      {verdict === 'delivered' && <EsimCodesField />}
+      <EvidenceField />
+    </Dialog>
+  )
+}
+
+export function itemsUnderReview(order: OrderDetail): OrderItem[] {
+  return order.items.filter((item) => item.itemStatus === 'REVIEW')
+}
+
+/** Says what the button does, to how many eSIMs, and for how much. */
+function submitLabel(order: OrderDetail, chosen: OrderItem[], verdict: Verdict | undefined): string {
+  if (verdict === undefined || chosen.length === 0) return t.orders.resolve
+  const sum = chosen.reduce((total, item) => total + item.price, 0)
+  return plural(t.orders.resolveAs[verdict], chosen.length, { amount: formatMoney(sum, order.currencyCode) })
+}
+
+function ItemChoice(props: {
+  order: OrderDetail
+  items: OrderItem[]
+  value: number[]
+  onChange(itemNos: number[]): void
+  error: string | undefined
+}) {
+  const { order, items, value, onChange, error } = props
+  const isAll = value.length === items.length
+  return (
+    <Stack gap="xs">
+      <Checkbox.Group
+        label={t.orders.underReview}
+        value={value.map(String)}
+        onChange={(itemNos) => onChange(itemNos.map(Number))}
+        error={error}
+        withAsterisk
+      >
+        <Stack gap="xs" mt="xs">
+          {items.map((item) => (
+            <Checkbox
+              key={item.itemNo}
+              value={String(item.itemNo)}
+              label={`${item.itemNo}: ${item.packageCode} · ${formatMoney(item.price, order.currencyCode)}`}
+              description={[item.supplier, item.supplierKey].filter(Boolean).join(' · ')}
+              className="break"
+            />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      {items.length > 1 && (
+        <Checkbox
+          label={interpolate(t.orders.selectAll, { count: items.length })}
+          checked={isAll}
+          indeterminate={!isAll && value.length > 0}
+          onChange={() => onChange(isAll ? [] : items.map((item) => item.itemNo))}
+        />
+      )}
+    </Stack>
+  )
+}
+
+/** CSV text, typed or from a file, whose text can then be edited. Field name: csv. */
+function EsimCodesField() {
+  const [csv, setCsv] = useState('')
+  const [fileError, setFileError] = useState<string>()
+  async function read(file: File | null) {
+    const isTooLong = (file?.size ?? 0) > CSV_LENGTH_MAX
+    setFileError(isTooLong ? t.orders.csvTooLong : undefined)
+    if (file && !isTooLong) setCsv(await file.text())
+  }
+  return (
+    <>
+      <FileInput
+        label={t.orders.csvFile}
+        accept=".csv,text/csv"
+        onChange={(file) => void read(file)}
+        error={fileError}
+        clearable
+        clearButtonProps={{ 'aria-label': t.catalogue.removeFile }}
+      />
+      <Textarea
+        name="csv"
+        label={t.orders.csv}
+        description={t.orders.csvHint}
+        value={csv}
+        onChange={(event) => setCsv(event.currentTarget.value)}
+        autosize
+        minRows={4}
+        maxRows={12}
+        required
+      />
+    </>
+  )
+}
+
+/** The limit of the console API. A hundred eSIMs need a fifth of it. */
+const CSV_LENGTH_MAX = 100_000
+
+/** What the supplier said, so that a colleague can check it. Field name: evidence. */
+export function EvidenceField() {
+  return (
+    <Textarea
+      name="evidence"
+      label={t.orders.evidence}
+      description={t.orders.evidenceHint}
+      required
+      minLength={3}
+      maxLength={2000}
+      autosize
+    />
+  )
+}

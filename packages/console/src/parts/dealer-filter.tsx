@@ -1,0 +1,43 @@
+import type { TenantDetail, TenantRow } from '@dealer-esim/gateway/console-api/tenants.ts'
+import { Select } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useState } from 'react'
+import { useApi } from '../api/use-api.ts'
+import { isOperator, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { useFilters } from './filters.tsx'
+
+/** Filters a list by dealer. Hidden for a dealer's own people. */
+export function DealerFilter() {
+  const me = useSession()
+  const [filters, setFilters] = useFilters()
+  if (!isOperator(me)) return null
+  return <DealerSelect value={filters.tenantId} onChange={(tenantId) => setFilters({ tenantId })} />
+}
+
+export function DealerSelect(props: { value: string | undefined; onChange(tenantId: string | null): void }) {
+  const [text, setText] = useState('')
+  const [q] = useDebouncedValue(text, 200)
+  const chosen = useApi<TenantDetail>(`/tenants/${props.value}`, {}, { enabled: props.value !== undefined })
+  const name = props.value ? chosen.data?.clientName : undefined
+  const list = useApi<{ tenants: TenantRow[] }>('/tenants', { q: q === name ? undefined : q })
+  const rows = list.data?.tenants ?? []
+  const options = rows.map((row) => ({ value: row.tenantId, label: row.clientName }))
+  if (props.value && name && !rows.some((row) => row.tenantId === props.value))
+    options.unshift({ value: props.value, label: name })
+  return (
+    <Select
+      aria-label={t.common.dealer}
+      placeholder={`${t.common.dealer}: ${t.common.any}`}
+      data={options}
+      value={props.value ?? null}
+      onChange={props.onChange}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': t.common.clear }}
+      onSearchChange={setText}
+      filter={({ options }) => options}
+      w={{ base: '100%', sm: 220 }}
+    />
+  )
+}

@@ -1,0 +1,25 @@
+import { formatMoney, MalformedMoney, parseMoney } from '@dealer-esim/contract'
+
+/** Parses a typed amount into 1/10 000 of the currency. The error is the contract's message, which shows the format. */
+export function parseMoneyInput(typed: string): { amount: number } | { error: string } {
+  try {
+    return { amount: Number(parseMoney(typed.trim())) }
+  } catch (error) {
+    if (error instanceof MalformedMoney) return { error: error.message }
+    throw error
+  }
+}
+
+/** Formats 1/10 000 of the currency as it is typed. Empty if there is no amount. */
+export function formatMoneyInput(amount: number | null | undefined): string {
+  return amount === null || amount === undefined ? '' : formatMoney(amount)
+}
+
+/** The text fields of a form by name, without empty ones. */
+export function formFields(form: HTMLFormElement): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (const [name, value] of new FormData(form)) {
+    if (typeof value === 'string' && value !== '') fields[name] = value
+  }
+  return fields
+}

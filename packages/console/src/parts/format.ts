@@ -1,0 +1,109 @@
+import { locale } from '../strings/strings.ts'
+
+const UNITS_PER_WHOLE = 10_000
+
+/** Formats 1/10 000 of the currency, with the currency's usual decimals, or more if needed. */
+export function formatMoney(amount: number, currencyCode: string): string {
+  const format = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency: currencyCode,
+    currencyDisplay: 'code',
+    maximumFractionDigits: 4,
+  })
+  return format.format(amount / UNITS_PER_WHOLE)
+}
+
+/** A short form: "USD 1.2K". */
+export function formatMoneyShort(amount: number, currencyCode: string): string {
+  const style = { style: 'currency', currency: currencyCode, currencyDisplay: 'code' } as const
+  const format = new Intl.NumberFormat(locale, { ...style, notation: 'compact', maximumFractionDigits: 1 })
+  return format.format(amount / UNITS_PER_WHOLE)
+}
+
+const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+const withoutYear = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
+const shortDateTime = new Intl.DateTimeFormat(locale, withoutYear)
+const dateTimeWithYear = new Intl.DateTimeFormat(locale, { ...withoutYear, year: 'numeric' })
+const dateTimeWithSeconds = new Intl.DateTimeFormat(locale, { ...withoutYear, second: '2-digit' })
+const monthAndDay = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' })
+
+export function formatDateTime(time: string): string {
+  return dateTime.format(new Date(time))
+}
+
+/** Leaves out the current year. */
+export function formatTime(time: string): string {
+  const date = new Date(time)
+  return (date.getFullYear() === new Date().getFullYear() ? shortDateTime : dateTimeWithYear).format(date)
+}
+
+/** For steps that are seconds apart. */
+export function formatTimeWithSeconds(time: string): string {
+  return dateTimeWithSeconds.format(new Date(time))
+}
+
+/** Formats a day such as 2026-11-22, independent of the time zone. */
+export function formatDay(day: string): string {
+  return monthAndDay.format(new Date(`${day}T00:00:00Z`))
+}
+
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+const STEPS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+/** "3 minutes ago". */
+export function formatRelativeTime(time: string, nowMs = Date.now()): string {
+  const seconds = (new Date(time).getTime() - nowMs) / 1000
+  const [unit, length] = STEPS.find(([, length]) => Math.abs(seconds) >= length) ?? STEPS[3]
+  return relative.format(Math.round(seconds / length), unit)
+}
+
+function inUnit(unit: string, digits: number): (value: number) => string {
+  const format = new Intl.NumberFormat(locale, { style: 'unit', unit, maximumFractionDigits: digits })
+  return (value) => format.format(value)
+}
+
+const inMilliseconds = inUnit('millisecond', 0)
+const inSeconds = inUnit('second', 1)
+const inMinutes = inUnit('minute', 1)
+const inHours = inUnit('hour', 1)
+
+/** Formats a duration in a fitting unit. */
+export function formatDuration(durationMs: number): string {
+  if (durationMs < 1_000) return inMilliseconds(durationMs)
+  if (durationMs < 60_000) return inSeconds(durationMs / 1_000)
+  if (durationMs < 3_600_000) return inMinutes(durationMs / 60_000)
+  return inHours(durationMs / 3_600_000)
+}
+
+const inGigabytes = inUnit('gigabyte', 2)
+const inMegabytes = inUnit('megabyte', 1)
+
+export function formatBytes(count: number): string {
+  const gigabytes = count / 1024 ** 3
+  return gigabytes >= 1 ? inGigabytes(gigabytes) : inMegabytes(count / 1024 ** 2)
+}
+
+const percents = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
+
+const changes = new Intl.NumberFormat(locale, {
+  ...{ style: 'percent', maximumFractionDigits: 1, signDisplay: 'exceptZero' },
+})
+
+/** Formats a share of one. */
+export function formatPercent(share: number): string {
+  return percents.format(share)
+}
+
+/** Formats a signed change by a share of one. Truncated, so that -99.97% does not read -100%. */
+export function formatPercentChange(share: number): string {
+  return changes.format(Math.trunc(share * 1_000) / 1_000)
+}
+
+export function formatCount(value: number): string {
+  return value.toLocaleString(locale)
+}

@@ -1,0 +1,77 @@
+import { Alert, Button, Center, Group, Loader, Stack, Text } from '@mantine/core'
+import { notifyManager, type QueryFilters, useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { useCallback, useSyncExternalStore } from 'react'
+import { ApiError } from '../api/call.ts'
+import { interpolate, t } from '../strings/strings.ts'
+
+export function Loading() {
+  return (
+    <Center mih={240}>
+      <Loader role="status" aria-label={t.common.loading} />
+    </Center>
+  )
+}
+
+/** Shows the gateway's error message, and a button to try again. */
+export function LoadError({ error, retry }: { error: Error; retry?: (() => unknown) | undefined }) {
+  return (
+    <Alert color="red" title={t.errors.title} role="alert" my="md" data-failure>
+      <Stack gap="sm" align="flex-start">
+        <Text size="sm">{error.message}</Text>
+        {retry && !isNotFound(error) && (
+          <Button size="xs" variant="default" onClick={() => retry()}>
+            {t.common.retry}
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  )
+}
+
+/** Trying again would not help. */
+function isNotFound(error: Error): boolean {
+  return error instanceof ApiError && error.status === 404
+}
+
+/** Queries that show data of an earlier read because the latest one failed. */
+const STALE: QueryFilters = {
+  type: 'active',
+  predicate: ({ state }) => state.status === 'error' && state.data !== undefined,
+}
+
+/** Warns that refreshing failed. The page below keeps its data, and its forms keep their input. */
+export function StaleAlert() {
+  const client = useQueryClient()
+  const cache = client.getQueryCache()
+  const error = useSyncExternalStore(
+    useCallback((changed) => cache.subscribe(notifyManager.batchCalls(changed)), [cache]),
+    () => cache.findAll(STALE)[0]?.state.error,
+  )
+  if (!error) return null
+  return (
+    <Alert color="orange" role="status" py="xs">
+      <Group justify="space-between" gap="sm">
+        <Text size="sm">{interpolate(t.errors.stale, { reason: error.message })}</Text>
+        <Button size="xs" variant="default" onClick={() => client.refetchQueries(STALE)}>
+          {t.common.retry}
+        </Button>
+      </Group>
+    </Alert>
+  )
+}
+
+/** Says why there is nothing here, and what to do. */
+export function EmptyState({ title, text, action }: { title: string; text?: string; action?: ReactNode }) {
+  return (
+    <Stack align="center" gap={6} py="xl" px="md" ta="center">
+      <Text fw={600}>{title}</Text>
+      {text && (
+        <Text c="dimmed" size="sm" maw={480}>
+          {text}
+        </Text>
+      )}
+      {action}
+    </Stack>
+  )
+}

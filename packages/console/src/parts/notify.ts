@@ -1,0 +1,12 @@
+import { notifications } from '@mantine/notifications'
+import { t } from '../strings/strings.ts'
+
+export function notifySuccess(message: string): void {
+  notifications.show({ message, color: 'teal' })
+}
+
+/** Errors stay until they are closed, so that they are read. */
+export function notifyError(error: unknown): void {
+  const message = error instanceof Error ? error.message : t.errors.unknown
+  notifications.show({ title: t.errors.title, message, color: 'red', autoClose: false })
+}

@@ -1,0 +1,103 @@
+import type { PriceRow, TenantPrices } from '@dealer-esim/gateway/console-api/tenant-prices.ts'
+import { Button, Group } from '@mantine/core'
+import { useState } from 'react'
+import { useApi } from '../api/use-api.ts'
+import { DealerSection, useTenant } from '../dealers/dealer.tsx'
+import { FilterSelect, SearchField, useFilters } from '../parts/filters.tsx'
+import { List } from '../parts/list.tsx'
+import { Amount, Status } from '../parts/values.tsx'
+import { canOperate, isOperator, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { OwnPriceDialog } from './own-price.tsx'
+import { PriceAssignment } from './price-assignment.tsx'
+
+/** The prices of a dealer. Operators also see the source of each price. */
+export function DealerPricesPage() {
+  const me = useSession()
+  const { tenantId } = useTenant()
+  const [{ keyword, source, cursor }, setFilters] = useFilters()
+  const isForOperator = isOperator(me)
+  const path = `/tenants/${tenantId}/prices`
+  const list = useApi<TenantPrices>(path, { keyword, source: isForOperator ? source : undefined, cursor })
+  const [setting, setSetting] = useState<PriceRow | 'any'>()
+  const currency = list.data?.currencyCode ?? ''
+  const empty = {
+    title: t.prices.noPrices,
+    text: isForOperator ? interpolate(t.prices.noPricesText, { currency }) : t.prices.noPricesDealer,
+  }
+  return (
+    <DealerSection title={t.prices.title} text={t.prices.dealerText}>
+      {isForOperator && <PriceAssignment tenantId={tenantId} />}
+      <Group>
+        <SearchField
+          label={t.prices.search}
+          value={keyword ?? ''}
+          onChange={(value) => setFilters({ keyword: value })}
+        />
+        {isForOperator && (
+          <FilterSelect
+            name="source"
+            label={t.prices.source}
+            values={Object.keys(t.prices.sources)}
+            labels={t.prices.sources}
+          />
+        )}
+        {canOperate(me) && <Button onClick={() => setSetting('any')}>{t.prices.setOwnPrice}</Button>}
+      </Group>
+      <List<PriceRow>
+        label={t.prices.title}
+        rows={list.data?.prices}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.packageCode}
+        {...(canOperate(me) && { onRowClick: setSetting })}
+        empty={keyword || source ? { title: t.prices.noMatch, text: t.prices.noMatchText } : empty}
+        columns={[
+          { accessor: 'packageCode', title: t.prices.code, cellsClassName: 'mono' },
+          { accessor: 'name', title: t.prices.packageName },
+          {
+            accessor: 'status',
+            title: t.catalogue.status,
+            hidden: !isForOperator,
+            render: (row) => <Status status={row.status} />,
+          },
+          {
+            accessor: 'price',
+            title: t.prices.price,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.price} currency={currency} />,
+          },
+          {
+            accessor: 'source',
+            title: t.prices.source,
+            hidden: !isForOperator,
+            render: (row) => (row.source ? t.prices.sources[row.source] : '–'),
+          },
+          {
+            accessor: 'listPrice',
+            title: t.prices.listPrice,
+            textAlign: 'right',
+            hidden: !isForOperator,
+            render: (row) => <Amount value={row.listPrice ?? null} currency={currency} />,
+          },
+          {
+            accessor: 'retailPrice',
+            title: t.prices.retailPrice,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.retailPrice} currency={currency} />,
+          },
+        ]}
+      />
+      {setting && (
+        <OwnPriceDialog
+          tenantId={tenantId}
+          currency={currency}
+          row={setting === 'any' ? undefined : setting}
+          onClose={() => setSetting(undefined)}
+        />
+      )}
+    </DealerSection>
+  )
+}

@@ -1,0 +1,114 @@
+import type { GroupRow } from '@dealer-esim/gateway/console-api/price-groups.ts'
+import type { PlanRow } from '@dealer-esim/gateway/console-api/price-plans.ts'
+import type { PriceAssignment as Assignment } from '@dealer-esim/gateway/console-api/tenant-prices.ts'
+import { Anchor, Button, NativeSelect } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { LoadError } from '../parts/load-states.tsx'
+import { Card } from '../parts/page.tsx'
+import { Facts } from '../parts/values.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { groupPath, planPath } from './paths.ts'
+
+/** The plan and group of a dealer. */
+export function PriceAssignment({ tenantId }: { tenantId: string }) {
+  const me = useSession()
+  const { data, error, refetch } = useApi<Assignment>(`/tenants/${tenantId}/price-assignment`)
+  const [open, setOpen] = useState<'plan' | 'group'>()
+  if (error && !data) return <LoadError error={error} retry={refetch} />
+  if (!data) return null
+  return (
+    <Card
+      title={t.prices.assignment}
+      actions={
+        canOperate(me) && (
+          <>
+            <Button size="xs" variant="default" onClick={() => setOpen('plan')}>
+              {t.prices.changePlan}
+            </Button>
+            <Button size="xs" variant="default" onClick={() => setOpen('group')}>
+              {t.prices.changeGroup}
+            </Button>
+          </>
+        )
+      }
+    >
+      <Facts
+        items={[
+          [t.prices.ownPlan, <NameLink key="p" name={data.planName} path={planPath} />],
+          [t.prices.group, <NameLink key="g" name={data.groupName} path={groupPath} />],
+          [t.prices.groupPlan, <NameLink key="gp" name={data.groupPlanName} path={planPath} />],
+        ]}
+      />
+      {open && <Assign tenantId={tenantId} what={open} now={data} onClose={() => setOpen(undefined)} />}
+    </Card>
+  )
+}
+
+function NameLink({ name, path }: { name: string | null; path(name: string): string }) {
+  if (name === null) return <>{t.prices.none}</>
+  return (
+    <Anchor component={Link} to={path(name)} size="sm">
+      {name}
+    </Anchor>
+  )
+}
+
+function Assign(props: { tenantId: string; what: 'plan' | 'group'; now: Assignment; onClose(): void }) {
+  const { tenantId, what, now, onClose } = props
+  const assign = useChange({ success: t.prices.saved, quiet: true })
+  return (
+    <Dialog
+      title={what === 'plan' ? t.prices.changePlan : t.prices.changeGroup}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={assign.isPending}
+      error={assign.error}
+      onSubmit={({ planName = null, groupName = null }) =>
+        assign.mutate(
+          {
+            method: 'PUT',
+            path: `/tenants/${tenantId}/price-${what}`,
+            body: what === 'plan' ? { planName } : { groupName },
+          },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      {what === 'plan' ? <PlanField chosen={now.planName} /> : <GroupField chosen={now.groupName} />}
+    </Dialog>
+  )
+}
+
+/** Selects a plan, or none. Field name: planName. */
+export function PlanField({ chosen }: { chosen: string | null }) {
+  const list = useApi<{ plans: PlanRow[] }>('/price-plans')
+  const names = (list.data?.plans ?? []).map((row) => row.planName)
+  return <NameField name="planName" label={t.prices.plan} none={t.prices.noPlan} names={names} chosen={chosen} />
+}
+
+/** Selects a group, or none. Field name: groupName. */
+function GroupField({ chosen }: { chosen: string | null }) {
+  const list = useApi<{ groups: GroupRow[] }>('/price-groups')
+  const names = (list.data?.groups ?? []).map((row) => row.groupName)
+  return <NameField name="groupName" label={t.prices.group} none={t.prices.noGroup} names={names} chosen={chosen} />
+}
+
+function NameField(props: { name: string; label: string; none: string; names: string[]; chosen: string | null }) {
+  const { name, label, none, names, chosen } = props
+  // The current one is always offered: before the list has loaded, and if it is not on the first page.
+  const all = chosen === null || names.includes(chosen) ? names : [chosen, ...names]
+  return (
+    <NativeSelect
+      name={name}
+      label={label}
+      defaultValue={chosen ?? ''}
+      data={[{ value: '', label: none }, ...all]}
+      data-autofocus
+    />
+  )
+}

@@ -1,0 +1,125 @@
+import type { GroupDetail } from '@dealer-esim/gateway/console-api/price-groups.ts'
+import { Anchor, Button, CloseButton, Text } from '@mantine/core'
+import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { DealerSelect } from '../parts/dealer-filter.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { LoadError, Loading } from '../parts/load-states.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { GROUPS, planPath } from './paths.ts'
+import { apiPath, DealersCard, NameActions } from './plan-or-group.tsx'
+import { PlanField } from './price-assignment.tsx'
+
+export function PriceGroupPage() {
+  const me = useSession()
+  const { groupName = '' } = useParams({ strict: false }) as { groupName?: string }
+  const { data, error, refetch } = useApi<GroupDetail>(apiPath('group', groupName))
+  const [choosing, setChoosing] = useState(false)
+  if (error && !data) return <LoadError error={error} retry={refetch} />
+  if (!data) return <Loading />
+  return (
+    <Page
+      title={data.groupName}
+      back={{ to: GROUPS, label: t.prices.tabs.groups }}
+      actions={canOperate(me) && <NameActions kind="group" name={data.groupName} />}
+    >
+      <Card
+        title={t.prices.plan}
+        actions={
+          canOperate(me) && (
+            <Button size="xs" variant="default" onClick={() => setChoosing(true)}>
+              {t.prices.change}
+            </Button>
+          )
+        }
+      >
+        {data.planName === null ? (
+          <Text size="sm">{t.prices.noPlan}</Text>
+        ) : (
+          <Anchor component={Link} to={planPath(data.planName)} size="sm">
+            {data.planName}
+          </Anchor>
+        )}
+      </Card>
+      <GroupDealers group={data} />
+      {choosing && <ChoosePlan group={data} onClose={() => setChoosing(false)} />}
+    </Page>
+  )
+}
+
+function ChoosePlan({ group, onClose }: { group: GroupDetail; onClose(): void }) {
+  const change = useChange({ success: t.prices.saved, quiet: true })
+  return (
+    <Dialog
+      title={`${t.prices.plan}: ${group.groupName}`}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={({ planName = null }) =>
+        change.mutate(
+          { method: 'PUT', path: `${apiPath('group', group.groupName)}/plan`, body: { planName } },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <PlanField chosen={group.planName} />
+    </Dialog>
+  )
+}
+
+/** The dealers of a price group. Operators can add and remove them. */
+export function GroupDealers({ group }: { group: GroupDetail }) {
+  const me = useSession()
+  const [adding, setAdding] = useState(false)
+  const remove = useChange({ success: t.prices.saved })
+  if (!canOperate(me)) return <DealersCard list={group} emptyText={t.prices.noDealersInGroup} />
+  return (
+    <>
+      <DealersCard
+        list={group}
+        emptyText={t.prices.noDealersInGroup}
+        actions={
+          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
+            {t.prices.addDealer}
+          </Button>
+        }
+        dealerAction={({ tenantId, clientName }) => (
+          <CloseButton
+            size="sm"
+            aria-label={interpolate(t.prices.removeDealer, { name: clientName })}
+            disabled={remove.isPending}
+            onClick={() => remove.mutate(setGroup(tenantId, null))}
+          />
+        )}
+      />
+      {adding && <AddDealer groupName={group.groupName} onClose={() => setAdding(false)} />}
+    </>
+  )
+}
+
+function AddDealer({ groupName, onClose }: { groupName: string; onClose(): void }) {
+  const [tenantId, setTenantId] = useState<string>()
+  const add = useChange({ success: t.prices.saved, quiet: true })
+  return (
+    <Dialog
+      title={`${t.prices.addDealer}: ${groupName}`}
+      opened
+      onClose={onClose}
+      submit={t.prices.addDealer}
+      busy={add.isPending}
+      error={add.error}
+      onSubmit={() => tenantId && add.mutate(setGroup(tenantId, groupName), { onSuccess: onClose })}
+    >
+      <Text size="sm">{t.prices.addDealerText}</Text>
+      <DealerSelect value={tenantId} onChange={(chosen) => setTenantId(chosen ?? undefined)} />
+    </Dialog>
+  )
+}
+
+const setGroup = (tenantId: string, groupName: string | null) =>
+  ({ method: 'PUT', path: `/tenants/${tenantId}/price-group`, body: { groupName } }) as const

@@ -1,0 +1,105 @@
+import type { GroupRow } from '@dealer-esim/gateway/console-api/price-groups.ts'
+import type { PlanRow } from '@dealer-esim/gateway/console-api/price-plans.ts'
+import { Button } from '@mantine/core'
+import { useLocation } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi } from '../api/use-api.ts'
+import { useFilters } from '../parts/filters.tsx'
+import { formatCount } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { Page, Tabs } from '../parts/page.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { GROUPS, groupPath, PLANS, planPath } from './paths.ts'
+import { NameDialog } from './plan-or-group.tsx'
+
+/** Price plans, and the groups of dealers that share one. */
+export function PricesPage() {
+  const me = useSession()
+  const { pathname } = useLocation()
+  const [creating, setCreating] = useState(false)
+  const showsGroups = pathname.endsWith(GROUPS)
+  const create = canOperate(me) && (
+    <Button onClick={() => setCreating(true)}>{showsGroups ? t.prices.newGroup : t.prices.newPlan}</Button>
+  )
+  return (
+    <Page
+      title={t.prices.title}
+      description={t.prices.text}
+      back={{ to: '/catalogue', label: t.catalogue.title }}
+      actions={create}
+    >
+      <Tabs
+        label={t.prices.title}
+        items={[
+          { to: PLANS, label: t.prices.tabs.plans },
+          { to: GROUPS, label: t.prices.tabs.groups },
+        ]}
+      />
+      {showsGroups ? <Groups /> : <Plans />}
+      {creating && <NameDialog kind={showsGroups ? 'group' : 'plan'} onClose={() => setCreating(false)} />}
+    </Page>
+  )
+}
+
+function Plans() {
+  const [{ cursor }] = useFilters()
+  const list = useApi<{ plans: PlanRow[]; nextCursor: string | null }>('/price-plans', { cursor })
+  return (
+    <List<PlanRow>
+      label={t.prices.plans}
+      rows={list.data?.plans}
+      nextCursor={list.data?.nextCursor}
+      loading={list.isFetching}
+      error={list.error}
+      retry={list.refetch}
+      idOf={(row) => row.planName}
+      to={(row) => planPath(row.planName)}
+      empty={{ title: t.prices.noPlans, text: t.prices.noPlansText }}
+      columns={[
+        { accessor: 'planName', title: t.prices.name },
+        {
+          accessor: 'ruleCount',
+          title: t.prices.rules,
+          textAlign: 'right',
+          render: (row) => formatCount(row.ruleCount),
+        },
+        {
+          accessor: 'tenantCount',
+          title: t.prices.dealers,
+          textAlign: 'right',
+          render: (row) => formatCount(row.tenantCount),
+        },
+        { accessor: 'groupNames', title: t.prices.tabs.groups, render: (row) => row.groupNames.join(', ') || '–' },
+      ]}
+    />
+  )
+}
+
+function Groups() {
+  const [{ cursor }] = useFilters()
+  const list = useApi<{ groups: GroupRow[]; nextCursor: string | null }>('/price-groups', { cursor })
+  return (
+    <List<GroupRow>
+      label={t.prices.tabs.groups}
+      rows={list.data?.groups}
+      nextCursor={list.data?.nextCursor}
+      loading={list.isFetching}
+      error={list.error}
+      retry={list.refetch}
+      idOf={(row) => row.groupName}
+      to={(row) => groupPath(row.groupName)}
+      empty={{ title: t.prices.noGroups, text: t.prices.noGroupsText }}
+      columns={[
+        { accessor: 'groupName', title: t.prices.name },
+        { accessor: 'planName', title: t.prices.plan },
+        {
+          accessor: 'tenantCount',
+          title: t.prices.dealers,
+          textAlign: 'right',
+          render: (row) => formatCount(row.tenantCount),
+        },
+      ]}
+    />
+  )
+}

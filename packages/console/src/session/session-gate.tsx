@@ -1,0 +1,51 @@
+import type { Me } from '@dealer-esim/gateway/console-api/me.ts'
+import { type ReactNode, useEffect, useState } from 'react'
+import { isSignedOut } from '../api/call.ts'
+import { queryClient, SESSION, useApi } from '../api/use-api.ts'
+import { LoadError, Loading } from '../parts/load-states.tsx'
+import { NewPasswordPage } from './new-password.tsx'
+import { forgetSecrets } from './secret-store.ts'
+import { SessionContext } from './session.ts'
+import { SignInOverlay, SignInPage } from './sign-in.tsx'
+
+const REFRESH_MS = 5 * 60_000
+
+/**
+ * Shows its children to a signed-in person, and otherwise the sign-in at the same URL. When a session ends, the sign-in
+ * covers the page, and the same person can continue after signing in again.
+ */
+export function SessionGate({ children }: { children: ReactNode }) {
+  const { data: me, error, refetch } = useApi<Me>('/session', {}, { refreshMs: REFRESH_MS })
+  const signedOut = isSignedOut(error)
+  const hasPersonChanged = useHasPersonChanged(me)
+  useEffect(() => {
+    if (signedOut) forgetSecrets()
+  }, [signedOut])
+  if (hasPersonChanged) return <Loading />
+  if (me?.passwordChangeRequired && !signedOut) return <NewPasswordPage />
+  if (me && !me.passwordChangeRequired)
+    return (
+      <SessionContext value={me}>
+        {children}
+        {signedOut && <SignInOverlay onSignedIn={showConsole} />}
+      </SessionContext>
+    )
+  if (signedOut) return <SignInPage onSignedIn={showConsole} />
+  return error ? <LoadError error={error} retry={refetch} /> : <Loading />
+}
+
+async function showConsole(me: Me): Promise<void> {
+  queryClient.setQueryData(SESSION, me)
+  await queryClient.invalidateQueries()
+}
+
+/** Reloads the page when another person signs in, so that they see nothing of what the first person saw or typed. */
+function useHasPersonChanged(me: Me | undefined): boolean {
+  const [first, setFirst] = useState(me?.personId)
+  if (me && first === undefined) setFirst(me.personId)
+  const hasChanged = me !== undefined && first !== undefined && me.personId !== first
+  useEffect(() => {
+    if (hasChanged) location.reload()
+  }, [hasChanged])
+  return hasChanged
+}

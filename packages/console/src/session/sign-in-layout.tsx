@@ -1,0 +1,42 @@
+import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { type ReactNode, useEffect } from 'react'
+import { t } from '../strings/strings.ts'
+
+/** The layout of pages outside the console: sign-in, invitation, forced password change. */
+export function SignInLayout({ title, text, children }: { title: string; text?: string; children: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · ${t.common.product}`
+  }, [title])
+  return (
+    <Center mih="100dvh" p="md" component="main">
+      <Stack w="100%" maw={400} gap="lg">
+        <Group gap="xs" justify="center">
+          <Logo />
+          <Text fw={650}>{t.common.product}</Text>
+        </Group>
+        <Paper withBorder p="xl" shadow="sm">
+          <Box mb="md">
+            <Title order={1}>{title}</Title>
+            {text && (
+              <Text c="dimmed" size="sm" mt={4}>
+                {text}
+              </Text>
+            )}
+          </Box>
+          {children}
+        </Paper>
+      </Stack>
+    </Center>
+  )
+}
+
+/** The product's logo. */
+export function Logo({ size = 28 }: { size?: number }) {
+  return (
+    <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">
+      <rect width="32" height="32" rx="8" fill="#0c8599" />
+      <path d="M10 7h8l5 5v13H10z" fill="none" stroke="#fff" strokeWidth="2" strokeLinejoin="round" />
+      <rect x="13" y="15" width="7" height="7" rx="1.5" fill="none" stroke="#fff" strokeWidth="2" />
+    </svg>
+  )
+}

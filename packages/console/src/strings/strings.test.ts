@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { ESIM_STATUSES, ORDER_STATUSES, PACKAGE_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
+import { AUDIT_ACTIONS } from '@dealer-esim/gateway/audit/actions.ts'
+import { ITEM_STATUSES } from '@dealer-esim/gateway/orders/status.ts'
+import ts from 'typescript'
+import { expect, it } from 'vitest'
+import en from './en.json'
+
+const folder = join(import.meta.dirname, '..')
+const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.tsx?$/.test(name) && !name.includes('.test.'))
+  .map((name) => {
+    const path = join(folder, name)
+    return ts.createSourceFile(relative(folder, path), readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
+  })
+
+it('every visible text is in the strings file', () => {
+  const faults: string[] = []
+  for (const source of sources)
+    visit(source, (node) => {
+      if (isHardCodedText(node)) faults.push(`${source.fileName}: ${node.getText().trim()}`)
+    })
+  expect(faults).toEqual([])
+})
+
+it('every text of the strings file is used', () => {
+  const shown = new Set(sources.flatMap((source) => chainsOf(source)))
+  const used = (path: string) => [...prefixesOf(path)].some((prefix) => shown.has(prefix))
+  expect(leavesOf(en).filter((path) => !used(path))).toEqual([])
+})
+
+it('every status of orders, eSIMs and packages has a label', () => {
+  const statuses = [...ORDER_STATUSES, ...ITEM_STATUSES, ...ESIM_STATUSES, ...SMDP_STATUSES, ...PACKAGE_STATUSES]
+  expect(statuses.filter((status) => !(status in en.statuses))).toEqual([])
+})
+
+/** Shown but never recorded: the summary that dealers see of changes to plans and groups, and an older action. */
+const SHOWN_ONLY = ['esim.settle', 'prices.change']
+
+it('exactly the actions of the audit log have labels', () => {
+  expect(Object.keys(en.audit.actions).sort()).toEqual([...AUDIT_ACTIONS, ...SHOWN_ONLY].sort())
+})
+
+it('every text with a count has a singular and a plural form', () => {
+  const counting = branchesOf(en).filter(([, branch]) => 'other' in branch)
+  expect(counting.length).toBeGreaterThan(5)
+  for (const [path, forms] of counting) {
+    expect([path, Object.keys(forms).sort()]).toEqual([path, ['one', 'other']])
+    expect([path, forms.other]).toEqual([path, expect.stringContaining('{count}')])
+  }
+})
+
+function visit(node: ts.Node, look: (node: ts.Node) => void): void {
+  look(node)
+  node.forEachChild((child) => visit(child, look))
+}
+
+/** Attributes and members that hold visible text. */
+const VISIBLE = new Set(['label', 'title', 'placeholder', 'description', 'alt', 'aria-label', 'text', 'submit'])
+/** Several words, or one capitalised word. Identifiers and codes look different. */
+const LOOKS_LIKE_TEXT = /\p{L}{2,} +\p{L}|^\p{Lu}\p{Ll}+$/u
+/** Browser names. The code samples of the explorer are exempt too. */
+const BROWSER_NAMES = new Set(['Edg', 'Edge'])
+const CODE_SAMPLES = 'explorer/signed-call.ts'
+
+function isHardCodedText(node: ts.Node): boolean {
+  if (ts.isJsxText(node)) return /\p{L}/u.test(node.text)
+  if (node.getSourceFile().fileName === CODE_SAMPLES) return false
+  if (ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node))
+    return /\s/.test(node.text) && /\p{L}/u.test(node.text)
+  if (!ts.isStringLiteralLike(node) || BROWSER_NAMES.has(node.text)) return false
+  const { parent } = node
+  const isVisible = (ts.isJsxAttribute(parent) || ts.isPropertyAssignment(parent)) && VISIBLE.has(parent.name.getText())
+  return isVisible ? /\p{L}/u.test(node.text) : LOOKS_LIKE_TEXT.test(node.text) && !isNeverShown(parent)
+}
+
+/** Whether the syntax around a literal shows that it is not visible, although it reads as text. */
+function isNeverShown(around: ts.Node): boolean {
+  if (ts.isJsxAttribute(around) || ts.isImportDeclaration(around)) return true
+  if (ts.isBinaryExpression(around)) return around.operatorToken.kind === ts.SyntaxKind.EqualsEqualsEqualsToken
+  if (ts.isPropertyAssignment(around)) return around.name.getText().startsWith('fontFamily')
+  return ts.isNewExpression(around) && around.expression.getText() === 'Error'
+}
+
+/** The longest chains a.b.c of every t.a.b.c. A destructured object counts as one chain for each of its names. */
+function chainsOf(source: ts.SourceFile): string[] {
+  const chains: string[] = []
+  visit(source, (node) => {
+    if (!ts.isPropertyAccessExpression(node) || ts.isPropertyAccessExpression(node.parent)) return
+    const [root, ...names] = node.getText().replaceAll(/\s|\?/g, '').split('.')
+    if (root !== 't') return
+    const parts =
+      ts.isVariableDeclaration(node.parent) && ts.isObjectBindingPattern(node.parent.name)
+        ? node.parent.name.elements
+        : []
+    chains.push(
+      ...(parts.length === 0 ? [names] : parts.map((part) => [...names, part.name.getText()])).map((chain) =>
+        chain.join('.'),
+      ),
+    )
+  })
+  return chains
+}
+
+function* prefixesOf(path: string): Generator<string> {
+  const names = path.split('.')
+  for (let length = 1; length <= names.length; length++) yield names.slice(0, length).join('.')
+}
+
+type Branch = { [name: string]: string | Branch }
+
+function branchesOf(of: Branch, at = ''): [path: string, branch: Branch][] {
+  const branches = Object.entries(of).filter((entry): entry is [string, Branch] => typeof entry[1] !== 'string')
+  return branches.flatMap(([name, branch]) => [[at + name, branch], ...branchesOf(branch, `${at}${name}.`)])
+}
+
+function leavesOf(of: Branch): string[] {
+  return [['', of] as const, ...branchesOf(of)].flatMap(([path, branch]) =>
+    Object.entries(branch)
+      .filter(([, text]) => typeof text === 'string')
+      .map(([name]) => (path === '' ? name : `${path}.${name}`)),
+  )
+}

@@ -1,0 +1,114 @@
+import type { StockLevel } from '@dealer-esim/gateway/console-api/stock.ts'
+import { Button, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { formatCount } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { StockImport } from './stock-import.tsx'
+
+export function StockPage() {
+  const me = useSession()
+  const list = useApi<{ levels: StockLevel[]; stockSuppliers: string[] }>('/stock')
+  const [importing, setImporting] = useState(false)
+  const [low, setLow] = useState<StockLevel>()
+  const suppliers = list.data?.stockSuppliers ?? []
+  return (
+    <Page
+      title={t.stock.title}
+      description={list.data && suppliers.length === 0 ? t.stock.noSupplier : t.stock.text}
+      actions={
+        canOperate(me) && (
+          <Button onClick={() => setImporting(true)} disabled={suppliers.length === 0}>
+            {t.stock.import}
+          </Button>
+        )
+      }
+    >
+      <List<StockLevel>
+        label={t.stock.title}
+        rows={list.data?.levels}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => `${row.supplier} ${row.productCode}`}
+        empty={{ title: t.stock.noStock, text: t.stock.noStockText }}
+        columns={[
+          { accessor: 'productCode', title: t.stock.product },
+          { accessor: 'supplier', title: t.stock.supplier },
+          {
+            accessor: 'available',
+            title: t.stock.available,
+            textAlign: 'right',
+            render: (row) =>
+              row.lowAt !== null && row.available < row.lowAt ? (
+                <strong className="negative">{formatCount(row.available)}</strong>
+              ) : (
+                formatCount(row.available)
+              ),
+          },
+          {
+            accessor: 'lowAt',
+            title: t.stock.lowAt,
+            textAlign: 'right',
+            render: (row) => (row.lowAt === null ? '–' : formatCount(row.lowAt)),
+          },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            hidden: !canOperate(me),
+            render: (row) => (
+              <Button size="compact-xs" variant="default" onClick={() => setLow(row)}>
+                {t.stock.setAlert}
+              </Button>
+            ),
+          },
+        ]}
+      />
+      {importing && <StockImport suppliers={suppliers} onClose={() => setImporting(false)} />}
+      {low && <LowStock level={low} onClose={() => setLow(undefined)} />}
+    </Page>
+  )
+}
+
+function LowStock({ level, onClose }: { level: StockLevel; onClose(): void }) {
+  const set = useChange({ success: t.common.saved, quiet: true })
+  return (
+    <Dialog
+      title={`${t.stock.setAlert}: ${level.productCode}`}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={set.isPending}
+      error={set.error}
+      onSubmit={({ lowAt }) =>
+        set.mutate(
+          {
+            method: 'POST',
+            path: '/stock/low',
+            body: {
+              supplier: level.supplier,
+              productCode: level.productCode,
+              lowAt: lowAt === undefined ? null : Number(lowAt),
+            },
+          },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <Text size="sm">{t.stock.setAlertText}</Text>
+      <TextInput
+        name="lowAt"
+        type="number"
+        min={1}
+        label={t.stock.lowAt}
+        defaultValue={level.lowAt ?? ''}
+        data-autofocus
+      />
+    </Dialog>
+  )
+}

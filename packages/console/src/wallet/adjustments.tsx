@@ -1,0 +1,135 @@
+import type { AdjustmentRow } from '@dealer-esim/gateway/console-api/adjustments.ts'
+import { Button, Group, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { formatMoney } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Amount, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+
+/** Adjustments of all dealers that need a second person's approval. */
+export function OpenAdjustmentsPage() {
+  const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { open: true })
+  return (
+    <Page title={t.wallet.adjustments} description={t.wallet.adjustmentsText}>
+      <AdjustmentList
+        rows={list.data?.adjustments}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        withDealer
+      />
+    </Page>
+  )
+}
+
+/** A dealer's adjustments, newest first. Renders nothing if there are none. */
+export function Adjustments({ tenantId }: { tenantId: string }) {
+  const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { tenantId })
+  if (!list.data?.adjustments.length) return null
+  return (
+    <Card title={t.wallet.adjustments}>
+      <AdjustmentList rows={list.data.adjustments} loading={list.isFetching} />
+    </Card>
+  )
+}
+
+export function AdjustmentList(props: {
+  rows: AdjustmentRow[] | undefined
+  loading: boolean
+  error?: Error | null
+  retry?: () => unknown
+  withDealer?: boolean
+}) {
+  return (
+    <List<AdjustmentRow>
+      label={t.wallet.adjustments}
+      rows={props.rows}
+      loading={props.loading}
+      error={props.error ?? null}
+      {...(props.retry && { retry: props.retry })}
+      idOf={(row) => row.adjustmentId}
+      empty={{ title: t.wallet.noAdjustments, text: t.wallet.noAdjustmentsText }}
+      columns={[
+        { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
+        { accessor: 'clientName', title: t.common.dealer, hidden: !props.withDealer },
+        {
+          accessor: 'amount',
+          title: t.wallet.amount,
+          textAlign: 'right',
+          render: (row) => <Amount value={row.amount} currency={row.currencyCode} signed />,
+        },
+        { accessor: 'reference', title: t.wallet.reference },
+        { accessor: 'reason', title: t.wallet.reason },
+        { accessor: 'proposedBy', title: t.wallet.by },
+        { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
+        {
+          accessor: 'actions',
+          title: t.common.actions,
+          textAlign: 'right',
+          render: (row) => row.status === 'PROPOSED' && <DecisionButtons row={row} />,
+        },
+      ]}
+    />
+  )
+}
+
+function DecisionButtons({ row }: { row: AdjustmentRow }) {
+  const me = useSession()
+  const [dialogOpen, setDialogOpen] = useState(false)
+  const reject = useChange({ success: t.wallet.rejected })
+  if (!canOperate(me)) return null
+  return (
+    <Group gap={4} justify="flex-end">
+      {!row.ownProposal && (
+        <Button size="compact-xs" onClick={() => setDialogOpen(true)}>
+          {t.wallet.approve}
+        </Button>
+      )}
+      <Button
+        size="compact-xs"
+        variant="default"
+        loading={reject.isPending}
+        onClick={() => reject.mutate({ method: 'POST', path: `${apiPath(row)}/reject` })}
+      >
+        {row.ownProposal ? t.wallet.withdraw : t.wallet.reject}
+      </Button>
+      {dialogOpen && <Approve row={row} onClose={() => setDialogOpen(false)} />}
+    </Group>
+  )
+}
+
+/** Repeats what is about to be posted, for the second person to check. */
+function Approve({ row, onClose }: { row: AdjustmentRow; onClose(): void }) {
+  const approve = useChange({ success: t.wallet.approved, quiet: true })
+  return (
+    <Dialog
+      title={t.wallet.approveTitle}
+      opened
+      onClose={onClose}
+      submit={interpolate(t.wallet.approveAmount, { amount: formatMoney(row.amount, row.currencyCode) })}
+      busy={approve.isPending}
+      error={approve.error}
+      onSubmit={() => approve.mutate({ method: 'POST', path: `${apiPath(row)}/approve` }, { onSuccess: onClose })}
+    >
+      <Text size="sm">{row.amount < 0 ? t.wallet.approveDebitText : t.wallet.approveCreditText}</Text>
+      <Facts
+        cols={2}
+        items={[
+          [t.common.dealer, row.clientName],
+          [t.wallet.amount, <Amount key="a" value={row.amount} currency={row.currencyCode} signed />],
+          [t.wallet.reference, row.reference],
+          [t.wallet.by, row.proposedBy],
+        ]}
+      />
+      <Facts cols={1} items={[[t.wallet.reason, row.reason]]} />
+    </Dialog>
+  )
+}
+
+function apiPath({ tenantId, adjustmentId }: AdjustmentRow): string {
+  return `/tenants/${tenantId}/adjustments/${adjustmentId}`
+}

@@ -1,0 +1,94 @@
+import { Text, TextInput, type TextInputProps } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { parseMoneyInput } from '../parts/form-values.ts'
+import { t } from '../strings/strings.ts'
+
+interface WalletDialogProps {
+  tenantId: string
+  /** Shown in the dialog, which covers the page's heading. */
+  clientName: string
+  currency: string
+  onClose(): void
+}
+
+/** Credits a payment. */
+export function TopUp(wallet: WalletDialogProps) {
+  return (
+    <MoneyDialog<{ replayed: boolean }>
+      {...wallet}
+      title={t.wallet.topUp}
+      text={t.wallet.topUpText}
+      path="wallet/top-ups"
+      success={({ replayed }) => (replayed ? t.wallet.alreadyCredited : t.wallet.toppedUp)}
+      amount={{ inputMode: 'decimal' }}
+      reference={{ label: t.wallet.paymentReference }}
+      reason={{ label: t.wallet.note }}
+    />
+  )
+}
+
+/** Proposes a correction without a payment. No decimal keypad: on phones it has no minus sign. */
+export function Adjust(wallet: WalletDialogProps) {
+  return (
+    <MoneyDialog
+      {...wallet}
+      title={t.wallet.adjust}
+      text={t.wallet.adjustText}
+      path="adjustments"
+      success={t.wallet.proposed}
+      reference={{ label: t.wallet.reference }}
+      reason={{ label: t.wallet.reason, required: true }}
+    />
+  )
+}
+
+interface MoneyDialogProps<Answer> extends WalletDialogProps {
+  title: string
+  text: string
+  /** Below the dealer's path. */
+  path: string
+  /** The success message. */
+  success: string | ((answer: Answer) => string)
+  /** Properties in which the fields differ. */
+  amount?: TextInputProps
+  reference: TextInputProps
+  reason: TextInputProps
+}
+
+/** Asks for an amount and its purpose. */
+function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
+  const { tenantId, clientName, currency, onClose, title, path, success } = props
+  const change = useChange<Answer>({ success, quiet: true })
+  const [amountError, setAmountError] = useState<string>()
+  return (
+    <Dialog
+      title={`${title}: ${clientName}`}
+      opened
+      onClose={onClose}
+      submit={title}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={({ amount = '', reference, reason }) => {
+        const read = parseMoneyInput(amount)
+        setAmountError('error' in read ? read.error : undefined)
+        if ('error' in read) return
+        const body = { ...read, reference, ...(reason && { reason }) }
+        change.mutate({ method: 'POST', path: `/tenants/${tenantId}/${path}`, body }, { onSuccess: onClose })
+      }}
+    >
+      <Text size="sm">{props.text}</Text>
+      <TextInput
+        name="amount"
+        label={`${t.wallet.amount} (${currency})`}
+        required
+        error={amountError}
+        data-autofocus
+        {...props.amount}
+      />
+      <TextInput name="reference" required maxLength={64} {...props.reference} />
+      <TextInput name="reason" maxLength={200} {...props.reason} />
+    </Dialog>
+  )
+}

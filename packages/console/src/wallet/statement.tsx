@@ -1,0 +1,156 @@
+import type { MonthSummary, WalletEntry } from '@dealer-esim/gateway/console-api/wallet.ts'
+import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { apiUrl } from '../api/call.ts'
+import { useApi } from '../api/use-api.ts'
+import { useFilters } from '../parts/filters.tsx'
+import { List } from '../parts/list.tsx'
+import { Card } from '../parts/page.tsx'
+import { Amount, Timestamp } from '../parts/values.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+
+/** The entries of a dealer's wallet, newest first. A month has totals and a CSV export. */
+export function WalletStatement(props: { tenantId: string; currency: string; createdAt: string }) {
+  const { tenantId, currency, createdAt } = props
+  const [{ month, kind, cursor }, setFilters] = useFilters()
+  const path = `/tenants/${tenantId}/wallet/entries`
+  const list = useApi<{ entries: WalletEntry[]; month: MonthSummary | null; nextCursor: string | null }>(path, {
+    month,
+    kind,
+    cursor,
+  })
+  const summary = list.data?.month
+  return (
+    <Card
+      title={t.wallet.statement}
+      actions={
+        <>
+          <NativeSelect
+            aria-label={t.wallet.type}
+            size="xs"
+            value={kind ?? ''}
+            onChange={(event) => setFilters({ kind: event.currentTarget.value })}
+            data={[
+              { value: '', label: t.wallet.allTypes },
+              ...Object.entries(t.wallet.types).map(([value, label]) => ({ value, label })),
+            ]}
+          />
+          <NativeSelect
+            aria-label={t.wallet.month}
+            size="xs"
+            value={month ?? ''}
+            onChange={(event) => setFilters({ month: event.currentTarget.value })}
+            data={[{ value: '', label: t.wallet.allMonths }, ...monthsSince(createdAt)]}
+          />
+          {month && (
+            <Button
+              component="a"
+              href={apiUrl(`${path}.csv`, { month, kind }).href}
+              download
+              size="xs"
+              variant="default"
+            >
+              {t.common.export}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {summary && <MonthTotals summary={summary} currency={currency} />}
+      <List<WalletEntry>
+        label={t.wallet.statement}
+        rows={list.data?.entries}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => String(row.walletVersion)}
+        empty={emptyText(month, kind)}
+        columns={[
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
+          { accessor: 'kind', title: t.wallet.type, render: (row) => t.wallet.types[row.kind] },
+          {
+            accessor: 'what',
+            title: t.wallet.description,
+            render: (row) => <EntryReference entry={row} tenantId={tenantId} />,
+          },
+          { accessor: 'actor', title: t.wallet.by },
+          {
+            accessor: 'amount',
+            title: t.wallet.amount,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.amount} currency={currency} signed />,
+          },
+          {
+            accessor: 'balanceAfter',
+            title: t.wallet.balanceAfter,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.balanceAfter} currency={currency} />,
+          },
+        ]}
+      />
+    </Card>
+  )
+}
+
+const MONTHS_SHOWN = 24
+
+/** Newest first, back to the month in which the wallet was created. */
+function monthsSince(createdAt: string): string[] {
+  const now = new Date()
+  return Array.from({ length: MONTHS_SHOWN }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back)).toISOString().slice(0, 7),
+  ).filter((month, back) => back === 0 || month >= createdAt.slice(0, 7))
+}
+
+function emptyText(month: string | undefined, kind: string | undefined) {
+  if (kind) return { title: t.wallet.noneOfType, text: t.wallet.noneOfTypeText }
+  return month ? { title: t.wallet.noEntriesInMonth } : { title: t.wallet.noEntries, text: t.wallet.noEntriesText }
+}
+
+function EntryReference({ entry, tenantId }: { entry: WalletEntry; tenantId: string }) {
+  if (entry.orderNo === null) return <>{[entry.reference, entry.reason].filter(Boolean).join(' · ')}</>
+  return (
+    <Anchor component={Link} to={`/tenants/${tenantId}/orders/${entry.orderNo}`} search={{} as never} size="sm">
+      {entry.transactionId ?? entry.orderNo}
+      {entry.itemNo !== null && ` · ${interpolate(t.orders.esimNumber, { item: entry.itemNo })}`}
+    </Anchor>
+  )
+}
+
+function MonthTotals({ summary, currency }: { summary: MonthSummary; currency: string }) {
+  return (
+    <Stack gap={4}>
+      <SimpleGrid cols={{ base: 2, sm: 3, md: 6 }} spacing="xs">
+        <Total label={t.wallet.opening} value={summary.opening} currency={currency} />
+        {summary.totals.map((total) => (
+          <Total
+            key={total.kind}
+            label={`${t.wallet.types[total.kind as keyof typeof t.wallet.types]} (${total.count})`}
+            value={total.amount}
+            currency={currency}
+          />
+        ))}
+        <Total label={t.wallet.closing} value={summary.closing} currency={currency} />
+      </SimpleGrid>
+      {!summary.complete && (
+        <Text size="xs" c="dimmed">
+          {t.wallet.monthNotOver}
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function Total({ label, value, currency }: { label: string; value: number; currency: string }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text size="sm" fw={600}>
+        <Amount value={value} currency={currency} />
+      </Text>
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+import type { WalletView } from '@dealer-esim/gateway/console-api/wallet.ts'
+import { Button, Group, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useApi } from '../api/use-api.ts'
+import { DealerSection, useTenant } from '../dealers/dealer.tsx'
+import { Card } from '../parts/page.tsx'
+import { Amount, Facts } from '../parts/values.tsx'
+import { canOperate, isOperator, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { Adjustments } from './adjustments.tsx'
+import { Adjust, TopUp } from './money-dialog.tsx'
+import { WalletStatement } from './statement.tsx'
+
+/** A dealer's balance, limits and statement, and the actions of operators. */
+export function WalletPage() {
+  const me = useSession()
+  const { tenantId, data: tenant } = useTenant()
+  const wallet = useApi<WalletView>(`/tenants/${tenantId}/wallet`)
+  const [open, setOpen] = useState<'top-up' | 'adjust'>()
+  if (!tenant || !wallet.data) return null
+  const { currencyCode: currency, balance, creditLimit } = wallet.data
+  const ofWallet = { tenantId, clientName: tenant.clientName, currency, onClose: () => setOpen(undefined) }
+  const actions = canOperate(me) && (
+    <>
+      <Button onClick={() => setOpen('top-up')}>{t.wallet.topUp}</Button>
+      <Button variant="default" onClick={() => setOpen('adjust')}>
+        {t.wallet.adjust}
+      </Button>
+    </>
+  )
+  return (
+    <DealerSection title={t.wallet.title}>
+      {actions && <Group justify="flex-end">{actions}</Group>}
+      <Card>
+        <Text size="sm" c="dimmed">
+          {t.wallet.balance}
+        </Text>
+        <Text fz="2rem" fw={650} lh={1.1} data-balance={balance}>
+          <Amount value={balance} currency={currency} />
+        </Text>
+        <Facts
+          items={[
+            [t.wallet.available, <Amount key="a" value={balance + creditLimit} currency={currency} />],
+            [t.wallet.creditLimit, <Amount key="c" value={creditLimit} currency={currency} />],
+            [t.wallet.spentToday, <Amount key="s" value={wallet.data.spentToday} currency={currency} />],
+            [t.wallet.dailyLimit, <Amount key="d" value={wallet.data.dailySpendLimit} currency={currency} />],
+            [t.wallet.threshold, <Amount key="t" value={wallet.data.lowBalanceThreshold} currency={currency} />],
+          ]}
+        />
+      </Card>
+      {isOperator(me) && <Adjustments tenantId={tenantId} />}
+      <WalletStatement tenantId={tenantId} currency={currency} createdAt={tenant.createdAt} />
+      {open === 'top-up' && <TopUp {...ofWallet} />}
+      {open === 'adjust' && <Adjust {...ofWallet} />}
+    </DealerSection>
+  )
+}

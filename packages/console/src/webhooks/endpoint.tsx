@@ -1,0 +1,109 @@
+import { EVENT_TYPES } from '@dealer-esim/contract'
+import type { EndpointView } from '@dealer-esim/gateway/console-api/webhooks.ts'
+import { Alert, Button, Checkbox, Group, Stack, Switch, TextInput } from '@mantine/core'
+import type { FormEvent } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { formatDateTime } from '../parts/format.ts'
+import { notifySuccess } from '../parts/notify.ts'
+import { Card } from '../parts/page.tsx'
+import { canAdminister, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+
+/** A dealer's webhook endpoint: its state, its settings, and a test. */
+export function EndpointCard({ tenantId }: { tenantId: string }) {
+  const path = `/tenants/${tenantId}/endpoint`
+  const { data: endpoint } = useApi<EndpointView>(path)
+  if (!endpoint) return null
+  const { callbackUrl, eventTypes, enabled } = endpoint
+  // Reset only when these values change, so unsaved input survives a test of the endpoint.
+  return <EndpointForm key={JSON.stringify([callbackUrl, eventTypes, enabled])} path={path} endpoint={endpoint} />
+}
+
+function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView }) {
+  const me = useSession()
+  const mayEdit = canAdminister(me)
+  const save = useChange({ quiet: true })
+  const test = useChange({ success: t.endpoint.tested, quiet: true })
+  const error = save.error ?? test.error
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const url = String(form.get('callbackUrl') ?? '').trim()
+    const body = {
+      callbackUrl: url === '' ? null : url,
+      eventTypes: form.getAll('eventTypes'),
+      enabled: form.get('enabled') === 'on',
+    }
+    test.reset()
+    save.mutate(
+      { method: 'PUT', path, body },
+      { onSuccess: () => notifySuccess(url === '' ? t.endpoint.removed : t.endpoint.saved) },
+    )
+  }
+  /** Saving the same URL again is a test: the endpoint must answer a CHECK_HEALTH, and nothing else changes. */
+  function sendTest() {
+    save.reset()
+    test.mutate({ method: 'PUT', path, body: { callbackUrl: endpoint.callbackUrl, enabled: endpoint.enabled } })
+  }
+  const state = endpointState(endpoint)
+  return (
+    <form onSubmit={submit}>
+      <Card title={t.endpoint.title}>
+        <Alert color={state.color} py="xs">
+          {state.text}
+        </Alert>
+        {error && (
+          <Alert color="red" role="alert">
+            {error.message}
+          </Alert>
+        )}
+        <TextInput
+          name="callbackUrl"
+          label={t.endpoint.url}
+          description={t.endpoint.urlHint}
+          defaultValue={endpoint.callbackUrl ?? ''}
+          readOnly={!mayEdit}
+          type="url"
+        />
+        <Stack gap="xs">
+          <Checkbox.Group label={t.endpoint.types} defaultValue={endpoint.eventTypes}>
+            <Group mt={4}>
+              {EVENT_TYPES.map((type) => (
+                <Checkbox
+                  key={type}
+                  name="eventTypes"
+                  value={type}
+                  label={t.webhooks.types[type]}
+                  disabled={!mayEdit}
+                />
+              ))}
+            </Group>
+          </Checkbox.Group>
+          <Switch name="enabled" label={t.endpoint.enabled} defaultChecked={endpoint.enabled} disabled={!mayEdit} />
+        </Stack>
+        {mayEdit && (
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              {t.endpoint.save}
+            </Button>
+            {endpoint.callbackUrl && (
+              <Button variant="default" loading={test.isPending} onClick={sendTest}>
+                {t.endpoint.test}
+              </Button>
+            )}
+          </Group>
+        )}
+      </Card>
+    </form>
+  )
+}
+
+function endpointState(endpoint: EndpointView): { color: string; text: string } {
+  const { states } = t.endpoint
+  if (endpoint.callbackUrl === null) return { color: 'gray', text: states.none }
+  if (endpoint.disabledReason) return { color: 'red', text: states[endpoint.disabledReason] }
+  if (!endpoint.enabled) return { color: 'gray', text: states.off }
+  if (endpoint.failingSince)
+    return { color: 'orange', text: interpolate(states.failing, { time: formatDateTime(endpoint.failingSince) }) }
+  return { color: 'teal', text: states.ok }
+}

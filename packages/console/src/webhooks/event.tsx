@@ -1,0 +1,96 @@
+import type { EventView } from '@dealer-esim/gateway/console-api/webhooks.ts'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { Link, useParams } from '@tanstack/react-router'
+import { useApi, useChange } from '../api/use-api.ts'
+import { formatDuration } from '../parts/format.ts'
+import { LoadError, Loading } from '../parts/load-states.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { canEdit, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+
+const REFRESH_MS = 3_000
+
+/** An event with its request body and the response to each delivery attempt. */
+export function EventPage() {
+  const me = useSession()
+  const { tenantId, notifyId } = useParams({ strict: false }) as { tenantId: string; notifyId: string }
+  const path = `/tenants/${tenantId}/events/${notifyId}`
+  const { data: event, error, refetch } = useApi<EventView>(path, {}, { refreshMs: REFRESH_MS })
+  const resend = useChange({ success: t.webhooks.resent })
+  if (error && !event) return <LoadError error={error} retry={refetch} />
+  if (!event) return <Loading />
+  return (
+    <Page
+      title={t.webhooks.types[event.notifyType]}
+      back={{ to: '/webhooks', label: t.webhooks.title }}
+      description={<Status status={event.deliveryState} labels={t.webhooks.states} />}
+      actions={
+        canEdit(me) && (
+          <Button
+            variant="default"
+            loading={resend.isPending}
+            onClick={() => resend.mutate({ method: 'POST', path: `${path}/resend` })}
+          >
+            {t.webhooks.resend}
+          </Button>
+        )
+      }
+    >
+      <Card>
+        <Facts
+          items={[
+            [t.webhooks.notifyId, <Copyable key="n" value={event.notifyId} label={t.webhooks.notifyId} />],
+            [
+              t.orders.number,
+              <Anchor
+                key="o"
+                component={Link}
+                to={`/tenants/${tenantId}/orders/${event.orderNo}`}
+                search={{} as never}
+                size="sm"
+              >
+                {event.orderNo}
+              </Anchor>,
+            ],
+            [t.common.created, <Timestamp key="c" time={event.createdAt} />],
+            [t.webhooks.nextAttempt, <Timestamp key="d" time={event.dueAt} />],
+          ]}
+        />
+      </Card>
+      <Card title={t.webhooks.requestBody}>
+        <pre className="code">{JSON.stringify(event.body, null, 2)}</pre>
+      </Card>
+      <Card title={t.webhooks.attemptLog}>
+        {event.deliveries.length === 0 && (
+          <Text size="sm" c="dimmed">
+            {t.webhooks.noAttempts}
+          </Text>
+        )}
+        {event.deliveries.map((delivery) => (
+          <Stack key={delivery.attemptId} gap={4}>
+            <Text size="sm" fw={600}>
+              <Timestamp time={delivery.startedAt} format="exact" /> · {attemptResult(delivery)} ·{' '}
+              {formatDuration(delivery.duration_ms)}
+            </Text>
+            <Text size="xs" c="dimmed" className="break">
+              {delivery.url} {delivery.address && `(${t.webhooks.address}: ${delivery.address})`}
+            </Text>
+            <pre className="code">{delivery.answer ?? t.webhooks.noResponseBody}</pre>
+          </Stack>
+        ))}
+      </Card>
+    </Page>
+  )
+}
+
+/** The outcome of a delivery attempt: our label for success, or the gateway's description of the failure. */
+export function outcomeText(outcome: string | null): string | null {
+  return outcome === 'acknowledged' ? t.webhooks.acknowledged : outcome
+}
+
+/** The outcome with the HTTP status, if there was a response. */
+export function attemptResult({ outcome, httpStatus }: { outcome: string; httpStatus: number | null }): string {
+  const text = outcomeText(outcome) ?? ''
+  return httpStatus === null ? text : `${text} · ${interpolate(t.webhooks.httpStatus, { status: httpStatus })}`
+}

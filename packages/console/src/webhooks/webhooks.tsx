@@ -1,0 +1,78 @@
+import { EVENT_TYPES } from '@dealer-esim/contract'
+import type { EventRow } from '@dealer-esim/gateway/console-api/webhooks.ts'
+import { Group } from '@mantine/core'
+import { useApi } from '../api/use-api.ts'
+import { DealerFilter } from '../parts/dealer-filter.tsx'
+import { FilterSelect, PeriodFilter, periodRange, useFilters } from '../parts/filters.tsx'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { Status, Timestamp } from '../parts/values.tsx'
+import { isOperator, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { EndpointCard } from './endpoint.tsx'
+import { outcomeText } from './event.tsx'
+import { Replays } from './replays.tsx'
+
+export function WebhooksPage() {
+  const me = useSession()
+  const [filters] = useFilters()
+  const tenantId = me.tenant?.tenantId ?? filters.tenantId
+  const { state, type, orderNo, cursor } = filters
+  const query = { tenantId, state, type, orderNo, cursor, ...periodRange(filters) }
+  const list = useApi<{ events: EventRow[]; nextCursor: string | null }>('/events', query)
+  const filtered = Object.keys(filters).length > 0
+  return (
+    <Page title={t.webhooks.title} {...(isOperator(me) && !tenantId && { description: t.webhooks.chooseDealer })}>
+      {tenantId && <EndpointCard tenantId={tenantId} />}
+      {tenantId && <Replays tenantId={tenantId} />}
+      <Group>
+        <DealerFilter />
+        <FilterSelect
+          name="state"
+          label={t.webhooks.state}
+          values={Object.keys(t.webhooks.states)}
+          labels={t.webhooks.states}
+        />
+        <FilterSelect name="type" label={t.webhooks.type} values={EVENT_TYPES} labels={t.webhooks.types} />
+        <PeriodFilter />
+      </Group>
+      <List<EventRow>
+        label={t.webhooks.events}
+        rows={list.data?.events}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.notifyId}
+        to={(row) => `/tenants/${row.tenantId}/events/${row.notifyId}`}
+        empty={
+          filtered
+            ? { title: t.webhooks.noMatch, text: t.webhooks.noMatchText }
+            : { title: t.webhooks.noEvents, text: t.webhooks.noEventsText }
+        }
+        columns={[
+          { accessor: 'notifyType', title: t.webhooks.type, render: (row) => t.webhooks.types[row.notifyType] },
+          { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
+          { accessor: 'orderNo', title: t.orders.number, cellsClassName: 'mono' },
+          {
+            accessor: 'deliveryState',
+            title: t.webhooks.state,
+            render: (row) => <Status status={row.deliveryState} labels={t.webhooks.states} />,
+          },
+          {
+            accessor: 'attempts',
+            title: t.webhooks.attempts,
+            textAlign: 'right',
+            render: (row) => row.attempts ?? '–',
+          },
+          {
+            accessor: 'lastOutcome',
+            title: t.webhooks.lastResponse,
+            render: (row) => outcomeText(row.lastOutcome) ?? '–',
+          },
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
+        ]}
+      />
+    </Page>
+  )
+}

@@ -1,8 +1,0 @@
-import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
-import { codesMarkdown } from './codes-markdown.ts'
-
-test('docs/codes.md is what the code table says (npm run codes writes it)', () => {
-  const written = readFileSync(new URL('../../../docs/codes.md', import.meta.url), 'utf8')
-  expect(written).toBe(codesMarkdown())
-})

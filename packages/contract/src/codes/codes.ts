@@ -1,0 +1,263 @@
+import Type, { type Static, type TObject, type TProperties } from 'typebox'
+import { currencyCode, money, price, time } from '../schemas/scalars.ts'
+
+/** One row of the table. */
+export interface CodeEntry {
+  /** The HTTP status of the answer. */
+  readonly http: number
+  /** For logs, metrics and the names of SDK errors. */
+  readonly name: string
+  /** The default `message` of the answer: what is wrong and what to do next. */
+  readonly message: string
+  /** For the documentation: why it happens and how to fix it. */
+  readonly remedy: string
+  /** Members of `data` besides `requestId` and `details`. */
+  readonly data: TObject
+  /** Headers that this code adds to the answer. */
+  readonly headers: readonly string[]
+}
+
+/**
+ * Every code that an answer can carry: the single source of the HTTP mapping, the OpenAPI document, the documentation
+ * and the SDK's types. A 5xx means that the outcome is unknown or that nothing happened.
+ */
+export const codes = {
+  '000000': row(200, 'SUCCESS', 'success', 'Nothing to do.'),
+  '000001': row(
+    500,
+    'INTERNAL_ERROR',
+    'Something went wrong in the gateway and the outcome may be unknown. Repeat the call with a new RT-RequestID; repeat an order with the same transactionId.',
+    'An unexpected error occurred in the gateway. An order may or may not have been placed; repeating it with the same transactionId is always safe, because it is debited at most once. If the error persists, send data.requestId to the operator.',
+  ),
+  '000002': row(
+    503,
+    'UNAVAILABLE',
+    'The gateway is temporarily unavailable and nothing was changed. Wait for the time in Retry-After and repeat the request with a new RT-RequestID.',
+    'The database is unavailable, or the gateway is starting, stopping or overloaded. Nothing was changed. Repeat the call after the number of seconds in the header Retry-After; repeat an order with the same transactionId.',
+    {},
+    ['Retry-After'],
+  ),
+  '000101': row(
+    400,
+    'HEADER_MISSING',
+    'A required header is missing. Send RT-AccessCode, RT-RequestID, RT-Timestamp and X-Signature.',
+    'data.details names each missing header. A common cause is a proxy that drops unknown headers.',
+  ),
+  '000102': row(
+    400,
+    'HEADER_MALFORMED',
+    'A header is malformed. Correct the headers that data.details names.',
+    'RT-Timestamp has exactly 13 digits (milliseconds), RT-RequestID is a UUID of 36 characters, RT-AccessCode is the AppKey (8 to 64 letters, digits, _ and -), X-Signature has 64 hex digits, and none of them is sent twice.',
+  ),
+  '000103': row(
+    405,
+    'METHOD_NOT_ALLOWED',
+    'Every operation is a POST. Send POST.',
+    'Operations are called by POST only, including those that only read. A redirect from http to https makes many clients turn POST into GET: call the https address directly.',
+    {},
+    ['Allow'],
+  ),
+  '000104': row(
+    400,
+    'BODY_NOT_JSON_OBJECT',
+    'The body is not a JSON object. Send one JSON object in UTF-8, or {} if there are no parameters.',
+    'The gateway rejects an empty body, invalid UTF-8, a byte-order mark, a member that appears twice, nesting deeper than 8 and anything but an object. data.details says which of these it found.',
+  ),
+  '000105': row(
+    400,
+    'PARAMETER_MISSING',
+    'A required parameter is missing. Add the parameters that data.details names.',
+    'data.details names each missing member by its path, such as packageInfoList[0].packageCode.',
+  ),
+  '000106': row(
+    400,
+    'PARAMETER_NULL',
+    'A required parameter is null. Give it a value.',
+    'Optional members may be null, which means absent; required ones may not. data.details names each.',
+  ),
+  '000107': row(
+    400,
+    'PARAMETER_LENGTH',
+    'A parameter is too long or too short. Correct the parameters that data.details names.',
+    'Lengths are counted in Unicode characters. data.details names each member with its allowed length.',
+  ),
+  '000108': row(
+    400,
+    'PARAMETER_INVALID',
+    'A parameter is malformed, out of range or unknown. Correct the parameters that data.details names.',
+    'Unknown members are rejected on purpose: a mistyped guard such as "ammount" must not cost money. Integers must lie within ±(2^53-1). An order has 1 to 20 lines of 1 to 30 eSIMs, at most 100 in total, and names no package twice.',
+  ),
+  '000109': row(
+    404,
+    'OPERATION_UNKNOWN',
+    'There is no such operation. Check the path: {base_url}/open-api/v1/{operation}.',
+    'The path names none of the seven operations. Frequent causes are a missing or doubled /open-api/v1 and a trailing slash.',
+  ),
+  '000110': row(
+    415,
+    'MEDIA_TYPE_UNSUPPORTED',
+    'The body must be plain JSON. Send Content-Type: application/json and no Content-Encoding.',
+    'The Content-Type is another one or missing, or the body is compressed. Parameters such as charset=utf-8 are allowed.',
+  ),
+  '000111': row(
+    413,
+    'BODY_TOO_LARGE',
+    'The body is larger than 256 KiB. Send a smaller one.',
+    'No valid request is nearly that large. Split orders of more than 100 eSIMs.',
+  ),
+  '101001': row(
+    401,
+    'TIMESTAMP_OUTSIDE_WINDOW',
+    'RT-Timestamp is more than 300 seconds off. Set the clock by data.serverTime and sign again.',
+    "RT-Timestamp must lie within 300 s of the gateway's clock, data.serverTime. Keep the machine's clock synchronised, send milliseconds, and sign each attempt again instead of repeating an old request.",
+    { serverTime: time({ description: "The gateway's clock" }) },
+  ),
+  '101002': row(
+    403,
+    'ADDRESS_NOT_ALLOWED',
+    'Calls from this address are not allowed. Add data.address to the IP allowlist, or call from an allowed address.',
+    'The tenant has an IP allowlist and data.address, the address that the gateway saw, is not on it. The allowlist is edited on the console.',
+    { address: Type.String({ description: 'The address that the gateway saw.' }) },
+  ),
+  '101003': row(
+    401,
+    'SIGNATURE_MISMATCH',
+    'The signature does not match. Sign RT-Timestamp + RT-RequestID + RT-AccessCode + body, byte for byte as sent, with the AppSecret.',
+    'X-Signature is the hex HMAC-SHA256 of timestamp, request id, AppKey and the raw body, without separators, keyed by the UTF-8 bytes of the AppSecret. Common causes: the body was serialised again after signing, the secret has been reset, or it was base64-decoded. Local and test gateways return the text that they signed as data.stringToSign.',
+    { stringToSign: Type.Optional(Type.String({ description: 'On local and test gateways only.' })) },
+  ),
+  '101004': row(
+    401,
+    'APP_KEY_UNKNOWN',
+    'The AppKey is unknown or revoked. Check RT-AccessCode and the base URL.',
+    'No tenant of this gateway has the AppKey. Test and production gateways have different credentials.',
+  ),
+  '101005': row(
+    403,
+    'TENANT_SUSPENDED',
+    'The account is suspended. Contact the operator.',
+    'The operator has suspended the account. Paid orders are still delivered or refunded, and their events sent.',
+  ),
+  '101006': row(
+    409,
+    'REQUEST_ID_USED',
+    'This RT-RequestID has been used: its first use was, or is being, processed. Repeat with a new RT-RequestID and the same transactionId.',
+    'An RT-RequestID guards against replay and is accepted once. A retry takes a new RT-RequestID and the same `transactionId`, which makes the order idempotent. Make sure that no HTTP library or proxy repeats requests by itself.',
+  ),
+  '101007': row(
+    429,
+    'RATE_LIMITED',
+    'Too many requests. Wait for the time in Retry-After and repeat with a new RT-RequestID.',
+    "The tenant's requests per second, counted over all of the gateway's nodes, exceed its limit (RateLimit-Limit); or too many calls from this address failed to authenticate. Spread the calls, or ask the operator for a higher limit.",
+    {},
+    ['Retry-After', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
+  ),
+  '101008': row(
+    403,
+    'HTTPS_REQUIRED',
+    'HTTPS is required. Call the https address.',
+    'Only a local gateway accepts plain HTTP. Behind a proxy, the operator must list it as trusted and it must send X-Forwarded-Proto and X-Forwarded-For.',
+  ),
+  '200005': row(
+    422,
+    'PRICE_CHANGED',
+    'A price has changed and nothing was bought. Compare data.current with your price, then order again with the current price or without price.',
+    'The guard price of a line, named in data.details, differs from the current price of one eSIM, data.current. The same transactionId may be used again.',
+    { current: price({ description: 'The current price of one eSIM' }) },
+  ),
+  '200006': row(
+    422,
+    'AMOUNT_CHANGED',
+    'The total has changed and nothing was bought. Compare data.current with your amount, then order again with the current amount or without amount.',
+    'The guard amount differs from the current total of the order, data.current. The same transactionId may be used again.',
+    { current: price({ description: 'The current total' }) },
+  ),
+  '200007': row(
+    402,
+    'BALANCE_INSUFFICIENT',
+    'The balance does not cover the order and nothing was bought. Top up data.shortfall and order again with the same transactionId.',
+    'The balance plus the credit limit is smaller than the order. The refused order left no trace: after a top-up the same transactionId may succeed.',
+    {
+      currentBalance: money(),
+      requiredAmount: price({ description: 'The total of the order' }),
+      shortfall: price({ description: 'The amount that is missing, after the credit limit' }),
+      currencyCode: currencyCode(),
+    },
+  ),
+  '200011': row(
+    422,
+    'STOCK_INSUFFICIENT',
+    'There are not enough eSIMs of a package and nothing was bought. Order fewer, choose another package, or try again later.',
+    'data.details names the line. The check is early and advisory: an order that passes it can still run out of stock, and is then refunded.',
+  ),
+  '200012': row(
+    409,
+    'TRANSACTION_CONFLICT',
+    'This transactionId belongs to an order with other content and nothing was changed. Use a new transactionId for a new order.',
+    "The transactionId was used before with other packages or counts. Repeat the original content to get the first order's answer. A transactionId is never free again: every new order needs a new one.",
+  ),
+  '200013': row(
+    404,
+    'ORDER_UNKNOWN',
+    'There is no such order. Check orderNo or transactionId.',
+    'This tenant has no order with that orderNo or transactionId, or the two belong to different orders. If an order call had no answer, this means that nothing was bought yet: repeat the order with the same transactionId.',
+  ),
+  '200014': row(
+    422,
+    'DAILY_LIMIT_EXCEEDED',
+    'The daily spend limit does not cover the order and nothing was bought. Wait until data.resetTime or ask the operator to raise it.',
+    'The order would exceed the daily limit, data.limit. data.spent is the amount spent today so far.',
+    {
+      limit: price(),
+      spent: price({ description: 'The amount spent today' }),
+      resetTime: time({ description: 'The end of the day' }),
+    },
+  ),
+  '310241': row(
+    422,
+    'PACKAGE_UNKNOWN',
+    'There is no such package and nothing was bought. Use a packageCode from package/list.',
+    'data.details names the line. The package does not exist for this tenant, or has no price in its currency.',
+  ),
+  '310244': row(
+    422,
+    'PACKAGE_OFF_SALE',
+    'A package is off sale and nothing was bought. Choose another from package/list.',
+    'data.details names the line. Poll package/list with updatedSince to learn which packages are taken off sale.',
+  ),
+  '400101': row(
+    422,
+    'CALLBACK_URL_NOT_ALLOWED',
+    'The callback URL is not allowed and the old setting stays. Use a public https address without user name and password.',
+    'The URL must be https, without user name and password, and must not resolve to a private, loopback, link-local or metadata address. A local gateway also allows http and such addresses.',
+  ),
+  '400102': row(
+    422,
+    'CALLBACK_URL_UNHEALTHY',
+    'The callback URL did not answer the health check and the old setting stays. Make it answer a signed CHECK_HEALTH event with 2xx within 5 seconds.',
+    'Before a URL is set or enabled, the gateway posts a CHECK_HEALTH event to it. data.details says what the URL returned. A tenant can run one check at a time and ten per minute.',
+  ),
+} as const satisfies Record<string, CodeEntry>
+
+export type Code = keyof typeof codes
+export type SuccessCode = '000000'
+export type FailureCode = Exclude<Code, SuccessCode>
+/** The members of `data` that a code adds to `requestId` and `details`. */
+export type CodeData<C extends Code> = Static<(typeof codes)[C]['data']>
+
+export const failureCodes = (Object.keys(codes) as Code[]).filter((code) => code !== '000000').sort() as FailureCode[]
+
+export function isCode(value: string): value is Code {
+  return Object.hasOwn(codes, value)
+}
+
+function row<const N extends string, D extends TProperties = Record<never, never>, const H extends string[] = []>(
+  http: number,
+  name: N,
+  message: string,
+  remedy: string,
+  data?: D,
+  headers?: H,
+) {
+  return { http, name, message, remedy, data: Type.Object(data ?? ({} as D)), headers: headers ?? [] }
+}

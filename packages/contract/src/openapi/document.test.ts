@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs'
+import { validate } from '@scalar/openapi-parser'
+import { Check } from 'typebox/value'
+import { describe, expect, test } from 'vitest'
+import { codes, type FailureCode, failureCodes } from '../codes/codes.ts'
+import { parseRequest } from '../requests/parse-request.ts'
+import { operationNames, operations } from '../schemas/operations.ts'
+import { events } from '../schemas/webhooks.ts'
+import { openApiDocument } from './document.ts'
+import { answerExamples, eventExamples, failureExamples, requestExamples } from './examples.ts'
+
+const document = JSON.parse(JSON.stringify(openApiDocument()))
+
+test('docs/openapi.json matches the contract (`npm run openapi` generates it)', () => {
+  const committed = readFileSync(new URL('../../../../docs/openapi.json', import.meta.url), 'utf8')
+  expect(committed).toBe(`${JSON.stringify(openApiDocument(), null, 2)}\n`)
+})
+
+test('the document fits the OpenAPI 3.1 schema and all its references resolve', async () => {
+  const result = await validate(structuredClone(document))
+  expect(result.errors ?? []).toEqual([])
+  expect(result.version).toBe('3.1')
+  const references = [...JSON.stringify(document).matchAll(/"(#\/[^"]+)"/g)].map((match) => match[1] ?? '')
+  expect(references.length).toBeGreaterThan(100)
+  for (const reference of references) expect(resolve(reference), reference).toBeTypeOf('object')
+})
+
+test('the validator rejects a broken document', async () => {
+  const broken = structuredClone(document)
+  delete broken.components.responses.Failure400.description
+  expect((await validate(broken)).valid).toBe(false)
+})
+
+const RETRY_RULE = 'A retry takes a new RT-RequestID and the same `transactionId`'
+
+test('every RT-RequestID and transactionId parameter describes how a retry uses both', () => {
+  expect(document.components.parameters.requestId.description).toContain(RETRY_RULE)
+  expect([document.info.description, document.paths['/open-api/v1/esim/order'].post.description]).toEqual(
+    [1, 2].map(() => expect.stringContaining(RETRY_RULE)),
+  )
+  expect(codes['101006'].remedy).toContain(RETRY_RULE)
+})
+
+test('every transactionId is described, in requests and events with the retry rule', () => {
+  const described = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
+    membersOf(schema, 'transactionId').map(({ description = '' }) => [name, description] as const),
+  )
+  expect(described.map(([name]) => name)).toEqual([
+    ...['Profile', 'EsimOrderRequest', 'EsimOrderAnswer', 'EsimQueryRequest', 'EsimQueryAnswer'],
+    ...['EsimProfileListRequest', 'OrderPaidEvent', 'DeliveryUpdatedEvent'],
+  ])
+  for (const [name, description] of described) {
+    expect(description, name).toContain("The dealer's own key of the order")
+    if (/(Request|Event)$/.test(name)) expect(description, name).toContain(RETRY_RULE)
+  }
+})
+
+test.each(operationNames)(
+  '%s answers every failure that it may have, under its HTTP status, with an example',
+  (name) => {
+    const { responses, requestBody, parameters } = document.paths[`/open-api/v1/${name}`].post
+    expect(requestBody.required).toBe(true)
+    expect(parameters).toHaveLength(2)
+    const common = failureCodes.filter((code) => Number(code) < 200_000)
+    const answered: string[] = []
+    for (const [status, answer] of Object.entries<{ $ref?: string }>(responses)) {
+      if (status === '200') continue
+      const { content } = answer.$ref ? resolve(answer.$ref) : answer
+      for (const [code, example] of Object.entries<{ value: { code: string } }>(content['application/json'].examples)) {
+        expect(String(codes[code as FailureCode].http)).toBe(status)
+        expect(example.value.code).toBe(code)
+        answered.push(code)
+      }
+    }
+    expect(answered.sort()).toEqual([...common, ...operations[name].codes].sort())
+  },
+)
+
+test('every code of the table is used by an operation', () => {
+  const own = operationNames.flatMap((name) => [...operations[name].codes])
+  const common = failureCodes.filter((code) => Number(code) < 200_000)
+  expect([...common, ...own].sort()).toEqual(failureCodes)
+})
+
+describe('examples fit their schemas', () => {
+  test.each(operationNames)('%s', (name) => {
+    expect(parseRequest(name, requestExamples[name])).toEqual({ ok: true, value: requestExamples[name] })
+    expect(Check(operations[name].answer, answerExamples[name])).toBe(true)
+  })
+  test.each(Object.keys(events) as (keyof typeof events)[])('%s', (type) => {
+    expect(Check(events[type].body, eventExamples[type])).toBe(true)
+  })
+  test.each(failureCodes)('%s', (code) => {
+    expect(Check(codes[code].data, failureExamples[code]?.data ?? {})).toBe(true)
+  })
+})
+
+/** The schemas of a member at any depth. */
+function membersOf(schema: unknown, member: string): { description?: string }[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const own = (schema as { properties?: Record<string, object> }).properties?.[member]
+  return [...(own ? [own] : []), ...Object.values(schema).flatMap((part) => membersOf(part, member))]
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a JSON document is walked
+function resolve(reference: string): any {
+  return reference
+    .slice(2)
+    .split('/')
+    .reduce((node, member) => node?.[member.replaceAll('~1', '/').replaceAll('~0', '~')], document)
+}

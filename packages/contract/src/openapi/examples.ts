@@ -1,0 +1,221 @@
+import type { CodeData, FailureCode } from '../codes/codes.ts'
+import type { FaultDetail } from '../codes/envelope.ts'
+import type { AnswerOf, OperationName, RequestOf } from '../schemas/operations.ts'
+import type { Profile } from '../schemas/profiles.ts'
+import type { CheckHealth, DeliveryUpdated, OrderPaid } from '../schemas/webhooks.ts'
+
+/** The documentation's examples: one purchase, from the first call to its last event. Tests check them against the schemas. */
+export const EXAMPLE_REQUEST_ID = '7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11'
+
+const ac = 'LPA:1$smdp.example.com$K2-9XQ4TJ-1YB7PD'
+
+const profile: Profile = {
+  esimTranNo: '06EQ7X1KCM0RB8Q2N5T3W9Z4GA',
+  orderNo: '06EQ7X1JZ8YV3M6D0S4R7T2WQC',
+  transactionId: 'T-1',
+  packageCode: 'JP_1_7',
+  packageName: 'Japan 1 GB 7 days',
+  iccid: '8985200012345678904',
+  imsi: null,
+  msisdn: null,
+  eid: null,
+  ac,
+  smdpAddress: 'smdp.example.com',
+  matchingId: 'K2-9XQ4TJ-1YB7PD',
+  confirmationCode: null,
+  pin: null,
+  puk: null,
+  qrCodeUrl: 'https://esim.example.com/qr/4mD0pJvXo2yq8dQe5sZrYw',
+  appleInstallUrl:
+    'https://esimsetup.apple.com/esim_qrcode_provisioning?carddata=LPA%3A1%24smdp.example.com%24K2-9XQ4TJ-1YB7PD',
+  androidInstallUrl:
+    'https://esimsetup.android.com/esim_qrcode_provisioning?carddata=LPA%3A1%24smdp.example.com%24K2-9XQ4TJ-1YB7PD',
+  apn: 'internet',
+  esimStatus: 'GOT_RESOURCE',
+  smdpStatus: 'RELEASED',
+  totalVolume: 1_073_741_824,
+  orderUsage: null,
+  usageUpdateTime: null,
+  totalDuration: 7,
+  durationUnit: 'DAY',
+  installBefore: '2027-05-19T13:28:10.000Z',
+  activateTime: null,
+  expiredTime: null,
+  createTime: '2026-11-20T13:28:10.000Z',
+  lastUpdateTime: '2026-11-20T13:28:10.000Z',
+}
+
+export const requestExamples: { [N in OperationName]: RequestOf<N> } = {
+  health: {},
+  'account/balance': {},
+  'package/list': { locationCode: 'JP', pageSize: 100 },
+  'esim/order': {
+    transactionId: 'T-1',
+    packageInfoList: [{ packageCode: 'JP_1_7', count: 1, price: 45_000 }],
+    amount: 45_000,
+  },
+  'esim/query': { transactionId: 'T-1' },
+  'esim/profile/list': { orderNo: profile.orderNo },
+  'webhook/set': { callbackUrl: 'https://dealer.example.com/esim-events', enabled: true },
+}
+
+export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
+  health: { status: 'UP', tenantId: '01936b2e-7c10-7d4a-9f0e-5b8a2c6d1e34', clientName: 'Example Travel' },
+  'account/balance': {
+    balance: 10_000_000,
+    creditLimit: 0,
+    availableBalance: 10_000_000,
+    currencyCode: 'USD',
+    lowBalanceThreshold: 500_000,
+    lastUpdateTime: '2026-11-20T09:00:00.000Z',
+  },
+  'package/list': {
+    packageList: [
+      {
+        packageCode: 'JP_1_7',
+        slug: 'japan-1gb-7days',
+        name: 'Japan 1 GB 7 days',
+        description: null,
+        price: 45_000,
+        retailPrice: 69_000,
+        currencyCode: 'USD',
+        dataType: 'TOTAL',
+        volume: 1_073_741_824,
+        duration: 7,
+        durationUnit: 'DAY',
+        unusedValidTime: 180,
+        activationPolicy: 'ON_FIRST_NETWORK',
+        ekycRequired: false,
+        locationCodes: ['JP'],
+        locationNetworkList: [
+          {
+            locationCode: 'JP',
+            locationName: 'Japan',
+            operatorList: [{ operatorName: 'Example Mobile', networkType: '5G' }],
+          },
+        ],
+        speed: '5G',
+        fupPolicy: null,
+        smsStatus: 0,
+        status: 'ON_SALE',
+        lastUpdateTime: '2026-11-01T00:00:00.000Z',
+      },
+    ],
+    nextCursor: null,
+    asOf: '2026-11-20T13:28:00.000Z',
+  },
+  'esim/order': {
+    orderNo: profile.orderNo,
+    transactionId: 'T-1',
+    orderStatus: 'PAID',
+    amount: 45_000,
+    currencyCode: 'USD',
+    balanceAfter: 9_955_000,
+    createTime: '2026-11-20T13:28:09.000Z',
+  },
+  'esim/query': {
+    orderNo: profile.orderNo,
+    transactionId: 'T-1',
+    orderStatus: 'DELIVERED',
+    amount: 45_000,
+    refundedAmount: 0,
+    currencyCode: 'USD',
+    remark: null,
+    createTime: '2026-11-20T13:28:09.000Z',
+    lastUpdateTime: '2026-11-20T13:28:10.000Z',
+    packageInfoList: [
+      {
+        packageCode: 'JP_1_7',
+        packageName: 'Japan 1 GB 7 days',
+        count: 1,
+        price: 45_000,
+        deliveredCount: 1,
+        failedCount: 0,
+        failureReason: null,
+      },
+    ],
+    profileList: [profile],
+    statusHistory: [
+      { orderStatus: 'PAID', time: '2026-11-20T13:28:09.000Z' },
+      { orderStatus: 'ALLOCATING', time: '2026-11-20T13:28:09.100Z' },
+      { orderStatus: 'DELIVERED', time: '2026-11-20T13:28:10.000Z' },
+    ],
+  },
+  'esim/profile/list': { profileList: [profile], nextCursor: null },
+  'webhook/set': {
+    callbackUrl: 'https://dealer.example.com/esim-events',
+    eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'],
+    enabled: true,
+    lastUpdateTime: '2026-11-20T13:30:00.000Z',
+  },
+}
+
+export const eventExamples: { ORDER_PAID: OrderPaid; DELIVERY_UPDATED: DeliveryUpdated; CHECK_HEALTH: CheckHealth } = {
+  ORDER_PAID: {
+    notifyId: '0193f3a4-9c1e-7b60-8a53-0d5c1f7e2b90',
+    notifyType: 'ORDER_PAID',
+    eventGenerateTime: '2026-11-20T13:28:09.000Z',
+    content: {
+      orderNo: profile.orderNo,
+      transactionId: 'T-1',
+      orderStatus: 'PAID',
+      sequence: 1,
+      amount: 45_000,
+      currencyCode: 'USD',
+      balanceAfter: 9_955_000,
+      packageInfoList: [{ packageCode: 'JP_1_7', packageName: 'Japan 1 GB 7 days', count: 1, price: 45_000 }],
+    },
+  },
+  DELIVERY_UPDATED: {
+    notifyId: '0193f3a4-9f8c-7a11-b3d7-6e4f0a9c2d58',
+    notifyType: 'DELIVERY_UPDATED',
+    eventGenerateTime: '2026-11-20T13:28:10.000Z',
+    content: {
+      orderNo: profile.orderNo,
+      transactionId: 'T-1',
+      orderStatus: 'DELIVERED',
+      sequence: 3,
+      refundedAmount: 0,
+      profiles: [
+        { esimTranNo: profile.esimTranNo, iccid: profile.iccid, esimStatus: 'GOT_RESOURCE', smdpStatus: 'RELEASED' },
+      ],
+    },
+  },
+  CHECK_HEALTH: {
+    notifyId: '0193f3a6-1d02-7c3e-9a45-8b7f6e5d4c3b',
+    notifyType: 'CHECK_HEALTH',
+    eventGenerateTime: '2026-11-20T13:30:00.000Z',
+    content: {},
+  },
+}
+
+/** The details and data of failures that have any. */
+export const failureExamples: { [C in FailureCode]?: { details?: FaultDetail[]; data?: CodeData<C> } } = {
+  '000101': { details: [{ field: 'X-Signature', reason: 'Missing: send the HMAC-SHA256 as 64 hex digits.' }] },
+  '000102': {
+    details: [
+      { field: 'RT-Timestamp', reason: 'Malformed: send the time in milliseconds, exactly 13 digits, and only once.' },
+    ],
+  },
+  '000104': { details: [{ field: 'body', reason: 'A member appears twice in one object: send each once.' }] },
+  '000105': { details: [{ field: 'transactionId', reason: 'It is required: add it.' }] },
+  '000106': {
+    details: [{ field: 'packageInfoList[0].count', reason: 'It is required: send a value instead of null.' }],
+  },
+  '000107': { details: [{ field: 'transactionId', reason: 'Use 1 to 64 characters.' }] },
+  '000108': { details: [{ field: 'packageInfoList[0].count', reason: 'Send an integer from 1 to 30.' }] },
+  '101001': { data: { serverTime: '2026-11-20T13:28:09.000Z' } },
+  '101002': { data: { address: '203.0.113.7' } },
+  '200005': {
+    details: [{ field: 'packageInfoList[0].price', reason: 'The price of JP_1_7 is 47000 now.' }],
+    data: { current: 47_000 },
+  },
+  '200006': { details: [{ field: 'amount', reason: 'The total is 47000 now.' }], data: { current: 47_000 } },
+  '200007': { data: { currentBalance: 30_000, requiredAmount: 45_000, shortfall: 15_000, currencyCode: 'USD' } },
+  '200014': { data: { limit: 1_000_000, spent: 980_000, resetTime: '2026-11-21T00:00:00.000Z' } },
+  '310241': { details: [{ field: 'packageInfoList[0].packageCode', reason: 'There is no package JP_9_9.' }] },
+  '310244': { details: [{ field: 'packageInfoList[0].packageCode', reason: 'JP_1_7 is off sale.' }] },
+  '400102': {
+    details: [{ field: 'callbackUrl', reason: 'The health check failed: status 404. It said: “no such handler”' }],
+  },
+}

@@ -1,0 +1,123 @@
+import type { TSchema } from 'typebox'
+import { codes, failureCodes } from '../codes/codes.ts'
+import { type OperationName, operationNames, operations } from '../schemas/operations.ts'
+import { orderLine } from '../schemas/orders.ts'
+import { locationNetwork, packageOffSale, packageOnSale } from '../schemas/packages.ts'
+import { profile } from '../schemas/profiles.ts'
+import { events } from '../schemas/webhooks.ts'
+
+/** A node of the document. */
+export type Json = { [member: string]: unknown }
+
+/** The names of the contract's schemas in the document. */
+export function namedSchemas(): Map<TSchema, string> {
+  const named = new Map<TSchema, string>([
+    [profile, 'Profile'],
+    [packageOnSale, 'PackageOnSale'],
+    [packageOffSale, 'PackageOffSale'],
+    [locationNetwork, 'LocationNetwork'],
+    [orderLine, 'OrderLine'],
+  ])
+  for (const name of operationNames) {
+    named.set(operations[name].request, `${schemaName(name)}Request`)
+    named.set(operations[name].answer, `${schemaName(name)}Answer`)
+  }
+  for (const [type, { body }] of Object.entries(events)) named.set(body, `${pascal(type)}Event`)
+  return named
+}
+
+/** `components.schemas`: every named schema once, with references to nested ones, and one failure per code. */
+export function componentSchemas(): Json {
+  const named = namedSchemas()
+  const schemas: Json = {}
+  for (const [schema, name] of named) schemas[name] = expand(schema, named)
+  schemas.FaultDetail = FAULT_DETAIL
+  for (const code of failureCodes) schemas[failureName(code)] = failureSchema(code, named)
+  return schemas
+}
+
+export function reference(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** `esim/profile/list` → `EsimProfileList`. */
+export function schemaName(name: OperationName): string {
+  return pascal(name)
+}
+
+/** `PARAMETER_MISSING` → `ParameterMissing`. */
+export function failureName(code: keyof typeof codes): string {
+  return pascal(codes[code].name)
+}
+
+const FAULT_DETAIL = {
+  type: 'object',
+  required: ['field', 'reason'],
+  properties: {
+    field: { type: 'string', description: 'Path of the member, or name of the header.' },
+    reason: { type: 'string', description: 'Says what to do.' },
+  },
+}
+
+function failureSchema(code: keyof typeof codes, named: Map<TSchema, string>): Json {
+  const { remedy, data } = codes[code]
+  const extra = expand(data, named)
+  return {
+    type: 'object',
+    description: remedy,
+    required: ['code', 'message', 'data'],
+    properties: {
+      code: { type: 'string', const: code },
+      message: { type: 'string', description: 'Says what to do next. For people; programs use `code`.' },
+      data: {
+        type: 'object',
+        required: ['requestId', 'details', ...((extra.required as string[] | undefined) ?? [])],
+        properties: {
+          requestId: {
+            type: 'string',
+            description: 'The RT-RequestID of the request, or a generated one if it was missing or malformed.',
+          },
+          details: { type: 'array', items: reference('FaultDetail') },
+          ...(extra.properties as Json),
+        },
+      },
+    },
+  }
+}
+
+/** Converts a schema to plain JSON: nested named schemas become references, and enumerations get their type. */
+function expand(node: unknown, named: Map<TSchema, string>): Json {
+  const copy = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(copy)
+    if (typeof value !== 'object' || value === null) return value
+    const name = named.get(value)
+    return name && value !== node ? reference(name) : copyMembers(value as Json)
+  }
+  const copyMembers = (value: Json): Json => {
+    const copied = withType(Object.fromEntries(Object.entries(value).map(([member, part]) => [member, copy(part)])))
+    const [first] = Array.isArray(value.enum) ? value.enum : []
+    return first === undefined ? copied : { type: typeof first === 'number' ? 'integer' : 'string', ...copied }
+  }
+  return copyMembers(node as Json)
+}
+
+/**
+ * Adds the type to an `anyOf` of two, without which some viewers do not recognise it as a schema. A type or null becomes
+ * one schema with both types, which means the same and is shown on one line.
+ */
+function withType(schema: Json): Json {
+  const { anyOf, ...rest } = schema
+  const [one, none] = (Array.isArray(anyOf) && anyOf.length === 2 ? anyOf : []) as (Json | undefined)[]
+  if (one?.$ref && none?.$ref) return { type: 'object', ...schema } // every named schema is an object
+  if (typeof one?.type !== 'string' || none?.type !== 'null') return schema
+  const members = Array.isArray(one.enum) ? { enum: [...one.enum, null] } : {}
+  return { ...one, ...members, ...rest, type: [one.type, 'null'] }
+}
+
+function pascal(name: string): string {
+  return name
+    .toLowerCase()
+    .split(/[/_]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
+}

@@ -1,0 +1,106 @@
+import { Compile } from 'typebox/schema'
+import type { FaultDetail } from '../codes/envelope.ts'
+import { FAULT_DETAILS_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX } from '../limits.ts'
+import { type OperationName, operations, type RequestOf } from '../schemas/operations.ts'
+import { type Fault, type FaultCode, listFaults, withoutNulls } from './faults.ts'
+
+export type ParsedRequest<N extends OperationName> =
+  | { ok: true; value: RequestOf<N> }
+  | { ok: false; code: FaultCode; details: FaultDetail[] }
+
+/**
+ * Checks a parsed body against the operation's request and lists all its faults. The smallest code is answered: missing
+ * (000105), null (000106), too long or short (000107), anything else (000108). Faults with equal codes are in the order
+ * of the documented members, then unknown members, then rules over several members; `details` has the same order, so
+ * its first entry decided the code. `null` for an optional member means absent.
+ *
+ * A valid request costs one call of a compiled schema (measured: less than a microsecond); only rejected ones are walked.
+ */
+export function parseRequest<N extends OperationName>(name: N, value: unknown): ParsedRequest<N> {
+  if (isValid(name, value)) return { ok: true, value: value as RequestOf<N> }
+  const schema = operations[name].request
+  const stripped = withoutNulls(schema, value)
+  const faults = [...listFaults(schema, stripped), ...brokenRules(name, stripped)]
+  if (faults.length === 0) return { ok: true, value: stripped as RequestOf<N> }
+  faults.sort((left, right) => Number(left.code) - Number(right.code))
+  const details = faults.slice(0, FAULT_DETAILS_MAX).map(({ field, reason }) => ({ field, reason }))
+  return { ok: false, code: (faults[0] as Fault).code, details }
+}
+
+function isValid(name: OperationName, value: unknown): boolean {
+  return compiled(name)(value) && brokenRules(name, value).length === 0
+}
+
+type Check = (value: unknown) => boolean
+const checks: Partial<Record<OperationName, Check>> = {}
+
+/** Compiled at the first request of the operation, not at import. */
+function compiled(name: OperationName): Check {
+  let check = checks[name]
+  if (!check) {
+    const validator = Compile(operations[name].request)
+    check = (value) => validator.Check(value)
+    checks[name] = check
+  }
+  return check
+}
+
+/**
+ * The rules of an operation's request that a schema cannot express, because they concern several members. They also run
+ * on requests that the schema rejects, so that all faults are reported together, and must not rely on any type.
+ */
+function brokenRules(name: OperationName, request: unknown): readonly Fault[] {
+  const rule = rules[name]
+  return rule && typeof request === 'object' && request !== null ? rule(request as Record<string, unknown>) : NONE
+}
+
+type Rule = (request: Record<string, unknown>) => readonly Fault[]
+
+const NONE: readonly Fault[] = []
+
+const rules: Partial<Record<OperationName, Rule>> = {
+  'esim/order': (request) => {
+    const { packageInfoList: lines } = request
+    return Array.isArray(lines) && lines.length <= ORDER_LINES_MAX ? brokenLineRules(lines) : NONE
+  },
+
+  'esim/query': (request) => {
+    if (Object.hasOwn(request, 'orderNo') || Object.hasOwn(request, 'transactionId')) return NONE
+    return [{ code: '000105', field: 'orderNo', reason: 'Send orderNo or transactionId.' }]
+  },
+
+  // The gateway decides which URLs are allowed (400101), because that depends on the deployment.
+  'webhook/set': ({ callbackUrl }) => {
+    if (typeof callbackUrl !== 'string' || (URL.canParse(callbackUrl) && !/\s/.test(callbackUrl))) return NONE
+    return [
+      {
+        code: '000108',
+        field: 'callbackUrl',
+        reason: 'Send an absolute URL, such as https://dealer.example.com/events.',
+      },
+    ]
+  },
+}
+
+/** An order has at most 100 eSIMs and names no package twice. */
+function brokenLineRules(lines: unknown[]): readonly Fault[] {
+  const faults: Fault[] = []
+  const seen = new Set<unknown>()
+  let esims = 0
+  lines.forEach((line, i) => {
+    if (typeof line !== 'object' || line === null) return
+    const { packageCode, count } = line as Record<string, unknown>
+    if (Number.isInteger(count)) esims += count as number
+    if (typeof packageCode !== 'string') return
+    if (seen.has(packageCode)) {
+      const reason = 'The package is in an earlier line: name each package once.'
+      faults.push({ code: '000108', field: `packageInfoList[${i}].packageCode`, reason })
+    }
+    seen.add(packageCode)
+  })
+  if (esims > ORDER_ESIMS_MAX) {
+    const reason = `Order at most ${ORDER_ESIMS_MAX} eSIMs in total.`
+    faults.push({ code: '000108', field: 'packageInfoList', reason })
+  }
+  return faults
+}

@@ -1,0 +1,83 @@
+import type { Static, TObject } from 'typebox'
+import { type FailureCode, failureCodes } from '../codes/codes.ts'
+import { balanceAnswer, balanceRequest, healthAnswer, healthRequest } from './accounts.ts'
+import { orderAnswer, orderRequest, queryAnswer, queryRequest } from './orders.ts'
+import { packageListAnswer, packageListRequest } from './packages.ts'
+import { profileListAnswer, profileListRequest } from './profiles.ts'
+import { webhookSetAnswer, webhookSetRequest } from './webhooks.ts'
+
+/** Operations are posted to `{base_url}` + this + the operation's key. */
+export const API_PATH = '/open-api/v1/'
+
+/** The whole dealer API. The server, SDK, OpenAPI document and tests are derived from this table. */
+export const operations = {
+  health: operation(
+    'Check the connection',
+    'Returns the tenant that the credentials belong to. The first call of an integration.',
+    healthRequest,
+    healthAnswer,
+  ),
+  'account/balance': operation(
+    'Get the balance',
+    'Returns the prepaid balance that orders are debited from, and how far below zero it may go.',
+    balanceRequest,
+    balanceAnswer,
+  ),
+  'package/list': operation(
+    'List packages',
+    'Returns the packages that this tenant may buy now, at its own prices; with `updatedSince`, only those that changed.',
+    packageListRequest,
+    packageListAnswer,
+  ),
+  'esim/order': operation(
+    'Buy eSIMs',
+    'Debits the balance and places an order. Idempotent on `transactionId`, without time limit: a repeat returns the first order, with the header `Idempotent-Replayed: true`. A retry takes a new RT-RequestID and the same `transactionId`.',
+    orderRequest,
+    orderAnswer,
+    ['200005', '200006', '200007', '200011', '200012', '200014', '310241', '310244'],
+  ),
+  'esim/query': operation(
+    'Get an order',
+    'Returns one order with its lines, its eSIMs and its status history.',
+    queryRequest,
+    queryAnswer,
+    ['200013'],
+  ),
+  'esim/profile/list': operation(
+    'List eSIMs',
+    'Returns eSIMs with the data that a traveller needs to install them, newest first. The list is empty if there are none yet.',
+    profileListRequest,
+    profileListAnswer,
+  ),
+  'webhook/set': operation(
+    'Set the webhook',
+    'Sets where events are sent. Absent members are not changed, so `{}` reads the setting. A new URL must first answer a CHECK_HEALTH event.',
+    webhookSetRequest,
+    webhookSetAnswer,
+    ['400101', '400102'],
+  ),
+} as const
+
+export type OperationName = keyof typeof operations
+export type RequestOf<N extends OperationName> = Static<(typeof operations)[N]['request']>
+export type AnswerOf<N extends OperationName> = Static<(typeof operations)[N]['answer']>
+
+export const operationNames = Object.keys(operations) as OperationName[]
+
+export function isOperationName(value: string): value is OperationName {
+  return Object.hasOwn(operations, value)
+}
+
+/** Codes that any operation may return: those of transport, admission and parameters. */
+export const commonCodes = failureCodes.filter((code) => /^(0000|0001|1010)/.test(code))
+
+/** `codes` are the failures of this operation in addition to the common ones. */
+function operation<Q extends TObject, A extends TObject>(
+  summary: string,
+  description: string,
+  request: Q,
+  answer: A,
+  codes: readonly FailureCode[] = [],
+) {
+  return { summary, description, request, answer, codes }
+}

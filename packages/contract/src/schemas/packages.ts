@@ -1,0 +1,108 @@
+import Type, { type Static } from 'typebox'
+import { KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from '../limits.ts'
+import { CLOSED, currencyCode, cursor, name, nextCursor, nullable, pageSize, price, quantity, time } from './scalars.ts'
+import { TEXT_PATTERNS } from './text-patterns.ts'
+
+export const DATA_TYPES = ['TOTAL', 'DAILY', 'UNLIMITED'] as const
+export type DataType = (typeof DATA_TYPES)[number]
+
+export const ACTIVATION_POLICIES = ['ON_INSTALL', 'ON_FIRST_NETWORK', 'ON_PURCHASE'] as const
+export type ActivationPolicy = (typeof ACTIVATION_POLICIES)[number]
+
+export const PACKAGE_STATUSES = ['ON_SALE', 'OFF_SALE'] as const
+export type PackageStatus = (typeof PACKAGE_STATUSES)[number]
+
+export const DURATION_UNITS = ['DAY'] as const
+export type DurationUnit = (typeof DURATION_UNITS)[number]
+
+/** 0: no SMS, 1: by phone and API, 2: by API only. */
+export const SMS_STATUSES = [0, 1, 2] as const
+export type SmsStatus = (typeof SMS_STATUSES)[number]
+
+/** Location codes other than countries. */
+export const REGIONAL = '!RG'
+export const GLOBAL = '!GL'
+
+export const packageListRequest = Type.Object(
+  {
+    packageCode: Type.Optional(name({ description: 'Only this package.' })),
+    slug: Type.Optional(name({ description: 'Only the package with this slug.' })),
+    locationCode: Type.Optional(
+      Type.String({
+        pattern: TEXT_PATTERNS.locationCode.pattern,
+        description:
+          'ISO 3166-1 alpha-2: packages that cover the country, including regional and global ones. `!RG`: regional ones. `!GL`: global ones.',
+        examples: ['JP'],
+      }),
+    ),
+    keyword: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: KEYWORD_LENGTH_MAX,
+        pattern: TEXT_PATTERNS.line.pattern,
+        description: 'Part of a name, a code or a location.',
+      }),
+    ),
+    updatedSince: Type.Optional(
+      time({
+        description: `Only packages that changed since then; packages taken off sale are returned as OFF_SALE. Poll with the last \`asOf\` minus ${UPDATED_SINCE_OVERLAP_MS / 60_000} minutes`,
+      }),
+    ),
+    pageSize: Type.Optional(pageSize()),
+    cursor: Type.Optional(cursor()),
+  },
+  CLOSED,
+)
+export type PackageListRequest = Static<typeof packageListRequest>
+
+export const locationNetwork = Type.Object({
+  locationCode: Type.String(),
+  locationName: Type.String(),
+  operatorList: Type.Array(
+    Type.Object({ operatorName: Type.String(), networkType: Type.String({ examples: ['5G'] }) }),
+  ),
+})
+export type LocationNetwork = Static<typeof locationNetwork>
+
+/** A package that the tenant may buy now. */
+export const packageOnSale = Type.Object({
+  packageCode: Type.String({ description: 'Identifies the package in orders.', examples: ['JP_1_7'] }),
+  slug: Type.String(),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  price: price({ description: 'The price of one eSIM for this tenant' }),
+  retailPrice: nullable(price({ description: "The operator's recommended price for travellers" })),
+  currencyCode: currencyCode(),
+  dataType: Type.Enum(DATA_TYPES),
+  volume: nullable(quantity({ description: 'Bytes in total, or per day for DAILY. Null for UNLIMITED.' })),
+  duration: quantity({ description: 'In `durationUnit`, from activation.' }),
+  durationUnit: Type.Enum(DURATION_UNITS),
+  unusedValidTime: quantity({ description: 'Days within which the eSIM must first be used.' }),
+  activationPolicy: Type.Enum(ACTIVATION_POLICIES, { description: 'The moment at which `duration` starts.' }),
+  ekycRequired: Type.Boolean({ description: 'True if the traveller must verify their identity first.' }),
+  locationCodes: Type.Array(Type.String()),
+  locationNetworkList: Type.Array(locationNetwork),
+  speed: nullable(Type.String({ description: 'Maximum speed, in the words of the operator.' })),
+  fupPolicy: nullable(Type.String({ description: 'The policy above the fair-use limit.' })),
+  smsStatus: Type.Enum(SMS_STATUSES, { description: '0: no SMS, 1: by phone and API, 2: by API only.' }),
+  status: Type.Literal('ON_SALE'),
+  lastUpdateTime: time(),
+})
+export type PackageOnSale = Static<typeof packageOnSale>
+
+/** Returned only with `updatedSince`: the tenant can no longer buy this package. */
+export const packageOffSale = Type.Object({
+  packageCode: Type.String(),
+  status: Type.Literal('OFF_SALE'),
+  lastUpdateTime: time(),
+})
+export type PackageOffSale = Static<typeof packageOffSale>
+
+export type Package = PackageOnSale | PackageOffSale
+
+export const packageListAnswer = Type.Object({
+  packageList: Type.Array(Type.Union([packageOnSale, packageOffSale])),
+  nextCursor: nextCursor(),
+  asOf: time({ description: 'The starting point for the next `updatedSince`' }),
+})
+export type PackageListAnswer = Static<typeof packageListAnswer>

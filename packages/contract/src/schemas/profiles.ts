@@ -1,0 +1,97 @@
+import Type, { type Static } from 'typebox'
+import { DURATION_UNITS } from './packages.ts'
+import {
+  CLOSED,
+  cursor,
+  name,
+  nextCursor,
+  nullable,
+  pageSize,
+  quantity,
+  time,
+  transactionId,
+  transactionIdOfOrder,
+} from './scalars.ts'
+import { TEXT_PATTERNS } from './text-patterns.ts'
+
+/** The status of the eSIM as a product. */
+export const ESIM_STATUSES = [
+  'GOT_RESOURCE',
+  'IN_USE',
+  'USED_UP',
+  'USED_EXPIRED',
+  'UNUSED_EXPIRED',
+  'CANCEL',
+  'REVOKED',
+] as const
+export type EsimStatus = (typeof ESIM_STATUSES)[number]
+
+/** The status of the profile, as reported by the SM-DP+ and the device. */
+export const SMDP_STATUSES = ['RELEASED', 'DOWNLOAD', 'INSTALLATION', 'ENABLED', 'DISABLED', 'DELETED'] as const
+export type SmdpStatus = (typeof SMDP_STATUSES)[number]
+
+export const profileListRequest = Type.Object(
+  {
+    orderNo: Type.Optional(name()),
+    transactionId: Type.Optional(transactionId()),
+    esimTranNo: Type.Optional(name({ description: 'Only this eSIM.' })),
+    iccid: Type.Optional(
+      Type.String({
+        minLength: 18,
+        maxLength: 22,
+        pattern: TEXT_PATTERNS.iccid.pattern,
+        description: 'With or without F padding.',
+        examples: ['8985200012345678903'],
+      }),
+    ),
+    esimStatus: Type.Optional(Type.Enum(ESIM_STATUSES)),
+    smdpStatus: Type.Optional(Type.Enum(SMDP_STATUSES)),
+    startTime: Type.Optional(time({ description: 'Created at this time or later' })),
+    endTime: Type.Optional(time({ description: 'Created before this time' })),
+    pageSize: Type.Optional(pageSize()),
+    cursor: Type.Optional(cursor()),
+  },
+  CLOSED,
+)
+export type ProfileListRequest = Static<typeof profileListRequest>
+
+export const profile = Type.Object({
+  esimTranNo: Type.String({ description: 'The unique key of the eSIM: suppliers reuse ICCIDs.' }),
+  orderNo: Type.String(),
+  transactionId: transactionIdOfOrder(),
+  packageCode: Type.String(),
+  packageName: Type.String(),
+  iccid: Type.String({ examples: ['8985200012345678903'] }),
+  imsi: nullable(Type.String()),
+  msisdn: nullable(Type.String()),
+  eid: nullable(Type.String({ description: 'The chip that the profile was installed on.' })),
+  ac: Type.String({
+    description: 'The activation code. Keep it secret: anybody who has it can install the eSIM.',
+    examples: ['LPA:1$smdp.example.com$MATCHING-ID'],
+  }),
+  smdpAddress: Type.String(),
+  matchingId: Type.String(),
+  confirmationCode: nullable(Type.String({ description: 'If not null, the device asks for it at installation.' })),
+  pin: nullable(Type.String()),
+  puk: nullable(Type.String()),
+  qrCodeUrl: Type.String({ format: 'uri', description: 'Shows the QR picture until the profile is installed.' }),
+  appleInstallUrl: Type.String({ format: 'uri', description: 'Opens the installation on iOS 17.4 and later.' }),
+  androidInstallUrl: Type.String({ format: 'uri', description: 'Opens the installation on Android.' }),
+  apn: nullable(Type.String()),
+  esimStatus: Type.Enum(ESIM_STATUSES),
+  smdpStatus: nullable(Type.Enum(SMDP_STATUSES)),
+  totalVolume: nullable(quantity({ description: 'Bytes; null when unlimited.' })),
+  orderUsage: nullable(quantity({ description: 'Bytes used; null when the supplier does not report it.' })),
+  usageUpdateTime: nullable(time()),
+  totalDuration: quantity({ description: 'In `durationUnit`.' }),
+  durationUnit: Type.Enum(DURATION_UNITS),
+  installBefore: nullable(time()),
+  activateTime: nullable(time()),
+  expiredTime: nullable(time()),
+  createTime: time(),
+  lastUpdateTime: time(),
+})
+export type Profile = Static<typeof profile>
+
+export const profileListAnswer = Type.Object({ profileList: Type.Array(profile), nextCursor: nextCursor() })
+export type ProfileListAnswer = Static<typeof profileListAnswer>

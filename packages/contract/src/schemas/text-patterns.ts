@@ -1,0 +1,55 @@
+/**
+ * The allowed form of a text in a request: a pattern, and the same as advice for people. Patterns are compiled with the
+ * flag `u`.
+ */
+export interface TextPattern {
+  pattern: string
+  advice: string
+}
+
+/**
+ * Control characters and lone surrogates are refused everywhere: PostgreSQL cannot store U+0000, and UTF-8 cannot
+ * carry a lone surrogate.
+ */
+export const TEXT_PATTERNS = {
+  line: {
+    pattern: '^[^\\u0000-\\u001f\\u007f\\p{Cs}]*$',
+    advice: 'Use one line of text without control characters.',
+  },
+  text: {
+    pattern: '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\p{Cs}]*$',
+    advice: 'Use text without control characters other than tab and line break.',
+  },
+  transactionId: {
+    pattern: '^[A-Za-z0-9_.:-]*$',
+    advice: 'Use only letters A-Z and a-z, digits and the characters _ . : -',
+  },
+  locationCode: {
+    pattern: '^([A-Z]{2}|!RG|!GL)$',
+    advice: 'Use an ISO 3166-1 alpha-2 country code in capitals, such as JP, or !RG or !GL.',
+  },
+  currencyCode: {
+    pattern: '^[A-Z]{3}$',
+    advice: 'Use an ISO 4217 currency code in capitals, such as USD.',
+  },
+  /** The operator's codes of packages, plans and groups: easy to type, and safe in a URL. */
+  code: {
+    pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]*$',
+    advice: 'Use letters A-Z and a-z, digits and the characters _ . : - and begin with a letter or digit.',
+  },
+  iccid: {
+    pattern: '^[0-9]*[Ff]{0,2}$',
+    advice: 'Use the digits of the ICCID, with or without the F padding.',
+  },
+  // Allows RFC 3339 only: the format date-time, which is checked too, also accepts RFC 9557's [Europe/Paris].
+  time: {
+    pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?([Zz]|[+-]\\d\\d:\\d\\d)$',
+    advice: 'Use an RFC 3339 time with its zone, such as 2026-11-20T13:28:09.000Z.',
+  },
+} as const satisfies Record<string, TextPattern>
+
+/** The advice for a pattern of the table. */
+export function adviceFor(pattern: string): string {
+  const found = Object.values(TEXT_PATTERNS).find((each) => each.pattern === pattern)
+  return found?.advice ?? `Use text that matches ${pattern}`
+}

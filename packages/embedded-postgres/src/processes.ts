@@ -1,0 +1,83 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync, readlinkSync } from 'node:fs'
+import type { Account } from './server-account.ts'
+
+/**
+ * Identifies one process permanently: a pid is reused, a pid together with its start time is not.
+ * `undefined` when no such process runs. A killed process that is not reaped yet holds nothing and counts as gone.
+ */
+export function processIdentity(pid: number): string | undefined {
+  return process.platform === 'linux' ? linuxIdentity(pid) : portableIdentity(pid)
+}
+
+/** Whether the process is a PostgreSQL server working in `directory`: a pid read from a file may belong to another process by now. */
+export function isPostgresIn(pid: number, directory: string): boolean {
+  if (processIdentity(pid) === undefined) return false
+  if (process.platform === 'linux') {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === directory
+    } catch {
+      return false
+    }
+  }
+  const { stdout } = spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' })
+  return stdout.includes('postgres') && stdout.includes(directory)
+}
+
+/** Whether the kernel still knows the pid, zombies included. PostgreSQL makes the same check. */
+export function pidIsTaken(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/**
+ * Signals a process when ours has ended, even by SIGKILL, after which we cannot stop what we started. A small helper
+ * process waits on a pipe that the kernel closes when we end. Without it, a gateway that is killed and whose DATA_DIR is
+ * removed would leave a database server running for ever.
+ */
+export function signalOnExit(pid: number, signal: 'INT' | 'KILL', account?: Account): { cancel(): void } {
+  const helper = spawn('/bin/sh', ['-c', 'read -r _; kill -"$2" "$1"', 'sh', String(pid), signal], {
+    ...account,
+    cwd: '/',
+    env: {},
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  helper.on('error', () => {}) // without the helper, the next start finds the orphan and stops it
+  helper.unref()
+  return { cancel: () => void helper.kill('SIGKILL') }
+}
+
+/** Clock ticks from boot to the process's start, and the id of that boot: neither depends on the wall clock. */
+function linuxIdentity(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The second field is the program's name in brackets and may itself contain spaces and brackets.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const state = fields[0]
+    const startTicks = fields[19]
+    if (state === 'Z' || state === 'X') return undefined
+    return `${bootId()}.${startTicks}`
+  } catch {
+    return undefined
+  }
+}
+
+function portableIdentity(pid: number): string | undefined {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' })
+  const line = stdout.trim()
+  if (line === '' || line.startsWith('Z')) return undefined
+  return line
+    .split(/\s+/)
+    .slice(1)
+    .join('.')
+    .replace(/[^\w.]/g, '')
+}
+
+function bootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8)
+}

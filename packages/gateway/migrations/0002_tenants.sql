@@ -1,0 +1,57 @@
+-- Tenants, their secrets, and the admission of their requests.
+
+create table tenants (
+  tenant_id uuid primary key,
+  app_key text not null unique,
+  tenant_name text not null, -- clientName on the wire
+  currency_code text not null check (currency_code ~ '^[A-Z]{3}$'),
+  status text not null default 'ACTIVE' check (status in ('ACTIVE', 'SUSPENDED')),
+  ip_allowlist text[] not null default '{}', -- canonical addresses and CIDR blocks; empty: any address
+  qps_limit integer check (qps_limit between 1 and 100000), -- null: the deployment's default
+  legal_name text,
+  tax_id text,
+  billing_address text,
+  billing_email text,
+  version bigint not null default 1, -- counts changes of credentials and settings; admission rejects an older one
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+
+-- At most two secrets of a tenant verify: the current one (valid_until is null) and one in its grace period.
+create table tenant_secrets (
+  tenant_id uuid not null references tenants,
+  secret_id uuid not null,
+  ciphertext bytea not null,
+  valid_until timestamptz,
+  proven_at timestamptz, -- when a request signed with it first arrived; from then on events are signed with it
+  created_at timestamptz not null default now(),
+  primary key (tenant_id, secret_id)
+);
+create unique index tenant_secrets_current on tenant_secrets (tenant_id) where valid_until is null;
+
+-- Admission ----------------------------------------------------------------------------------------------------------
+
+-- RequestIDs in use, in slots of one hour of RT-Timestamp (hours since 1970). Near the edge of a slot an id is inserted
+-- on both sides of it (admission/admit.ts explains why). Written with synchronous_commit off: a crash of the database
+-- may lose the last second of rows, which belong to requests that changed nothing.
+create table request_ids (
+  tenant_id uuid not null,
+  request_id uuid not null,
+  slot integer not null,
+  primary key (tenant_id, request_id, slot)
+) partition by range (slot);
+
+-- Token buckets that hold one second of requests. Unlogged: a crash of the database only refills them.
+create unlogged table qps_buckets (
+  tenant_id uuid primary key,
+  tokens double precision not null,
+  qps_limit integer not null, -- this and the columns below describe the latest statement
+  requested integer not null,
+  granted integer not null,
+  refilled_at timestamptz not null
+) with (fillfactor = 50);
+
+-- The tokens of a bucket at a moment: it gains qps_limit a second and holds one second's worth.
+create function qps_refilled(tokens double precision, refilled_at timestamptz, qps_limit integer, at timestamptz)
+returns double precision language sql immutable parallel safe
+return least(qps_limit, tokens + greatest(0, extract(epoch from at - refilled_at)::double precision) * qps_limit);

@@ -1,0 +1,126 @@
+-- Suppliers: their configuration, their stock, and what the gateway knows of their orders and prices. Only tables with a
+-- tenant_id belong to tenants.
+
+create table suppliers (
+  supplier text primary key check (supplier ~ '^[A-Za-z0-9_.-]{1,64}$'),
+  type text not null check (type in ('sandbox', 'stock', 'es2plus', 'gateway')),
+  config bytea not null, -- encrypted JSON, bound to the owner supplier:<name>
+  paused boolean not null default false,
+  version bigint not null default 1, -- counts changes: a node reloads rows newer than its own
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+
+-- The price that a supplier last charged for a product, where it reports one: compared with the costs in the catalogue.
+create table supplier_prices (
+  supplier text not null references suppliers,
+  product_code text not null,
+  currency_code text not null,
+  price bigint not null,
+  seen_at timestamptz not null, -- start of the first purchase at this price
+  alerted boolean not null default false, -- operators were alerted that this price differs from the catalogue's cost
+  alerted_at timestamptz, -- latest alert about any price of the product
+  primary key (supplier, product_code)
+);
+
+-- Stock --------------------------------------------------------------------------------------------------------------
+
+-- How many eSIMs of a product could be reserved now, where that is counted. A product without a row is not counted.
+create table stock_levels (
+  supplier text not null references suppliers,
+  product_code text not null,
+  available bigint not null check (available >= 0),
+  low_threshold bigint, -- an alert is created when available falls below it; null: never
+  low_alerted boolean not null default false,
+  primary key (supplier, product_code)
+) with (fillfactor = 50);
+
+-- Imported activation codes. A code is reserved for an item's key in its own transaction, permanently.
+create table stock_codes (
+  supplier text not null references suppliers,
+  code_id uuid not null,
+  product_code text not null,
+  state text not null default 'FREE' check (state in ('FREE', 'RESERVED', 'EXPIRED')),
+  key text, -- orderNo-itemNo of the item it is reserved for
+  fingerprint bytea not null, -- keyed hash of address and matching id: finds duplicates without revealing the code
+  iccid text not null,
+  secrets bytea not null, -- encrypted: {smdpAddress, matchingId, ac, confirmationCode?, pin?, puk?}
+  imsi text,
+  msisdn text,
+  apn text,
+  expires_at timestamptz not null default 'infinity',
+  imported_at timestamptz not null,
+  reserved_at timestamptz,
+  primary key (supplier, code_id),
+  unique (supplier, fingerprint),
+  check ((state = 'RESERVED') = (key is not null))
+) with (fillfactor = 90);
+create unique index stock_codes_key on stock_codes (supplier, key) where key is not null;
+create unique index stock_codes_iccid on stock_codes (supplier, iccid) where state = 'FREE';
+-- Nearest expiry first.
+create index stock_codes_free on stock_codes (supplier, product_code, expires_at, code_id) where state = 'FREE';
+create index stock_codes_expiring on stock_codes (expires_at) where state = 'FREE' and expires_at < 'infinity';
+-- For the hourly comparison of recent reservations with our orders.
+create index stock_codes_reserved on stock_codes (supplier, reserved_at) where reserved_at is not null;
+
+-- Codes of eSIMs that an operator named when resolving an item under review. They are sold: a stock import rejects them.
+create table resolved_codes (
+  fingerprint bytea primary key, -- as in stock_codes
+  tenant_id uuid not null,
+  order_id uuid not null,
+  iccid text not null,
+  resolved_at timestamptz not null default now()
+);
+
+-- ES2+ ---------------------------------------------------------------------------------------------------------------
+
+-- The progress of an ES2+ order: facts that the SM-DP+ returned or that the gateway chose. Written between the calls and
+-- independently of any lease, so that the next worker continues from there. The gateway chooses the matching id, so a
+-- lost answer to ConfirmOrder loses nothing.
+create table es2plus_orders (
+  supplier text not null references suppliers,
+  key text not null, -- orderNo-itemNo
+  iccid text, -- null: the SM-DP+ chooses it and has not returned it yet
+  iccid_chosen boolean not null,
+  secrets bytea not null, -- encrypted: {matchingId, smdpAddress?}
+  step text not null check (step in ('NEW', 'ORDERING', 'ORDERED', 'CONFIRMING', 'CONFIRMED', 'CANCELLING', 'CANCELLED')),
+  updated_at timestamptz not null default now(),
+  primary key (supplier, key)
+);
+create unique index es2plus_orders_iccid on es2plus_orders (supplier, iccid) where iccid_chosen;
+
+create table es2plus_ranges (
+  supplier text not null references suppliers,
+  first_number bigint not null, -- of the range: the digits between the issuer's prefix and the check digit
+  next_number bigint not null,
+  primary key (supplier, first_number)
+);
+
+-- Sandbox ------------------------------------------------------------------------------------------------------------
+
+-- Stands in for a supplier's own records, and is written in separate transactions, so that tests can count what a
+-- supplier was asked for without relying on the gateway's tables.
+create sequence sandbox_iccids;
+create table sandbox_issued (
+  supplier text not null,
+  key text not null, -- orderNo-itemNo
+  product_code text not null,
+  requests integer not null default 1, -- how often it was ordered
+  answer text not null check (answer in ('ISSUED', 'REFUSED', 'LOST')),
+  iccid_number bigint not null default nextval('sandbox_iccids'),
+  issued_at timestamptz not null default now(),
+  cancelled_at timestamptz,
+  primary key (supplier, key)
+);
+create unique index sandbox_issued_iccid on sandbox_issued (iccid_number);
+
+-- Reconciliation -----------------------------------------------------------------------------------------------------
+
+-- eSIMs that a supplier's own list contains and the gateway's orders do not.
+create table unclaimed_esims (
+  supplier text not null references suppliers,
+  key text not null,
+  iccid text not null,
+  found_at timestamptz not null default now(),
+  primary key (supplier, key, iccid)
+);

@@ -1,0 +1,163 @@
+-- Orders, their items, the calls to suppliers, and the eSIM profiles that come of them.
+
+-- The order is its own job: due_at is when fulfilment next works on it (null: nothing left to do), the lease says which
+-- worker has it. Lease columns are in no index, so that a claim is a HOT update. Never time-partitioned: transaction_id
+-- is unique for ever. orderNo on the wire is order_id in Crockford base 32 (lib/ids.ts).
+create table orders (
+  tenant_id uuid not null,
+  order_id uuid not null,
+  transaction_id text not null,
+  order_status text not null check (order_status in
+    ('PAID', 'ALLOCATING', 'DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED', 'UNDER_REVIEW', 'CANCELLED')),
+  amount bigint not null,
+  refunded_amount bigint not null default 0 check (refunded_amount between 0 and amount),
+  currency_code text not null,
+  balance_after bigint not null,
+  wallet_version bigint not null, -- of its debit
+  package_lines jsonb not null, -- [{packageCode, packageName, count, price}]: as ordered, at the price debited
+  remark text,
+  status_history jsonb not null, -- [{orderStatus, time}]
+  event_sequence integer not null, -- of its latest event
+  due_at timestamptz,
+  lease_token uuid,
+  lease_until timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (tenant_id, order_id),
+  unique (tenant_id, transaction_id)
+) with (fillfactor = 80, autovacuum_vacuum_cost_delay = 0);
+create index orders_due on orders (tenant_id, due_at) where due_at is not null;
+create index orders_under_review on orders (tenant_id, order_id) where order_status = 'UNDER_REVIEW';
+
+-- One eSIM each. Its key at the supplier is orderNo-itemNo.
+--
+-- No foreign key to orders: the statement that writes an order also writes its items, no order is ever deleted, and
+-- `ledger verify` finds an order whose items do not add up to its amount. The check of such a key could be planned while
+-- the table was empty, and then each item read all orders of its dealer. Transfers and events have none either.
+create table order_items (
+  tenant_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  line_no smallint not null, -- index into orders.package_lines
+  package_code text not null,
+  price bigint not null,
+  item_status text not null default 'WAITING' check (item_status in
+    ('WAITING', 'ASKED', 'UNKNOWN', 'REVIEW', 'DELIVERED', 'REFUSED', 'CANCELLED')),
+  route_no smallint not null default 0, -- index into the package's suppliers, in order of position
+  supplier text, -- fixed, with product and cost, at the first request
+  product_code text,
+  cost bigint,
+  cost_currency text,
+  attempts smallint not null default 0, -- at the current supplier
+  requested_at timestamptz, -- first request to the current supplier: its deadline counts from here
+  in_doubt_at timestamptz, -- start of the latest purchase whose outcome is unknown
+  failure_reason text,
+  retry_at timestamptz,
+  updated_at timestamptz not null,
+  supplier_charge bigint, -- what the supplier says it charged, which may differ from the catalogue's cost
+  supplier_charge_currency text,
+  primary key (tenant_id, order_id, item_no)
+) with (fillfactor = 70, autovacuum_vacuum_cost_delay = 0);
+
+-- A row is committed before a supplier is called; while it has no outcome, the outcome is unknown.
+create table supplier_attempts (
+  tenant_id uuid not null,
+  attempt_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  supplier text not null,
+  operation text not null check (operation in ('ORDER', 'QUERY', 'CANCEL')),
+  lease_token uuid not null,
+  started_at timestamptz not null,
+  finished_at timestamptz,
+  outcome text check (outcome in ('delivered', 'refused', 'retry', 'unknown', 'cancelled')),
+  message text, -- never contains an activation code
+  primary key (tenant_id, attempt_id)
+) partition by range (attempt_id);
+create index supplier_attempts_order on supplier_attempts (tenant_id, order_id);
+
+create table profiles (
+  tenant_id uuid not null,
+  profile_id uuid not null, -- esimTranNo on the wire
+  order_id uuid not null,
+  item_no smallint not null,
+  supplier text not null,
+  iccid text not null,
+  imsi text,
+  msisdn text,
+  eid text,
+  smdp_address text not null,
+  secrets bytea not null, -- encrypted: {ac, matchingId, confirmationCode?, pin?, puk?}
+  apn text,
+  esim_status text not null check (esim_status in
+    ('GOT_RESOURCE', 'IN_USE', 'USED_UP', 'USED_EXPIRED', 'UNUSED_EXPIRED', 'CANCEL', 'REVOKED')),
+  smdp_status text check (smdp_status in
+    ('RELEASED', 'DOWNLOAD', 'INSTALLATION', 'ENABLED', 'DISABLED', 'DELETED')),
+  smdp_status_time timestamptz, -- of the SM-DP+'s notification: late and repeated ones never move a profile back
+  total_volume bigint,
+  order_usage bigint,
+  usage_update_time timestamptz,
+  total_duration integer not null,
+  duration_unit text not null,
+  install_before timestamptz,
+  activate_time timestamptz,
+  expired_time timestamptz,
+  polled_at timestamptz, -- when its supplier was last asked for status and usage; null: it does not report them
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (tenant_id, profile_id),
+  unique (tenant_id, order_id, item_no),
+  foreign key (tenant_id, order_id, item_no) references order_items
+) with (fillfactor = 85, autovacuum_vacuum_cost_delay = 0);
+-- Not unique, because suppliers reuse ICCIDs. A notification from an SM-DP+ looks here without knowing the tenant.
+create index profiles_iccid on profiles (iccid);
+-- Serves every combination of the two filters: one that is not given is walked value by value (profiles/list.ts).
+create index profiles_status on profiles (tenant_id, esim_status, (coalesce(smdp_status, '')), profile_id);
+-- What expires next (profiles/loop.ts).
+create index profiles_expiry on profiles
+  (tenant_id, (case esim_status when 'GOT_RESOURCE' then install_before else expired_time end))
+  where esim_status in ('GOT_RESOURCE', 'IN_USE');
+create index profiles_polled on profiles (tenant_id, supplier, polled_at)
+  where polled_at is not null and esim_status in ('GOT_RESOURCE', 'IN_USE');
+
+-- Reconciliation -----------------------------------------------------------------------------------------------------
+
+-- eSIMs that arrived for an item already refunded, or second eSIMs for the same item. Never shown to the dealer, never
+-- debited; cancelled at the supplier where possible, and reported.
+create table orphans (
+  tenant_id uuid not null,
+  orphan_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  supplier text not null,
+  iccid text not null,
+  secrets bytea not null, -- encrypted, as in profiles
+  state text not null default 'FOUND' check (state in ('FOUND', 'CANCELLED', 'KEPT')), -- KEPT: cannot be cancelled
+  message text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (tenant_id, orphan_id),
+  unique (tenant_id, order_id, item_no, supplier, iccid)
+);
+create index orphans_found on orphans (tenant_id, orphan_id) where state = 'FOUND';
+-- For stock imports, which compare a thousand ICCIDs at a time.
+create index orphans_iccid on orphans (iccid) where state <> 'CANCELLED';
+
+-- Items that reconciliation re-checks at the supplier although their order is final: refunded or delivered while a
+-- purchase was in doubt (its eSIM may still arrive), or being cancelled (the intent is committed before the supplier is
+-- called). The supplier may differ from the one that delivered. Once per purpose is enough: an item is resolved once,
+-- and at most one supplier is in doubt at that moment.
+create table watched_items (
+  tenant_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  purpose text not null check (purpose in ('REFUNDED_IN_DOUBT', 'DELIVERED_IN_DOUBT', 'CANCEL')),
+  due_at timestamptz not null, -- of the next check
+  give_up_at timestamptz not null, -- then checking ends, and operators are alerted
+  attempts integer not null default 0,
+  supplier text not null,
+  product_code text,
+  primary key (tenant_id, order_id, item_no, purpose)
+);
+create index watched_items_due on watched_items (due_at);
+create index watched_items_give_up on watched_items (give_up_at);

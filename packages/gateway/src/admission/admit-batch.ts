@@ -1,0 +1,232 @@
+import { CLOCK_WINDOW_MS, REQUEST_ID_KEPT_MS } from '@dealer-esim/contract'
+import { ApiError } from '../lib/api-error.ts'
+import { type Batcher, createBatcher } from '../lib/batch.ts'
+import type { Clock, DatabaseClock } from '../lib/clock.ts'
+import { NULL, plainArray, uuidArray } from '../lib/postgres/columns.ts'
+import type { Db, Statement } from '../lib/postgres/db.ts'
+import { sqlState } from '../lib/postgres/errors.ts'
+
+export interface AdmissionInput {
+  tenantId: string
+  requestId: string
+  timestampMs: number
+  /** Of the credentials and settings that the request was checked against. */
+  version: bigint
+}
+
+export interface AdmissionResult {
+  verdict: 'admitted' | 'stale' | 'used' | 'over-qps'
+  /** Current when the request was admitted. */
+  catalogueVersion: bigint
+}
+
+export interface AdmissionBatcherDeps {
+  /** Its commits need not wait for the disk (DbOptions.asynchronousCommit). */
+  db: Db
+  clock: Clock
+  databaseClock: DatabaseClock
+  defaultQpsLimit: number
+  /** Creates missing partitions; called when a slot has none. */
+  maintainPartitions(): Promise<unknown>
+}
+
+/** A larger batch gains nothing: at 64 a statement takes 1.8 ms (36 000 requests/s). */
+const BATCH_MAX = 64
+/** One statement runs while the next batch gathers. The second connection is used while a statement takes long. */
+const CONCURRENT_BATCHES = 2
+/** Longer than a statement takes on a busy machine: two half batches cost more than a whole one. */
+const OVERLAP_AFTER_MS = 10
+/** After a large batch: a statement sent at once would be for one or two requests, at the cost of one for ten. */
+const GATHER_MS = 2
+/** About a second's work. Beyond it a prompt refusal is better than a longer wait. */
+const QUEUE_MAX = 10_000
+
+const HOUR_MS = 3_600_000
+/** Within this distance of the edge of a slot an id is entered on both sides. More than the clock window. */
+const EDGE_MS = CLOCK_WINDOW_MS + 60_000
+
+/** Admits the requests of all tenants that arrive together by one statement. */
+export function createAdmissionBatcher(deps: AdmissionBatcherDeps): Batcher<AdmissionInput, AdmissionResult> {
+  return createBatcher<AdmissionInput, AdmissionResult>({
+    limit: BATCH_MAX,
+    concurrency: CONCURRENT_BATCHES,
+    pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS, splitsBursts: true },
+    queueLimit: QUEUE_MAX,
+    queueFullError: () => new ApiError('000002'),
+    // One statement cannot contain an id twice, in either case: the second waits for the next statement. The tenant is left
+    // out, because random ids of two tenants do not collide, and joining the texts costs time for each request.
+    key: (input) => input.requestId.toLowerCase(),
+    run: (inputs) => admitBatch(deps, inputs),
+  })
+}
+
+async function admitBatch(deps: AdmissionBatcherDeps, inputs: AdmissionInput[]): Promise<AdmissionResult[]> {
+  try {
+    return await runStatement(deps, inputs)
+  } catch (error) {
+    if (sqlState(error) !== CHECK_VIOLATION) throw error
+    await deps.maintainPartitions() // the slot has no partition: the loop that creates them ahead is late
+    return runStatement(deps, inputs)
+  }
+}
+
+const CHECK_VIOLATION = '23514'
+
+async function runStatement(deps: AdmissionBatcherDeps, inputs: AdmissionInput[]): Promise<AdmissionResult[]> {
+  const statement = inputs.length === 1 ? oneStatement(deps, inputs[0]!) : batchStatement(deps, inputs)
+  const sentAt = deps.clock.monotonic()
+  const [answer] = await deps.db.query<{ nowMs: number; catalogueVersion: bigint; verdicts: string }>(statement)
+  deps.databaseClock.observe(answer!.nowMs, sentAt, deps.clock.monotonic())
+  return inputs.map((_, index) => ({
+    verdict: VERDICTS[answer!.verdicts[index] as keyof typeof VERDICTS],
+    catalogueVersion: answer!.catalogueVersion,
+  }))
+}
+
+function batchStatement({ databaseClock, defaultQpsLimit }: AdmissionBatcherDeps, inputs: AdmissionInput[]): Statement {
+  const now = databaseClock.now()
+  const slots = inputs.map(slotOf)
+  return {
+    name: 'admission-batch',
+    text: ADMIT_BATCH,
+    values: [
+      uuidArray(inputs.map((input) => input.tenantId)),
+      uuidArray(inputs.map((input) => input.requestId)),
+      plainArray(slots),
+      plainArray(slots.map((slot) => otherSlot(slot, now) ?? NULL)),
+      plainArray(inputs.map((input) => input.version)),
+      defaultQpsLimit,
+      ...earlierSlots(now),
+    ],
+  }
+}
+
+function oneStatement({ databaseClock, defaultQpsLimit }: AdmissionBatcherDeps, input: AdmissionInput): Statement {
+  const now = databaseClock.now()
+  const slot = slotOf(input)
+  const other = otherSlot(slot, now)
+  const slots = other === null ? [slot] : [slot, other].sort((left, right) => left - right)
+  const values = [input.tenantId, input.requestId, plainArray(slots), input.version, defaultQpsLimit]
+  return { name: 'admission-one', text: ADMIT_ONE, values: [...values, ...earlierSlots(now)] }
+}
+
+function slotOf({ timestampMs }: AdmissionInput): number {
+  return Math.floor(timestampMs / HOUR_MS)
+}
+
+/** The first slot that still counts, and the last one into which no more ids are entered. */
+function earlierSlots(nowMs: number): [number, number] {
+  const first = Math.floor((nowMs - CLOCK_WINDOW_MS - REQUEST_ID_KEPT_MS) / HOUR_MS)
+  return [first, Math.floor((nowMs - EDGE_MS) / HOUR_MS) - 1]
+}
+
+const VERDICTS = { A: 'admitted', S: 'stale', U: 'used', Q: 'over-qps' } as const
+
+/** The slot on the other side of an edge that is near; null where no edge is near. */
+export function otherSlot(slot: number, nowMs: number): number | null {
+  const before = Math.floor((nowMs - EDGE_MS) / HOUR_MS)
+  const after = Math.floor((nowMs + EDGE_MS) / HOUR_MS)
+  if (before === after) return null
+  return slot === before ? after : before
+}
+
+/** Refills the bucket to the moment of the request, then takes as many of the wanted tokens as it holds. */
+const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
+    tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.requested,
+             floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
+    granted = least(excluded.requested,
+              floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
+    qps_limit = excluded.qps_limit, requested = excluded.requested,
+    refilled_at = greatest(b.refilled_at, excluded.refilled_at)`
+
+/**
+ * Admits a batch of requests, of all tenants, in one statement. A row of the batch is
+ *   S stale     the node checked it against outdated credentials or settings; nothing was changed;
+ *   U used      the RequestID was accepted before;
+ *   Q over QPS  the RequestID is spent, the bucket is empty;
+ *   A admitted.
+ *
+ * RequestIDs are stored in slots of one hour of RT-Timestamp, and the primary key (tenant, id, slot) makes them unique. A
+ * replay of a signed message has the same timestamp, hence the same slot, and the index alone refuses it. One id under two
+ * timestamps (a dealer's mistake) may fall into two slots. Near the edge of a slot the id is therefore entered on both
+ * sides ($4), so that two such requests at one time always meet in one index; ids in earlier slots are looked up ($7 to $8).
+ *
+ * Locks: index entries in (tenant, RequestID, slot) order, then buckets in tenant order, on every node: no deadlock.
+ * Buckets: `on conflict do update` reads the row after locking it, so all nodes spend from one bucket.
+ *
+ * Measured, time of the backend: 1.0 ms for 24 requests, 1.8 ms for 64. Of each further request a third is its entry and a
+ * quarter the look-up. The slots of the look-up are parameters, so that other partitions are pruned before the statement
+ * starts. Entered ids are found by a hash ("in"); a join was planned for one row and took a quarter longer at 64.
+ *
+ * $1 tenants, $2 RequestIDs, $3 slots, $4 slots on the other side (or null), $5 versions, $6 default QPS limit,
+ * $7 the earliest slot that still counts, $8 the last one that nobody enters any more.
+ */
+const ADMIT_BATCH = `
+with asked as materialized (
+  select a.*, t.version = a.checked_version as current, coalesce(t.qps_limit, $6::int) as qps_limit
+  from unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::bigint[])
+       with ordinality as a(tenant_id, request_id, slot, other_slot, checked_version, position)
+  left join tenants t on t.tenant_id = a.tenant_id
+), unused as materialized (
+  select tenant_id, request_id, slot, other_slot from asked a
+  where current and (select true from request_ids r
+                     where r.tenant_id = a.tenant_id and r.request_id = a.request_id and r.slot between $7::int and $8::int
+                     limit 1) is null
+), entered as (
+  insert into request_ids (tenant_id, request_id, slot)
+  select tenant_id, request_id, slot from unused
+  union all
+  select tenant_id, request_id, other_slot from unused where other_slot is not null
+  order by 1, 2, 3
+  on conflict do nothing
+  returning tenant_id, request_id, slot
+), decided as materialized (
+  select position, tenant_id, qps_limit,
+         case when current is not true then 'S'
+              when (tenant_id, request_id, slot) in (select tenant_id, request_id, slot from entered)
+               and (other_slot is null
+                    or (tenant_id, request_id, other_slot) in (select tenant_id, request_id, slot from entered)) then 'A'
+              else 'U' end as verdict
+  from asked
+), spent as (
+  insert into qps_buckets as b (tenant_id, tokens, qps_limit, requested, granted, refilled_at)
+  select tenant_id, max(qps_limit) - least(count(*), max(qps_limit)), max(qps_limit), count(*),
+         least(count(*), max(qps_limit)), clock_timestamp()
+  from decided where verdict = 'A' group by tenant_id order by tenant_id
+  ${SPENT_FROM_BUCKET}
+  returning tenant_id, granted
+)
+select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
+       (select version from catalogue_version) as catalogue_version,
+       string_agg(case when j.verdict = 'A' and j.turn > s.granted then 'Q' else j.verdict end, '' order by j.position)
+         as verdicts
+from (select *, row_number() over (partition by tenant_id, verdict order by position) as turn from decided) j
+left join spent s on s.tenant_id = j.tenant_id`
+
+/**
+ * The same for a lone request, without the columns that distinguish the requests of a batch: 0.7 of the server's time. It
+ * takes its locks in the same order.
+ *
+ * $1 tenant, $2 RequestID, $3 slots to enter it in, ascending, $4 version, $5 default QPS limit, $6 and $7 as $7 and $8
+ * above.
+ */
+const ADMIT_ONE = `
+with asked as materialized (
+  select coalesce(qps_limit, $5::int) as qps_limit from tenants where tenant_id = $1::uuid and version = $4::bigint
+), entered as (
+  insert into request_ids (tenant_id, request_id, slot)
+  select $1, $2::uuid, slot from asked, unnest($3::int[]) as slot
+  where not exists (select from request_ids
+                    where tenant_id = $1 and request_id = $2 and slot between $6::int and $7::int)
+  on conflict do nothing
+  returning slot
+), spent as (
+  insert into qps_buckets as b (tenant_id, tokens, qps_limit, requested, granted, refilled_at)
+  select $1, qps_limit - 1, qps_limit, 1, 1, clock_timestamp()
+  from asked where (select count(*) from entered) = cardinality($3)
+  ${SPENT_FROM_BUCKET}
+  returning granted
+)
+select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms, version as catalogue_version,
+       case when asked is null then 'S' when granted is null then 'U' when granted = 0 then 'Q' else 'A' end as verdicts
+from catalogue_version left join asked on true left join spent on true`

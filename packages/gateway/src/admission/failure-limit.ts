@@ -1,0 +1,95 @@
+import { networkKey } from '../lib/address-blocks.ts'
+import { ApiError, tooManyRequests } from '../lib/api-error.ts'
+import type { Clock } from '../lib/clock.ts'
+
+/**
+ * Limits failed authentications per IPv4 address or IPv6 /64, before they cost a database call (contract §3).
+ *
+ * A network has a bucket of failures that it may still make. Whether an attempt fails is known only after its look-up, so
+ * only as many run at once as may fail; the others wait shortly. A successful attempt leaves the bucket as it was.
+ */
+export interface FailureLimit {
+  /**
+   * Runs an attempt to authenticate; one that throws 101003 or 101004 has failed.
+   * @throws ApiError 101007 instead of running it where the network has failed too often
+   */
+  attempt<Result>(address: string, work: () => Promise<Result>): Promise<Result>
+}
+
+const BURST = 30
+const REGAINED_PER_S = 0.5
+/** Networks that are remembered. The one whose last attempt is oldest is forgotten first. */
+const NETWORKS_MAX = 20_000
+
+interface Bucket {
+  tokens: number
+  /** When it held them (monotonic). */
+  at: number
+  inProgress: number
+  waiting: (() => void)[]
+}
+
+export function createFailureLimit(clock: Clock): FailureLimit {
+  const buckets = new Map<string, Bucket>()
+
+  function bucketOf(network: string): Bucket {
+    const known = buckets.get(network)
+    if (known) return known
+    const bucket = { tokens: BURST, at: clock.monotonic(), inProgress: 0, waiting: [] }
+    buckets.set(network, bucket)
+    if (buckets.size > NETWORKS_MAX) buckets.delete(buckets.keys().next().value as string)
+    return bucket
+  }
+
+  function refill(bucket: Bucket): void {
+    const now = clock.monotonic()
+    bucket.tokens = Math.min(BURST, bucket.tokens + ((now - bucket.at) / 1000) * REGAINED_PER_S)
+    bucket.at = now
+  }
+
+  async function begin(bucket: Bucket): Promise<void> {
+    for (;;) {
+      refill(bucket)
+      if (bucket.tokens - bucket.inProgress >= 1) break
+      if (bucket.tokens < 1) throw refused(bucket.tokens)
+      await new Promise<void>((resume) => bucket.waiting.push(resume))
+    }
+    bucket.inProgress++
+  }
+
+  function end(network: string, bucket: Bucket, failed: boolean): void {
+    refill(bucket)
+    bucket.inProgress--
+    if (failed) bucket.tokens = Math.max(0, bucket.tokens - 1)
+    buckets.delete(network)
+    const isWorthKeeping = bucket.tokens < BURST || bucket.inProgress > 0 || bucket.waiting.length > 0
+    if (isWorthKeeping) buckets.set(network, bucket) // last: the map is in order of use
+    // Each of them checks again: it begins, waits on, or is refused.
+    for (const resume of bucket.waiting.splice(0)) resume()
+  }
+
+  return {
+    async attempt(address, work) {
+      const network = networkKey(address)
+      const bucket = bucketOf(network)
+      await begin(bucket)
+      let failed = false
+      try {
+        return await work()
+      } catch (error) {
+        failed = error instanceof ApiError && (error.code === '101003' || error.code === '101004')
+        throw error
+      } finally {
+        end(network, bucket, failed)
+      }
+    },
+  }
+}
+
+function refused(tokens: number): ApiError {
+  return tooManyRequests({
+    limit: BURST,
+    waitS: Math.max(1, Math.ceil((1 - tokens) / REGAINED_PER_S)),
+    message: 'Too many failed authentications from this address: correct the credentials, then wait.',
+  })
+}

@@ -1,0 +1,159 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  type OperationName,
+  operationNames,
+  parseRequest,
+  parseStrictJson,
+  type RequestHeaders,
+  type RequestOf,
+} from '@dealer-esim/contract'
+import type { FastifyInstance } from 'fastify'
+import { type Admitted, admit, authenticate } from '../admission/admission.ts'
+import type { Deps } from '../deps.ts'
+import { type Answer, failureAnswer, successAnswer, toApiError } from '../http/answer.ts'
+import { readBody } from '../http/body.ts'
+import { callerReader, isSecure } from '../http/caller.ts'
+import type { LoadShedder } from '../http/load-shedding.ts'
+import { ApiError } from '../lib/api-error.ts'
+import { type Call, type EarlyHandler, earlyHandlers, type Handler, handlers, type Result } from './operations.ts'
+import { checkHeaders, checkMediaType, checkRoute } from './request-checks.ts'
+import { createContext, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
+
+interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'bodies' | 'unread'> {
+  app: FastifyInstance
+  deps: Deps
+  callerOf: ReturnType<typeof callerReader>
+}
+
+/**
+ * The dealer API. Its checks are in the order of contract §3, and of two faults the earlier one is answered: those of
+ * request-checks.ts; size, while the body is read; then admission (from AppKey to QPS); then JSON, parameters, and the
+ * rules of the operation.
+ *
+ * It takes over every request under the API's prefix before Fastify handles it: Fastify's routing, parsing and replying
+ * would cost time, and all of it would have to be checked again here.
+ */
+export async function dealerApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
+  const { requests, shed, bodies, unread } = shedder
+  const api: DealerApi = {
+    app,
+    deps,
+    callerOf: callerReader(deps.config.trustedProxies),
+    requests,
+    shed,
+    bodies,
+    unread,
+  }
+  app.addHook('onRequest', (request, reply) => {
+    reply.hijack()
+    handle(api, request.raw, reply.raw)
+  })
+  app.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
+}
+
+/** A request is in progress from the arrival of its last byte, so that slow senders do not use up the limit. */
+function handle(api: DealerApi, request: IncomingMessage, response: ServerResponse): void {
+  if (api.requests.isReached()) {
+    shedRequest(api, request, response)
+    return
+  }
+  const context = createContext(api.deps, request, response)
+  try {
+    const operation = checkRoute(request)
+    const headers = checkBeforeBody(api, context, request)
+    context.operation = operation
+    context.requestId = headers.requestId
+    readBody(request, api.bodies, (body) => {
+      if (api.requests.isReached()) shedRequest(api, request, response)
+      else void serve(api, context, operation, headers, body)
+    })
+  } catch (error) {
+    refuse(api, context, request, error)
+  }
+}
+
+function shedRequest({ app, deps, shed }: DealerApi, request: IncomingMessage, response: ServerResponse): void {
+  deps.requestMetrics.observe('none', '000002', 0)
+  shed({ response, requestId: requestIdOf(request), closes: app.isClosing === true })
+}
+
+function checkBeforeBody({ callerOf, deps }: DealerApi, context: RequestContext, request: IncomingMessage) {
+  const caller = callerOf(request)
+  if ('address' in caller) context.address = caller.address
+  if (!isSecure(caller, deps.config)) throw new ApiError('101008')
+  checkMediaType(request)
+  return checkHeaders(request)
+}
+
+async function serve<Name extends OperationName>(
+  api: DealerApi,
+  context: RequestContext,
+  operation: Name,
+  headers: RequestHeaders,
+  body: Buffer | ApiError,
+): Promise<void> {
+  let answer: Answer
+  let failure: unknown
+  api.requests.begin()
+  try {
+    if (body instanceof ApiError) throw body
+    answer = await perform(api, context, operation, headers, body)
+  } catch (error) {
+    failure = error
+    answer = failureAnswer(headers.requestId, toApiError(error))
+  }
+  api.requests.end(TIMED.has(operation) ? api.deps.clock.monotonic() - context.start : undefined)
+  respond(api, context, answer, failure)
+}
+
+/** webhook/set waits for the dealer's server, which says nothing about our load. */
+const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
+
+async function perform<Name extends OperationName>(
+  { deps, requests }: DealerApi,
+  context: RequestContext,
+  operation: Name,
+  headers: RequestHeaders,
+  body: Buffer,
+): Promise<Answer> {
+  const { address } = context
+  const signed = { headers, body, address }
+  const authenticated = await authenticate(deps.admission, signed)
+  const request = parseBody(operation, body)
+  const early: EarlyHandler<Name> | undefined = requests.isAlone() ? earlyHandlers[operation] : undefined
+  if (early && !(request instanceof ApiError)) {
+    // What a lone request begins before it is admitted delays no other request. The admission starts a moment later, so
+    // that the statements of the handler are sent first: they take longer.
+    const admission = Promise.resolve().then(() => admit(deps.admission, signed, authenticated))
+    const started = early(deps, { tenant: authenticated.tenant, request, admission })
+    started.catch(() => {}) // a refusal of the admission is answered first
+    context.tenantId = (await admission).tenant.tenantId
+    return toAnswer(headers, await started)
+  }
+  const admitted = await admit(deps.admission, signed, authenticated)
+  context.tenantId = admitted.tenant.tenantId
+  if (request instanceof ApiError) throw request
+  const handler: Handler<Name> = handlers[operation]
+  return toAnswer(headers, await handler(deps, callOf(admitted, request, address)))
+}
+
+function toAnswer({ requestId }: RequestHeaders, result: Result<OperationName>): Answer {
+  return successAnswer(requestId, result.data, result.headers)
+}
+
+/** Spelt out: spreading `admitted` took half a microsecond more. */
+function callOf<Name extends OperationName>(
+  { tenant, catalogueVersion }: Admitted,
+  request: RequestOf<Name>,
+  address: string,
+): Call<Name> {
+  return { tenant, catalogueVersion, request, address }
+}
+
+/** @returns the error to answer where the body is malformed: the caller is told only once it is admitted */
+function parseBody<Name extends OperationName>(operation: Name, body: Buffer): RequestOf<Name> | ApiError {
+  const json = parseStrictJson(body)
+  if (!json.ok) return new ApiError('000104', { details: [{ field: '', reason: json.reason }] })
+  const parsed = parseRequest(operation, json.value)
+  return parsed.ok ? parsed.value : new ApiError(parsed.code, { details: parsed.details })
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type OperationName, REQUEST_HEADERS } from '@dealer-esim/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Deps } from '../deps.ts'
+import { type Answer, failureAnswer, sendAnswer, toApiError } from '../http/answer.ts'
+import type { UnreadAnswers } from '../http/load-shedding.ts'
+import { ApiError } from '../lib/api-error.ts'
+import { isUuid, orderIdOf } from '../lib/ids.ts'
+import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
+
+/** What is known of one request so far. */
+export interface RequestContext {
+  response: ServerResponse
+  start: number
+  /** 'none' until the request has passed the checks before its body. */
+  operation: OperationName | 'none'
+  address: string
+  requestId: string | undefined
+  tenantId: string | undefined
+}
+
+export function createContext(deps: Deps, { socket }: IncomingMessage, response: ServerResponse): RequestContext {
+  const address = socket.remoteAddress ?? ''
+  const known = { operation: 'none', requestId: undefined, tenantId: undefined } as const
+  return { response, start: deps.clock.monotonic(), address, ...known }
+}
+
+export interface Responder {
+  /** Knows whether the server is closing. */
+  app: FastifyInstance
+  deps: Deps
+  unread?: UnreadAnswers
+}
+
+/** Sends the answer of a request, and reports the request once: one log line, one observation, one span. */
+export function respond({ app, deps, unread }: Responder, context: RequestContext, answer: Answer, failure?: unknown) {
+  const { requestId, address, tenantId, operation } = context
+  const durationMs = deps.clock.monotonic() - context.start
+  // Requests that came before the closing began end their connection too: the caller's next request goes to another node.
+  const sizeBytes = sendAnswer(context.response, answer, { isLast: app.isClosing === true })
+  unread?.watch(context.response, sizeBytes)
+  deps.requestMetrics.observe(operation, answer.code, durationMs)
+  if (deps.traces) {
+    const span = requestSpan(context, answer, deps.clock.now(), durationMs)
+    if (span) deps.traces.add(span)
+  }
+  const line = { requestId, address, tenantId, operation, code: answer.code, durationMs }
+  const isUnexpected = failure !== undefined && !(failure instanceof ApiError)
+  if (isUnexpected) deps.log.error({ ...line, err: failure }, 'request')
+  else deps.logRequest(line)
+}
+
+/** Responds to a request that fails before its body is read. */
+export function refuse(responder: Responder, context: RequestContext, request: IncomingMessage, error: unknown): void {
+  context.requestId = requestIdOf(request)
+  respond(responder, context, failureAnswer(context.requestId, toApiError(error)), error)
+}
+
+/** The caller's RequestID, where it is well formed. */
+export function requestIdOf(request: IncomingMessage): string | undefined {
+  const requestId = request.headers[REQUEST_ID]
+  return typeof requestId === 'string' && isUuid(requestId) ? requestId : undefined
+}
+
+const REQUEST_ID = REQUEST_HEADERS.requestId.toLowerCase()
+
+/** For paths that belong to no API. @returns a function that sends the refusal */
+export function unknownPathRefusal(deps: Deps, { raw }: FastifyRequest, reply: FastifyReply): () => void {
+  reply.hijack()
+  const context = createContext(deps, raw, reply.raw)
+  return () => refuse({ app: reply.server, deps }, context, raw, new ApiError('000109'))
+}
+
+/**
+ * The span of one request. Its RT-RequestID names the trace; a request that placed an order starts the order's own trace,
+ * which suppliers and events continue. @returns undefined for a request without a RequestID
+ */
+function requestSpan(context: RequestContext, answer: Answer, endedAt: number, durationMs: number): Span | undefined {
+  const { requestId, tenantId, address, operation } = context
+  if (requestId === undefined) return undefined
+  const orderNo = operation === 'esim/order' ? /"orderNo":"([^"]+)"/.exec(answer.body)?.[1] : undefined
+  const isReplay = answer.headers['Idempotent-Replayed'] !== undefined
+  const orderId = orderNo === undefined || isReplay ? undefined : orderIdOf(orderNo)
+  return {
+    ...(orderId === undefined
+      ? { traceId: traceIdOf(requestId) }
+      : { traceId: traceIdOf(orderId), spanId: rootSpanIdOf(orderId) }),
+    name: operation === 'none' ? 'request' : operation,
+    kind: 'SERVER',
+    endedAt,
+    durationMs,
+    attributes: {
+      'http.request.method': 'POST',
+      'http.response.status_code': answer.http,
+      'client.address': address,
+      'dealer_esim.code': answer.code,
+      'dealer_esim.request_id': requestId,
+      'dealer_esim.tenant_id': tenantId,
+      'dealer_esim.order_no': orderNo,
+    },
+    ...(answer.http >= 500 ? { error: answer.code } : {}),
+  }
+}

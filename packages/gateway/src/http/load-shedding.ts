@@ -1,0 +1,323 @@
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { ApiError } from '../lib/api-error.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type Log, rateLimitedLog } from '../lib/telemetry/log.ts'
+import { failureAnswer } from './answer.ts'
+
+/*
+ * What keeps a process alive under more load than it can serve (docs/decisions/0017-overload.md):
+ *
+ *   requests   an adaptive limit of dealers' requests in progress; what exceeds it is answered 000002 by `shed`
+ *   pages      a queue that starts a few requests for pages per turn of the event loop, so that dealers do not wait for them
+ *   bodies,    budgets in bytes for bodies that have not arrived whole, and for answers that their callers do not read;
+ *   unread     beyond a budget the connection that holds most of it loses what it holds
+ *
+ * All of them report to one log line per second.
+ */
+export interface LoadShedder {
+  requests: RequestLimit
+  shed(refusal: Refusal): void
+  pages: PageQueue
+  bodies: ByteBudget<BodyHolder>
+  unread: UnreadAnswers
+}
+
+/** Real bodies are a thousandth of their limit in size, so only floods reach this. */
+const BODIES_MAX_BYTES = 64 * 1024 * 1024
+/** A page of the catalogue has half a MiB: this holds one for each of more than a hundred slow readers. */
+const UNREAD_MAX_BYTES = 64 * 1024 * 1024
+
+export function createLoadShedder({ clock, log }: { clock: Clock; log: Pick<Log, 'warn'> }): LoadShedder {
+  const countRefused = rateLimitedLog((refused) => log.warn({ refused }, 'overloaded: requests were refused'))
+  return {
+    requests: createRequestLimit(clock),
+    shed: createShed(clock, countRefused),
+    pages: createPageQueue(countRefused),
+    bodies: createBodyBudget(BODIES_MAX_BYTES),
+    unread: createUnreadAnswers(UNREAD_MAX_BYTES),
+  }
+}
+
+/** Limits the dealers' requests in progress to as many as can be served without slowing each other down. */
+export interface RequestLimit {
+  isReached(): boolean
+  /** Whether exactly one request is in progress. */
+  isAlone(): boolean
+  begin(): void
+  /** Every begin has its end. @param durationMs of the request; undefined where it says nothing about our load */
+  end(durationMs: number | undefined): void
+}
+
+/** More requests only wait for each other, on any machine. Two hundred calls with one transactionId are no overload. */
+export const REQUESTS_MAX = 512
+/** Enough to fill the batches of orders, so that a slow disk or database never costs throughput here. */
+export const REQUESTS_MIN = 64
+/** A request that takes longer has waited for others: a lone order takes a few milliseconds. */
+const SLOW_MS = 20
+/** How long answers are counted before the limit is adapted: a burst is over by then. */
+const COUNTED_MS = 100
+const ANSWERED_MIN = 8
+/** With fewer answers than ANSWERED_MIN in this time, requests are waiting for a lock and not for the machine. */
+const FEW_ANSWERS_MS = 500
+const SHRINKS_TO = 0.7
+const GROWS_TO = 1.2
+/** After so long without load, what was learnt from the last one no longer applies. */
+const FORGOTTEN_MS = 2_000
+
+/**
+ * How much a machine can serve is found by trying. While the limit is reached and more than half of the recent answers are
+ * slow, it shrinks; otherwise it grows again. A burst below the limit changes nothing, however slow it is. Only answers
+ * count: requests that wait for a lock are not answered, so one dealer's locked wallet leaves the limit to the others.
+ *
+ * Measured on two cores with 2 000 connections that never wait: with a fixed limit of 512 an order took seconds
+ * (docs/performance.md).
+ */
+export function createRequestLimit(clock: Pick<Clock, 'monotonic'>): RequestLimit {
+  let limit = REQUESTS_MAX
+  let inProgress = 0
+  let since = clock.monotonic()
+  let answered = 0
+  let slow = 0
+  let wasReached = false
+
+  function adapt(now: number): void {
+    const isEnough = answered >= ANSWERED_MIN
+    if (now - since < (isEnough ? COUNTED_MS : FEW_ANSWERS_MS)) return
+    if (now - since > FORGOTTEN_MS) limit = REQUESTS_MAX
+    else if (wasReached && isEnough && slow * 2 > answered) {
+      limit = Math.max(REQUESTS_MIN, Math.floor(limit * SHRINKS_TO))
+    } else limit = Math.min(REQUESTS_MAX, Math.ceil(limit * GROWS_TO))
+    since = now
+    answered = 0
+    slow = 0
+    wasReached = false
+  }
+
+  return {
+    isReached() {
+      if (inProgress < limit) return false
+      wasReached = true
+      adapt(clock.monotonic())
+      return inProgress >= limit
+    },
+    isAlone: () => inProgress === 1,
+    begin: () => void inProgress++,
+    end(durationMs) {
+      inProgress--
+      if (durationMs === undefined) return
+      answered++
+      if (durationMs > SLOW_MS) slow++
+      adapt(clock.monotonic())
+    },
+  }
+}
+
+interface Refusal {
+  response: ServerResponse
+  /** The caller's, where it is well formed. */
+  requestId: string | undefined
+  /** Whether the connection ends with the answer. */
+  closes: boolean
+}
+
+/** The share of the thread's time for writing refusals. Reading these requests costs as much again. */
+const REFUSALS_SHARE = 0.2
+/** Saved up while nobody is refused, so that a burst is answered at once. */
+const SAVED_MAX_MS = 20
+const BETWEEN_TURNS_MS = 2
+
+/**
+ * Answers 000002. A flood of callers that never wait would take all of the thread's time with its refusals, so refusals
+ * have a share of that time and wait for it in order. A caller that is not answered yet sends nothing more. No caller waits
+ * long: a connection has one refusal at a time, and thousands are written in a second.
+ */
+function createShed(clock: Clock, countRefused: () => void): (refusal: Refusal) => void {
+  let waiting: Refusal[] = []
+  let savedMs = SAVED_MAX_MS
+  let countedAt = clock.monotonic()
+  let isScheduled = false
+
+  function writeSome(): void {
+    isScheduled = false
+    let now = clock.monotonic()
+    savedMs = Math.min(SAVED_MAX_MS, savedMs + (now - countedAt) * REFUSALS_SHARE)
+    countedAt = now
+    let written = 0
+    while (written < waiting.length && savedMs > 0) {
+      writeRefusal(waiting[written++] as Refusal)
+      const after = clock.monotonic()
+      savedMs -= after - now
+      now = after
+    }
+    waiting = written === waiting.length ? [] : waiting.slice(written)
+    if (waiting.length === 0) return
+    isScheduled = true
+    setTimeout(writeSome, BETWEEN_TURNS_MS)
+  }
+
+  return (refusal) => {
+    countRefused()
+    waiting.push(refusal)
+    if (!isScheduled) writeSome()
+  }
+}
+
+const PLACEHOLDER = '00000000-0000-4000-8000-000000000000'
+const { http, headers, body } = failureAnswer(PLACEHOLDER, new ApiError('000002'))
+const [BEFORE_ID, AFTER_ID] = body.split(PLACEHOLDER) as [string, string]
+const BODY_BYTES = Buffer.byteLength(body)
+const { 'rt-requestid': _, ...FIXED_HEADERS } = headers
+
+/** All refusals are the same but for one id of fixed length, so the answer is built beforehand. */
+function writeRefusal({ response, requestId, closes }: Refusal): void {
+  if (response.destroyed) return
+  response.writeHead(http, {
+    ...FIXED_HEADERS,
+    'content-length': BODY_BYTES,
+    ...(requestId === undefined ? {} : { 'rt-requestid': requestId }),
+    ...(closes ? { connection: 'close' } : {}),
+  })
+  response.end(BEFORE_ID + (requestId ?? randomUUID()) + AFTER_ID)
+}
+
+/** Starts requests a few at a time, in the order in which they came. */
+export interface PageQueue {
+  /**
+   * Calls `start` at once, or in a later turn of the event loop; never, where the caller has gone away by then.
+   * @returns false where too many wait
+   */
+  enter(socket: Socket, start: () => void): boolean
+}
+
+/** A page of the console takes some 150 µs, so pages take about a millisecond of each turn at most. */
+export const STARTED_PER_TURN = 4
+/** Some hundred milliseconds' work. Beyond it a prompt refusal is better than a longer wait. */
+export const WAITING_MAX = 1_000
+/** Per connection. Browsers and proxies send the next request after the answer; a client that pipelines more is cut off. */
+export const PIPELINED_MAX = 16
+
+/**
+ * One turn of the event loop brings one request of each connection, and a dealer's call needs several turns. With two
+ * hundred connections that ask for pages all the time, each of those turns would last as long as two hundred pages. While
+ * only pages are asked for, they lose nothing: the next turn comes at once.
+ */
+export function createPageQueue(countRefused: () => void): PageQueue {
+  const waiting: { socket: Socket; start(): void }[] = []
+  const waitingOf = new Map<Socket, number>()
+  let startedInTurn = 0
+
+  function startNow(start: () => void): void {
+    if (startedInTurn++ === 0) setImmediate(nextTurn)
+    start()
+  }
+
+  function nextTurn(): void {
+    startedInTurn = 0
+    while (startedInTurn < STARTED_PER_TURN && waiting.length > 0) {
+      const { socket, start } = waiting.shift()!
+      const others = waitingOf.get(socket)! - 1
+      if (others > 0) waitingOf.set(socket, others)
+      else waitingOf.delete(socket)
+      if (!socket.destroyed) startNow(start)
+    }
+  }
+
+  return {
+    enter(socket, start) {
+      if (startedInTurn < STARTED_PER_TURN) {
+        startNow(start)
+        return true
+      }
+      const own = (waitingOf.get(socket) ?? 0) + 1
+      if (own > PIPELINED_MAX) socket.destroy()
+      if (socket.destroyed) return true
+      if (waiting.length >= WAITING_MAX) {
+        countRefused()
+        return false
+      }
+      waitingOf.set(socket, own)
+      waiting.push({ socket, start })
+      return true
+    },
+  }
+}
+
+/** Memory that several holders share. Whoever exceeds the budget, it is the largest holder that loses what it holds. */
+export interface ByteBudget<Holder> {
+  hold(holder: Holder, bytes: number): void
+  /** Without `bytes`: all that it holds. Does nothing for a holder that has lost it. */
+  release(holder: Holder, bytes?: number): void
+}
+
+/** @param dropLargest is called after the holder has lost its share: it frees the memory */
+export function createByteBudget<Holder>(maxBytes: number, dropLargest: (holder: Holder) => void): ByteBudget<Holder> {
+  const held = new Map<Holder, number>()
+  let heldBytes = 0
+
+  function release(holder: Holder, bytes?: number): void {
+    const own = held.get(holder)
+    if (own === undefined) return
+    const released = bytes ?? own
+    heldBytes -= released
+    if (released === own) held.delete(holder)
+    else held.set(holder, own - released)
+  }
+
+  function largestHolder(): Holder {
+    let [largest, most] = held.entries().next().value!
+    for (const [holder, bytes] of held) if (bytes > most) [largest, most] = [holder, bytes]
+    return largest
+  }
+
+  return {
+    hold(holder, bytes) {
+      held.set(holder, (held.get(holder) ?? 0) + bytes)
+      heldBytes += bytes
+      while (heldBytes > maxBytes && held.size > 0) {
+        const largest = largestHolder()
+        release(largest)
+        dropLargest(largest)
+      }
+    },
+    release,
+  }
+}
+
+/** A body that is arriving. */
+export interface BodyHolder {
+  giveUp(error: ApiError): void
+}
+
+/** Slow or large bodies must not use up the memory of the others: the largest unfinished one is refused with 000002. */
+export function createBodyBudget(maxBytes: number): ByteBudget<BodyHolder> {
+  return createByteBudget(maxBytes, (body) => body.giveUp(new ApiError('000002')))
+}
+
+export interface UnreadAnswers {
+  /** Called for each answer once it was handed to the connection. */
+  watch(response: ServerResponse, sizeBytes: number): void
+}
+
+/**
+ * An answer that its caller does not read stays in our memory. Beyond the budget the connection that holds most is ended: a
+ * slow reader has one answer in progress, an attacker has many.
+ */
+function createUnreadAnswers(maxBytes: number): UnreadAnswers {
+  const budget = createByteBudget<Socket>(maxBytes, (socket) => socket.destroy())
+  const followed = new WeakSet<Socket>()
+  return {
+    watch(response, sizeBytes) {
+      if (response.writableLength === 0) return // nearly every answer: the system took it at once
+      const { socket } = response.req
+      if (socket.destroyed) return
+      if (!followed.has(socket)) {
+        followed.add(socket)
+        socket.once('close', () => budget.release(socket))
+      }
+      response.once('finish', () => budget.release(socket, sizeBytes))
+      budget.hold(socket, sizeBytes)
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { ApiError } from '../lib/api-error.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+import { isShed, toApiError } from './answer.ts'
+import { callerReader, isSecure } from './caller.ts'
+import type { PageQueue } from './load-shedding.ts'
+
+/** Makes requests wait in the page queue. Register it before other hooks, which cost time too. */
+export function queuePages(app: FastifyInstance, pages: PageQueue): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!pages.enter(request.raw.socket, done)) done(new ApiError('000002'))
+  })
+}
+
+/**
+ * Refuses plain HTTP, except on a local deployment. It does not redirect: the link of a QR picture has then already been
+ * readable on the network, and the person who wrote http:// should notice. A page that takes passwords is not shown either,
+ * because what is typed into it would be sent before it could be refused.
+ * @param url where the same page is reached by HTTPS
+ */
+export function httpsOnly(app: FastifyInstance, { config }: { config: Config }, url = config.publicUrl): void {
+  if (config.deployment === 'local') return // whatever proxies report
+  const callerOf = callerReader(config.trustedProxies)
+  app.addHook('onRequest', async (request, reply) => {
+    if (isSecure(callerOf(request.raw), config)) return
+    reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+    return reply
+      .code(403)
+      .type('text/plain; charset=utf-8')
+      .send(`HTTPS is required. Open the address that begins with ${url}.\n`)
+  })
+}
+
+const RETRY_AFTER_S = 5
+
+/**
+ * Logs what failed, and shows the visitor only that it did. The log names the route and not the address, which holds a QR
+ * link's token in whatever encoding.
+ */
+export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void {
+  app.setErrorHandler((error, request, reply) => {
+    if (!isShed(error)) log.error({ err: error, path: request.routeOptions.url }, 'a page failed')
+    reply.header('cache-control', 'no-store').type('text/plain; charset=utf-8')
+    if (toApiError(error).code !== '000002')
+      return reply.code(500).send('Something went wrong here. Try again later.\n')
+    return reply
+      .code(503)
+      .header('retry-after', RETRY_AFTER_S)
+      .send('This cannot be shown just now. Try again in a moment.\n')
+  })
+}

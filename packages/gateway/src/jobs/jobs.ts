@@ -1,0 +1,69 @@
+import type { Db } from '../lib/postgres/db.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+
+/**
+ * A table whose rows are jobs. A claim leases a job to one node, which finishes it or sets when it is tried again. If the
+ * node dies, the job can be claimed again when the lease ends. All members are constant SQL, never input.
+ */
+export interface JobTable {
+  /** Names the prepared statements. */
+  name: string
+  table: string
+  /** The columns that identify a job within its tenant. */
+  key: readonly string[]
+  /** A condition: the job is due, and no lease is running. */
+  claimable: string
+  /** The column that says since when a job is due. */
+  dueAt: string
+  /** Assignments that begin the lease: the job is not claimable until it ends. */
+  claim: string
+  /** The columns of `job` to return. */
+  columns: string
+}
+
+/**
+ * Claims the `limit` jobs that have been due longest, across tenants. A job goes to one caller only. Each statement locks
+ * rows of one tenant, skips rows that are locked already, and commits immediately.
+ */
+export async function claimJobs<Job>(db: Pick<Db, 'query'>, jobs: JobTable, limit: number): Promise<Job[]> {
+  const { name, table, key, claimable, dueAt, claim, columns } = jobs
+  const tenants = await db.query<{ tenantId: string; due: number }>({
+    name: `${name}-due`,
+    // Counting the longest due per tenant keeps one tenant's backlog from delaying the jobs of the others.
+    text: `select tenant_id, count(*)::integer as due
+           from (select tenant_id from ${table} where ${claimable} order by ${dueAt} limit $1) longest
+           group by tenant_id`,
+    values: [limit],
+  })
+  const keys = key.join(', ')
+  const claimed: Job[] = []
+  for (const { tenantId, due } of tenants) {
+    const rows = await db.query<Job>({
+      name: `${name}-claim`,
+      text: `with due as (
+               select ${keys} from ${table} where tenant_id = $1 and ${claimable}
+               order by ${dueAt} limit $2 for no key update skip locked)
+             update ${table} job set ${claim} from due
+             where job.tenant_id = $1 and ${key.map((column) => `job.${column} = due.${column}`).join(' and ')}
+             returning ${columns}`,
+      values: [tenantId, due],
+    })
+    claimed.push(...rows)
+  }
+  return claimed
+}
+
+/** Runs one job and never rejects: a failure is logged, so that one bad row does not block the rows behind it. */
+export async function runJob<Result>(
+  log: Pick<Log, 'error'>,
+  name: string,
+  identity: object,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    log.error({ err: error, job: name, ...identity }, 'a job failed and will be tried again; other jobs continue')
+    return undefined
+  }
+}

@@ -1,0 +1,115 @@
+import sql from 'sql-template-tag'
+import { runJob } from '../jobs/jobs.ts'
+import { firstUuidAt } from '../lib/ids.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
+import { queueMail } from './queue.ts'
+import type { MailDeps } from './send.ts'
+import { alertMail } from './texts.ts'
+
+const DAY_MS = 86_400_000
+/** Alerts of one pass. */
+const ALERTS_MAX = 100
+/** Older alerts are not mailed: when e-mail is configured late, nobody receives the alerts of a year at once. */
+const MAILED_WITHIN_MS = DAY_MS
+/**
+ * Per dealer. Dealers choose their balance threshold and billing address, and each new threshold above the balance raises an
+ * alert: without a limit, a dealer could make the operator's mail server write to anybody, all day. The console shows all.
+ */
+const MAILS_PER_DAY_MAX = 100
+
+/**
+ * Queues a mail to each recipient of each new alert. Locks one alert at a time, so one node queues its mails.
+ * @returns whether there may be more
+ */
+export async function queueAlertMails(deps: MailDeps): Promise<boolean> {
+  const rows = await unmailed(deps.db, firstUuidAt(deps.databaseClock.now() - MAILED_WITHIN_MS))
+  let queued = 0
+  for (const { tenantId, alertId } of rows) {
+    await runJob(deps.log, 'alert mail', { tenantId, alertId }, async () => {
+      await deps.db.tx((tx) => queueMails(tx, deps, tenantId, alertId))
+      queued++
+    })
+  }
+  return rows.length === ALERTS_MAX && queued > 0
+}
+
+function unmailed(db: Db, since: string) {
+  return db.query<{ tenantId: string; alertId: string }>({
+    name: 'mail-notices',
+    text: `select tenant_id, alert_id from alerts where mailed_at is null and alert_id > $1
+           order by alert_id limit $2`,
+    values: [since, ALERTS_MAX],
+  })
+}
+
+interface Alert {
+  kind: string
+  audience: 'OPERATOR' | 'TENANT'
+  message: string
+}
+
+async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: string): Promise<void> {
+  const [alert] = await tx.query<Alert>({
+    text: `update alerts set mailed_at = now() where tenant_id = $1 and alert_id = $2 and mailed_at is null
+           returning kind, audience, message`,
+    values: [tenantId, alertId],
+  })
+  if (!alert) return
+  const about = { tenantId, kind: alert.kind, audience: alert.audience }
+  const { client, recipients } = await listRecipients(tx, about, deps.config.operatorEmails)
+  const limit = alert.audience === 'OPERATOR' ? recipients.length : await mailsLeftToday(tx, deps, tenantId)
+  const mail = alertMail(alert, { client, consoleUrl: deps.consoleUrl() })
+  for (const recipient of recipients.slice(0, limit))
+    queueMail(tx, deps, { tenantId, recipient, kind: alert.kind, ...mail })
+  if (recipients.length > limit)
+    deps.log.warn(
+      { tenantId, kind: alert.kind },
+      'an alert is shown in the console only: the dealer has reached its limit of mails per day',
+    )
+  await failpoint('mail.taken-over')
+}
+
+/** How many alert mails the dealer may still receive today. Mails with links do not count. */
+async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
+  const mailed = await tx.query({
+    text: `select 1 from mails
+           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET') limit $3`,
+    values: [tenantId, firstUuidAt(deps.databaseClock.now() - DAY_MS), MAILS_PER_DAY_MAX],
+  })
+  return MAILS_PER_DAY_MAX - mailed.length
+}
+
+/** Per alert. */
+const RECIPIENTS_MAX = 20
+
+/**
+ * Lists who receives an alert by e-mail: alerts about money the tenant's billing address, otherwise its administrators;
+ * other alerts its administrators, otherwise the billing address; the operator's alerts OPERATOR_EMAIL, otherwise the
+ * operator's staff. People who have not accepted their invitation receive none: the address may be mistyped.
+ */
+async function listRecipients(
+  tx: Tx,
+  alert: { tenantId: string; kind: string; audience: 'OPERATOR' | 'TENANT' },
+  operatorEmails: readonly string[],
+): Promise<{ client: string; recipients: string[] }> {
+  if (alert.audience === 'OPERATOR') {
+    if (operatorEmails.length > 0) return { client: '', recipients: [...operatorEmails] }
+    const people = await tx.query<{ email: string }>(sql`
+      select email from people where tenant_id is null and status = 'ACTIVE' and password_hash is not null
+        and role in ('OPERATOR_ADMIN', 'OPERATOR_STAFF') order by person_id limit ${RECIPIENTS_MAX}`)
+    return { client: '', recipients: people.map((person) => person.email) }
+  }
+  const [[tenant], administrators] = await Promise.all([
+    tx.query<{ client: string; billing: string | null }>(sql`
+      select tenant_name as client, billing_email as billing from tenants where tenant_id = ${alert.tenantId}`),
+    tx.query<{ email: string }>(sql`
+      select email from people
+      where tenant_id = ${alert.tenantId} and status = 'ACTIVE' and password_hash is not null and role = 'DEALER_ADMIN'
+      order by person_id limit ${RECIPIENTS_MAX}`),
+  ])
+  const billing = tenant?.billing ? [tenant.billing] : []
+  const people = administrators.map((person) => person.email)
+  const [first, second] = alert.kind === 'LOW_BALANCE' ? [billing, people] : [people, billing]
+  return { client: tenant?.client ?? '', recipients: first.length > 0 ? first : second }
+}

@@ -1,0 +1,179 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createBatcher } from '../../lib/batch.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../../lib/postgres/errors.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import { createWalletCache } from '../../wallet/cache.ts'
+import type { OrderInput, Verdict } from './decide.ts'
+import { type BatchVerdict, placeLocked } from './place-locked.ts'
+import { type OptimisticDeps, placeOptimistically } from './place-optimistic.ts'
+import { createRecentOrders } from './recent-orders.ts'
+
+export interface OrderPlacer {
+  /** Places one order, together with those that arrive at the same moment. Never rejects: failures are verdicts too. */
+  place(input: OrderInput): Promise<Verdict>
+  /**
+   * The same for an order whose request is still being admitted: its transaction begins meanwhile, and commits only after
+   * the admission. @throws what `admission` rejects with
+   */
+  placeWhenAdmitted(input: OrderInput, admission: Promise<unknown>): Promise<Verdict>
+}
+
+export interface OrderPlacerOptions extends Omit<OptimisticDeps, 'walletCache'> {
+  clock: Clock
+  maintainPartitions(): Promise<unknown>
+  /** Called after each commit with the number of orders placed: fulfilment and webhooks have work. */
+  onPlaced(orders: number): void
+  /** Called when a batch has failed, before it is retried, split or given up. */
+  onFailure(failure: unknown, orders: number): void
+}
+
+type PlacerDeps = OrderPlacerOptions & OptimisticDeps
+
+/**
+ * Orders in one transaction. Its locks are held for some ten milliseconds then. A batch of 256 costs the server hardly
+ * less per order, and gateway and server then take turns instead of working at the same time.
+ */
+const BATCH_MAX = 128
+/** One transaction proceeds while another waits for the disk, or for a wallet that somebody else holds. */
+const CONCURRENT_BATCHES = 2
+/** An order that arrives up to this much later goes into the next batch. */
+const OVERLAP_AFTER_MS = 1
+/** After a large batch it takes about this long until its callers have sent their next orders. */
+const GATHER_MS = 2
+/** About a second's work. Beyond it a prompt refusal is better than a longer wait. */
+const QUEUE_MAX = 5_000
+
+export function createOrderPlacer(options: OrderPlacerOptions): OrderPlacer {
+  const deps: PlacerDeps = { ...options, walletCache: createWalletCache(options.clock) }
+  const recent = createRecentOrders(deps.db)
+  const batches = createBatcher<OrderInput, BatchVerdict>({
+    limit: BATCH_MAX,
+    concurrency: CONCURRENT_BATCHES,
+    pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS },
+    queueLimit: QUEUE_MAX,
+    queueFullError: () => new Error('too many orders are waiting'),
+    key: (input) => input.tenant.tenantId, // a second batch of one wallet would only wait for its lock
+    keysShareBatch: true,
+    run: (inputs) => placeWithRetry(deps, inputs),
+  })
+  const placeOrReplay = async (input: OrderInput) => {
+    const replayed = recent.has(input) ? await recent.lookUp(input) : undefined
+    if (replayed) return replayed
+    const verdict = await batches.add(input).catch(() => UNAVAILABLE)
+    if (verdict.kind !== 'not-admitted' && orderExists(verdict)) recent.add(input)
+    return verdict
+  }
+  const place = async (input: OrderInput) => {
+    const verdict = await placeOrReplay(input)
+    return verdict.kind === 'not-admitted' ? UNAVAILABLE : verdict
+  }
+  return {
+    place,
+    async placeWhenAdmitted(input, admission) {
+      const { tenant, orderId, request } = input
+      const verdict = await placeOrReplay({ tenant, orderId, request, isAdmitted: isAdmittedSoon(admission) })
+      await admission
+      return verdict.kind === 'not-admitted' ? place(input) : verdict
+    },
+  }
+}
+
+/** A conflict, too, is one with an order that exists. */
+function orderExists(verdict: Verdict): boolean {
+  return verdict.kind !== 'refused' || verdict.code === '200012'
+}
+
+/** A wallet is kept locked for a slow admission no longer than this. */
+const ADMISSION_PATIENCE_MS = 100
+
+function isAdmittedSoon(admission: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ADMISSION_PATIENCE_MS, false)
+    const settle = (isAdmitted: boolean) => {
+      clearTimeout(timer)
+      resolve(isAdmitted)
+    }
+    admission.then(
+      () => settle(true),
+      () => settle(false),
+    )
+  })
+}
+
+const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: {} }
+const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
+
+/** Attempts while it is certain that nothing was committed. */
+const ATTEMPTS_MAX = 3
+/** How long an unanswered COMMIT is retried: a database that restarts is back by then. */
+const DOUBT_MS = 15_000
+const BETWEEN_ATTEMPTS_MS = 100
+
+/**
+ * A failure of one order never fails its neighbours. A temporary failure (deadlock, lock time-out, lost connection) is
+ * retried; a batch with any other failure is split until the order that causes it fails alone.
+ *
+ * A batch whose COMMIT was not answered runs again with the ids that it already made: the wallet's lock makes it wait for
+ * whatever is left of the first attempt, and an order found under its own id was placed by that attempt. An optimistic
+ * first attempt may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer
+ * is "unknown" only where the database does not come back in time.
+ */
+async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt = false): Promise<BatchVerdict[]> {
+  const start = deps.clock.monotonic()
+  let inDoubt = wasInDoubt
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const verdicts = await placeBatch(deps, inputs, inDoubt)
+      const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
+      if (placed === 0) return verdicts
+      await failpoint('orders.committed')
+      deps.onPlaced(placed)
+      return verdicts
+    } catch (failure) {
+      deps.onFailure(failure, inputs.length)
+      inDoubt ||= failure instanceof CommitUnknown
+      const elapsedMs = deps.clock.monotonic() - start
+      const remedy = remedyFor(failure, { inDoubt, attempt, elapsedMs, orders: inputs.length })
+      if (remedy === 'split') return placeHalves(deps, inputs, inDoubt)
+      if (remedy !== 'retry') return inputs.map(() => remedy)
+      if (sqlState(failure) === NO_PARTITION) await deps.maintainPartitions().catch(() => {})
+      if (isConnectionLoss(failure)) await delay(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
+    }
+  }
+}
+
+/** What to do about a batch that failed. A verdict ends it, for all of its orders. */
+function remedyFor(
+  failure: unknown,
+  so: { inDoubt: boolean; attempt: number; elapsedMs: number; orders: number },
+): 'retry' | 'split' | Verdict {
+  const isLost = isConnectionLoss(failure)
+  const isTemporary = isLost || TEMPORARY.has(sqlState(failure) ?? '')
+  if (isTemporary && (so.inDoubt ? so.elapsedMs < DOUBT_MS : so.attempt < ATTEMPTS_MAX)) return 'retry'
+  if (so.orders > 1 && !isLost) return 'split'
+  return so.inDoubt || !isTemporary ? UNKNOWN : UNAVAILABLE
+}
+
+const NO_PARTITION = '23514'
+/** Serialization failure, deadlock, lock time-out, statement time-out, a partition that is not made yet. */
+const TEMPORARY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', NO_PARTITION])
+
+/** On the cached wallets if that succeeds, else under their locks. */
+async function placeBatch(deps: PlacerDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
+  const placed = inDoubt ? undefined : await placeOptimistically(deps, inputs)
+  if (placed) return placed
+  // Stock that has run out since must not refuse an order that may already be placed.
+  const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
+  const { verdicts, wallets } = await deps.db.tx((tx) => placeLocked(tx, placing, inputs))
+  deps.walletCache.keep(await wallets)
+  return verdicts
+}
+
+const UNCOUNTED: PlacerDeps['stock'] = { available: () => undefined }
+
+async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
+  const middle = Math.ceil(inputs.length / 2)
+  const first = await placeWithRetry(deps, inputs.slice(0, middle), inDoubt)
+  return [...first, ...(await placeWithRetry(deps, inputs.slice(middle), inDoubt))]
+}

@@ -1,0 +1,223 @@
+import type { OrderPaidContent } from '@dealer-esim/contract'
+import { type Ids, orderNoOf } from '../../lib/ids.ts'
+import { type Columns, ONE_ROW, plainArray, ROWS, type RowFormat } from '../../lib/postgres/columns.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import type { CachedWallet } from '../../wallet/cache.ts'
+import { DEBITS_OF_PLACED, MOVED_COLUMNS, movedValues, moveWallets } from '../../wallet/debit.ts'
+import { lockRemembered } from '../../wallet/lock.ts'
+import { deliveriesOf, eventsOf } from '../../webhooks/record.ts'
+import type { BatchDecision, PlacedOrder } from './decide.ts'
+
+/**
+ * Writes what a batch has placed: orders, items, debits, events and the new state of the wallets, by one statement without
+ * a round trip of its own. The caller holds the wallets' row locks and all other rows are new, so nothing here waits for a
+ * lock. After the commit the caller wakes fulfilment and the sender.
+ *
+ * Measured, in µs of the server's time per order:
+ *                                                  a lone one   16 of 16 wallets   64 of one wallet   64 of 64 wallets
+ *   this statement                                        617                145                 74                 90
+ *   a statement per table, JSON for orders, items         894                157                 88                105
+ *   this statement over jsonb_to_recordset                829                158                 91                107
+ */
+export async function writePlaced(tx: Tx, ids: Ids, batch: BatchDecision): Promise<CachedWallet[]> {
+  if (batch.placed.length === 0) return []
+  const [row] = await tx.query<WrittenRow>({ ...WRITE, values: valuesOf(ROWS, ids, batch) })
+  const rowHashes = row!.rowHashes.split(',')
+  return batch.wallets.map((wallet, index) => ({ ...wallet, rowHash: rowHashes[index]! }))
+}
+
+/** What orders were decided on without reading the database. */
+export interface Assumptions {
+  /** Of the wallets, in ascending tenant order. */
+  rowHashes: readonly string[]
+  catalogueVersion: bigint
+  /** The UTC day that was assumed. */
+  today: string
+}
+
+/**
+ * Locks the wallets and writes the same, provided that the assumptions hold; otherwise writes nothing. Orders are dated by
+ * the database's clock after the locks.
+ * @returns the new state of the wallets; undefined where an assumption did not hold
+ * @throws SQLSTATE 23505 where one of the transactionIds has an order
+ */
+export async function writeIfUnchanged(
+  tx: Tx,
+  ids: Ids,
+  batch: BatchDecision,
+  assumed: Assumptions,
+): Promise<{ now: Date; wallets: CachedWallet[] } | undefined> {
+  const { rowHashes, catalogueVersion, today } = assumed
+  const isOne = batch.placed.length === 1 && batch.placed[0]!.packageLines.length === 1
+  const { name, text, format } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
+  const values = [...valuesOf(format, ids, batch), plainArray(rowHashes), catalogueVersion, today]
+  const [row] = await tx.query<WrittenRow & { nowMs: number }>({ name, text, values })
+  if (!row) return undefined
+  const now = new Date(row.nowMs)
+  const written = row.rowHashes.split(',')
+  const wallets = batch.wallets.map((wallet, index) => ({ ...wallet, updatedAt: now, rowHash: written[index]! }))
+  return { now, wallets }
+}
+
+interface WrittenRow {
+  /** Of the wallets in ascending tenant order, joined by commas: one row is faster to read than a row per wallet. */
+  rowHashes: string
+}
+
+/** The columns of the new orders. They, the lines, the wallets and the assumptions are the parameters, in this order. */
+const PLACED: Columns = {
+  tenant_id: 'uuid',
+  order_id: 'uuid',
+  transaction_id: 'text',
+  amount: 'bigint',
+  currency_code: 'text',
+  balance_after: 'bigint',
+  wallet_version: 'bigint',
+  package_lines: 'jsonb',
+  remark: 'text',
+  decided_at: 'timestamptz',
+  notify_id: 'uuid',
+  content: 'json',
+}
+
+function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
+  return [
+    format.ids(placed.map((order) => order.tenantId)),
+    format.ids(placed.map((order) => order.orderId)),
+    format.texts(placed.map((order) => order.transactionId)),
+    format.plain(placed.map((order) => order.amount)),
+    format.plain(placed.map((order) => order.currencyCode)),
+    format.plain(placed.map((order) => order.balanceAfter)),
+    format.plain(placed.map((order) => order.walletVersion)),
+    format.jsonbs(placed.map((order) => JSON.stringify(order.packageLines))),
+    format.texts(placed.map((order) => order.remark)),
+    format.times(placed.map((order) => order.createdAt.getTime())),
+    format.ids(placed.map(() => ids.uuid())),
+    format.jsons(placed.map((order) => JSON.stringify(paidContent(order)))),
+  ]
+}
+
+function paidContent(order: PlacedOrder): OrderPaidContent {
+  return {
+    orderNo: orderNoOf(order.orderId),
+    transactionId: order.transactionId,
+    orderStatus: order.orderStatus,
+    sequence: 1,
+    amount: Number(order.amount),
+    currencyCode: order.currencyCode,
+    balanceAfter: Number(order.balanceAfter),
+    packageInfoList: order.packageLines,
+  }
+}
+
+/** One row per line of an order: its items are numbered from first_item to last_item. */
+const LINES: Columns = {
+  tenant_id: 'uuid',
+  order_id: 'uuid',
+  first_item: 'integer',
+  last_item: 'integer',
+  line_no: 'smallint',
+  package_code: 'text',
+  price: 'bigint',
+  decided_at: 'timestamptz',
+}
+
+function lineValues(format: RowFormat, placed: readonly PlacedOrder[]): unknown[] {
+  const lines = placed.flatMap((order) => {
+    let items = 0
+    return order.packageLines.map(({ packageCode, count, price }, lineNo) => {
+      items += count
+      return { order, first: items - count + 1, last: items, lineNo, packageCode, price }
+    })
+  })
+  return [
+    format.ids(lines.map(({ order }) => order.tenantId)),
+    format.ids(lines.map(({ order }) => order.orderId)),
+    format.plain(lines.map((line) => line.first)),
+    format.plain(lines.map((line) => line.last)),
+    format.plain(lines.map((line) => line.lineNo)),
+    format.texts(lines.map((line) => line.packageCode)),
+    format.plain(lines.map((line) => line.price)),
+    format.times(lines.map(({ order }) => order.createdAt.getTime())),
+  ]
+}
+
+const LINES_FIRST = Object.keys(PLACED).length + 1
+const WALLETS_FIRST = LINES_FIRST + Object.keys(LINES).length
+const ASSUMED_FIRST = WALLETS_FIRST + MOVED_COLUMNS
+
+function valuesOf(format: RowFormat, ids: Ids, { placed, wallets }: BatchDecision): unknown[] {
+  return [...placedValues(format, ids, placed), ...lineValues(format, placed), ...movedValues(format, wallets)]
+}
+
+/**
+ * Everything but the wallets, from `placed` and `line`. The server runs the last part first, which is the one that may be
+ * refused, so an order that exists already leaves little for vacuum to clean. An order is due at once even where its
+ * `created_at`, which follows the wallet's latest movement, is ahead of a clock that has gone back.
+ */
+const NEW_ROWS = `
+itemised as (
+  insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)
+  select tenant_id, order_id, generate_series(first_item, last_item), line_no, package_code, price, created_at
+  from line
+), debited as (${DEBITS_OF_PLACED}
+), event as (${eventsOf('placed')}
+), delivery as (${deliveriesOf('placed')}
+), ordered as (
+  insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
+    wallet_version, package_lines, remark, status_history, event_sequence, due_at, created_at, updated_at)
+  select tenant_id, order_id, transaction_id, 'PAID', amount, currency_code, balance_after, wallet_version,
+    package_lines, remark, status_history, 1, least(created_at, clock_timestamp()), created_at, created_at
+  from placed
+)`
+
+const ROW_HASHES = `string_agg(row_hash::text, ',' order by tenant_id) as row_hashes`
+
+/** The status history of a new order. Where all are placed at one moment it is built once. */
+function paidAt(moment: string): string {
+  return `jsonb_build_array(jsonb_build_object('orderStatus', 'PAID', 'time', ${moment}))`
+}
+
+/** For wallets that the transaction has locked and read. */
+const WRITE = {
+  name: 'orders-write',
+  text: `
+with placed as materialized (
+  select placed.*, decided_at as created_at, ${paidAt('decided_at')} as status_history, 'ORDER_PAID' as notify_type
+  from ${ROWS.table(1, PLACED, 'placed')}
+), line as (
+  select line.*, decided_at as created_at from ${ROWS.table(LINES_FIRST, LINES, 'line')}
+), ${NEW_ROWS}, moved as (${moveWallets(ROWS, WALLETS_FIRST)}
+)
+select ${ROW_HASHES} from moved`,
+}
+
+/** More than taking a free lock needs on a busy machine. */
+const LOCK_WAIT_MAX_MS = 50
+
+// Locks the wallets first, in ascending tenant order; writes nothing unless row hashes, catalogue and day are as assumed.
+// The catalogue is that of the statement's snapshot, which is older than the lock: after a wait it may be outdated. Earlier
+// orders are not looked up: the unique index refuses the statement as a whole, and is searched for each order anyway.
+const ifUnchanged = (format: RowFormat) => `
+with locked as materialized (${lockRemembered(format.list(WALLETS_FIRST, 'uuid'))}
+), unchanged as materialized (
+  select moment.now, ${paidAt('moment.now')} as status_history
+  from (select date_trunc('milliseconds', clock_timestamp()) as now, array_agg(row_hash) as row_hashes,
+               max(updated_at) as latest
+        from locked) moment
+  join catalogue_version on version = $${ASSUMED_FIRST + 1}::bigint
+  where row_hashes = $${ASSUMED_FIRST}::bigint[] and latest <= now
+    and (now at time zone 'UTC')::date = $${ASSUMED_FIRST + 2}::date
+    and now < statement_timestamp() + interval '${LOCK_WAIT_MAX_MS} milliseconds'
+), placed as materialized (
+  select placed.*, now as created_at, status_history, 'ORDER_PAID' as notify_type
+  from ${format.table(1, PLACED, 'placed')}, unchanged
+), line as (
+  select line.*, now as created_at from ${format.table(LINES_FIRST, LINES, 'line')}, unchanged
+), ${NEW_ROWS}, moved as (${moveWallets(format, WALLETS_FIRST, 'unchanged.now', 'unchanged')}
+)
+select (extract(epoch from now) * 1000)::float8 as now_ms, ${ROW_HASHES} from moved, unchanged group by now`
+
+const WRITE_IF_UNCHANGED = { name: 'orders-write-if-unchanged', text: ifUnchanged(ROWS), format: ROWS }
+/** The same SQL for one order of one line, with values instead of arrays: 0.85 of the server's time for a lone order. */
+const WRITE_ONE_IF_UNCHANGED = { name: 'orders-write-one-if-unchanged', text: ifUnchanged(ONE_ROW), format: ONE_ROW }

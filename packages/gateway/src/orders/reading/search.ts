@@ -1,0 +1,72 @@
+import type { OrderStatus } from '@dealer-esim/contract'
+import sql, { empty, type Sql } from 'sql-template-tag'
+import { firstUuidAt } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+
+export interface FoundOrder {
+  tenantId: string
+  clientName: string
+  orderId: string
+  transactionId: string
+  orderStatus: OrderStatus
+  amount: bigint
+  refundedAmount: bigint
+  currencyCode: string
+  /** The names of its packages when it was placed. */
+  packages: string[]
+  esims: number
+  createdAt: Date
+  updatedAt: Date
+}
+
+export interface OrderFilter {
+  /** null: all tenants. */
+  tenantId: string | null
+  status?: OrderStatus | undefined
+  orderId?: string | undefined
+  transactionId?: string | undefined
+  iccid?: string | undefined
+  packageCode?: string | undefined
+  from?: Date | undefined
+  to?: Date | undefined
+  /** Only orders before this id: the last one of the previous page. */
+  before?: string | undefined
+}
+
+/**
+ * Searches the orders of one tenant or of all, newest first. The newest of each tenant are read through the primary key, so
+ * a page of all costs (tenants × page) rows and never a scan: there are hundreds of tenants and millions of orders.
+ */
+export function searchOrders(db: Pick<Db, 'query'>, filter: OrderFilter, limit: number): Promise<FoundOrder[]> {
+  const where = conditions(filter)
+  return db.query<FoundOrder>(sql`
+    select o.tenant_id, t.tenant_name as client_name, o.order_id,
+           o.transaction_id, o.order_status, o.amount,
+           o.refunded_amount, o.currency_code,
+           array(select l ->> 'packageName' from jsonb_array_elements(o.package_lines) l) as packages,
+           (select sum((l ->> 'count')::int)::int from jsonb_array_elements(o.package_lines) l) as esims,
+           o.created_at, o.updated_at
+    from tenants t
+    cross join lateral (
+      select * from orders o where o.tenant_id = t.tenant_id ${where} order by o.order_id desc limit ${limit}) o
+    where true ${filter.tenantId === null ? empty : sql`and t.tenant_id = ${filter.tenantId}`}
+    order by o.order_id desc limit ${limit}`)
+}
+
+function conditions(filter: OrderFilter): Sql {
+  const { status, orderId, transactionId, iccid, packageCode, from, to, before } = filter
+  return sql`
+    ${status === undefined ? empty : sql`and o.order_status = ${status}`}
+    ${orderId === undefined ? empty : sql`and o.order_id = ${orderId}`}
+    ${transactionId === undefined ? empty : sql`and o.transaction_id = ${transactionId}`}
+    ${
+      iccid === undefined
+        ? empty
+        : sql`and o.order_id in (
+      select p.order_id from profiles p where p.tenant_id = t.tenant_id and p.iccid = ${iccid})`
+    }
+    ${packageCode === undefined ? empty : sql`and o.package_lines @> ${JSON.stringify([{ packageCode }])}::jsonb`}
+    ${from === undefined ? empty : sql`and o.order_id >= ${firstUuidAt(from.getTime())}`}
+    ${to === undefined ? empty : sql`and o.order_id < ${firstUuidAt(to.getTime())}`}
+    ${before === undefined ? empty : sql`and o.order_id < ${before}`}`
+}

@@ -1,0 +1,104 @@
+import type { EventType } from '@dealer-esim/contract'
+import sql from 'sql-template-tag'
+import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
+import { maskedUrl } from '../log/attempt-text.ts'
+import type { FailureWindow } from './health.ts'
+
+/** A tenant's callback URL with its settings and failures. */
+export interface Endpoint {
+  callbackUrl: string | null
+  eventTypes: EventType[]
+  enabled: boolean
+  /** Why we disabled it; null: the tenant did, or it is enabled. */
+  disabledReason: 'GONE' | 'FAILING' | null
+  failureWindow: FailureWindow
+  updatedAt: Date
+}
+
+/** Changes with the tenant's endpoint settings and secrets, and not with the endpoint's health. */
+export function settingsVersion(endpointSetAt: Date | null, tenantVersion: bigint): string {
+  return `${endpointSetAt?.getTime() ?? ''} ${tenantVersion}`
+}
+
+/** undefined: never set. */
+export async function findEndpoint(db: Pick<Db | Tx, 'query'>, tenantId: string): Promise<Endpoint | undefined> {
+  return endpointOf(await db.query<EndpointRow>(selectEndpoint(tenantId)))
+}
+
+/** Finds the endpoint and locks its row. */
+export async function lockEndpoint(tx: Tx, tenantId: string): Promise<Endpoint | undefined> {
+  const { text, values } = selectEndpoint(tenantId)
+  return endpointOf(await tx.query<EndpointRow>({ text: `${text} for update`, values: values ?? [] }))
+}
+
+function selectEndpoint(tenantId: string): Statement {
+  return {
+    name: 'webhooks-endpoint',
+    text: `select callback_url, event_types, enabled, disabled_reason, failing_since, warned_percent, updated_at
+           from webhook_endpoints where tenant_id = $1`,
+    values: [tenantId],
+  }
+}
+
+interface EndpointRow {
+  callbackUrl: string | null
+  eventTypes: EventType[]
+  enabled: boolean
+  disabledReason: 'GONE' | 'FAILING' | null
+  failingSince: Date | null
+  warnedPercent: number
+  updatedAt: Date
+}
+
+function endpointOf([row]: EndpointRow[]): Endpoint | undefined {
+  if (!row) return undefined
+  return {
+    callbackUrl: row.callbackUrl,
+    eventTypes: row.eventTypes,
+    enabled: row.enabled,
+    disabledReason: row.disabledReason,
+    failureWindow: { failingSinceMs: row.failingSince?.getTime() ?? null, warnedPercent: row.warnedPercent },
+    updatedAt: row.updatedAt,
+  }
+}
+
+/** An endpoint in the operator's list. */
+export interface EndpointView {
+  tenantId: string
+  clientName: string
+  /** With the values of its query masked. */
+  callbackUrl: string | null
+  eventTypes: EventType[]
+  enabled: boolean
+  /** Why we disabled it. */
+  disabledReason: 'GONE' | 'FAILING' | null
+  /** The first failure after its last success. */
+  failingSince: Date | null
+  /** Events waiting for an attempt, counted up to WAITING_COUNTED. */
+  waiting: number
+  updatedAt: Date
+}
+
+export const WAITING_COUNTED = 10_000
+
+export interface EndpointFilter {
+  tenantId?: string | undefined
+  /** Failing, or disabled by us. */
+  unwell?: boolean | undefined
+}
+
+/** Lists endpoints that were ever set, longest failing first. */
+export async function listEndpoints(db: Db, filter: EndpointFilter, limit: number): Promise<EndpointView[]> {
+  const rows = await db.query<EndpointView>(sql`
+    select e.tenant_id, t.client_name, e.callback_url,
+           e.event_types, e.enabled, e.disabled_reason,
+           e.failing_since, e.updated_at,
+           (select count(*)::integer from (select from deliveries v where v.tenant_id = e.tenant_id and v.due_at is not null
+                                           limit ${WAITING_COUNTED}) waiting) as waiting
+    from webhook_endpoints e join tenants t using (tenant_id)
+    where (${filter.tenantId ?? null}::uuid is null or e.tenant_id = ${filter.tenantId ?? null})
+      and (not ${filter.unwell ?? false}::boolean or e.failing_since is not null or e.disabled_reason is not null)
+    order by e.failing_since nulls last, t.client_name, e.tenant_id
+    limit ${limit}`)
+  return rows.map((row) => ({ ...row, callbackUrl: row.callbackUrl === null ? null : maskedUrl(row.callbackUrl) }))
+}

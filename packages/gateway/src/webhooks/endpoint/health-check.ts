@@ -1,0 +1,126 @@
+import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS } from '@dealer-esim/contract'
+import { ApiError, tooManyRequests } from '../../lib/api-error.ts'
+import { loadTenant } from '../../tenants/load.ts'
+import type { WebhookDeps } from '../deps.ts'
+import { logAttempts, loggedAttempt } from '../log/attempt-log.ts'
+import { firstLineOf } from '../log/attempt-text.ts'
+import { attemptDelivery } from '../sending/attempt.ts'
+import { isAcknowledged } from '../sending/retry.ts'
+
+type CheckDeps = Pick<WebhookDeps, 'db' | 'log' | 'ids' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config'>
+
+/**
+ * Runs `work` after the URL has answered a signed CHECK_HEALTH notification with 2xx within 5 s. A tenant has one check at
+ * a time, which lasts until `work` is done, so that two settings never interleave. The attempt is logged like any other.
+ * @throws ApiError 400101 when the URL is not allowed, 400102 when the check failed, 101007 when another check of this
+ *   tenant is running or ten have started within the last minute
+ */
+export async function withHealthCheck<Result>(
+  deps: CheckDeps,
+  tenantId: string,
+  url: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  checkForm(url, deps.config.deployment === 'local')
+  const token = deps.ids.uuid()
+  await lockCheck(deps, tenantId, token)
+  try {
+    await check(deps, tenantId, url)
+    return await work()
+  } finally {
+    await unlockCheck(deps, tenantId, token)
+  }
+}
+
+async function check(deps: CheckDeps, tenantId: string, url: string): Promise<void> {
+  const signer = await loadTenant(deps.db, deps.cipher, { tenantId })
+  if (!signer) throw new Error(`no tenant ${tenantId}`)
+  const createdAt = new Date(deps.databaseClock.now())
+  const notification = { notifyId: deps.ids.uuid(), notifyType: 'CHECK_HEALTH', createdAt, content: '{}' }
+  const attempt = await attemptDelivery(deps, url, signer, notification, CHECK_HEALTH_TIMEOUT_MS)
+  const logged = loggedAttempt(attempt, notification, 1, url, signer)
+  await deps.db.tx(async (tx) => logAttempts(tx, tenantId, [logged]))
+  const { outcome } = attempt
+  if (isAcknowledged(outcome)) return
+  if (outcome.kind === 'failed' && (outcome.phase === 'url' || outcome.phase === 'forbidden')) {
+    throw notAllowed(outcome.message)
+  }
+  const line = firstLineOf(logged.answer)
+  const response = line === undefined ? '' : ` It said: “${line}”`
+  throw new ApiError('400102', {
+    details: [{ field: 'callbackUrl', reason: `The health check failed: ${logged.message}.${response}` }],
+  })
+}
+
+/** Checks the form of the URL. The address is checked where it is dialled, now and at every sending. */
+function checkForm(text: string, local: boolean): void {
+  const url = URL.parse(text)
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw notAllowed('it is not an https address')
+  if (url.protocol === 'http:' && !local) throw notAllowed('it begins with http, and only https is allowed')
+  if (url.username !== '' || url.password !== '') throw notAllowed('it carries a user name or password')
+}
+
+function notAllowed(why: string): ApiError {
+  return new ApiError('400101', {
+    details: [{ field: 'callbackUrl', reason: `This address is not allowed: ${why}.` }],
+  })
+}
+
+const MINUTE_MS = 60_000
+/** The check itself, and the change that follows. */
+const LOCK_MS = CHECK_HEALTH_TIMEOUT_MS + 5_000
+
+/** Zero rows: another check is running, or ten have started within the minute. Locks the tenant's row of webhook_checks. */
+async function lockCheck(deps: CheckDeps, tenantId: string, token: string): Promise<void> {
+  const nowMs = deps.databaseClock.now()
+  const taken = await deps.db.query({
+    text: `
+      insert into webhook_checks as c (tenant_id, lease_token, lease_until, started_at)
+      values ($1, $2, $4, array[$3::timestamptz])
+      on conflict (tenant_id) do update
+      set lease_token = $2, lease_until = $4,
+          started_at = array(select s from unnest(c.started_at) s where s > $5 order by s) || $3::timestamptz
+      where c.lease_until <= $3 and (select count(*) from unnest(c.started_at) s where s > $5) < $6
+      returning 1`,
+    values: [
+      tenantId,
+      token,
+      new Date(nowMs),
+      new Date(nowMs + LOCK_MS),
+      new Date(nowMs - MINUTE_MS),
+      CHECK_HEALTH_PER_MINUTE_MAX,
+    ],
+  })
+  if (taken.length === 0) throw await tooManyChecks(deps, tenantId, nowMs)
+}
+
+/** Never rejects: a lock that is not released expires, and the setting is saved already. */
+async function unlockCheck({ db, log }: CheckDeps, tenantId: string, token: string): Promise<void> {
+  const ended = {
+    text: 'update webhook_checks set lease_until = $3 where tenant_id = $1 and lease_token = $2',
+    values: [tenantId, token, new Date(0)],
+  }
+  await db
+    .query(ended)
+    .catch((error) =>
+      log.warn({ err: error, tenantId }, 'the lock of a health check could not be released; it will expire'),
+    )
+}
+
+async function tooManyChecks(deps: CheckDeps, tenantId: string, nowMs: number): Promise<ApiError> {
+  const [row] = await deps.db.query<{ leaseUntil: Date; startedAt: Date[] }>({
+    text: 'select lease_until, started_at from webhook_checks where tenant_id = $1',
+    values: [tenantId],
+  })
+  const recent = (row?.startedAt ?? []).map(Number).filter((startedMs) => startedMs > nowMs - MINUTE_MS)
+  const full = recent.length >= CHECK_HEALTH_PER_MINUTE_MAX
+  const freeMs = full ? Math.min(...recent) + MINUTE_MS : (row?.leaseUntil.getTime() ?? nowMs)
+  return tooManyRequests({
+    limit: CHECK_HEALTH_PER_MINUTE_MAX,
+    remaining: Math.max(0, CHECK_HEALTH_PER_MINUTE_MAX - recent.length),
+    waitS: Math.max(1, Math.ceil((freeMs - nowMs) / 1000)),
+    message: full
+      ? `The callback URL was checked ${CHECK_HEALTH_PER_MINUTE_MAX} times within a minute. Try again after the time in Retry-After.`
+      : 'Another check of the callback URL is running. Try again when it has ended.',
+  })
+}

@@ -1,0 +1,141 @@
+import {
+  CALLBACK_URL_LENGTH_MAX,
+  EVENT_TYPES,
+  formatTime,
+  type WebhookSetAnswer,
+  type WebhookSetRequest,
+} from '@dealer-esim/contract'
+import { audit, type By } from '../../audit/audit.ts'
+import { ApiError } from '../../lib/api-error.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import type { WebhookDeps } from '../deps.ts'
+import { maskedUrl } from '../log/attempt-text.ts'
+import { type Endpoint, findEndpoint, lockEndpoint } from './endpoint.ts'
+import { withHealthCheck } from './health-check.ts'
+
+type SettingDeps = Pick<
+  WebhookDeps,
+  'db' | 'log' | 'ids' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config' | 'wake'
+>
+
+/**
+ * `webhook/set` for the API, the console and the CLI. Absent members stay unchanged; `callbackUrl: null` removes the URL;
+ * `{}` reads. A URL that is set or enabled is checked first (health-check.ts), outside any transaction; if the check fails,
+ * the old setting stays. Setting or removing the URL enables an endpoint that the gateway disabled, unless the request has
+ * `enabled: false`. Does not change admission.
+ * @throws ApiError 400101, 400102, 101007
+ */
+export async function setWebhook(
+  deps: SettingDeps,
+  tenantId: string,
+  request: WebhookSetRequest,
+  by: By,
+): Promise<WebhookSetAnswer> {
+  const current = await findEndpoint(deps.db, tenantId)
+  const { callbackUrl, eventTypes, enabled } = request
+  if (callbackUrl === undefined && eventTypes === undefined && enabled === undefined) {
+    return answerOf(current ?? (await defaultEndpoint(deps, tenantId)))
+  }
+  const url = callbackUrl ?? (callbackUrl === undefined && enabled ? current?.callbackUrl : undefined)
+  const change = () => changeEndpoint(deps, tenantId, request, url ?? undefined, by)
+  if (typeof url !== 'string') return change()
+  if (url.length > CALLBACK_URL_LENGTH_MAX) {
+    throw new ApiError('400101', { details: [{ field: 'callbackUrl', reason: 'This address is too long.' }] })
+  }
+  return withHealthCheck(deps, tenantId, url, change)
+}
+
+/** @param checkedUrl the URL that has just passed the health check */
+async function changeEndpoint(
+  deps: SettingDeps,
+  tenantId: string,
+  request: WebhookSetRequest,
+  checkedUrl: string | undefined,
+  by: By,
+): Promise<WebhookSetAnswer> {
+  const changed = await deps.db.tx(async (tx) => {
+    tx.send({
+      text: 'insert into webhook_endpoints (tenant_id) values ($1) on conflict do nothing',
+      values: [tenantId],
+    })
+    const before = await lockEndpoint(tx, tenantId)
+    if (!before) throw new Error('the endpoint was inserted above')
+    const after = withRequest(before, request, checkedUrl, new Date(deps.databaseClock.now()))
+    writeEndpoint(tx, tenantId, after)
+    audit(tx, deps.ids, {
+      tenantId,
+      ...by,
+      action: 'webhook.set',
+      before: auditedOf(before),
+      after: auditedOf(after),
+    })
+    return after
+  })
+  // The sender marks events UNSENT that were waiting for a removed endpoint.
+  deps.wake.wake('webhooks')
+  return answerOf(changed)
+}
+
+function withRequest(
+  before: Endpoint,
+  { callbackUrl, eventTypes, enabled }: WebhookSetRequest,
+  checkedUrl: string | undefined,
+  now: Date,
+): Endpoint {
+  const isChecked = checkedUrl !== undefined
+  const after: Endpoint = {
+    callbackUrl: callbackUrl === undefined ? before.callbackUrl : callbackUrl,
+    eventTypes: eventTypes ? EVENT_TYPES.filter((type) => eventTypes.includes(type)) : before.eventTypes,
+    enabled: enabled ?? (before.enabled || (before.disabledReason !== null && (isChecked || callbackUrl === null))),
+    disabledReason: before.disabledReason,
+    failureWindow: isChecked ? { failingSinceMs: null, warnedPercent: 0 } : before.failureWindow,
+    updatedAt: now,
+  }
+  // The tenant's own setting replaces our reason.
+  if (after.enabled || enabled === false) after.disabledReason = null
+  return after
+}
+
+function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
+  const { failingSinceMs, warnedPercent } = endpoint.failureWindow
+  tx.send({
+    text: `update webhook_endpoints
+           set callback_url = $2, event_types = $3, enabled = $4, disabled_reason = $5, failing_since = $6,
+               alerted_percent = $7, updated_at = $8
+           where tenant_id = $1`,
+    values: [
+      tenantId,
+      endpoint.callbackUrl,
+      endpoint.eventTypes,
+      endpoint.enabled,
+      endpoint.disabledReason,
+      failingSinceMs === null ? null : new Date(failingSinceMs),
+      warnedPercent,
+      endpoint.updatedAt,
+    ],
+  })
+}
+
+/** The defaults of webhook_endpoints, as of the tenant's creation. */
+async function defaultEndpoint(deps: SettingDeps, tenantId: string): Promise<Endpoint> {
+  const [tenant] = await deps.db.query<{ createdAt: Date }>({
+    text: 'select created_at from tenants where tenant_id = $1',
+    values: [tenantId],
+  })
+  return {
+    callbackUrl: null,
+    eventTypes: [...EVENT_TYPES],
+    enabled: true,
+    disabledReason: null,
+    failureWindow: { failingSinceMs: null, warnedPercent: 0 },
+    updatedAt: tenant?.createdAt ?? new Date(deps.databaseClock.now()),
+  }
+}
+
+function answerOf({ callbackUrl, eventTypes, enabled, updatedAt }: Endpoint): WebhookSetAnswer {
+  return { callbackUrl, eventTypes, enabled, lastUpdateTime: formatTime(updatedAt) }
+}
+
+function auditedOf({ callbackUrl, eventTypes, enabled }: Endpoint) {
+  return { callbackUrl: callbackUrl === null ? null : maskedUrl(callbackUrl), eventTypes, enabled }
+}

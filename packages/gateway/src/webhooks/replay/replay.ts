@@ -1,0 +1,155 @@
+import { EVENT_TYPES, type EventType } from '@dealer-esim/contract'
+import sql, { raw } from 'sql-template-tag'
+import { audit, type By } from '../../audit/audit.ts'
+import { firstUuidAt, timeOfUuid } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
+import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from '../delivery.ts'
+import type { WebhookDeps } from '../deps.ts'
+import { SENDABLE_DAYS, sendableSince } from '../sending/retry.ts'
+import { requireEndpoint } from './resend.ts'
+
+/** Final outcomes of a delivery; events that are still being sent are not replayed. */
+export const REPLAYABLE = ['DELIVERED', 'DEAD', 'UNSENT'] as const satisfies readonly DeliveryState[]
+export type Replayable = (typeof REPLAYABLE)[number]
+/** Events that were not received. */
+export const REPLAYED_BY_DEFAULT: readonly Replayable[] = ['DEAD', 'UNSENT']
+export const REPLAY_STATES = ['RUNNING', 'DONE', 'CANCELLED'] as const
+
+export interface ReplayInput {
+  /** When the events were recorded. Events too old to be sent (retry.ts) are left out. */
+  from: Date
+  /** Absent: until now. */
+  to?: Date | undefined
+  /** Absent: both. */
+  notifyTypes?: readonly EventType[] | undefined
+  /** Absent: REPLAYED_BY_DEFAULT. */
+  outcomes?: readonly Replayable[] | undefined
+  /** Events a second. */
+  ratePerS?: number | undefined
+}
+
+/** A job that sends recorded events again, oldest first, with the same notifyIds. */
+export interface Replay {
+  replayId: string
+  tenantId: string
+  replayState: (typeof REPLAY_STATES)[number]
+  from: Date
+  to: Date
+  notifyTypes: EventType[]
+  outcomes: Replayable[]
+  ratePerS: number
+  /** Events that matched when it was started. */
+  matched: number
+  replayed: number
+  actor: string
+  createdAt: Date
+  finishedAt: Date | null
+}
+
+export const REPLAY_RATE_DEFAULT_PER_S = 50
+export const REPLAY_RATE_MAX_PER_S = 1_000
+/** Counting stops there; the count only shows progress. */
+const COUNTED_MAX = 1_000_000
+/** Per tenant. Prevents a mistake from filling the queue. */
+const RUNNING_MAX = 5
+
+/**
+ * Starts a replay. Any node runs its steps (replay-step.ts); it survives restarts, and pauses while the endpoint is disabled.
+ * @throws Refusal for an invalid range or rate, when no endpoint takes the events, or when RUNNING_MAX replays are running
+ */
+export async function startReplay(
+  deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
+  tenantId: string,
+  input: ReplayInput,
+  by: By,
+): Promise<Replay> {
+  const now = new Date(deps.databaseClock.now())
+  const { to = now, notifyTypes = EVENT_TYPES, outcomes = REPLAYED_BY_DEFAULT } = input
+  const { ratePerS = REPLAY_RATE_DEFAULT_PER_S } = input
+  if (input.from >= to) throw new Refusal(422, 'EMPTY_RANGE', 'The replay ends before it starts. Use an earlier start.')
+  const since = sendableSince(now.getTime())
+  if (to <= since) {
+    const message = `Events older than ${SENDABLE_DAYS} days are not sent again. Use a later end.`
+    throw new Refusal(422, 'EVENTS_TOO_OLD', message)
+  }
+  const from = new Date(Math.max(input.from.getTime(), since.getTime()))
+  if (!Number.isInteger(ratePerS) || ratePerS < 1 || ratePerS > REPLAY_RATE_MAX_PER_S) {
+    throw new Refusal(422, 'RATE', `Use a rate from 1 to ${REPLAY_RATE_MAX_PER_S} events per second.`)
+  }
+  const replayId = deps.ids.uuid()
+  const [fromId, toId] = [firstUuidAt(from.getTime()), firstUuidAt(to.getTime())]
+  await deps.db.tx(async (tx) => {
+    await requireEndpoint(tx, tenantId, notifyTypes)
+    const [running] = await tx.query<{ count: number }>(sql`
+      select count(*)::integer as count from webhook_replays where tenant_id = ${tenantId} and replay_state = 'RUNNING'`)
+    if ((running?.count ?? 0) >= RUNNING_MAX) {
+      throw new Refusal(
+        409,
+        'TOO_MANY_REPLAYS',
+        `${RUNNING_MAX} replays of this tenant are running. Wait, or cancel one.`,
+      )
+    }
+    tx.send(sql`
+      insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
+                                   rate_per_s, matched, stepped_at, actor, created_at)
+      select ${tenantId}, ${replayId}, ${notifyTypes}, ${outcomes}, ${fromId}, ${toId}, ${fromId}, ${ratePerS},
+             count(*), ${now}, ${by.actor}, ${now}
+      from (select from events e ${raw(DELIVERY_OF_EVENT)}
+            where e.tenant_id = ${tenantId} and e.notify_id >= ${fromId} and e.notify_id < ${toId}
+              and e.notify_type = any (${notifyTypes}) and ${raw(STATE_OF_EVENT)} = any (${outcomes})
+            limit ${COUNTED_MAX}) matching`)
+    audit(tx, deps.ids, {
+      tenantId,
+      ...by,
+      action: 'webhook.replay',
+      subject: replayId,
+      after: { from, to, notifyTypes, outcomes, ratePerS },
+    })
+  })
+  return getReplay(deps.db, tenantId, replayId)
+}
+
+/** Events that the replay has made due are still sent. @throws Refusal when no such replay is running */
+export async function cancelReplay(
+  deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
+  tenantId: string,
+  id: string,
+  by: By,
+): Promise<Replay> {
+  const replayId = requireUuid(id, 'replay')
+  await deps.db.tx(async (tx) => {
+    const cancelled = await tx.query(sql`
+      update webhook_replays set replay_state = 'CANCELLED', finished_at = ${new Date(deps.databaseClock.now())}
+      where tenant_id = ${tenantId} and replay_id = ${replayId} and replay_state = 'RUNNING' returning 1`)
+    if (cancelled.length === 0) throw notFound('running replay')
+    audit(tx, deps.ids, { tenantId, ...by, action: 'webhook.cancel_replay', subject: replayId })
+  })
+  return getReplay(deps.db, tenantId, replayId)
+}
+
+/** @throws Refusal when it does not exist */
+export async function getReplay(db: Db, tenantId: string, replayId: string): Promise<Replay> {
+  const [row] = await db.query<ReplayRow>(sql`
+    select ${COLUMNS} from webhook_replays where tenant_id = ${tenantId} and replay_id = ${requireUuid(replayId, 'replay')}`)
+  if (!row) throw notFound('replay')
+  return replayOf(row)
+}
+
+/** Newest first. */
+export async function listReplays(db: Db, tenantId: string, limit: number): Promise<Replay[]> {
+  const rows = await db.query<ReplayRow>(sql`
+    select ${COLUMNS} from webhook_replays where tenant_id = ${tenantId} order by replay_id desc limit ${limit}`)
+  return rows.map(replayOf)
+}
+
+type ReplayRow = Omit<Replay, 'from' | 'to'> & { fromId: string; toId: string }
+
+const COLUMNS = sql`
+  replay_id, tenant_id, replay_state, from_id, to_id,
+  notify_types, delivery_states as outcomes, rate_per_s, matched, replayed, actor,
+  created_at, finished_at`
+
+function replayOf({ fromId, toId, ...row }: ReplayRow): Replay {
+  return { ...row, from: new Date(timeOfUuid(fromId)), to: new Date(timeOfUuid(toId)) }
+}

@@ -1,0 +1,106 @@
+import type { DatabaseClock } from '../../lib/clock.ts'
+import { LOWEST_UUID } from '../../lib/ids.ts'
+import { uuidArray } from '../../lib/postgres/columns.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { usePlanHints } from '../delivery.ts'
+import type { WebhookDeps } from '../deps.ts'
+import { settingsVersion } from '../endpoint/endpoint.ts'
+import { STEP_MAX } from '../limits.ts'
+
+export interface DueTenant {
+  tenantId: string
+  /** Of its earliest event; may lie in the future, or be claimed already. */
+  dueMs: number
+  /** Whether its endpoint is set and enabled. */
+  canReceive: boolean
+  /** Another node sends its events. */
+  isHeldElsewhere: boolean
+  /** Of its endpoint and its secrets; differs from the version of a queue when they were changed since its claim. */
+  version: string
+}
+
+/**
+ * Lists tenants with pending events, in the order of their ids, after `after`. One index descent per tenant, however many
+ * events it has (7 µs a tenant in six partitions, with 100 tenants, one of them with a backlog of 100 000). Takes no lock.
+ */
+export async function listDueTenants(
+  { db, databaseClock, clock }: { db: Db; databaseClock: DatabaseClock } & Pick<WebhookDeps, 'clock'>,
+  nodeId: string,
+  after: string | undefined,
+  limit: number,
+): Promise<DueTenant[]> {
+  const sentAt = clock.monotonic()
+  const now = new Date(databaseClock.now())
+  const rows = await db.tx((tx) => {
+    usePlanHints(tx)
+    return tx.query<DueRow>({ name: 'webhooks-due', text: DUE, values: [after ?? LOWEST_UUID, limit, nodeId, now] })
+  })
+  if (rows[0]) databaseClock.observe(rows[0].now.getTime(), sentAt, clock.monotonic())
+  return rows.map((row) => ({
+    tenantId: row.tenantId,
+    dueMs: row.dueAt.getTime(),
+    canReceive: row.setAt !== null,
+    isHeldElsewhere: row.isHeldElsewhere,
+    version: settingsVersion(row.setAt, row.version),
+  }))
+}
+
+interface DueRow {
+  tenantId: string
+  dueAt: Date
+  /** Of an endpoint that is set and enabled. */
+  setAt: Date | null
+  version: bigint
+  isHeldElsewhere: boolean
+  now: Date
+}
+
+const DUE = `
+  with recursive due (tenant_id, due_at, number) as (
+    (select tenant_id, due_at, 1 from deliveries
+     where due_at is not null and tenant_id > $1
+     order by tenant_id, due_at limit 1)
+    union all
+    select next.tenant_id, next.due_at, due.number + 1
+    from due cross join lateral (
+      select d.tenant_id, d.due_at from deliveries d
+      where d.due_at is not null and d.tenant_id > due.tenant_id
+      order by d.tenant_id, d.due_at limit 1) next
+    where due.number < $2
+  )
+  select due.tenant_id, due.due_at, clock_timestamp() as now,
+         (select w.updated_at from webhook_endpoints w
+          where w.tenant_id = due.tenant_id and w.enabled and w.callback_url is not null) as set_at,
+         (select t.version from tenants t where t.tenant_id = due.tenant_id) as version,
+         coalesce((select l.node_id <> $3 and l.held_until > $4 from webhook_lanes l
+                   where l.tenant_id = due.tenant_id), false) as is_held_elsewhere
+  from due`
+
+/**
+ * Marks events UNSENT that wait for an endpoint which was removed or disabled: they are kept and replayable, and are not
+ * sent automatically when an endpoint comes back. Events that this node has claimed are left out. Locks deliveries of the
+ * tenant and skips locked ones. @returns how many; STEP_MAX: there may be more
+ */
+export async function markUnsent(db: Db, tenantId: string, claimedIds: Iterable<string>): Promise<number> {
+  return db.tx(async (tx) => {
+    usePlanHints(tx)
+    const [row] = await tx.query<{ count: number }>({
+      text: MARK_UNSENT,
+      values: [tenantId, STEP_MAX, uuidArray([...claimedIds])],
+    })
+    return row?.count ?? 0
+  })
+}
+
+const MARK_UNSENT = `
+  with unsent as (
+    update deliveries set delivery_state = 'UNSENT', due_at = null
+    where tenant_id = $1 and notify_id = any (array(
+      select notify_id from deliveries
+      where tenant_id = $1 and due_at is not null and notify_id not in (select unnest($3::uuid[]))
+      order by due_at limit $2
+      for update skip locked))
+    and not exists (select from webhook_endpoints w
+                    where w.tenant_id = $1 and w.enabled and w.callback_url is not null)
+    returning 1)
+  select count(*)::integer as count from unsent`

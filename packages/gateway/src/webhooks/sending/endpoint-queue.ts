@@ -1,0 +1,180 @@
+import { settingsVersion } from '../endpoint/endpoint.ts'
+import { afterFailure, type EndpointChange, type FailureWindow } from '../endpoint/health.ts'
+import {
+  CLAIM_AHEAD_FACTOR,
+  CLAIMS_BEFORE_RESTART,
+  ENDPOINT_IN_FLIGHT_FIRST,
+  ENDPOINT_IN_FLIGHT_MAX,
+  ENDPOINT_IN_FLIGHT_MIN,
+  LEASE_MARGIN_MS,
+  LEASE_MS,
+  PROMPT_MS,
+} from '../limits.ts'
+import type { Signer } from './attempt.ts'
+import type { Claim, ClaimedEvent, ClaimRequest, Position, SendSettings } from './claim.ts'
+import type { NextStep } from './retry.ts'
+
+/** The events of one tenant that this node has claimed, and what it knows about the tenant's endpoint. */
+export interface EndpointQueue {
+  readonly tenantId: string
+  /** As of the latest claim, or of a later pass that found it changed. */
+  endpoint: { url: string; eventTypes: readonly string[] }
+  signer: Signer
+  /** Of endpoint and signer (settingsVersion). */
+  version: string
+  failureWindow: FailureWindow
+  /** Claimed events that have not been attempted, in sending order. */
+  queue: ClaimedEvent[]
+  /** Events in the queue, in flight, or waiting for their result to be saved. */
+  readonly claimedIds: Set<string>
+  /** When the lease of the latest claim ends. */
+  heldUntilMs: number
+  /** Attempts may start until then; monotonic clock. */
+  sendableUntilMs: number
+  /** The next claim continues after this position; undefined: it starts at the first due event. */
+  claimAfter: Position | undefined
+  /** The furthest position claimed since `claimedIds` was last empty. */
+  furthest: Position | undefined
+  /** Claims since the last one that started at the first due event. */
+  claimsSinceRestart: number
+  inFlight: number
+  /** Grows by one with each success and is halved by each failure. */
+  inFlightMax: number
+  /** Of the latest attempt on this node; NEW: none yet. */
+  health: 'NEW' | 'PROVEN' | 'FAILING'
+  /** Moving average. */
+  meanResponseMs: number
+  /** The latest claim reached its limit: more events may be due. */
+  hasMore: boolean
+  claiming: boolean
+  /** A claim was requested during a claim that may have looked too early. */
+  claimAgain: boolean
+  /** Counts how often waiting events were marked UNSENT: a claim made before that is not sent. */
+  timesMarkedUnsent: number
+  /** Waits in one of the scheduler's lists. */
+  isScheduled: boolean
+}
+
+export function createEndpointQueue(tenantId: string): EndpointQueue {
+  return {
+    tenantId,
+    endpoint: { url: '', eventTypes: [] },
+    signer: { appKey: '', secrets: [] },
+    version: '',
+    failureWindow: { failingSinceMs: null, warnedPercent: 0 },
+    queue: [],
+    claimedIds: new Set(),
+    heldUntilMs: 0,
+    sendableUntilMs: 0,
+    claimAfter: undefined,
+    furthest: undefined,
+    claimsSinceRestart: 0,
+    inFlight: 0,
+    inFlightMax: ENDPOINT_IN_FLIGHT_FIRST,
+    health: 'NEW',
+    meanResponseMs: PROMPT_MS, // not measured yet: claim nothing ahead
+    hasMore: false,
+    claiming: false,
+    claimAgain: false,
+    timesMarkedUnsent: 0,
+    isScheduled: false,
+  }
+}
+
+/** What to claim next. Claimed ids are excluded only where the claim would find them again. */
+export function nextClaimRequest(queue: EndpointQueue, limit: number): ClaimRequest {
+  const { tenantId, claimAfter, furthest, claimedIds } = queue
+  const findsOwn = claimedIds.size > 0 && (!claimAfter || !furthest || isBefore(claimAfter, furthest))
+  return { tenantId, limit, after: claimAfter, excludedIds: findsOwn ? [...claimedIds] : NONE }
+}
+
+const NONE: readonly string[] = []
+
+/**
+ * Appends the events of a claim, except those that are claimed already: they were resent meanwhile, and are found again.
+ * @param claimedAtMs monotonic time before the claim was sent
+ * @returns how many were appended
+ */
+export function addClaimed(queue: EndpointQueue, { events, last, heldUntilMs }: Claim, claimedAtMs: number): number {
+  if (heldUntilMs === undefined) return 0
+  if (queue.claimedIds.size === 0) queue.furthest = undefined
+  if (last && (!queue.furthest || isBefore(queue.furthest, last))) queue.furthest = last
+  queue.claimsSinceRestart = queue.hasMore ? (queue.claimsSinceRestart + 1) % CLAIMS_BEFORE_RESTART : 0
+  queue.claimAfter = queue.claimsSinceRestart === 0 ? undefined : last
+  queue.heldUntilMs = heldUntilMs
+  queue.sendableUntilMs = claimedAtMs + LEASE_MS - LEASE_MARGIN_MS
+  const before = queue.claimedIds.size
+  for (const event of events) {
+    if (queue.claimedIds.has(event.notifyId)) continue
+    queue.queue.push(event)
+    queue.claimedIds.add(event.notifyId)
+  }
+  return queue.claimedIds.size - before
+}
+
+/** Forgets events that have not been attempted; the next claim finds them. @returns how many */
+export function releaseEvents(queue: EndpointQueue): number {
+  const events = queue.queue.splice(0)
+  for (const { notifyId } of events) queue.claimedIds.delete(notifyId)
+  queue.claimAfter = undefined
+  return events.length
+}
+
+function isBefore(left: Position, right: Position): boolean {
+  return left.dueS === right.dueS ? left.notifyId < right.notifyId : left.dueS < right.dueS
+}
+
+/** How many more events to claim: what can be sent at once, and some ahead if the endpoint responds promptly. */
+export function claimLimit(queue: EndpointQueue): number {
+  return Math.max(0, queueMax(queue) - queue.inFlight - queue.queue.length)
+}
+
+/** Claiming half of the maximum justifies a round trip; the other half is sent during it. */
+export function shouldClaim(queue: EndpointQueue): boolean {
+  return queue.hasMore && !queue.claiming && claimLimit(queue) >= queueMax(queue) / 2
+}
+
+function queueMax(queue: EndpointQueue): number {
+  const prompt = queue.health === 'PROVEN' && queue.meanResponseMs < PROMPT_MS
+  return queue.inFlightMax * (prompt ? CLAIM_AHEAD_FACTOR : 1)
+}
+
+/** Takes over the tenant's current endpoint and secrets. @returns false when there is no endpoint to send to */
+export function applySettings(queue: EndpointQueue, { endpoint, signer }: SendSettings): boolean {
+  const url = endpoint?.enabled ? endpoint.callbackUrl : null
+  if (!endpoint || url === null || !signer) return false
+  queue.endpoint = { url, eventTypes: endpoint.eventTypes }
+  queue.signer = signer
+  queue.version = settingsVersion(endpoint.updatedAt, signer.version)
+  queue.failureWindow = endpoint.failureWindow
+  // Another node may have seen failures that this node has not.
+  if (queue.health === 'NEW' && endpoint.failureWindow.failingSinceMs !== null) queue.health = 'FAILING'
+  return true
+}
+
+/** Applies the outcome of an attempt to the endpoint. @returns the change to save together with the result */
+export function afterAttempt(
+  queue: EndpointQueue,
+  next: NextStep,
+  durationMs: number,
+  endedAtMs: number,
+): EndpointChange['change'] | undefined {
+  queue.meanResponseMs += (durationMs - queue.meanResponseMs) / MEAN_OVER_ATTEMPTS
+  const { failureWindow } = queue
+  if (next.step === 'ACKNOWLEDGED') {
+    queue.health = 'PROVEN'
+    queue.inFlightMax = Math.min(queue.inFlightMax + 1, ENDPOINT_IN_FLIGHT_MAX)
+    if (failureWindow.failingSinceMs === null) return undefined
+    queue.failureWindow = { failingSinceMs: null, warnedPercent: 0 }
+    return { change: 'RECOVERED' }
+  }
+  queue.health = 'FAILING'
+  queue.inFlightMax = Math.max(Math.floor(queue.inFlightMax / 2), ENDPOINT_IN_FLIGHT_MIN)
+  const change = afterFailure(failureWindow, endedAtMs, next.gone)
+  if (change.change === 'NONE') return undefined
+  const warnedPercent = change.change === 'WARN' ? change.percent : failureWindow.warnedPercent
+  queue.failureWindow = { failingSinceMs: change.sinceMs, warnedPercent }
+  return change
+}
+
+const MEAN_OVER_ATTEMPTS = 8

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { setOwnPrice } from '../../src/catalogue/prices.ts'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { createTenant } from '../../src/tenants/create.ts'
+import { type Answer, addDealer, call, type Dealer, OPERATOR } from '../door/node.ts'
+import { until } from '../harness/shop.ts'
+import { type ApiFixture, createApiFixture } from './api-fixture.ts'
+
+let stage: ApiFixture
+let owner: Dealer
+let stranger: Dealer
+/** A delivered order of the owner. */
+let order: { orderNo: string; transactionId: string }
+let profile: { esimTranNo: string; iccid: string }
+
+beforeAll(async () => {
+  stage = await createApiFixture()
+  owner = stage.dealer
+  stranger = await addDealer(stage.node.deps)
+  order = (await stage.order(owner, { transactionId: 'owned' })).data
+  const loop = fulfilmentLoop(stage.node.deps)
+  const delivered = await until(async () => {
+    const { data } = await stage.json(owner, 'esim/query', { orderNo: order.orderNo })
+    return data.orderStatus === 'DELIVERED' && data
+  })
+  await loop.stop(5_000)
+  profile = delivered.profileList[0]
+})
+afterAll(() => stage.close())
+
+/** The whole of two answers but what each request has of its own. */
+function withoutIds({ status, text, headers }: Answer) {
+  const { date: _, 'rt-requestid': requestId, ...rest } = headers
+  return { status, headers: rest, text: text.replaceAll(String(requestId), 'ID') }
+}
+
+const nothing = 'z'.repeat(26)
+/** What names something of the owner's, and the same of nothing; both of one length and form. */
+function questions(): [string, string, Record<string, unknown>, Record<string, unknown>][] {
+  const noOrder = order.orderNo.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+  const noProfile = randomUUID()
+  const noIccid = profile.iccid.replace(/.$/, (last) => String((Number(last) + 1) % 10))
+  const pairs: [string, Record<string, unknown>, Record<string, unknown>][] = [
+    ['esim/query', { orderNo: order.orderNo }, { orderNo: noOrder }],
+    ['esim/query', { orderNo: order.orderNo }, { orderNo: nothing }],
+    ['esim/query', { transactionId: 'owned' }, { transactionId: 'nobod' }],
+    ['esim/query', { ...order, amount: undefined }, { orderNo: noOrder, transactionId: 'nobod' }],
+    ['esim/profile/list', { orderNo: order.orderNo }, { orderNo: noOrder }],
+    ['esim/profile/list', { transactionId: 'owned' }, { transactionId: 'nobod' }],
+    ['esim/profile/list', { esimTranNo: profile.esimTranNo }, { esimTranNo: noProfile }],
+    ['esim/profile/list', { iccid: profile.iccid }, { iccid: noIccid }],
+    ['esim/profile/list', { esimStatus: 'GOT_RESOURCE' }, { esimStatus: 'IN_USE' }],
+    ['esim/profile/list', {}, { startTime: '2040-01-01T00:00:00.000Z' }],
+  ]
+  return pairs.map(([operation, theirs, absent]) => {
+    const { orderNo, transactionId, ...rest } = theirs
+    const names = { ...(orderNo ? { orderNo } : {}), ...(transactionId ? { transactionId } : {}) }
+    const asked = operation === 'esim/query' ? names : { ...rest, ...names }
+    return [`${operation} ${Object.keys(asked)}`, operation, asked, absent]
+  })
+}
+
+describe('an order, profile or package of another tenant', () => {
+  it('exists for its owner', async () => {
+    for (const [title, operation, theirs] of questions()) {
+      const { code, data } = await stage.json(owner, operation, theirs)
+      expect([title, code, (data.profileList ?? []).length]).toEqual([title, '000000', 1])
+    }
+  })
+
+  it('is answered exactly like one that does not exist', async () => {
+    for (const [title, operation, theirs, absent] of questions()) {
+      const [one, other] = [
+        await stage.json(stranger, operation, theirs),
+        await stage.json(stranger, operation, absent),
+      ]
+      expect([title, withoutIds(one)]).toEqual([title, withoutIds(other)])
+      expect([title, one.code]).toEqual([title, operation === 'esim/query' ? '200013' : '000000'])
+    }
+  })
+
+  it('does not occupy a transactionId', async () => {
+    const answer = await stage.order(stranger, { transactionId: 'owned' })
+    expect([answer.code, answer.headers['idempotent-replayed']]).toEqual(['000000', undefined])
+    expect(answer.data.orderNo).not.toBe(order.orderNo)
+  })
+
+  it('does not appear in balance, health and webhook setting', async () => {
+    const fresh = await addDealer(stage.node.deps, 7)
+    expect((await call(stage.node, fresh, 'account/balance')).data.balance).toBe(70_000)
+    expect((await call(stage.node, fresh, 'health')).data.tenantId).toBe(fresh.tenantId)
+    await stage.json(owner, 'webhook/set', { eventTypes: ['ORDER_PAID'] })
+    expect((await call(stage.node, fresh, 'webhook/set')).data.eventTypes).toHaveLength(2)
+  })
+
+  it('cannot be read with its owner’s cursor', async () => {
+    await stage.order(owner)
+    const { data } = await stage.json(owner, 'package/list', { pageSize: 1 })
+    expect(data.nextCursor).toEqual(expect.any(String))
+    const cursors = [data.nextCursor, `${data.nextCursor.slice(0, -2)}AA`]
+    const answers = await Promise.all(
+      cursors.map((cursor) => stage.json(stranger, 'package/list', { pageSize: 1, cursor })),
+    )
+    expect(answers.map((answer) => answer.code)).toEqual(['000108', '000108'])
+    expect(withoutIds(answers[0]!)).toEqual(withoutIds(answers[1]!))
+  })
+
+  it('is a package without a price for the tenant: it does not exist', async () => {
+    const named = { clientName: 'Pound dealer', currencyCode: 'GBP' }
+    const foreign = await createTenant(stage.node.deps, named, OPERATOR)
+    const asked = (packageCode: string) =>
+      stage.order(foreign, { transactionId: 'same', packageInfoList: [{ packageCode, count: 1 }] })
+    const hide = (answer: Answer, code: string) => JSON.stringify(withoutIds(answer)).replaceAll(code, 'CODE')
+    expect(hide(await asked('JP_1_7'), 'JP_1_7')).toBe(hide(await asked('NOWAY1'), 'NOWAY1'))
+    // A price of another tenant's own makes no difference.
+    const ownPrice = { tenantId: owner.tenantId, packageCode: 'JP_1_7', price: 5n }
+    await setOwnPrice(stage.node.deps, ownPrice, OPERATOR)
+    expect(hide(await asked('JP_1_7'), 'JP_1_7')).toBe(hide(await asked('NOWAY1'), 'NOWAY1'))
+    const listed = (packageCode: string) => stage.json(foreign, 'package/list', { packageCode })
+    const [unpriced, absent] = [await listed('JP_1_7'), await listed('NOWAY1')]
+    expect([unpriced.code, unpriced.data.packageList]).toEqual(['000000', []])
+    expect([absent.code, absent.data.packageList]).toEqual(['000000', []])
+    expect((await stage.json(stranger, 'package/list', { packageCode: 'JP_1_7' })).data.packageList[0].price).toBe(
+      45_000,
+    )
+  })
+})

@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+
+let database: TestDatabase
+let node: Node
+let dealer: Dealer
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await openNode(database.url)
+  dealer = await addDealer(node.deps)
+})
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+/** An empty object with so many blanks that it has this size. */
+const sized = async (bytes: number) => (await call(node, dealer, 'health', { body: '{}'.padEnd(bytes, ' ') })).code
+
+it('a body of 256 KiB is accepted, and one of a byte more is refused', async () => {
+  expect([await sized(256 * 1024), await sized(256 * 1024 + 1)]).toEqual(['000000', '000111'])
+})

@@ -1,0 +1,304 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { setTimeout as passing } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PIPELINED_MAX, REQUESTS_MAX, REQUESTS_MIN } from '../../src/http/load-shedding.ts'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { until } from '../harness/shop.ts'
+import { openConnection, type RawConnection, requestText } from './raw-connection.ts'
+
+let database: TestDatabase
+let node: Node
+let dealer: Dealer
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await openNode(database.url, { DEFAULT_QPS_LIMIT: '100000' })
+  dealer = await addDealer(node.deps)
+  await call(node, dealer, 'health')
+})
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+/** Blocks every reader of a balance until it is released. */
+async function holdWallets(): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  await client.query('begin; lock table wallets in access exclusive mode')
+  return {
+    async release() {
+      await client.query('rollback')
+      await client.end()
+    },
+  }
+}
+
+/** Statements that wait for the lock: their requests are in progress. */
+async function waiting(): Promise<number> {
+  const rows = await node.deps.db.query<{ count: number }>({
+    text: `select count(*)::int as count from pg_stat_activity
+           where datname = current_database() and wait_event_type = 'Lock'`,
+  })
+  return rows[0]!.count
+}
+
+describe('requests beyond the limit in progress', () => {
+  it('are refused at once, and the ones in progress are served', async () => {
+    const hold = await holdWallets()
+    const codes: string[] = []
+    const calls = Array.from({ length: REQUESTS_MAX + 100 }, async () => {
+      const answer = await call(node, dealer, 'account/balance')
+      codes.push(answer.code)
+      if (answer.code === '000002') expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
+    })
+    await until(async () => codes.length >= 100)
+    expect(codes).toEqual(Array(100).fill('000002'))
+    await hold.release()
+    await Promise.all(calls)
+    expect(codes.filter((code) => code === '000000')).toHaveLength(REQUESTS_MAX)
+    expect((await call(node, dealer, 'health')).code).toBe('000000')
+  })
+
+  it('leave the limit free again when their callers have gone away', async () => {
+    const hold = await holdWallets()
+    const connections: RawConnection[] = []
+    try {
+      // More and more connections: the limit that shrank under the load before may have grown back in between.
+      await until(async () => {
+        const connection = openConnection(node.port)
+        connections.push(connection)
+        // Pipelined: Node does not report the end of requests whose turn had not come.
+        connection.write(Array.from({ length: 200 }, () => requestText(dealer, 'account/balance')).join(''))
+        return (await call(node, dealer, 'health')).code === '000002'
+      })
+    } finally {
+      for (const connection of connections) connection.destroy()
+      await hold.release()
+    }
+    await until(async () => {
+      const calls = await Promise.all(Array.from({ length: REQUESTS_MIN }, () => call(node, dealer, 'health')))
+      return calls.every((answer) => answer.code === '000000')
+    })
+  })
+})
+
+/** The answers that a flood received in a few seconds. */
+interface Flood {
+  /** Of orders: from the last sending to the answer, in ascending order. */
+  placedMs: number[]
+  refusedMs: number[]
+  /** Other answers. */
+  others: number
+}
+
+const FLOOD = fileURLToPath(new URL('../../../../bench/flood-process.mjs', import.meta.url))
+const CONNECTIONS = 2_000
+const MEASURED_MS = 2_000
+
+/** Sends orders over so many connections that never wait. @returns the answers of MEASURED_MS, after it has settled */
+async function flooded(baseUrl: string, buyer: Dealer, connections: number, settlesMs: number): Promise<Flood> {
+  const { appKey, appSecret } = buyer
+  const options = { port: new URL(baseUrl).port, connections, appKey, appSecret }
+  const flood = fork(FLOOD, [JSON.stringify(options)], { execArgv: [] })
+  const seen = async () => {
+    flood.send('told')
+    return ((await once(flood, 'message')) as [Flood])[0]
+  }
+  try {
+    await once(flood, 'message')
+    await passing(settlesMs)
+    await seen()
+    await passing(MEASURED_MS)
+    return await seen()
+  } finally {
+    flood.kill()
+    await once(flood, 'exit')
+  }
+}
+
+const middle = (sorted: number[]) => sorted[Math.floor(sorted.length / 2)]!
+
+function memoryMb(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+}
+
+describe('two thousand callers that never wait', () => {
+  afterAll(stopGateways)
+
+  it('are mostly refused; the others are served as quickly as usual, and all requests are when the flood ends', async () => {
+    const gateway = await startGateway({
+      databaseUrl: database.url,
+      role: 'api',
+      env: { DEFAULT_QPS_LIMIT: '100000' },
+    })
+    const quiet = await flooded(gateway.baseUrl, dealer, REQUESTS_MIN, 1_000)
+    const beforeMb = memoryMb(gateway.pid)
+    const crowd = await flooded(gateway.baseUrl, dealer, CONNECTIONS, 3_000)
+    expect(memoryMb(gateway.pid) - beforeMb).toBeLessThan(200)
+    expect(crowd.refusedMs.length).toBeGreaterThan(0)
+    expect(crowd.others).toBe(0)
+    const after = await flooded(gateway.baseUrl, dealer, REQUESTS_MIN, 1_000)
+    expect([after.refusedMs.length, after.others]).toEqual([0, 0])
+    // The machine is busy with other things in some of these seconds, so the flood is compared with the slower of both times.
+    const placed = Math.min(quiet.placedMs.length, after.placedMs.length)
+    const usualMs = Math.max(middle(quiet.placedMs), middle(after.placedMs))
+    // Without the share of time for refusals none was placed at all.
+    expect(crowd.placedMs.length).toBeGreaterThan(placed / 5)
+    // Where 64 callers are answered in a few milliseconds, reading the refused requests dominates.
+    expect(middle(crowd.placedMs)).toBeLessThan(Math.max(5 * usualMs, 50))
+    await gateway.kill()
+  })
+})
+
+const PAGE_FLOOD = fileURLToPath(new URL('page-flood-process.mjs', import.meta.url))
+const CALLS = 50
+
+describe('pages that many connections request continuously', () => {
+  afterAll(stopGateways)
+
+  it('take turns with the dealers’ calls: a call waits for few of them', async () => {
+    const gateway = await startGateway({ databaseUrl: database.url, role: 'api' })
+    const options = { port: new URL(gateway.baseUrl).port, connections: 200, path: '/' }
+    const flood = fork(PAGE_FLOOD, [JSON.stringify(options)], { execArgv: [] })
+    const shown = async () => {
+      flood.send('told')
+      return ((await once(flood, 'message')) as [number])[0]
+    }
+    await once(flood, 'message')
+    for (let called = 0; called < CALLS; called++) await call(gateway, dealer, 'health')
+    const before = await shown()
+    for (let called = 0; called < CALLS; called++) {
+      expect((await call(gateway, dealer, 'health')).code).toBe('000000')
+    }
+    const during = (await shown()) - before
+    // Without turns it was 600 a call; with them, 30 to 60.
+    expect(during).toBeGreaterThan(0)
+    expect(during / CALLS).toBeLessThan(200)
+    flood.kill()
+    await once(flood, 'exit')
+  })
+})
+
+describe('thousands of pages that one connection requests at once', () => {
+  it.each(['/', '/console/', '/console/api/me', '/nowhere'])('end the connection: %s', async (path) => {
+    const own = await openNode(database.url, { CONSOLE: 'on' })
+    const connection = openConnection(own.port)
+    connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(2_000))
+    expect((await connection.all()).length).toBeLessThan(100)
+    const other = openConnection(own.port)
+    other.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect((await other.answers(1)).map((answer) => answer.status)).toEqual([302])
+    other.destroy()
+    await own.stop()
+  })
+})
+
+describe('pages beyond the length of the queue', () => {
+  it.each(['/docs/', '/console/', '/console/api/me'])('are refused in the form of their API: %s', async (path) => {
+    const own = await openNode(database.url, { CONSOLE: 'on' })
+    const crowd = Array.from({ length: 100 }, () => openConnection(own.port))
+    await Promise.all(crowd.map(({ socket }) => once(socket, 'connect')))
+    for (const connection of crowd) {
+      connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(PIPELINED_MAX))
+    }
+    const answers = (await Promise.all(crowd.map((connection) => connection.answers(PIPELINED_MAX)))).flat()
+    const refused = answers.filter((answer) => answer.status === 503)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(answers.some((answer) => answer.status >= 500 && answer.status !== 503)).toBe(false)
+    for (const connection of crowd) connection.destroy()
+    await own.stop()
+  })
+})
+
+describe('bodies that do not arrive', () => {
+  it('do not use up the limit of requests in progress, however many', async () => {
+    const connections = Array.from({ length: REQUESTS_MAX + 100 }, () => openConnection(node.port))
+    for (const connection of connections) {
+      connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 200000'] }))
+    }
+    const answers = await Promise.all(Array.from({ length: 200 }, () => call(node, dealer, 'health')))
+    expect(new Set(answers.map((answer) => answer.code))).toEqual(new Set(['000000']))
+    for (const connection of connections) connection.destroy()
+  })
+
+  it('are refused, the largest first, when they hold more memory than the budget', async () => {
+    const before = process.memoryUsage().rss
+    const whole = Buffer.from(requestText(dealer, 'health', { body: '{}'.padEnd(262_144) }))
+    const small = openConnection(node.port)
+    const begunBytes = whole.indexOf('{}') + 1
+    small.write(whole.subarray(0, begunBytes))
+    const large = Array.from({ length: 320 }, () => openConnection(node.port))
+    for (const connection of large) connection.write(whole.subarray(0, -1))
+    const given = await Promise.any(large.map((connection) => connection.answers(1)))
+    expect([given[0]!.status, given[0]!.code]).toEqual([503, '000002'])
+    expect((await call(node, dealer, 'health')).code).toBe('000000')
+    expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024) // the senders are in this process too
+    for (const connection of large) connection.destroy()
+    small.write(whole.subarray(begunBytes))
+    const [answer] = await small.answers(1)
+    small.destroy()
+    expect(answer!.code).toBe('000000') // it was read to its end: every byte of it is signed
+  })
+})
+
+describe('a gateway that stops', () => {
+  it('answers requests in progress, and closes their connections', async () => {
+    const stopping = await openNode(database.url)
+    await call(stopping, dealer, 'health')
+    const hold = await holdWallets()
+    const calls = Array.from({ length: 5 }, () => call(stopping, dealer, 'account/balance'))
+    await until(async () => (await waiting()) >= 5)
+    const stopped = stopping.stop(20_000)
+    await new Promise(setImmediate)
+    const late = await call(stopping, dealer, 'health')
+    expect([late.code, late.headers.connection]).toEqual(['000000', 'close'])
+    await hold.release()
+    for (const answer of await Promise.all(calls)) {
+      expect([answer.code, answer.headers.connection]).toEqual(['000000', 'close'])
+    }
+    const start = performance.now()
+    await stopped
+    expect(performance.now() - start).toBeLessThan(5_000)
+  })
+
+  it('answers requests that have begun to arrive', async () => {
+    const stopping = await openNode(database.url)
+    const [inBody, inHeaders] = [openConnection(stopping.port), openConnection(stopping.port)]
+    const text = requestText(dealer, 'health')
+    inBody.write(text.slice(0, -1))
+    inHeaders.write(text.slice(0, 60))
+    const other = openConnection(stopping.port) // when it is answered, the other two have been read
+    other.write(requestText(dealer, 'health'))
+    await other.answers(1)
+    const stopped = stopping.stop(10_000)
+    await other.all()
+    inBody.write(text.slice(-1))
+    inHeaders.write(requestText(dealer, 'health').slice(60))
+    for (const connection of [inBody, inHeaders]) {
+      expect((await connection.all()).map((answer) => answer.headers.connection)).toEqual(['close'])
+    }
+    await stopped
+  })
+
+  it('does not wait for idle connections, and cuts connections that send nothing at the deadline', async () => {
+    const stopping = await openNode(database.url)
+    const idle = openConnection(stopping.port)
+    idle.write(requestText(dealer, 'health'))
+    await idle.answers(1)
+    const slow = openConnection(stopping.port)
+    slow.write(requestText(dealer, 'health', { lines: ['Content-Length: 100'] }))
+    await until(async () => slow.socket.bytesWritten > 100)
+    const start = performance.now()
+    await stopping.stop(1_000)
+    expect(performance.now() - start).toBeLessThan(3_000)
+    expect(await idle.all()).toHaveLength(1)
+    expect(await slow.all()).toHaveLength(0)
+  })
+})

@@ -1,0 +1,91 @@
+import { makeIccid, type Profile } from '@dealer-esim/contract'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, payOrders } from '../harness/shop.ts'
+
+/* What is asked for by browsers, and by what looks whether a link is alive. */
+
+let database: TestDatabase
+let node: Node
+let dealer: Dealer
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await openNode(database.url, { CONSOLE: 'on' })
+  dealer = await addDealer(node.deps)
+})
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+async function ask(method: 'GET' | 'HEAD', path: string) {
+  const headers = { 'accept-encoding': 'identity', connection: 'close' }
+  const answer = await fetch(`${node.baseUrl}${path}`, { method, redirect: 'manual', headers })
+  const { date, 'content-security-policy': policy = '', ...told } = Object.fromEntries(answer.headers)
+  const body = Buffer.from(await answer.arrayBuffer())
+  return { status: answer.status, told: { ...told, policy: policy.replace(/nonce-[^']+/, 'nonce') }, body }
+}
+
+async function qrPath(): Promise<string> {
+  await addPackage(node.deps.db, 'P', [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }])
+  const [orderId] = await payOrders(node.deps.db, dealer.tenantId, 'P', { orders: 1 })
+  const esim = { iccid: makeIccid('8985', 1), smdpAddress: 'smdp.example.com', matchingId: 'M-1' }
+  await acceptEsim(node.deps, dealer.tenantId, { orderId: orderId!, itemNo: 1, supplier: 'sandbox' }, esim)
+  const { data } = await call(node, dealer, 'esim/profile/list')
+  return new URL((data.profileList as Profile[])[0]!.qrCodeUrl).pathname
+}
+
+describe('HEAD', () => {
+  it('is answered like GET, without the body', async () => {
+    const qr = await qrPath()
+    const expected: [string, number][] = [
+      ['/', 302],
+      ['/docs', 308],
+      ['/docs/', 200],
+      ['/docs/signing', 200],
+      ['/docs/openapi.json', 200],
+      ['/docs/images/order-light-desktop.png', 200],
+      ['/docs/nothing', 404],
+      ['/console', 308],
+      ['/console/orders', 200],
+      ['/console/api/openapi.json', 200],
+      ['/console/api/session', 401],
+      ['/console/api/nothing', 404],
+      [qr, 200],
+      [`${qr}.png`, 200],
+      ['/qr/nothing', 404],
+      ['/nowhere', 404],
+      ['/open-api/v1/health', 405],
+    ]
+    for (const [path, status] of expected) {
+      const head = await ask('HEAD', path)
+      const get = await ask('GET', path)
+      expect([path, head.status, get.status]).toEqual([path, status, status])
+      expect([path, head.told]).toEqual([path, get.told])
+      expect([path, head.body.length]).toEqual([path, 0])
+    }
+  })
+
+  it('is not answered by operations of the dealer API', async () => {
+    for (const [path, code] of [
+      ['/open-api/v1/esim/order', '000103'],
+      ['/open-api/v1/nothing', '000109'],
+      ['/nowhere', '000109'],
+    ] as const) {
+      for (const method of ['GET', 'HEAD'])
+        expect((await call(node, dealer, '', { method, path, body: '' })).status).toBe(code === '000103' ? 405 : 404)
+      expect((await call(node, dealer, '', { method: 'GET', path, body: '' })).code).toBe(code)
+    }
+    expect((await call(node, dealer, '', { path: '/' })).code).toBe('000109')
+  })
+})
+
+describe('the address of the gateway itself', () => {
+  it('redirects to the documentation, also behind a path prefix', async () => {
+    const { status, told } = await ask('GET', '/')
+    expect([status, told]).toEqual([302, expect.objectContaining({ location: 'docs/' })])
+  })
+})

@@ -1,0 +1,173 @@
+import { randomUUID, X509Certificate } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, request as httpsRequest } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import { makeIccid } from '@dealer-esim/contract'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Log } from '../../src/lib/telemetry/log.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import { addSupplier } from '../../src/suppliers/manage.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from '../door/node.ts'
+import { type TestCertificate, testAuthority } from '../harness/certificates.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+
+const authority = testAuthority('Test authority')
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-tls-'))
+const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
+const errors: string[] = []
+const log: Log = { ...silentLog, error: (_: unknown, message?: string) => void errors.push(String(message)) }
+const TEST_DEPLOYMENT = { DEPLOYMENT: 'test', PUBLIC_URL: 'https://esim.example.com' }
+
+let database: TestDatabase
+let node: Node
+let plain: Node
+let dealer: Dealer
+let first: TestCertificate
+
+function install({ cert, key }: TestCertificate): void {
+  writeFileSync(files.TLS_CERT_FILE, cert)
+  writeFileSync(files.TLS_KEY_FILE, key)
+}
+
+beforeAll(async () => {
+  first = authority.issue('localhost')
+  install(first)
+  database = await createTestDatabase()
+  node = await openNode(database.url, { ...TEST_DEPLOYMENT, ...files }, { log })
+  plain = await openNode(database.url, { ...TEST_DEPLOYMENT, TRUSTED_PROXIES: '10.0.0.0/8' })
+  dealer = await addDealer(node.deps)
+})
+afterAll(async () => {
+  await Promise.all([node.stop(), plain.stop()])
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Seen {
+  code: string
+  status: number
+  serial: string
+  socket: TLSSocket
+}
+
+/** A signed request whose caller trusts only the test's certificate authority. */
+function ask(agent: Agent, path = '/open-api/v1/health', body = '{}'): Promise<Seen> {
+  return new Promise((resolve, reject) => {
+    const options = { agent, method: 'POST', headers: signedHeaders(dealer, { body }) as Record<string, string> }
+    const request = httpsRequest(`https://localhost:${node.port}${path}`, options, (response) => {
+      const socket = response.socket as TLSSocket
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      response.once('end', () => {
+        const { code = '' } = text.startsWith('{') ? (JSON.parse(text) as { code: string }) : {}
+        resolve({ code, status: response.statusCode!, serial: socket.getPeerCertificate().serialNumber, socket })
+      })
+    })
+    request.once('error', reject)
+    request.end(body)
+  })
+}
+
+function trusting(client: Partial<TestCertificate> = {}): Agent {
+  return new Agent({ keepAlive: true, ca: authority.cert, maxSockets: 1, ...client })
+}
+
+/** What a connection that is made now is shown. */
+async function servedNow(): Promise<string> {
+  const agent = trusting()
+  const { serial } = await ask(agent)
+  agent.destroy()
+  return serial
+}
+
+const serialOf = ({ cert }: TestCertificate) => new X509Certificate(cert).serialNumber
+
+async function metric(): Promise<number> {
+  const text = await node.deps.metrics.metrics()
+  return Number(/^dealer_esim_certificate_expiry_timestamp_seconds (\S+)$/m.exec(text)![1])
+}
+
+describe('a gateway that ends TLS itself', () => {
+  it('serves callers that trust its certificate', async () => {
+    const agent = trusting()
+    expect(await ask(agent)).toMatchObject({ code: '000000', serial: serialOf(first) })
+    agent.destroy()
+    await expect(ask(new Agent())).rejects.toThrow(/unable to (verify|get)/)
+  })
+
+  it('answers plain HTTP on its port in plain HTTP: HTTPS is required', async () => {
+    const answer = await call({ baseUrl: `http://127.0.0.1:${node.port}` }, dealer, 'health')
+    expect([answer.status, answer.code]).toEqual([403, '101008'])
+    expect(answer.data.requestId).toEqual(expect.any(String))
+  })
+
+  it('uses a renewed certificate for new connections, and open ones stay', async () => {
+    const old = trusting()
+    const before = await ask(old)
+    const served = before.serial
+    const renewed = authority.issue('localhost', Date.now() + 90 * 86_400_000)
+    // As a renewal does it: one file after the other. In between they do not fit.
+    writeFileSync(files.TLS_CERT_FILE, renewed.cert)
+    writeFileSync(files.TLS_KEY_FILE, renewed.key)
+    await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(renewed))
+    const after = await ask(old)
+    expect(after).toMatchObject({ code: '000000', serial: served })
+    expect(after.socket).toBe(before.socket)
+    expect(await metric()).toBe(new Date(new X509Certificate(renewed.cert).validTo).getTime() / 1000)
+    old.destroy()
+  })
+
+  it('keeps the old certificate when the new one is broken, reports it, and uses the next good one', async () => {
+    const served = await servedNow()
+    const expiry = await metric()
+    const good = authority.issue('localhost')
+    install({ ...good, key: first.key })
+    const told = 'the new TLS certificate cannot be used; the old one stays'
+    await expect.poll(() => errors, { timeout: 10_000 }).toContain(told)
+    expect([await servedNow(), await metric()]).toEqual([served, expiry])
+    install(good)
+    await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(good))
+  })
+
+  it('requests client certificates only while a supplier is identified by one, and recognises it then', async () => {
+    const path = '/gsma/rsp2/es2plus/handleNotification'
+    const enabled = JSON.stringify({
+      ...{ header: { functionRequesterIdentifier: 'smdp', functionCallIdentifier: 'call' }, profileType: 'TYPE' },
+      ...{ iccid: makeIccid('8985666', 1), timestamp: new Date().toISOString(), notificationEvent: 1 },
+    })
+    const notify = (agent: Agent) => ask(agent, path, enabled)
+    const supplier = authority.issue('smdp.example.com')
+    const stranger = trusting(authority.issue('stranger.example.com'))
+    const early = trusting(supplier)
+    expect((await notify(early)).status).toBe(403)
+    early.destroy()
+    const config = {
+      url: 'https://smdp.example.com',
+      functionRequesterIdentifier: '1.2.3',
+      notices: { certificates: [new X509Certificate(supplier.cert).fingerprint256] },
+    }
+    await addSupplier(node.deps, { name: `smdp-${randomUUID()}`, type: 'es2plus', config }, OPERATOR)
+    await node.deps.suppliers.refresh()
+    const known = trusting(supplier)
+    expect((await notify(known)).status).toBe(204)
+    expect((await notify(stranger)).status).toBe(403)
+    for (const agent of [known, stranger]) agent.destroy()
+  })
+})
+
+describe('plain HTTP on a test deployment', () => {
+  it('is refused whatever the caller claims about a proxy', async () => {
+    const claims = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '10.0.0.1' }
+    for (const headers of [{}, claims]) {
+      const answer = await call(plain, dealer, 'health', { headers })
+      expect([answer.status, answer.code]).toEqual([403, '101008'])
+    }
+  })
+
+  it('is refused for supplier notifications too', async () => {
+    const answer = await call(plain, dealer, '', { path: '/gsma/rsp2/es2plus/handleNotification' })
+    expect([answer.status, answer.text]).toEqual([403, 'HTTPS is required\n'])
+  })
+})

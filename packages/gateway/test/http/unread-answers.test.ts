@@ -1,0 +1,75 @@
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createDb as connectDb } from '../../src/lib/postgres/db.ts'
+import { changeSettings } from '../../src/tenants/settings.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage } from '../harness/shop.ts'
+
+const PACKAGES = 10
+const DESCRIPTION_CHARACTERS = 100_000
+const CONNECTIONS = 40
+const PIPELINED = 6
+
+let database: TestDatabase
+let node: Node
+let dealer: Dealer
+let answered = 0
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const db = connectDb({ url: database.url, poolSize: 1, applicationName: 'test unsent' })
+  for (let at = 0; at < PACKAGES; at++) await addPackage(db, `P_${at}`, [{ supplier: 'sandbox', productCode: 'P' }])
+  await db.query({ text: `update packages set description = repeat('x', $1)`, values: [DESCRIPTION_CHARACTERS] })
+  await db.query({
+    text: `insert into list_prices select package_code, 'USD', 1, null, false, now(), now() from packages`,
+  })
+  await db.close()
+  node = await openNode(database.url, {}, { logRequest: () => void answered++ })
+  dealer = await addDealer(node.deps)
+  await changeSettings(node.deps, dealer.tenantId, { qpsLimit: 10_000 }, OPERATOR)
+})
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+function request(): string {
+  const headers = Object.entries(signedHeaders(dealer, { body: '{}' })).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `POST /open-api/v1/package/list HTTP/1.1\r\nHost: x\r\n${headers.join('')}Content-Length: 2\r\n\r\n{}`
+}
+
+/** Reads what there is, until all answers came or the server has ended the connection. @returns whether all came */
+function readToEnd(socket: Socket, allBytes: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    let bytes = 0
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes >= allBytes) resolve(true)
+    })
+    socket.on('close', () => resolve(false))
+    socket.resume()
+  })
+}
+
+it('answers that nobody reads are bounded: the connection that holds most is cut, and callers that read are served', async () => {
+  const page = await call(node, dealer, 'package/list')
+  expect(page.text.length).toBeGreaterThan(PACKAGES * DESCRIPTION_CHARACTERS)
+  answered = 0
+  const crowd: Socket[] = Array.from({ length: CONNECTIONS }, () => {
+    const socket = connect(node.port, '127.0.0.1').pause()
+    socket.on('error', () => {})
+    socket.write(Array.from({ length: PIPELINED }, request).join(''))
+    return socket
+  })
+  try {
+    await expect.poll(() => answered, { timeout: 30_000 }).toBe(CONNECTIONS * PIPELINED)
+    const again = await call(node, dealer, 'package/list')
+    expect([again.code, again.text.length]).toEqual(['000000', page.text.length])
+    // A quarter of a gigabyte, of which the system takes some and 64 MiB may be held.
+    const whole = await Promise.all(crowd.map((socket) => readToEnd(socket, PIPELINED * page.text.length)))
+    expect(whole.filter((all) => !all).length).toBeGreaterThan(CONNECTIONS / 4)
+    expect(whole).toContain(true)
+  } finally {
+    for (const socket of crowd) socket.destroy()
+  }
+})

@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addPackages } from '../dealer-api/api-fixture.ts'
+import { addDealer, call, type Node, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
+
+let database: TestDatabase
+let proxy: TcpProxy
+let silent: Node
+let other: Node
+beforeAll(async () => {
+  database = await createTestDatabase()
+  proxy = await startTcpProxy(database.url)
+  other = await openNode(database.url)
+  await addPackages(other)
+  silent = await openNode(proxy.url)
+})
+afterAll(async () => {
+  proxy.cut()
+  await Promise.all([silent.stop(0), other.stop()])
+  await proxy.close()
+  await database.drop()
+})
+
+const ORDERS = 'dealer-esim orders'
+const LONGEST_WAIT_MS = 8_000
+
+it('wallets that a node has locked when its machine dies are released for other nodes within seconds', async () => {
+  const dealer = await addDealer(other.deps)
+  const order = (at: Node, transactionId: string) => {
+    const body = JSON.stringify({ transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+    return call(at, dealer, 'esim/order', { body })
+  }
+  const { db } = other.deps
+  const standing = {
+    text: `select from pg_stat_activity where application_name = $1 and state = 'idle in transaction'
+           and datname = current_database()`,
+    values: [ORDERS],
+  }
+  await db.tx(async (tx) => {
+    await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
+    order(silent, 'LOST').catch(() => {})
+    await untilLockIsWaitedFor(db)
+    proxy.freeze(ORDERS)
+  })
+  await expect.poll(() => db.query(standing)).toHaveLength(1)
+  const answered = order(other, 'KEPT').then(({ code }) => code)
+  expect(await Promise.race([answered, delay(LONGEST_WAIT_MS, 'still waits')])).toBe('000000')
+})

@@ -1,0 +1,195 @@
+import { PassThrough } from 'node:stream'
+import { makeIccid, type Profile } from '@dealer-esim/contract'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { createLog } from '../../src/lib/telemetry/json-log.ts'
+import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, payOrders } from '../harness/shop.ts'
+
+/* Contract §5, qrCodeUrl: what a traveller opens, who has nothing but the link. */
+
+const PUBLIC_URL = 'https://esim.example.com/a/prefix'
+const FORWARDED = { 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https' }
+const FORMS = ['', '.svg', '.png']
+/** Of the second eSIM; the first has none. */
+const CONFIRMATION_CODE = '47114711'
+
+let database: TestDatabase
+let node: Node
+let dealer: Dealer
+let token: string
+let other: string
+let logged = ''
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const lines = new PassThrough().setEncoding('utf8')
+  lines.on('data', (text: string) => (logged += text))
+  const env = { DEPLOYMENT: 'test', PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1' }
+  node = await openNode(database.url, env, { log: createLog('info', lines) })
+  dealer = await addDealer(node.deps)
+  await addPackage(node.deps.db, 'P', [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }])
+  const orderIds = await payOrders(node.deps.db, dealer.tenantId, 'P', { orders: 2 })
+  for (const [at, orderId] of orderIds.entries()) {
+    const confirmation = at === 0 ? {} : { confirmationCode: CONFIRMATION_CODE }
+    const iccid = makeIccid('8985', at + 1)
+    const esim = { iccid, smdpAddress: 'smdp.example.com', matchingId: `M-${orderId}`, ...confirmation }
+    await acceptEsim(node.deps, dealer.tenantId, { orderId, itemNo: 1, supplier: 'sandbox' }, esim)
+  }
+  ;[token, other] = (await links()).map((link) => link.slice(`${PUBLIC_URL}/qr/`.length)) as [string, string]
+})
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+async function profiles(headers: Record<string, string> = {}): Promise<Profile[]> {
+  const { data } = await call(node, dealer, 'esim/profile/list', { headers: { ...FORWARDED, ...headers } })
+  return data.profileList
+}
+
+async function links(headers: Record<string, string> = {}): Promise<string[]> {
+  return (await profiles(headers)).map((profile) => profile.qrCodeUrl)
+}
+
+async function open(path: string) {
+  const answer = await fetch(`${node.baseUrl}${path}`, { headers: FORWARDED })
+  return { status: answer.status, text: await answer.text(), headers: Object.fromEntries(answer.headers) }
+}
+
+/** Of both eSIMs. */
+async function move(esimStatus: string, smdpStatus: string | null): Promise<void> {
+  await node.deps.db.query({
+    text: 'update profiles set esim_status = $2, smdp_status = $3 where tenant_id = $1',
+    values: [dealer.tenantId, esimStatus, smdpStatus],
+  })
+}
+
+describe('qrCodeUrl', () => {
+  it('follows PUBLIC_URL with its path, and never the caller’s Host header', async () => {
+    const said = { Host: 'evil.test', 'X-Forwarded-Host': 'evil.test', Forwarded: 'host=evil.test' }
+    for (const headers of [{}, said])
+      expect((await links(headers)).toSorted()).toEqual(
+        [token, other].map((each) => `${PUBLIC_URL}/qr/${each}`).toSorted(),
+      )
+  })
+
+  it('shows a page and pictures that are not stored, indexed or sent as a referrer', async () => {
+    await move('GOT_RESOURCE', 'RELEASED')
+    const types = ['text/html; charset=utf-8', 'image/svg+xml', 'image/png']
+    for (const [at, form] of FORMS.entries()) {
+      const { status, headers } = await open(`/qr/${token}${form}`)
+      expect([status, headers['content-type']]).toEqual([200, types[at]])
+      expect(headers).toMatchObject(PRIVATE)
+    }
+  })
+
+  it('installs on the phone on which it is opened, by a link or by hand, without a script', async () => {
+    await move('GOT_RESOURCE', 'RELEASED')
+    for (const profile of await profiles()) {
+      const { text, headers } = await open(`/qr/${profile.qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
+      for (const link of [profile.appleInstallUrl, profile.androidInstallUrl]) expect(text).toContain(`href="${link}"`)
+      for (const code of [profile.smdpAddress, profile.matchingId, profile.ac])
+        expect(text).toContain(`>${code}</code>`)
+      expect(text).not.toMatch(/<script|\son\w+=|\sstyle=/)
+      expect(headers['content-security-policy']).toMatch(
+        /^default-src 'none'; img-src 'self'; style-src 'sha256-[^']+';/,
+      )
+    }
+  })
+
+  it('announces that a confirmation code will be required, and never shows it', async () => {
+    await move('GOT_RESOURCE', 'RELEASED')
+    for (const { confirmationCode, qrCodeUrl } of await profiles()) {
+      const { text } = await open(`/qr/${qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
+      expect(text.includes('confirmation code; your seller has it')).toBe(confirmationCode !== null)
+      expect(text).not.toContain(CONFIRMATION_CODE)
+    }
+  })
+
+  it.each([
+    ['GOT_RESOURCE', null, 200],
+    ['GOT_RESOURCE', 'RELEASED', 200],
+    ['IN_USE', 'DOWNLOAD', 200],
+    ['GOT_RESOURCE', 'INSTALLATION', 404],
+    ['IN_USE', 'ENABLED', 404],
+    ['IN_USE', 'DISABLED', 404],
+    ['IN_USE', 'DELETED', 404],
+    ['IN_USE', null, 404],
+    ['CANCEL', 'RELEASED', 404],
+    ['REVOKED', 'RELEASED', 404],
+    ['UNUSED_EXPIRED', 'RELEASED', 404],
+  ])('of an eSIM that is %s, %s, answers %i in every form', async (esimStatus, smdpStatus, status) => {
+    await move(esimStatus, smdpStatus)
+    for (const form of FORMS) expect([form, (await open(`/qr/${token}${form}`)).status]).toEqual([form, status])
+  })
+
+  it('that was changed is answered like that of an installed eSIM', async () => {
+    await move('IN_USE', 'ENABLED')
+    const installed = await open(`/qr/${token}`)
+    expect(installed.status).toBe(404)
+    await move('GOT_RESOURCE', null)
+    const changes = [
+      `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
+      token.slice(0, -1),
+      `${token}A`,
+      `${token.slice(0, 43)}${other.slice(43)}`,
+      `${token}.gif`,
+      `${token}.svg.svg`,
+      'any',
+    ]
+    for (const changed of changes) {
+      const { status, text, headers } = await open(`/qr/${changed}`)
+      expect([changed, status, text]).toEqual([changed, 404, installed.text])
+      expect(headers).toMatchObject(PRIVATE)
+    }
+  })
+})
+
+const PRIVATE = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-robots-tag': 'noindex, nofollow',
+  'x-content-type-options': 'nosniff',
+}
+
+describe('a failure behind the link', () => {
+  const rejected = new pg.DatabaseError('password authentication failed for user "gateway"', 100, 'error')
+  rejected.code = '28P01'
+  it.each([
+    ['a database that lets nobody in', rejected, 503, '5'],
+    [
+      'a database that is away',
+      Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:5432'), { errno: -111 }),
+      503,
+      '5',
+    ],
+    ['a defect', new Error('relation "profiles" is not what it was'), 500, undefined],
+  ])('is shown without its message, and logged once without the token: %s', async (_, error, status, retryAfter) => {
+    const { db } = node.deps
+    const { query } = db
+    logged = ''
+    const answers = []
+    try {
+      Object.assign(db, { query: () => Promise.reject(error) })
+      for (const path of [`/qr/${token}`, `/%71r/${token}.svg`]) answers.push(await open(path))
+    } finally {
+      Object.assign(db, { query })
+    }
+    for (const { headers, text, ...answer } of answers) {
+      expect([answer.status, headers['retry-after']]).toEqual([status, retryAfter])
+      expect(headers).toMatchObject({ ...PRIVATE, 'content-type': 'text/plain; charset=utf-8' })
+      expect(text).toMatch(/^[A-Z].* again .*\.\n$/)
+      expect(text).not.toContain(error.message)
+    }
+    const lines = logged.split('\n').filter((line) => line.includes('a page failed'))
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      Array(2).fill(
+        expect.objectContaining({ path: '/qr/:name', err: expect.objectContaining({ message: error.message }) }),
+      ),
+    )
+    expect(logged).not.toContain(token)
+  })
+})

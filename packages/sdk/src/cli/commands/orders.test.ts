@@ -1,0 +1,70 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { command, environment } from '../../../test/command.ts'
+import { type FakeAnswer, fakeGateway, ok, refusal, type Script } from '../../../test/fake-gateway.ts'
+import { ORDER } from '../../../test/order.ts'
+
+async function start(script: Script) {
+  const gateway = await fakeGateway(script)
+  onTestFinished(() => gateway.close())
+  return { env: environment(gateway) }
+}
+
+test.each([
+  ['an internal error', '0', () => refusal(500, '000001')],
+  ["a proxy's page", '0', () => ({ status: 502, body: '<h1>Bad gateway</h1>' })],
+  ['a refusal after an attempt without an answer', '1', (at: number) => (at === 1 ? 'break' : refusal(402, '200007'))],
+] as const)(
+  '%s leaves the outcome of an order unknown and exits 3, not as a refusal',
+  async (_what, retries, answer) => {
+    const around = await start((_operation, _body, arrival) => answer(arrival))
+    const argv = ['order', 'JP_1_7', '--transaction-id', 'T-1', '--retries', retries]
+    const { code, err } = await command(argv, around)
+    expect(code).toBe(3)
+    expect(err).toMatch(/repeat the call, and an order with the same transactionId/)
+  },
+)
+
+test('a request that had no effect exits as a refusal', async () => {
+  const around = await start(() => refusal(503, '000002'))
+  expect((await command(['order', 'JP_1_7', '--retries', '0'], around)).code).toBe(1)
+})
+
+test('--help documents after which exit code an order must keep its transactionId', async () => {
+  const { out } = await command(['--help'])
+  expect(out).toMatch(/^ {2}3 {2}the outcome is unknown.*an order may have been placed: repeat it with the same/ms)
+})
+
+const PAID_THEN = (then: FakeAnswer | 'break' | 'hang') => (operation: string) =>
+  operation === 'esim/order' ? ok(ORDER) : then
+const BUY = ['order', 'JP_1_7', '--transaction-id', 'T-1', '--wait', '--retries', '0']
+
+describe('--wait', () => {
+  test.each([
+    ['the rate limit', refusal(429, '101007'), '101007'],
+    ['a broken connection', 'break', 'NETWORK_FAULT'],
+    ['an answer that cannot be shown', ok({ orderStatus: 'DELIVERED' }), 'COMMAND_FAILED'],
+  ] as const)('shows the placed order when %s hides its status', async (_what, then, reason) => {
+    const around = await start(PAID_THEN(then))
+    const { code, out, err } = await command(BUY, around)
+    expect(code).toBe(3)
+    expect(out).toMatch(/^Order +O1$/m)
+    expect(out).toMatch(/^Amount +4\.50 USD$/m)
+    expect(out).toContain('The order is placed: `dealer-esim query O1` shows its status.')
+    expect(err).toContain(reason)
+
+    const asJson = await command([...BUY, '--json'], around)
+    expect([asJson.code, asJson.err]).toEqual([3, ''])
+    const waitFailed = { code: reason, message: expect.any(String) }
+    expect(JSON.parse(asJson.out)).toEqual({ ...ORDER, replayed: false, waitFailed })
+  })
+
+  test('shows the order when Ctrl-C ends the wait', async () => {
+    const interrupt = new AbortController()
+    const around = await start((operation) => {
+      if (operation === 'esim/query') interrupt.abort()
+      return PAID_THEN('hang')(operation)
+    })
+    const { code, out } = await command(BUY, { ...around, interrupted: interrupt.signal })
+    expect([code, out]).toEqual([3, expect.stringContaining('The order is placed')])
+  })
+})

@@ -1,0 +1,137 @@
+import type { OrderLineRequest, QueryAnswer } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import { newTransactionId, type Order } from '../../client.ts'
+import { DealerEsimError } from '../../error.ts'
+import { amount, durationMs, orderLine } from '../arguments.ts'
+import type { Context } from '../context.ts'
+import { AlreadyReported, CommandFailed, EXIT } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { money, type Paint, pairs, printable, table, time } from '../output.ts'
+import { codeRows, rows } from './profiles.ts'
+
+interface OrderOptions {
+  transactionId?: string
+  amount?: number
+  remark?: string
+  wait?: number | true
+  codes?: boolean
+}
+
+interface QueryOptions {
+  transactionId?: string
+  wait?: number | true
+  codes?: boolean
+}
+
+const CODES = 'show activation codes and QR links, with which anybody can install the eSIM'
+
+/** `order` buys eSIMs; `query` shows an order. */
+export function orderCommands(program: Command, context: () => Context): void {
+  program
+    .command('order')
+    .description('buy eSIMs from the balance')
+    .argument('<package[:count]...>', 'what to buy: a package code, or a code and a count', orderLine)
+    .option('--transaction-id <id>', 'your own key of the order; generated and shown if omitted')
+    .option('--amount <amount>', 'buy only if the total is exactly this, such as 9.00', amount)
+    .option('--remark <text>', 'your own note')
+    .option('--wait [time]', 'wait until the order is complete, 60s by default', durationMs)
+    .option('--codes', `with --wait: ${CODES}`)
+    .addHelpText('after', ORDER_HELP)
+    .action(async (packageInfoList: OrderLineRequest[], { wait, codes, ...options }: OrderOptions) => {
+      const current = context()
+      const { client, print, io, paint } = current
+      const esim = client()
+      const transactionId = options.transactionId ?? newTransactionId()
+      if (options.transactionId === undefined) io.err(`transactionId ${transactionId}\n`)
+      const order = await esim.order({ ...options, transactionId, packageInfoList })
+      if (wait === undefined) {
+        return print(`${placed(order)}${paint.dim(`Next: dealer-esim query ${printable(order.orderNo)}`)}\n`, order)
+      }
+      try {
+        const answer = await esim.waitForOrder({ orderNo: order.orderNo }, waitOptions(wait, io))
+        print(describe(answer, paint, codes), answer)
+      } catch (error) {
+        reportWaitFailed(current, order, error as Error)
+      }
+    })
+
+  program
+    .command('query')
+    .description('show an order and its status')
+    .argument('[orderNo]', 'the order number, unless you give --transaction-id')
+    .option('--transaction-id <id>', 'the order with this transactionId')
+    .option('--wait [time]', 'wait until the order is complete, 60s by default', durationMs)
+    .option('--codes', CODES)
+    .addHelpText('after', '\nExamples:\n  $ dealer-esim query --transaction-id T-1 --wait')
+    .action(async (orderNo: string | undefined, { transactionId, wait, codes }: QueryOptions) => {
+      if (orderNo === undefined && transactionId === undefined) {
+        throw new CommandFailed('No order given. Add its number or --transaction-id.', EXIT.USAGE)
+      }
+      const { client, print, io, paint } = context()
+      const which = { ...(orderNo === undefined ? {} : { orderNo }), ...(transactionId ? { transactionId } : {}) }
+      const answer = await (wait === undefined
+        ? client().query(which)
+        : client().waitForOrder(which, waitOptions(wait, io)))
+      print(describe(answer, paint, codes), answer)
+    })
+}
+
+function placed(order: Order): string {
+  const rows = pairs([
+    ['Order', order.orderNo],
+    ['transactionId', order.transactionId],
+    ['Status', order.orderStatus],
+    ['Amount', money(order.amount, order.currencyCode)],
+    ['Balance', money(order.balanceAfter, order.currencyCode)],
+  ])
+  return rows + (order.replayed ? 'This transactionId was ordered before: nothing was debited again.\n' : '')
+}
+
+/** The order is debited even though waiting for it failed, so the output must not look like a refusal. */
+function reportWaitFailed({ io, json, paint, print }: Context, order: Order, error: Error): never {
+  const { message } = error
+  const code = error instanceof DealerEsimError ? error.code : 'COMMAND_FAILED'
+  const next = `The order is placed: \`dealer-esim query ${printable(order.orderNo)}\` shows its status.\n`
+  print(placed(order) + next, { ...order, waitFailed: { code, message } })
+  if (!json) io.err(`${paint.red(printable(code))}  ${printable(message)}\n`)
+  throw new AlreadyReported(EXIT.OUTCOME_UNKNOWN)
+}
+
+function waitOptions(wait: number | true, { interrupted }: Io) {
+  return { signal: interrupted, ...(wait === true ? {} : { waitMs: wait }) }
+}
+
+function describe(order: QueryAnswer, paint: Paint, codes = false): string {
+  const head = pairs([
+    ['Order', order.orderNo],
+    ['transactionId', order.transactionId],
+    ['Status', order.orderStatus],
+    ['Amount', money(order.amount, order.currencyCode)],
+    ['Refunded', order.refundedAmount === 0 ? null : money(order.refundedAmount, order.currencyCode)],
+    ['Remark', order.remark],
+    ['History', order.statusHistory.map((each) => `${each.orderStatus} ${time(each.time)}`).join(', ')],
+  ])
+  const lines = order.packageInfoList.map((line) => [
+    line.packageCode,
+    `${line.count}`,
+    `${line.deliveredCount}`,
+    `${line.failedCount}`,
+    money(line.price, order.currencyCode),
+    line.failureReason ?? '',
+  ])
+  const hidden =
+    order.profileList.length === 0 || codes ? '' : paint.dim('Add --codes to show activation codes and QR links.\n')
+  return [
+    head,
+    table(['PACKAGE', '>ORDERED', '>DELIVERED', '>FAILED', '>PRICE', 'REASON'], lines, paint),
+    (codes ? codeRows : rows)(order.profileList, paint) + hidden,
+  ].join('\n')
+}
+
+const ORDER_HELP = `
+Repeating an order with the same transactionId never debits twice: after a failure, repeat the same command with the
+transactionId that it showed.
+
+Examples:
+  $ dealer-esim order JP_1_7
+  $ dealer-esim order JP_1_7:2 EUROPE_5_30 --transaction-id T-1 --wait`

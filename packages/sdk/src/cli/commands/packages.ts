@@ -1,0 +1,61 @@
+import type { Package, PackageListRequest } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import { eachRow } from '../../client.ts'
+import { integer } from '../arguments.ts'
+import type { Context } from '../context.ts'
+import { money, more, table, time, volume } from '../output.ts'
+
+interface Options extends Omit<PackageListRequest, 'locationCode'> {
+  location?: string
+  all?: boolean
+}
+
+/** `packages`: lists the packages on sale. */
+export function packageCommands(program: Command, context: () => Context): void {
+  program
+    .command('packages')
+    .description('list the packages that you may buy')
+    .option('--location <code>', 'a country such as JP, !RG for regional packages, !GL for global ones')
+    .option('--keyword <text>', 'part of a name, a code or a location')
+    .option('--package-code <code>', 'only this package')
+    .option('--slug <slug>', 'only the package with this slug')
+    .option('--updated-since <time>', 'only packages that changed since then, including those taken off sale')
+    .option('--page-size <count>', 'rows per page', integer(1, 500))
+    .option('--cursor <cursor>', 'the next page: nextCursor of the previous page')
+    .option('--all', 'get all pages')
+    .addHelpText('after', '\nExamples:\n  $ dealer-esim packages --location JP\n  $ dealer-esim packages --all --json')
+    .action(async ({ all, location, ...filters }: Options) => {
+      const request = location === undefined ? filters : { ...filters, locationCode: location }
+      const { client, print, paint } = context()
+      if (all) {
+        const packageList: Package[] = []
+        const esim = client()
+        let asOf: string | undefined
+        const pages = eachRow(async (cursor) => {
+          const page = await esim.packages({ pageSize: 500, ...request, ...cursor })
+          // Of the first page, so that the next poll includes changes made while the pages are read.
+          asOf ??= page.asOf
+          return { rows: page.packageList, nextCursor: page.nextCursor }
+        })
+        for await (const each of pages) packageList.push(each)
+        return print(rows(packageList, paint), { packageList, nextCursor: null, asOf })
+      }
+      const page = await client().packages(request)
+      print(rows(page.packageList, paint) + more(page.nextCursor, paint), page)
+    })
+}
+
+function rows(packages: readonly Package[], paint: Context['paint']): string {
+  const cells = packages.map((each) =>
+    each.status === 'OFF_SALE'
+      ? [each.packageCode, 'off sale', time(each.lastUpdateTime)]
+      : [
+          each.packageCode,
+          each.name,
+          `${volume(each.volume)}${each.dataType === 'DAILY' ? '/day' : ''}`,
+          `${each.duration}`,
+          money(each.price, each.currencyCode),
+        ],
+  )
+  return table(['PACKAGE', 'NAME', '>DATA', '>DAYS', '>PRICE'], cells, paint)
+}

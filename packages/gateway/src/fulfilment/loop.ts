@@ -6,83 +6,79 @@ import { listDueTenants, postponeFirstOrder } from './claiming/due-orders.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { runClaim } from './run-claim.ts'
 
-/** What nobody woke us for is found this late at most. */
+/** The longest delay of an order whose wakeup was lost. */
 const POLL_MS = 500
-/** Tenants that take their turn in one pass. */
-const TENANTS_A_PASS = 64
-/** Claims that are made at once. */
-const LANES = 4
-/** Orders that this node holds at most: bounds memory, and what a crash leaves to be taken over. */
-const IN_HAND_MAX = 4_000
-/** An order that cannot even be claimed comes back after this long. */
+/** Tenants of one pass. */
+const TENANTS_MAX = 64
+const CONCURRENT_CLAIMS = 4
+/** Orders that this node holds at once: bounds memory, and what a crash leaves for other nodes. */
+const HELD_ORDERS_MAX = 4_000
+/** An order that cannot be claimed is postponed by this much. */
 const POISONED_MS = 60_000
-const SHORTEST_NAP_MS = 5
+const SHORTEST_TIMER_MS = 5
 
 /**
- * Delivers what was paid. Tenants with due orders take turns, one claim each, so that one with a million orders delays
- * another's by one claim; a claim's calls go on beside the next claims.
+ * Delivers paid orders. Tenants with due orders take turns of one claim each, so a tenant with a million orders delays
+ * another by one claim. The supplier calls of a claim run while the next claims are made.
  */
 export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
-  const working = new Set<Promise<void>>()
-  let inHand = 0
-  let after = LOWEST_UUID
-  let nap: { at: number; timer: NodeJS.Timeout } | undefined
+  const runningClaims = new Set<Promise<void>>()
+  let heldOrders = 0
+  let lastTenantId = LOWEST_UUID
+  let timer: { atMs: number; handle: NodeJS.Timeout } | undefined
 
-  /** One claim of one tenant. @returns whether the tenant may have more. */
-  async function turn(tenantId: string): Promise<boolean> {
-    const begunAt = deps.clock.monotonic()
-    const claim = await claimWell(deps, tenantId)
+  /** Makes one claim for one tenant and starts running it. @returns whether the tenant may have more due orders. */
+  async function claimAndRun(tenantId: string): Promise<boolean> {
+    const startedAt = deps.clock.monotonic()
+    const claim = await claimOrPostpone(deps, tenantId)
     if (claim === undefined) return true
-    comeBackAt(claim.nextDueAt)
+    wakeAt(claim.nextDueAt)
     if (claim.attempts.length + claim.refusals.length > 0) {
-      // Not those that were handed back: a supplier that hangs with one order of each claim must not fill our hands.
-      inHand += claim.heldCount
-      const work = runClaim(deps, claim, begunAt)
-        .then(comeBackAt, (error) => deps.log.error({ err: error, tenantId }, 'a claim was not carried out'))
+      // Released orders do not count: otherwise one hanging call a claim would use up this node's limit.
+      heldOrders += claim.heldCount
+      const running = runClaim(deps, claim, startedAt)
+        .then(wakeAt, (error) => deps.log.error({ err: error, tenantId }, 'a fulfilment claim failed'))
         .finally(() => {
-          inHand -= claim.heldCount
-          working.delete(work)
+          heldOrders -= claim.heldCount
+          runningClaims.delete(running)
         })
-      working.add(work)
+      runningClaims.add(running)
     }
     return claim.orderCount === CLAIM_ORDERS_MAX
   }
 
   async function pass(): Promise<boolean> {
-    let tenants = await listDueTenants(deps.db, after, TENANTS_A_PASS)
-    if (tenants.length < TENANTS_A_PASS) {
-      // The end of the list: the turn goes on at its beginning.
-      const first =
-        after === LOWEST_UUID ? [] : await listDueTenants(deps.db, LOWEST_UUID, TENANTS_A_PASS - tenants.length)
+    let tenants = await listDueTenants(deps.db, lastTenantId, TENANTS_MAX)
+    if (tenants.length < TENANTS_MAX && lastTenantId !== LOWEST_UUID) {
+      // The end of the list: continue at its beginning.
+      const first = await listDueTenants(deps.db, LOWEST_UUID, TENANTS_MAX - tenants.length)
       tenants = [...new Set([...tenants, ...first])]
     }
-    let more = tenants.length === TENANTS_A_PASS
+    let more = tenants.length === TENANTS_MAX
     const queue = [...tenants]
-    const lane = async () => {
+    const claimInTurn = async () => {
       for (let tenantId = queue.shift(); tenantId !== undefined; tenantId = queue.shift()) {
-        while (inHand >= IN_HAND_MAX) await Promise.race(working)
-        if (await turn(tenantId)) more = true
+        while (heldOrders >= HELD_ORDERS_MAX) await Promise.race(runningClaims)
+        if (await claimAndRun(tenantId)) more = true
       }
     }
-    await Promise.all(Array.from({ length: LANES }, lane))
-    after = tenants.at(-1) ?? LOWEST_UUID
+    await Promise.all(Array.from({ length: CONCURRENT_CLAIMS }, claimInTurn))
+    lastTenantId = tenants.at(-1) ?? LOWEST_UUID
     return more
   }
 
-  /** An order that is due again before the next poll is worth a timer. */
-  function comeBackAt(due: Date | undefined): void {
-    if (due === undefined) return
+  /** Sets a timer for an order that is due before the next poll. */
+  function wakeAt(dueAt: Date | undefined): void {
+    if (dueAt === undefined) return
     const nowMs = deps.databaseClock.now()
-    const at = Math.max(due.getTime(), nowMs + SHORTEST_NAP_MS)
-    if (at > nowMs + POLL_MS || (nap !== undefined && nap.at <= at)) return
-    clearTimeout(nap?.timer)
-    nap = {
-      at,
-      timer: setTimeout(() => {
-        nap = undefined
-        loop.wake()
-      }, at - nowMs),
+    const atMs = Math.max(dueAt.getTime(), nowMs + SHORTEST_TIMER_MS)
+    if (atMs > nowMs + POLL_MS || (timer !== undefined && timer.atMs <= atMs)) return
+    clearTimeout(timer?.handle)
+    const onTimer = () => {
+      timer = undefined
+      loop.wake()
     }
+    timer = { atMs, handle: setTimeout(onTimer, atMs - nowMs) }
   }
 
   const loop = runLoop({ name: 'fulfilment', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
@@ -93,27 +89,27 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
       unsubscribe()
       const startedAt = deps.clock.monotonic()
       await loop.stop(deadlineMs)
-      clearTimeout(nap?.timer)
-      // Calls that were sent are waited for; what is left at the deadline is taken over when its lease runs out.
+      clearTimeout(timer?.handle)
+      // Waits for calls that were sent. At the deadline the rest is left to other nodes, once their leases expire.
       const leftMs = deadlineMs - (deps.clock.monotonic() - startedAt)
-      await settlesWithin(Promise.all(working), Math.max(0, leftMs))
+      await settlesWithin(Promise.all(runningClaims), Math.max(0, leftMs))
     },
   }
 }
 
-/** A claim that fails is tried on single orders; the one that fails alone is put off, so that it blocks nobody. */
-async function claimWell(deps: FulfilmentDeps, tenantId: string): Promise<Claim | undefined> {
+/** Claims a single order where the whole claim fails, and postpones that order if it fails too, so it blocks no other. */
+async function claimOrPostpone(deps: FulfilmentDeps, tenantId: string): Promise<Claim | undefined> {
   try {
     return await claimDueOrders(deps, tenantId, CLAIM_ORDERS_MAX)
   } catch (error) {
     if (isConnectionLoss(error)) throw error
-    deps.log.error({ err: error, tenantId }, 'a claim failed: trying one order')
+    deps.log.error({ err: error, tenantId }, 'a claim failed: trying a single order')
   }
   try {
     return await claimDueOrders(deps, tenantId, 1)
   } catch (error) {
     if (isConnectionLoss(error)) throw error
-    deps.log.error({ err: error, tenantId, waitMs: POISONED_MS }, 'an order cannot be claimed: it is put off')
+    deps.log.error({ err: error, tenantId, waitMs: POISONED_MS }, 'an order cannot be claimed and is postponed')
     await postponeFirstOrder(deps.db, tenantId, POISONED_MS)
     return undefined
   }

@@ -4,142 +4,144 @@ import type { Charge, Outcome } from '../suppliers/supplier.ts'
 import { callSupplier, groupIntoCalls, type SupplierCall } from './call-supplier.ts'
 import type { Claim } from './claiming/claim.ts'
 import { LEASE_MS, renewLeases } from './claiming/due-orders.ts'
-import type { ItemResult } from './outcomes/apply-outcome.ts'
+import type { ItemResult } from './outcomes/attempts.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { acceptLateEsims, saveOutcomes } from './outcomes/save-outcomes.ts'
 
 const RENEW_MS = LEASE_MS / 3
-/** The database may be away while an answer is in hand: it is worth some patience, while the lease is renewed. */
-const TRIES_TO_WRITE = 5
+/** Saving an outcome is retried while the database is unreachable and the lease is renewed. */
+const SAVE_TRIES = 5
 const FIRST_PAUSE_MS = 200
 
 /**
- * Carries a claim through: sends its attempts, all suppliers at once, writes each answer as it comes, and renews the
- * lease meanwhile. A supplier that hangs holds up nobody but its own items.
- * @returns when one of the orders is due again.
+ * Runs a claim: sends its attempts to all suppliers at once, saves the outcomes of each call as it returns, and renews
+ * the leases meanwhile. A supplier that hangs delays only its own items.
+ * @returns when the first of the orders is due again.
  */
-export async function runClaim(deps: FulfilmentDeps, claim: Claim, begunAt: number): Promise<Date | undefined> {
+export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: number): Promise<Date | undefined> {
   const { tenantId, leaseToken } = claim
-  const underWay = new Map<string, number>()
-  for (const { orderId } of claim.attempts) underWay.set(orderId, (underWay.get(orderId) ?? 0) + 1)
-  let nextDue = claim.nextDueAt
-  let waiting: ItemResult[] = claim.refusals.map(({ orderId, itemNo, words }) => ({
+  const openAttempts = new Map<string, number>()
+  for (const { orderId } of claim.attempts) openAttempts.set(orderId, (openAttempts.get(orderId) ?? 0) + 1)
+  const isBusy = (orderId: string) => (openAttempts.get(orderId) ?? 0) > 0
+  let nextDueAt = claim.nextDueAt
+  let unsaved: ItemResult[] = claim.refusals.map(({ orderId, itemNo, message }) => ({
     orderId,
     itemNo,
-    outcome: { kind: 'refused', words },
+    outcome: { kind: 'refused', words: message },
   }))
-  let writing: Promise<void> | undefined
+  let saving: Promise<void> | undefined
 
-  async function writeWaiting(): Promise<void> {
-    while (waiting.length > 0) {
-      const results = waiting
-      waiting = []
+  async function saveAll(): Promise<void> {
+    while (unsaved.length > 0) {
+      const results = unsaved
+      unsaved = []
       for (const { orderId, attempt } of results) {
-        if (attempt !== undefined) underWay.set(orderId, underWay.get(orderId)! - 1)
+        if (attempt !== undefined) openAttempts.set(orderId, openAttempts.get(orderId)! - 1)
       }
-      const isBusy = (orderId: string) => (underWay.get(orderId) ?? 0) > 0
-      const done = await writeResults(deps, tenantId, { leaseToken, isBusy }, results)
-      if (done !== undefined && (nextDue === undefined || done < nextDue)) nextDue = done
+      nextDueAt = earlier(nextDueAt, await saveWithRetry(deps, tenantId, { leaseToken, isBusy }, results))
     }
-    writing = undefined
+    saving = undefined
   }
 
-  async function carry(parcel: SupplierCall): Promise<void> {
-    const results = await callSupplier(deps, tenantId, parcel, begunAt)
-    waiting.push(...results) // `waiting` as it is now: another parcel's writing may have taken the one before
-    writing ??= writeWaiting()
-    await writing
+  async function run(call: SupplierCall): Promise<void> {
+    const results = await callSupplier(deps, tenantId, call, startedAt)
+    unsaved.push(...results)
+    saving ??= saveAll()
+    await saving
     await recordSupplierPrices(deps, results)
   }
 
   const renewing = setInterval(() => {
-    const held = [...underWay].filter(([, count]) => count > 0).map(([orderId]) => orderId)
+    const held = [...openAttempts.keys()].filter(isBusy)
     renewLeases(deps.db, tenantId, leaseToken, held).catch((error) =>
-      deps.log.warn({ err: error }, 'lease not renewed'),
+      deps.log.warn({ err: error }, 'a lease could not be renewed'),
     )
   }, RENEW_MS)
   try {
-    if (waiting.length > 0) writing = writeWaiting()
-    await Promise.all([...groupIntoCalls(claim.attempts).map(carry), writing])
+    if (unsaved.length > 0) saving = saveAll()
+    await Promise.all([...groupIntoCalls(claim.attempts).map(run), saving])
   } finally {
     clearInterval(renewing)
   }
-  return nextDue
+  return nextDueAt
 }
 
-interface LeaseHeld {
+function earlier(one: Date | undefined, other: Date | undefined): Date | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return one < other ? one : other
+}
+
+interface HeldLease {
   leaseToken: string
   isBusy(orderId: string): boolean
 }
 
 /**
- * Writes results under the lease, again while the database is away. What fails for another reason is split, so that one
- * eSIM that cannot be written does not keep the others; alone, it is in doubt, and comes to review if it stays like that.
+ * Saves results under the lease, and tries again while the database is unreachable. A batch that fails for another reason
+ * is split, so that one eSIM that cannot be saved does not affect the others. That eSIM is saved as unknown instead, and
+ * goes to review if it never can be saved.
+ * @returns when the first of the orders is due again.
  */
-async function writeResults(
+async function saveWithRetry(
   deps: FulfilmentDeps,
   tenantId: string,
-  standing: LeaseHeld,
+  lease: HeldLease,
   results: ItemResult[],
 ): Promise<Date | undefined> {
   for (let failures = 1; ; failures++) {
     try {
-      const { lost, nextDue } = await saveOutcomes(deps, tenantId, standing, results)
+      const { lost, nextDueAt } = await saveOutcomes(deps, tenantId, lease, results)
       if (lost.length > 0) {
-        deps.log.warn({ tenantId, items: lost.length }, 'outcomes came after their lease was lost')
+        deps.log.warn({ tenantId, items: lost.length }, 'outcomes arrived after their lease was lost')
         await acceptLateEsims(deps, tenantId, lost)
       }
-      return nextDue
+      return nextDueAt
     } catch (error) {
-      const away = isConnectionLoss(error)
-      if (away && failures < TRIES_TO_WRITE) {
+      const unreachable = isConnectionLoss(error)
+      if (unreachable && failures < SAVE_TRIES) {
         await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** failures))
         continue
       }
-      const parts = away ? [] : smaller(standing, results)
+      const parts = unreachable ? [] : split(lease, results)
       if (results.length === 1 || parts.length === 0) {
-        // Without parts their attempts stay open: whoever takes the orders over, when the lease has run out, asks about them.
+        // Without parts the attempts stay open. The worker that takes the orders over asks the supplier about them.
         const orders = [...new Set(results.map((result) => result.orderId))]
-        deps.log.error({ err: error, tenantId, orders }, 'outcomes could not be written')
+        deps.log.error({ err: error, tenantId, orders }, 'outcomes could not be saved')
       }
-      let first: Date | undefined
+      let nextDueAt: Date | undefined
       for (const part of parts) {
-        const due = await writeResults(deps, tenantId, part.standing, part.results)
-        if (due !== undefined && (first === undefined || due < first)) first = due
+        nextDueAt = earlier(nextDueAt, await saveWithRetry(deps, tenantId, part.lease, part.results))
       }
-      return first
+      return nextDueAt
     }
   }
 }
 
-/** What to write instead of results that could not be written together, one after the other: nothing, at the end. */
-function smaller(
-  standing: LeaseHeld,
-  results: readonly ItemResult[],
-): { standing: LeaseHeld; results: ItemResult[] }[] {
+/** Smaller batches to save, one after the other, instead of one that failed. None: nothing more can be tried. */
+function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldLease; results: ItemResult[] }[] {
   const orders = [...new Set(results.map((result) => result.orderId))]
   if (orders.length > 1) {
-    return orders.map((orderId) => ({ standing, results: results.filter((result) => result.orderId === orderId) }))
+    return orders.map((orderId) => ({ lease, results: results.filter((result) => result.orderId === orderId) }))
   }
   if (results.length > 1) {
-    // The lease is handed back with the last of them.
+    // The last one releases the order.
     return results.map((result, index) => {
-      const isBusy = (orderId: string) => index < results.length - 1 || standing.isBusy(orderId)
-      return { standing: { ...standing, isBusy }, results: [result] }
+      const isBusy = (orderId: string) => index < results.length - 1 || lease.isBusy(orderId)
+      return { lease: { ...lease, isBusy }, results: [result] }
     })
   }
   return results
     .filter(({ attempt, outcome }) => attempt !== undefined && outcome.kind !== 'unknown')
-    .map((result) => ({ standing, results: [{ ...result, outcome: UNWRITABLE }] }))
+    .map((result) => ({ lease, results: [{ ...result, outcome: UNSAVABLE }] }))
 }
 
-const UNWRITABLE: Outcome = { kind: 'unknown', words: 'what the supplier answered cannot be written down: see the log' }
+const UNSAVABLE: Outcome = { kind: 'unknown', words: 'the supplier’s answer could not be saved: see the log' }
 
 /**
- * Notes at which prices suppliers sell now. Beside the orders, not with them: no money waits for it, and what fails here is
- * seen again with the next purchase. A question tells of a purchase that may be long past, so that it says nothing of today.
+ * Records the prices at which suppliers sell now, after the orders are saved: a price that cannot be recorded is seen
+ * again at the next purchase. The answer to a query may be about an old purchase and is not used.
  */
-export async function recordSupplierPrices(
+async function recordSupplierPrices(
   deps: Pick<FulfilmentDeps, 'db' | 'log'>,
   results: readonly ItemResult[],
 ): Promise<void> {
@@ -149,7 +151,7 @@ export async function recordSupplierPrices(
     const { supplied, productCode, startedAt: seenAt } = attempt
     const seen: SeenPrice = { supplier: supplied.supplier.name, productCode, price, seenAt }
     await seePrice(deps.db, seen).catch((error) =>
-      deps.log.warn({ err: error, supplier: seen.supplier, productCode }, 'a price could not be noted'),
+      deps.log.warn({ err: error, supplier: seen.supplier, productCode }, 'a supplier price could not be recorded'),
     )
   }
 }

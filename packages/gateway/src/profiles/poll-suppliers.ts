@@ -8,7 +8,7 @@ import type { ReportOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
 import { applyReports, type ReportedProfile } from './apply-reports.ts'
 import type { LifeDeps } from './expire.ts'
 import { findNextTenant } from './expire.ts'
-import { type SuppliedRow, toSuppliedEsim } from './secrets.ts'
+import { type SuppliedEsimRow, toSuppliedEsim } from './secrets.ts'
 
 export interface PollDeps extends LifeDeps {
   cipher: Pick<Cipher, 'decrypt'>
@@ -145,7 +145,7 @@ interface Living {
   esim: SuppliedEsim
 }
 
-interface LivingRow extends SuppliedRow {
+interface LivingRow extends SuppliedEsimRow {
   profileId: string
 }
 

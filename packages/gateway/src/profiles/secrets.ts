@@ -28,7 +28,7 @@ export async function revealCodes(
   return decryptSecrets(deps.cipher, tenantId, sealed)
 }
 
-export interface SuppliedRow {
+export interface SuppliedEsimRow {
   orderId: string
   itemNo: number
   productCode: string
@@ -44,7 +44,7 @@ export interface SuppliedRow {
 export function toSuppliedEsim(
   cipher: Pick<Cipher, 'decrypt'>,
   tenantId: string,
-  { orderId, itemNo, productCode, iccid, secrets }: SuppliedRow,
+  { orderId, itemNo, productCode, iccid, secrets }: SuppliedEsimRow,
   shown: boolean,
 ): SuppliedEsim {
   const { matchingId } = decryptSecrets(cipher, tenantId, secrets)

@@ -14,21 +14,21 @@ import { saveCancellation } from './save-cancellation.ts'
 type Deps = Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'suppliers' | 'wake' | 'clock'>
 
 /**
- * Cancels an eSIM that was delivered and not used: first at the supplier, and only when that has cancelled it, here,
- * with its refund. The intent is committed before the call; where the answer is lost, reconciliation asks again.
- * @throws Refusal without a reason, where it is used, or the supplier does not cancel it.
+ * Cancels a delivered, unused eSIM at its supplier, and refunds it only once the supplier has cancelled it. The intent is
+ * committed before the call. If the answer is lost, reconciliation asks again.
+ * @throws Refusal without a reason, or where the eSIM was used.
  */
 export async function cancelEsim(
   deps: Deps,
-  asked: { tenantId: string; profileId: string; reason: string },
+  input: { tenantId: string; profileId: string; reason: string },
   by: By,
 ): Promise<CancelOutcome> {
-  const { tenantId, profileId } = asked
-  const reason = parseReason(asked.reason)
+  const { tenantId, profileId } = input
+  const reason = parseReason(input.reason)
   const profile = await findCancellableEsim(deps, tenantId, profileId)
   if (profile === undefined) throw notFound('eSIM')
   if (!isUnused(profile)) {
-    const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: only one that was never downloaded can be cancelled.`
+    const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}. Only an eSIM that was never downloaded can be cancelled.`
     throw new Refusal(409, 'ESIM_IN_USE', words)
   }
   const { supplier } = profile
@@ -53,7 +53,7 @@ export async function cancelEsim(
   return outcome
 }
 
-/** An eSIM that its SM-DP+ or a device has begun to use, or whose time is over, is not to be cancelled any more. */
+/** Not downloaded, not in use and not expired. */
 function isUnused({ esimStatus, smdpStatus }: ProfileStatus): boolean {
   return esimStatus === 'GOT_RESOURCE' && wasNeverUsed({ esimStatus, smdpStatus })
 }

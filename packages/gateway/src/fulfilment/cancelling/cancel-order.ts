@@ -9,25 +9,25 @@ import { writeItems } from '../outcomes/items.ts'
 import { parseReason } from './justification.ts'
 
 /**
- * Cancels an order that no supplier was asked for yet, and refunds it. The attempt that would ask one is committed
- * under the order's row lock, as this is: one of the two comes first.
+ * Cancels and refunds an order that was not sent to any supplier yet. An attempt to send it is committed under the same
+ * order lock, so only one of the two happens.
  *
  * Locks: the wallet, the order.
- * @throws Refusal without a reason, or once a supplier was asked: then only the eSIMs can be cancelled, one by one.
+ * @throws Refusal without a reason, or once the order was sent to a supplier: then only its eSIMs can be cancelled.
  */
 export async function cancelOrder(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'wake'>,
-  asked: { tenantId: string; orderId: string; reason: string },
+  input: { tenantId: string; orderId: string; reason: string },
   by: By,
 ): Promise<void> {
-  const { tenantId, orderId } = asked
-  const reason = parseReason(asked.reason)
+  const { tenantId, orderId } = input
+  const reason = parseReason(input.reason)
   await deps.db.tx(async (tx) => {
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
     if (order === undefined) throw notFound('order')
     if (order.orderStatus !== 'PAID') {
-      const words = `The order is ${order.orderStatus}: only one that no supplier was asked for can be cancelled.`
+      const words = `The order is ${order.orderStatus}. Only an order that was not sent to a supplier yet can be cancelled.`
       throw new Refusal(409, 'ORDER_IN_WORK', words)
     }
     for (const item of order.items) Object.assign(item, { itemStatus: 'CANCELLED', failureReason: reason })

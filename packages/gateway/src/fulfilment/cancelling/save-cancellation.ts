@@ -6,18 +6,18 @@ import type { CancelOutcome } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { unwatchItem } from '../outcomes/watched-items.ts'
 
-/** Writes what a cancel led to; nothing is refunded unless the supplier has cancelled. May be repeated. */
+/** Saves the outcome of a cancellation. The eSIM is refunded only where the supplier has cancelled it. May be repeated. */
 export async function saveCancellation(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'wake'>,
   tenantId: string,
-  subject: Cancelled,
+  cancellation: Cancellation,
   outcome: CancelOutcome,
 ): Promise<void> {
-  await deps.db.tx((tx) => writeCancellation(tx, deps, tenantId, subject, outcome))
+  await deps.db.tx((tx) => writeCancellation(tx, deps, tenantId, cancellation, outcome))
   deps.wake.wake('webhooks')
 }
 
-interface Cancelled {
+interface Cancellation {
   orderId: string
   itemNo: number
   profileId: string
@@ -25,15 +25,16 @@ interface Cancelled {
 }
 
 /**
- * What is definite settles every cancel of the eSIM that is still in question, whoever asked and learnt it.
- * Locks: the wallet where it is to be refunded, then the order.
+ * Saves the outcome within the caller's transaction. A definite outcome ends every pending cancellation attempt of the
+ * eSIM, not only the one that was answered.
+ * Locks: the wallet where the eSIM is refunded, then the order.
  * @returns how many attempts got their outcome.
  */
 export async function writeCancellation(
   tx: Tx,
   deps: Pick<FulfilmentDeps, 'ids'>,
   tenantId: string,
-  { orderId, itemNo, profileId, attemptId }: Cancelled,
+  { orderId, itemNo, profileId, attemptId }: Cancellation,
   outcome: CancelOutcome,
 ): Promise<number> {
   const lock = outcome.kind === 'cancelled' ? lockWalletAndOrders : lockOrders

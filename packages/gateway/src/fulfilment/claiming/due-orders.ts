@@ -1,21 +1,21 @@
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { ITEM_COLUMNS, type ItemRow, itemOf, type LockedOrder, type OrderRow, orderOf } from '../../orders/lock.ts'
 
-/** How long a claim holds without being renewed. Past it another worker takes the order over: within a minute. */
+/** A lease that is not renewed for this long expires, and another worker takes the order over. */
 export const LEASE_MS = 30_000
 
 /**
- * Tenants that have an order due which nobody works on, in ascending order from `after` on. A loose index scan: two
- * probes of orders_due per tenant that has anything pending, however many orders it has. Takes no lock.
+ * Lists tenants with a due order that no worker holds, ascending, after `after`. A loose index scan: two probes of
+ * orders_due for each tenant with anything pending, however many orders it has. Takes no lock.
  *
- * Orders in work stay in front of the index (a lease is in no index, so that claiming is a HOT update), so a probe
- * passes over those: as many as are in work of that tenant at most.
+ * Leases are in no index, so that claiming is a HOT update. Leased orders therefore stay at the front of the index, and a
+ * probe skips at most as many of them as the tenant has.
  */
-export async function listDueTenants(db: Db, after: string, most: number): Promise<string[]> {
+export async function listDueTenants(db: Db, after: string, limit: number): Promise<string[]> {
   const rows = await db.query<{ tenantId: string }>({
     name: 'fulfilment-tenants',
     text: TENANTS,
-    values: [after, most],
+    values: [after, limit],
   })
   return rows.map((row) => row.tenantId)
 }
@@ -41,22 +41,22 @@ export interface LeasedOrders {
 }
 
 /**
- * Takes the orders of one tenant that have been due longest, with all their items, under a lease. One round trip.
+ * Leases the orders of one tenant that have been due longest and reads all their items. One round trip.
  *
- * Locks: the orders it takes, skipping those that somebody else has locked; and, by its lease, for the minutes after.
- * Items are read by a statement of their own, as in lockOrders: who settles one item of an order and commits after the
- * claim has begun, but before it comes to that order, is not in the snapshot of the statement that locks.
+ * Locks: the orders that it leases, skipping those that another transaction has locked. The lease outlives the transaction.
+ * As in lockOrders, a second statement reads the items: the locking statement's snapshot would miss an item change that
+ * commits while the statement runs.
  */
 export async function leaseDueOrders(
   tx: Tx,
   tenantId: string,
   leaseToken: string,
-  most: number,
+  limit: number,
 ): Promise<LeasedOrders> {
   const claiming = tx.query<OrderRow>({
     name: 'fulfilment-claim',
     text: CLAIM,
-    values: [tenantId, leaseToken, LEASE_MS, most],
+    values: [tenantId, leaseToken, LEASE_MS, limit],
   })
   const items = tx.query<ItemRow>({ name: 'fulfilment-claim-items', text: ITEMS, values: [tenantId, leaseToken] })
   const clock = tx.query<{ now: Date; version: bigint }>({ name: 'fulfilment-clock', text: CLOCK })
@@ -87,7 +87,7 @@ const ITEMS = `
   where c.tenant_id = $1 and c.due_at <= now() and c.lease_token = $2`
 const CLOCK = `select date_trunc('milliseconds', clock_timestamp()) as now, version from catalogue_version`
 
-/** Keeps leases that are still ours. @returns the orders of them. */
+/** Renews the leases that are still held under the token. @returns their orders. */
 export async function renewLeases(db: Db, tenantId: string, leaseToken: string, orderIds: string[]): Promise<string[]> {
   const rows = await db.query<{ orderId: string }>({
     name: 'fulfilment-renew',
@@ -98,7 +98,7 @@ export async function renewLeases(db: Db, tenantId: string, leaseToken: string, 
   return rows.map((row) => row.orderId)
 }
 
-/** Puts off the order that a claim of one would take. */
+/** Postpones the order that a claim of one order would lease. */
 export async function postponeFirstOrder(db: Db, tenantId: string, byMs: number): Promise<void> {
   await db.query({
     text: `update orders set due_at = now() + $2 * interval '1 millisecond'

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { CataloguePackage, Route } from '../../catalogue/catalogue.ts'
 import type { LockedItem } from '../../orders/lock.ts'
-import { hasNextRoute, nextStep } from './plan.ts'
+import { hasNextRoute } from '../outcomes/apply-outcome.ts'
+import { nextStep } from './plan.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const LATER = new Date('2026-11-20T12:00:01Z')
@@ -35,43 +36,47 @@ function item(parts: Partial<LockedItem> = {}): LockedItem {
   } as LockedItem
 }
 
-/** Which supplier is asked, or why none is. */
+/** The supplier that is ordered from, or why there is none. */
 function chosen(routes: Route[], parts: Partial<LockedItem> = {}, allowLoss = false): string {
   const step = nextStep(item(parts), USD, bought(routes, allowLoss), NONE, NOW)
-  return step.do === 'order' ? `${step.route.supplier} at ${step.routeNo}` : step.do === 'refuse' ? step.words : step.do
+  return step.do === 'order'
+    ? `${step.route.supplier} at ${step.routeNo}`
+    : step.do === 'refuse'
+      ? step.message
+      : step.do
 }
 
 describe('the route of an eSIM', () => {
-  it('is the first that the package names', () => {
+  it('is the first one that the package names', () => {
     expect(chosen([route('a', 30_000n), route('b', 10_000n)])).toBe('a at 0')
   })
 
-  it('passes over suppliers that are dearer than the sale price, unless the package allows a loss', () => {
+  it('skips suppliers that cost more than the sale price, unless the package allows a loss', () => {
     const routes = [route('dear', PRICE + 1n), route('even', PRICE)]
     expect(chosen(routes)).toBe('even at 1')
     expect(chosen(routes, {}, true)).toBe('dear at 0')
     expect(chosen([route('dear', PRICE + 1n)])).toBe('no supplier has it at this price')
   })
 
-  it('compares no costs that are unknown or in another currency', () => {
+  it('is not skipped for a cost that is unknown or in another currency', () => {
     expect(chosen([route('unknown')])).toBe('unknown at 0')
     expect(chosen([route('yen', 9_000_000n, 'JPY')])).toBe('yen at 0')
   })
 
-  it('goes on from where a refusal left it, and ends with the refusal’s words', () => {
+  it('continues after a refusal, and ends with the refusal’s message', () => {
     const routes = [route('a'), route('b'), route('dear', PRICE + 1n)]
     expect(chosen(routes, { routeNo: 1, failureReason: 'a has none' })).toBe('b at 1')
     expect(chosen(routes, { routeNo: 2, failureReason: 'b has none' })).toBe('b has none')
     expect([0, 1, 2].map((routeNo) => hasNextRoute(item({ routeNo }), bought(routes)))).toEqual([true, true, false])
   })
 
-  it('keeps the terms at which it was asked for, whatever the catalogue says by now', () => {
+  it('keeps the terms of the first order, even if the catalogue has changed', () => {
     const asked = { supplier: 'a', productCode: 'OLD', cost: 1n, costCurrency: 'USD' }
     const step = nextStep(item(asked), USD, bought([route('b')]), NONE, NOW)
     expect(step).toMatchObject({ do: 'order', route: asked, routeNo: 0 })
   })
 
-  it('is guarded by the sale price where the cost can be compared with it and no loss is allowed', () => {
+  it('is guarded by the sale price where the cost is comparable and no loss is allowed', () => {
     const guardOf = (cost: bigint | null, currency: string, allowLoss = false) => {
       const step = nextStep(item(), USD, bought([route('a', cost, currency)], allowLoss), NONE, NOW)
       return step.do === 'order' ? step.guard : step.do
@@ -82,9 +87,9 @@ describe('the route of an eSIM', () => {
     )
   })
 
-  it('is none where the package has none, or is gone', () => {
+  it('does not exist where the package names no supplier, or is gone', () => {
     expect(chosen([])).toBe('no supplier has it')
-    expect(nextStep(item(), USD, undefined, NONE, NOW)).toEqual({ do: 'refuse', words: 'no supplier has it' })
+    expect(nextStep(item(), USD, undefined, NONE, NOW)).toEqual({ do: 'refuse', message: 'no supplier has it' })
   })
 })
 
@@ -96,7 +101,7 @@ describe('an item that is', () => {
   it.each([
     ['WAITING, for later', { itemStatus: 'WAITING', retryAt: LATER }, 'wait'],
     ['WAITING, for now', { itemStatus: 'WAITING', retryAt: NOW }, 'order'],
-    ['ASKED by somebody who is gone: never bought again', { itemStatus: 'ASKED' }, 'query'],
+    ['ASKED by a worker that has stopped: never bought again', { itemStatus: 'ASKED' }, 'query'],
     ['UNKNOWN, for later', { itemStatus: 'UNKNOWN', retryAt: LATER }, 'wait'],
     ['UNKNOWN, for now: never bought again', { itemStatus: 'UNKNOWN', retryAt: NOW }, 'query'],
     [
@@ -105,13 +110,17 @@ describe('an item that is', () => {
       'query',
     ],
     ['under REVIEW in doubt, for later', { itemStatus: 'REVIEW', retryAt: LATER, inDoubtAt: NOW }, 'wait'],
-    ['under REVIEW in doubt, and whoever took it up is gone', { itemStatus: 'REVIEW', inDoubtAt: NOW }, 'query'],
+    [
+      'under REVIEW in doubt, and the worker that retried it has stopped',
+      { itemStatus: 'REVIEW', inDoubtAt: NOW },
+      'query',
+    ],
     ['under REVIEW and not bought, for now', { itemStatus: 'REVIEW', retryAt: NOW }, 'order'],
     ['under REVIEW and not bought, for later', { itemStatus: 'REVIEW', retryAt: LATER }, 'wait'],
     ['under REVIEW and never asked for, for now', { itemStatus: 'REVIEW', retryAt: NOW, supplier: null }, 'order'],
-    ['under REVIEW, for operators', { itemStatus: 'REVIEW' }, 'nothing'],
+    ['under REVIEW, for an operator to resolve', { itemStatus: 'REVIEW' }, 'nothing'],
     [
-      'under REVIEW and of nobody: refunded by operators only',
+      'under REVIEW without a supplier: refunded by operators only',
       { itemStatus: 'REVIEW', retryAt: NOW, supplier: null, routeNo: 1 },
       'nothing',
     ],

@@ -2,22 +2,23 @@ import type { CataloguePackage, Route } from '../../catalogue/catalogue.ts'
 import type { LockedItem } from '../../orders/lock.ts'
 import type { PriceGuard } from '../../suppliers/supplier.ts'
 
-/** What is to be done about one item, as far as its own row and its package tell. */
+/** The next step for one item, as its own row and its package determine it. */
 export type Step =
   /** Buy from this route. */
   | { do: 'order'; route: Route; routeNo: number; guard: PriceGuard | undefined }
-  /** Ask what became of the purchase that may have happened. */
+  /** Ask what became of a purchase that may have happened. */
   | { do: 'query'; supplier: string; productCode: string; inDoubtAt: Date }
-  /** Nobody may be asked: definitely not delivered. */
-  | { do: 'refuse'; words: string }
+  /** No supplier may be asked: the item is definitely not delivered. */
+  | { do: 'refuse'; message: string }
   /** Nothing before this moment. */
   | { do: 'wait'; until: Date }
-  /** DELIVERED, REFUSED, CANCELLED; and REVIEW that only operators end. */
+  /** DELIVERED, REFUSED, CANCELLED; and REVIEW that only an operator can end. */
   | { do: 'nothing' }
 
 /**
- * Pure. `item` belongs to an order that we hold the lease of, so whoever had it ASKED is gone.
- * @param missing names of suppliers that do not exist: routes to them are passed over
+ * Decides the next step of an item. Pure. The caller holds the lease of the item's order, so the worker that left the
+ * item ASKED has stopped.
+ * @param missing names of suppliers that do not exist; routes to them are skipped
  */
 export function nextStep(
   item: LockedItem,
@@ -31,14 +32,14 @@ export function nextStep(
       if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
       return firstRoute(item, order, bought, missing)
     case 'ASKED':
-      // The attempt was committed and its outcome was not: it may have been sent until the moment its worker died.
+      // The attempt was committed without an outcome: its worker may have sent it before it stopped.
       return ask(item, item.inDoubtAt ?? item.updatedAt)
     case 'UNKNOWN':
       if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
       return ask(item, item.inDoubtAt ?? item.updatedAt)
     case 'REVIEW':
-      // What is in doubt is asked about, what is not is bought where it was left: less and less often, until the supplier
-      // can tell, or delivers, or an operator settles it. It stays under review meanwhile.
+      // An item in doubt is asked about, another is bought again, less and less often, until the supplier answers or an
+      // operator resolves it. It stays under review meanwhile.
       if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
       if (item.inDoubtAt !== null) return ask(item, item.inDoubtAt)
       return item.retryAt === null ? { do: 'nothing' } : nothingButOrder(firstRoute(item, order, bought, missing))
@@ -51,7 +52,7 @@ export function nextStep(
   }
 }
 
-/** Nobody is refunded out of review but by an operator. */
+/** Only an operator may refund an item under review. */
 function nothingButOrder(step: Step): Step {
   return step.do === 'order' ? step : { do: 'nothing' }
 }
@@ -60,7 +61,7 @@ function ask(item: LockedItem, inDoubtAt: Date): Step {
   return { do: 'query', supplier: item.supplier!, productCode: item.productCode!, inDoubtAt }
 }
 
-/** From the item's present route on, the first one that may be asked; one that was asked already keeps its terms. */
+/** The first usable route, starting at the item's present one. A route that was ordered from keeps its terms. */
 function firstRoute(
   item: LockedItem,
   order: { currencyCode: string },
@@ -80,17 +81,12 @@ function firstRoute(
     const guard = guardOf(route)
     if (guard === undefined || guard.cost <= guard.most) return { do: 'order', route, routeNo: index, guard }
   }
-  if (routeNo > 0 && item.failureReason !== null) return { do: 'refuse', words: item.failureReason }
-  const isNowhere = routes.every((route) => missing.has(route.supplier))
-  return { do: 'refuse', words: isNowhere ? 'no supplier has it' : 'no supplier has it at this price' }
+  if (routeNo > 0 && item.failureReason !== null) return { do: 'refuse', message: item.failureReason }
+  const isUnavailable = routes.every((route) => missing.has(route.supplier))
+  return { do: 'refuse', message: isUnavailable ? 'no supplier has it' : 'no supplier has it at this price' }
 }
 
-/** Whether the package names a supplier after this one. */
-export function hasNextRoute(item: LockedItem, bought: CataloguePackage | undefined): boolean {
-  return item.routeNo + 1 < (bought?.routes.length ?? 0)
-}
-
-/** Costs in another currency cannot be compared: nothing is converted, so they are no reason to skip. */
+/** No guard where the cost is unknown or in another currency: amounts are never converted. */
 function priceGuard({ cost, costCurrency }: Route, price: bigint, currencyCode: string): PriceGuard | undefined {
   return cost === null || costCurrency !== currencyCode ? undefined : { cost, most: price, currencyCode }
 }

@@ -7,61 +7,50 @@ import { isOpen } from '../../orders/status.ts'
 import { insertProfiles, type NewProfile } from '../../profiles/insert.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
-import type { Attempt } from '../claiming/claim.ts'
-import { hasNextRoute } from '../claiming/plan.ts'
+import type { Attempt, ItemResult } from './attempts.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import { NOT_CHARGED, setSupplierCharge, writeItems } from './items.ts'
 import { keepOrphan, type Orphan } from './orphans.ts'
 import { type Transition, transition, transitionOnDelivery } from './outcome.ts'
 import { type WatchedItem, watchItem } from './watched-items.ts'
 
-/** What came of one item; without an attempt where nobody could be asked, or an eSIM turned up. */
-export interface ItemResult {
-  orderId: string
-  itemNo: number
-  outcome: Outcome
-  attempt?: Attempt
-  /** Whose the eSIM is that turned up without an attempt. */
-  supplier?: string
-}
-
-/** Under which right outcomes are written. */
+/** Who holds the lease of the orders whose outcomes are saved. */
 export type LeaseState =
-  /** We hold the orders' lease: what they wait for is handed back unless more is under way. */
+  /** This worker: it releases each order on which it has no other call in progress. */
   | { leaseToken: string; isBusy(orderId: string): boolean }
-  /** We hold none: a late answer, a notice, reconciliation or an operator. Whoever has the lease keeps it. */
+  /** Another worker or nobody: a late answer, a supplier's event, reconciliation or an operator. The lease stays. */
   | { leaseToken: undefined }
 
-type ConsequencesDeps = Pick<FulfilmentDeps, 'ids' | 'cipher' | 'orderMetrics'> & {
+type OutcomeDeps = Pick<FulfilmentDeps, 'ids' | 'cipher' | 'orderMetrics'> & {
   suppliers: Pick<Suppliers, 'get'>
 }
 
-/** Gathers what follows from results, to be written at once. Also used for what is learnt without a lease. */
+/** Collects the changes that outcomes of one tenant make, then writes them together. */
 export class OutcomeBatch {
-  private readonly deps: ConsequencesDeps
+  private readonly deps: OutcomeDeps
   private readonly tenantId: string
   private readonly now: Date
-  private readonly find: (packageCode: string) => CataloguePackage | undefined
+  private readonly findPackage: (packageCode: string) => CataloguePackage | undefined
   private readonly items = new Map<LockedItem, string>()
   private readonly profiles: NewProfile[] = []
-  private readonly refused = new Map<string, { itemNo: number; amount: bigint; words: string }[]>()
+  private readonly refunds = new Map<string, { itemNo: number; amount: bigint; message: string }[]>()
   private readonly orphans: Orphan[] = []
   private readonly watched: WatchedItem[] = []
   private readonly releases = new Map<string, NonNullable<OrderChange['release']>>()
 
   constructor(
-    deps: ConsequencesDeps,
+    deps: OutcomeDeps,
     tenantId: string,
     now: Date,
-    find: (packageCode: string) => CataloguePackage | undefined,
+    findPackage: (packageCode: string) => CataloguePackage | undefined,
   ) {
     this.deps = deps
     this.tenantId = tenantId
     this.now = now
-    this.find = find
+    this.findPackage = findPackage
   }
 
-  /** Judges one result on the item as it is now. */
+  /** Decides the transition that a result causes from the item's present state, and applies it. */
   apply(order: LockedOrder, result: ItemResult): Transition {
     const item = order.items.find((candidate) => candidate.itemNo === result.itemNo)
     if (item === undefined) throw new Error(`order ${order.orderId} has no item ${result.itemNo}`)
@@ -69,7 +58,7 @@ export class OutcomeBatch {
     const deliveredIccid = order.profiles.find((profile) => profile.itemNo === item.itemNo)?.iccid
     const made =
       attempt === undefined
-        ? withoutAttempt(item, outcome, deliveredIccid)
+        ? transitionWithoutAttempt(item, outcome, deliveredIccid)
         : transition(item, outcome, {
             now: this.now,
             startedAt: attempt.startedAt,
@@ -77,27 +66,27 @@ export class OutcomeBatch {
             operation: attempt.operation,
             traits: attempt.supplied.supplier.traits,
             deliveredIccid,
-            hasNextRoute: hasNextRoute(item, this.find(item.packageCode)),
+            hasNextRoute: hasNextRoute(item, this.findPackage(item.packageCode)),
             jitter: this.deps.ids.bytes(1)[0]! / 255,
           })
-    if (made.to === 'DELIVERED' && attempt !== undefined) this.takeOver(order, item, attempt)
+    if (made.to === 'DELIVERED' && attempt !== undefined) this.reassignToSupplier(order, item, attempt)
     this.applyTransition(order, item, made, attempt?.supplied.supplier.name ?? result.supplier ?? item.supplier)
     if (outcome.kind === 'unknown' && made.to !== 'SAME') setSupplierCharge(item, outcome.charged)
     return made
   }
 
   /**
-   * Delivered by a supplier whose word that it has nothing was believed, when another was asked already: the item is its
-   * own again, on today's terms. What the other may have sold is nobody's: it is asked, and gives it back.
+   * A supplier delivers late: its refusal had been believed, and the item had moved on to the next supplier. The item
+   * returns to the first one, at today's cost. The next one may have sold an eSIM too, so it is asked and gives it back.
    */
-  private takeOver({ orderId }: LockedOrder, item: LockedItem, { supplied, productCode }: Attempt): void {
+  private reassignToSupplier({ orderId }: LockedOrder, item: LockedItem, { supplied, productCode }: Attempt): void {
     const supplier = supplied.supplier.name
     if (supplier === item.supplier) return
     if (item.supplier !== null && isInDoubt(item)) {
       const other = { supplier: item.supplier, productCode: item.productCode }
       this.watched.push({ orderId, itemNo: item.itemNo, purpose: 'DELIVERED_IN_DOUBT', ...other })
     }
-    const routes = this.find(item.packageCode)?.routes ?? []
+    const routes = this.findPackage(item.packageCode)?.routes ?? []
     const route = routes.find((one) => one.supplier === supplier && one.productCode === productCode)
     const [cost, costCurrency] = [route?.cost ?? null, route?.costCurrency ?? null]
     Object.assign(item, { supplier, productCode, cost, costCurrency, ...NOT_CHARGED })
@@ -110,7 +99,7 @@ export class OutcomeBatch {
       return
     }
     this.items.set(item, order.orderId)
-    if ('words' in made) item.failureReason = made.words
+    if ('message' in made) item.failureReason = made.message
     item.retryAt = 'retryAt' in made ? made.retryAt : null
     item.inDoubtAt = 'inDoubtAt' in made ? made.inDoubtAt : null
     switch (made.to) {
@@ -123,16 +112,16 @@ export class OutcomeBatch {
           itemNo: item.itemNo,
           supplier: supplier!,
           esim: made.esim,
-          bought: this.find(item.packageCode),
+          bought: this.findPackage(item.packageCode),
           isReported: this.deps.suppliers.get(supplier!)?.supplier.report !== undefined,
         })
         return
       case 'REFUSED': {
         item.itemStatus = 'REFUSED'
         Object.assign(item, NOT_CHARGED)
-        const refused = this.refused.get(order.orderId) ?? []
-        this.refused.set(order.orderId, refused)
-        refused.push({ itemNo: item.itemNo, amount: item.price, words: made.words })
+        const refunds = this.refunds.get(order.orderId) ?? []
+        this.refunds.set(order.orderId, refunds)
+        refunds.push({ itemNo: item.itemNo, amount: item.price, message: made.message })
         return
       }
       case 'NEXT_ROUTE':
@@ -151,13 +140,13 @@ export class OutcomeBatch {
     }
   }
 
-  /** Lets go of orders on which nothing is under way. @returns when the first of them is due again. */
-  release(orders: Map<string, LockedOrder>, standing: LeaseState): Date | undefined {
+  /** Releases the orders that have no call in progress. @returns when the first of them is due again. */
+  release(orders: Map<string, LockedOrder>, lease: LeaseState): Date | undefined {
     let next: Date | undefined
     for (const order of orders.values()) {
-      if (standing.leaseToken !== undefined && standing.isBusy(order.orderId)) continue
-      const dueAt = dueAgain(order, this.now)
-      this.releases.set(order.orderId, { dueAt, keepLease: standing.leaseToken === undefined })
+      if (lease.leaseToken !== undefined && lease.isBusy(order.orderId)) continue
+      const dueAt = nextDueAt(order, this.now)
+      this.releases.set(order.orderId, { dueAt, keepLease: lease.leaseToken === undefined })
       if (dueAt !== null && (next === undefined || dueAt < next)) next = dueAt
     }
     return next
@@ -174,9 +163,9 @@ export class OutcomeBatch {
     }
     for (const watched of this.watched) watchItem(tx, tenantId, watched, now)
     for (const orphan of this.orphans) await keepOrphan(tx, deps, tenantId, orphan, now)
-    for (const [orderId, refused] of this.refused) {
-      const reason = [...new Set(refused.map((item) => item.words))].join('; ')
-      await refundItems(tx, tenantId, orders.get(orderId)!, refused, reason)
+    for (const [orderId, refunds] of this.refunds) {
+      const reason = [...new Set(refunds.map((refund) => refund.message))].join('; ')
+      await refundItems(tx, tenantId, orders.get(orderId)!, refunds, reason)
     }
     const delivered = new Set(this.profiles.map((profile) => profile.orderId))
     const changes = [...orders.values()].map((order): OrderChange => {
@@ -187,21 +176,26 @@ export class OutcomeBatch {
   }
 }
 
-function withoutAttempt(item: LockedItem, outcome: Outcome, deliveredIccid: string | undefined): Transition {
+function transitionWithoutAttempt(item: LockedItem, outcome: Outcome, deliveredIccid: string | undefined): Transition {
   if (outcome.kind === 'delivered') return transitionOnDelivery(item, outcome.esim, deliveredIccid)
   if (item.itemStatus !== 'WAITING' || outcome.kind !== 'refused') return { to: 'SAME' }
-  return { to: 'REFUSED', words: outcome.words }
+  return { to: 'REFUSED', message: outcome.words }
+}
+
+/** Whether the package names another supplier after the item's present one. */
+export function hasNextRoute(item: LockedItem, bought: CataloguePackage | undefined): boolean {
+  return item.routeNo + 1 < (bought?.routes.length ?? 0)
 }
 
 function isInDoubt({ itemStatus, inDoubtAt }: LockedItem): boolean {
   return itemStatus === 'ASKED' || itemStatus === 'UNKNOWN' || (itemStatus === 'REVIEW' && inDoubtAt !== null)
 }
 
-/** When an order that nobody works on is to be looked at: null when none of its items moves by itself. */
-function dueAgain(order: LockedOrder, now: Date): Date | null {
+/** When fulfilment must look at the order again; null when no item can change without an operator. */
+function nextDueAt(order: LockedOrder, now: Date): Date | null {
   let next: Date | null = null
   for (const item of order.items) {
-    // One in doubt without a time is being asked about: should that worker die, somebody else is to ask.
+    // An item in doubt without a retry time is being asked about. If its worker dies, another one must ask.
     const isReviewed = item.itemStatus === 'REVIEW' && (item.retryAt !== null || item.inDoubtAt !== null)
     if (!isOpen(item.itemStatus) && !isReviewed) continue
     const due = item.retryAt ?? now

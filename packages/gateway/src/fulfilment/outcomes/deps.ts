@@ -11,15 +11,15 @@ import type { OrderMetrics } from '../../orders/change.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { SupplierMetrics } from '../../suppliers/supplier-metrics.ts'
 
-/** What fulfilment works with: a slice of Deps. */
+/** The part of Deps that fulfilment needs. */
 export interface FulfilmentDeps {
   db: Db
   ids: Ids
   clock: Clock
-  /** By which orders are due. */
+  /** Decides when orders are due. */
   databaseClock: Pick<DatabaseClock, 'now'>
   cipher: Cipher
-  /** Of codes that were settled. */
+  /** Keys the fingerprints of activation codes that operators recorded. */
   linkKey: Buffer
   log: Log
   loops?: LoopMetrics

@@ -3,12 +3,12 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import type { LockedItem } from '../../orders/lock.ts'
 import type { Charge } from '../../suppliers/supplier.ts'
 
-/** Writes what may change of items whose orders are locked. No round trip of its own. */
+/** Writes the changeable columns of items whose orders the caller has locked. No round trip of its own. */
 export function writeItems(tx: Tx, tenantId: string, items: { orderId: string; item: LockedItem }[], now: Date): void {
   if (items.length === 0) return
   for (const { item } of items) item.updatedAt = now
   const rows = items.map(({ orderId, item }) => ({
-    orderId: orderId,
+    orderId,
     itemNo: item.itemNo,
     itemStatus: item.itemStatus,
     routeNo: item.routeNo,
@@ -39,13 +39,10 @@ const WRITE = `
     retry_at timestamptz)
   where i.tenant_id = $1 and i.order_id = c.order_id and i.item_no = c.item_no`
 
-/** Of an item for which nothing was taken that was not given back. */
-export const NOT_CHARGED: Pick<LockedItem, 'supplierCharge' | 'supplierChargeCurrency'> = {
-  supplierCharge: null,
-  supplierChargeCurrency: null,
-}
+/** The supplier charged nothing for the item, or gave it back. */
+export const NOT_CHARGED: Pick<LockedItem, 'charged' | 'chargedCurrency'> = { charged: null, chargedCurrency: null }
 
-/** What was said of it before stands where nothing is said now. */
+/** Keeps the earlier charge where the supplier reports none now. */
 export function setSupplierCharge(item: LockedItem, charged: Charge | undefined): void {
   if (charged === undefined) return
   item.supplierCharge = charged.amount

@@ -6,7 +6,7 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import { encryptEsimSecrets } from '../../profiles/insert.ts'
 import type { DeliveredEsim } from '../../suppliers/supplier.ts'
 
-/** An eSIM that came for an item that was settled without it, or has another. */
+/** An eSIM that a supplier delivered for an item that is closed without it, or has another one. */
 export interface Orphan {
   orderId: string
   itemNo: number
@@ -15,8 +15,8 @@ export interface Orphan {
 }
 
 /**
- * Keeps an eSIM aside that came for a settled item: never shown, never debited. The reconciliation job cancels it at
- * the supplier where it can (cancel-orphans.ts). Found twice, it is kept once.
+ * Keeps the eSIM aside: it is never shown and never debited. Reconciliation cancels it at the supplier if possible
+ * (reconciliation/cancel-orphans.ts). An eSIM that is found twice is kept once.
  */
 export async function keepOrphan(
   tx: Tx,
@@ -46,7 +46,7 @@ export async function keepOrphan(
     tenantId: null,
     kind: 'ORPHAN_ESIM',
     audience: 'OPERATOR',
-    message: `${supplier} delivered eSIM ${iccid} for an item that was settled without it. It is cancelled at the supplier where that is possible; see the reconciliation report.`,
+    message: `${supplier} delivered eSIM ${iccid} for an item that was closed without it. The gateway cancels it at the supplier if possible. See the reconciliation report.`,
     data: { tenantId, orderId, itemNo, supplier, iccid },
   })
 }

@@ -6,7 +6,7 @@ import { type OutcomeContext, SEND_WITHIN_MS, transition } from './outcome.ts'
 const NOW = new Date('2026-11-20T12:00:00Z')
 const ago = (ms: number) => new Date(NOW.getTime() - ms)
 const TRAITS = { timeoutMs: 10_000, settlesMs: 60_000, giveUpAfterMs: 600_000 }
-/** From the start of a purchase until nobody can be at it any more. */
+/** From the start of a purchase until it has certainly ended. */
 const DOUBT_MS = SEND_WITHIN_MS + TRAITS.timeoutMs + TRAITS.settlesMs
 
 const esim = { iccid: '8999900000000000017', smdpAddress: 'smdp.example.com', matchingId: 'M-1' }
@@ -19,7 +19,7 @@ function item(itemStatus: LockedItem['itemStatus'], parts: Partial<LockedItem> =
   return { itemNo: 1, itemStatus, attempts: 1, requestedAt: ago(1_000), ...parts } as LockedItem
 }
 
-function around(parts: Partial<OutcomeContext> = {}): OutcomeContext {
+function context(parts: Partial<OutcomeContext> = {}): OutcomeContext {
   return {
     now: NOW,
     startedAt: ago(1_000),
@@ -40,54 +40,54 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
     ['to be tried again', RETRY, 'WAITING'],
     ['unknown', UNKNOWN, 'UNKNOWN'],
   ] as const)('%s', (_, outcome, to) => {
-    expect(transition(item('ASKED'), outcome, around()).to).toBe(to)
+    expect(transition(item('ASKED'), outcome, context()).to).toBe(to)
   })
 
-  it('goes to the next supplier after a definite refusal, and after nothing else', () => {
-    const to = (outcome: Outcome) => transition(item('ASKED'), outcome, around({ hasNextRoute: true })).to
+  it('moves the item to the next supplier only after a definite refusal', () => {
+    const to = (outcome: Outcome) => transition(item('ASKED'), outcome, context({ hasNextRoute: true })).to
     expect([REFUSED, RETRY, UNKNOWN].map(to)).toEqual(['NEXT_ROUTE', 'WAITING', 'UNKNOWN'])
   })
 
-  it('is in doubt from the moment that the attempt began', () => {
-    expect(transition(item('ASKED'), UNKNOWN, around())).toMatchObject({ inDoubtAt: ago(1_000) })
+  it('leaves a doubt that starts with the attempt', () => {
+    expect(transition(item('ASKED'), UNKNOWN, context())).toMatchObject({ inDoubtAt: ago(1_000) })
   })
 })
 
 describe('a refusal after an unknown purchase', () => {
   const query = { operation: 'QUERY' as const }
 
-  it('is not believed while the purchase may still be at work, and asked for again when it cannot be', () => {
+  it('is not believed while the purchase may still be running, and is asked for again when it cannot be', () => {
     const doubtSince = ago(DOUBT_MS - 1)
-    const made = transition(item('UNKNOWN'), REFUSED, around({ ...query, doubtSince }))
+    const made = transition(item('UNKNOWN'), REFUSED, context({ ...query, doubtSince }))
     expect(made).toEqual({
       to: 'UNKNOWN',
-      words: 'none left',
+      message: 'none left',
       inDoubtAt: doubtSince,
       retryAt: new Date(NOW.getTime() + 1),
     })
   })
 
-  it('is believed once it cannot', () => {
-    expect(transition(item('UNKNOWN'), REFUSED, around({ ...query, doubtSince: ago(DOUBT_MS) })).to).toBe('REFUSED')
+  it('is believed once the purchase cannot be running any more', () => {
+    expect(transition(item('UNKNOWN'), REFUSED, context({ ...query, doubtSince: ago(DOUBT_MS) })).to).toBe('REFUSED')
   })
 
-  it('and a “not bought” are held alike', () => {
-    const to = (ms: number) => transition(item('UNKNOWN'), RETRY, around({ ...query, doubtSince: ago(ms) })).to
+  it('is held like a “not bought” answer', () => {
+    const to = (ms: number) => transition(item('UNKNOWN'), RETRY, context({ ...query, doubtSince: ago(ms) })).to
     expect([to(DOUBT_MS - 1), to(DOUBT_MS)]).toEqual(['UNKNOWN', 'WAITING'])
   })
 
-  it('leaves an order under review there', () => {
+  it('leaves an item under review in review', () => {
     const doubtSince = ago(DOUBT_MS - 1)
-    expect(transition(item('REVIEW'), REFUSED, around({ ...query, doubtSince })).to).toBe('REVIEW')
+    expect(transition(item('REVIEW'), REFUSED, context({ ...query, doubtSince })).to).toBe('REVIEW')
   })
 
-  it('begins anew with a question that may buy, and only with such', () => {
+  it('restarts the doubt only with a query that may buy', () => {
     const doubtSince = ago(50_000)
     const asked = (queryBuys: boolean) =>
       transition(
         item('UNKNOWN'),
         UNKNOWN,
-        around({ ...query, doubtSince, traits: { ...TRAITS, ...(queryBuys ? { queryBuys } : {}) } }),
+        context({ ...query, doubtSince, traits: { ...TRAITS, ...(queryBuys ? { queryBuys } : {}) } }),
       )
     expect(asked(true)).toMatchObject({ inDoubtAt: ago(1_000) })
     expect(asked(false)).toMatchObject({ inDoubtAt: doubtSince })
@@ -97,73 +97,73 @@ describe('a refusal after an unknown purchase', () => {
 describe('the deadline', () => {
   const late = { requestedAt: ago(TRAITS.giveUpAfterMs) }
 
-  it('sends what is not decided to review, where it is asked about after a minute', () => {
+  it('sends undecided items to review', () => {
     for (const outcome of [UNKNOWN, RETRY]) {
-      expect(transition(item('ASKED', late), outcome, around()).to).toBe('REVIEW')
-      expect(transition(item('ASKED'), outcome, around()).to).not.toBe('REVIEW')
+      expect(transition(item('ASKED', late), outcome, context()).to).toBe('REVIEW')
+      expect(transition(item('ASKED'), outcome, context()).to).not.toBe('REVIEW')
     }
   })
 
-  it('leaves what a supplier puts off again under review, and has it bought there', () => {
-    const again = transition(item('REVIEW', late), RETRY, around())
+  it('keeps an item that its supplier puts off again in review, and buys it from there', () => {
+    const again = transition(item('REVIEW', late), RETRY, context())
     expect(again).toMatchObject({
       to: 'REVIEW',
       inDoubtAt: null,
       retryAt: new Date(NOW.getTime() + TRAITS.giveUpAfterMs),
     })
     const doubtSince = ago(DOUBT_MS)
-    const told = transition(item('REVIEW', late), RETRY, around({ operation: 'QUERY', doubtSince }))
-    expect(told).toMatchObject({ to: 'REVIEW', inDoubtAt: null, retryAt: NOW })
+    const answered = transition(item('REVIEW', late), RETRY, context({ operation: 'QUERY', doubtSince }))
+    expect(answered).toMatchObject({ to: 'REVIEW', inDoubtAt: null, retryAt: NOW })
   })
 
-  it('refunds nothing: what was refused or delivered is so however late', () => {
-    expect(transition(item('ASKED', late), REFUSED, around()).to).toBe('REFUSED')
-    expect(transition(item('REVIEW', late), DELIVERED, around()).to).toBe('DELIVERED')
+  it('does not change refusals and deliveries, however late they are', () => {
+    expect(transition(item('ASKED', late), REFUSED, context()).to).toBe('REFUSED')
+    expect(transition(item('REVIEW', late), DELIVERED, context()).to).toBe('DELIVERED')
   })
 
-  it('does not count the time in which a crashed worker’s purchase was waited for', () => {
+  it('excludes the time spent waiting for a crashed worker’s purchase', () => {
     const doubtSince = ago(DOUBT_MS)
     const started = { requestedAt: ago(DOUBT_MS + 1_000) }
     const traits = { ...TRAITS, giveUpAfterMs: 30_000 }
-    const made = transition(item('UNKNOWN', started), RETRY, around({ operation: 'QUERY', doubtSince, traits }))
+    const made = transition(item('UNKNOWN', started), RETRY, context({ operation: 'QUERY', doubtSince, traits }))
     expect(made.to).toBe('WAITING')
   })
 
-  it('asks about an order under review less and less often: a minute at least, an hour at most', () => {
+  it('asks about an item under review after as long as it has been open: at least a minute, at most an hour', () => {
     const waitS = (openMs: number) => {
-      const made = transition(item('REVIEW', { requestedAt: ago(openMs) }), UNKNOWN, around())
+      const made = transition(item('REVIEW', { askedAt: ago(openMs) }), UNKNOWN, context())
       return 'retryAt' in made ? (made.retryAt.getTime() - NOW.getTime()) / 1000 : undefined
     }
     expect([1_000, 600_000, 86_400_000].map(waitS)).toEqual([60, 600, 3_600])
   })
 })
 
-describe('an eSIM that arrives', () => {
+describe('a delivered eSIM', () => {
   it.each(['WAITING', 'ASKED', 'UNKNOWN', 'REVIEW'] as const)('is delivered to an item that is %s', (itemStatus) => {
-    expect(transition(item(itemStatus), DELIVERED, around()).to).toBe('DELIVERED')
+    expect(transition(item(itemStatus), DELIVERED, context()).to).toBe('DELIVERED')
   })
 
-  it.each(['REFUSED', 'CANCELLED'] as const)('is an orphan where the item is %s', (itemStatus) => {
-    expect(transition(item(itemStatus), DELIVERED, around())).toEqual({ to: 'ORPHAN', esim })
+  it.each(['REFUSED', 'CANCELLED'] as const)('becomes an orphan where the item is %s', (itemStatus) => {
+    expect(transition(item(itemStatus), DELIVERED, context())).toEqual({ to: 'ORPHAN', esim })
   })
 
-  it('a second time changes nothing, and another one is an orphan', () => {
-    const to = (deliveredIccid: string) => transition(item('DELIVERED'), DELIVERED, around({ deliveredIccid })).to
+  it('changes nothing the second time, and becomes an orphan where the item has another one', () => {
+    const to = (deliveredIccid: string) => transition(item('DELIVERED'), DELIVERED, context({ deliveredIccid })).to
     expect([to(esim.iccid), to('8999900000000000025')]).toEqual(['SAME', 'ORPHAN'])
   })
 
-  it('stays: no later refusal, “not bought” or silence moves it', () => {
+  it('is not affected by a later refusal, “not bought” answer or time-out', () => {
     for (const itemStatus of ['DELIVERED', 'REFUSED', 'CANCELLED', 'WAITING'] as const) {
       for (const outcome of [REFUSED, RETRY, UNKNOWN]) {
-        expect(transition(item(itemStatus), outcome, around()).to).toBe('SAME')
+        expect(transition(item(itemStatus), outcome, context()).to).toBe('SAME')
       }
     }
   })
 })
 
-it('retries after 1 s, 2 s, 4 s … a minute, of which between half and all; or when the supplier says, within that', () => {
+it('an item is retried after 1 s, 2 s, 4 s … up to a minute, jittered down to half; or when the supplier says, within those bounds', () => {
   const waitMs = (attempts: number, jitter: number, outcome = RETRY) => {
-    const made = transition(item('ASKED', { attempts }), outcome, around({ jitter }))
+    const made = transition(item('ASKED', { attempts }), outcome, context({ jitter }))
     return 'retryAt' in made ? made.retryAt.getTime() - NOW.getTime() : undefined
   }
   expect([1, 2, 3, 7, 100].map((attempts) => waitMs(attempts, 1))).toEqual([1_000, 2_000, 4_000, 60_000, 60_000])

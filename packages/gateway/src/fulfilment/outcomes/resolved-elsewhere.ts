@@ -4,47 +4,47 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import { fingerprint } from '../../suppliers/stock/fingerprint.ts'
 import { awaitSettling } from '../../suppliers/stock/taken-codes.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
-import type { ItemResult } from './apply-outcome.ts'
+import type { ItemResult } from './attempts.ts'
 
 /**
- * The results, of which those are in doubt that bring an eSIM with which an operator has settled another item: one of the
- * two is wrong, and one eSIM is not delivered twice, nor taken back while a traveller may hold it. Such an item comes to
- * review, where its words say which order has its eSIM.
+ * Turns a delivered outcome into an unknown one where an operator has recorded the same eSIM for another item. One of the
+ * two is wrong: the eSIM is neither delivered twice nor taken back while a traveller may hold it. The item goes to review
+ * with a message that names the order that has its eSIM.
  *
- * Two statements more, sent with those that lock: a probe of two indexes for each eSIM.
- * Locks: the one that settling takes, shared, until the commit. The wallet and the orders are locked after it.
+ * Two more statements, sent with those that lock the orders: two index probes for each eSIM.
+ * Locks: the resolution lock, shared, until the commit. The wallet and the orders are locked after it.
  */
 export async function doubtEsimsResolvedElsewhere(
   tx: Tx,
   linkKey: Buffer,
   results: readonly ItemResult[],
 ): Promise<readonly ItemResult[]> {
-  const brought = results.flatMap((result) =>
+  const delivered = results.flatMap((result) =>
     result.outcome.kind === 'delivered' ? [{ result, esim: result.outcome.esim }] : [],
   )
-  if (brought.length === 0) return results
+  if (delivered.length === 0) return results
   awaitSettling(tx)
   const rows = await tx.query<{ place: bigint; orderId: string }>({
     name: 'fulfilment-settled-elsewhere',
-    text: SETTLED,
+    text: RECORDED,
     values: [
-      brought.map(({ esim }) => stripIccidPadding(esim.iccid)),
-      brought.map(({ esim }) => `\\x${fingerprint(linkKey, esim.smdpAddress, esim.matchingId)}`),
-      brought.map(({ result }) => result.orderId),
-      brought.map(({ result }) => result.itemNo),
+      delivered.map(({ esim }) => stripIccidPadding(esim.iccid)),
+      delivered.map(({ esim }) => `\\x${fingerprint(linkKey, esim.smdpAddress, esim.matchingId)}`),
+      delivered.map(({ result }) => result.orderId),
+      delivered.map(({ result }) => result.itemNo),
     ],
   })
   if (rows.length === 0) return results
   const doubts = new Map<ItemResult, Outcome>()
   for (const { place, orderId } of rows) {
-    const { result, esim } = brought[Number(place) - 1]!
-    const words = `it delivered eSIM ${esim.iccid}, with which an operator has settled an item of order ${orderNoOf(orderId)}`
-    doubts.set(result, { kind: 'unknown', words })
+    const { result, esim } = delivered[Number(place) - 1]!
+    const message = `the supplier delivered eSIM ${esim.iccid}, which an operator recorded for an item of order ${orderNoOf(orderId)}`
+    doubts.set(result, { kind: 'unknown', words: message })
   }
   return results.map((result) => ({ ...result, outcome: doubts.get(result) ?? result.outcome }))
 }
 
-const SETTLED = `
+const RECORDED = `
   with given as (
     select * from unnest($1::text[], $2::bytea[], $3::uuid[], $4::smallint[]) with ordinality
       as g(iccid, fingerprint, order_id, item_no, place)

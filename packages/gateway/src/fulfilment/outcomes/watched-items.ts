@@ -1,24 +1,25 @@
 import type { Tx } from '../../lib/postgres/db.ts'
 
+/** An item of a closed order whose supplier must be asked again. */
 export interface WatchedItemKey {
   orderId: string
   itemNo: number
   purpose: 'REFUNDED_IN_DOUBT' | 'DELIVERED_IN_DOUBT' | 'CANCEL'
 }
 
-/** And whom to ask: an item may be another supplier's than the one that is in doubt. */
 export interface WatchedItem extends WatchedItemKey {
+  /** The supplier to ask. The item itself may belong to another one by now. */
   supplier: string
-  /** What it was asked for there. */
+  /** The product that was ordered there. */
   productCode: string | null
 }
 
 const DAY_MS = 86_400_000
-/** An eSIM that has not come a month after its item was settled will not come; the supplier's list still shows it. */
+/** An eSIM that has not arrived a month after its item closed will not arrive; the supplier's list would still show it. */
 const WATCHED_MS = { REFUNDED_IN_DOUBT: 30 * DAY_MS, DELIVERED_IN_DOUBT: 30 * DAY_MS, CANCEL: 7 * DAY_MS } as const
 const FIRST_ASK_MS = 60_000
 
-/** Makes reconciliation ask about an item of a settled order. */
+/** Makes reconciliation ask the supplier about the item until it answers or the time is up. */
 export function watchItem(tx: Tx, tenantId: string, watched: WatchedItem, now: Date): void {
   const { orderId, itemNo, purpose, supplier, productCode } = watched
   tx.send({

@@ -7,20 +7,13 @@ import { findCancellableEsim, wasNeverUsed } from '../cancelling/cancellable-esi
 import { saveCancellation } from '../cancelling/save-cancellation.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptEsim } from '../outcomes/save-outcomes.ts'
-import { unwatchItem, type WatchedItemKey } from '../outcomes/watched-items.ts'
+import { unwatchItem, type WatchedItem } from '../outcomes/watched-items.ts'
 import { askBySupplier, CLAIMED_MAX } from './ask-by-supplier.ts'
 
 const ASK_AGAIN_MIN_MS = 60_000
 const ASK_AGAIN_MAX_MS = 6 * 3_600_000
 
-interface WatchedRow {
-  tenantId: string
-  orderId: string
-  itemNo: number
-  purpose: WatchedItemKey['purpose']
-  supplier: string
-  productCode: string | null
-}
+type WatchedJob = WatchedItem & { tenantId: string }
 
 /** A claim sets when the item is asked about next: after one minute, doubled each time up to six hours. */
 const WATCHED: JobTable = {
@@ -36,43 +29,43 @@ const WATCHED: JobTable = {
 
 /** Claims the watched items that are due and asks their suppliers. @returns how many were due */
 export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
-  const due = await claimJobs<WatchedRow>(deps.db, WATCHED, CLAIMED_MAX)
-  await askBySupplier(deps.clock, due, (row) => askAbout(deps, row))
+  const due = await claimJobs<WatchedJob>(deps.db, WATCHED, CLAIMED_MAX)
+  await askBySupplier(deps.clock, due, (job) => askAbout(deps, job))
   await endWatches(deps)
   return due.length
 }
 
-function askAbout(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
-  const { tenantId, orderId, itemNo, purpose } = row
+function askAbout(deps: FulfilmentDeps, job: WatchedJob): Promise<void> {
+  const { tenantId, orderId, itemNo, purpose } = job
   return runJob(deps.log, 'watched item', { tenantId, orderId, itemNo, purpose }, () =>
-    purpose === 'CANCEL' ? repeatCancel(deps, row) : askForLateEsim(deps, row),
+    purpose === 'CANCEL' ? repeatCancel(deps, job) : askForLateEsim(deps, job),
   )
 }
 
-async function repeatCancel(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
-  const { tenantId, orderId, itemNo } = row
+async function repeatCancel(deps: FulfilmentDeps, job: WatchedJob): Promise<void> {
+  const { tenantId, orderId, itemNo } = job
   const profile = await findCancellableEsim(deps, tenantId, { orderId, itemNo })
   if (profile === undefined) return
   const subject = { orderId, itemNo, profileId: profile.profileId }
   const outcome: CancelOutcome = wasNeverUsed(profile)
     ? await cancelAtSupplier(deps, profile.supplier, profile.esim)
-    : { kind: 'refused', words: 'it was downloaded meanwhile' }
+    : { kind: 'refused', words: 'the eSIM was downloaded in the meantime' }
   await saveCancellation(deps, tenantId, subject, outcome)
 }
 
-async function askForLateEsim(deps: FulfilmentDeps, row: WatchedRow): Promise<void> {
-  const { tenantId, orderId, itemNo, productCode } = row
-  const supplied = deps.suppliers.get(row.supplier)
+async function askForLateEsim(deps: FulfilmentDeps, job: WatchedJob): Promise<void> {
+  const { tenantId, orderId, itemNo, productCode } = job
+  const supplied = deps.suppliers.get(job.supplier)
   if (supplied === undefined || productCode === null) return
   const key = itemKeyOf(orderId, itemNo)
-  const asking = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }], 'LOOK')
-  const [outcome] = await asking.catch((): Outcome[] => [])
+  const answering = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }], 'LOOK')
+  const [outcome] = await answering.catch((): Outcome[] => [])
   if (outcome?.kind !== 'delivered') return
-  await acceptEsim(deps, tenantId, { orderId, itemNo, supplier: row.supplier }, outcome.esim)
-  await deps.db.tx(async (tx) => unwatchItem(tx, tenantId, { orderId, itemNo, purpose: row.purpose }))
+  await acceptEsim(deps, tenantId, { orderId, itemNo, supplier: job.supplier }, outcome.esim)
+  await deps.db.tx(async (tx) => unwatchItem(tx, tenantId, { orderId, itemNo, purpose: job.purpose }))
 }
 
-/** A cancel that nobody answers for a week is an operator's to settle with the supplier. */
+/** Ends watches whose time is up. A cancellation without an answer is left to an operator. */
 async function endWatches(deps: FulfilmentDeps): Promise<void> {
   const tenants = await deps.db.query<{ tenantId: string }>({
     name: 'reconcile-end-tenants',
@@ -81,7 +74,7 @@ async function endWatches(deps: FulfilmentDeps): Promise<void> {
   for (const { tenantId } of tenants) await endWatchesOf(deps, tenantId)
 }
 
-/** Locks rows of one tenant, but those that somebody is just settling: they are none any more, or end with the next pass. */
+/** Locks rows of one tenant and skips locked ones: another transaction is ending them, or the next pass does. */
 async function endWatchesOf(deps: FulfilmentDeps, tenantId: string): Promise<void> {
   await deps.db.tx(async (tx) => {
     const ended = await tx.query<{ orderId: string; itemNo: number; purpose: string }>({
@@ -101,7 +94,7 @@ async function endWatchesOf(deps: FulfilmentDeps, tenantId: string): Promise<voi
         tenantId: null,
         kind: 'CANCEL_UNANSWERED',
         audience: 'OPERATOR',
-        message: `The supplier never said whether it cancelled eSIM ${itemKeyOf(row.orderId, row.itemNo)}. It is not refunded: ask the supplier, and record what it says on the order’s page or with esim settle.`,
+        message: `The supplier never answered the cancellation of eSIM ${itemKeyOf(row.orderId, row.itemNo)}. The eSIM is not refunded. Ask the supplier, and record what it says on the order’s page or with esim settle.`,
         data: { tenantId, orderId: row.orderId, itemNo: row.itemNo },
       })
     }

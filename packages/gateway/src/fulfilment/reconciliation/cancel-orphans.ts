@@ -1,12 +1,12 @@
 import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
-import { type SuppliedRow, toSuppliedEsim } from '../../profiles/secrets.ts'
+import { type SuppliedEsimRow, toSuppliedEsim } from '../../profiles/secrets.ts'
 import { cancelAtSupplier } from '../cancelling/cancel-esim.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { askBySupplier, CLAIMED_MAX } from './ask-by-supplier.ts'
 
 const CANCEL_AGAIN_MS = 10 * 60_000
 
-interface OrphanRow extends SuppliedRow {
+interface OrphanJob extends SuppliedEsimRow {
   tenantId: string
   orphanId: string
   supplier: string
@@ -25,26 +25,27 @@ const ORPHANS: JobTable = {
      where i.tenant_id = job.tenant_id and i.order_id = job.order_id and i.item_no = job.item_no) as product_code`,
 }
 
-/** Gives orphans back to their suppliers. What cannot be given back is kept, and stays in the report. @returns how many were due */
+/** Cancels orphans at their suppliers. An orphan that cannot be cancelled is kept and reported. @returns how many were due */
 export async function cancelOrphans(deps: FulfilmentDeps): Promise<number> {
-  const due = await claimJobs<OrphanRow>(deps.db, ORPHANS, CLAIMED_MAX)
-  await askBySupplier(deps.clock, due, (row) => giveBack(deps, row))
+  const due = await claimJobs<OrphanJob>(deps.db, ORPHANS, CLAIMED_MAX)
+  await askBySupplier(deps.clock, due, (orphan) =>
+    runJob(deps.log, 'orphan', identityOf(orphan), () => cancelOrphan(deps, orphan)),
+  )
   return due.length
 }
 
-function giveBack(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {
-  const { tenantId, orderId, itemNo } = row
-  return runJob(deps.log, 'orphan', { tenantId, orderId, itemNo }, () => cancelOrphan(deps, row))
+function identityOf({ tenantId, orderId, itemNo }: OrphanJob) {
+  return { tenantId, orderId, itemNo }
 }
 
-async function cancelOrphan(deps: FulfilmentDeps, row: OrphanRow): Promise<void> {
-  const tenantId = row.tenantId
-  const outcome = await cancelAtSupplier(deps, row.supplier, toSuppliedEsim(deps.cipher, tenantId, row, false))
+async function cancelOrphan(deps: FulfilmentDeps, orphan: OrphanJob): Promise<void> {
+  const { tenantId, orphanId, supplier } = orphan
+  const outcome = await cancelAtSupplier(deps, supplier, toSuppliedEsim(deps.cipher, tenantId, orphan, false))
   const state = { cancelled: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
   await deps.db.query({
     text: `update orphans set state = $3, message = $4,
              updated_at = case when $3 = 'FOUND' then updated_at else now() end
              where tenant_id = $1 and orphan_id = $2`,
-    values: [tenantId, row.orphanId, state, 'words' in outcome ? outcome.words : null],
+    values: [tenantId, orphanId, state, 'words' in outcome ? outcome.words : null],
   })
 }

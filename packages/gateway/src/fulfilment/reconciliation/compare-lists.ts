@@ -8,8 +8,9 @@ import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptEsim } from '../outcomes/save-outcomes.ts'
 
 /**
- * Compares a supplier's list with ours. What it delivered and we do not have is asked for by its key and taken in; what
- * belongs to no item of ours is reported.
+ * Compares a supplier's list of eSIMs with our items. An eSIM that we do not have is queried by its key and accepted; one
+ * that belongs to no item is reported as unclaimed.
+ * @returns how many eSIMs we did not have.
  */
 export async function compareSupplierList(deps: FulfilmentDeps, supplied: Supplied, overMs: number): Promise<number> {
   const { supplier } = supplied
@@ -18,38 +19,38 @@ export async function compareSupplierList(deps: FulfilmentDeps, supplied: Suppli
   try {
     for await (const record of supplier.list(new Date(deps.databaseClock.now() - overMs))) {
       if (record.cancelled) continue
-      const item = await ownItem(deps.db, supplied, record)
-      if (item !== undefined && isOnOurBooks(item)) continue
+      const item = await findItem(deps.db, supplied, record)
+      if (item !== undefined && isAccountedFor(item)) continue
       found += 1
       const { key, iccid } = record
-      await takeIn(deps, supplied, record, item).catch((error) =>
+      await acceptOrReport(deps, supplied, record, item).catch((error) =>
         deps.log.error(
           { err: error, supplier: supplier.name, key, iccid },
-          'it could not be taken in; the others go on',
+          'an eSIM of a supplier’s list could not be saved',
         ),
       )
     }
   } catch (error) {
-    deps.log.warn({ err: error, supplier: supplier.name }, 'its list could not be read to the end')
+    deps.log.warn({ err: error, supplier: supplier.name }, 'a supplier’s list could not be read to its end')
   }
   return found
 }
 
-interface OwnItem {
+interface ListedItem {
   tenantId: string
   orderId: string
   itemNo: number
   productCode: string
   itemStatus: ItemStatus
-  /** Its eSIM, or orphan, is this one. */
+  /** The listed eSIM is the item's own, or one of its orphans. */
   known: boolean
 }
 
-/** Of an item that another supplier has delivered, too, where this one is in doubt or its eSIM was found already. */
-async function ownItem(db: Db, supplied: Supplied, record: SupplierRecord): Promise<OwnItem | undefined> {
+/** Also finds an item that another supplier delivered, where this one is in doubt or its eSIM is already known. */
+async function findItem(db: Db, supplied: Supplied, record: SupplierRecord): Promise<ListedItem | undefined> {
   const named = parseItemKey(record.key)
   if (named === undefined) return undefined
-  const [item] = await db.query<Omit<OwnItem, 'orderId' | 'itemNo'>>({
+  const [item] = await db.query<Omit<ListedItem, 'orderId' | 'itemNo'>>({
     name: 'reconcile-own-item',
     text: `select i.tenant_id, coalesce(w.product_code, i.product_code) as product_code,
              i.item_status, k.known
@@ -68,16 +69,16 @@ async function ownItem(db: Db, supplied: Supplied, record: SupplierRecord): Prom
   return item && { ...item, ...named }
 }
 
-/** One that is in work gets its answer from fulfilment. */
-function isOnOurBooks(item: OwnItem): boolean {
+/** Fulfilment itself gets the answer for an open item. */
+function isAccountedFor(item: ListedItem): boolean {
   return item.known || ['WAITING', 'ASKED', 'UNKNOWN'].includes(item.itemStatus)
 }
 
-async function takeIn(
+async function acceptOrReport(
   deps: FulfilmentDeps,
   supplied: Supplied,
   record: SupplierRecord,
-  item: OwnItem | undefined,
+  item: ListedItem | undefined,
 ): Promise<void> {
   if (item !== undefined) {
     const { tenantId, orderId, itemNo, productCode } = item
@@ -86,7 +87,7 @@ async function takeIn(
     const [outcome] = await supplied.supplier.query([request], purpose)
     if (outcome?.kind === 'delivered') {
       await acceptEsim(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome.esim)
-      // By its key a supplier tells of one eSIM. One that it lists beside it is nobody's.
+      // A query returns one eSIM for a key. A second one listed under the same key is unclaimed.
       if (stripIccidPadding(outcome.esim.iccid) === record.iccid) return
     }
   }

@@ -5,18 +5,18 @@ import { cancelOrphans } from './cancel-orphans.ts'
 import { compareSupplierList } from './compare-lists.ts'
 
 const POLL_MS = 30_000
-/** Suppliers' books are compared this often, over a little more than that. */
+/** Suppliers' lists are compared this often, and reach back a little further. */
 const COMPARE_EVERY_MS = 3_600_000
 const COMPARE_SINCE_MS = 26 * 3_600_000
 const FIRST_COMPARE_MS = 120_000
 
 /**
- * What fulfilment leaves open is not forgotten: eSIMs that may yet come for refunded items, cancels without an answer,
- * orphans to be cancelled, and whatever suppliers have on their books for us that we do not have on ours. (Orders under
- * review are asked about by fulfilment itself.)
+ * Re-checks what fulfilment leaves unresolved: eSIMs that may still arrive for refunded items, cancellations without an
+ * answer, orphans to cancel, and eSIMs that suppliers list for us but we do not have. Fulfilment itself asks about orders
+ * under review.
  */
 export function reconcileLoop(deps: FulfilmentDeps): Loop {
-  // A node that never runs for an hour compares all the same.
+  // The first comparison comes early, so that nodes which restart often compare too.
   let comparedAt = deps.clock.monotonic() - COMPARE_EVERY_MS + FIRST_COMPARE_MS
   return runLoop({
     name: 'reconcile',
@@ -30,7 +30,7 @@ export function reconcileLoop(deps: FulfilmentDeps): Loop {
         comparedAt = deps.clock.monotonic()
         for (const supplied of deps.suppliers.all()) await compareSupplierList(deps, supplied, COMPARE_SINCE_MS)
       }
-      return watched + orphans > 0 // there may be more
+      return watched + orphans > 0 // more may be due
     },
   })
 }

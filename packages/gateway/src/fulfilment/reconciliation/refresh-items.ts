@@ -6,7 +6,7 @@ import type { SuppliedEsim } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptEsim } from '../outcomes/save-outcomes.ts'
 
-/** Keys of one event: an upstream order is one of our items. */
+/** Keys of one event. An upstream order is one of our items. */
 const KEYS_MAX = 100
 
 interface ItemRow {
@@ -19,9 +19,8 @@ interface ItemRow {
 }
 
 /**
- * Asks a supplier about items of which it said that something changed. One that is in doubt is looked at now instead of
- * at its next time; one that was settled without an eSIM may have got it (an orphan); one that was delivered has its
- * status and usage brought up to date. Only items of this supplier.
+ * Asks a supplier about items that it reported as changed. An item in doubt is retried now; a refused or cancelled item
+ * may have got an eSIM (an orphan); the status and usage of a delivered eSIM are updated. Ignores items of other suppliers.
  */
 export async function refreshItems(deps: FulfilmentDeps, supplied: Supplied, keys: readonly string[]): Promise<void> {
   for (const key of keys.slice(0, KEYS_MAX)) await refresh(deps, supplied, key)
@@ -45,7 +44,7 @@ async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): P
   switch (row.itemStatus) {
     case 'UNKNOWN':
     case 'REVIEW':
-      return lookNow(deps, tenantId, orderId, itemNo)
+      return retryNow(deps, tenantId, orderId, itemNo)
     case 'DELIVERED': {
       if (row.profileId === null || supplied.supplier.report === undefined) return
       const { matchingId } = decryptSecrets(deps.cipher, tenantId, row.secrets!)
@@ -61,15 +60,12 @@ async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): P
       if (outcome?.kind !== 'delivered') return
       return acceptEsim(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome.esim)
     }
-    default: // WAITING, ASKED: fulfilment is at it
+    default: // WAITING, ASKED: fulfilment has the item
   }
 }
 
-/**
- * Makes fulfilment ask about the item now, where nobody does already. Whoever holds the order's lease is not disturbed: it
- * sees the time after.
- */
-async function lookNow(deps: FulfilmentDeps, tenantId: string, orderId: string, itemNo: number): Promise<void> {
+/** Makes fulfilment ask about the item now. A worker that holds the order's lease sees the new time after its own pass. */
+async function retryNow(deps: FulfilmentDeps, tenantId: string, orderId: string, itemNo: number): Promise<void> {
   await deps.db.tx(async (tx) => {
     tx.send({
       text: `update orders set due_at = now() where tenant_id = $1 and order_id = $2 and due_at is not null`,

@@ -1,7 +1,7 @@
 import { firstUuidAt, orderNoOf } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 
-/** What one supplier did in one month (UTC, by the time of the order). Amounts in 1/10 000. */
+/** Totals of one supplier in one month (UTC, by the time of the order). Amounts in 1/10 000. */
 export interface SupplierMonth {
   /** `2026-11` */
   month: string
@@ -14,15 +14,15 @@ export interface SupplierMonth {
   orphans: number
   sales: bigint
   refunds: bigint
-  /** Of what was delivered: what the supplier says that it charged, else what the catalogue had. null: neither is known. */
+  /** Cost of the delivered eSIMs: the supplier's charge, otherwise the catalogue's cost. null: neither is known. */
   cost: bigint | null
   costCurrency: string | null
-  /** Of how many of those delivered the supplier says what it charged, and what these come to within the cost. */
+  /** How many delivered eSIMs have a supplier's charge, and the sum of these charges within the cost. */
   charged: number
   chargedCost: bigint
 }
 
-/** An item that does not add up. */
+/** An item without its eSIM, or an eSIM without its item. */
 export interface Discrepancy {
   kind: 'ORDER_WITHOUT_ESIM' | 'ESIM_WITHOUT_ORDER'
   supplier: string
@@ -34,13 +34,13 @@ export interface Discrepancy {
   detail: string | null
 }
 
-/** What a settled order may take; one that is open for longer has stuck. */
+/** An item that is open for longer is reported. */
 const STUCK_AFTER = `interval '1 hour'`
 const DISCREPANCIES_MAX = 10_000
 
 /**
- * Cost against sales by month and supplier, in rows of their own where currencies differ: nothing is converted. Reads the
- * orders of the period and their items once, dealer by dealer, by the time in their ids: for a report, not for a page.
+ * Cost and sales by month and supplier, one row for each currency: amounts are never converted. Reads all orders of the
+ * period and their items, dealer by dealer, by the time in their ids: for a report, not for a page.
  */
 export async function listSupplierMonths(db: Db, period: { from: Date; to: Date }): Promise<SupplierMonth[]> {
   return db.query<SupplierMonth>({
@@ -73,22 +73,22 @@ export async function listSupplierMonths(db: Db, period: { from: Date; to: Date 
       ) n on true
       where o.created_at >= $1 and o.created_at < $2
       group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
-    values: [period.from, period.to, ...idsOf(period)],
+    values: [period.from, period.to, ...idRangeOf(period)],
   })
 }
 
-/** An id is made before its order is written, by a clock that may be off by a little. */
-const IDS_ASTRAY_MS = 86_400_000
+/** An id is created before its order is written, by a clock that may be slightly wrong. */
+const ID_TOLERANCE_MS = 86_400_000
 
-function idsOf(period: { from: Date; to: Date }): [first: string, end: string] {
-  return [firstUuidAt(period.from.getTime() - IDS_ASTRAY_MS), firstUuidAt(period.to.getTime() + IDS_ASTRAY_MS)]
+function idRangeOf(period: { from: Date; to: Date }): [first: string, end: string] {
+  return [firstUuidAt(period.from.getTime() - ID_TOLERANCE_MS), firstUuidAt(period.to.getTime() + ID_TOLERANCE_MS)]
 }
 
 interface DiscrepancyRow extends Omit<Discrepancy, 'orderNo'> {
   orderId: string | null
 }
 
-/** Orders without profiles, profiles without orders: the newest ten thousand. */
+/** Orders without eSIMs and eSIMs without orders, newest first. */
 export async function listDiscrepancies(db: Db, period: { from: Date; to: Date }): Promise<Discrepancy[]> {
   const rows = await db.query<DiscrepancyRow>({
     text: `
@@ -109,7 +109,7 @@ export async function listDiscrepancies(db: Db, period: { from: Date; to: Date }
         select 'ESIM_WITHOUT_ORDER', u.supplier, null, null, null, u.iccid, u.found_at, 'under the key ' || u.key
         from unclaimed_esims u where u.found_at >= $1 and u.found_at < $2
       ) d order by since desc limit ${DISCREPANCIES_MAX}`,
-    values: [period.from, period.to, ...idsOf(period)],
+    values: [period.from, period.to, ...idRangeOf(period)],
   })
   return rows.map(({ orderId, ...row }) => ({ ...row, orderNo: orderId === null ? null : orderNoOf(orderId) }))
 }

@@ -9,18 +9,18 @@ import { writeCancellation } from '../cancelling/save-cancellation.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 
 /**
- * Records what a supplier said of a cancel that it never answered: cancelled unused, and it is refunded, or kept.
+ * Records what a supplier said about a cancellation that it never answered: cancelled unused (the eSIM is refunded) or kept.
  *
  * Locks: the wallet, the order.
- * @throws Refusal where no cancel of it is in question, or it was used meanwhile.
+ * @throws Refusal where the eSIM has no pending cancellation, or is to be refunded but was used.
  */
 export async function resolveCancellation(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'wake'>,
-  settlement: { tenantId: string; profileId: string; verdict: 'cancelled' | 'kept'; evidence: string },
+  resolution: { tenantId: string; profileId: string; verdict: 'cancelled' | 'kept'; evidence: string },
   by: By,
 ): Promise<void> {
-  const { tenantId, profileId, verdict } = settlement
-  const evidence = parseEvidence(settlement.evidence)
+  const { tenantId, profileId, verdict } = resolution
+  const evidence = parseEvidence(resolution.evidence)
   const profile = await findCancellableEsim(deps, tenantId, profileId)
   if (profile === undefined) throw notFound('eSIM')
   const { orderId, itemNo } = profile.esim
@@ -29,11 +29,11 @@ export async function resolveCancellation(
     const outcome =
       verdict === 'cancelled'
         ? ({ kind: 'cancelled' } as const)
-        : ({ kind: 'refused', words: 'kept, by the supplier’s word' } as const)
-    // Under the order's lock from here on: whoever cancels or settles it a second time finds it settled.
-    const settled = await writeCancellation(tx, deps, tenantId, { orderId, itemNo, profileId }, outcome)
-    if (settled === 0) {
-      throw new Refusal(409, 'NOT_IN_QUESTION', 'No cancel of this eSIM is in question: cancel it with esim cancel.')
+        : ({ kind: 'refused', words: 'kept, according to the supplier' } as const)
+    // This locks the order: a second resolution or cancellation finds this one.
+    const resolvedCount = await writeCancellation(tx, deps, tenantId, { orderId, itemNo, profileId }, outcome)
+    if (resolvedCount === 0) {
+      throw new Refusal(409, 'NOT_IN_QUESTION', 'This eSIM has no pending cancellation. Use `esim cancel`.')
     }
     const after = { profileId, itemNo, verdict, evidence }
     audit(tx, deps.ids, { tenantId, ...by, action: 'order.settle_cancel', subject: orderNoOf(orderId), after })
@@ -41,11 +41,11 @@ export async function resolveCancellation(
   deps.wake.wake('webhooks')
 }
 
-/** Who hears of its first use takes the order's lock, too: what is seen here stays so until it is refunded. */
+/** A report of first use locks the order too, so the status seen here holds until the refund commits. */
 async function refuseUsed(tx: Tx, tenantId: string, orderId: string, profileId: string): Promise<void> {
   const { orders } = await lockWalletAndOrders(tx, tenantId, [orderId])
   const profile = orders.get(orderId)?.profiles.find((candidate) => candidate.profileId === profileId)
   if (!profile || wasNeverUsed(profile)) return
-  const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}: it is not refunded.`
+  const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}, so it is not refunded.`
   throw new Refusal(409, 'ESIM_IN_USE', words)
 }

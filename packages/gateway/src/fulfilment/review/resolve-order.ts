@@ -13,41 +13,40 @@ import type { Transition } from '../outcomes/outcome.ts'
 import { watchItem } from '../outcomes/watched-items.ts'
 import { type AssignedEsim, recordResolvedCodes, refuseDuplicateEsims, refuseTakenEsims } from './taken-esims.ts'
 
-/** What the supplier said of the eSIMs under review. */
+/** What the supplier said about the eSIMs under review. */
 export type Verdict =
   | { kind: 'delivered'; esims: readonly CsvEsim[] }
   | { kind: 'refused' }
-  /** Nothing was bought, and it may be tried again. */
+  /** Nothing was bought, and the order may be sent again. */
   | { kind: 'retry' }
 
 export interface Resolution {
   tenantId: string
   orderId: string
   verdict: Verdict
-  /** The supplier's words, a ticket, a name: what another operator can check. Audited. */
+  /** The supplier's statement, a ticket or a name that another operator can check. Goes into the audit log. */
   evidence: string
-  /** Only these; absent: every item under review. */
+  /** Absent: every item under review. */
   itemNos?: readonly number[]
 }
 
 /**
- * Records what a supplier said of an order's eSIMs that are under review. Nothing is settled on a guess: without
- * evidence it is refused. An eSIM that arrives after all for an item that was settled as refused becomes an orphan, so
- * such items stay watched.
+ * Records what a supplier said about an order's eSIMs under review, with evidence. An item resolved as refused stays
+ * watched where it was in doubt: an eSIM that arrives for it later becomes an orphan.
  *
- * Locks: settling with eSIMs, which deliveries share; then the wallet, the order.
- * @returns the items that were settled.
+ * Locks: for delivered eSIMs the resolution lock, which deliveries share; then the wallet, the order.
+ * @returns the resolved items.
  * @throws Refusal
  */
 export async function resolveOrder(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'cipher' | 'catalogue' | 'wake' | 'linkKey'> & {
     suppliers: Pick<Suppliers, 'get'>
   },
-  settlement: Resolution,
+  resolution: Resolution,
   by: By,
 ): Promise<number[]> {
-  const { tenantId, orderId, verdict } = settlement
-  const evidence = parseEvidence(settlement.evidence)
+  const { tenantId, orderId, verdict } = resolution
+  const evidence = parseEvidence(resolution.evidence)
   const catalogue = await deps.catalogue.latest()
   const itemNos = await deps.db.tx(async (tx) => {
     if (verdict.kind === 'delivered') {
@@ -58,31 +57,31 @@ export async function resolveOrder(
     const order = orders.get(orderId)
     if (order === undefined) throw notFound('order')
     const before = order.orderStatus
-    const items = underReview(order, settlement.itemNos)
-    const named = verdict.kind === 'delivered' ? assigned(verdict.esims, orderId, items) : []
-    if (named.length > 0) await refuseTakenEsims(tx, deps.linkKey, named)
-    const consequences = new OutcomeBatch(deps, tenantId, now, (code) => catalogue.find(code))
+    const items = underReview(order, resolution.itemNos)
+    const assigned = verdict.kind === 'delivered' ? assignEsims(verdict.esims, orderId, items) : []
+    if (assigned.length > 0) await refuseTakenEsims(tx, deps.linkKey, assigned)
+    const batch = new OutcomeBatch(deps, tenantId, now, (code) => catalogue.find(code))
     for (const [index, item] of items.entries()) {
       const { supplier, inDoubtAt } = item
       if (supplier === null && verdict.kind === 'delivered') {
-        const words = `Item ${item.itemNo} was never asked for at any supplier: settle it with --retry or --refused.`
+        const words = `Item ${item.itemNo} was never ordered from a supplier. Resolve it with --retry or --refused.`
         throw new Refusal(409, 'NEVER_ASKED', words)
       }
-      // Taken up from review at this moment, perhaps by a purchase: its answer is not to fall upon an item that may be
-      // bought, nor upon one that has another eSIM, where nobody would look for what it bought. A refund is watched.
+      // The item is being retried from review just now, perhaps by a purchase. Its answer must not meet an item that may be
+      // bought again or has another eSIM: nobody would look for what it bought. A refunded item is watched instead.
       if (verdict.kind !== 'refused' && item.retryAt === null && inDoubtAt !== null) {
-        const words = `The supplier is being asked for item ${item.itemNo} just now. Try again in a minute.`
+        const words = `The supplier is being asked about item ${item.itemNo} just now. Try again in a minute.`
         throw new Refusal(409, 'BEING_ASKED', words)
       }
-      consequences.applyTransition(order, item, transitionOf(verdict, named[index], now), supplier)
+      batch.applyTransition(order, item, transitionOf(verdict, assigned[index], now), supplier)
       if (verdict.kind === 'refused' && inDoubtAt !== null && supplier !== null) {
         const { itemNo, productCode } = item
         watchItem(tx, tenantId, { orderId, itemNo, purpose: 'REFUNDED_IN_DOUBT', supplier, productCode }, now)
       }
       if (verdict.kind === 'retry') Object.assign(item, { requestedAt: null, attempts: 1 })
     }
-    consequences.release(orders, { leaseToken: undefined })
-    await consequences.write(tx, orders)
+    batch.release(orders, { leaseToken: undefined })
+    await batch.write(tx, orders)
     if (verdict.kind === 'delivered') recordResolvedCodes(tx, deps.linkKey, { tenantId, orderId }, verdict.esims)
     audit(tx, deps.ids, {
       tenantId,
@@ -101,7 +100,7 @@ export async function resolveOrder(
 
 function underReview(order: LockedOrder, itemNos: readonly number[] | undefined): LockedItem[] {
   const items = order.items.filter((item) => item.itemStatus === 'REVIEW')
-  if (items.length === 0) throw new Refusal(409, 'NOT_UNDER_REVIEW', 'Nothing of this order is under review.')
+  if (items.length === 0) throw new Refusal(409, 'NOT_UNDER_REVIEW', 'No item of this order is under review.')
   if (itemNos === undefined) return items
   const chosen = items.filter((item) => itemNos.includes(item.itemNo))
   if (chosen.length !== new Set(itemNos).size) {
@@ -111,10 +110,10 @@ function underReview(order: LockedOrder, itemNos: readonly number[] | undefined)
   return chosen
 }
 
-/** An eSIM for each item, in their order. */
-function assigned(esims: readonly CsvEsim[], orderId: string, items: readonly LockedItem[]): AssignedEsim[] {
+/** Assigns an eSIM of the file to each item. @returns one for each item, in their order. */
+function assignEsims(esims: readonly CsvEsim[], orderId: string, items: readonly LockedItem[]): AssignedEsim[] {
   if (esims.length !== items.length) {
-    const words = `${items.length} eSIMs are under review, and the file has ${esims.length}.`
+    const words = `${items.length} eSIMs are under review, but the file has ${esims.length}.`
     throw new Refusal(422, 'ESIMS_MISMATCH', words)
   }
   const numbered = esims.some((row) => row.itemNo !== undefined)
@@ -125,14 +124,14 @@ function assigned(esims: readonly CsvEsim[], orderId: string, items: readonly Lo
   })
 }
 
-function transitionOf(verdict: Verdict, named: AssignedEsim | undefined, now: Date): Transition {
+function transitionOf(verdict: Verdict, assigned: AssignedEsim | undefined, now: Date): Transition {
   switch (verdict.kind) {
     case 'delivered':
-      return { to: 'DELIVERED', esim: named!.esim }
+      return { to: 'DELIVERED', esim: assigned!.esim }
     case 'refused':
-      return { to: 'REFUSED', words: 'refused by the supplier' }
+      return { to: 'REFUSED', message: 'refused by the supplier' }
     case 'retry':
-      return { to: 'WAITING', words: 'not bought; tried again', retryAt: now }
+      return { to: 'WAITING', message: 'not bought; tried again', retryAt: now }
     default:
       return verdict satisfies never
   }

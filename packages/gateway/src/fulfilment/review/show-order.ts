@@ -6,7 +6,7 @@ import { itemKeyOf } from '../../orders/item.ts'
 import type { ItemStatus } from '../../orders/status.ts'
 import { getOrderWithProfiles } from '../../profiles/get-order.ts'
 
-/** An order as operators see it: what suppliers were asked included, activation codes not. */
+/** An order as operators see it: with the calls to suppliers, without activation codes. */
 export interface OperatorOrder extends Omit<QueryAnswer, 'profileList'> {
   tenantId: string
   itemList: OperatorItem[]
@@ -15,7 +15,7 @@ export interface OperatorOrder extends Omit<QueryAnswer, 'profileList'> {
 
 export interface OperatorItem {
   itemNo: number
-  /** What it is called at its supplier. */
+  /** Its name at the supplier. */
   key: string
   itemStatus: ItemStatus
   supplier: string | null
@@ -40,14 +40,14 @@ export interface OperatorAttempt {
   detail: string | null
 }
 
-/** Attempts that are shown: the newest. */
+/** The newest are shown. */
 const ATTEMPTS_MAX = 500
 
 export async function getOperatorOrder(
   deps: { db: Db; cipher: Pick<Cipher, 'decrypt'>; linkKey: Buffer },
   { tenantId, orderId }: { tenantId: string; orderId: string },
 ): Promise<OperatorOrder> {
-  const links = { publicUrl: '' } // no link is shown
+  const links = { publicUrl: '' } // profiles and their links are left out
   const { profileList: _, ...order } = await getOrderWithProfiles({ ...deps, links }, tenantId, {
     orderNo: orderNoOf(orderId),
   })
@@ -75,7 +75,7 @@ export interface OrderUnderReview {
   tenantId: string
   orderNo: string
   itemNos: number[]
-  /** What the items are called at their suppliers. */
+  /** Names of the items at their suppliers. */
   keys: string[]
   suppliers: string[]
   reason: string | null
@@ -84,7 +84,7 @@ export interface OrderUnderReview {
 
 const REVIEWED_MAX = 1_000
 
-/** The oldest first. */
+/** Oldest first. */
 export async function listOrdersUnderReview(db: Db, tenantId?: string): Promise<OrderUnderReview[]> {
   const rows = await db.query<Omit<OrderUnderReview, 'orderNo' | 'keys'> & { orderId: string }>({
     text: `select o.tenant_id, o.order_id, o.created_at, i.*

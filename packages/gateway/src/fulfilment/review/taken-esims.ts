@@ -4,29 +4,29 @@ import { Refusal } from '../../lib/refusal.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
 import { fingerprint } from '../../suppliers/stock/fingerprint.ts'
 
-/** An eSIM of an operator's file, and the key of the item that it is for. */
+/** An eSIM of an operator's file, with the key of its item. */
 export interface AssignedEsim extends CsvEsim {
   key: string
 }
 
-/** @throws Refusal that names the line of an eSIM that is in the file before */
+/** @throws Refusal that names the line of an eSIM that is in the file twice. */
 export function refuseDuplicateEsims(linkKey: Buffer, rows: readonly CsvEsim[]): void {
-  refuseTwice(rows, 'ICCID', ({ esim }) => esim.iccid)
-  refuseTwice(rows, 'activation code', ({ esim }) => printOf(linkKey, esim))
+  refuseDuplicates(rows, 'ICCID', ({ esim }) => esim.iccid)
+  refuseDuplicates(rows, 'activation code', ({ esim }) => fingerprintOf(linkKey, esim))
 }
 
 /**
- * An operator's file is typed by people: an eSIM in it belongs to one item, and to nobody else. Whoever holds it may be
- * any tenant, so that ICCIDs are looked up without one. A profile that has ended holds its ICCID no longer.
+ * Refuses eSIMs of an operator's file that another item, orphan or stock code already has. Any tenant may hold them, so
+ * the look-up crosses tenants. A profile that has ended does not hold its ICCID any more.
  *
- * The caller has taken lockSettling: of two files with one eSIM, and of a file and a delivery (settled-elsewhere.ts), the
- * second sees the first.
- * @throws Refusal that names the line
+ * The caller has taken lockSettling: of two files, or a file and a delivery (outcomes/resolved-elsewhere.ts), that name one
+ * eSIM, the second sees the first.
+ * @throws Refusal that names the line.
  */
-export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, named: readonly AssignedEsim[]): Promise<void> {
-  const rows = [...named].sort((left, right) => left.line - right.line)
-  const prints = rows.map(({ esim }) => `\\x${printOf(linkKey, esim)}`)
-  const values = [rows.map(({ esim }) => esim.iccid), prints, rows.map(({ key }) => key)]
+export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, assigned: readonly AssignedEsim[]): Promise<void> {
+  const rows = [...assigned].sort((left, right) => left.line - right.line)
+  const fingerprints = rows.map(({ esim }) => `\\x${fingerprintOf(linkKey, esim)}`)
+  const values = [rows.map(({ esim }) => esim.iccid), fingerprints, rows.map(({ key }) => key)]
   const [taken] = await tx.query<{ line: bigint; holder: string; orderId: string | null }>({ text: TAKEN, values })
   if (taken === undefined) return
   const { line, esim } = rows[Number(taken.line) - 1]!
@@ -35,53 +35,53 @@ export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, named: readonly 
   throw new Refusal(409, 'ESIM_TAKEN', words)
 }
 
-/** Keeps the codes' fingerprints: no file of stock may bring them, whatever ICCID it says. */
+/** Records the fingerprints of the activation codes, so that no stock import can sell them, even under another ICCID. */
 export function recordResolvedCodes(
   tx: Tx,
   linkKey: Buffer,
   { tenantId, orderId }: { tenantId: string; orderId: string },
   rows: readonly CsvEsim[],
 ): void {
-  const prints = rows.map(({ esim }) => `\\x${printOf(linkKey, esim)}`)
+  const fingerprints = rows.map(({ esim }) => `\\x${fingerprintOf(linkKey, esim)}`)
   tx.send({
     text: `insert into resolved_codes (fingerprint, iccid, tenant_id, order_id)
            select g.*, $3, $4 from unnest($1::bytea[], $2::text[]) g
            on conflict (fingerprint) do update set iccid = excluded.iccid, tenant_id = excluded.tenant_id,
              order_id = excluded.order_id, resolved_at = excluded.resolved_at`,
-    values: [prints, rows.map(({ esim }) => esim.iccid), tenantId, orderId],
+    values: [fingerprints, rows.map(({ esim }) => esim.iccid), tenantId, orderId],
   })
 }
 
-function refuseTwice(rows: readonly CsvEsim[], what: string, keyOf: (row: CsvEsim) => string): void {
+function refuseDuplicates(rows: readonly CsvEsim[], what: string, keyOf: (row: CsvEsim) => string): void {
   const seen = new Set<string>()
   for (const row of rows) {
     const key = keyOf(row)
     if (seen.has(key)) {
-      const words = `Line ${row.line}: the ${what} of eSIM ${row.esim.iccid} is twice in the file: each item has its own.`
+      const words = `Line ${row.line}: the ${what} of eSIM ${row.esim.iccid} is in the file twice. Each item needs its own eSIM.`
       throw new Refusal(422, 'ESIM_TWICE', words)
     }
     seen.add(key)
   }
 }
 
-function printOf(linkKey: Buffer, { smdpAddress, matchingId }: CsvEsim['esim']): string {
+function fingerprintOf(linkKey: Buffer, { smdpAddress, matchingId }: CsvEsim['esim']): string {
   return fingerprint(linkKey, smdpAddress, matchingId)
 }
 
-// A probe of an index for each eSIM, and of stock for each supplier and eSIM; orphans are few, and looked through.
+// One index probe for each eSIM, and for stock one for each supplier and eSIM. Orphans are few and are scanned.
 const TAKEN = `
   with given as (
     select * from unnest($1::text[], $2::bytea[], $3::text[]) with ordinality as g(iccid, fingerprint, key, line)
   )
-  select g.line, 'delivered already, with order' as holder, p.order_id
+  select g.line, 'already delivered with order' as holder, p.order_id
   from given g join profiles p on p.iccid = g.iccid and p.esim_status in ('GOT_RESOURCE', 'IN_USE')
   union all
-  select g.line, 'delivered already, with order', p.order_id
+  select g.line, 'already delivered with order', p.order_id
   from given g join resolved_codes s on s.fingerprint = g.fingerprint
   join profiles p on p.tenant_id = s.tenant_id and p.order_id = s.order_id and p.iccid = s.iccid
     and p.esim_status <> 'CANCEL'
   union all
-  select g.line, 'kept as an orphan, of order', o.order_id
+  select g.line, 'kept as an orphan of order', o.order_id
   from given g join orphans o on o.iccid = g.iccid and o.state <> 'CANCELLED'
   union all
   select g.line, 'for sale in stock of ' || s.supplier, null

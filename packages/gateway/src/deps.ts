@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { type AdmissionDeps, type AdmissionOptions, createAdmission } from './admission/admission.ts'
+import { type AdmissionDeps, createAdmission } from './admission/admission.ts'
+
 import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config/config.ts'
 import { ORDER_CONNECTIONS } from './config/connections.ts'
@@ -12,7 +13,7 @@ import { type Cipher, createCipher } from './lib/crypto.ts'
 import { createIds, type Ids } from './lib/ids.ts'
 import { ensureLocalMasterKey } from './lib/master-key.ts'
 import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
-import { createDb, type Db, type DbOptions } from './lib/postgres/db.ts'
+import { createDb, type Db } from './lib/postgres/db.ts'
 import { createWakeups, type Wakeups } from './lib/postgres/wakeups.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import type { Log } from './lib/telemetry/log.ts'
@@ -79,12 +80,7 @@ export interface Deps {
  * transaction is idle for nearly as long.
  */
 const ORDER_IDLE_MS = 5_000
-const OF_ORDERS: Omit<DbOptions, 'url'> = {
-  poolSize: ORDER_CONNECTIONS,
-  idleInTransactionMs: ORDER_IDLE_MS,
-  applicationName: 'dealer-esim orders',
-}
-/** Admission reads the database's time with every batch; this is for idle nodes. */
+/** Admission observes the database's time with every batch; this is for idle nodes. */
 const CLOCK_SAMPLE_MS = 10_000
 
 /** Creates the one Deps of this process. `stop` closes all connections. @throws StartRefused */
@@ -100,11 +96,7 @@ export async function createDeps(
     if (!isStopping) log.warn({ err: error }, 'a database connection was lost')
   }
   const cipher = createCipher(config.masterKeys ?? [ensureLocalMasterKey(config.dataDir)])
-  const named = (part: string) => ({ applicationName: nameWithKeys(`dealer-esim ${part}`, cipher) })
-  const connection = { url: databaseUrl, onIdleError }
-  const db = createDb({ ...connection, poolSize: config.databasePoolSize, ...named('gateway') })
-  const hot: AdmissionOptions['hot'] = { ...connection, genericPlans: true, keepConnections: true }
-  const orderDb = createDb({ ...hot, ...OF_ORDERS })
+  const { db, orderDb, hot } = createDatabases(config, databaseUrl, cipher, onIdleError)
   const clock = systemClock
   const clocks = { clock, databaseClock: createDatabaseClock(clock) }
   const ids = createIds(clocks.databaseClock.now)

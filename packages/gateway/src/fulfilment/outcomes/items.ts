@@ -40,7 +40,10 @@ const WRITE = `
   where i.tenant_id = $1 and i.order_id = c.order_id and i.item_no = c.item_no`
 
 /** The supplier charged nothing for the item, or gave it back. */
-export const NOT_CHARGED: Pick<LockedItem, 'charged' | 'chargedCurrency'> = { charged: null, chargedCurrency: null }
+export const NOT_CHARGED: Pick<LockedItem, 'supplierCharge' | 'supplierChargeCurrency'> = {
+  supplierCharge: null,
+  supplierChargeCurrency: null,
+}
 
 /** Keeps the earlier charge where the supplier reports none now. */
 export function setSupplierCharge(item: LockedItem, charged: Charge | undefined): void {

@@ -131,7 +131,7 @@ describe('the deadline', () => {
 
   it('asks about an item under review after as long as it has been open: at least a minute, at most an hour', () => {
     const waitS = (openMs: number) => {
-      const made = transition(item('REVIEW', { askedAt: ago(openMs) }), UNKNOWN, context())
+      const made = transition(item('REVIEW', { requestedAt: ago(openMs) }), UNKNOWN, context())
       return 'retryAt' in made ? (made.retryAt.getTime() - NOW.getTime()) / 1000 : undefined
     }
     expect([1_000, 600_000, 86_400_000].map(waitS)).toEqual([60, 600, 3_600])

@@ -13,7 +13,7 @@ import { type Cipher, createCipher } from './lib/crypto.ts'
 import { createIds, type Ids } from './lib/ids.ts'
 import { ensureLocalMasterKey } from './lib/master-key.ts'
 import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
-import { createDb, type Db } from './lib/postgres/db.ts'
+import { createDb, type Db, type DbOptions } from './lib/postgres/db.ts'
 import { createWakeups, type Wakeups } from './lib/postgres/wakeups.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import type { Log } from './lib/telemetry/log.ts'
@@ -171,7 +171,7 @@ export async function createDeps(
 /** The general connections, and those of orders, whose options (`hot`) admission shares. */
 function createDatabases(config: Config, url: string, cipher: Cipher, onIdleError: (error: Error) => void) {
   const connection = { url, onIdleError }
-  const hot = { ...connection, genericPlans: true, keepConnections: true }
+  const hot = { ...connection, genericPlans: true, keepConnections: true } satisfies Partial<DbOptions>
   const db = createDb({
     ...connection,
     poolSize: config.databasePoolSize,

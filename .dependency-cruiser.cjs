@@ -6,6 +6,8 @@ const ROOMS = [
   ...['audit', 'alerts', 'jobs', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants', 'admission'],
   ...['catalogue', 'webhooks', 'suppliers', 'orders', 'profiles', 'fulfilment', 'doctor'],
 ]
+// The folders of fulfilment, from the bottom up. The files directly in fulfilment/ are above all of them.
+const FULFILMENT = ['outcomes', 'claiming', 'cancelling', 'review', 'reconciliation']
 module.exports = {
   forbidden: [
     {
@@ -19,6 +21,12 @@ module.exports = {
       severity: 'error',
       from: { path: `${gateway}/${room}/` },
       to: { path: `${gateway}/(${ROOMS.slice(place + 1).join('|') || '(?!)'})/` },
+    })),
+    ...FULFILMENT.map((folder, index) => ({
+      name: `fulfilment-${folder}-imports-nothing-above-it`,
+      severity: 'error',
+      from: { path: `${gateway}/fulfilment/${folder}/`, pathNot: '\\.test\\.ts$' },
+      to: { path: `${gateway}/fulfilment/([^/]+$|(${FULFILMENT.slice(index + 1).join('|') || '(?!)'})/)` },
     })),
     {
       name: 'contract-stands-alone',

@@ -1,4 +1,3 @@
-import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import { stripIccidPadding } from '@dealer-esim/contract'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Ids } from '../lib/ids.ts'
@@ -17,7 +16,7 @@ export interface ProfileDeps {
   wake: Pick<Wakeups, 'wake'>
 }
 
-/** One profile, and what was reported of it; without a report only the passing of time is looked at. */
+/** A report on one profile. Without a report only the passing of time is applied. */
 export interface ReportedProfile {
   orderId: string
   profileId: string
@@ -25,8 +24,8 @@ export interface ReportedProfile {
 }
 
 /**
- * Takes in what is reported of profiles of one tenant, in the order given. Each change of a status emits an event of its
- * order. Locks the orders, ascending.
+ * Applies reports on profiles of one tenant, in the given order. A status that changes emits an event of its order.
+ * Locks the orders, ascending.
  * @returns how many profiles changed.
  */
 export async function applyReports(
@@ -36,79 +35,50 @@ export async function applyReports(
 ): Promise<number> {
   if (reported.length === 0) return 0
   const catalogue = await deps.catalogue.latest()
-  const { changed, told } = await deps.db.tx(async (tx) => {
+  const { changedCount, eventsToSend } = await deps.db.tx(async (tx) => {
     const orderIds = [...new Set(reported.map((one) => one.orderId))].sort()
     const locking = lockOrders(tx, tenantId, orderIds)
     const reading = readLives(tx, tenantId, [...new Set(reported.map((one) => one.profileId))])
     const [{ orders, now }, lives] = await Promise.all([locking, reading])
-    const told = new Set<string>()
     const changed = new Map<string, ProfileLife>()
+    const changedOrders = new Set<string>()
     for (const { orderId, profileId, report } of reported) {
-      const before = changed.get(profileId) ?? lives.get(profileId)?.life
+      const before = changed.get(profileId) ?? lives.get(profileId)
       const order = orders.get(orderId)
       const profile = order?.profiles.find((candidate) => candidate.profileId === profileId)
       if (!before || !order || !profile) continue
       const item = order.items.find((candidate) => candidate.itemNo === profile.itemNo)
       const policy = item && catalogue.find(item.packageCode)?.activationPolicy
-      const reportedLife = report ? afterReport(before, report, policy) : before
-      const after = afterTime(reportedLife, now)
+      const after = afterTime(report ? afterReport(before, report, policy) : before, now)
       if (after === before) continue
       changed.set(profileId, after)
-      if (after.esimStatus !== profile.esimStatus || after.smdpStatus !== profile.smdpStatus) told.add(orderId)
-      Object.assign(profile, { esimStatus: after.esimStatus, smdpStatus: after.smdpStatus })
+      const { esimStatus, smdpStatus } = after
+      if (esimStatus !== profile.esimStatus || smdpStatus !== profile.smdpStatus) changedOrders.add(orderId)
+      Object.assign(profile, { esimStatus, smdpStatus })
     }
     writeLives(tx, tenantId, changed, now)
-    const changes = [...told].map((orderId) => ({ order: orders.get(orderId)!, profilesChanged: true }))
-    return { changed: changed.size, told: changeOrders(tx, deps, tenantId, changes, now) }
+    const changes = [...changedOrders].map((orderId) => ({ order: orders.get(orderId)!, profilesChanged: true }))
+    return { changedCount: changed.size, eventsToSend: changeOrders(tx, deps, tenantId, changes, now) }
   })
-  if (told) deps.wake.wake('webhooks')
-  return changed
+  if (eventsToSend) deps.wake.wake('webhooks')
+  return changedCount
 }
 
-interface LifeRow {
-  profileId: string
-  esimStatus: EsimStatus
-  smdpStatus: SmdpStatus | null
-  smdpStatusTime: Date | null
-  eid: string | null
-  orderUsage: bigint | null
-  usageUpdateTime: Date | null
-  totalDuration: number
-  installBefore: Date | null
-  activateTime: Date | null
-  expiredTime: Date | null
-}
-
-async function readLives(tx: Tx, tenantId: string, profileIds: string[]): Promise<Map<string, { life: ProfileLife }>> {
-  const rows = await tx.query<LifeRow>({
+async function readLives(tx: Tx, tenantId: string, profileIds: string[]): Promise<Map<string, ProfileLife>> {
+  const rows = await tx.query<ProfileLife & { profileId: string }>({
     name: 'profiles-lives',
     text: `select profile_id, esim_status, smdp_status, smdp_status_time, eid, order_usage, usage_update_time,
              total_duration, install_before, activate_time, expired_time
            from profiles where tenant_id = $1 and profile_id = any ($2::uuid[])`,
     values: [tenantId, profileIds],
   })
-  return new Map(rows.map((row) => [row.profileId, { life: lifeOf(row) }]))
-}
-
-function lifeOf(row: LifeRow): ProfileLife {
-  return {
-    esimStatus: row.esimStatus,
-    smdpStatus: row.smdpStatus,
-    smdpStatusTime: row.smdpStatusTime,
-    eid: row.eid,
-    orderUsage: row.orderUsage,
-    usageUpdateTime: row.usageUpdateTime,
-    totalDuration: row.totalDuration,
-    installBefore: row.installBefore,
-    activateTime: row.activateTime,
-    expiredTime: row.expiredTime,
-  }
+  return new Map(rows.map(({ profileId, ...life }) => [profileId, life]))
 }
 
 function writeLives(tx: Tx, tenantId: string, lives: Map<string, ProfileLife>, now: Date): void {
   if (lives.size === 0) return
   const rows = [...lives].map(([profileId, life]) => ({
-    profileId: profileId,
+    profileId,
     ...life,
     orderUsage: life.orderUsage === null ? null : String(life.orderUsage),
   }))
@@ -127,10 +97,9 @@ function writeLives(tx: Tx, tenantId: string, lives: Map<string, ProfileLife>, n
 }
 
 /**
- * Takes in what an SM-DP+ tells of an ICCID. Suppliers reuse ICCIDs: it concerns the newest eSIM with that ICCID which
- * this supplier delivered, which was not taken back, and which was there when it happened: what is late may be of an
- * earlier use. One that was deleted still has its own late and repeated notices; the one before it has none any more.
- * The look-up crosses tenants (an index on ICCID); what follows is one tenant's.
+ * Applies an SM-DP+ notification about an ICCID. Suppliers reuse ICCIDs, so it concerns the newest eSIM with that ICCID
+ * that these suppliers delivered before the reported time and that was not cancelled. A deleted eSIM still gets its own
+ * late and repeated notifications. The look-up crosses tenants (an index on ICCID); the change is within one tenant.
  * @returns whether there is such an eSIM.
  */
 export async function applyReportByIccid(
@@ -145,12 +114,12 @@ export async function applyReportByIccid(
            where iccid = $1 and supplier = any ($2::text[]) and esim_status not in ('CANCEL', 'REVOKED')
              and created_at <= $3::timestamptz + $4 * interval '1 second'
            order by profile_id desc limit 1`,
-    values: [stripIccidPadding(iccid), suppliers, report.time, CLOCKS_APART_S],
+    values: [stripIccidPadding(iccid), suppliers, report.time, CLOCK_TOLERANCE_S],
   })
   if (row === undefined) return false
   await applyReports(deps, row.tenantId, [{ orderId: row.orderId, profileId: row.profileId, report }])
   return true
 }
 
-/** An SM-DP+ whose clock is behind by less is still understood; nobody sells an ICCID again within an hour. */
-const CLOCKS_APART_S = 3_600
+/** Tolerates an SM-DP+ whose clock is behind. No supplier sells an ICCID again within an hour. */
+const CLOCK_TOLERANCE_S = 3_600

@@ -11,10 +11,10 @@ export interface LifeDeps extends ProfileDeps {
 }
 
 const POLL_MS = 60_000
-/** Profiles of one transaction. */
-const BATCH = 200
+/** Profiles in one transaction. */
+const BATCH_MAX = 200
 
-/** Lets profiles expire, tenant by tenant; nobody is asked for it. */
+/** Expires profiles by the time, tenant by tenant, without asking suppliers. */
 export function expiryLoop(deps: LifeDeps): Loop {
   return runLoop({
     name: 'profiles',
@@ -25,9 +25,12 @@ export function expiryLoop(deps: LifeDeps): Loop {
       let tenantId = await findNextTenant(deps.db, LOWEST_UUID)
       while (tenantId !== undefined && !signal.aborted) {
         try {
-          while ((await expireProfiles(deps, tenantId)) === BATCH && !signal.aborted);
+          while ((await expireProfiles(deps, tenantId)) === BATCH_MAX && !signal.aborted);
         } catch (error) {
-          deps.log.error({ err: error, tenantId }, 'its eSIMs could not expire; those of the others do')
+          deps.log.error(
+            { err: error, tenantId },
+            'the eSIMs of a tenant could not be expired; continuing with the next tenant',
+          )
         }
         tenantId = await findNextTenant(deps.db, tenantId)
       }
@@ -36,7 +39,7 @@ export function expiryLoop(deps: LifeDeps): Loop {
   })
 }
 
-/** @returns how many had expired. */
+/** @returns how many profiles expired. */
 export async function expireProfiles(deps: ProfileDeps, tenantId: string): Promise<number> {
   const rows = await deps.db.query<{ orderId: string; profileId: string }>({
     name: 'profiles-expired',
@@ -44,14 +47,13 @@ export async function expireProfiles(deps: ProfileDeps, tenantId: string): Promi
            where tenant_id = $1 and esim_status in ('GOT_RESOURCE', 'IN_USE')
              and case esim_status when 'GOT_RESOURCE' then install_before else expired_time end <= now()
            order by case esim_status when 'GOT_RESOURCE' then install_before else expired_time end limit $2`,
-    values: [tenantId, BATCH],
+    values: [tenantId, BATCH_MAX],
   })
-  const reported = rows.map((row) => ({ orderId: row.orderId, profileId: row.profileId }))
-  await applyReports(deps, tenantId, reported)
+  await applyReports(deps, tenantId, rows)
   return rows.length
 }
 
-/** Tenants with eSIMs, one after the other: one step in an index each, however many eSIMs they have. */
+/** The next tenant that has eSIMs: one index probe, however many eSIMs it has. */
 export async function findNextTenant(db: Db, after: string): Promise<string | undefined> {
   const [next] = await db.query<{ tenantId: string }>({
     name: 'profiles-next-tenant',

@@ -13,8 +13,8 @@ import type { ItemStatus } from '../orders/status.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
 /**
- * The answer of `esim/query`: one order with its lines, eSIMs and history, as one snapshot. Where both are given, both
- * must be the order's.
+ * The answer of `esim/query`: one order with its lines, eSIMs and history, read in one snapshot. If both orderNo and
+ * transactionId are given, both must match.
  * @throws ApiError 200013 where the tenant has no such order.
  */
 export async function getOrderWithProfiles(
@@ -35,7 +35,7 @@ export async function getOrderWithProfiles(
   return answerOf(deps, tenantId, order, rows)
 }
 
-/** The order's columns, again in each row; and a profile's, null where the order has none. */
+/** The order's columns, repeated in each row, and those of a profile, null where the order has none. */
 type Row = OrderColumns & (Omit<ProfileRow, 'line' | 'transactionId'> | { profileId: null })
 
 interface OrderColumns {
@@ -50,12 +50,12 @@ interface OrderColumns {
   statusHistory: { orderStatus: OrderStatus; time: string }[]
   ofCreatedAt: Date
   ofUpdatedAt: Date
-  /** By itemNo - 1. */
+  /** Index: itemNo - 1. */
   items: { lineNo: number; itemStatus: ItemStatus; failureReason: string | null }[]
   itemNo: number | null
 }
 
-// One statement, one snapshot: status, counts and profiles never contradict each other.
+// One statement and so one snapshot: status, counts and profiles never contradict each other.
 const SELECT = `
   select o.order_id as of_order_id, o.transaction_id as of_transaction_id, o.order_status, o.amount, o.refunded_amount,
     o.currency_code, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,

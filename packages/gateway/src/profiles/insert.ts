@@ -1,4 +1,4 @@
-import { buildActivationCode, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
+import { stripIccidPadding } from '@dealer-esim/contract'
 import type { CataloguePackage } from '../catalogue/catalogue.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { type Ids, timeOfUuid } from '../lib/ids.ts'
@@ -6,33 +6,25 @@ import { recordset } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import type { LockedProfile } from '../orders/lock.ts'
 import type { DeliveredEsim } from '../suppliers/supplier.ts'
+import { encryptEsimSecrets } from './secrets.ts'
 
-/** An eSIM that came for an item. */
+/** An eSIM that was delivered for an item. */
 export interface NewProfile {
   orderId: string
   itemNo: number
   supplier: string
   esim: DeliveredEsim
   bought: CataloguePackage | undefined
-  /** Its supplier reports status and usage when it is asked. */
+  /** Whether its supplier reports status and usage on request. */
   isReported: boolean
-}
-
-/** What only its owner may see of an eSIM: encrypted wherever it lies. */
-export interface ProfileSecrets {
-  ac: string
-  matchingId: string
-  confirmationCode?: string
-  pin?: string
-  puk?: string
 }
 
 const DAY_MS = 86_400_000
 
 /**
- * Writes profiles; their items are in the same transaction made DELIVERED by the caller. No round trip of its own.
- * createTime is the time in the id, so that (createTime, id) and id are one order.
- * @returns what is public of them, in order.
+ * Inserts profiles. The caller sets their items DELIVERED in the same transaction. No round trip of its own. createTime is
+ * the time in the id, so ordering by (createTime, id) and by id is the same.
+ * @returns the profiles as LockedProfile, in order.
  */
 export function insertProfiles(
   tx: Tx,
@@ -61,13 +53,13 @@ function rowOf(
   const createdAt = timeOfUuid(profileId)
   const byPackage = bought ? createdAt + bought.unusedValidTime * DAY_MS : Number.POSITIVE_INFINITY
   const bySupplier = esim.installBefore?.getTime() ?? Number.POSITIVE_INFINITY
-  // Of the other policies only what the eSIM's life brings says when its time begins (life.ts).
+  // With the other policies a report starts the eSIM's time (lifecycle.ts).
   const ends = bought?.activationPolicy === 'ON_PURCHASE' ? createdAt + bought.duration * DAY_MS : undefined
   const installBefore = Math.min(byPackage, bySupplier, ends ?? Number.POSITIVE_INFINITY)
   return {
-    profileId: profileId,
-    orderId: orderId,
-    itemNo: itemNo,
+    profileId,
+    orderId,
+    itemNo,
     supplier,
     iccid: stripIccidPadding(esim.iccid),
     imsi: esim.imsi ?? null,
@@ -89,30 +81,10 @@ function rowOf(
   }
 }
 
-/** Bytes over the whole duration, as text; null: unlimited. */
+/** Bytes over the whole duration; null: unlimited. */
 function volumeOf(bought: CataloguePackage | undefined): string | null {
   if (!bought || bought.volume === null) return null
   return String(bought.dataType === 'DAILY' ? bought.volume * BigInt(bought.duration) : bought.volume)
-}
-
-/** The secrets of an eSIM, encrypted for its tenant. */
-export function encryptEsimSecrets(cipher: Pick<Cipher, 'encrypt'>, tenantId: string, esim: DeliveredEsim): Buffer {
-  const secrets: ProfileSecrets = { ac: activationCodeOf(esim), matchingId: esim.matchingId }
-  if (esim.confirmationCode) secrets.confirmationCode = esim.confirmationCode
-  if (esim.pin) secrets.pin = esim.pin
-  if (esim.puk) secrets.puk = esim.puk
-  return cipher.encrypt(JSON.stringify(secrets), tenantId)
-}
-
-/** A supplier's own code may say more (an object identifier); it is brought into the one form. */
-function activationCodeOf(esim: DeliveredEsim): string {
-  const given = esim.ac === undefined ? undefined : parseActivationCode(esim.ac)
-  const code = given?.ok ? given.value : { smdpAddress: esim.smdpAddress, matchingId: esim.matchingId }
-  return buildActivationCode({
-    ...code,
-    confirmationCodeRequired:
-      esim.confirmationCode !== undefined || (given?.ok === true && given.value.confirmationCodeRequired),
-  })
 }
 
 const INSERT = `

@@ -22,52 +22,56 @@ function profile(parts: Partial<ProfileLife> = {}): ProfileLife {
   }
 }
 
-/** The statuses that a profile passes through as these notices arrive, in this order. */
-function lived(...notices: [SmdpStatus, second: number][]): (SmdpStatus | null)[] {
+/** The statuses of a profile as these notifications arrive, in this order. */
+function statusesAfter(...notifications: [SmdpStatus, second: number][]): (SmdpStatus | null)[] {
   let life = profile()
-  return notices.map(([smdpStatus, second]) => {
+  return notifications.map(([smdpStatus, second]) => {
     life = afterReport(life, { smdpStatus, time: at(second) }, undefined)
     return life.smdpStatus
   })
 }
 
-describe('notices', () => {
-  it('in order lead from the release to the deletion', () => {
+describe('notifications', () => {
+  it('in order lead from release to deletion', () => {
     const all = ['DOWNLOAD', 'INSTALLATION', 'ENABLED', 'DISABLED', 'ENABLED', 'DELETED'] as const
-    expect(lived(...all.map((status, second): [SmdpStatus, number] => [status, second]))).toEqual(all)
+    expect(statusesAfter(...all.map((status, second): [SmdpStatus, number] => [status, second]))).toEqual(all)
   })
 
   it('that are late, repeated or out of order never lead back', () => {
-    expect(lived(['INSTALLATION', 4], ['DOWNLOAD', 3])).toEqual(['INSTALLATION', 'INSTALLATION'])
-    expect(lived(['INSTALLATION', 4], ['DOWNLOAD', 9])).toEqual(['INSTALLATION', 'INSTALLATION'])
-    expect(lived(['DELETED', 9], ['ENABLED', 5], ['ENABLED', 10])).toEqual(['DELETED', 'DELETED', 'DELETED'])
-    expect(lived(['ENABLED', 5], ['DELETED', 4])).toEqual(['ENABLED', 'ENABLED'])
+    expect(statusesAfter(['INSTALLATION', 4], ['DOWNLOAD', 3])).toEqual(['INSTALLATION', 'INSTALLATION'])
+    expect(statusesAfter(['INSTALLATION', 4], ['DOWNLOAD', 9])).toEqual(['INSTALLATION', 'INSTALLATION'])
+    expect(statusesAfter(['DELETED', 9], ['ENABLED', 5], ['ENABLED', 10])).toEqual(['DELETED', 'DELETED', 'DELETED'])
+    expect(statusesAfter(['ENABLED', 5], ['DELETED', 4])).toEqual(['ENABLED', 'ENABLED'])
   })
 
-  it('of enabling and disabling alternate by their own time, whenever they arrive', () => {
-    expect(lived(['ENABLED', 1], ['DISABLED', 2], ['ENABLED', 3])).toEqual(['ENABLED', 'DISABLED', 'ENABLED'])
-    expect(lived(['ENABLED', 3], ['DISABLED', 2])).toEqual(['ENABLED', 'ENABLED'])
-    expect(lived(['DISABLED', 2], ['DISABLED', 4], ['ENABLED', 3])).toEqual(['DISABLED', 'DISABLED', 'DISABLED'])
+  it('of enabling and disabling are ordered by their own time, not by their arrival', () => {
+    expect(statusesAfter(['ENABLED', 1], ['DISABLED', 2], ['ENABLED', 3])).toEqual(['ENABLED', 'DISABLED', 'ENABLED'])
+    expect(statusesAfter(['ENABLED', 3], ['DISABLED', 2])).toEqual(['ENABLED', 'ENABLED'])
+    expect(statusesAfter(['DISABLED', 2], ['DISABLED', 4], ['ENABLED', 3])).toEqual([
+      'DISABLED',
+      'DISABLED',
+      'DISABLED',
+    ])
   })
 
-  it('of one second go by their rank', () => {
-    expect(lived(['DOWNLOAD', 3], ['INSTALLATION', 3])).toEqual(['DOWNLOAD', 'INSTALLATION'])
+  it('of the same second are ordered by rank', () => {
+    expect(statusesAfter(['DOWNLOAD', 3], ['INSTALLATION', 3])).toEqual(['DOWNLOAD', 'INSTALLATION'])
   })
 
-  it('follow the delivery even when the supplier’s clock is behind ours', () => {
-    expect(lived(['DOWNLOAD', -60])).toEqual(['DOWNLOAD'])
+  it('follow the delivery even if the supplier’s clock is behind ours', () => {
+    expect(statusesAfter(['DOWNLOAD', -60])).toEqual(['DOWNLOAD'])
   })
 
-  it('that change nothing are no change', () => {
+  it('that change nothing return the same profile', () => {
     const life = profile({ smdpStatus: 'ENABLED', smdpStatusTime: at(5) })
     expect(afterReport(life, { smdpStatus: 'DOWNLOAD', time: at(1) }, undefined)).toBe(life)
   })
 })
 
-describe('the installation', () => {
+describe('an installation', () => {
   const installed: ProfileReport = { smdpStatus: 'INSTALLATION', time: at(4), eid: 'E' }
 
-  it('activates a package that is activated by it, for its duration', () => {
+  it('starts the time of an ON_INSTALL package', () => {
     expect(afterReport(profile(), installed, 'ON_INSTALL')).toMatchObject({
       esimStatus: 'IN_USE',
       activateTime: at(4),
@@ -76,13 +80,13 @@ describe('the installation', () => {
     })
   })
 
-  it('takes one into use whose time runs since its purchase, and leaves that time as it is', () => {
+  it('puts an ON_PURCHASE package in use without changing its time', () => {
     const running = profile({ activateTime: at(0), expiredTime: at(50) })
     const inUse = { esimStatus: 'IN_USE', activateTime: at(0), expiredTime: at(50) }
     expect(afterReport(running, installed, 'ON_PURCHASE')).toMatchObject(inUse)
   })
 
-  it('does not activate one that waits for the network', () => {
+  it('does not activate an ON_FIRST_NETWORK package', () => {
     expect(afterReport(profile(), installed, 'ON_FIRST_NETWORK')).toMatchObject({
       esimStatus: 'GOT_RESOURCE',
       activateTime: null,
@@ -91,7 +95,7 @@ describe('the installation', () => {
 })
 
 describe('usage', () => {
-  it('is the newest that was told, by its own time', () => {
+  it('is taken from the newest report, by its own time', () => {
     const first = afterReport(profile(), { usage: 50n, time: at(5) }, undefined)
     expect(afterReport(first, { usage: 40n, time: at(4) }, undefined)).toBe(first)
     expect(afterReport(first, { usage: 60n, time: at(6) }, undefined)).toMatchObject({ orderUsage: 60n })
@@ -99,7 +103,7 @@ describe('usage', () => {
 })
 
 describe('the status of an eSIM', () => {
-  it('is led on by its supplier, never back', () => {
+  it('is advanced by its supplier, never moved back', () => {
     const used = afterReport(profile(), { esimStatus: 'USED_UP', time: at(5) }, undefined)
     expect(used.esimStatus).toBe('USED_UP')
     expect(afterReport(used, { esimStatus: 'IN_USE', time: at(6) }, undefined).esimStatus).toBe('USED_UP')
@@ -113,7 +117,7 @@ describe('the status of an eSIM', () => {
     ['IN_USE', { installBefore: at(5) }, 'IN_USE'],
     ['USED_UP', { expiredTime: at(5), installBefore: at(5) }, 'USED_UP'],
     ['CANCEL', { expiredTime: at(5), installBefore: at(5) }, 'CANCEL'],
-  ] as const)('that is %s with %j is %s when the time has come', (esimStatus, parts, after) => {
+  ] as const)('%s with %j becomes %s when the time has come', (esimStatus, parts, after) => {
     const life = profile({ esimStatus, ...parts })
     expect(afterTime(life, at(4))).toBe(life)
     expect(afterTime(life, at(5)).esimStatus).toBe(after)

@@ -1,11 +1,11 @@
 import type { ActivationPolicy, EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import type { ProfileReport } from '../suppliers/supplier.ts'
 
-/** What of a profile its life changes. */
+/** The members of a profile that change during its life. */
 export interface ProfileLife {
   esimStatus: EsimStatus
   smdpStatus: SmdpStatus | null
-  /** Of the notice that set smdpStatus, by its own time. */
+  /** The time in the notification that set smdpStatus. */
   smdpStatusTime: Date | null
   eid: string | null
   orderUsage: bigint | null
@@ -17,14 +17,14 @@ export interface ProfileLife {
 }
 
 /*
- * Two lives, side by side:
+ * Two independent states:
  *
  *   smdpStatus  RELEASED → DOWNLOAD → INSTALLATION → ENABLED ⇄ DISABLED → DELETED
  *   esimStatus  GOT_RESOURCE → IN_USE → USED_UP | USED_EXPIRED
  *               GOT_RESOURCE → UNUSED_EXPIRED;   CANCEL and REVOKED end it at any time
  *
- * Notices are late, repeated and out of order. One counts when it is newer, by its own time, than the one that set the
- * status, and does not lead back; ENABLED and DISABLED alternate.
+ * Notifications arrive late, repeated and out of order. One is applied when its own time is later than that of the one
+ * that set the status, and it does not lead back. ENABLED and DISABLED alternate.
  */
 const SMDP_RANK: Record<SmdpStatus, number> = {
   RELEASED: 0,
@@ -45,25 +45,25 @@ const ESIM_RANK: Record<EsimStatus, number> = {
   REVOKED: 3,
 }
 
-/** The time of the one begins, that of the other runs since its purchase. */
-const USED_BY_INSTALLING: readonly (ActivationPolicy | undefined)[] = ['ON_INSTALL', 'ON_PURCHASE']
+/** Packages whose eSIM is in use once it is installed. With ON_PURCHASE its time is already running. */
+const IN_USE_ONCE_INSTALLED: readonly (ActivationPolicy | undefined)[] = ['ON_INSTALL', 'ON_PURCHASE']
 
 const DAY_MS = 86_400_000
 
-/** Pure: the profile after a report; the same object when the report changes nothing. */
+/** The profile after a report; the same object when the report changes nothing. Pure. */
 export function afterReport(
   profile: ProfileLife,
   report: ProfileReport,
   policy: ActivationPolicy | undefined,
 ): ProfileLife {
   const next = { ...profile }
-  if (report.smdpStatus !== undefined && leadsOn(profile, report.smdpStatus, report.time)) {
+  if (report.smdpStatus !== undefined && advances(profile, report.smdpStatus, report.time)) {
     next.smdpStatus = report.smdpStatus
     next.smdpStatusTime = report.time
   }
   if (report.eid !== undefined) next.eid ??= report.eid
   const installed = next.smdpStatus !== null && SMDP_RANK[next.smdpStatus] >= SMDP_RANK.INSTALLATION
-  if (installed && USED_BY_INSTALLING.includes(policy) && next.esimStatus === 'GOT_RESOURCE') {
+  if (installed && IN_USE_ONCE_INSTALLED.includes(policy) && next.esimStatus === 'GOT_RESOURCE') {
     next.esimStatus = 'IN_USE'
     next.activateTime ??= report.time
   }
@@ -83,18 +83,18 @@ export function afterReport(
   return same(profile, next) ? profile : next
 }
 
-function leadsOn(profile: ProfileLife, to: SmdpStatus, time: Date): boolean {
+function advances(profile: ProfileLife, to: SmdpStatus, time: Date): boolean {
   const { smdpStatus: from, smdpStatusTime } = profile
   if (from === null) return true
   if (SMDP_RANK[to] < SMDP_RANK[from]) return false
-  // Told again, later: nothing is new but that what alternates with it and is older does not count any more.
+  // A repeated ENABLED or DISABLED only moves the time, so that an older one of the other is ignored.
   if (from === to && SMDP_RANK[to] !== SMDP_RANK.ENABLED) return false
-  // The status of the delivery itself has no notice, and another clock: whatever follows it is newer.
+  // The status at delivery has no notification time, so every notification is newer.
   if (smdpStatusTime === null || time > smdpStatusTime) return true
   return time.getTime() === smdpStatusTime.getTime() && SMDP_RANK[to] > SMDP_RANK[from]
 }
 
-/** Pure: the profile once its time has passed; the same object while it has not. */
+/** The profile after its time has passed; the same object while it has not. Pure. */
 export function afterTime(profile: ProfileLife, now: Date): ProfileLife {
   const { esimStatus, expiredTime, installBefore } = profile
   if (esimStatus === 'IN_USE' && expiredTime !== null && expiredTime <= now) {

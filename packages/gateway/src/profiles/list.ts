@@ -13,11 +13,11 @@ import type { Db, Statement } from '../lib/postgres/db.ts'
 import { lineOfItem, type PackageLine } from '../orders/item.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
-const BEYOND_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const HIGHEST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
- * One page of `esim/profile/list`, newest first by (createTime, id). Ids begin with the time they were made at, so that
- * one range of ids holds time filter and cursor alike.
+ * Lists one page of `esim/profile/list`, newest first by (createTime, id). Ids begin with their creation time, so one range
+ * of ids expresses both the time filter and the cursor.
  */
 export async function listProfiles(
   deps: ProfileReadDeps & { db: Db },
@@ -27,11 +27,11 @@ export async function listProfiles(
   const { cursor, pageSize, ...filters } = request
   const scope: CursorScope = { list: 'esim/profile/list', tenantId, filters }
   const size = pageSize ?? PAGE_SIZE_DEFAULT
-  const before = cursor == null ? BEYOND_IDS : String(readCursor(deps.linkKey, scope, cursor)[0])
-  const wanted = wantedOf(tenantId, request, before, size + 1)
-  // An order, profile or ICCID that cannot exist: nobody's.
-  if (wanted === undefined) return { profileList: [], nextCursor: null }
-  const rows = await deps.db.query<Row>(wanted)
+  const before = cursor == null ? HIGHEST_UUID : String(readCursor(deps.linkKey, scope, cursor)[0])
+  const statement = statementFor(tenantId, request, before, size + 1)
+  // An order or profile that cannot exist.
+  if (statement === undefined) return { profileList: [], nextCursor: null }
+  const rows = await deps.db.query<Row>(statement)
   const page = rows.slice(0, size)
   const last = page.at(-1)
   return {
@@ -45,15 +45,20 @@ export async function listProfiles(
 type Row = Omit<ProfileRow, 'line'> & { itemNo: number; packageLines: PackageLine[] }
 
 /**
- * The narrowest way to the rows decides the statement; what remains is a filter on few rows.
+ * The most selective filter decides the statement. The others filter its few rows.
  *
  *   esimTranNo                 the primary key
- *   orderNo, transactionId     the order's hundred items at most
+ *   orderNo, transactionId     at most the order's hundred items
  *   iccid                      profiles_iccid: the few uses of one ICCID
- *   esimStatus, smdpStatus     profiles_status, value by value for the one that is not given (eight at most)
- *   nothing, or only times     the primary key, backwards
+ *   esimStatus, smdpStatus     profiles_status, each value of the one that is not given (at most eight)
+ *   none, or only times        the primary key, backwards
  */
-function wantedOf(tenantId: string, request: ProfileListRequest, before: string, limit: number): Statement | undefined {
+function statementFor(
+  tenantId: string,
+  request: ProfileListRequest,
+  before: string,
+  limit: number,
+): Statement | undefined {
   const orderId = request.orderNo == null ? null : orderIdOf(request.orderNo)
   if (orderId === undefined) return undefined
   if (request.esimTranNo != null && !isUuid(request.esimTranNo)) return undefined
@@ -101,9 +106,9 @@ const REST = `
 const NEWEST = 'order by p.profile_id desc limit $4'
 
 /**
- * The named rows first, then their orders by one scan of an index: PostgreSQL 17 and later read each of its pages once.
- * A look-up for each of a hundred orders and items touched 620 pages where this touches some 30, and a thousand at five
- * million orders, whose indexes are two levels deeper.
+ * Reads the profiles first, then their orders by one index scan: PostgreSQL 17 and later read each index page once.
+ * Measured for a page of a hundred: a look-up for each order and item touched 620 pages, and a thousand at five million
+ * orders, whose indexes are two levels deeper; this touches about 30.
  */
 const TAIL = `, sold as materialized (
     select order_id, transaction_id, package_lines from orders
@@ -126,9 +131,9 @@ const ALL = `with found as materialized (select p.* from profiles p where ${RANG
 
 const values = (list: readonly string[]) => list.map((value) => `('${value}')`).join(', ')
 /**
- * Each pair of statuses is one range of profiles_status, of which the newest are taken; the newest of those are the page.
- * That reads eight pages' worth at most, wherever in ten million rows the page lies. REST is there for its parameters:
- * PostgreSQL knows no type for one that a statement does not name.
+ * Each pair of statuses is one range of profiles_status. The newest rows of each range are read, and the newest of those
+ * are the page: at most eight pages of rows, wherever the page lies in ten million. REST is repeated here because
+ * PostgreSQL cannot infer the type of a parameter that a statement does not use.
  */
 const BY_STATUS = `with found as materialized (
   select p.* from (values ${values(ESIM_STATUSES)}) as e(esim_status)

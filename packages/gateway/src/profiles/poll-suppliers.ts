@@ -17,53 +17,53 @@ export interface PollDeps extends LifeDeps {
 }
 
 const POLL_MS = 60_000
-/** An eSIM that lives is asked about this often, where its supplier can tell. */
-const ASK_EVERY_S = 900
-/** eSIMs of one tenant and supplier in one pass: the next tenant waits no longer. */
+/** An active eSIM is polled this often, where its supplier reports. */
+const POLL_EVERY_S = 900
+/** eSIMs of one tenant and supplier in one pass: limits how long the next tenant waits. */
 const TURN_MAX = 200
-/** One supplier's part of a pass; the next pass goes on where it was. */
+/** The time of one supplier in a pass. The next pass continues where it stopped. */
 const PASS_MAX_MS = 60_000
-/** Of the places at a supplier, questions take a quarter at once: orders go first. */
-const PLACES_SHARE = 4
+/** Polling uses at most a quarter of a supplier's permits at once, so that orders come first. */
+const PERMITS_DIVISOR = 4
 
 /**
- * Asks suppliers that report status and usage about the eSIMs that were asked about longest ago. Suppliers are asked side
- * by side, through their gates and within their time limits: one that hangs holds up nobody's orders and no other.
+ * Polls suppliers for the status and usage of the eSIMs that were polled longest ago. Suppliers are polled concurrently,
+ * through their gates and within their time limits: one that hangs delays neither orders nor other suppliers.
  */
 export function pollSuppliersLoop(deps: PollDeps): Loop {
   const stopping = new AbortController()
-  /** Of each supplier whose part of the pass was cut: the tenant that was asked last. */
-  const after = new Map<string, string>()
+  /** The tenant polled last, for each supplier whose time ran out. */
+  const lastTenants = new Map<string, string>()
 
-  async function askSupplier(supplied: Supplied): Promise<void> {
+  async function pollSupplier(supplied: Supplied): Promise<void> {
     const { name } = supplied.supplier
     const until = deps.clock.monotonic() + PASS_MAX_MS
-    const isOver = () => stopping.signal.aborted || deps.clock.monotonic() >= until
+    const isTimeUp = () => stopping.signal.aborted || deps.clock.monotonic() >= until
     for (;;) {
-      const tenantId = await findNextTenant(deps.db, after.get(name) ?? LOWEST_UUID)
+      const tenantId = await findNextTenant(deps.db, lastTenants.get(name) ?? LOWEST_UUID)
       if (tenantId === undefined) {
-        after.delete(name)
+        lastTenants.delete(name)
         return
       }
-      if (isOver()) return
-      after.set(name, tenantId)
-      await askTurn(supplied, tenantId, until).catch((error) =>
+      if (isTimeUp()) return
+      lastTenants.set(name, tenantId)
+      await pollTenant(supplied, tenantId, until).catch((error) =>
         deps.log.error(
           { err: error, tenantId, supplier: name },
-          'its eSIMs could not be asked about; the others go on',
+          'the eSIMs of a tenant could not be polled; continuing with the next tenant',
         ),
       )
     }
   }
 
-  /** One tenant's turn at one supplier. */
-  async function askTurn(supplied: Supplied, tenantId: string, until: number): Promise<void> {
+  /** Polls one supplier about one tenant's eSIMs. */
+  async function pollTenant(supplied: Supplied, tenantId: string, until: number): Promise<void> {
     const { supplier, gate } = supplied
-    const parcel = Math.ceil(supplier.traits.concurrency / PLACES_SHARE)
+    const batch = Math.ceil(supplier.traits.concurrency / PERMITS_DIVISOR)
     for (let left = await countDue(deps, tenantId, supplier.name); left > 0 && !stopping.signal.aborted; ) {
-      const granted = gate.take(tenantId, Math.min(left, parcel))
+      const granted = gate.take(tenantId, Math.min(left, batch))
       if (granted > 0) {
-        await askParcel(deps, supplied, tenantId, granted)
+        await pollBatch(deps, supplied, tenantId, granted)
         left -= granted
         continue
       }
@@ -79,9 +79,9 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
     loops: deps.loops,
     pollMs: POLL_MS,
     async pass() {
-      const telling = deps.suppliers.all().filter(({ supplier, paused }) => supplier.report !== undefined && !paused)
-      const asked = await Promise.allSettled(telling.map(askSupplier))
-      for (const one of asked) if (one.status === 'rejected') throw one.reason
+      const reporting = deps.suppliers.all().filter(({ supplier, paused }) => supplier.report !== undefined && !paused)
+      const polled = await Promise.allSettled(reporting.map(pollSupplier))
+      for (const one of polled) if (one.status === 'rejected') throw one.reason
       return false
     },
   })
@@ -98,77 +98,75 @@ async function countDue({ db }: Pick<PollDeps, 'db'>, tenantId: string, supplier
   const [due] = await db.query<{ count: number }>({
     name: 'profiles-living-count',
     text: `select count(*)::int as count from (select from profiles where ${DUE} limit $4) due`,
-    values: [tenantId, supplier, ASK_EVERY_S, TURN_MAX],
+    values: [tenantId, supplier, POLL_EVERY_S, TURN_MAX],
   })
   return due!.count
 }
 
-/** Asks about as many as the gate has let in. */
-async function askParcel(deps: PollDeps, supplied: Supplied, tenantId: string, granted: number): Promise<void> {
+/** Polls as many eSIMs as the gate has granted permits. */
+async function pollBatch(deps: PollDeps, supplied: Supplied, tenantId: string, granted: number): Promise<void> {
   const { gate } = supplied
-  let living: Living[] = []
+  let due: PolledEsim[] = []
   try {
-    living = await takeDue(deps, supplied.supplier.name, tenantId, granted)
+    due = await claimDue(deps, supplied.supplier.name, tenantId, granted)
   } finally {
-    gate.giveBack(tenantId, granted - living.length)
+    gate.giveBack(tenantId, granted - due.length)
   }
-  if (living.length === 0) return
+  if (due.length === 0) return
   const startedAt = deps.clock.monotonic()
-  const outcomes = await ask(
+  const outcomes = await requestReports(
     deps,
     supplied,
-    living.map(({ esim }) => esim),
+    due.map(({ esim }) => esim),
   )
   const down = outcomes.every((outcome) => outcome.kind === 'silent' && outcome.down === true)
-  gate.done(tenantId, living.length, deps.clock.monotonic() - startedAt, down)
-  const reported = living.flatMap(({ esim, profileId }, index): ReportedProfile[] => {
+  gate.done(tenantId, due.length, deps.clock.monotonic() - startedAt, down)
+  const reported = due.flatMap(({ esim, profileId }, index): ReportedProfile[] => {
     const outcome = outcomes[index]
     return outcome?.kind === 'told' ? [{ orderId: esim.orderId, profileId, report: outcome.report }] : []
   })
   await applyReports(deps, tenantId, reported)
 }
 
-/** None where it took too long, or threw. */
-async function ask(deps: PollDeps, { supplier }: Supplied, esims: SuppliedEsim[]): Promise<ReportOutcome[]> {
-  const asking = (async () => (await supplier.report?.(esims)) ?? [])().catch((error): ReportOutcome[] => {
-    deps.log.warn({ err: error, supplier: supplier.name }, 'it did not report on its eSIMs')
+/** @returns no outcomes where the supplier throws or exceeds its time-out. */
+async function requestReports(deps: PollDeps, { supplier }: Supplied, esims: SuppliedEsim[]): Promise<ReportOutcome[]> {
+  const reporting = (async () => (await supplier.report?.(esims)) ?? [])().catch((error): ReportOutcome[] => {
+    deps.log.warn({ err: error, supplier: supplier.name }, 'a supplier did not report on its eSIMs')
     return []
   })
-  return (await settlesWithin(asking, supplier.traits.timeoutMs)) ? asking : []
+  return (await settlesWithin(reporting, supplier.traits.timeoutMs)) ? reporting : []
 }
 
 const DUE = `tenant_id = $1 and supplier = $2 and esim_status in ('GOT_RESOURCE', 'IN_USE')
   and polled_at < now() - $3 * interval '1 second'`
 
-interface Living {
+interface PolledEsim {
   profileId: string
   esim: SuppliedEsim
 }
 
-interface LivingRow extends SuppliedEsimRow {
-  profileId: string
-}
+type PolledRow = SuppliedEsimRow & { profileId: string }
 
-/** Takes those that were asked about longest ago; no other node takes them. One that cannot be opened is left out. */
-async function takeDue(deps: PollDeps, supplier: string, tenantId: string, most: number): Promise<Living[]> {
-  const rows = await deps.db.query<LivingRow>({
+/** Claims the eSIMs that were polled longest ago, for this node only. Leaves out an eSIM that cannot be decrypted. */
+async function claimDue(deps: PollDeps, supplier: string, tenantId: string, limit: number): Promise<PolledEsim[]> {
+  const rows = await deps.db.query<PolledRow>({
     name: 'profiles-living',
-    text: `with living as (
+    text: `with due as (
         select profile_id from profiles where ${DUE} order by polled_at limit $4 for no key update skip locked
-      ), asked as (
-        update profiles p set polled_at = now() from living l where p.tenant_id = $1 and p.profile_id = l.profile_id
+      ), polled as (
+        update profiles p set polled_at = now() from due d where p.tenant_id = $1 and p.profile_id = d.profile_id
         returning p.profile_id, p.order_id, p.item_no, p.iccid, p.secrets
       )
-      select a.*, i.product_code from asked a
-      join order_items i on i.tenant_id = $1 and i.order_id = a.order_id and i.item_no = a.item_no`,
-    values: [tenantId, supplier, ASK_EVERY_S, most],
+      select p.*, i.product_code from polled p
+      join order_items i on i.tenant_id = $1 and i.order_id = p.order_id and i.item_no = p.item_no`,
+    values: [tenantId, supplier, POLL_EVERY_S, limit],
   })
   return rows.flatMap((row) => {
-    const profileId = row.profileId
+    const { profileId } = row
     try {
       return [{ profileId, esim: toSuppliedEsim(deps.cipher, tenantId, row, true) }]
     } catch (error) {
-      deps.log.error({ err: error, tenantId, profileId }, 'what installs the eSIM cannot be opened')
+      deps.log.error({ err: error, tenantId, profileId }, 'the secrets of an eSIM cannot be decrypted')
       return []
     }
   })

@@ -9,17 +9,17 @@ import {
 import type { Cipher } from '../lib/crypto.ts'
 import { orderNoOf } from '../lib/ids.ts'
 import type { PackageLine } from '../orders/item.ts'
-import type { ProfileSecrets } from './insert.ts'
 import { qrUrl } from './qr/link.ts'
+import { decryptSecrets } from './secrets.ts'
 
 export interface ProfileReadDeps {
   cipher: Pick<Cipher, 'decrypt'>
   linkKey: Buffer
-  /** Where absolute links start, without a trailing slash. */
+  /** The start of absolute links, without a trailing slash. */
   links: { publicUrl: string }
 }
 
-/** Read with OWN_COLUMNS from profiles p; the rest is what its order knows. */
+/** PROFILE_COLUMNS of profiles p, and the members that come from the order. */
 export interface ProfileRow {
   profileId: string
   orderId: string
@@ -50,7 +50,7 @@ export const PROFILE_COLUMNS = `p.profile_id, p.order_id, p.iccid, p.imsi, p.msi
   p.apn, p.esim_status, p.smdp_status, p.total_volume, p.order_usage, p.usage_update_time, p.total_duration,
   p.duration_unit, p.install_before, p.activate_time, p.expired_time, p.created_at, p.updated_at`
 
-/** A profile as its tenant sees it, activation code and all. Never log it. */
+/** The profile of the dealer API, with its activation code. Never log it. */
 export function toProfile(deps: ProfileReadDeps, tenantId: string, row: ProfileRow): Profile {
   const secrets = decryptSecrets(deps.cipher, tenantId, row.secrets)
   return {
@@ -86,10 +86,6 @@ export function toProfile(deps: ProfileReadDeps, tenantId: string, row: ProfileR
     createTime: formatTime(row.createdAt),
     lastUpdateTime: formatTime(row.updatedAt),
   }
-}
-
-export function decryptSecrets(cipher: Pick<Cipher, 'decrypt'>, tenantId: string, sealed: Buffer): ProfileSecrets {
-  return JSON.parse(cipher.decrypt(sealed, tenantId).toString()) as ProfileSecrets
 }
 
 function numberOf(value: bigint | null): number | null {

@@ -4,7 +4,7 @@ import { firstUuidAt, isUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound } from '../lib/refusal.ts'
 
-/** A profile without anything that installs it. */
+/** A profile without its secrets. */
 export interface FoundProfile {
   tenantId: string
   clientName: string
@@ -34,7 +34,7 @@ export interface FoundProfile {
 }
 
 export interface ProfileFilter {
-  /** null: of every tenant. */
+  /** null: every tenant. */
   tenantId: string | null
   profileId?: string | undefined
   orderId?: string | undefined
@@ -46,7 +46,7 @@ export interface ProfileFilter {
   before?: string | undefined
 }
 
-/** Profiles of one tenant or of all, newest first: each tenant's from its own primary key, as orders are. */
+/** Profiles of one tenant or of all, newest first. Reads each tenant's newest from the primary key, as for orders. */
 export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, limit: number): Promise<FoundProfile[]> {
   return db.query<FoundProfile>(sql`
     select p.tenant_id, t.tenant_name as client_name, p.profile_id,
@@ -80,7 +80,7 @@ function conditions(filter: ProfileFilter): Sql {
     ${before === undefined ? empty : sql`and p.profile_id < ${before}`}`
 }
 
-/** Whose eSIM this is, by its esimTranNo. @throws Refusal where there is none. */
+/** Finds the tenant of an eSIM by its esimTranNo. @throws Refusal where there is no such eSIM. */
 export async function getProfileOwner(
   db: Pick<Db, 'query'>,
   profileId: string,

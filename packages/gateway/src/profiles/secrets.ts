@@ -1,3 +1,4 @@
+import { buildActivationCode, parseActivationCode } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
 import type { Cipher } from '../lib/crypto.ts'
@@ -5,27 +6,59 @@ import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound } from '../lib/refusal.ts'
 import { itemKeyOf } from '../orders/item.ts'
-import type { SuppliedEsim } from '../suppliers/supplier.ts'
-import type { ProfileSecrets } from './insert.ts'
-import { decryptSecrets } from './profile.ts'
+import type { DeliveredEsim, SuppliedEsim } from '../suppliers/supplier.ts'
+
+/** The values that install an eSIM: always stored encrypted, visible only to its dealer. */
+export interface ProfileSecrets {
+  ac: string
+  matchingId: string
+  confirmationCode?: string
+  pin?: string
+  puk?: string
+}
+
+/** Encrypts the secrets of an eSIM for its tenant. */
+export function encryptEsimSecrets(cipher: Pick<Cipher, 'encrypt'>, tenantId: string, esim: DeliveredEsim): Buffer {
+  const secrets: ProfileSecrets = { ac: activationCodeOf(esim), matchingId: esim.matchingId }
+  if (esim.confirmationCode) secrets.confirmationCode = esim.confirmationCode
+  if (esim.pin) secrets.pin = esim.pin
+  if (esim.puk) secrets.puk = esim.puk
+  return cipher.encrypt(JSON.stringify(secrets), tenantId)
+}
+
+/** Normalises the supplier's own code, which may contain more than address and matching id (an object identifier). */
+function activationCodeOf(esim: DeliveredEsim): string {
+  const given = esim.ac === undefined ? undefined : parseActivationCode(esim.ac)
+  const code = given?.ok ? given.value : { smdpAddress: esim.smdpAddress, matchingId: esim.matchingId }
+  return buildActivationCode({
+    ...code,
+    confirmationCodeRequired:
+      esim.confirmationCode !== undefined || (given?.ok === true && given.value.confirmationCodeRequired),
+  })
+}
+
+/** @throws DecryptionFailed */
+export function decryptSecrets(cipher: Pick<Cipher, 'decrypt'>, tenantId: string, encrypted: Buffer): ProfileSecrets {
+  return JSON.parse(cipher.decrypt(encrypted, tenantId).toString()) as ProfileSecrets
+}
 
 /**
- * What installs an eSIM, for a person to see. Whoever holds it takes the line over, so the look is recorded in the
- * transaction that allows it.
+ * The secrets of an eSIM, for an operator to see. Anyone who has them can take the line over, so the audit entry is
+ * written in the same transaction.
  */
 export async function revealCodes(
   deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'decrypt'> },
   { tenantId, profileId }: { tenantId: string; profileId: string },
   by: By,
 ): Promise<ProfileSecrets> {
-  const sealed = await deps.db.tx(async (tx) => {
+  const encrypted = await deps.db.tx(async (tx) => {
     const [row] = await tx.query<{ secrets: Buffer }>(sql`
       select secrets from profiles where tenant_id = ${tenantId} and profile_id = ${profileId}`)
     if (!row) throw notFound('eSIM')
     audit(tx, deps.ids, { tenantId, ...by, action: 'profile.view_codes', subject: profileId })
     return row.secrets
   })
-  return decryptSecrets(deps.cipher, tenantId, sealed)
+  return decryptSecrets(deps.cipher, tenantId, encrypted)
 }
 
 export interface SuppliedEsimRow {
@@ -37,8 +70,8 @@ export interface SuppliedEsimRow {
 }
 
 /**
- * An eSIM as its supplier is asked about it.
- * @param shown whether anybody may have seen its code
+ * The eSIM as a supplier's methods take it.
+ * @param shown whether its dealer may have seen its activation code
  * @throws DecryptionFailed
  */
 export function toSuppliedEsim(

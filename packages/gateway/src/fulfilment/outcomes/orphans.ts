@@ -3,7 +3,7 @@ import { notify } from '../../alerts/alerts.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
-import { encryptEsimSecrets } from '../../profiles/insert.ts'
+import { encryptEsimSecrets } from '../../profiles/secrets.ts'
 import type { DeliveredEsim } from '../../suppliers/supplier.ts'
 
 /** An eSIM that a supplier delivered for an item that is closed without it, or has another one. */

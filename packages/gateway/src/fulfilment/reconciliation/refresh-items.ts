@@ -1,6 +1,6 @@
 import { parseItemKey } from '../../orders/item.ts'
 import { applyReports } from '../../profiles/apply-reports.ts'
-import { decryptSecrets } from '../../profiles/profile.ts'
+import { decryptSecrets } from '../../profiles/secrets.ts'
 import type { Supplied } from '../../suppliers/registry.ts'
 import type { SuppliedEsim } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'

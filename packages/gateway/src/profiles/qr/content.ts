@@ -1,21 +1,21 @@
 import { parseActivationCode } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import { decryptSecrets } from '../profile.ts'
+import { decryptSecrets } from '../secrets.ts'
 import { decryptQrToken } from './link.ts'
 
-/** Never log it: whoever has it can install the eSIM. */
+/** Never log it: it is enough to install the eSIM. */
 export interface QrContent {
   ac: string
   smdpAddress: string
-  /** Empty where the SM-DP+ finds the eSIM by the device. */
+  /** Empty where the SM-DP+ identifies the eSIM by the device. */
   matchingId: string
   isConfirmationCodeRequired: boolean
   iccid: string
   packageName: string
 }
 
-/** What a QR link shows; undefined for a link that is not ours, and once the eSIM is installed or cancelled. */
+/** The content of a QR link; undefined for an invalid link, and once the eSIM is installed or cancelled. */
 export async function findQrContent(
   deps: { db: Db; cipher: Pick<Cipher, 'decrypt'>; linkKey: Buffer },
   token: string,
@@ -48,7 +48,7 @@ interface Row {
   packageName: string
 }
 
-// Waiting to be installed: an eSIM that is in use was installed, unless its SM-DP+ says that it is still there.
+// Not installed yet. An eSIM in use is installed, unless its SM-DP+ still reports RELEASED or DOWNLOAD.
 const FIND = `
   select p.secrets, p.smdp_address, p.iccid, o.package_lines -> i.line_no ->> 'packageName' as package_name
   from profiles p

@@ -1,8 +1,8 @@
 import { createToken, readToken } from '../../lib/crypto.ts'
 
 /*
- * The link under which an eSIM's QR picture is shown: PUBLIC_URL/qr/TOKEN. The token seals tenant id and profile id, so it is
- * found without being stored.
+ * The public link to an eSIM's QR code: PUBLIC_URL/qr/TOKEN. The token contains the tenant and profile ids, encrypted, so
+ * it needs no table.
  */
 
 const ID_BYTES = 16
@@ -21,7 +21,7 @@ export function qrToken(linkKey: Buffer, { tenantId, profileId }: QrSubject): st
   return createToken(linkKey, PURPOSE, Buffer.concat([bytesOf(tenantId), bytesOf(profileId)]))
 }
 
-/** Whose picture a token shows; undefined for one that we did not make. */
+/** The profile of a token; undefined for a token that we did not create. */
 export function decryptQrToken(linkKey: Buffer, token: string): QrSubject | undefined {
   const ids = readToken(linkKey, PURPOSE, token)
   if (ids?.length !== 2 * ID_BYTES) return undefined

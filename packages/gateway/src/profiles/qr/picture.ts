@@ -1,26 +1,26 @@
 import { crc32, deflateSync } from 'node:zlib'
 import encodeQR from 'qr'
 
-/** ISO/IEC 18004 wants four light modules around the code. */
+/** ISO/IEC 18004 requires four light modules around the code. */
 const QUIET_ZONE_MODULES = 4
-const PIXELS_A_MODULE = 10
-/** Half of the codes are read off screens: a quarter may be covered by a reflection. */
+const PIXELS_PER_MODULE = 10
+/** Codes are often read from screens: reflections may cover a quarter of one. */
 const ERROR_CORRECTION = 'quartile'
 
 export function qrSvg(text: string): string {
   return encodeQR(text, 'svg', { ecc: ERROR_CORRECTION, border: QUIET_ZONE_MODULES })
 }
 
-/** Black on white, one bit a pixel. */
+/** Black on white, one bit per pixel. */
 export function qrPng(text: string): Buffer {
   const modules = encodeQR(text, 'raw', { ecc: ERROR_CORRECTION, border: QUIET_ZONE_MODULES })
-  const size = modules.length * PIXELS_A_MODULE
+  const size = modules.length * PIXELS_PER_MODULE
   const rowBytes = 1 + Math.ceil(size / 8)
   const pixels = Buffer.alloc(rowBytes * size)
   for (let y = 0; y < size; y++) {
-    const row = modules[Math.floor(y / PIXELS_A_MODULE)]!
+    const row = modules[Math.floor(y / PIXELS_PER_MODULE)]!
     for (let x = 0; x < size; x++) {
-      if (row[Math.floor(x / PIXELS_A_MODULE)]) continue // black is 0
+      if (row[Math.floor(x / PIXELS_PER_MODULE)]) continue // black is 0
       const at = y * rowBytes + 1 + (x >> 3)
       pixels[at] = pixels[at]! | (0x80 >> (x & 7))
     }

@@ -1,0 +1,116 @@
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../../wallet/adjust.ts'
+import { ADJUSTMENT_STATUSES, type Adjustment, listAdjustments } from '../../../wallet/adjustments.ts'
+import { LINE_LENGTH_MAX } from '../../../wallet/checks.ts'
+import { actorNames } from '../../kernel/actors.ts'
+import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+
+const adjustment = Type.Object({
+  adjustmentId: Type.String(),
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  currencyCode: Type.String(),
+  amount: money(),
+  reference: Type.String(),
+  reason: Type.String(),
+  status: Type.Enum(ADJUSTMENT_STATUSES),
+  proposedBy: Type.String(),
+  /** The proposer may withdraw, not approve. */
+  ownProposal: Type.Boolean(),
+  createdAt: time(),
+  decidedBy: nullable(Type.String()),
+  decidedAt: nullable(time()),
+})
+export type AdjustmentRow = Static<typeof adjustment>
+
+const params = Type.Object({ ...tenantParams.properties, adjustmentId: uuid() }, CLOSED)
+const decided = Type.Object({ status: Type.String() })
+
+export const adjustmentRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/adjustments',
+    who: OPERATORS,
+    summary: 'Adjustments, newest first; those that wait for a second person, or all of a dealer',
+    query: Type.Object({ tenantId: Type.Optional(uuid()), open: Type.Optional(Type.Boolean()) }, CLOSED),
+    answer: Type.Object({ adjustments: Type.Array(adjustment) }),
+    async handle(context, { query }) {
+      const { tenantId, open } = query
+      const rows = await listAdjustments(context.deps.db, {
+        pageSize: 200,
+        ...(tenantId && { tenantId }),
+        ...(open && { open }),
+      })
+      return { adjustments: await describe(context, rows) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/adjustments',
+    who: OPERATORS_WRITE,
+    summary: 'Propose an adjustment; somebody else has to approve it',
+    params: tenantParams,
+    body: Type.Object(
+      { amount: money(), reference: line(LINE_LENGTH_MAX.reference), reason: line(LINE_LENGTH_MAX.reason) },
+      CLOSED,
+    ),
+    answer: decided,
+    async handle({ deps, by }, { params, body }) {
+      const wish = { ...body, tenantId: params.tenantId, amount: BigInt(body.amount) }
+      const { status } = await proposeAdjustment(deps, wish, by)
+      return { status }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/adjustments/:adjustmentId/approve',
+    who: OPERATORS_WRITE,
+    summary: "Approve somebody else's proposal; its transfer is posted",
+    params,
+    answer: decided,
+    async handle({ deps, by }, { params }) {
+      const { status } = await approveAdjustment(deps, params.tenantId, params.adjustmentId, by)
+      return { status }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/adjustments/:adjustmentId/reject',
+    who: OPERATORS_WRITE,
+    summary: 'Reject a proposal, or withdraw an own one',
+    params,
+    answer: decided,
+    async handle({ deps, by }, { params }) {
+      const { status } = await rejectAdjustment(deps, params.tenantId, params.adjustmentId, by)
+      return { status }
+    },
+  }),
+]
+
+async function describe(context: Context, rows: Adjustment[]) {
+  const ids = [...new Set(rows.map((row) => row.tenantId))]
+  const tenants = await context.deps.db.query<{ tenantId: string; tenantName: string; currencyCode: string }>(sql`
+    select tenant_id, tenant_name, currency_code from tenants where tenant_id = any(${ids}::uuid[])`)
+  const byId = new Map(tenants.map((tenant) => [tenant.tenantId, tenant]))
+  const nameOf = await actorNames(
+    context,
+    rows.flatMap((row) => [row.proposedBy, row.decidedBy]),
+  )
+  return rows.map((row) => ({
+    adjustmentId: row.adjustmentId,
+    tenantId: row.tenantId,
+    clientName: byId.get(row.tenantId)?.tenantName ?? '',
+    currencyCode: byId.get(row.tenantId)?.currencyCode ?? '',
+    amount: row.amount,
+    reference: row.reference,
+    reason: row.reason,
+    status: row.status,
+    proposedBy: nameOf(row.proposedBy) ?? '',
+    ownProposal: row.proposedBy === context.by.actor,
+    createdAt: row.createdAt,
+    decidedBy: nameOf(row.decidedBy),
+    decidedAt: row.decidedAt,
+  }))
+}

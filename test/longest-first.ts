@@ -16,7 +16,7 @@ const LONGEST = [
   'test/browser/console-accessibility.test.ts',
   'test/docs-operator.test.ts',
   'packages/gateway/test/embedded-postgres.test.ts',
-  'packages/gateway/test/catalogue-files.test.ts',
+  'packages/gateway/test/catalogue/files.test.ts',
   'packages/gateway/test/suppliers/crash.test.ts',
   'packages/gateway/test/orders/failpoints.test.ts',
   'packages/gateway/test/dealer-api/several-nodes.test.ts',

@@ -12,7 +12,7 @@ import type { Running } from './lib/process/lifecycle.ts'
 import { closeWithin, listen } from './lib/process/listener.ts'
 import { docsPages } from './public/docs.ts'
 import { qrRoutes } from './public/qr.ts'
-import { supplierApi } from './supplier-api/door.ts'
+import { supplierApi } from './supplier-api/supplier-api.ts'
 
 /** Starts the HTTP server of this process, with every API that dealers, suppliers and browsers call. */
 export async function startApi(deps: Deps): Promise<Running & { port: number }> {

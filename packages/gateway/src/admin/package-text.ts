@@ -1,7 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
-import { warningsOf } from '../catalogue/difference-lines.ts'
-import type { PackageDocument } from '../catalogue/document.ts'
 import type { ImportReport } from '../catalogue/files/import.ts'
+import { warningsOf } from '../catalogue/packages/difference.ts'
+import type { PackageDocument } from '../catalogue/packages/document.ts'
 import { differenceText } from './difference-text.ts'
 import { count, fields, table } from './table.ts'
 

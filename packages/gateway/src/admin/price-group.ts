@@ -1,7 +1,13 @@
 import type { Command } from 'commander'
-import { createGroup, readGroups, type ShownGroup, setGroupPlan, setTenantGroup } from '../catalogue/assignments.ts'
-import { refused } from '../catalogue/refuse.ts'
-import { deleteGroup, renameGroup } from '../catalogue/retire.ts'
+import { refused } from '../catalogue/checks.ts'
+import {
+  createGroup,
+  readGroups,
+  type ShownGroup,
+  setGroupPlan,
+  setTenantGroup,
+} from '../catalogue/pricing/assignments.ts'
+import { deleteGroup, renameGroup } from '../catalogue/pricing/retirement.ts'
 import { requireUuid } from '../lib/refusal.ts'
 import type { AdminContext } from './context.ts'
 import { fields, table } from './table.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { setGroupPlan, setTenantPlan } from '../catalogue/assignments.ts'
+import { setGroupPlan, setTenantPlan } from '../catalogue/pricing/assignments.ts'
 import {
   createPlan,
   type RuleValue,
@@ -7,8 +7,8 @@ import {
   removePlanRule,
   type ShownPlan,
   setPlanRule,
-} from '../catalogue/plans.ts'
-import { deletePlan, renamePlan } from '../catalogue/retire.ts'
+} from '../catalogue/pricing/plans.ts'
+import { deletePlan, renamePlan } from '../catalogue/pricing/retirement.ts'
 import type { AdminContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import type { AdminDeps } from './open.ts'

@@ -3,8 +3,8 @@ import { DATA_TYPES, PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { exportPackages } from '../catalogue/files/export.ts'
 import { importPackages } from '../catalogue/files/import.ts'
-import { setOnSale } from '../catalogue/put.ts'
-import { documentBatches, type PackageFilter } from '../catalogue/read.ts'
+import { setOnSale } from '../catalogue/packages/put.ts'
+import { documentBatches, type PackageFilter } from '../catalogue/packages/read.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
 import {
   CLOSED,

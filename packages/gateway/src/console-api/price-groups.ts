@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { createGroup, readGroups, type ShownGroup, setGroupPlan } from '../catalogue/assignments.ts'
-import { deleteGroup, renameGroup } from '../catalogue/retire.ts'
+import { createGroup, readGroups, type ShownGroup, setGroupPlan } from '../catalogue/pricing/assignments.ts'
+import { deleteGroup, renameGroup } from '../catalogue/pricing/retirement.ts'
 import { members, membersOf } from './price-members.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, done, keyCursor, line, nextCursor, nullable, pageAfter } from './schemas.ts'

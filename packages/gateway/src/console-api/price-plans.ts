@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { MalformedPercent, parsePercent } from '../catalogue/percent.ts'
+import { refused } from '../catalogue/checks.ts'
+import { MalformedPercent, parsePercent } from '../catalogue/pricing/percent.ts'
 import {
   createPlan,
   type RuleValue,
@@ -7,9 +8,8 @@ import {
   removePlanRule,
   type ShownPlan,
   setPlanRule,
-} from '../catalogue/plans.ts'
-import { refused } from '../catalogue/refuse.ts'
-import { deletePlan, renamePlan } from '../catalogue/retire.ts'
+} from '../catalogue/pricing/plans.ts'
+import { deletePlan, renamePlan } from '../catalogue/pricing/retirement.ts'
 import { members, membersOf } from './price-members.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, done, keyCursor, line, money, nextCursor, nullable, pageAfter } from './schemas.ts'

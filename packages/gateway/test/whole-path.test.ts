@@ -1,7 +1,7 @@
 import { operationNames } from '@dealer-esim/contract'
 import { verifyEvent } from '@dealer-esim/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { putPackages } from '../src/catalogue/put.ts'
+import { putPackages } from '../src/catalogue/packages/put.ts'
 import type { Running } from '../src/lib/process/lifecycle.ts'
 import { suspendTenant } from '../src/tenants/status.ts'
 import { startWorker } from '../src/worker.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { putPackages } from '../src/catalogue/put.ts'
+import { putPackages } from '../src/catalogue/packages/put.ts'
 import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
 import { compareSupplierList } from '../src/fulfilment/reconciliation/compare-lists.ts'
 import { reconcileLoop } from '../src/fulfilment/reconciliation/reconcile.ts'

@@ -1,4 +1,4 @@
-import { putPackages, setOnSale } from '../../src/catalogue/put.ts'
+import { putPackages, setOnSale } from '../../src/catalogue/packages/put.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode, type Parts } from '../door/node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'

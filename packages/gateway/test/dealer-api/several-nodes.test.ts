@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { putPackages } from '../../src/catalogue/put.ts'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { By } from '../../src/audit/audit.ts'
 import { type Catalogue, loadedCatalogue } from '../../src/catalogue/catalogue.ts'
-import { type ChangeDeps, putPackages } from '../../src/catalogue/put.ts'
+import { type ChangeDeps, putPackages } from '../../src/catalogue/packages/put.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { createTestDatabase } from './database.ts'

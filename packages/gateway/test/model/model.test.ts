@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { putPackages, setOnSale } from '../../src/catalogue/put.ts'
+import { putPackages, setOnSale } from '../../src/catalogue/packages/put.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
 import { SANDBOX_PRODUCTS } from '../../src/suppliers/sandbox.ts'

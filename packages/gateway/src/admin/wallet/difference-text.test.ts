@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { DifferenceLine, DifferenceWarning } from '../../catalogue/difference-lines.ts'
+import type { DifferenceLine, DifferenceLine, DifferenceWarning, DifferenceWarning } from '../../catalogue/packages/difference.ts'
 import { differenceText } from './difference-text.ts'
 
 const price = (

@@ -1,23 +1,26 @@
 import { PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { readAssignment, setTenantGroup, setTenantPlan } from '../../../catalogue/assignments.ts'
-import { buyerOf } from '../../../catalogue/buyer.ts'
 import type { Buyer, QuotedPackage } from '../../../catalogue/catalogue.ts'
-import { setOwnPrice } from '../../../catalogue/prices.ts'
-import { refused } from '../../../catalogue/refuse.ts'
-import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { buyerOf, buyerOf } from '../../../catalogue/catalogue.ts'
+import { refused, refused } from '../../../catalogue/checks.ts'
+import { readAssignment, readAssignment, setTenantGroup, setTenantGroup, setTenantPlan, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
+import { setOwnPrice, setOwnPrice } from '../../../catalogue/pricing/prices.ts'
+import { EVERY_ROLE, EVERY_ROLE, OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
 import {
-  CLOSED,
-  done,
-  keyCursor,
-  line,
+  CLOSED,CLOSED, 
+  done,done, 
+  keyCursor,keyCursor, 
+  line,line, 
   money,
-  nextCursor,
-  nullable,
-  pageAfter,
-  tenantParams,
-  uuid,
+  nextCursor,nextCursor, 
+  nullable,nullable, 
+  pageAfter,pageAfter, 
+  tenantParams,tenantParams, 
+  uuid,uuid 
 } from '../../kernel/schemas.ts'
+import { type Buyer, type QuotedPackage } from '../catalogue/catalogue.ts'
+import { type Route } from './route.ts'
+import { money } from './schemas.ts'
 
 /** Which of a tenant's prices decides: its own, its plan's, its group's plan's, or the list price. */
 const SOURCES = ['OWN', 'PLAN', 'GROUP', 'LIST'] as const

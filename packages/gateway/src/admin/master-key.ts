@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { readKeyState } from '../deployment/key-state.ts'
-import { rotateMasterKey } from '../deployment/rotate.ts'
+import { readKeyState, rotateMasterKey } from '../deployment/rotate.ts'
 import type { AdminContext } from './context.ts'
 import { progressBar } from './progress-bar.ts'
 import { fields, table } from './table.ts'

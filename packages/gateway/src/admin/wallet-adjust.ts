@@ -1,8 +1,8 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import type { Db } from '../lib/postgres/db.ts'
-import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../wallet/adjust.ts'
-import { type Adjustment, listAdjustments, walletNames } from '../wallet/adjustments.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../wallet/ledger/adjust.ts'
+import { type Adjustment, listAdjustments, walletNames } from '../wallet/ledger/adjustments.ts'
 import type { AdminContext } from './context.ts'
 import { fields, table, timeText } from './table.ts'
 

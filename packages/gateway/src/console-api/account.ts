@@ -1,9 +1,9 @@
 import encodeQR from 'qr'
 import Type from 'typebox'
 import { accessTokensOf } from '../people/access-token.ts'
-import { changePassword } from '../people/change-password.ts'
 import {
   beginOwnSecondFactor,
+  changePassword,
   confirmOwnSecondFactor,
   deleteOwnToken,
   endOtherSessions,

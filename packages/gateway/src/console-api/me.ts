@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import type { Person } from '../people/person.ts'
-import { ROLES } from '../people/role.ts'
+import { ROLES } from '../people/person.ts'
 import type { ConsoleDeps } from './deps.ts'
 import { EVERY_ROLE, type Route, route } from './route.ts'
 import { nullable } from './schemas.ts'

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { listNotices, readNotices } from '../alerts/list.ts'
+import { listNotices, readNotices } from '../alerts/alerts.ts'
 import { NIL_TENANT } from '../lib/ids.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from './route.ts'
 import { CLOSED, cursor, done, nextCursor, nullable, PAGE, pageOf, time, uuid } from './schemas.ts'

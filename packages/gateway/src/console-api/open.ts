@@ -5,7 +5,7 @@ import { callerReader, isSecure } from '../http/caller.ts'
 import { httpsOnly, plainFailures } from '../http/pages.ts'
 import { packageRoot } from '../lib/process/package-root.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { consoleUrlOf } from '../people/console-links.ts'
+import { consoleUrlOf } from '../people/link.ts'
 import { consolePages } from './pages.ts'
 import { consoleApi } from './server.ts'
 

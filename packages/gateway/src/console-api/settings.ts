@@ -1,7 +1,7 @@
 import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import Type from 'typebox'
 import { Refusal } from '../lib/refusal.ts'
-import { isOperator } from '../people/role.ts'
+import { isOperator } from '../people/person.ts'
 import { ALLOWLIST_ENTRIES_MAX } from '../tenants/allowlist.ts'
 import { changeSettings, type SettingsWish, TEXT_LENGTH_MAX } from '../tenants/settings.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from './route.ts'

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { Refusal } from '../lib/refusal.ts'
-import { BROWSER_KNOWN_S } from '../people/known-browser.ts'
 import { readLink, setPasswordByLink } from '../people/link.ts'
+import { BROWSER_KNOWN_S } from '../people/lockout.ts'
 import { PASSWORD_LENGTH_MAX } from '../people/password.ts'
 import { signOut } from '../people/session.ts'
 import { signIn } from '../people/sign-in.ts'

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
+import { resumeTenant, suspendTenant } from '../tenants/change.ts'
 import { createTenant } from '../tenants/create.ts'
 import { listTenants, showTenant } from '../tenants/read.ts'
 import { TEXT_LENGTH_MAX } from '../tenants/settings.ts'
-import { resumeTenant, suspendTenant } from '../tenants/status.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from './route.ts'
 import { CLOSED, cursor, done, line, money, nextCursor, nullable, PAGE, pageOf, tenantParams, time } from './schemas.ts'
 

@@ -7,7 +7,7 @@ import type { TestProject } from 'vitest/node'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { maintainPartitions } from '../../src/retention/partitions.ts'
+import { maintainPartitions } from '../../src/retention/loop.ts'
 import { ownFolder, quickFolder } from './scratch.ts'
 import { createDatabase, dropDatabasesOf, withDatabaseName } from './server.ts'
 

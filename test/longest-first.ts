@@ -24,7 +24,7 @@ const LONGEST = [
   'packages/gateway/test/suppliers/hanging.test.ts',
   'packages/gateway/test/mail.test.ts',
   'packages/gateway/test/start.test.ts',
-  'packages/gateway/test/backup.test.ts',
+  'packages/gateway/test/deployment/backup.test.ts',
   'test/docs-commands.test.ts',
 ]
 

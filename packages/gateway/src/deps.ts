@@ -23,7 +23,7 @@ import { plainRequestLog, type RequestLog } from './lib/telemetry/request-log.ts
 import type { Traces } from './lib/telemetry/traces.ts'
 import { type OrderMetrics, orderMetrics } from './orders/change.ts'
 import { createOrderPlacer, type OrderPlacer } from './orders/placing/placer.ts'
-import { maintainPartitions } from './retention/partitions.ts'
+import { maintainPartitions } from './retention/loop.ts'
 import { openAvailability } from './suppliers/availability.ts'
 import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
 import { type SupplierMetrics, supplierMetrics } from './suppliers/supplier-metrics.ts'

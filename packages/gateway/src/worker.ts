@@ -9,7 +9,7 @@ import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
 import { retentionLoop } from './retention/loop.ts'
 import { priceNoticeLoop } from './suppliers/price-alert.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
-import { ledgerLoop } from './wallet/ledger-loop.ts'
+import { ledgerLoop } from './wallet/verify/loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
 import { replayLoop } from './webhooks/replay/replay-step.ts'
 

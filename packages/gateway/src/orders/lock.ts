@@ -1,6 +1,6 @@
 import type { EsimStatus, OrderStatus, SmdpStatus } from '@dealer-esim/contract'
 import type { Tx } from '../lib/postgres/db.ts'
-import { lockWallet } from '../wallet/lock.ts'
+import { lockWallet } from '../wallet/ledger/lock.ts'
 import type { PackageLine } from './item.ts'
 import type { ItemStatus } from './status.ts'
 

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts'
 import { findMissingPartitions } from '../lib/postgres/partitions.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import { PARTITIONED } from '../retention/table.ts'
-import { readLedgerState } from '../wallet/ledger-state.ts'
+import { readLedgerState } from '../wallet/verify/loop.ts'
 import { COUNTED_MAX, readBacklogs } from './backlogs.ts'
 
 /** Fresh for every scrape at the usual 15 s, and a negligible load for a big database. */

@@ -10,7 +10,7 @@ import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createPerson } from '../../src/people/manage.ts'
-import type { Role } from '../../src/people/role.ts'
+import type { Role } from '../../src/people/person.ts'
 import { openSuppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase } from '../harness/database.ts'
 

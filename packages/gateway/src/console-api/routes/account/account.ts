@@ -1,17 +1,16 @@
 import encodeQR from 'qr'
 import Type from 'typebox'
-import { accessTokensOf } from '../../../people/access-token.ts'
-import { changePassword } from '../../../people/change-password.ts'
-import {
-  beginOwnSecondFactor,
+import { accessTokensOf, accessTokensOf } from '../../../people/access-token.ts'
+import { 
+  beginOwnSecondFactor,changePassword, 
+  changePassword,
   confirmOwnSecondFactor,
   deleteOwnToken,
   endOtherSessions,
   endOwnSession,
   makeOwnToken,
   removeOwnSecondFactor,
-  renameOneself,
-} from '../../../people/own-account.ts'
+  renameOneself,} from '../../../people/own-account.ts'
 import { PASSWORD_LENGTH_MAX } from '../../../people/password.ts'
 import { sessionsOf } from '../../../people/session.ts'
 import { type Route, route } from '../../kernel/route.ts'

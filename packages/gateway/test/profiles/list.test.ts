@@ -1,9 +1,9 @@
 import { ESIM_STATUSES, type Profile, type ProfileListRequest, SMDP_STATUSES } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { insertProfiles } from '../src/profiles/insert.ts'
-import { listProfiles } from '../src/profiles/list.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop } from './harness/shop.ts'
+import { insertProfiles } from '../../src/profiles/insert.ts'
+import { listProfiles } from '../../src/profiles/list.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop

@@ -1,16 +1,16 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { claimDueOrders } from '../src/fulfilment/claiming/claim.ts'
-import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
-import { resolveOrder, type Verdict } from '../src/fulfilment/review/resolve-order.ts'
-import { orderNoOf } from '../src/lib/ids.ts'
-import type { Loop } from '../src/lib/process/lifecycle.ts'
-import { getOrderWithProfiles } from '../src/profiles/get-order.ts'
-import { listProfiles } from '../src/profiles/list.ts'
-import { pauseSupplier } from '../src/suppliers/manage.ts'
-import type { Outcome, Supplier, SupplierRequest, SupplierTraits } from '../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { newEsim, scripted } from './harness/scripted-supplier.ts'
+import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
+import { orderNoOf } from '../../src/lib/ids.ts'
+import type { Loop } from '../../src/lib/process/lifecycle.ts'
+import { getOrderWithProfiles } from '../../src/profiles/get-order.ts'
+import { listProfiles } from '../../src/profiles/list.ts'
+import { pauseSupplier } from '../../src/suppliers/manage.ts'
+import type { Outcome, Supplier, SupplierRequest, SupplierTraits } from '../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { newEsim, scripted } from '../harness/scripted-supplier.ts'
 import {
   addPackage,
   addSupplier,
@@ -24,7 +24,7 @@ import {
   type TestRoute,
   until,
   walletOf,
-} from './harness/shop.ts'
+} from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop

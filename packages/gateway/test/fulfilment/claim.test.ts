@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { claimDueOrders } from '../src/fulfilment/claiming/claim.ts'
-import { acceptEsim } from '../src/fulfilment/outcomes/save-outcomes.ts'
-import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
-import { runClaim } from '../src/fulfilment/run-claim.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { untilLockIsWaitedFor } from './harness/lock-waits.ts'
-import { newEsim, scripted } from './harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, walletOf } from './harness/shop.ts'
+import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import { runClaim } from '../../src/fulfilment/run-claim.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
+import { newEsim, scripted } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, walletOf } from '../harness/shop.ts'
 
 /*
  * A claim takes a while where it takes many orders. What is written of an order in that time, by whoever needs no lease for

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { askAboutWatched } from '../src/fulfilment/reconciliation/ask-watched.ts'
-import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop } from './harness/shop.ts'
+import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
+import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /* Reconciliation waits for no lock, and holds none of one tenant while it looks after another. */
 

@@ -80,7 +80,7 @@ const items = (tenantId: string, orderId: string) =>
     values: [tenantId, orderId],
   })
 
-it('goes on from an eSIM that arrived after it had begun', async () => {
+it('a claim sees an eSIM that arrived after the claim began', async () => {
   const scene = await twoOrders('UNKNOWN')
   const { tenantId, orderId, deps } = scene
   const arrived = { orderId, itemNo: 1, supplier: 'odd' }
@@ -91,7 +91,7 @@ it('goes on from an eSIM that arrived after it had begun', async () => {
   expect(await items(tenantId, orderId)).toEqual([delivered, delivered])
 })
 
-it('goes on from what an operator settled after it had begun', async () => {
+it('a claim sees what an operator resolved after the claim began', async () => {
   const scene = await twoOrders('REVIEW')
   const { tenantId, orderId, deps } = scene
   const settlement = { tenantId, orderId, evidence: 'by telephone' } as const

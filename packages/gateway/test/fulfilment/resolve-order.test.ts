@@ -245,7 +245,7 @@ it('an attempt that delivers it leaves its item in doubt, with the order that ha
     values: [other.tenantId],
   })
   expect(item!.itemStatus).toBe('UNKNOWN')
-  expect(item!.failureReason).toContain(`has settled an item of order ${orderNoOf(order.orderId)}`)
+  expect(item!.failureReason).toContain(`which an operator recorded for an item of order ${orderNoOf(order.orderId)}`)
   expect(await holdersOf(40)).toEqual([order.orderId])
 })
 

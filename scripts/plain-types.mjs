@@ -1,6 +1,5 @@
-// The contract's types as a dealer's compiler sees them: plain objects, in the SDK's own declarations. In the sources they
-// are made from schemas, which would bring the schema library, for one kind of modules only, into every program that
-// names a type.
+// Writes the contract's types as plain types into the SDK's declarations. In the sources they are derived from schemas,
+// which would force the schema library, and ESM, on every program that uses a type.
 
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +10,7 @@ const contract = join(root, 'packages/contract/src/index.ts')
 const FORMAT = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.InTypeAlias
 const IMPORTED = /^import (?:type )?\{([^}]*)\} from ["']@dealer-esim\/contract["'];?\n/gm
 
-/** What depends on a name is a table of all names here: a type that is still to be computed would need the schemas. */
+/** Generic types become tables of all names, because computing them would need the schemas. */
 const TABLES = {
   RequestOf: { by: 'OperationName', entry: 'contract.RequestOf<K>' },
   AnswerOf: { by: 'OperationName', entry: 'contract.AnswerOf<K>' },
@@ -19,7 +18,7 @@ const TABLES = {
 }
 
 /**
- * Declarations that need no other package, from ones that import from the contract.
+ * Replaces imports from the contract by the imported declarations.
  * @param {string} declarations
  */
 export function withPlainTypes(declarations) {
@@ -33,10 +32,10 @@ export function withPlainTypes(declarations) {
   )
   const names = imported.map(([name = '']) => name)
   let rest = declarations.replace(IMPORTED, '')
-  // Where a name is both used and handed on, the bundler makes a second one of it.
+  // If a name is both used and re-exported, the bundler makes an alias of it.
   for (const [name = '', alias] of imported) if (alias) rest = rest.replaceAll(alias, name)
   if (rest.includes('@dealer-esim/contract'))
-    throw new Error('The declarations name the contract otherwise than to import by name.')
+    throw new Error('The declarations refer to the contract other than by named imports.')
   return `${[...new Set(names.filter(Boolean))].sort().map(declarer()).join('\n')}\n${rest}`
 }
 
@@ -68,7 +67,7 @@ function declarer() {
     }
     const text = checker.typeToString(checker.getDeclaredTypeOfSymbol(declared), undefined, FORMAT)
     const table = TABLES[/** @type {keyof typeof TABLES} */ (name)]
-    // A key of digits is printed bare, which would make a number of it.
+    // TypeScript prints keys of digits without quotes, which would make them numbers.
     const quoted = text.replace(/([{;] )(\d+): /g, '$1"$2": ')
     return table ? `type ${name}<K extends ${table.by}> = ${quoted}[K];` : `type ${name} = ${text};`
   }

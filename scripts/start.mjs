@@ -1,4 +1,4 @@
-// npm start: builds what its sources have outrun, then becomes the gateway, in this process.
+// npm start: builds if sources have changed, then runs the gateway in this process.
 import { buildOrExit } from './build.mjs'
 
 process.setSourceMapsEnabled(true)

@@ -1,4 +1,4 @@
-// npm run schema: runs the migrations on an empty server and writes what they make to packages/gateway/schema.sql.
+// npm run schema: runs the migrations on an empty server and writes the resulting schema to packages/gateway/schema.sql.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bash, codeBlocks } from '../packages/gateway/test/harness/docs-commands.ts'
 import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
-import { bash, blocksOf } from '../packages/gateway/test/harness/page-commands.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
 import { type LocalGateway, localGateway, root } from './local-gateway.ts'
 
@@ -47,7 +47,7 @@ test('the order that the quick start shows is taken as it stands', async () => {
 })
 
 function fences(page: string, language: string): string[] {
-  return blocksOf(readFileSync(join(root, page), 'utf8'), language).map((block) => block.trimEnd())
+  return codeBlocks(readFileSync(join(root, page), 'utf8'), language).map((block) => block.trimEnd())
 }
 
 /**

@@ -2,9 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bash, codeBlocks, fakeNpmPath } from '../packages/gateway/test/harness/docs-commands.ts'
 import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
-import { bash, blocksOf } from '../packages/gateway/test/harness/page-commands.ts'
-import { quickNpmPath } from '../packages/gateway/test/harness/quick-npm.ts'
 import { startReceiver } from '../packages/gateway/test/webhooks/receiver.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
 import { type LocalGateway, localGateway, root } from './local-gateway.ts'
@@ -61,12 +60,12 @@ test('the commands of docs/webhooks.md run as they stand, for events that were r
 })
 
 function commandsOf(page: string): string[] {
-  const blocks = blocksOf(readFileSync(join(root, page), 'utf8'), 'sh')
+  const blocks = codeBlocks(readFileSync(join(root, page), 'utf8'), 'sh')
   expect(blocks.length).toBeGreaterThan(1)
   return blocks
 }
 
-function shell(script: string, PATH = quickNpmPath(folder)) {
+function shell(script: string, PATH = fakeNpmPath(folder)) {
   const filled = Object.entries(placeholders).reduce(
     (text, [name, value]) => text.replace(new RegExp(`\\b${name}\\b`, 'g'), value),
     script,

@@ -10,8 +10,8 @@ import { createCipher } from '../packages/gateway/src/lib/crypto.ts'
 import { systemIds } from '../packages/gateway/src/lib/ids.ts'
 import { createDb } from '../packages/gateway/src/lib/postgres/db.ts'
 import { createTenant } from '../packages/gateway/src/tenants/create.ts'
-import { topUp } from '../packages/gateway/src/wallet/top-up.ts'
-import { verifyLedger } from '../packages/gateway/src/wallet/verify.ts'
+import { topUp } from '../packages/gateway/src/wallet/ledger/top-up.ts'
+import { verifyLedger } from '../packages/gateway/src/wallet/verify/verify.ts'
 import { createTestDatabase, type TestDatabase } from '../packages/gateway/test/harness/database.ts'
 
 /*

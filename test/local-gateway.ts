@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type GatewayProcess, startGateway, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
-import { makeUsedDataDir } from '../packages/gateway/test/harness/made-data.ts'
+import {
+  copyUsedDataDir,
+  type GatewayProcess,
+  startGateway,
+  temporaryFolder,
+} from '../packages/gateway/test/harness/gateway-process.ts'
 
 export const root = new URL('..', import.meta.url).pathname.replace(/\/$/, '')
 
@@ -18,7 +22,7 @@ export interface LocalGateway {
 export async function localGateway(): Promise<LocalGateway> {
   const cwd = temporaryFolder('docs')
   const dataDir = join(cwd, '.data')
-  await makeUsedDataDir(dataDir)
+  await copyUsedDataDir(dataDir)
   const process = await startGateway({ dataDir })
   const credentials = JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))
   const env = {

@@ -15,7 +15,7 @@ const LONGEST = [
   // Not beside the other one in a browser: each keeps more than one core busy.
   'test/browser/console-accessibility.test.ts',
   'test/docs-operator.test.ts',
-  'packages/gateway/test/embedded-postgres.test.ts',
+  'packages/gateway/test/lib/embedded-postgres.test.ts',
   'packages/gateway/test/catalogue-files.test.ts',
   'packages/gateway/test/fulfilment/crash.test.ts',
   'packages/gateway/test/orders/failpoints.test.ts',
@@ -24,7 +24,7 @@ const LONGEST = [
   'packages/gateway/test/fulfilment/hanging-supplier.test.ts',
   'packages/gateway/test/mail.test.ts',
   'packages/gateway/test/start.test.ts',
-  'packages/gateway/test/backup.test.ts',
+  'packages/gateway/test/deployment/backup.test.ts',
   'test/docs-commands.test.ts',
 ]
 

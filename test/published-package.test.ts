@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { blocksOf } from '../packages/gateway/test/harness/page-commands.ts'
+import { codeBlocks } from '../packages/gateway/test/harness/docs-commands.ts'
 import { root } from './local-gateway.ts'
 
 /** A dealer's project that has installed the tarball of `npm run pack`, and what the README's samples use beside it. */
@@ -96,7 +96,7 @@ export const generated = (esim: DealerEsim) => esim.order({ packageInfoList: [] 
 })
 
 test("the README's TypeScript compiles strictly", () => {
-  const blocks = blocksOf(readFileSync(join(installed, 'README.md'), 'utf8'), 'ts')
+  const blocks = codeBlocks(readFileSync(join(installed, 'README.md'), 'utf8'), 'ts')
   expect(blocks.length).toBeGreaterThan(2)
   const surroundings = `import type { DealerEsim, Order, Notification } from '@dealer-esim/sdk'
 declare global {
@@ -143,7 +143,7 @@ test.each(['{}', '{"type":"commonjs"}'])('the samples start where package.json i
   expect(files.length).toBe(3)
   for (const [name, code] of files) expect(code).toContain(`npx tsx ${name}`)
   const readme = readFileSync(join(installed, 'README.md'), 'utf8')
-  const [example = ''] = blocksOf(readme, 'ts')
+  const [example = ''] = codeBlocks(readme, 'ts')
   const [, command = ''] = /`npx tsx (\S+)`/.exec(readme) ?? []
 
   for (const [name, code] of [...files, [command, example] as const]) {

@@ -1,4 +1,4 @@
-import { verifyLedger } from '../../packages/gateway/src/wallet/verify.ts'
+import { verifyLedger } from '../../packages/gateway/src/wallet/verify/verify.ts'
 import { compare, type Result, show } from '../compare.ts'
 import type { Environment } from '../environment.ts'
 import type { Figure } from '../figure.ts'

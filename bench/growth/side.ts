@@ -1,4 +1,4 @@
-import { verifyLedger } from '../../packages/gateway/src/wallet/verify.ts'
+import { verifyLedger } from '../../packages/gateway/src/wallet/verify/verify.ts'
 import { median } from '../compare.ts'
 import { type Environment, OPENING_BALANCE } from '../environment.ts'
 import { allSucceeded, sendAll, signedRequest } from '../load.ts'

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { docsPages } from '../../packages/gateway/src/public/docs.ts'
+import { addDocsRoutes } from '../../packages/gateway/src/public/docs.ts'
 import { isBrowserAvailable, launchChromium } from './chromium.ts'
 
 /** The documentation in a real browser: its requests, its policy and its layout. */
@@ -12,7 +12,9 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
 
   beforeAll(async () => {
     app = Fastify()
-    await app.register(async (scope) => docsPages(scope, { links: { publicUrl: '' } }), { prefix: '/behind/a/proxy' })
+    await app.register(async (scope) => addDocsRoutes(scope, { links: { publicUrl: '' } }), {
+      prefix: '/behind/a/proxy',
+    })
     baseUrl = `${await app.listen({ host: '127.0.0.1', port: 0 })}/behind/a/proxy`
     browser = await launchChromium()
   })

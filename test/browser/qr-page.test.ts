@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { qrSvg } from '../../packages/gateway/src/profiles/qr/picture.ts'
 import { DOCS_ICON } from '../../packages/gateway/src/public/docs-style.ts'
-import { QR_PAGE_POLICY, qrPage } from '../../packages/gateway/src/public/qr-page.ts'
+import { QR_PAGE_POLICY, qrPage } from '../../packages/gateway/src/public/qr.ts'
 import { isBrowserAvailable, launchChromium } from './chromium.ts'
 
 const MATCHING_ID = 'K2-9XQ4TJ-1YB7PD-0000-1111-2222-3333'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type AdmissionDeps, createAdmission } from './admission/admission.ts'
+
 import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config/config.ts'
 import { ORDER_CONNECTIONS } from './config/connections.ts'
@@ -12,103 +13,112 @@ import { type Cipher, createCipher } from './lib/crypto.ts'
 import { createIds, type Ids } from './lib/ids.ts'
 import { ensureLocalMasterKey } from './lib/master-key.ts'
 import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
-import { createDb, type Db } from './lib/postgres/db.ts'
+import { createDb, type Db, type DbOptions } from './lib/postgres/db.ts'
 import { createWakeups, type Wakeups } from './lib/postgres/wakeups.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import type { Log } from './lib/telemetry/log.ts'
 import { createLoopMetrics, createMetrics, type LoopMetrics, type Metrics } from './lib/telemetry/metrics.ts'
+import type { OtlpOptions } from './lib/telemetry/otlp.ts'
 import { plainRequestLog, type RequestLog } from './lib/telemetry/request-log.ts'
 import type { Traces } from './lib/telemetry/traces.ts'
-import { createTraces } from './open-traces.ts'
 import { type OrderMetrics, orderMetrics } from './orders/change.ts'
 import { createOrderPlacer, type OrderPlacer } from './orders/placing/placer.ts'
-import { maintainPartitions } from './retention/partitions.ts'
+import { maintainPartitions } from './retention/loop.ts'
 import { openAvailability } from './suppliers/availability.ts'
 import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
 import { type SupplierMetrics, supplierMetrics } from './suppliers/supplier-metrics.ts'
 
-/** What the rooms are given; a function asks for the slice that it needs. */
+/** What all modules share. A function asks for the slice that it needs: Pick<Deps, …>. */
 export interface Deps {
   config: Config
   log: Log
+  /** Writes the log line of a request. */
   logRequest: RequestLog
+  /** This node's clock. */
   clock: Clock
+  /** The database's clock, which decides wherever time matters. */
   databaseClock: DatabaseClock
+  /** UUIDs by the database's clock, and random bytes. */
   ids: Ids
+  /** The general database connections. */
   db: Db
-  /** Of connections, for figures. */
+  /** All connection pools by name, for metrics. */
   pools: Record<string, Db['pool']>
+  /** Encrypts secrets under the master keys. */
   cipher: Cipher
   /** Authenticates cursors and QR links; the same on every node. */
   linkKey: Buffer
+  /** Wakes background loops on all nodes. */
   wake: Wakeups
   metrics: Metrics
   requestMetrics: RequestMetrics
   orderMetrics: OrderMetrics
   supplierMetrics: SupplierMetrics
+  /** Metrics of background loops. */
   loops: LoopMetrics
+  /** Makes all outgoing connections. */
   outbound: Outbound
+  /** Packages and prices, in memory. */
   catalogue: Catalogue
   suppliers: Suppliers
+  /** Authenticates dealer requests and limits their rate. */
   admission: AdmissionDeps
+  /** Places orders in batches. */
   orderPlacer: OrderPlacer
-  /** Absolute links start here. A local gateway without PUBLIC_URL learns it when it listens. */
   links: {
+    /** Base of absolute links. A local gateway without PUBLIC_URL sets it when it listens. */
     publicUrl: string
     /** Without /console; absent: publicUrl. */
     consoleUrl?: string
   }
-  /** undefined: nobody collects them. */
+  /** undefined if no collector is configured. */
   traces: Traces | undefined
 }
 
 /**
  * PostgreSQL ends our idle order transactions after this time, so that a dead node's wallet locks are released. No order
- * transaction of a living node is idle for so long.
+ * transaction is idle for nearly as long.
  */
 const ORDER_IDLE_MS = 5_000
-const OF_ORDERS = { poolSize: ORDER_CONNECTIONS, idleTimeoutMs: ORDER_IDLE_MS, applicationName: 'dealer-esim orders' }
-/** Admission brings the database's time with every batch; this is for nodes that are idle. */
+/** Admission observes the database's time with every batch; this is for idle nodes. */
 const CLOCK_SAMPLE_MS = 10_000
 
-/** Builds the one Deps of this process. Stopping it closes the connections. @throws StartRefused */
+/** Creates the one Deps of this process. `stop` closes all connections. @throws StartRefused */
 export async function createDeps(
   config: Config,
   log: Log,
   databaseUrl: string,
   logRequest: RequestLog = plainRequestLog(log),
 ): Promise<Deps & Running> {
-  let stopping = false
+  let isStopping = false
   const onIdleError = (error: Error) => {
-    // Closing connections and stopping the database overlap: what is lost then is nobody's loss.
-    if (!stopping) log.warn({ err: error }, 'a database connection was lost')
+    // During a stop, the database may stop before its connections are closed.
+    if (!isStopping) log.warn({ err: error }, 'a database connection was lost')
   }
   const cipher = createCipher(config.masterKeys ?? [ensureLocalMasterKey(config.dataDir)])
-  const named = (part: string) => ({ applicationName: nameWithKeys(`dealer-esim ${part}`, cipher) })
-  const connection = { url: databaseUrl, onIdleError }
-  const db = createDb({ ...connection, poolSize: config.databasePoolSize, ...named('gateway') })
-  const hot = { ...connection, fixedPlans: true, keepsConnections: true }
-  const orderDb = createDb({ ...hot, ...OF_ORDERS })
+  const { db, orderDb, hot } = createDatabases(config, databaseUrl, cipher, onIdleError)
   const clock = systemClock
-  const dbClock = createDatabaseClock(clock)
-  const clocks = { clock, databaseClock: dbClock }
-  const ids = createIds(dbClock.now)
-  const ensured = ensureDeployment({ db, cipher, ids }, config.deployment)
-  const linkKey = await ensured.catch((refused) => closeAndThrow([db, orderDb], refused))
-  // Another node may hold them for longer than we wait. What is missing is made when it is needed.
-  await maintainPartitions(db).catch((err) => log.warn({ err }, 'partitions could not be made at the start'))
-  const sample = () => sampleDatabaseClock(db, clock, dbClock)
-  await sample()
-  const sampling = setInterval(() => void sample().catch(() => {}), CLOCK_SAMPLE_MS).unref()
-
+  const clocks = { clock, databaseClock: createDatabaseClock(clock) }
+  const ids = createIds(clocks.databaseClock.now)
+  const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment).catch((error) =>
+    closeAndThrow([db, orderDb], error),
+  )
+  // Another node may hold the locks for longer than we wait. Missing partitions are created when they are needed.
+  await maintainPartitions(db).catch((err) => log.warn({ err }, 'could not create partitions at the start'))
+  const sampling = await startClockSampling(db, clocks)
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const wake = createWakeups({ url: databaseUrl, nodeId, ...named('wake'), onError: onIdleError })
+  const wake = createWakeups({
+    url: databaseUrl,
+    nodeId,
+    applicationName: nameWithKeys('dealer-esim wake', cipher),
+    onError: onIdleError,
+  })
   const metrics = createMetrics()
-  const measured = measuresOf(metrics)
-  const { loops } = measured
+  const measures = createMeasures(metrics)
+  const { loops } = measures
   const outbound = createOutbound({ clock })
   const traces = await createTraces({ config, nodeId, outbound, metrics, log, loops })
-  const catalogue = loadedCatalogue({ db, linkKey, databaseClock: dbClock })
+  const catalogue = loadedCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
   const admission = createAdmission({ ...clocks, hot, config, db, cipher, log })
   const suppliers = await openSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
   const stock = await openAvailability({ db, log, loops })
@@ -119,12 +129,12 @@ export async function createDeps(
     catalogue,
     stock,
     maintainPartitions: () => maintainPartitions(db),
-    onPlaced(orders) {
-      measured.orderMetrics.entered('PAID', orders)
+    onPlaced(count) {
+      measures.orderMetrics.entered('PAID', count)
       wake.wake('fulfilment')
       wake.wake('webhooks')
     },
-    onFailure: (err, orders) => log.warn({ err, orders }, 'a batch of orders failed: it is retried, split or refused'),
+    onFailure: (err, count) => log.warn({ err, orders: count }, 'a batch of orders failed; it is retried or split'),
   })
   return {
     config,
@@ -138,7 +148,7 @@ export async function createDeps(
     linkKey,
     wake,
     metrics,
-    ...measured,
+    ...measures,
     outbound,
     catalogue,
     suppliers,
@@ -147,7 +157,7 @@ export async function createDeps(
     links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
     traces,
     async stop(deadlineMs) {
-      stopping = true
+      isStopping = true
       clearInterval(sampling)
       await traces?.stop(deadlineMs)
       await Promise.all([suppliers.stop(deadlineMs), stock.stop(deadlineMs)])
@@ -158,7 +168,32 @@ export async function createDeps(
   }
 }
 
-function measuresOf(metrics: Metrics) {
+/** The general connections, and those of orders, whose options (`hot`) admission shares. */
+function createDatabases(config: Config, url: string, cipher: Cipher, onIdleError: (error: Error) => void) {
+  const connection = { url, onIdleError }
+  const hot = { ...connection, genericPlans: true, keepConnections: true } satisfies Partial<DbOptions>
+  const db = createDb({
+    ...connection,
+    poolSize: config.databasePoolSize,
+    applicationName: nameWithKeys('dealer-esim gateway', cipher),
+  })
+  const orderDb = createDb({
+    ...hot,
+    poolSize: ORDER_CONNECTIONS,
+    idleInTransactionMs: ORDER_IDLE_MS,
+    applicationName: 'dealer-esim orders',
+  })
+  return { db, orderDb, hot }
+}
+
+/** Reads the database's clock now and regularly. */
+async function startClockSampling(db: Db, { clock, databaseClock }: Pick<Deps, 'clock' | 'databaseClock'>) {
+  const sample = () => sampleDatabaseClock(db, clock, databaseClock)
+  await sample()
+  return setInterval(() => void sample().catch(() => {}), CLOCK_SAMPLE_MS).unref()
+}
+
+function createMeasures(metrics: Metrics) {
   return {
     requestMetrics: requestMetrics(metrics),
     orderMetrics: orderMetrics(metrics),
@@ -167,8 +202,26 @@ function measuresOf(metrics: Metrics) {
   }
 }
 
-/** A refused start leaves no connection behind: others would take it for a gateway that runs. */
-async function closeAndThrow(pools: { close(): Promise<void> }[], refused: unknown): Promise<never> {
+/** A refused start must leave no connection behind, because others would count it as a running gateway. */
+async function closeAndThrow(pools: { close(): Promise<void> }[], error: unknown): Promise<never> {
   await Promise.all(pools.map((pool) => pool.close()))
-  throw refused
+  throw error
+}
+
+/** Loads the trace exporter only if a collector is configured. */
+async function createTraces({
+  config,
+  nodeId,
+  ...rest
+}: Pick<OtlpOptions, 'outbound' | 'metrics' | 'log' | 'loops'> & { config: Config; nodeId: string }) {
+  const { otlpEndpoint: endpoint, otlpHeaders: headers, tracePercent: percent, deployment, role } = config
+  if (endpoint === undefined) return undefined
+  const { startTraces } = await import('./lib/telemetry/otlp.ts')
+  const resource = {
+    'service.name': 'dealer-esim',
+    'service.instance.id': nodeId,
+    'deployment.environment.name': deployment,
+    'dealer_esim.role': role,
+  }
+  return startTraces({ endpoint, headers, percent, resource, ...rest })
 }

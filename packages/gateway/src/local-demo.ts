@@ -3,22 +3,22 @@ import { SYSTEM } from './audit/audit.ts'
 import { seedDemoCatalogue } from './catalogue/demo/seed.ts'
 import { type LocalAccess, localAccessFile, readLocalAccess, writeLocalAccess } from './config/local-access.ts'
 import type { Deps } from './deps.ts'
-import { consoleUrlOf } from './people/console-links.ts'
-import { ensureFirstOperator, FIRST_OPERATOR } from './people/first-operator.ts'
+import { consoleUrlOf } from './people/link.ts'
+import { ensureFirstOperator, FIRST_OPERATOR } from './people/manage.ts'
 import { createTenant } from './tenants/create.ts'
 import { loadTenant } from './tenants/load.ts'
-import { topUp } from './wallet/top-up.ts'
+import { topUp } from './wallet/ledger/top-up.ts'
 
 const CLIENT_NAME = 'Demo dealer'
 const OPENING_BALANCE = 10_000_000n // 1 000.00
 
-/** On a local deployment: a tenant with money, a catalogue and an operator, made at the first start and kept. */
+/** Creates a tenant with a balance and a demo catalogue at the first start of a local deployment. */
 export async function ensureLocalDemo(deps: Deps): Promise<void> {
-  if (await demoTenantId(deps)) return
+  if (await findDemoTenantId(deps)) return
   await deps.db.tx(async (tx) => {
-    // Several nodes may start on one new database: the lock lets one of them make the demo.
+    // Several nodes may start on one new database: the lock lets only one create the demo.
     await tx.query({ text: `select pg_advisory_xact_lock(hashtext('local demo'))` })
-    if (await demoTenantId(deps)) return
+    if (await findDemoTenantId(deps)) return
     await seedDemoCatalogue(deps)
     const tenant = await createTenant(deps, { clientName: CLIENT_NAME, currencyCode: 'USD' }, SYSTEM)
     const opening = { tenantId: tenant.tenantId, amount: OPENING_BALANCE, reference: 'opening balance' }
@@ -27,9 +27,9 @@ export async function ensureLocalDemo(deps: Deps): Promise<void> {
   })
 }
 
-/** Writes local.json and says on standard output how to get in. */
+/** Writes local.json and prints the credentials to standard output. */
 export async function printLocalAccess(deps: Deps, baseUrl: string): Promise<void> {
-  const tenantId = await demoTenantId(deps)
+  const tenantId = await findDemoTenantId(deps)
   const tenant = tenantId && (await loadTenant(deps.db, deps.cipher, { tenantId }))
   if (!tenant) return
   const { dataDir } = deps.config
@@ -44,15 +44,15 @@ export async function printLocalAccess(deps: Deps, baseUrl: string): Promise<voi
     ...(consolePassword ? { consolePassword } : {}),
   }
   writeLocalAccess(dataDir, access)
-  process.stdout.write(banner(access, firstPassword ?? '(printed at the first start, kept below)', dataDir))
+  process.stdout.write(banner(access, firstPassword ?? '(unchanged, see the file below)', dataDir))
 }
 
-async function demoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | undefined> {
+async function findDemoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | undefined> {
   const [row] = await db.query<{ demoTenantId: string | null }>({ text: 'select demo_tenant_id from deployment' })
   return row?.demoTenantId ?? undefined
 }
 
-/** The command line finds local.json in .data of the directory that it runs in; elsewhere it has to be told. */
+/** The CLI reads .data/local.json of its working directory; for another directory it needs DATA_DIR. */
 export function tourCommand(dataDir: string, cwd = process.cwd()): string {
   const quoted = /^[\w./-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", "'\\''")}'`
   return `${dataDir === join(cwd, '.data') ? '' : `DATA_DIR=${quoted} `}npx dealer-esim tour`
@@ -66,12 +66,12 @@ function banner(access: LocalAccess, password: string, dataDir: string): string 
     AppKey      ${access.appKey}
     AppSecret   ${access.appSecret}
 
-    console     ${access.consoleUrl ?? 'switched off'}
+    console     ${access.consoleUrl ?? 'off'}
     user        ${access.consoleUser}
     password    ${password}
 
     docs        ${access.baseUrl}/docs
-    kept in     ${localAccessFile(dataDir)}
+    saved in    ${localAccessFile(dataDir)}
 
   Try it:  ${tourCommand(dataDir)}
 

@@ -13,18 +13,18 @@ import { ensureLocalDemo, printLocalAccess } from './local-demo.ts'
 import { startProbes } from './probes/server.ts'
 import { startWorker } from './worker.ts'
 
-/** sysexits.h: the configuration is at fault, and starting again will not help. */
+/** EX_CONFIG of sysexits.h: the configuration is wrong, and a restart will not help. */
 const EXIT_CONFIG = 78
 const ROLLBACK_MS = 5_000
-/** A replayed order fails its insert (decision 0007), and is then rolled back after its transaction has ended. */
+/** A replayed order fails its insert (decision 0003), and is then rolled back after its transaction has ended. */
 const EXPECTED_POSTGRES_ERRORS =
   /unique constraint "orders_tenant_id_transaction_id_key"|there is no transaction in progress/
 
 await main()
 
-/** argv and environment → one checked Config → one typed Deps → the roles that this process plays. */
+/** Arguments and environment → Config → Deps → the roles of this process. */
 async function main(): Promise<void> {
-  const config = configOrExit()
+  const config = readConfigOrExit()
   const log = createLog(config.logLevel)
   const stack = createStack(log)
   stopOnSignals({ log, deadlineMs: config.drainTimeoutMs, stop: stack.stop })
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Each part stands on those before it, and is stopped before them. @returns the ports; `port` is the api role's */
+/** Starts the parts in order of dependency; they are stopped in reverse. @returns the ports; `port` is the API's */
 async function start(config: Config, log: Log, stack: RunningStack): Promise<{ port?: number; metricsPort: number }> {
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
   await migrate({ databaseUrl, log })
@@ -73,13 +73,15 @@ async function startDatabase(config: Config, log: Log, stack: RunningStack): Pro
   return postgres.url
 }
 
-function configOrExit(): Config {
+function readConfigOrExit(): Config {
   try {
     return readConfig(process.env, process.argv.slice(2))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const faults = error.faults.map((fault) => `  ${fault}\n`).join('')
-    process.stderr.write(`The gateway cannot start like this:\n${faults}docs/configuration.md lists every variable.\n`)
+    process.stderr.write(
+      `The configuration of the gateway has faults:\n${faults}docs/configuration.md describes every variable.\n`,
+    )
     process.exit(EXIT_CONFIG)
   }
 }

@@ -7,13 +7,13 @@ import { mailLoop } from './mail/loop.ts'
 import { expiryLoop } from './profiles/expire.ts'
 import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
 import { retentionLoop } from './retention/loop.ts'
-import { priceNoticeLoop } from './suppliers/price-notice.ts'
+import { priceNoticeLoop } from './suppliers/price-alert.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
-import { ledgerLoop } from './wallet/ledger-loop.ts'
+import { ledgerLoop } from './wallet/verify/loop.ts'
 import { webhooksLoop } from './webhooks/loop.ts'
 import { replayLoop } from './webhooks/replay/replay-step.ts'
 
-/** The background loops of this process. */
+/** Starts the background loops of this process. */
 export async function startWorker(deps: Deps): Promise<Running> {
   const loops: Running[] = [
     retentionLoop(deps),

@@ -11,7 +11,7 @@ import { call, type Dealer } from './door/node.ts'
 import { jsonWith } from './harness/admin-here.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
-import { type SmtpReceiver, startSmtpReceiver } from './harness/smtp-receiver.ts'
+import { type SmtpReceiver, startSmtpReceiver } from './smtp-receiver.ts'
 import { startReceiver } from './webhooks/receiver.ts'
 
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')

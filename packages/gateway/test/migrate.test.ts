@@ -10,7 +10,7 @@ import { StartRefused } from '../src/lib/process/lifecycle.ts'
 import { packageRoot } from '../src/lib/process/package-root.ts'
 import { silentLog } from '../src/lib/telemetry/log.ts'
 import { createEmptyDatabase, type TestDatabase } from './harness/database.ts'
-import { startTcpProxy } from './harness/tcp-proxy.ts'
+import { startTcpProxy } from './harness/database-proxies.ts'
 
 const log = silentLog
 const directory = mkdtempSync(join(tmpdir(), 'dealer-esim-migrations-'))
@@ -169,8 +169,8 @@ describe('migrating', () => {
     const server = await open()
     await expect(migrate({ databaseUrl: `postgres://u:secret@127.0.0.1:${server.port}/d`, log })).rejects.toThrow(
       new StartRefused(
-        `The database cannot be used: ${expected}. Look at host and port in DATABASE_URL, and at whether the server runs ` +
-          'and lets this machine in.',
+        `Cannot connect to the database: ${expected}. Check the host and port in DATABASE_URL, and that the server runs ` +
+          'and accepts connections from this machine.',
       ),
     )
     server.close()

@@ -12,13 +12,13 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { packageRoot } from '../src/lib/process/package-root.ts'
 import { createEmptyDatabase } from './harness/database.ts'
 import {
+  copyUsedDataDir,
   type GatewayProcess,
   spawnGateway,
   startGateway,
   stopGateways,
   temporaryFolder,
 } from './harness/gateway-process.ts'
-import { makeUsedDataDir } from './harness/made-data.ts'
 
 afterAll(stopGateways)
 
@@ -33,10 +33,10 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
 }
 
 /* One gateway, through its life: a start with a new database costs seconds. */
-describe('a gateway without a database of its own', () => {
+describe('a gateway without DATABASE_URL', () => {
   let gateway: GatewayProcess
 
-  it('brings one, and keeps its secrets from other users', async () => {
+  it('starts the embedded database, and protects its secrets from other users', async () => {
     gateway = await startGateway()
     const { url, gatewayPid } = readRunningPostgres(gateway.dataDir)!
     expect(gatewayPid).toBe(gateway.pid)
@@ -45,13 +45,13 @@ describe('a gateway without a database of its own', () => {
     expect(statSync(join(gateway.dataDir, 'postgres')).mode & 0o777).toBe(0o700)
   })
 
-  it('keeps its data directory for itself: a second gateway is refused in a sentence that says so', async () => {
+  it('locks its data directory: a second gateway is refused with a message', async () => {
     const second = spawnGateway({ dataDir: gateway.dataDir })
     expect(await second.exited).toEqual({ code: 1, signal: null })
     expect(second.stderr).toContain(`is in use by another gateway (process ${gateway.pid})`)
   })
 
-  it('starts its server again when every process of it is killed', async () => {
+  it('restarts its server when all processes of it are killed', async () => {
     const { url } = readRunningPostgres(gateway.dataDir)!
     const pid = postmasterPid(gateway.dataDir)
     await killServer(url, pid)
@@ -61,7 +61,7 @@ describe('a gateway without a database of its own', () => {
     expect(postmasterPid(gateway.dataDir)).not.toBe(pid)
   })
 
-  it('finds its data again after it was killed', async () => {
+  it('keeps its data after it was killed', async () => {
     const { dataDir } = gateway
     await gateway.kill('SIGKILL')
     expect(readRunningPostgres(dataDir)).toBeUndefined()
@@ -71,7 +71,7 @@ describe('a gateway without a database of its own', () => {
     expect(await query(running.url, 'select answer from kept')).toEqual([{ answer: 42 }])
   })
 
-  it('ends its server when it stops, and takes the second Ctrl-C that npm passes on for the first', async () => {
+  it('stops its server, and counts the Ctrl-C that npm repeats as one', async () => {
     const pid = postmasterPid(gateway.dataDir)
     process.kill(gateway.pid, 'SIGINT')
     expect(await gateway.kill('SIGINT')).toEqual({ code: 0, signal: null })
@@ -80,7 +80,7 @@ describe('a gateway without a database of its own', () => {
 })
 
 describe('starting', () => {
-  it('migrates one database once when four gateways start at the same time', async () => {
+  it('migrates a database once if four gateways start together', async () => {
     const database = await createEmptyDatabase()
     const gateways = await Promise.all(Array.from({ length: 4 }, () => startGateway({ databaseUrl: database.url })))
     const migrated = gateways.filter((gateway) => gateway.logs.some((line) => line.msg === 'migrated'))
@@ -89,22 +89,22 @@ describe('starting', () => {
     await database.drop()
   })
 
-  it('says in one sentence that the port is taken, and stops what it had started', async () => {
+  it('reports in one sentence that the port is in use, and stops what it has started', async () => {
     const squatter = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => squatter.once('listening', resolve))
     const { port } = squatter.address() as AddressInfo
     const dataDir = join(temporaryFolder('taken'), 'data')
-    await makeUsedDataDir(dataDir)
+    await copyUsedDataDir(dataDir)
     const gateway = spawnGateway({ dataDir, env: { PORT: String(port) } })
     expect(await gateway.exited).toEqual({ code: 1, signal: null })
     expect(gateway.stderr).toBe(
-      `The gateway did not start. Port ${port} on 127.0.0.1 is in use by another program. Set PORT to another one.\n`,
+      `The gateway did not start. Port ${port} on 127.0.0.1 is in use by another program. Set PORT to another port.\n`,
     )
     expect(existsSync(join(gateway.dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
     squatter.close()
   })
 
-  it('by npm start ends with SIGTERM to npm, drained', async () => {
+  it('by npm start drains and ends on SIGTERM to npm', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-npm-'))
     const npm = spawn('npm', ['start'], {
       cwd: join(packageRoot(), '../..'),

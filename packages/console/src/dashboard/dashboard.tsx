@@ -1,4 +1,4 @@
-import type { Dashboard } from '@dealer-esim/gateway/console-api/dashboard.ts'
+import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
 import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
 import { useFilters } from '../parts/filters.tsx'

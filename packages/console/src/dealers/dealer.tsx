@@ -1,4 +1,4 @@
-import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
+import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
 import { Button, Group, Stack } from '@mantine/core'
 import { Link, Outlet, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'

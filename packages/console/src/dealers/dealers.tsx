@@ -1,4 +1,4 @@
-import type { Credentials, TenantRow } from '@dealer-esim/gateway/console-api/tenants.ts'
+import type { Credentials, TenantRow } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
 import { Button, Group, NativeSelect, Select, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'

@@ -1,4 +1,4 @@
-import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
+import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
 import { Button, Group, type InputWrapperProps, SimpleGrid, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'

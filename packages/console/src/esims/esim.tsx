@@ -1,4 +1,4 @@
-import type { ProfileRow } from '@dealer-esim/gateway/console-api/profiles.ts'
+import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
 import { Anchor, Group } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useApi } from '../api/use-api.ts'

@@ -1,5 +1,5 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
-import type { ProfileRow } from '@dealer-esim/gateway/console-api/profiles.ts'
+import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
 import { Group } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
 import { DealerFilter } from '../parts/dealer-filter.tsx'

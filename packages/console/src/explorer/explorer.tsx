@@ -1,4 +1,4 @@
-import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
+import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
 import { Button, Group, PasswordInput, Text } from '@mantine/core'
 import { useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'

@@ -1,5 +1,5 @@
 import { type OperationName, operationNames, operations, parseRequest, parseStrictJson } from '@dealer-esim/contract'
-import type { TenantDetail } from '@dealer-esim/gateway/console-api/tenants.ts'
+import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
 import { Alert, Button, Grid, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'

@@ -1,5 +1,5 @@
-import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/orders.ts'
-import type { ProfileRow } from '@dealer-esim/gateway/console-api/profiles.ts'
+import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
+import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
 import { Group } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useApi } from '../api/use-api.ts'

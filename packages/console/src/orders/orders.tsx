@@ -1,5 +1,5 @@
 import { ORDER_STATUSES } from '@dealer-esim/contract'
-import type { OrderRow } from '@dealer-esim/gateway/console-api/orders.ts'
+import type { OrderRow } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
 import { Group } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
 import { DealerFilter } from '../parts/dealer-filter.tsx'

@@ -1,4 +1,4 @@
-import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/orders.ts'
+import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
 import { Checkbox, FileInput, Radio, Stack, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { OrderDetail, TimelineStep } from '@dealer-esim/gateway/console-api/orders.ts'
+import type { OrderDetail, TimelineStep } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
 import { Anchor, Timeline as Line, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { formatDuration, formatMoney } from '../parts/format.ts'

@@ -1,4 +1,4 @@
-import type { PlanDetail, PlanRule } from '@dealer-esim/gateway/console-api/price-plans.ts'
+import type { PlanDetail, PlanRule } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
 import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'

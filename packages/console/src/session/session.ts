@@ -1,4 +1,4 @@
-import type { Me } from '@dealer-esim/gateway/console-api/me.ts'
+import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
 import { createContext, useContext } from 'react'
 
 export const SessionContext = createContext<Me | undefined>(undefined)

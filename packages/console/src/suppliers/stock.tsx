@@ -1,4 +1,4 @@
-import type { StockLevel } from '@dealer-esim/gateway/console-api/stock.ts'
+import type { StockLevel } from '@dealer-esim/gateway/console-api/routes/catalogue/stock.ts'
 import { Button, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'

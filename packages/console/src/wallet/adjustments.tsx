@@ -1,4 +1,4 @@
-import type { AdjustmentRow } from '@dealer-esim/gateway/console-api/adjustments.ts'
+import type { AdjustmentRow } from '@dealer-esim/gateway/console-api/routes/tenants/adjustments.ts'
 import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
-import type { EndpointView } from '@dealer-esim/gateway/console-api/webhooks.ts'
+import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
 import { Alert, Button, Checkbox, Group, Stack, Switch, TextInput } from '@mantine/core'
 import type { FormEvent } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'

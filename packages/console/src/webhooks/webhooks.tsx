@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
-import type { EventRow } from '@dealer-esim/gateway/console-api/webhooks.ts'
+import type { EventRow } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
 import { Group } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
 import { DealerFilter } from '../parts/dealer-filter.tsx'

@@ -14,7 +14,7 @@ import { type Topic, type Wakeups, wakeupStatement } from '../lib/postgres/wakeu
 import { StartRefused } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import { silentLog } from '../lib/telemetry/log.ts'
-import { maintainPartitions } from '../retention/partitions.ts'
+import { maintainPartitions } from '../retention/loop.ts'
 
 /** What admin commands work with: the gateway's own, as far as a command needs it and can have it at once. */
 export interface AdminDeps {

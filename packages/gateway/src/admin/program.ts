@@ -17,72 +17,72 @@ export const NOUNS: readonly Noun[] = [
   {
     name: 'tenant',
     summary: 'dealers: credentials and settings',
-    load: async () => (await import('./tenant.ts')).tenantCommands,
+    load: async () => (await import('./tenants/tenant.ts')).tenantCommands,
   },
   {
     name: 'people',
     summary: 'who may sign in to the console',
-    load: async () => (await import('./people.ts')).peopleCommands,
+    load: async () => (await import('./tenants/people.ts')).peopleCommands,
   },
   {
     name: 'wallet',
     summary: 'money: top-ups, adjustments, statements',
-    load: async () => (await import('./wallet.ts')).walletCommands,
+    load: async () => (await import('./wallet/wallet.ts')).walletCommands,
   },
   {
     name: 'ledger',
     summary: 'check that the books are right',
-    load: async () => (await import('./ledger.ts')).ledgerCommands,
+    load: async () => (await import('./wallet/ledger.ts')).ledgerCommands,
   },
   {
     name: 'package',
     summary: 'the catalogue: packages, import and export',
-    load: async () => (await import('./package.ts')).packageCommands,
+    load: async () => (await import('./catalogue/package.ts')).packageCommands,
   },
   {
     name: 'price',
     summary: 'list prices, plans, groups and own prices',
-    load: async () => (await import('./price.ts')).priceCommands,
+    load: async () => (await import('./prices/price.ts')).priceCommands,
   },
   {
     name: 'webhook',
     summary: "dealers' endpoints, events and their delivery, replays",
-    load: async () => (await import('./webhook.ts')).webhookCommands,
+    load: async () => (await import('./webhooks/webhook.ts')).webhookCommands,
   },
   {
     name: 'supplier',
     summary: 'where eSIMs come from: configure, test, pause, reconcile',
-    load: async () => (await import('./supplier.ts')).supplierCommands,
+    load: async () => (await import('./fulfilment/supplier.ts')).supplierCommands,
   },
   {
     name: 'stock',
     summary: 'activation codes in stock',
-    load: async () => (await import('./stock.ts')).stockCommands,
+    load: async () => (await import('./fulfilment/stock.ts')).stockCommands,
   },
   {
     name: 'order',
     summary: 'look at orders, settle what is under review, cancel',
-    load: async () => (await import('./order.ts')).orderCommands,
+    load: async () => (await import('./fulfilment/order.ts')).orderCommands,
   },
   {
     name: 'esim',
     summary: 'cancel an eSIM that was not used, settle a cancel in question',
-    load: async () => (await import('./esim.ts')).esimCommands,
+    load: async () => (await import('./fulfilment/esim.ts')).esimCommands,
   },
   {
     name: 'master-key',
     summary: 'the key that secrets are encrypted under: show, rotate',
-    load: async () => (await import('./master-key.ts')).masterKeyCommands,
+    load: async () => (await import('./installation/master-key.ts')).masterKeyCommands,
   },
   {
     name: 'doctor',
     summary: 'what is wrong with the configuration and its surroundings',
-    load: async () => (await import('./doctor.ts')).doctorCommand,
+    load: async () => (await import('./installation/doctor.ts')).doctorCommand,
   },
   {
     name: 'migrate',
     summary: 'bring the database to this release',
-    load: async () => (await import('./migrate.ts')).migrateCommand,
+    load: async () => (await import('./installation/migrate.ts')).migrateCommand,
   },
 ]
 

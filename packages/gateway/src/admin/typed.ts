@@ -1,3 +1,4 @@
+import { accessSync, constants, statSync } from 'node:fs'
 import { UsageError } from './failure.ts'
 
 /* What is typed on the command line, as values. Each throws UsageError with the form that it takes. */
@@ -36,4 +37,20 @@ export function spanOf(text: string): number {
   const match = /^(\d{1,6})([smhd])$/.exec(text)
   if (!match) throw new UsageError(`“${text}” is no time. Write it like 90s, 30m, 1h or 0.`)
   return Number(match[1]) * UNITS_MS[match[2] as keyof typeof UNITS_MS]
+}
+
+/** A file that somebody named. @returns its size. @throws Error in a sentence, where it cannot be read */
+export function requireFile(path: string): number {
+  try {
+    const found = statSync(path)
+    if (found.isDirectory()) throw new Error(`${path} is a folder: name a file.`)
+    accessSync(path, constants.R_OK)
+    return found.size
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw new Error(`There is no file ${path}.`)
+    if (code === 'EACCES') throw new Error(`${path} cannot be read: the user who runs this command may not.`)
+    throw new Error(`${path} cannot be read: ${message}.`)
+  }
 }

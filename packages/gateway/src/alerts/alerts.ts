@@ -1,5 +1,6 @@
+import sql, { empty } from 'sql-template-tag'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
-import type { Tx } from '../lib/postgres/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 
 export interface Notice {
   /** null: concerns the deployment. */
@@ -25,4 +26,49 @@ export function notify(tx: Tx, ids: Ids, notice: Notice): void {
       JSON.stringify(notice.data ?? {}),
     ],
   })
+}
+
+export interface NoticeRow {
+  noticeId: string
+  tenantId: string
+  kind: string
+  audience: 'OPERATOR' | 'TENANT'
+  message: string
+  data: Record<string, unknown>
+  readAt: Date | null
+  createdAt: Date
+}
+
+export interface NoticeFilter {
+  tenantId: string | null
+  audience: 'OPERATOR' | 'TENANT' | null
+  unread?: boolean | undefined
+  before?: string | undefined
+}
+
+/** Notices, newest first. */
+export function listNotices(db: Pick<Db, 'query'>, filter: NoticeFilter, limit: number): Promise<NoticeRow[]> {
+  const { tenantId, audience, unread, before } = filter
+  return db.query<NoticeRow>(sql`
+    select alert_id as notice_id, tenant_id, kind, audience, message, data, read_at,
+           created_at
+    from alerts
+    where true
+      ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}
+      ${audience === null ? empty : sql`and audience = ${audience}`}
+      ${unread ? sql`and read_at is null` : empty}
+      ${before === undefined ? empty : sql`and alert_id < ${before}`}
+    order by alert_id desc limit ${limit}`)
+}
+
+/** Marks notices as read; those of other audiences or tenants than one's own stay as they are. */
+export function readNotices(
+  tx: Tx,
+  noticeIds: readonly string[],
+  only: { tenantId: string | null; audience: 'OPERATOR' | 'TENANT' },
+): void {
+  tx.send(sql`
+    update alerts set read_at = now()
+    where alert_id = any(${[...noticeIds]}::uuid[]) and audience = ${only.audience} and read_at is null
+      ${only.tenantId === null ? empty : sql`and tenant_id = ${only.tenantId}`}`)
 }

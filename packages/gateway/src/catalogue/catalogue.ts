@@ -1,9 +1,11 @@
 import type { Db } from '../lib/postgres/db.ts'
-import { loadChanges } from './load.ts'
-import { LoadedSnapshot, type Snapshot, type SnapshotContext } from './snapshot.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
+import { loadChanges } from './snapshot/load.ts'
+import type { Buyer } from './snapshot/snapshot.ts'
+import { LoadedSnapshot, type Snapshot, type SnapshotContext } from './snapshot/snapshot.ts'
 
-export type { CataloguePackage, Route } from './package.ts'
-export type { Buyer, Offer, QuotedPackage, Snapshot } from './snapshot.ts'
+export type { CataloguePackage, Route } from './snapshot/package.ts'
+export type { Buyer, Offer, QuotedPackage, Snapshot } from './snapshot/snapshot.ts'
 export { bumpCatalogue } from './version.ts'
 
 /** The whole catalogue, in memory. Snapshots never change: whoever holds one sees one version of everything. */
@@ -50,3 +52,14 @@ export function loadedCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
 
 /** The one under way and one begun after the version was seen. */
 const LOADS_MAX = 2
+
+/** @throws Refusal when there is no such tenant */
+export async function buyerOf(db: Db, typedId: string): Promise<Buyer> {
+  const tenantId = requireUuid(typedId, 'tenant')
+  const [row] = await db.query<{ currencyCode: string }>({
+    text: 'select currency_code from tenants where tenant_id = $1',
+    values: [tenantId],
+  })
+  if (!row) throw notFound('tenant', tenantId)
+  return { tenantId, currencyCode: row.currencyCode }
+}

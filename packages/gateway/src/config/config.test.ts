@@ -61,7 +61,7 @@ describe('the configuration', () => {
     })
   })
 
-  it('is read in full on a production deployment', () => {
+  it('is complete on a production deployment', () => {
     const config = readConfig(production, ['--role', 'worker'])
     expect(config.publicUrl).toBe('https://esim.example.com/dealers')
     expect(config.trustedProxies).toEqual(['10.0.0.0/8', '2001:db8::1'])
@@ -69,8 +69,8 @@ describe('the configuration', () => {
     expect(config.role).toBe('worker')
   })
 
-  it.each(['test', 'production'])('demands of a %s deployment what it must not guess', (deployment) => {
-    const noTls = `A ${deployment} deployment is reached by HTTPS only: set TLS_CERT_FILE and TLS_KEY_FILE, or name the proxies that end TLS in TRUSTED_PROXIES.`
+  it.each(['test', 'production'])('requires on a %s deployment what has no safe default', (deployment) => {
+    const noTls = `A ${deployment} deployment requires HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, or list the proxies that terminate TLS in TRUSTED_PROXIES.`
     expect(faultsOf({ DEPLOYMENT: deployment })).toEqual([
       `PUBLIC_URL must be set on a ${deployment} deployment.`,
       `DATABASE_URL must be set on a ${deployment} deployment.`,
@@ -81,27 +81,27 @@ describe('the configuration', () => {
     expect(faultsOf(withoutTls)).toEqual([noTls])
     expect(faultsOf({ ...withoutTls, TLS_CERT_FILE: cert, TLS_KEY_FILE: key })).toEqual([])
     expect(faultsOf({ ...production, DEPLOYMENT: deployment, PUBLIC_URL: 'http://esim.example.com' })).toEqual([
-      `PUBLIC_URL begins with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
+      `PUBLIC_URL must begin with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
     ])
   })
 
-  it('tells all faults at once, each in a sentence that names its variable', () => {
+  it('lists all faults at once, each in a sentence that names its variable', () => {
     const faults = faultsOf({ PORT: '70000', METRICS_PORT: 'x', LOG_LEVEL: 'loud', DEFAULT_QPS_LIMIT: '0' }, ['--fast'])
     expect(faults).toHaveLength(5)
     for (const fault of faults) expect(fault).toMatch(/^\S.*\.$/)
     expect(faults).toContain('PORT is a whole number from 0 to 65535; it is “70000”.')
   })
 
-  it('tells the rules that are broken beside the variables that cannot be read', () => {
+  it('lists broken rules together with unreadable variables', () => {
     const { TRUSTED_PROXIES: _, ...withoutTls } = production
     const faults = faultsOf({ ...withoutTls, PORT: 'x', PUBLIC_URL: 'http://a.example', MAIL_FROM: 'a@b.example' })
     expect(faults.map((fault) => fault.split(' ', 3).join(' '))).toEqual([
       'PORT is a',
       'SMTP_URL and MAIL_FROM',
-      'PUBLIC_URL begins with',
+      'PUBLIC_URL must begin',
       'A production deployment',
     ])
-    // What cannot be read is not compared: its own fault is told, and no other in its name.
+    // An unreadable variable takes part in no rule: only its own fault is listed.
     expect(faultsOf({ ...withoutTls, TRUSTED_PROXIES: 'proxy' })).toHaveLength(1)
   })
 
@@ -113,7 +113,7 @@ describe('the configuration', () => {
     expect(faultsOf({ HOST })).toEqual([])
   })
 
-  it('wants certificate and key together, and readable', () => {
+  it('requires certificate and key together, both readable', () => {
     expect(faultsOf({ TLS_CERT_FILE: cert })).toEqual([
       'TLS_CERT_FILE and TLS_KEY_FILE go together: set both or neither.',
     ])
@@ -122,15 +122,15 @@ describe('the configuration', () => {
     ])
   })
 
-  it('wants a certificate with its own key', () => {
+  it('requires a key that matches the certificate', () => {
     expect(faultsOf({ TLS_CERT_FILE: cert, TLS_KEY_FILE: otherKey })).toEqual([
-      `TLS_CERT_FILE and TLS_KEY_FILE: The key in ${otherKey} is not that of the first certificate in ${cert}.`,
+      `TLS_CERT_FILE and TLS_KEY_FILE: The key in ${otherKey} does not match the first certificate in ${cert}.`,
     ])
     expect(faultsOf({ TLS_CERT_FILE: key, TLS_KEY_FILE: key })).toEqual([
-      `TLS_CERT_FILE and TLS_KEY_FILE: ${key} holds no certificate in PEM.`,
+      `TLS_CERT_FILE and TLS_KEY_FILE: ${key} contains no certificate in PEM.`,
     ])
     expect(faultsOf({ TLS_CERT_FILE: cert, TLS_KEY_FILE: cert })).toEqual([
-      `TLS_CERT_FILE and TLS_KEY_FILE: ${cert} holds no private key in PEM without password.`,
+      `TLS_CERT_FILE and TLS_KEY_FILE: ${cert} contains no unencrypted private key in PEM.`,
     ])
   })
 
@@ -176,13 +176,16 @@ describe('the configuration', () => {
     },
   )
 
-  // Any path is one.
+  // Every path is valid.
   const checked = Object.values<Variable<unknown>>(VARIABLES).filter(({ name }) => name !== 'DATA_DIR')
-  it.each(checked.map(({ name }) => name))('refuses nonsense in %s by one sentence that begins with it', (name) => {
-    expect(faultsOf({ [name]: '§ §' })).toEqual([expect.stringMatching(new RegExp(`^${name} \\S.*\\.$`))])
-  })
+  it.each(checked.map(({ name }) => name))(
+    'refuses nonsense in %s with one sentence that begins with the name',
+    (name) => {
+      expect(faultsOf({ [name]: '§ §' })).toEqual([expect.stringMatching(new RegExp(`^${name} \\S.*\\.$`))])
+    },
+  )
 
-  it('takes an empty variable for an absent one', () => {
+  it('treats an empty variable as absent', () => {
     expect(readConfig({ PORT: '', DATABASE_URL: ' ' }, [])).toMatchObject({ port: 8080, databaseUrl: undefined })
   })
 
@@ -191,32 +194,32 @@ describe('the configuration', () => {
     expect(faultsOf({}, ['serve'])).toHaveLength(1)
   })
 
-  it('is documented as it is (npm run configuration writes it)', () => {
+  it('matches docs/configuration.md, which npm run configuration writes', () => {
     const document = readFileSync(join(packageRoot(), '../../docs/configuration.md'), 'utf8')
     expect(document).toBe(configurationMarkdown())
   })
 
-  it('says how many connections a process opens, on the page about running as it is', () => {
+  it('matches the number of connections in docs/running.md', () => {
     const page = readFileSync(join(packageRoot(), '../../docs/running.md'), 'utf8')
     expect(page).toContain(`opens up to \`DATABASE_POOL_SIZE\` and ${OTHER_CONNECTIONS} connections`)
   })
 
-  it('makes an address of a local gateway’s host and port', () => {
+  it('makes a URL of a local gateway’s host and port', () => {
     expect(localUrl({ host: '::1', tlsCertFile: undefined }, 80)).toBe('http://[::1]:80')
     expect(localUrl({ host: '127.0.0.1', tlsCertFile: cert }, 8443)).toBe('https://127.0.0.1:8443')
   })
 })
 
-it('ports of listeners on one address differ', () => {
-  const told = (env: Record<string, string>) => inspectConfig(env, []).faults
-  expect(told({ PORT: '9000', CONSOLE_PORT: '9000' })).toEqual([
-    'PORT and CONSOLE_PORT are both 9000: give each a port of its own.',
+it('listeners on one address must have different ports', () => {
+  const faults = (env: Record<string, string>) => inspectConfig(env, []).faults
+  expect(faults({ PORT: '9000', CONSOLE_PORT: '9000' })).toEqual([
+    'PORT and CONSOLE_PORT are both 9000: give each its own port.',
   ])
-  expect(told({ PORT: '9464', METRICS_HOST: '0.0.0.0' })).toEqual([
-    'PORT and METRICS_PORT are both 9464: give each a port of its own.',
+  expect(faults({ PORT: '9464', METRICS_HOST: '0.0.0.0' })).toEqual([
+    'PORT and METRICS_PORT are both 9464: give each its own port.',
   ])
   const free = { PORT: '0', CONSOLE_PORT: '0', METRICS_PORT: '0' }
   const apart = { PORT: '9000', METRICS_PORT: '9000', HOST: '127.0.0.1', METRICS_HOST: '127.0.0.2' }
   const off = { PORT: '9000', CONSOLE_PORT: '9000', CONSOLE: 'off' }
-  for (const env of [free, apart, off]) expect(told(env)).toEqual([])
+  for (const env of [free, apart, off]) expect(faults(env)).toEqual([])
 })

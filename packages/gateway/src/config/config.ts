@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util'
-import { brokenRules } from './rules.ts'
+import { findBrokenRules } from './rules.ts'
 import { type Deployment, VARIABLES, type Values, type Variable } from './variables.ts'
 
 export type Role = 'api' | 'worker' | 'all'
 
-/** What the environment says, checked: nothing inside looks at the environment again. */
+/** The checked configuration. Only config/ reads the environment. */
 export type Config = Values & { readonly role: Role }
 
-/** Everything that is wrong at once: an operator should not have to start five times to hear five faults. */
+/** Lists all faults at once, so that an operator need not start five times to find five faults. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   constructor(readonly faults: readonly string[]) {
@@ -22,7 +22,7 @@ export function readConfig(env: NodeJS.ProcessEnv, argv: readonly string[]): Con
   return config as Config
 }
 
-/** For who looks at a configuration that may be wrong: what could be read of it, and a sentence for each fault. */
+/** Reads a configuration that may have faults: what could be read, and a message for each fault. */
 export function inspectConfig(
   env: NodeJS.ProcessEnv,
   argv: readonly string[],
@@ -30,11 +30,11 @@ export function inspectConfig(
   const faults: string[] = []
   const role = readRole(argv, faults)
   const { values, unreadable } = readVariables(env, faults)
-  faults.push(...brokenRules(values as Values, unreadable))
+  faults.push(...findBrokenRules(values as Values, unreadable))
   return { config: { ...values, role } as Partial<Config>, faults }
 }
 
-/** The address that a local gateway answers at, where PUBLIC_URL says nothing else. */
+/** The URL of a local gateway without PUBLIC_URL. */
 export function localUrl(config: Pick<Config, 'host' | 'tlsCertFile'>, port: number): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   return `${config.tlsCertFile ? 'https' : 'http'}://${host}:${port}`
@@ -57,8 +57,8 @@ function readVariables(
   }
   const deployment = values.deployment as Deployment | undefined
   for (const [key, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
-    const demanded = deployment !== undefined && variable.requiredOn?.includes(deployment)
-    if (demanded && !unreadable.has(key) && values[key] === undefined) {
+    const isRequired = deployment !== undefined && variable.requiredOn?.includes(deployment)
+    if (isRequired && !unreadable.has(key) && values[key] === undefined) {
       faults.push(`${variable.name} must be set on a ${deployment} deployment.`)
     }
   }

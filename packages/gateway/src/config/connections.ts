@@ -1,15 +1,15 @@
 /*
- * Connections that a process opens beside DATABASE_POOL_SIZE. What opens them takes its number from here, or says there that
- * it has one: whoever adds a pool adds it to the sum, which operators provide for.
+ * Connections that a process opens in addition to DATABASE_POOL_SIZE. Operators plan for their sum: a new pool must be added
+ * here.
  */
 
-/** Orders and look-ups of the dealers' door; the rest of the pool serves consoles and background loops. */
+/** For placing and looking up orders in the dealer API. */
 export const ORDER_CONNECTIONS = 6
-/** Two statements under way, and one connection in hand while another is made again. */
+/** Two concurrent statements, and one spare while a connection is replaced. */
 export const ADMISSION_CONNECTIONS = 3
-/** It listens and tells: lib/postgres/wakeups.ts. */
+/** For LISTEN and NOTIFY: lib/postgres/wakeups.ts. */
 const WAKE_CONNECTIONS = 1
-/** At the start: lib/postgres/migrate.ts. */
+/** During the start: lib/postgres/migrate.ts. */
 const MIGRATION_CONNECTIONS = 1
 
 export const OTHER_CONNECTIONS = ORDER_CONNECTIONS + ADMISSION_CONNECTIONS + WAKE_CONNECTIONS + MIGRATION_CONNECTIONS

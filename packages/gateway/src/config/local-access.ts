@@ -1,19 +1,19 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a local deployment keeps in DATA_DIR/local.json (mode 600) for tools on the same machine. */
+/** Credentials of a local deployment in DATA_DIR/local.json (mode 600), for tools on the same machine. */
 export interface LocalAccess {
   baseUrl: string
   appKey: string
   appSecret: string
-  /** Absent where the console is switched off. */
+  /** Absent if the console is off. */
   consoleUrl?: string
   consoleUser: string
-  /** Works until the first sign-in changes it; absent once nobody knows it any more. */
+  /** Valid until the first sign-in changes it; absent if unknown. */
   consolePassword?: string
 }
 
-/** As far as it is there: the file is absent before the first start, and anybody's to edit. */
+/** Partial, because the file is absent before the first start and users may edit it. */
 export function readLocalAccess(dataDir: string): Partial<LocalAccess> {
   try {
     return JSON.parse(readFileSync(localAccessFile(dataDir), 'utf8')) ?? {}

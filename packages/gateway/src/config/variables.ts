@@ -5,9 +5,9 @@ import ipaddr from 'ipaddr.js'
 import { OTHER_CONNECTIONS } from './connections.ts'
 
 /*
- * Every environment variable that an operator may set. Besides, lib/process/failpoint.ts reads where tests stop a process, and the
- * command line who called sudo. docs/configuration.md is written from
- * this table (`npm run configuration`) and a test fails when it is stale.
+ * All environment variables that an operator may set. Two more are read elsewhere: PAUSE_AT (lib/process/failpoint.ts) by
+ * tests, and sudo's by the CLI. `npm run configuration` writes docs/configuration.md from this table; a test fails when it
+ * is stale.
  *
  * A parser returns the value or throws an Error whose message completes the sentence "NAME …".
  */
@@ -19,21 +19,21 @@ export interface Variable<Value> {
   name: string
   description: string
   parse(text: string): Value
-  /** Used where the variable is absent or empty. */
+  /** Used if the variable is absent or empty. */
   default?: string
-  /** Without a default: who must set it. Absent: nobody. */
+  /** Deployments that must set the variable. */
   requiredOn?: readonly Deployment[]
   /** Never printed. */
   secret?: true
 }
 
-const OPEN: readonly Deployment[] = ['test', 'production']
+const NOT_LOCAL: readonly Deployment[] = ['test', 'production']
 
 export const VARIABLES = {
   deployment: {
     name: 'DEPLOYMENT',
     description:
-      'What this gateway is for: `local` (a developer’s machine: loopback only, a demo tenant), `test` or `production`. A database remembers its deployment and refuses another.',
+      'Kind of deployment: `local` (a developer’s machine: loopback only, with a demo tenant), `test` or `production`. A database stores its deployment and refuses another.',
     parse: oneOf(DEPLOYMENTS),
     default: 'local',
   },
@@ -45,78 +45,79 @@ export const VARIABLES = {
   },
   port: {
     name: 'PORT',
-    description: 'Port of the dealers’ interface, the console and the documentation. 0 takes a free one.',
+    description: 'Port of the dealer API, the console and the documentation. 0 chooses a free port.',
     parse: integer(0, 65_535),
     default: '8080',
   },
   metricsHost: {
     name: 'METRICS_HOST',
-    description: 'Address that metrics and health probes listen on.',
+    description: 'Address to listen on for metrics and health probes.',
     parse: host,
     default: '127.0.0.1',
   },
   metricsPort: {
     name: 'METRICS_PORT',
-    description: 'Port of metrics and health probes. 0 takes a free one.',
+    description: 'Port of metrics and health probes. 0 chooses a free port.',
     parse: integer(0, 65_535),
     default: '9464',
   },
   publicUrl: {
     name: 'PUBLIC_URL',
     description:
-      'The address under which dealers reach this gateway, with its path prefix if it has one; absolute links are made from it. A local deployment takes its own address where nothing is said.',
+      'URL under which dealers reach this gateway, with its path prefix if there is one; base of absolute links. Default on a local deployment: its own address.',
     parse: publicUrl,
-    requiredOn: OPEN,
+    requiredOn: NOT_LOCAL,
   },
   dataDir: {
     name: 'DATA_DIR',
-    description: 'Where the embedded PostgreSQL and a local deployment’s secrets are kept. One gateway at a time.',
+    description:
+      'Folder of the embedded PostgreSQL and of a local deployment’s secrets. Only one gateway at a time can use it.',
     parse: (value: string) => resolve(value),
     default: '.data',
   },
   databaseUrl: {
     name: 'DATABASE_URL',
     description:
-      'PostgreSQL 15 to 18, as `postgres://user:password@host:port/database`. Without it a local deployment starts the embedded one.',
+      'PostgreSQL 15 to 18, as `postgres://user:password@host:port/database`. Without it, a local deployment starts the embedded PostgreSQL.',
     parse: databaseUrl,
-    requiredOn: OPEN,
+    requiredOn: NOT_LOCAL,
     secret: true,
   },
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
-    description: `Connections that this process keeps for everything but orders, admission and wake-ups, which have up to ${OTHER_CONNECTIONS} of their own.`,
+    description: `Maximum database connections of this process, in addition to up to ${OTHER_CONNECTIONS} for orders, admission, wakeups and migrations.`,
     parse: integer(2, 500),
     default: '20',
   },
   masterKeys: {
     name: 'MASTER_KEY',
     description:
-      '32 bytes in base64, base64url or hexadecimal, for example from `openssl rand -base64 32`: encrypts secrets and activation codes in the database. Several (four at most), separated by commas, while keys are rotated: the first encrypts, the others still decrypt. A local deployment makes `DATA_DIR/master.key`.',
+      'Key that encrypts secrets and activation codes in the database: 32 bytes in base64, base64url or hexadecimal, for example from `openssl rand -base64 32`. During a rotation up to four keys, separated by commas: the first encrypts, the others only decrypt. A local deployment creates `DATA_DIR/master.key`.',
     parse: masterKeys,
-    requiredOn: OPEN,
+    requiredOn: NOT_LOCAL,
     secret: true,
   },
   tlsCertFile: {
     name: 'TLS_CERT_FILE',
     description:
-      'Certificate chain in PEM, where the gateway ends TLS itself. A renewed one is taken up within seconds, without a restart; one that cannot be used is logged, and the old one stays.',
+      'Certificate chain in PEM, if the gateway terminates TLS itself. A renewed certificate is loaded within seconds without a restart; if it cannot be used, the fault is logged and the old one kept.',
     parse: readableFile,
   },
   tlsKeyFile: {
     name: 'TLS_KEY_FILE',
-    description: 'Its private key in PEM, without a password.',
+    description: 'The certificate’s private key in PEM, unencrypted.',
     parse: readableFile,
   },
   trustedProxies: {
     name: 'TRUSTED_PROXIES',
     description:
-      'Addresses and CIDR blocks, separated by commas, whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. From anybody else they are ignored.',
+      'Addresses and CIDR blocks, separated by commas, whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are trusted. From other addresses they are ignored.',
     parse: addressBlocks,
     default: '',
   },
   defaultQpsLimit: {
     name: 'DEFAULT_QPS_LIMIT',
-    description: 'Requests per second of a tenant that has no limit of its own.',
+    description: 'Default limit of requests per second of a tenant.',
     parse: integer(1, QPS_LIMIT_MAX),
     default: String(QPS_LIMIT_DEFAULT),
   },
@@ -128,37 +129,37 @@ export const VARIABLES = {
   },
   consoleHost: {
     name: 'CONSOLE_HOST',
-    description: 'Address that the console listens on where it has a port of its own. `HOST` where nothing is said.',
+    description: 'Address to listen on for the console if `CONSOLE_PORT` is set. Default: `HOST`.',
     parse: host,
   },
   consolePort: {
     name: 'CONSOLE_PORT',
     description:
-      'A port of its own for the console, for example one that only the operator’s network reaches. It is then not served on `PORT`. 0 takes a free one.',
+      'Separate port of the console, for example one that only the operator’s network can reach. The console is then not served on `PORT`. 0 chooses a free port.',
     parse: integer(0, 65_535),
   },
   consoleUrl: {
     name: 'CONSOLE_URL',
     description:
-      'The address under which people reach the console, without `/console`; links in invitations are made from it. `PUBLIC_URL` where nothing is said.',
+      'URL under which users reach the console, without `/console`; base of links in invitations. Default: `PUBLIC_URL`.',
     parse: publicUrl,
   },
   smtpUrl: {
     name: 'SMTP_URL',
     description:
-      'Mail server that notices, invitations and password links are sent by: `smtps://user:password@host:465`, or `smtp://…:587`, which demands STARTTLS (not on loopback, nor with `?tls=none`). Without it no e-mail is sent. The same on every node.',
+      'Mail server for alerts, invitations and password links: `smtps://user:password@host:465`, or `smtp://…:587`, which requires STARTTLS (except on loopback or with `?tls=none`). Without it, no e-mail is sent. Must be the same on every node.',
     parse: smtpUrl,
     secret: true,
   },
   mailFrom: {
     name: 'MAIL_FROM',
-    description: 'Sender of e-mail, as `esim@example.com` or `eSIM <esim@example.com>`. Goes together with `SMTP_URL`.',
+    description: 'Sender of e-mail, as `esim@example.com` or `eSIM <esim@example.com>`. Required with `SMTP_URL`.',
     parse: mailAddress,
   },
   operatorEmails: {
     name: 'OPERATOR_EMAIL',
     description:
-      'Who gets the operator’s notices by e-mail, separated by commas. The operator’s own people where nothing is said.',
+      'Recipients of the operator’s alerts by e-mail, separated by commas. Default: the operator’s console users.',
     parse: mailAddresses,
     default: '',
   },
@@ -171,26 +172,26 @@ export const VARIABLES = {
   otlpEndpoint: {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     description:
-      'Collector that traces are sent to, as OTLP over HTTP, for example `http://127.0.0.1:4318` (`/v1/traces` is added). Without it no traces are made.',
+      'Collector of traces (OTLP over HTTP), for example `http://127.0.0.1:4318`; `/v1/traces` is appended. Without it, no traces are recorded.',
     parse: publicUrl,
   },
   otlpHeaders: {
     name: 'OTEL_EXPORTER_OTLP_HEADERS',
-    description: 'Headers that the collector wants, as `name=value`, separated by commas; values URL-encoded.',
+    description: 'Headers for the collector, as `name=value`, separated by commas; values URL-encoded.',
     parse: headers,
     default: '',
     secret: true,
   },
   tracePercent: {
     name: 'TRACE_PERCENT',
-    description: 'How many of a hundred traces are sent. A trace is sent whole, by every process, or not at all.',
+    description: 'Percentage of traces that are sent. A trace is sent completely, by every process, or not at all.',
     parse: integer(0, 100),
     default: '100',
   },
   drainTimeoutMs: {
     name: 'DRAIN_TIMEOUT_MS',
     description:
-      'How long a stopping gateway finishes requests and work that it has begun. A second signal ends it at once.',
+      'How long a stopping gateway may finish requests and work in progress. A second signal ends it at once.',
     parse: integer(0, 600_000),
     default: '25000',
   },
@@ -202,7 +203,7 @@ type Value<V> = V extends { parse(text: string): infer Parsed }
     : Parsed | undefined
   : never
 
-/** Each variable's value, under its key. */
+/** The values of all variables by key. */
 export type Values = { readonly [Key in keyof typeof VARIABLES]: Value<(typeof VARIABLES)[Key]> }
 
 function host(value: string): string {
@@ -220,16 +221,15 @@ function oneOf<Choice extends string>(choices: readonly Choice[]): (value: strin
   }
 }
 
-function integer(least: number, most: number): (value: string) => number {
+function integer(min: number, max: number): (value: string) => number {
   return (value) => {
     const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
-    if (!(number >= least && number <= most))
-      throw new Error(`is a whole number from ${least} to ${most}; it is “${value}”`)
+    if (!(number >= min && number <= max)) throw new Error(`is a whole number from ${min} to ${max}; it is “${value}”`)
     return number
   }
 }
 
-/** Without a trailing slash, so that paths are appended. */
+/** Removes trailing slashes, so that paths can be appended. */
 function publicUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
@@ -238,7 +238,7 @@ function publicUrl(value: string): string {
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
-/** The value may hold a password: it is never quoted. */
+/** The value may contain a password, so messages never quote it. */
 function databaseUrl(value: string): string {
   if (!URL.canParse(value) || !/^postgres(ql)?:$/.test(new URL(value).protocol)) {
     throw new Error(
@@ -248,7 +248,7 @@ function databaseUrl(value: string): string {
   return value
 }
 
-/** The value may hold a password: it is never quoted. */
+/** The value may contain a password, so messages never quote it. */
 function smtpUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   const tls = url?.searchParams.get('tls') ?? 'none'
@@ -258,7 +258,7 @@ function smtpUrl(value: string): string {
   return value
 }
 
-/** The values may be secrets: they are never quoted. */
+/** The values may be secrets, so messages never quote them. */
 function headers(value: string): Record<string, string> {
   const pairs = value.split(',').map((pair) => pair.trim())
   const entries = pairs
@@ -289,7 +289,7 @@ const MASTER_KEYS_MAX = 4
 
 function masterKeys(value: string): [Buffer, ...Buffer[]] {
   const keys = value.split(',').map((part) => masterKey(part.trim())) as [Buffer, ...Buffer[]]
-  // More do not fit into the names of connections, by which gateways know each other's keys.
+  // More key ids do not fit into a connection's application name, by which gateways see each other's keys.
   if (keys.length > MASTER_KEYS_MAX) throw new Error(`holds ${MASTER_KEYS_MAX} keys at most; it holds ${keys.length}`)
   return keys
 }

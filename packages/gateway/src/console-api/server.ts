@@ -3,16 +3,17 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { byPerson } from '../audit/audit.ts'
 import { notFound } from '../lib/refusal.ts'
-import { isOperator } from '../people/role.ts'
-import type { ConsoleDeps } from './deps.ts'
-import { documentOf, schemaOf } from './document.ts'
-import { answerFailure } from './failures.ts'
-import { authorize, identify } from './identify.ts'
-import { type AllowedOrigins, checkOrigin } from './origin.ts'
-import { rateLimiter } from './rate.ts'
-import type { Context, PublicContext, Route } from './route.ts'
+import { isOperator, isOperator } from '../people/person.ts'
+import type { ConsoleDeps, ConsoleDeps } from './kernel/deps.ts'
+import { documentOf, documentOf, schemaOf, schemaOf } from './kernel/document.ts'
+import { answerFailure, answerFailure } from './kernel/failures.ts'
+import { authorize, authorize, identify, identify } from './kernel/identify.ts'
+import { type AllowedOrigins, type AllowedOrigins, checkOrigin, checkOrigin } from './kernel/origin.ts'
+import { rateLimiter, rateLimiter } from './kernel/rate.ts'
+import type { Context, Context, PublicContext, PublicContext, Route } from './kernel/route.ts'
+import { validatorCompiler } from './kernel/validate.ts'
+import { type Route } from './route.ts'
 import { routes } from './routes.ts'
-import { validatorCompiler } from './validate.ts'
 
 export interface ConsoleOptions extends AllowedOrigins {
   /** Whose request it is, seen past trusted proxies. @throws Refusal for one that should have come by HTTPS */
@@ -93,7 +94,7 @@ function add(
 
 declare module 'fastify' {
   interface FastifyRequest {
-    signedIn?: import('./route.ts').SignedIn
+    signedIn?: import('./kernel/route.ts').SignedIn
   }
 }
 

@@ -5,7 +5,7 @@ import { ApiError } from '../lib/api-error.ts'
 import type { Verdict } from '../orders/placing/decide.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
-import { readBalance } from '../wallet/balance.ts'
+import { readBalance } from '../wallet/ledger/balance.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {

@@ -4,7 +4,7 @@ import type { Cipher } from '../lib/crypto.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { named, type Peer, readPeers } from './peers.ts'
+import { named, type Peer, processesOf, readPeers } from './peers.ts'
 import { countOutdated, reseal } from './reseal.ts'
 import { SEALED } from './sealed.ts'
 
@@ -123,4 +123,36 @@ async function finish({ db, cipher, ids }: RotationDeps, rewritten: number, by: 
     const after = { fingerprint: cipher.fingerprint, rewritten }
     audit(tx, ids, { tenantId: null, ...by, action: 'master_key.rotated', before, after })
   })
+}
+
+export interface KeyState {
+  /** Fingerprints: of the database's key, of the first configured one, and of the one that a rotation goes to. */
+  fingerprint: string
+  configured: string
+  rotatingTo: string | null
+  /** Of these, null: not one of ours. By it connected processes name their keys. */
+  keyIds: { fingerprint: string | null; configured: string; rotatingTo: string | null }
+  /** Ciphertexts that are not under the first configured key. */
+  outdated: number
+  /** Processes. */
+  connected: ReturnType<typeof processesOf>
+}
+
+export async function readKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
+  const [rows, counts, connected] = await Promise.all([
+    db.query<{ fingerprint: string; rotatingTo: string | null }>({
+      text: 'select master_key_fingerprint as fingerprint, rotating_to from deployment',
+    }),
+    Promise.all(SEALED.map((sealed) => countOutdated({ db, cipher }, sealed))),
+    readPeers(db),
+  ])
+  const outdated = counts.reduce((sum, count) => sum + count, 0)
+  const { fingerprint, rotatingTo } = rows[0]!
+  const keyIds = {
+    fingerprint: cipher.keyIdOf(fingerprint) ?? null,
+    configured: cipher.keyIds[0]!,
+    rotatingTo: rotatingTo === null ? null : (cipher.keyIdOf(rotatingTo) ?? null),
+  }
+  const processes = processesOf(connected)
+  return { fingerprint, configured: cipher.fingerprint, rotatingTo, keyIds, outdated, connected: processes }
 }

@@ -1,6 +1,5 @@
 import { readDatabaseTime } from '../lib/clock.ts'
-import type { Finding, Findings } from './finding.ts'
-import type { OpenPatient } from './patient.ts'
+import type { Finding, Findings, OpenPatient } from './finding.ts'
 
 const TOLD_FROM_MS = 1_000
 

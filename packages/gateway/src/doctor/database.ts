@@ -2,9 +2,10 @@ import { OTHER_CONNECTIONS } from '../config/connections.ts'
 import { isLoopback } from '../config/rules.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { explainNoConnection } from '../lib/postgres/errors.ts'
-import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/postgres/migrate.ts'
-import type { Finding, Findings } from './finding.ts'
-import type { OpenPatient } from './patient.ts'
+import { type DatabaseServer, pendingMigrations, SERVER, whyServerUnfit } from '../lib/postgres/migrate.ts'
+import { findMissingPartitions } from '../lib/postgres/partitions.ts'
+import { PARTITIONED } from '../retention/table.ts'
+import type { Finding, Findings, OpenPatient } from './finding.ts'
 
 const NEWEST_TRIED = 18
 
@@ -73,3 +74,26 @@ const STATE = `
           where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
             and not pg_has_role(current_user, relowner, 'usage')) as foreign_tables,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`
+
+export async function checkSchema({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
+  const pending = await pendingMigrations(db)
+  if (pending.length === 0) return [say.ok("The tables are this release's.")]
+  const [first, last] = [pending[0], pending.at(-1)]
+  const which = pending.length === 1 ? String(first) : `${pending.length} migrations, ${first} to ${last}`
+  return [
+    say.warning(
+      `This database lacks ${which}. The next start of a gateway of this release runs them, or: npm run -s admin -- migrate`,
+    ),
+  ]
+}
+
+export async function checkPartitions({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
+  const tables = (await findMissingPartitions(db, PARTITIONED)).filter(({ names }) => names.length > 0)
+  if (tables.length === 0) return [say.ok('The partitions of the present and the next span are there.')]
+  const which = tables.map(({ table, names }) => `${table}: ${names.join(', ')}`).join('; ')
+  return [
+    say.warning(
+      `Partitions are missing (${which}). A worker makes them at its start and every few minutes: see that one runs (--role worker or all), or: npm run -s admin -- migrate`,
+    ),
+  ]
+}

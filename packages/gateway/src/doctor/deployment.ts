@@ -6,8 +6,7 @@ import {
   refuseStrangers,
 } from '../deployment/ensure.ts'
 import { readPeers } from '../deployment/peers.ts'
-import type { Finding, Findings } from './finding.ts'
-import type { OpenPatient } from './patient.ts'
+import type { Finding, Findings, OpenPatient } from './finding.ts'
 
 /** Whose the database is, whether we have its key, and who else works on it. */
 export async function checkDeployment({ db, cipher, config }: OpenPatient, say: Findings): Promise<Finding[]> {

@@ -1,5 +1,4 @@
-import type { Finding, Findings } from './finding.ts'
-import type { OpenPatient } from './patient.ts'
+import type { Finding, Findings, OpenPatient } from './finding.ts'
 
 /** Whether an order that was answered survives a crash of the database's machine, and its loss. */
 export async function checkDurability({ db, config }: OpenPatient, say: Findings): Promise<Finding[]> {

@@ -1,6 +1,5 @@
-import { readLedgerState } from '../wallet/ledger-state.ts'
-import type { Finding, Findings } from './finding.ts'
-import type { OpenPatient } from './patient.ts'
+import { readLedgerState } from '../wallet/verify/loop.ts'
+import type { Finding, Findings, OpenPatient } from './finding.ts'
 
 const HOUR_MS = 3_600_000
 /** A check a day, and half a day for its own work. */

@@ -1,6 +1,5 @@
 import { createMailServer } from '../lib/outbound/smtp.ts'
-import type { Finding, Findings } from './finding.ts'
-import type { Patient } from './patient.ts'
+import type { Finding, Findings, Patient } from './finding.ts'
 
 export async function checkMail({ config }: Patient, say: Findings): Promise<Finding[]> {
   const { smtpUrl, deployment } = config

@@ -1,8 +1,7 @@
 import { isLoopback } from '../config/rules.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import { readCertificate } from '../lib/process/certificate.ts'
-import type { Finding, Findings } from './finding.ts'
-import type { Patient } from './patient.ts'
+import type { Finding, Findings, Patient } from './finding.ts'
 
 /*
  * How dealers come in: addresses, proxies, the certificate.

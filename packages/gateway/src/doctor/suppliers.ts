@@ -6,8 +6,7 @@ import { StartRefused, settlesWithin } from '../lib/process/lifecycle.ts'
 import { silentLog } from '../lib/telemetry/log.ts'
 import { listSuppliers, type SupplierSummary } from '../suppliers/manage.ts'
 import { readSuppliers, type Suppliers } from '../suppliers/registry.ts'
-import type { Finding, Findings } from './finding.ts'
-import type { OpenPatient } from './patient.ts'
+import type { Finding, Findings, OpenPatient } from './finding.ts'
 
 const TESTED_WITHIN_MS = 10_000
 

@@ -7,7 +7,7 @@ import { type Log, rateLimitedLog } from '../lib/telemetry/log.ts'
 import { failureAnswer } from './answer.ts'
 
 /*
- * What keeps a process alive under more load than it can serve (docs/decisions/0017-overload.md):
+ * What keeps a process alive under more load than it can serve (docs/decisions/0011-load-shedding.md):
  *
  *   requests   an adaptive limit of dealers' requests in progress; what exceeds it is answered 000002 by `shed`
  *   pages      a queue that starts a few requests for pages per turn of the event loop, so that dealers do not wait for them

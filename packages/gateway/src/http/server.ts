@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Deps } from '../deps.ts'
 import type { Certificate } from '../lib/process/certificate.ts'
 import { type WatchedCertificate, watchCertificate } from '../lib/process/certificate.ts'
-import { drainsGently } from '../lib/process/listener.ts'
+import { registerDrain } from '../lib/process/listener.ts'
 import { answerBrokenHttp, answerOddRequests } from './broken-http.ts'
 
 type ServerDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'suppliers'>
@@ -53,7 +53,7 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
   }) as unknown as FastifyInstance
   if (certificate) followCertificate(server.server as unknown as HttpsServer, deps, certificate)
   answerOddRequests(server.server)
-  drainsGently(server)
+  registerDrain(server)
   server.setNotFoundHandler((request, reply) => refuseUnknownPath(request, reply))
   // Reject unknown paths before reading the body: Fastify would first read up to 1 MiB from every caller, and complain
   // about its media type. APIs with a prefix of their own answer theirs.

@@ -3,8 +3,8 @@ import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 export type Block = [network: IPv4 | IPv6, bits: number]
 
 /**
- * Four decimal parts without leading zeros, or IPv6 without a zone. Spellings that readers take differently are none:
- * `010.0.0.1`, `127.1`, `0x7f.1`, and `::203.0.113.7`, which was once IPv4 and is not any more.
+ * Four decimal parts without leading zeros, or IPv6 without a zone. Rejects spellings that programs interpret differently:
+ * `010.0.0.1`, `127.1`, `0x7f.1`, and the deprecated IPv4-compatible form `::203.0.113.7`.
  */
 export function parseExactAddress(text: string): IPv4 | IPv6 | undefined {
   if (!text.includes(':'))
@@ -16,21 +16,21 @@ export function parseExactAddress(text: string): IPv4 | IPv6 | undefined {
 const LEADING_ZERO = /(^|\.)0\d/
 const COMPATIBLE = /^::\d+\./
 
-/** `::ffff:a.b.c.d` is `a.b.c.d`. */
+/** `::ffff:a.b.c.d` becomes `a.b.c.d`. */
 export function unmapAddress(address: IPv4 | IPv6): IPv4 | IPv6 {
   return address.kind() === 'ipv6' && (address as IPv6).isIPv4MappedAddress()
     ? (address as IPv6).toIPv4Address()
     : address
 }
 
-/** `10.0.0.0/8`, or one address, which is a block of its own. @throws for what is neither */
+/** Parses `10.0.0.0/8`, or one address as a block of its own. @throws if the text is neither */
 export function parseBlock(text: string): Block {
   if (text.includes('/')) return ipaddr.parseCIDR(text)
   const address = ipaddr.process(text)
   return [address, address.kind() === 'ipv4' ? 32 : 128]
 }
 
-/** An IPv4 address that is written as IPv6 (`::ffff:a.b.c.d`) counts as what it is. What is no address is in no block. */
+/** An IPv4-mapped address (`::ffff:a.b.c.d`) counts as IPv4. A text that is not an address is in no block. */
 export function isInBlocks(address: string, blocks: readonly Block[]): boolean {
   if (!ipaddr.isValid(address)) return false
   const caller = ipaddr.process(address)
@@ -38,9 +38,9 @@ export function isInBlocks(address: string, blocks: readonly Block[]): boolean {
 }
 
 /**
- * Whom to count as one: an IPv4 address alone; of an IPv6 address the /64, which one caller owns whole. By hand, because
- * floods are counted by it: ipaddr.js takes four times as long.
- * @param address as callers are read (http/caller.ts): its canonical spelling, IPv4 never as IPv6
+ * The unit by which callers are counted: an IPv4 address, or the /64 of an IPv6 address, which one caller owns whole.
+ * Hand-written, because it runs on every request of a flood: ipaddr.js takes four times as long.
+ * @param address in canonical spelling, IPv4 never mapped into IPv6
  */
 export function networkKey(address: string): string {
   if (!address.includes(':')) return address

@@ -6,11 +6,11 @@ export interface ErrorParts {
   details?: FaultDetail[]
   /** The members of `data` that the code table names. */
   data?: Record<string, unknown>
-  /** Extra headers of the answer, such as Retry-After. */
+  /** Extra response headers, such as Retry-After. */
   headers?: Record<string, string>
 }
 
-/** An expected failure with a code of the contract's table. What only console and command line meet is a Refusal. */
+/** An expected failure with a code of the contract's table. Failures of the console and the CLI are a Refusal. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly code: FailureCode
@@ -23,8 +23,8 @@ export class ApiError extends Error {
 }
 
 /**
- * 101007, with the headers that tell a program of the limit and of when to come again.
- * @param remaining of the limit; that may be some where it is not the limit that was hit
+ * 101007, with headers that report the limit and when to retry.
+ * @param remaining requests left of `limit`; above 0 if another limit was hit
  */
 export function tooManyRequests({
   limit,

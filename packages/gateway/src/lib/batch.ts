@@ -1,53 +1,53 @@
 import type { Clock } from './clock.ts'
 
-/** What gathers concurrent calls into batches. A lone call never waits for company: batches form while one runs. */
+/** Collects concurrent calls into batches. A lone call never waits: batches form while another batch runs. */
 export interface Batcher<Item, Result> {
   add(item: Item): Promise<Result>
 }
 
 export interface BatchOptions<Item, Result> {
-  /** Answers each item, in order; a rejection fails the whole batch alike. */
+  /** Returns one result per item, in order. A rejection fails every item of the batch. */
   run(items: Item[]): Promise<Result[]>
-  /** Items a batch holds at most. */
+  /** Maximum number of items in a batch. */
   limit: number
-  /** Batches under way at once. */
+  /** Maximum number of batches that run at once. */
   concurrency: number
-  /** When a batch begins although more could come; without it, whenever a lane is free. */
+  /** Delays batches so that they get larger. Without it, a batch starts whenever `concurrency` allows. */
   pace?: Pace
-  /** Items that may wait; one more is refused by `full()`. Bounds memory under overload. */
+  /** Maximum number of waiting items; the next is rejected with `queueFullError()`. Bounds memory under overload. */
   queueLimit: number
   queueFullError(): Error
-  /** Items with one key never run in two batches at once. */
+  /** Items with the same key never run in two batches at once. */
   key?(item: Item): string
-  /** Whether they may share one. */
+  /** Whether items with the same key may be in one batch. */
   keysShareBatch?: boolean
 }
 
 export interface Pace {
   clock: Pick<Clock, 'monotonic'>
   /**
-   * How long the batches under way may take before another one begins beside them: two halves cost more than a whole, and
-   * a lane that is stuck must not stop the others.
+   * How long a batch may run before another starts next to it. Two half batches cost more than one whole, but a batch that
+   * is stuck must not stop the others.
    */
   overlapAfterMs: number
   /**
-   * How long the next batch gathers after a crowd, unless half as many are there before: begun at once, it would take the
-   * first one or two and keep the crowd behind them waiting. What comes to a quiet batcher never waits.
+   * How long the next batch collects after a burst, unless half as many items arrive sooner. Started at once, it would take
+   * the first one or two items and make the rest of the burst wait. An item that comes to an idle batcher never waits.
    */
   gatherMs: number
   /**
-   * Whether a crowd that has just been answered and comes back together is taken in two halves, so that one is on its way
-   * to its callers and back while the other is served; as one herd it keeps either side idle while the other works.
+   * Whether a burst that was just answered and returns together is split into two halves, so that one half travels to its
+   * callers and back while the other is served. As one batch, callers and server would idle in turns.
    */
   splitsBursts?: boolean
 }
 
-/** So many in one batch are a crowd. */
+/** A batch of this size is a burst. */
 const BURST_SIZE = 8
 
 interface Waiting<Item, Result> {
   item: Item
-  /** undefined where the batcher has no keys. */
+  /** undefined if the batcher has no keys. */
   key: string | undefined
   resolve(result: Result): void
   reject(error: unknown): void
@@ -56,22 +56,22 @@ interface Waiting<Item, Result> {
 export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>): Batcher<Item, Result> {
   let queue: Waiting<Item, Result>[] = []
   let running = 0
-  let begunAt = 0
+  let startedAt = 0
   let endedAt = 0
   let lastSize = 0
   let scheduled = false
-  const comeBackIn = createEarliestTimer(nowMs, () => startLanes())
+  const scheduleStart = createEarliestTimer(nowMs, () => startBatches())
   const busyKeys = new Set<string>()
 
-  function take(most: number): Waiting<Item, Result>[] {
-    if (options.key === undefined) return queue.splice(0, most)
+  function takeBatch(limit: number): Waiting<Item, Result>[] {
+    if (options.key === undefined) return queue.splice(0, limit)
     const batch: Waiting<Item, Result>[] = []
     const left: Waiting<Item, Result>[] = []
     const own = options.keysShareBatch ? new Set<string>() : undefined
     for (const waiting of queue) {
       const key = waiting.key as string
       const isFree = !busyKeys.has(key) || own?.has(key)
-      if (isFree && batch.length < most) {
+      if (isFree && batch.length < limit) {
         busyKeys.add(key)
         own?.add(key)
         batch.push(waiting)
@@ -81,30 +81,30 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
     return batch
   }
 
-  function startLanes({ hasJustEnded = false } = {}): void {
+  function startBatches({ hasJustEnded = false } = {}): void {
     const { pace } = options
     scheduled = false
     while (running < options.concurrency && queue.length > 0) {
       const waitMs = pace ? waitLeftMs(pace) : 0
       if (waitMs > 0) {
-        comeBackIn(waitMs)
+        scheduleStart(waitMs)
         return
       }
-      const batch = take(pace && running === 0 && !hasJustEnded ? mostOfReturned(pace) : options.limit)
-      if (batch.length === 0) return // all that wait have their key in flight
+      const batch = takeBatch(pace && running === 0 && !hasJustEnded ? limitOfReturnedBurst(pace) : options.limit)
+      if (batch.length === 0) return // every waiting item has its key in flight
       running++
-      begunAt = nowMs()
+      startedAt = nowMs()
       void runBatch(batch)
     }
   }
 
   function waitLeftMs({ overlapAfterMs, gatherMs }: Pace): number {
-    if (running > 0) return begunAt + overlapAfterMs - nowMs()
+    if (running > 0) return startedAt + overlapAfterMs - nowMs()
     return lastSize >= BURST_SIZE && queue.length < lastSize / 2 ? endedAt + gatherMs - nowMs() : 0
   }
 
-  /** Of what waits while nothing runs. Either half of a crowd is one itself, so that the second follows at once. */
-  function mostOfReturned({ splitsBursts = false, overlapAfterMs }: Pace): number {
+  /** Batch limit when nothing runs. Each half of a split burst is itself a burst, so that the second follows at once. */
+  function limitOfReturnedBurst({ splitsBursts = false, overlapAfterMs }: Pace): number {
     const hasReturned = lastSize >= BURST_SIZE && queue.length >= lastSize / 2 && nowMs() < endedAt + overlapAfterMs
     return splitsBursts && hasReturned && queue.length >= BURST_SIZE * 2
       ? Math.min(options.limit, Math.ceil(queue.length / 2))
@@ -126,7 +126,7 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
       endedAt = nowMs()
       lastSize = batch.length
       for (const { key } of batch) if (key !== undefined) busyKeys.delete(key)
-      startLanes({ hasJustEnded: true })
+      startBatches({ hasJustEnded: true })
     }
   }
 
@@ -135,17 +135,17 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
       if (queue.length >= options.queueLimit) return Promise.reject(options.queueFullError())
       return new Promise((resolve, reject) => {
         queue.push({ item, key: options.key?.(item), resolve, reject })
-        // What the same turn of the event loop brings goes together; nothing waits longer than that.
+        // Items of the same turn of the event loop share a batch; no item waits longer than that.
         if (!scheduled && running < options.concurrency) {
           scheduled = true
-          setImmediate(startLanes)
+          setImmediate(startBatches)
         }
       })
     },
   }
 }
 
-/** Calls `go` once, at the soonest of the moments that it was asked for until then. */
+/** Calls `go` once, at the earliest of the requested times. */
 function createEarliestTimer(nowMs: () => number, go: () => void): (waitMs: number) => void {
   let timer: NodeJS.Timeout | undefined
   let dueAt = 0
@@ -161,7 +161,7 @@ function createEarliestTimer(nowMs: () => number, go: () => void): (waitMs: numb
   }
 }
 
-/** In the order in which the keys first appear. */
+/** Groups items by key, in the order in which the keys first appear. */
 export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>()
   for (const item of items) {

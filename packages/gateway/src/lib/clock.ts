@@ -1,6 +1,6 @@
 import type { Db } from './postgres/db.ts'
 
-/** Milliseconds since 1970, and a monotonic reading for durations. Tests bring their own. */
+/** Milliseconds since 1970, and monotonic milliseconds for durations. Tests pass their own. */
 export interface Clock {
   now(): number
   monotonic(): number
@@ -8,20 +8,20 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }
 
-/** The database's clock, as this node last saw it. The database's word rules where time decides (contract §3). */
+/** This node's estimate of the database's clock, which decides wherever time matters (contract §3). */
 export interface DatabaseClock {
   now(): number
-  /** Takes the database's time (ms) that an answer brought, with the monotonic readings around the round trip. */
+  /** Records the database's time (ms) from a response, with the monotonic readings before and after the round trip. */
   observe(databaseTimeMs: number, sentAt: number, receivedAt: number): void
 }
 
-/** How fast two clocks may part: 500 millionths is the most that NTP slews one. */
+/** Maximum drift between two clocks: NTP slews by at most 500 ppm. */
 const DRIFT = 500e-6
 
 /**
- * A round trip's answer was timed somewhere within it, so its middle errs by half of it at most. A slow one (a busy
- * loop, a lock that was waited for) says less than a quick one before it, whose error has grown by the drift since: the
- * smaller error is kept. Readings that cannot both be true mean that a clock was set: then the newer one holds.
+ * The database read its clock at some moment of the round trip, so the middle of it is wrong by at most half its duration.
+ * Of the previous reading, whose error grows by the drift, and a new one, the smaller error is kept. If the two contradict
+ * each other, a clock was set, and the new reading is kept.
  */
 export function createDatabaseClock(clock: Clock): DatabaseClock {
   let offset = clock.now() - clock.monotonic()
@@ -41,7 +41,7 @@ export function createDatabaseClock(clock: Clock): DatabaseClock {
   }
 }
 
-/** What the database's clock said, and what another did before it was asked and after it had answered. */
+/** The database's time, and monotonic readings before and after the round trip. */
 export interface TimeReading {
   databaseMs: number
   sentAt: number
@@ -55,7 +55,7 @@ export async function readDatabaseTime(db: Pick<Db, 'query'>, now: () => number)
   return { databaseMs: row!.databaseMs, sentAt, receivedAt: now() }
 }
 
-/** Sets what we know of the database's clock by one look at it. */
+/** Reads the database's clock once and records the reading. */
 export async function sampleDatabaseClock(
   db: Pick<Db, 'query'>,
   clock: Clock,

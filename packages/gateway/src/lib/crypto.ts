@@ -1,18 +1,18 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Encrypts what must not lie in the database in the clear. The master keys never enter the database. */
+/** Encrypts secrets before they are stored. The master keys never enter the database. */
 export interface Cipher {
-  /** AES-256-GCM under the current key. `owner` (the tenant's id) is bound in: a ciphertext moved elsewhere fails. */
+  /** AES-256-GCM under the current key, bound to `owner` (an id): moved to another owner, a ciphertext fails to decrypt. */
   encrypt(plain: string | Buffer, owner: string): Buffer
-  /** @throws DecryptionFailed for another owner, another key or a changed byte. */
+  /** @throws DecryptionFailed for another owner, an unknown key or a changed byte */
   decrypt(ciphertext: Buffer, owner: string): Buffer
-  /** Of the current key: what a database remembers, to refuse another. */
+  /** Fingerprint of the current key. A database remembers it and refuses other keys. */
   readonly fingerprint: string
-  /** Of the current key, as it stands in ciphertexts: a rotation rewrites those that bear another. */
+  /** Id of the current key as ciphertexts carry it. A rotation rewrites ciphertexts with other ids. */
   readonly keyId: Buffer
-  /** Of all keys, in hexadecimal; the first one encrypts. */
+  /** Ids of all keys in hexadecimal; the first key encrypts. */
   readonly keyIds: readonly string[]
-  /** @returns the id of the key with this fingerprint, where it is one of ours */
+  /** The id of the key with this fingerprint, if it is configured. */
   keyIdOf(fingerprint: string): string | undefined
 }
 
@@ -46,7 +46,7 @@ export function createCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
     },
     decrypt(ciphertext, owner) {
       if (ciphertext.length < HEADER_BYTES || ciphertext[0] !== VERSION)
-        throw new DecryptionFailed('not a ciphertext of ours')
+        throw new DecryptionFailed('not a ciphertext of this gateway')
       const key = byId.get(ciphertext.subarray(1, 1 + KEY_ID_BYTES).toString('hex'))
       if (!key) throw new DecryptionFailed('encrypted under a master key that is not configured')
       const nonceEnd = 1 + KEY_ID_BYTES + NONCE_BYTES
@@ -56,7 +56,7 @@ export function createCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
       try {
         return Buffer.concat([decipher.update(ciphertext.subarray(HEADER_BYTES)), decipher.final()])
       } catch (cause) {
-        throw new DecryptionFailed('changed, or of another owner', { cause })
+        throw new DecryptionFailed('the ciphertext was changed, or belongs to another owner', { cause })
       }
     },
   }
@@ -71,11 +71,11 @@ function keyId(key: Buffer): Buffer {
 }
 
 /*
- * A text that we recognise as ours without having stored it:
+ * A token that we recognise as ours without storing it:
  *
  *   base64url( bytes | HMAC-SHA256(key, purpose | newline | bytes) cut to 16 bytes )
  *
- * 128 bits of it cannot be guessed without the key. What is sealed for one purpose opens for no other.
+ * Its 128-bit MAC cannot be guessed without the key. A token made for one purpose is invalid for any other.
  */
 
 const MAC_BYTES = 16
@@ -84,10 +84,10 @@ export function createToken(key: Buffer, purpose: string, bytes: Buffer): string
   return Buffer.concat([bytes, tagOf(key, purpose, bytes)]).toString('base64url')
 }
 
-/** @returns undefined for a token that we did not make */
+/** The token's bytes; undefined if the token is not ours. */
 export function readToken(key: Buffer, purpose: string, token: string): Buffer | undefined {
   const sealed = Buffer.from(token, 'base64url')
-  // Base64 ignores what is none of it: only the very text that we gave out passes.
+  // Decoding ignores invalid characters: accept only the exact text that we issued.
   if (sealed.length <= MAC_BYTES || sealed.toString('base64url') !== token) return undefined
   const bytes = sealed.subarray(0, -MAC_BYTES)
   return timingSafeEqual(sealed.subarray(-MAC_BYTES), tagOf(key, purpose, bytes)) ? bytes : undefined

@@ -2,13 +2,12 @@ import { formatMoney } from '@dealer-esim/contract'
 import { type Options, stringify } from 'csv-stringify/sync'
 
 /**
- * Spreadsheets run a cell that begins like a formula, and so much of a file is text that others wrote. Such text is
- * written with an apostrophe before it, which is taken away again where a file is read; text that looks as if we had done
- * so gets one too, so that every text comes back. One rule for every file.
+ * Spreadsheets execute cells that begin like a formula, and many cells hold text that others wrote. Such text is written
+ * with a leading apostrophe, which is removed when a file is read. Text that already looks escaped gets another one, so
+ * that every text survives the round trip. One rule for all files.
  *
- * In countries where a list is separated by semicolons a spreadsheet begins a cell at each of them, and at the end of a
- * line within a text: quotes in what it takes for the middle of a cell protect nothing. So the same goes for what stands
- * behind a separator in a text.
+ * In locales with semicolon-separated lists, a spreadsheet also starts a cell after each semicolon or line break inside a
+ * text, where quotes do not protect. So text after a separator is escaped in the same way.
  */
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
 const ESCAPED = /^'['=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
@@ -24,12 +23,12 @@ export function unescapeFormula(cell: string): string {
   return (ESCAPED.test(cell) ? cell.slice(1) : cell).replace(INNER_ESCAPED, '$1')
 }
 
-/** Cells as they stand. One with another separator is quoted, for programs that take several. */
+/** Cells without escaping. Cells that contain another separator are quoted, for programs that accept several. */
 export function csvLines(rows: readonly (readonly unknown[])[], cast: Options['cast'] = {}): string {
   return stringify(rows as unknown[][], { quoted_match: /[;\t]/, cast })
 }
 
-/** Rows as CSV. Text is escaped; numbers stay numbers, an amount (bigint) becomes a decimal, also below zero. */
+/** Rows as CSV. Text is escaped; numbers stay numbers; an amount (bigint) becomes a decimal. */
 export function csvText(rows: readonly (readonly unknown[])[]): string {
   return csvLines(rows, {
     string: escapeFormula,
@@ -38,12 +37,12 @@ export function csvText(rows: readonly (readonly unknown[])[]): string {
   })
 }
 
-/** Of the first line of a file: how to save it, where a spreadsheet wrote it in a form of its own. */
+/** Checks a file's first line for a spreadsheet's own format. @returns how to save the file instead, if necessary */
 export function findFormatFault(cells: readonly string[]): string | undefined {
-  const says = (what: string) => `The file is ${what}: save it as CSV UTF-8, separated by commas.`
+  const message = (what: string) => `The file is ${what}: save it as CSV UTF-8, separated by commas.`
   const text = cells.join()
-  if (/[\0\uFFFD]/.test(text)) return says('UTF-16, or of another encoding')
+  if (/[\0\uFFFD]/.test(text)) return message('UTF-16, or of another encoding')
   if (cells.length > 1) return undefined
-  if (text.includes(';')) return says('separated by semicolons')
-  return text.includes('\t') ? says('separated by tabs') : undefined
+  if (text.includes(';')) return message('separated by semicolons')
+  return text.includes('\t') ? message('separated by tabs') : undefined
 }

@@ -2,21 +2,21 @@ import { CURSOR_LENGTH_MAX } from '@dealer-esim/contract'
 import { ApiError } from './api-error.ts'
 import { createToken, readToken } from './crypto.ts'
 
-/** What a cursor holds for: the same list, of the same tenant, with the same filters. */
+/** A cursor is valid only for the same list, tenant and filters. */
 export interface CursorScope {
   /** The operation, such as `package/list`. */
   readonly list: string
   readonly tenantId: string
-  /** The request without `cursor` and `pageSize`; absent and null members are alike. */
+  /** The request without `cursor` and `pageSize`; absent and null members are equal. */
   readonly filters: Readonly<Record<string, unknown>>
 }
 
-/** Where the next page starts: the sort key of the last row that was answered. */
+/** Where the next page starts: the sort key of the last row of this page. */
 export type Position = readonly (string | number)[]
 
 /**
- * A position as opaque text that only we can make. Positions are short (a time and a name of up to 64 characters), so
- * that a cursor stays within the contract's 512 characters.
+ * A position as an opaque, authenticated token. Positions are short (a time and a name of up to 64 characters), so that a
+ * cursor stays within the contract's 512 characters.
  */
 export function createCursor(linkKey: Buffer, scope: CursorScope, position: Position): string {
   const cursor = createToken(linkKey, purposeOf(scope), Buffer.from(JSON.stringify(position)))
@@ -24,7 +24,7 @@ export function createCursor(linkKey: Buffer, scope: CursorScope, position: Posi
   return cursor
 }
 
-/** @throws ApiError 000108 for a cursor that was changed, or made for another tenant, list or set of filters. */
+/** @throws ApiError 000108 if the cursor was changed, or belongs to another tenant, list or set of filters */
 export function readCursor(linkKey: Buffer, scope: CursorScope, cursor: string): Position {
   const position = readToken(linkKey, purposeOf(scope), cursor)
   if (!position) throw new ApiError('000108', { details: [{ field: 'cursor', reason: REASON }] })

@@ -12,7 +12,7 @@ describe('ids', () => {
     expect(timeOfUuid(ids[0]!)).toBeLessThanOrEqual(Date.now())
   })
 
-  it('still rise when their clock is moved back a little, and follow one that was set back', () => {
+  it('keep rising when the clock goes back a little, and follow a clock that was set back', () => {
     let now = 1_700_000_000_000
     const ids = createIds(() => now)
     const first = ids.uuid()
@@ -23,7 +23,7 @@ describe('ids', () => {
     expect(timeOfUuid(ids.uuid())).toBe(now)
   })
 
-  it('share no randomness', () => {
+  it('never repeat their random part', () => {
     const tails = Array.from({ length: 5_000 }, () => systemIds.uuid().slice(-12))
     expect(new Set(tails).size).toBe(tails.length)
   })
@@ -35,7 +35,7 @@ describe('an orderNo', () => {
     ['ffffffff-ffff-ffff-ffff-ffffffffffff', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ'],
     ['00000000-0000-0000-0000-00000000001f', '0000000000000000000000000Z'],
     ['00000000-0000-0000-0000-000000000020', '00000000000000000000000010'],
-    // Of the ULID specification's own example: 01ARZ3NDEKTSV4RRFFQ69G5FAV.
+    // The example of the ULID specification: 01ARZ3NDEKTSV4RRFFQ69G5FAV.
     ['01563e3a-b5d3-d676-4c61-efb99302bd5b', '01ARZ3NDEKTSV4RRFFQ69G5FAV'],
   ])('of %s is %s, and back', (orderId, orderNo) => {
     expect(orderNoOf(orderId)).toBe(orderNo)

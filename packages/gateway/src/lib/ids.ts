@@ -1,9 +1,9 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { v7 } from 'uuid'
 
-/** Sources of identity and chance. Tests bring their own. */
+/** Sources of ids and randomness. Tests pass their own. */
 export interface Ids {
-  /** A UUIDv7: ids sort by the time they were made at. */
+  /** A UUIDv7: ids sort by creation time. */
   uuid(): string
   bytes(length: number): Buffer
 }
@@ -11,14 +11,14 @@ export interface Ids {
 const POOL_BYTES = 4096
 const UUID_BYTES = 16
 
-/** A clock that goes back by more than this was set: ids follow it. By less, it was slewed, or read a little anew. */
+/** If the clock goes back by more than this, it was set, and ids follow it. If by less, ids keep rising. */
 const SET_BACK_MS = 10_000
 
 export const systemIds: Ids = createIds(() => Date.now())
 
 /**
- * Ids whose time is this clock's. A gateway's are made by the database's clock: their time says in which partition a row
- * lies, what it is listed under, and when an eSIM's days began.
+ * Ids with the time of this clock. A gateway uses the database's clock, because an id's time decides the partition and the
+ * list position of its row.
  */
 export function createIds(now: () => number): Ids {
   return { uuid: createUuidSource(now), bytes: (length) => randomBytes(length) }
@@ -59,39 +59,39 @@ export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
 
-/** Where a walk over ids in their order begins. */
+/** Where an iteration over ids in order starts. */
 export const LOWEST_UUID = '00000000-0000-0000-0000-000000000000'
 
 /** The character code of a UUID's hyphen. */
 export const HYPHEN = 0x2d
 
-/** Owns what concerns no tenant (audit entries and notices of the deployment). */
+/** The owner of rows that belong to no tenant, such as audit entries of the deployment. */
 export const NIL_TENANT = '00000000-0000-0000-0000-000000000000'
 
-/** The smallest UUIDv7 of a moment (ms): a bound for ranges of ids by time. */
+/** The smallest UUIDv7 of a time (ms): a bound for ranges of ids. */
 export function firstUuidAt(timeMs: number): string {
   const hex = Math.max(0, Math.floor(timeMs)).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
 
-/** The moment (ms) that a UUIDv7 was made at. */
+/** The creation time (ms) of a UUIDv7. */
 export function timeOfUuid(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16)
 }
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const CROCKFORD_DIGITS = Buffer.from(CROCKFORD)
-/** The value of a hexadecimal digit, by its character's code. */
+/** Values of hexadecimal digits, by character code. */
 export const HEX_VALUES = Uint8Array.from(
   { length: 128 },
   (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0,
 )
 const orderNoCharacters = Buffer.alloc(26)
 
-/** orderNo on the wire: the order's id in 26 characters that can be read over a telephone and sort by time. */
+/** orderNo on the wire: the order id as 26 Crockford base32 characters, which sort by time. */
 export function orderNoOf(orderId: string): string {
   let held = 0
-  let bits = 2 // 128 bits are 26 times five but for two in front
+  let bits = 2 // 26 digits of 5 bits hold 130 bits: two leading zero bits
   let at = 0
   for (let index = 0; index < orderId.length; index++) {
     const code = orderId.charCodeAt(index)
@@ -105,7 +105,7 @@ export function orderNoOf(orderId: string): string {
   return orderNoCharacters.toString('latin1')
 }
 
-/** The id behind an orderNo; undefined where the text cannot be one. */
+/** The order id of an orderNo; undefined if the text is not a valid orderNo. */
 export function orderIdOf(orderNo: string): string | undefined {
   if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(orderNo)) return undefined
   let value = 0n

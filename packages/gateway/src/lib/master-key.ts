@@ -5,13 +5,13 @@ import { StartRefused } from './process/lifecycle.ts'
 
 const KEY_BYTES = 32
 
-/** The key that a local deployment keeps in DATA_DIR/master.key (mode 600), made where there is none. */
+/** The key of a local deployment in DATA_DIR/master.key (mode 600), created if there is none. */
 export function ensureLocalMasterKey(dataDir: string): Buffer {
   const file = join(dataDir, 'master.key')
   mkdirSync(dataDir, { recursive: true, mode: process.getuid!() === 0 ? 0o711 : 0o700 })
   const existing = readKey(file)
   if (existing) return existing
-  // Written aside and linked: of two processes that start together one makes the key, and both use it.
+  // Written to a draft and linked: if two processes start together, one creates the key and both use it.
   const draft = `${file}.${process.pid}`
   writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600 })
   try {
@@ -30,9 +30,10 @@ function readKey(file: string): Buffer | undefined {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new StartRefused(`The master key cannot be read: ${(error as Error).message}.`)
+    throw new StartRefused(`Cannot read the master key: ${(error as Error).message}.`)
   }
   const key = Buffer.from(text.trim(), 'base64')
-  if (key.length !== KEY_BYTES) throw new StartRefused(`${file} does not hold a key of 32 bytes in base64.`)
+  if (key.length !== KEY_BYTES)
+    throw new StartRefused(`${file} does not contain a 32-byte key in base64. Restore the file from a backup.`)
   return key
 }

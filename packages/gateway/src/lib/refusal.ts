@@ -4,8 +4,8 @@ import { isUuid } from './ids.ts'
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 503
 
 /**
- * The one type of an expected failure that people meet on the console or the CLI. The dealers' code table is the
- * dealers' contract, so these carry names of their own; doors turn them into `{code, message}`.
+ * An expected failure of the console or the CLI. Its code is not one of the contract's table, which belongs to the dealer
+ * API. The console API answers `{code, message}`.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
@@ -13,7 +13,7 @@ export class Refusal extends Error {
   /** UPPER_SNAKE, for programs. */
   readonly code: string
   readonly data: Record<string, unknown> | undefined
-  /** @param message a sentence that says what happened and what to do. */
+  /** @param message says what happened and what to do */
   constructor(status: RefusalStatus, code: string, message: string, data?: Record<string, unknown>) {
     super(message)
     this.status = status
@@ -22,7 +22,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Absent, or none of the asker's business: both read the same. @param name as it was asked for, where that helps */
+/** The thing does not exist, or the caller may not see it: both read the same. @param name as the caller wrote it */
 export function notFound(what: string, name?: string): Refusal {
   const sentence =
     name === undefined ? `There is no such ${what}.` : `There is no ${what} ${name.slice(0, NAME_LENGTH_MAX)}.`
@@ -30,19 +30,19 @@ export function notFound(what: string, name?: string): Refusal {
 }
 
 /**
- * The id that somebody typed, as it is stored. PostgreSQL fails on a text that is no UUID; to the asker it names what is
- * not there. @throws Refusal
+ * A typed id in its stored form. A text that is not a UUID, on which PostgreSQL would fail, identifies nothing.
+ * @throws Refusal
  */
 export function requireUuid(text: string, what: string): string {
   if (!isUuid(text)) throw notFound(what)
   return text.toLowerCase()
 }
 
-const NO_PART_OF_A_LINE = /[\u0000-\u001f\u007f\p{Cs}]/u
+const NOT_ALLOWED_IN_LINE = /[\u0000-\u001f\u007f\p{Cs}]/u
 
-/** @returns the text without space around it; undefined unless it is one line of so many characters */
+/** The trimmed text; undefined unless it is one line of `min` to `max` characters. */
 export function parseLine(text: string, { min, max }: { min: number; max: number }): string | undefined {
   const line = text.trim()
   const { length } = [...line]
-  return length >= min && length <= max && !NO_PART_OF_A_LINE.test(line) ? line : undefined
+  return length >= min && length <= max && !NOT_ALLOWED_IN_LINE.test(line) ? line : undefined
 }

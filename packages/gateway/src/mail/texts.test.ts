@@ -35,6 +35,6 @@ test('a notice says what the console says, and where to go on', () => {
   )
 })
 
-test('a kind that nobody wrote a subject for is told all the same', () => {
+test('an alert kind without a subject gets a general one', () => {
   expect(alertMail({ kind: 'NEW_KIND', message: 'Something.' }, about).subject).toBe('An alert about your eSIM account')
 })

@@ -1,6 +1,6 @@
 import type { EsimStatus, OrderStatus, SmdpStatus } from '@dealer-esim/contract'
 import type { Tx } from '../lib/postgres/db.ts'
-import { lockWallet } from '../wallet/lock.ts'
+import { lockWallet } from '../wallet/ledger/lock.ts'
 import type { PackageLine } from './item.ts'
 import type { ItemStatus } from './status.ts'
 
@@ -31,10 +31,10 @@ export interface LockedItem {
   cost: bigint | null
   costCurrency: string | null
   /** The amount that its supplier reported to have charged; null: it reports none, or has not charged. */
-  charged: bigint | null
-  chargedCurrency: string | null
+  supplierCharge: bigint | null
+  supplierChargeCurrency: string | null
   attempts: number
-  askedAt: Date | null
+  requestedAt: Date | null
   inDoubtAt: Date | null
   failureReason: string | null
   retryAt: Date | null
@@ -124,26 +124,15 @@ const NOW = `select date_trunc('milliseconds', clock_timestamp()) as now`
 
 /** As the columns of an order are read, here and by a claim. */
 export type OrderRow = Omit<LockedOrder, 'items' | 'profiles'>
-export interface ItemRow extends Omit<LockedItem, 'charged' | 'chargedCurrency' | 'askedAt'> {
-  orderId: string
-  supplierCharge: bigint | null
-  supplierChargeCurrency: string | null
-  requestedAt: Date | null
-}
+export type ItemRow = LockedItem & { orderId: string }
 type ProfileRow = LockedProfile & { orderId: string }
 
 export function orderOf(row: OrderRow): LockedOrder {
   return { ...row, items: [], profiles: [] }
 }
 
-export function itemOf({
-  orderId: _,
-  supplierCharge,
-  supplierChargeCurrency,
-  requestedAt,
-  ...item
-}: ItemRow): LockedItem {
-  return { ...item, charged: supplierCharge, chargedCurrency: supplierChargeCurrency, askedAt: requestedAt }
+export function itemOf({ orderId: _, ...item }: ItemRow): LockedItem {
+  return item
 }
 
 function profileOf({ orderId: _, ...profile }: ProfileRow): LockedProfile {

@@ -1,15 +1,14 @@
 import sql from 'sql-template-tag'
-import { type AuditEntry, audit, type By } from '../audit/audit.ts'
+import { type AuditEntry, audit, type By, SYSTEM } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
-import type { Tx } from '../lib/postgres/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { violatedKey } from '../lib/postgres/errors.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
 import { deleteLinks, type LinkKind, makeLink } from './link.ts'
 import { roomForLink, roomForPerson } from './organisation.ts'
 import { hashPassword } from './password.ts'
-import { lockPerson, normalEmail, type Person } from './person.ts'
-import { isOperator, type Role } from './role.ts'
+import { isOperator, lockPerson, normalEmail, type Person, type Role } from './person.ts'
 import { removeSecondFactor } from './second-factor.ts'
 import { endSessions } from './session.ts'
 
@@ -152,4 +151,23 @@ function record(
   by: By,
 ): void {
   audit(tx, ids, { tenantId: person.tenantId, ...by, subject: person.email, ...said })
+}
+
+export const FIRST_OPERATOR = 'admin@localhost'
+
+/**
+ * On a fresh local deployment: makes the first operator.
+ * @returns the password, which works until the first sign-in changes it; undefined once there is anybody
+ */
+export async function ensureFirstOperator(deps: { db: Db; ids: Ids }): Promise<string | undefined> {
+  const oneTimePassword = deps.ids.bytes(12).toString('base64url')
+  return deps.db.tx(async (tx) => {
+    // Several nodes may start at once: the lock lets one of them create the person.
+    await tx.query(sql`select pg_advisory_xact_lock(hashtext('people.first_operator'))`)
+    const rows = await tx.query(sql`select 1 from people limit 1`)
+    if (rows.length > 0) return undefined
+    const person = { email: FIRST_OPERATOR, name: 'First operator', role: 'OPERATOR_ADMIN' as const, tenantId: null }
+    await createPerson(tx, deps.ids, { ...person, oneTimePassword }, SYSTEM)
+    return oneTimePassword
+  })
 }

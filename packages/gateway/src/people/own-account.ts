@@ -1,12 +1,13 @@
 import sql from 'sql-template-tag'
-import { type AuditEntry, audit, type By } from '../audit/audit.ts'
+import { type AuditEntry, audit, type By, byPerson } from '../audit/audit.ts'
 import type { Tx } from '../lib/postgres/db.ts'
-import { notFound } from '../lib/refusal.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 import { type AccessScope, deleteAccessToken, makeAccessToken } from './access-token.ts'
+import { checkPasswordRules, hashPassword } from './password.ts'
 import { lockProven, type Person, requireOwnPassword } from './person.ts'
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor } from './second-factor.ts'
 import { endSession, endSessions, signedOut } from './session.ts'
-import { type SignInDeps, signInAgain } from './sign-in.ts'
+import { passwordWrong, type SignInDeps, signInAgain } from './sign-in.ts'
 
 /*
  * What people change of their own account. A change is refused to whoever has not chosen a password of their own yet, and
@@ -103,5 +104,28 @@ async function change<Result>(
     const result = await work(tx)
     audit(tx, deps.ids, { tenantId: person.tenantId, ...by, subject: person.email, ...said })
     return result
+  })
+}
+
+/** Changes the own password; the other sessions end, the one that asks stays. */
+export async function changePassword(
+  deps: SignInDeps,
+  person: Person,
+  given: { password: string; code?: string | undefined; newPassword: string; sessionId: string; address: string },
+): Promise<void> {
+  await signInAgain(deps, person, given)
+  checkPasswordRules(given.newPassword, person)
+  if (given.newPassword === given.password)
+    throw new Refusal(422, 'PASSWORD_WEAK', 'Choose a password that differs from the present one.')
+  const passwordHash = await hashPassword(given.newPassword)
+  await deps.db.tx(async (tx) => {
+    if (!(await lockProven(tx, person))) throw passwordWrong()
+    tx.send(sql`
+      update people set password_hash = ${passwordHash}, password_change_required = false, updated_at = now()
+      where person_id = ${person.personId}`)
+    endSessions(tx, person.personId, given.sessionId)
+    const by = byPerson(person, given.address)
+    const { tenantId, email: subject } = person
+    audit(tx, deps.ids, { tenantId, ...by, action: 'person.change_password', subject })
   })
 }

@@ -1,15 +1,23 @@
 import { hash, verify } from '@node-rs/argon2'
+import { createBatcher } from '../lib/batch.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { hashing } from './hashing.ts'
 
 export const PASSWORD_LENGTH_MIN = 12
-/** argon2 would take megabytes; nobody types them. */
+/** Bounds the work of argon2, which would accept megabytes. */
 export const PASSWORD_LENGTH_MAX = 200
 
 /** argon2id is the library's default; OWASP's first choice of costs: 19 MiB, two passes, about 25 ms on one core. */
 const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
-/** One for the process, as the threads are. */
+/**
+ * Half of the four threads that libuv has for a process: the others resolve suppliers' names and read files. Without
+ * this limit, 240 simultaneous sign-ins, which need no valid password, blocked those for 14 s.
+ */
+const CONCURRENCY_MAX = 2
+/** Fifty waiting hashes take about a second on an idle machine; later ones are refused. */
+const WAITING_MAX = 50
+
+/** One queue for the process, because the threads belong to the process. */
 const inTurn = hashing()
 
 /** @throws Refusal PASSWORDS_BUSY */
@@ -18,18 +26,18 @@ export function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Costs the same when nobody has the address, or has not set a password: then it compares with a hash of nothing.
- * @throws Refusal PASSWORDS_BUSY, alike for everybody
+ * Costs the same when nobody has the address or the person has no password yet: it then compares with a placeholder hash.
+ * @throws Refusal PASSWORDS_BUSY, equally for known and unknown addresses
  */
 export async function passwordMatches(passwordHash: string | null, password: string): Promise<boolean> {
   if (password.length > PASSWORD_LENGTH_MAX) return false
-  const right = await inTurn(async () => verify(passwordHash ?? (await nobody()), password))
+  const right = await inTurn(async () => verify(passwordHash ?? (await getPlaceholderHash()), password))
   return right && passwordHash !== null
 }
 
 /** @throws Refusal PASSWORD_WEAK */
 export function checkPasswordRules(password: string, person: { email: string }): void {
-  const weak = (reason: string) => new Refusal(422, 'PASSWORD_WEAK', reason)
+  const weak = (message: string) => new Refusal(422, 'PASSWORD_WEAK', message)
   if (password.length < PASSWORD_LENGTH_MIN)
     throw weak(`Choose a longer password: at least ${PASSWORD_LENGTH_MIN} characters. Several words are fine.`)
   if (password.length > PASSWORD_LENGTH_MAX)
@@ -40,8 +48,24 @@ export function checkPasswordRules(password: string, person: { email: string }):
     throw weak('Choose a password that is harder to guess: not your address, not a few characters repeated.')
 }
 
-let hashOfNothing: Promise<string> | undefined
-function nobody(): Promise<string> {
-  hashOfNothing ??= hash('nobody has this password', OPTIONS)
-  return hashOfNothing
+let placeholderHash: Promise<string> | undefined
+function getPlaceholderHash(): Promise<string> {
+  placeholderHash ??= hash('nobody has this password', OPTIONS)
+  return placeholderHash
+}
+
+/** Runs a hash when its turn comes. @throws Refusal PASSWORDS_BUSY */
+type Hashing = <Result>(work: () => Promise<Result>) => Promise<Result>
+
+/** Limits how many hashes of passwords are computed at the same time. Exported for its test. */
+export function hashing(): Hashing {
+  const turns = createBatcher<() => Promise<unknown>, unknown>({
+    run: (works) => Promise.all(works.map((work) => work())),
+    limit: 1,
+    concurrency: CONCURRENCY_MAX,
+    queueLimit: WAITING_MAX,
+    queueFullError: () =>
+      new Refusal(503, 'PASSWORDS_BUSY', 'Too many passwords are being checked just now. Try again in a few seconds.'),
+  })
+  return <Result>(work: () => Promise<Result>) => turns.add(work) as Promise<Result>
 }

@@ -4,8 +4,17 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { isKnownBrowser, newKnownBrowser } from './known-browser.ts'
-import { addressKey, browserKey, countFailure, forgetFailures, isLocked, type LockKey, personKey } from './lockout.ts'
+import {
+  addressKey,
+  browserKey,
+  countFailure,
+  forgetFailures,
+  isKnownBrowser,
+  isLocked,
+  type LockKey,
+  newKnownBrowser,
+  personKey,
+} from './lockout.ts'
 import { passwordMatches } from './password.ts'
 import { lockPerson, lockProven, type Person, personByEmail } from './person.ts'
 import { codeWrong, spendCode } from './second-factor.ts'

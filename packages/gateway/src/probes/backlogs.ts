@@ -1,7 +1,7 @@
 import type { Db } from '../lib/postgres/db.ts'
 import { UNFINISHED_STATUSES, type UnfinishedStatus } from '../orders/reading/list-unfinished.ts'
 
-/** A backlog is counted this far: what matters is that it is one, and counting on would cost seconds. */
+/** Backlogs are counted up to this size: a larger one is just as alarming, and counting it would take seconds. */
 export const COUNTED_MAX = 50_000
 
 export interface Backlogs {
@@ -18,13 +18,12 @@ export interface Backlogs {
 }
 
 /**
- * Counts what is not finished, by the partial indexes that hold exactly that: their size is the backlog's, not the
- * table's. With ten million finished orders and 1 000 others: 4 ms in all; with a backlog of 50 000 of each: 120 ms.
- * Takes no lock.
+ * Counts unfinished work by partial indexes that contain only unfinished rows, so the time depends on the backlog and not
+ * on the table: 4 ms with ten million finished orders and 1 000 unfinished; 120 ms with backlogs of 50 000. Takes no lock.
  */
 export async function readBacklogs(db: Db): Promise<Backlogs> {
   return db.tx(async (tx) => {
-    // A plan made for an empty table would read a full one.
+    // A plan made when a table was empty would scan it when it is full.
     tx.send({ text: 'set local enable_seqscan = off' })
     tx.send({ text: `set local statement_timeout = '5s'` })
     const [orders, reviewed, events, mails, [rest]] = await Promise.all([
@@ -73,11 +72,11 @@ interface RestRow {
   orphans: number
 }
 
-const age = (of: string) =>
-  `greatest(0, coalesce(extract(epoch from clock_timestamp() - min(${of})), 0))::float8 as oldest_s`
+const age = (createdAt: string) =>
+  `greatest(0, coalesce(extract(epoch from clock_timestamp() - min(${createdAt})), 0))::float8 as oldest_s`
 
-/** A UUIDv7 begins with the ms since 1970 at which it was made. */
-const timeOf = (id: string) =>
+/** A UUIDv7 begins with its creation time in ms since 1970. */
+const creationTime = (id: string) =>
   `to_timestamp(('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`
 
 const ORDERS = `
@@ -91,7 +90,7 @@ const REVIEWED = `
 
 const EVENTS = `
   select count(*)::int as count, ${age('created_at')}
-  from (select ${timeOf('notify_id')} as created_at from deliveries where due_at is not null limit $1) d`
+  from (select ${creationTime('notify_id')} as created_at from deliveries where due_at is not null limit $1) d`
 
 const MAILS = `
   select count(*)::int as count, ${age('created_at')}

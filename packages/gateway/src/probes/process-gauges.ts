@@ -1,25 +1,25 @@
 import { Gauge } from '@platformatic/prom-client'
 import type { Deps } from '../deps.ts'
 
-/** What this process knows without asking anybody, read at each scrape. */
-export function processGauges({ metrics, pools, suppliers, config }: Deps): void {
+/** Gauges from this process's memory, read at each scrape. */
+export function addProcessGauges({ metrics, pools, suppliers, config }: Deps): void {
   const registers = [metrics]
   new Gauge({
     name: 'dealer_esim_info',
-    help: 'Always 1; the labels say what this process is',
+    help: 'Always 1; the labels describe this process',
     labelNames: ['deployment', 'role'],
     registers,
   }).set({ deployment: config.deployment, role: config.role }, 1)
   new Gauge({
     name: 'dealer_esim_database_connections',
-    help: 'Connections to the database by pool: open, idle, and callers that wait for one',
+    help: 'Database connections by pool: open, idle, and callers waiting for one',
     labelNames: ['pool', 'state'],
     registers,
     collect() {
-      for (const [pool, of] of Object.entries(pools)) {
-        this.set({ pool, state: 'open' }, of.totalCount)
-        this.set({ pool, state: 'idle' }, of.idleCount)
-        this.set({ pool, state: 'waited_for' }, of.waitingCount)
+      for (const [pool, connections] of Object.entries(pools)) {
+        this.set({ pool, state: 'open' }, connections.totalCount)
+        this.set({ pool, state: 'idle' }, connections.idleCount)
+        this.set({ pool, state: 'waited_for' }, connections.waitingCount)
       }
     },
   })
@@ -29,12 +29,12 @@ export function processGauges({ metrics, pools, suppliers, config }: Deps): void
     labelNames: ['pool'],
     registers,
     collect() {
-      for (const [pool, of] of Object.entries(pools)) this.set({ pool }, of.options.max)
+      for (const [pool, connections] of Object.entries(pools)) this.set({ pool }, connections.options.max)
     },
   })
   new Gauge({
     name: 'dealer_esim_supplier_up',
-    help: '1: asked as usual; 0.5: probed after an interruption; 0: not asked after failures in a row; -1: paused',
+    help: '1: in use; 0.5: probed after an interruption; 0: interrupted after failures in a row; -1: paused',
     labelNames: ['supplier'],
     registers,
     collect() {

@@ -3,24 +3,23 @@ import type { Deps } from '../deps.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { type Running, settlesWithin } from '../lib/process/lifecycle.ts'
 import { listen } from '../lib/process/listener.ts'
-import { figuresLoop } from './figures.ts'
-import { processGauges } from './process-gauges.ts'
+import { databaseGaugesLoop } from './database-gauges.ts'
+import { addProcessGauges } from './process-gauges.ts'
 
-/** Longer, and a node that cannot reach its database would still be sent requests. */
-const READY_WITHIN_MS = 2_000
+/** If this were longer, a node that cannot reach its database would go on receiving requests. */
+const READY_TIMEOUT_MS = 2_000
 
 /**
- * For whoever watches the process, on a port of its own: `/livez` (the event loop turns), `/readyz` (the database
- * answers; 503 otherwise) and `/metrics` in Prometheus' text format. A scrape reads memory only: what lies in the
- * database is read by a loop beside it.
+ * Serves health probes and metrics on a separate port: `/livez` (the event loop runs), `/readyz` (the database answers;
+ * else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop reads the database.
  */
 export async function startProbes(deps: Deps): Promise<Running & { port: number }> {
-  processGauges(deps)
-  const figures = figuresLoop(deps)
+  addProcessGauges(deps)
+  const figures = databaseGaugesLoop(deps)
   const server = fastify({ forceCloseConnections: true })
   server.get('/livez', async () => 'live\n')
   server.get('/readyz', async (_, reply) => {
-    if (await answers(deps.db)) return 'ready\n'
+    if (await isResponding(deps.db)) return 'ready\n'
     return reply.code(503).send('the database does not answer\n')
   })
   server.get('/metrics', async (_, reply) => {
@@ -31,15 +30,15 @@ export async function startProbes(deps: Deps): Promise<Running & { port: number 
     const port = await listen(server, { host: metricsHost, port: metricsPort, variable: 'METRICS_PORT' })
     return { port, stop: (deadlineMs) => Promise.all([server.close(), figures.stop(deadlineMs)]).then(() => {}) }
   } catch (error) {
-    await figures.stop(READY_WITHIN_MS)
+    await figures.stop(READY_TIMEOUT_MS)
     throw error
   }
 }
 
-async function answers(db: Db): Promise<boolean> {
-  const asked = db.query({ text: 'select 1' }).then(
+async function isResponding(db: Db): Promise<boolean> {
+  const response = db.query({ text: 'select 1' }).then(
     () => true,
     () => false,
   )
-  return (await settlesWithin(asked, READY_WITHIN_MS)) && asked
+  return (await settlesWithin(response, READY_TIMEOUT_MS)) && response
 }

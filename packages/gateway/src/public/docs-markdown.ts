@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import MarkdownIt, { type Token } from 'markdown-it'
-import type { Shelf } from './docs-shelf.ts'
+import type { DocsFiles } from './docs-files.ts'
 
 export interface Rendered {
   title: string
@@ -8,27 +8,27 @@ export interface Rendered {
 }
 
 /**
- * Markdown as HTML. Links are written for readers of the files (`signing.md`, `../CHANGELOG.md`); here they become
- * relative addresses of what is served, so that a path prefix of a proxy does not matter. A link to a file that is not
- * served keeps its text only, and so does a picture. Raw HTML is shown as text.
+ * Renders Markdown as HTML. Links in the files name files (`signing.md`, `../CHANGELOG.md`); here they become relative
+ * URLs of the served pages, so that a proxy's path prefix does not matter. A link or picture whose file is not served is
+ * replaced by its text. Raw HTML is shown as text.
  */
-export function renderMarkdown(markdown: string, page: { path: string; address: string }, shelf: Shelf): Rendered {
+export function renderMarkdown(markdown: string, page: { path: string; address: string }, files: DocsFiles): Rendered {
   const engine = new MarkdownIt({ html: false, linkify: false, typographer: false })
   const tokens = engine.parse(markdown, {})
   nameHeadings(tokens)
-  for (const token of tokens) if (token.children) token.children = withServedLinks(token.children, page, shelf)
-  engine.renderer.rules.tableOpen = () => '<div class="wide"><table>\n'
-  engine.renderer.rules.tableClose = () => '</table></div>\n'
+  for (const token of tokens) if (token.children) token.children = withServedLinks(token.children, page, files)
+  engine.renderer.rules.table_open = () => '<div class="wide"><table>\n'
+  engine.renderer.rules.table_close = () => '</table></div>\n'
   return { title: titleOf(tokens) ?? page.address, html: engine.renderer.render(tokens, engine.options, {}) }
 }
 
-/** Where a link leads: an address under /docs, or undefined when its target is not served. */
-export function servedAddress(href: string, fromPath: string, shelf: Shelf): string | undefined {
+/** The address under /docs that a link leads to; undefined if its target is not served. */
+export function servedAddress(href: string, fromPath: string, files: DocsFiles): string | undefined {
   const [path = '', hash] = href.split('#')
   const target = path === '' ? fromPath : posix.join(posix.dirname(fromPath), decodeURI(path))
-  // A folder stands for the page that introduces it.
+  // A folder is represented by its README or index.
   const found = [target, `${target.replace(/\/$/, '')}/README.md`, `${target.replace(/\/$/, '')}/index.md`]
-    .map((each) => shelf.addressOf(each))
+    .map((each) => files.addressOf(each))
     .find((each) => each !== undefined)
   if (found === undefined) return undefined
   return hash === undefined ? found : `${found}#${hash}`
@@ -47,7 +47,7 @@ export function relativeTo(fromAddress: string, address: string): string {
   return `${reference === '' ? './' : reference}${hash === undefined ? '' : `#${hash}`}`
 }
 
-/** The fragment that a heading is reached by, as usual viewers of Markdown make it. */
+/** The heading's fragment, as common Markdown viewers build it. */
 export function headingId(text: string): string {
   return text
     .toLowerCase()
@@ -77,7 +77,7 @@ function plainText(inline: Token | undefined): string {
   return children.map((child) => (child.type === 'text' || child.type === 'code_inline' ? child.content : '')).join('')
 }
 
-function withServedLinks(children: Token[], page: { path: string; address: string }, shelf: Shelf): Token[] {
+function withServedLinks(children: Token[], page: { path: string; address: string }, files: DocsFiles): Token[] {
   const kept: Token[] = []
   // Links do not nest, so one flag is enough.
   let dropped = false
@@ -87,7 +87,7 @@ function withServedLinks(children: Token[], page: { path: string; address: strin
       if (/^[a-z][a-z0-9+.-]*:/i.test(href)) {
         child.attrSet('rel', 'noreferrer')
       } else {
-        const address = servedAddress(href, page.path, shelf)
+        const address = servedAddress(href, page.path, files)
         dropped = address === undefined
         if (address !== undefined) child.attrSet('href', relativeTo(page.address, address))
       }
@@ -97,14 +97,14 @@ function withServedLinks(children: Token[], page: { path: string; address: strin
       dropped = false
       continue
     }
-    kept.push(...(child.type === 'image' ? withServedSource(child, page, shelf) : [child]))
+    kept.push(...(child.type === 'image' ? withServedSource(child, page, files) : [child]))
   }
   return kept
 }
 
-/** @returns what the picture says, where it is not served: pages load nothing from elsewhere */
-function withServedSource(image: Token, page: { path: string; address: string }, shelf: Shelf): Token[] {
-  const address = servedAddress(String(image.attrGet('src')), page.path, shelf)
+/** The picture, or its text if it is not served: pages load nothing from other hosts. */
+function withServedSource(image: Token, page: { path: string; address: string }, files: DocsFiles): Token[] {
+  const address = servedAddress(String(image.attrGet('src')), page.path, files)
   if (address === undefined) return image.children ?? []
   image.attrSet('src', relativeTo(page.address, address))
   return [image]

@@ -1,8 +1,7 @@
+import type { DocsFiles } from './docs-files.ts'
 import { type Rendered, relativeTo } from './docs-markdown.ts'
-import type { Shelf } from './docs-shelf.ts'
-import { escapeHtml } from './escape-html.ts'
 
-/** The order in which the documentation is read. A page that is not in the checkout is left out. */
+/** The navigation, in reading order. Pages that are not installed are left out. */
 export const NAVIGATION: [string, [string, string][]][] = [
   [
     'Start',
@@ -52,12 +51,12 @@ export const NAVIGATION: [string, [string, string][]][] = [
   ],
 ]
 
-/** A whole page around a rendered document. No script, no font: one style sheet of our own. */
-export function docsPage(address: string, { title, html }: Rendered, shelf: Shelf): string {
+/** The complete page around a rendered document: no scripts, no fonts, one style sheet. */
+export function docsPage(address: string, { title, html }: Rendered, files: DocsFiles): string {
   const link = (to: string) => escapeHtml(relativeTo(address, to))
   const sections = NAVIGATION.map(([heading, entries]) => {
     const items = entries
-      .filter(([to]) => to === 'reference' || shelf.pages.has(to))
+      .filter(([to]) => to === 'reference' || files.pages.has(to))
       .map(([to, name]) => {
         const here = to === address ? ' aria-current="page"' : ''
         return `<li><a href="${link(to)}"${here}>${escapeHtml(name)}</a></li>`
@@ -75,7 +74,7 @@ export function docsPage(address: string, { title, html }: Rendered, shelf: Shel
 <link rel="stylesheet" href="${link('docs.css')}">
 </head>
 <body>
-<a class="skip" href="#content">Skip to the text</a>
+<a class="skip" href="#content">Skip to content</a>
 <header><a href="${link('')}">Dealer eSIM</a><a class="narrow" href="#contents">Contents</a></header>
 <div class="columns">
 <nav id="contents" aria-label="Documentation">
@@ -88,4 +87,10 @@ ${html}
 </body>
 </html>
 `
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign]!)
 }

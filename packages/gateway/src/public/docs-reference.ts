@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../lib/process/package-root.ts'
-import { checkout } from './docs-shelf.ts'
+import { repositoryRoot } from './docs-files.ts'
 
 /**
- * The API reference: Scalar's standalone bundle over our OpenAPI document. Everything comes from this server. The
- * bundle adds style elements, so styles may be inline here and on no other page.
+ * The API reference: Scalar's standalone bundle with our OpenAPI document, all served from here. The bundle adds style
+ * elements, so this page alone allows inline styles.
  */
 export const REFERENCE_POLICY = [
   "default-src 'none'",
@@ -31,7 +31,7 @@ export const REFERENCE_PAGE = `<!doctype html>
 </head>
 <body>
 <div class="back"><a href="./">← Documentation</a></div>
-<div id="reference"><noscript>The reference needs JavaScript. The same is in <a href="openapi.json">openapi.json</a>.</noscript></div>
+<div id="reference"><noscript>The reference needs JavaScript. <a href="openapi.json">openapi.json</a> has the same content.</noscript></div>
 <script src="reference-bundle.js"></script>
 <script src="reference-start.js"></script>
 </body>
@@ -39,8 +39,8 @@ export const REFERENCE_PAGE = `<!doctype html>
 `
 
 /**
- * Requests cannot be tried from the page: they need a signature, and a secret has no business in a browser. So nothing
- * asks for credentials (a style of the page hides what no setting does), and a request is shown once, as curl sends it.
+ * The page cannot send requests: they need a signature, and a secret must not be entered in a browser. So it asks for no
+ * credentials (a style hides what no setting does), and shows each request only as a curl command.
  */
 export const REFERENCE_START = `Scalar.createApiReference('#reference', {
   url: 'openapi.json',
@@ -56,7 +56,7 @@ export const REFERENCE_START = `Scalar.createApiReference('#reference', {
   ),
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
   authentication: {
-    securitySchemes: { accessCode: { value: 'your AppKey' }, signature: { value: 'signature of this very request' } },
+    securitySchemes: { accessCode: { value: 'your AppKey' }, signature: { value: 'the signature of this request' } },
   },
   showDeveloperTools: 'never',
   agent: { disabled: true },
@@ -66,16 +66,16 @@ export const REFERENCE_START = `Scalar.createApiReference('#reference', {
 })
 `
 
-/** From the gateway's build, or, where it runs from its sources, from the package. */
+/** From the gateway's build or, if it runs from its sources, from the npm package. */
 export function referenceBundle(): Buffer | undefined {
   const inPackage = 'node_modules/@scalar/api-reference/dist/browser/standalone.js'
-  const file = [join(packageRoot(), 'dist/reference-bundle.js'), join(checkout(), inPackage)].find(existsSync)
+  const file = [join(packageRoot(), 'dist/reference-bundle.js'), join(repositoryRoot(), inPackage)].find(existsSync)
   return file === undefined ? undefined : readFileSync(file)
 }
 
-/** The committed document, with this gateway's own address where it is known. */
+/** docs/openapi.json with this gateway's address, if it is known. */
 export function openApiDocument(publicUrl: string): string {
-  const text = readFileSync(join(checkout(), 'docs/openapi.json'), 'utf8')
+  const text = readFileSync(join(repositoryRoot(), 'docs/openapi.json'), 'utf8')
   if (publicUrl === '') return text
   return JSON.stringify({ ...JSON.parse(text), servers: [{ url: publicUrl }] })
 }

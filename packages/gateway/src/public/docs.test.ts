@@ -4,16 +4,16 @@ import * as limits from '@dealer-esim/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import MarkdownIt from 'markdown-it'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { docsPages } from './docs.ts'
+import { addDocsRoutes } from './docs.ts'
+import { findDocsFiles, repositoryRoot } from './docs-files.ts'
 import { headingId } from './docs-markdown.ts'
 import { NAVIGATION } from './docs-page.ts'
-import { checkout, fillShelf } from './docs-shelf.ts'
 
-const root = checkout()
+const root = repositoryRoot()
 let app: FastifyInstance
 beforeAll(async () => {
   app = Fastify()
-  docsPages(app, { links: { publicUrl: 'https://esim.example.com/prefix' } })
+  addDocsRoutes(app, { links: { publicUrl: 'https://esim.example.com/prefix' } })
   await app.ready()
 })
 afterAll(() => app.close())
@@ -46,7 +46,7 @@ async function crawl(): Promise<Map<string, string>> {
 }
 
 describe('the served pages', () => {
-  test('link to what exists, with fragments that exist, and by relative links only', async () => {
+  test('contain only relative links, to pages and fragments that exist', async () => {
     const pages = await crawl()
     expect([...pages.keys()]).toEqual(
       expect.arrayContaining(['/docs/quick-start', '/docs/codes', '/docs/reference', '/docs/sdk']),
@@ -62,7 +62,7 @@ describe('the served pages', () => {
     }
   })
 
-  test('load nothing from elsewhere, and hold no script', async () => {
+  test('contain no script and load nothing from other hosts', async () => {
     for (const [at, html] of await crawl()) {
       const loads = [...html.matchAll(/<(?:link|script|img|iframe|source|video|audio)\b[^>]*?(?:href|src)="([^"]*)"/g)]
       for (const [, from = ''] of loads) expect(from, at).not.toMatch(/^([a-z]+:)?\/\//i)
@@ -72,7 +72,7 @@ describe('the served pages', () => {
     expect((await get('/docs/docs.css')).body).not.toMatch(/@import|url\(|https?:/)
   })
 
-  test('forbid the browser what they do not need', async () => {
+  test('have a strict content security policy', async () => {
     const policy = async (url: string) => String((await get(url)).headers['content-security-policy'])
     for (const url of ['/docs/', '/docs/signing', '/docs/docs.css', '/docs/samples/python/sign.py', '/docs/nothing']) {
       expect(await policy(url)).toMatch(/^default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'/)
@@ -83,7 +83,7 @@ describe('the served pages', () => {
     expect(await policy('/docs/reference')).not.toMatch(/unsafe-eval|https?:|\*/)
   })
 
-  test('show their pictures, which are what they say and are not compressed twice', async () => {
+  test('show their pictures with the right type, not compressed again', async () => {
     const answer = await get('/docs/images/order-light-desktop.png', { 'accept-encoding': 'gzip' })
     expect(answer.statusCode).toBe(200)
     expect(answer.headers).toMatchObject({
@@ -96,12 +96,12 @@ describe('the served pages', () => {
     expect(answer.rawPayload.subarray(1, 4).toString()).toBe('PNG')
   })
 
-  test('/docs leads to the first page, also behind a path prefix', async () => {
+  test('/docs redirects to the first page, also behind a path prefix', async () => {
     const answer = await get('/docs')
     expect([answer.statusCode, answer.headers.location]).toEqual([308, 'docs/'])
   })
 
-  test('an address that is no page is a page that says so, and no way into the file system', async () => {
+  test('an unknown address is answered 404 and cannot reach the file system', async () => {
     for (const url of ['/docs/nothing', '/docs/a/b', '/docs/../package.json', '/docs/..%2f..%2fpackage.json']) {
       const answer = await get(url)
       expect([url, answer.statusCode]).toEqual([url, 404])
@@ -109,7 +109,7 @@ describe('the served pages', () => {
     expect((await get('/docs/a/b')).body).toContain('href="../docs.css"')
   })
 
-  test('an address of thousands of slashes costs a line, not a page of links back', async () => {
+  test('an address with thousands of slashes is answered with one line', async () => {
     for (const url of [`/docs/${'a/'.repeat(5_000)}`, `/docs/${'/'.repeat(5_000)}`]) {
       const answer = await get(url)
       expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8'])
@@ -117,8 +117,8 @@ describe('the served pages', () => {
     }
   })
 
-  test('are all that the navigation lists, but for the reference', () => {
-    const { pages } = fillShelf()
+  test('are all listed in the navigation', () => {
+    const { pages } = findDocsFiles()
     const listed = NAVIGATION.flatMap(([, entries]) => entries.map(([address]) => address))
     expect(listed.filter((address) => !pages.has(address))).toEqual(['reference'])
   })
@@ -127,7 +127,11 @@ describe('the served pages', () => {
     for (const [at, html] of await crawl()) expect(html, at).not.toMatch(/<(iframe|object|embed|form|input)\b/)
   })
 
-  test('are compressed for those who take it, and not sent again to those who have them', async () => {
+  test('tables scroll in a container of their own', async () => {
+    expect((await get('/docs/codes')).body).toContain('<div class="wide"><table>')
+  })
+
+  test('are compressed on request, and answered 304 if the browser has them', async () => {
     const plain = await get('/docs/codes')
     const packed = await get('/docs/codes', { 'accept-encoding': 'gzip, br' })
     expect(packed.headers['content-encoding']).toBe('gzip')
@@ -135,7 +139,7 @@ describe('the served pages', () => {
     expect((await get('/docs/codes', { 'if-none-match': String(plain.headers.etag) })).statusCode).toBe(304)
   })
 
-  test('samples are shown as text, never run by a browser', async () => {
+  test('samples are served as plain text', async () => {
     const answer = await get('/docs/samples/typescript/order.mts')
     expect(answer.headers).toMatchObject({
       'content-type': 'text/plain; charset=utf-8',
@@ -167,7 +171,7 @@ describe('the Markdown files', () => {
     expect(dead).toEqual([])
   })
 
-  test('about limits tell the limits that hold', () => {
+  test('state the limits of the contract', () => {
     const text = readFileSync(join(root, 'docs/limits.md'), 'utf8')
     const row = (start: string) => text.split('\n').find((line) => line.startsWith(`| ${start} |`)) ?? ''
     const told: [string, string][] = [
@@ -190,7 +194,7 @@ describe('the Markdown files', () => {
     for (const [what, limit] of told) expect(row(what), what).toContain(`| ${limit}`)
   })
 
-  test('of the documentation can be finished: none is longer than a reader has patience', () => {
+  test('are not longer than a reader finishes', () => {
     for (const path of markdownFiles().filter((each) => /^docs\/[^/]*\.md$/.test(each))) {
       if (path === 'docs/codes.md') continue
       const words = readFileSync(join(root, path), 'utf8').split(/\s+/).length

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type DocsFile, type DocsFiles, findDocsFiles } from './docs-files.ts'
 import { renderMarkdown } from './docs-markdown.ts'
 import { docsPage } from './docs-page.ts'
 import {
@@ -12,10 +13,9 @@ import {
   REFERENCE_START,
   referenceBundle,
 } from './docs-reference.ts'
-import { fillShelf, type Shelf, type Source } from './docs-shelf.ts'
 import { DOCS_ICON, DOCS_STYLE } from './docs-style.ts'
 
-/** Pages hold no script at all, and everything that they load comes from here. */
+/** Pages contain no scripts and load nothing from other hosts. */
 const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -23,10 +23,10 @@ const TEXT = 'text/plain; charset=utf-8'
 const PNG = 'image/png'
 const HTML = 'text/html; charset=utf-8'
 
-interface Item {
+interface Resource {
   type: string
   body: Buffer
-  /** Made when the first browser takes it. */
+  /** Set by the first request that accepts it. */
   gzipped?: Promise<Buffer>
   etag: string
   policy: string
@@ -34,32 +34,32 @@ interface Item {
 }
 
 /**
- * Serves docs/*.md as pages under /docs, their pictures, the samples, and the API reference. Everything is made at its first request
- * and kept: the documents belong to the version that runs. Every link is relative, so a path prefix does not matter.
+ * Serves docs/*.md as pages under /docs, with their pictures, the samples and the API reference. Each is built at its first
+ * request and cached: the documents belong to the running version. All links are relative, so a path prefix does not matter.
  */
-export function docsPages(app: FastifyInstance, deps: { links: { publicUrl: string } }): void {
-  const shelf = fillShelf()
-  const kept = new Map<string, Item>()
+export function addDocsRoutes(app: FastifyInstance, deps: { links: { publicUrl: string } }): void {
+  const files = findDocsFiles()
+  const cache = new Map<string, Resource>()
   const answer = async (address: string, request: FastifyRequest, reply: FastifyReply) => {
-    let item = kept.get(address)
+    let item = cache.get(address)
     if (item === undefined) {
-      const made = make(address, shelf, deps.links.publicUrl)
-      item = made ?? notFound(address, shelf)
-      if (made !== undefined) kept.set(address, made)
+      const built = build(address, files, deps.links.publicUrl)
+      item = built ?? notFound(address, files)
+      if (built !== undefined) cache.set(address, built)
     }
     return send(item, request, reply)
   }
-  // Who opens the gateway's own address is told what it is.
+  // The root redirects to the documentation.
   app.get('/', (_request, reply) => reply.code(302).header('location', 'docs/').send())
-  // Without the slash relative links would leave /docs. The target is relative for the same reason.
+  // Without the slash, relative links would leave /docs. The target is relative because of path prefixes.
   app.get('/docs', (_request, reply) => reply.code(308).header('location', 'docs/').send())
   app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => answer(request.params['*'], request, reply))
 }
 
-function make(address: string, shelf: Shelf, publicUrl: string): Item | undefined {
-  const page = shelf.pages.get(address)
-  if (page !== undefined) return item(HTML, pageOf(address, page, shelf))
-  const file = shelf.files.get(address)
+function build(address: string, files: DocsFiles, publicUrl: string): Resource | undefined {
+  const page = files.pages.get(address)
+  if (page !== undefined) return item(HTML, renderPage(address, page, files))
+  const file = files.files.get(address)
   if (file !== undefined) return item(address.endsWith('.png') ? PNG : TEXT, readFileSync(file.file))
   switch (address) {
     case 'docs.css':
@@ -81,31 +81,31 @@ function make(address: string, shelf: Shelf, publicUrl: string): Item | undefine
   }
 }
 
-function pageOf(address: string, { path, file }: Source, shelf: Shelf): string {
-  return docsPage(address, renderMarkdown(readFileSync(file, 'utf8'), { path, address }, shelf), shelf)
+function renderPage(address: string, { path, file }: DocsFile, files: DocsFiles): string {
+  return docsPage(address, renderMarkdown(readFileSync(file, 'utf8'), { path, address }, files), files)
 }
 
-/** Far more than any address of ours has. */
+/** More than any address of ours has. */
 const SEGMENTS_MAX = 8
 
 /**
- * Not kept: anybody can ask for any number of addresses. Each link of a page leads back up through all segments of its
- * address: of one with thousands, a megabyte of them.
+ * Not cached, because callers can invent any number of addresses. Each link on the page goes up through all segments of the
+ * address, so an address with thousands of segments gets plain text instead of a megabyte of links.
  */
-function notFound(address: string, shelf: Shelf): Item {
+function notFound(address: string, files: DocsFiles): Resource {
   if (address.split('/', SEGMENTS_MAX + 1).length > SEGMENTS_MAX)
-    return { ...item(TEXT, 'There is no such page.\n'), status: 404 }
-  const html = '<h1>There is no such page</h1>\n<p>The contents list every page that there is.</p>'
-  return { ...item(HTML, docsPage(address, { title: 'Not found', html }, shelf)), status: 404 }
+    return { ...item(TEXT, 'Page not found.\n'), status: 404 }
+  const html = '<h1>Page not found</h1>\n<p>The contents list all pages.</p>'
+  return { ...item(HTML, docsPage(address, { title: 'Not found', html }, files)), status: 404 }
 }
 
-function item(type: string, body: string | Buffer, policy = PAGE_POLICY): Item {
+function item(type: string, body: string | Buffer, policy = PAGE_POLICY): Resource {
   const bytes = Buffer.from(body)
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
   return { type, body: bytes, etag, policy, status: 200 }
 }
 
-async function send(item: Item, request: FastifyRequest, reply: FastifyReply) {
+async function send(item: Resource, request: FastifyRequest, reply: FastifyReply) {
   reply.headers({
     'content-type': item.type,
     'content-security-policy': item.policy,
@@ -118,7 +118,7 @@ async function send(item: Item, request: FastifyRequest, reply: FastifyReply) {
   if (item.status === 200 && request.headers['if-none-match'] === item.etag) return reply.code(304).send()
   reply.code(item.status)
   const takesGzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
-  if (!takesGzip || item.type === PNG) return reply.send(item.body) // pictures are compressed already
+  if (!takesGzip || item.type === PNG) return reply.send(item.body) // pictures are already compressed
   item.gzipped ??= promisify(gzip)(item.body)
   return reply.header('content-encoding', 'gzip').send(await item.gzipped)
 }

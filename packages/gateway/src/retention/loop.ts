@@ -1,13 +1,13 @@
 import { Counter, type Registry } from '@platformatic/prom-client'
 import type { DatabaseClock } from '../lib/clock.ts'
 import type { Db } from '../lib/postgres/db.ts'
+import { createPartitions, dropPartitions } from '../lib/postgres/partitions.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { deleteOld } from './delete-old.ts'
-import { dropPastPartitions, maintainPartitions } from './partitions.ts'
 import { watchClock } from './steady-clock.ts'
-import { DELETED } from './table.ts'
+import { DELETED, PARTITIONED } from './table.ts'
 
 export interface RetentionDeps {
   db: Db
@@ -70,4 +70,14 @@ interface Step {
   table: string
   rows: number
   more: boolean
+}
+
+/** Makes the partitions that are needed soon, of every partitioned table. @returns their names */
+export function maintainPartitions(db: Db): Promise<string[]> {
+  return createPartitions(db, PARTITIONED)
+}
+
+/** Drops the partitions that are past keeping. Whoever asks knows that the clock is right. @returns their names */
+export function dropPastPartitions(db: Db): Promise<string[]> {
+  return dropPartitions(db, PARTITIONED)
 }

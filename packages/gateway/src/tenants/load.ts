@@ -1,3 +1,4 @@
+import { type PreparedSecret, prepareSecret } from '@dealer-esim/contract/node'
 import sql from 'sql-template-tag'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
@@ -85,3 +86,14 @@ function secretOf(row: Row, cipher: Pick<Cipher, 'decrypt'>): TenantSecret {
     provenAtMs: row.provenAt?.getTime() ?? null,
   }
 }
+
+/** A secret ready to verify and to sign with, made once for as long as it is remembered. */
+export function prepared(secret: TenantSecret): PreparedSecret {
+  const known = preparedSecrets.get(secret)
+  if (known) return known
+  const made = prepareSecret(secret.secret)
+  preparedSecrets.set(secret, made)
+  return made
+}
+
+const preparedSecrets = new WeakMap<TenantSecret, PreparedSecret>()

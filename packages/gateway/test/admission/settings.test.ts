@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { resumeTenant, suspendTenant } from '../../src/tenants/status.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy

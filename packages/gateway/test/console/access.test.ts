@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Route } from '../../src/console-api/route.ts'
+import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
 import { makeAccessToken } from '../../src/people/access-token.ts'
-import { ROLES, type Role } from '../../src/people/role.ts'
+import { ROLES, type Role } from '../../src/people/person.ts'
 import { openSession } from '../../src/people/session.ts'
 import { addPerson, addTenant, type ConsoleApp, ORIGIN, startConsole } from './console-app.ts'
 

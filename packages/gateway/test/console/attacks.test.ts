@@ -2,8 +2,8 @@ import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { notify } from '../../src/alerts/alerts.ts'
 import { routes } from '../../src/console-api/routes.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { addPackage } from '../harness/shop.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 import {
   addPerson,
   addTenant,
@@ -27,7 +27,7 @@ async function overtaken<Answer>(personId: string, change: string, call: () => P
   const { answer } = await room.db.tx(async (tx) => {
     await tx.query({ text: 'select 1 from people where person_id = $1 for update', values: [personId] })
     const answer = call()
-    await untilLockIsWaitedFor(room.db)
+    await waitForBlockedStatements(room.db)
     await tx.query({ text: change, values: [personId] })
     return { answer }
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { localDays } from '../../src/console-api/local-days.ts'
+import { localDays } from '../../src/console-api/routes/overview/local-days.ts'
 import { firstUuidAt } from '../../src/lib/ids.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { audit } from '../../src/audit/audit.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
-import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/adjust.ts'
-import { topUp } from '../../src/wallet/top-up.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
+import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
 

@@ -1,6 +1,6 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BROWSER_KNOWN_S } from '../../src/people/known-browser.ts'
+import { BROWSER_KNOWN_S } from '../../src/people/lockout.ts'
 import { addTenant, browser, type ConsoleApp, PASSWORD, PROOF, signedInAs, startConsole } from './console-app.ts'
 
 /* Who tries passwords and codes learns nothing, and keeps nobody out who is in. */

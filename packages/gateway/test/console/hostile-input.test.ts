@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Route } from '../../src/console-api/route.ts'
+import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
 import { makeAccessToken } from '../../src/people/access-token.ts'
 import { addTenant, type ConsoleApp, ORIGIN, signedInAs, startConsole } from './console-app.ts'

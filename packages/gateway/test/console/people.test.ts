@@ -2,10 +2,9 @@ import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '../../src/audit/audit.ts'
 import { firstUuidAt } from '../../src/lib/ids.ts'
-import { ensureFirstOperator, FIRST_OPERATOR } from '../../src/people/first-operator.ts'
-import { makePersonLink } from '../../src/people/manage.ts'
+import { ensureFirstOperator, FIRST_OPERATOR, makePersonLink } from '../../src/people/manage.ts'
 import { hashToken } from '../../src/people/token.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 import {
   addPerson,
   addTenant,
@@ -232,7 +231,7 @@ describe('an organisation', () => {
     const { answers } = await room.db.tx(async (tx) => {
       await tx.query({ text: `lock table ${table} in share row exclusive mode` })
       const answers = Promise.all(calls.map((call) => call()))
-      await untilLockIsWaitedFor(room.db, calls.length)
+      await waitForBlockedStatements(room.db, calls.length)
       return { answers }
     })
     return answers

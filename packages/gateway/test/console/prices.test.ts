@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../src/audit/audit.ts'
-import { setListPrices } from '../../src/catalogue/prices.ts'
+import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { addPackage, PRICE, walletOf } from '../harness/shop.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
 import { furnish } from './furnished.ts'
 
@@ -98,7 +98,7 @@ it('an eSIM of whose first use is heard while its cancel is settled is not refun
   const settling = await room.db.tx(async (tx) => {
     await tx.query({ text: 'select from orders where tenant_id = $1 for update', values: [tenantId] })
     const answer = staff.call('POST', settle, { verdict: 'cancelled', evidence: EVIDENCE })
-    await untilLockIsWaitedFor(room.db)
+    await waitForBlockedStatements(room.db)
     await tx.query({ text: `update profiles set smdp_status = 'DOWNLOAD' where tenant_id = $1`, values: [tenantId] })
     return { answer }
   })

@@ -1,9 +1,9 @@
-import { putPackages, setOnSale } from '../../src/catalogue/put.ts'
+import { putPackages, setOnSale } from '../../src/catalogue/packages/put.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode, type Parts } from '../door/node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase } from '../harness/database.ts'
-import { packageInput } from '../harness/shelf.ts'
-import { startTcpProxy } from '../harness/tcp-proxy.ts'
+import { startTcpProxy } from '../harness/database-proxies.ts'
 
 export const PRICE = 45_000
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { setOwnPrice } from '../../src/catalogue/prices.ts'
+import { setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { type Answer, addDealer, call, type Dealer, OPERATOR } from '../door/node.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { suspendTenant } from '../../src/tenants/change.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { suspendTenant } from '../../src/tenants/status.ts'
 import { addDealer, call, type Dealer, OPERATOR, type Parts } from '../door/node.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 

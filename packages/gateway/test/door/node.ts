@@ -8,7 +8,7 @@ import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import type { RequestLog } from '../../src/lib/telemetry/request-log.ts'
 import { createTenant } from '../../src/tenants/create.ts'
-import { topUp } from '../../src/wallet/top-up.ts'
+import { topUp } from '../../src/wallet/ledger/top-up.ts'
 
 /** The same on every node of a test, in this process or in one of its own. */
 export const NODE_ENV = {

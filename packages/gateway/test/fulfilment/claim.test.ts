@@ -4,9 +4,9 @@ import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { runClaim } from '../../src/fulfilment/run-claim.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { newEsim, scripted } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, walletOf } from '../harness/shop.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 
 /*
  * A claim takes a while where it takes many orders. What is written of an order in that time, by whoever needs no lease for
@@ -65,7 +65,7 @@ async function claimAround(
   return shop.db.tx(async (tx) => {
     await tx.query({ text: 'select pg_advisory_lock($1)', values: [GATE] })
     const claiming = claimDueOrders(deps, tenantId, 200)
-    await untilLockIsWaitedFor(shop.db)
+    await waitForBlockedStatements(shop.db)
     await meanwhile()
     await tx.query({ text: 'select pg_advisory_unlock($1)', values: [GATE] })
     return claiming

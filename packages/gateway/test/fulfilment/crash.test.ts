@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
-import { bundleForChildren, type ChildBundle } from '../harness/child-bundle.ts'
-import { spawnFulfilment } from '../harness/fulfilment-process.ts'
+import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/child-process.ts'
 import { addPackage, addTenant, payOrders, statuses, until, walletOf } from '../harness/shop.ts'
 import {
   CANCEL_POINTS,

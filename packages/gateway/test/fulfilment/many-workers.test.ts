@@ -2,9 +2,8 @@ import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { importStock } from '../../src/suppliers/stock/import.ts'
-import { bundleForChildren } from '../harness/child-bundle.ts'
+import { bundleForChildren, spawnFulfilment } from '../harness/child-process.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { spawnFulfilment } from '../harness/fulfilment-process.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
 
 /** Each of the four makes five claims and more. STOCK_CODES=10000 sells as many as a busy day. */

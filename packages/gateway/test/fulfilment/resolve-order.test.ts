@@ -8,8 +8,8 @@ import { itemKeyOf } from '../../src/orders/item.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 
 /* Settling with eSIMs that an operator names: each belongs to one item, and to nobody else. */
 
@@ -270,10 +270,10 @@ it.each([
     })
   })
   const one = first === 'delivery' ? deliver() : settle()
-  await untilLockIsWaitedFor(shop.db, 1)
+  await waitForBlockedStatements(shop.db, 1)
   const two = first === 'delivery' ? settle() : deliver()
   const both = Promise.allSettled([one, two])
-  await Promise.race([untilLockIsWaitedFor(shop.db, 2), two.catch(() => {})])
+  await Promise.race([waitForBlockedStatements(shop.db, 2), two.catch(() => {})])
   free()
   await holding
   const [, second] = await both

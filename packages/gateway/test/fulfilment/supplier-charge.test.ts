@@ -5,7 +5,7 @@ import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import type { Charge, Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
 import { admin, json } from '../harness/admin-here.ts'
-import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
+import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { newEsim, scripted } from '../harness/scripted-supplier.ts'
 import { addPackage, addSupplier, addTenant, payOrders, statuses, until } from '../harness/shop.ts'
 
@@ -16,10 +16,10 @@ const usd = (amount: bigint): Charge => ({ amount, currencyCode: 'USD' })
 const deliveredAt = (charged?: Charge): Outcome => ({ kind: 'delivered', esim: { ...newEsim(), charged } })
 const REFUSED: Outcome = { kind: 'refused', words: 'none left' }
 
-let shop: OperatorShop
+let shop: AdminTestbed
 let loop: Loop | undefined
 beforeAll(async () => {
-  shop = await openOperatorShop()
+  shop = await createAdminTestbed()
 })
 afterEach(async () => {
   await loop?.stop(5_000)

@@ -1,25 +1,25 @@
 import { expect, vi } from 'vitest'
 import { runAdmin } from '../../src/admin/program.ts'
 
-/* Admin commands in this process, which has their environment variables. */
+/* Runs admin commands inside this process, with its environment variables. */
 
-/** One command, as in a process of its own but for the process. */
+/** Runs one command as a separate process would. */
 export async function admin(...args: string[]) {
-  const told = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   const spies = (['stdout', 'stderr'] as const).map((stream) =>
     vi.spyOn(process[stream], 'write').mockImplementation((text) => {
-      told[stream] += String(text)
+      output[stream] += String(text)
       return true
     }),
   )
   try {
-    return { code: await runAdmin(args), ...told }
+    return { code: await runAdmin(args), ...output }
   } finally {
     for (const spy of spies) spy.mockRestore()
   }
 }
 
-/** The same, called as a process is (admin-process.ts): with an environment, which is taken back. */
+/** Runs one command with these environment variables, called like the function of admin-process.ts. */
 export async function adminWith(args: string[], env: Record<string, string>) {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   try {
@@ -29,7 +29,7 @@ export async function adminWith(args: string[], env: Record<string, string>) {
   }
 }
 
-/** A command with --json that must succeed. @returns its one document */
+/** The JSON document of a command that must succeed, run with these environment variables. */
 export async function jsonWith<Document>(args: string[], env: Record<string, string>): Promise<Document> {
   const { code, stdout, stderr } = await adminWith([...args, '--json'], env)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -43,12 +43,12 @@ export async function json(...args: string[]) {
   return JSON.parse(stdout)
 }
 
-/** What a command that must fail says. */
+/** The message of a command that must fail. */
 export function failure(...args: string[]): Promise<string> {
   return stderrOf(1, args)
 }
 
-/** What is said of a command line that cannot be understood. */
+/** The message of a command line with a usage error. */
 export function usageError(...args: string[]): Promise<string> {
   return stderrOf(2, args)
 }

@@ -11,8 +11,8 @@ export interface AdminRun {
 }
 
 /**
- * Runs one admin command in a process of its own, as `npm run -s admin -- …` does. To start it costs a hundred times what
- * most commands do: admin-here.ts is for tests of what a command does.
+ * Runs one admin command in a separate process, as `npm run -s admin -- …` does. Starting it costs a hundred times more than
+ * most commands: use admin-here.ts to test what a command does.
  */
 export function admin(args: string[], env: Record<string, string>, nodeOptions: string[] = []): Promise<AdminRun> {
   buildGateway()
@@ -31,7 +31,7 @@ export function admin(args: string[], env: Record<string, string>, nodeOptions: 
   })
 }
 
-/** A command with --json that must succeed. @returns its one document */
+/** The JSON document of a command that must succeed. */
 export async function adminJson<Answer>(args: string[], env: Record<string, string>): Promise<Answer> {
   const run = await admin([...args, '--json'], env)
   if (run.code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${run.code}: ${run.stderr}`)

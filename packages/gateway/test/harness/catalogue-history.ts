@@ -1,9 +1,9 @@
 import { MONEY_MAX } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { coverageOf } from '../../src/catalogue/coverage.ts'
-import type { CatalogueChanges } from '../../src/catalogue/load.ts'
-import type { CataloguePackage, ListPrice } from '../../src/catalogue/package.ts'
-import type { Assignment } from '../../src/catalogue/tariff.ts'
+import type { Assignment } from '../../src/catalogue/pricing/tariff.ts'
+import type { CatalogueChanges } from '../../src/catalogue/snapshot/load.ts'
+import type { CataloguePackage, ListPrice } from '../../src/catalogue/snapshot/package.ts'
 
 /* Made histories of a catalogue: changes one after the other, each stamped with its place among them, and the rows of the
  * database after some of them, as the rooms that make such changes leave them. */

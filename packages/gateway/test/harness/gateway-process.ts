@@ -1,11 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
+import { inject } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
-import { scratchFolder } from './scratch.ts'
+import { scratchFolder } from './temporary-folders.ts'
 
 type LogLine = Record<string, unknown> & { msg?: string }
 
@@ -59,7 +60,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   return gateway
 }
 
-/** For `afterAll`: ends every gateway of this test file and removes the folders made here. */
+/** For `afterAll`: stops every gateway of this test file and removes its temporary folders. */
 export async function stopGateways(): Promise<void> {
   await Promise.all([...running].map((gateway) => gateway.kill('SIGTERM')))
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
@@ -73,7 +74,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
   const child = spawn(
     options.node ?? process.execPath,
-    // Without source maps, which take a tenth of a start: what a test shows of a stack is of the bundle.
+    // No source maps, which take a tenth of a start. Stack traces point into the bundle.
     [options.main ?? join(packageRoot(), 'dist/main.js'), ...(options.role ? ['--role', options.role] : [])],
     {
       env: {
@@ -127,7 +128,7 @@ function isReady(line: LogLine): boolean {
   return line.msg === 'ready'
 }
 
-/** The bundle that `npm start` runs, made anew where the sources have outrun it. */
+/** Builds the bundle that `npm start` runs, if its sources have changed. */
 export function buildGateway(): void {
   if (built) return
   execFileSync(process.execPath, [join(packageRoot(), '../../scripts/build.mjs'), 'gateway'], { stdio: 'pipe' })
@@ -180,4 +181,29 @@ function parse(text: string): LogLine {
   } catch {
     return { text }
   }
+}
+
+/**
+ * Fills DATA_DIR as a gateway leaves it after its first start, demo included: a copy of a folder that is made once per run.
+ * Making it takes three seconds of CPU. For tests of what happens after the first start.
+ */
+export async function copyUsedDataDir(dataDir: string): Promise<void> {
+  const made = await ensureOriginal()
+  mkdirSync(dirname(dataDir), { recursive: true })
+  execFileSync('cp', ['-a', made, dataDir])
+}
+
+async function ensureOriginal(): Promise<string> {
+  const { dataDir: made } = inject('testServer')
+  if (existsSync(made)) return made
+  const draft = `${made}-${process.pid}`
+  const gateway = await startGateway({ dataDir: draft })
+  const { code } = await gateway.kill('SIGTERM')
+  if (code !== 0) throw new Error(`the gateway of the copied data directory ended with ${code}: ${gateway.stderr}`)
+  try {
+    renameSync(draft, made)
+  } catch {
+    rmSync(draft, { recursive: true, force: true }) // the other worker was faster
+  }
+  return made
 }

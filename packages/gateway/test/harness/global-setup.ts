@@ -7,9 +7,10 @@ import type { TestProject } from 'vitest/node'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { maintainPartitions } from '../../src/retention/partitions.ts'
-import { ownFolder, quickFolder } from './scratch.ts'
-import { createDatabase, dropDatabasesOf, withDatabaseName } from './server.ts'
+import { maintainPartitions, maintainPartitions } from '../../src/retention/loop.ts'
+import { createDatabase, createDatabase, dropDatabasesOf, dropDatabasesOf, withDatabaseName, withDatabaseName } from './database.ts'
+import { quickFolder } from './scratch.ts'
+import { fastFolder, ownFolder, ownFolder } from './temporary-folders.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -25,7 +26,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const run = `dealer_esim_test_${randomBytes(4).toString('hex')}`
   const folder = ownFolder(tmpdir())
-  const scratch = quickFolder(folder)
+  const scratch = fastFolder(folder)
   // Inherited by the processes that run the tests.
   process.env.TEST_SCRATCH = scratch
   const remove = () => {

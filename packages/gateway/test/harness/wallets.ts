@@ -7,7 +7,7 @@ import type { Topic } from '../../src/lib/postgres/wakeups.ts'
 import { lockWalletAndOrders } from '../../src/orders/lock.ts'
 import { type RefundedItem, refundItems } from '../../src/orders/refund.ts'
 import { createTenant } from '../../src/tenants/create.ts'
-import { lockWallet } from '../../src/wallet/lock.ts'
+import { lockWallet } from '../../src/wallet/ledger/lock.ts'
 import { createTestDatabase } from './database.ts'
 
 export const ALICE = { actor: 'cli:alice' as Actor }

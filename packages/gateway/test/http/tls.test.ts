@@ -124,7 +124,7 @@ describe('a gateway that ends TLS itself', () => {
     const expiry = await metric()
     const good = authority.issue('localhost')
     install({ ...good, key: first.key })
-    const told = 'the new TLS certificate cannot be used; the old one stays'
+    const told = 'the new TLS certificate cannot be used; keeping the old one'
     await expect.poll(() => errors, { timeout: 10_000 }).toContain(told)
     expect([await servedNow(), await metric()]).toEqual([served, expiry])
     install(good)

@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { putPackages, setOnSale } from '../../src/catalogue/put.ts'
+import { putPackages, setOnSale } from '../../src/catalogue/packages/put.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
 import { SANDBOX_PRODUCTS } from '../../src/suppliers/sandbox.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { topUp } from '../../src/wallet/top-up.ts'
-import { verifyLedger } from '../../src/wallet/verify.ts'
+import { topUp } from '../../src/wallet/ledger/top-up.ts'
+import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { type Answer, addDealer, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { packageInput } from '../harness/shelf.ts'
-import { amountOf, Model, OFF_SALE, type OrderWish, PACKAGES } from './model.ts'
-import { type MortalGateway, mortalGateway } from './mortal-gateway.ts'
-import { type Calamity, type Step, sequences } from './steps.ts'
+import { type CrashingGateway, startCrashingGateway } from './crashing-gateway.ts'
+import { amountOf, Model, OFF_SALE, type OrderInput, PACKAGES } from './model.ts'
+import { type Crash, type Step, sequences } from './steps.ts'
 
 /*
  * Random sequences of what a dealer and an operator do, with deaths of the gateway in their midst, against a model in
@@ -26,7 +26,7 @@ const PRODUCTS = { FINE: 'SANDBOX_OK', PARTLY: SANDBOX_PRODUCTS.partial, REFUSED
 
 let database: TestDatabase
 let operator: Node
-let gateway: MortalGateway
+let gateway: CrashingGateway
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const packages = Object.entries(PACKAGES).map(([code, { price }]) => onSale(code, price))
   await putPackages(deps, [...packages, onSale(OFF_SALE, 1n)], OPERATOR)
   await setOnSale(deps, { packageCodes: [OFF_SALE] }, false, OPERATOR)
-  gateway = await mortalGateway(database.url, deps.db)
+  gateway = await startCrashingGateway(database.url, deps.db)
 })
 afterAll(async () => {
   await gateway?.stop()
@@ -106,19 +106,19 @@ async function take(step: Step, { model, dealer }: Play): Promise<void> {
 }
 
 /** The same body `calls` times at once; whoever is cut off asks again, as a dealer would. */
-async function order(step: Calamity | Extract<Step, { do: 'order' }>, { model, dealer }: Play): Promise<void> {
-  const { wish } = step
-  const body = JSON.stringify(bodyOf(wish))
+async function order(step: Crash | Extract<Step, { do: 'order' }>, { model, dealer }: Play): Promise<void> {
+  const { input } = step
+  const body = JSON.stringify(bodyOf(input))
   const asking = Promise.all(Array.from({ length: step.calls }, () => gateway.ask(dealer, 'esim/order', body)))
   if (step.do === 'kill') await gateway.kill(step.afterMs, step.next)
   if (step.do === 'cut') await gateway.cut(step.afterMs)
   const asked = await asking
   const answers = asked.map(({ answer }) => answer)
-  const expected = model.order(wish, dayOf(answers))
+  const expected = model.order(input, dayOf(answers))
   expect(new Set(answers.map((answer) => answer.code))).toEqual(new Set([expected.code]))
   if (expected.code !== '000000') return
   const { amount, balanceAfter } = expected
-  const numbers = { amount: Number(amount), balanceAfter: Number(balanceAfter), transactionId: wish.transactionId }
+  const numbers = { amount: Number(amount), balanceAfter: Number(balanceAfter), transactionId: input.transactionId }
   for (const { data } of answers) expect(data).toMatchObject(numbers)
   expect(new Set(answers.map(({ data }) => `${data.orderNo} ${data.createTime}`)).size).toBe(1)
   const firsts = answers.filter(({ headers }) => headers['idempotent-replayed'] !== 'true').length
@@ -128,7 +128,7 @@ async function order(step: Calamity | Extract<Step, { do: 'order' }>, { model, d
   if (!anyLost) expect(firsts).toBe(expected.isNew ? 1 : 0)
 }
 
-function bodyOf({ transactionId, lines, isMisquoted }: OrderWish) {
+function bodyOf({ transactionId, lines, isMisquoted }: OrderInput) {
   return {
     transactionId,
     packageInfoList: lines,
@@ -197,7 +197,7 @@ async function timed(name: string, work: () => Promise<void>): Promise<void> {
     await Promise.race([work(), late])
   } catch (error) {
     const failure = error as Error
-    failure.message = `${name}: ${failure.message}\n${gateway.lastWords()}`
+    failure.message = `${name}: ${failure.message}\n${gateway.lastOutput()}`
     throw failure
   } finally {
     clearTimeout(timer)

@@ -13,7 +13,7 @@ export interface Line {
   count: number
 }
 
-export interface OrderWish {
+export interface OrderInput {
   transactionId: string
   lines: Line[]
   /** Its `amount` guard is one too much. */
@@ -55,7 +55,7 @@ export class Model {
   }
 
   /** @param day on which it is judged, as the gateway told it */
-  order({ transactionId, lines, isMisquoted }: OrderWish, day: string): Expected {
+  order({ transactionId, lines, isMisquoted }: OrderInput, day: string): Expected {
     const earlier = this.orders.get(transactionId)
     if (earlier) {
       if (contentOf(earlier.lines) !== contentOf(lines)) return { code: '200012' }

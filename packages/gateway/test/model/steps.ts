@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { OFF_SALE, type OrderWish, PACKAGES } from './model.ts'
+import { OFF_SALE, type OrderInput, PACKAGES } from './model.ts'
 
 /** One thing that happens. */
 export type Step =
@@ -7,10 +7,10 @@ export type Step =
   | { do: 'limit'; creditLimit: bigint; dailySpendLimit: bigint | null }
   | OrderStep
   /** An order during which the gateway or its connections die, `afterMs` after it was sent. */
-  | Calamity
+  | Crash
 
-type OrderStep = { do: 'order'; wish: OrderWish /** The same body at once. */; calls: number }
-export type Calamity = { do: 'kill' | 'cut'; wish: OrderWish; calls: number; afterMs: number; next: string | null }
+type OrderStep = { do: 'order'; input: OrderInput /** The same body at once. */; calls: number }
+export type Crash = { do: 'kill' | 'cut'; input: OrderInput; calls: number; afterMs: number; next: string | null }
 
 /** Where the gateway that comes after a kill dies by itself. */
 const PAUSE_POINTS = [
@@ -29,7 +29,7 @@ const PAUSE_POINTS = [
 ]
 
 // Few of each, so that they meet again.
-const wish: fc.Arbitrary<OrderWish> = fc.record({
+const input: fc.Arbitrary<OrderInput> = fc.record({
   transactionId: fc.constantFrom('T1', 'T2', 'T3', 'T4', 'T5', 'T6'),
   lines: fc.uniqueArray(
     fc.record({
@@ -59,7 +59,7 @@ const everyday: fc.Arbitrary<Step> = fc.oneof(
       dailySpendLimit: fc.option(fc.bigInt({ min: 0n, max: 30n })),
     }),
   },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('order' as const), wish, calls }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('order' as const), input, calls }) },
 )
 
 const pausePoint = fc
@@ -68,7 +68,7 @@ const pausePoint = fc
 
 const calamity: fc.Arbitrary<Step> = fc.record({
   do: fc.constantFrom('kill' as const, 'kill' as const, 'cut' as const),
-  wish,
+  input,
   calls,
   afterMs: fc.integer({ min: 0, max: 25 }),
   next: fc.option(pausePoint, { nil: null }),

@@ -3,15 +3,15 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { setOnSale } from '../../src/catalogue/put.ts'
+import { setOnSale } from '../../src/catalogue/packages/put.ts'
 import type { Tx } from '../../src/lib/postgres/db.ts'
 import type { OrderInput, Verdict } from '../../src/orders/placing/decide.ts'
 import { placeLocked } from '../../src/orders/placing/place-locked.ts'
 import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
-import { verifyLedger } from '../../src/wallet/verify.ts'
+import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 
 /*
  * A batch answers as if its orders had come one by one. The reference below knows nothing of batches, SQL or our code:
@@ -233,7 +233,7 @@ describe('a batch of orders', () => {
     await db.tx(async (tx) => {
       await place(tx, [twin()])
       waiting = db.tx((other) => place(other, [twin()]))
-      await untilLockIsWaitedFor(db)
+      await waitForBlockedStatements(db)
     })
     expect((await waiting!).map(outcomeOf)).toEqual([{ outcome: 'replayed', balance: 100_000 - PRICES.JP_1_7 }])
   })

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Db } from '../../src/lib/postgres/db.ts'
-import { verifyLedger } from '../../src/wallet/verify.ts'
+import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { type Answer, call, type Dealer } from '../door/node.ts'
 import { until } from '../harness/shop.ts'
 import type { Receiver } from '../webhooks/receiver.ts'

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
@@ -42,7 +42,7 @@ it('wallets that a node has locked when its machine dies are released for other 
   await db.tx(async (tx) => {
     await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
     order(silent, 'LOST').catch(() => {})
-    await untilLockIsWaitedFor(db)
+    await waitForBlockedStatements(db)
     proxy.freeze(ORDERS)
   })
   await expect.poll(() => db.query(standing)).toHaveLength(1)

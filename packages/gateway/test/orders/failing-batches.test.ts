@@ -6,7 +6,7 @@ import type { Verdict } from '../../src/orders/placing/decide.ts'
 import { createOrderPlacer, type OrderPlacer, type OrderPlacerOptions } from '../../src/orders/placing/placer.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type PostgresProxy, startPostgresProxy } from '../harness/postgres-proxy.ts'
+import { type PostgresProxy, startPostgresProxy } from '../harness/database-proxies.ts'
 
 const APPLICATION = 'orders under test'
 const PRICE = 45_000

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { setListPrices } from '../../src/catalogue/prices.ts'
-import { setOnSale } from '../../src/catalogue/put.ts'
+import { setOnSale } from '../../src/catalogue/packages/put.ts'
+import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import type { Verdict } from '../../src/orders/placing/decide.ts'
 import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
-import { topUp } from '../../src/wallet/top-up.ts'
-import { verifyLedger } from '../../src/wallet/verify.ts'
+import { topUp } from '../../src/wallet/ledger/top-up.ts'
+import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { untilLockIsWaitedFor } from '../harness/lock-waits.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 
 /*
  * A node decides an order on the wallet as its latest order left it, without reading anything. Every change since must be
@@ -348,7 +348,7 @@ describe('an order that waits for its cached wallet', () => {
     await node.deps.db.tx(async (tx) => {
       await tx.query({ text, values: [dealer.tenantId] })
       waiting = place(placer, dealer)
-      await untilLockIsWaitedFor(node.deps.db)
+      await waitForBlockedStatements(node.deps.db)
     })
     return waiting!
   }
@@ -384,9 +384,9 @@ describe('an order that waits for its cached wallet', () => {
     await general.tx(async (tx) => {
       await tx.query({ text: 'select from wallets where tenant_id = $1 for share', values: [dealer.tenantId] })
       waiting = place(placer, dealer)
-      await untilLockIsWaitedFor(general)
+      await waitForBlockedStatements(general)
       await priced(50_000n)
-      await untilLockIsWaitedFor(general, 1, LOCK_WAIT_MAX_MS + 1) // it counts whole ones
+      await waitForBlockedStatements(general, 1, LOCK_WAIT_MAX_MS + 1) // it counts whole ones
     })
     expect(balanceAfter(await waiting!)).toBe(OPENING - PRICE - 50_000)
     expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])

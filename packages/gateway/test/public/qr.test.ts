@@ -104,7 +104,7 @@ describe('qrCodeUrl', () => {
     await move('GOT_RESOURCE', 'RELEASED')
     for (const { confirmationCode, qrCodeUrl } of await profiles()) {
       const { text } = await open(`/qr/${qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
-      expect(text.includes('confirmation code; your seller has it')).toBe(confirmationCode !== null)
+      expect(text.includes('Your phone will ask for a confirmation code')).toBe(confirmationCode !== null)
       expect(text).not.toContain(CONFIRMATION_CODE)
     }
   })

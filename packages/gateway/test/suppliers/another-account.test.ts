@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { keepOrphan } from '../../src/fulfilment/outcomes/orphans.ts'
 import { watchItem } from '../../src/fulfilment/outcomes/watched-items.ts'
 import { failure, json } from '../harness/admin-here.ts'
-import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
+import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { addPackage, addTenant, payOrders } from '../harness/shop.ts'
 
-let shop: OperatorShop
+let shop: AdminTestbed
 
 beforeAll(async () => {
-  shop = await openOperatorShop()
+  shop = await createAdminTestbed()
 })
 afterAll(() => shop.close())
 

@@ -2,15 +2,15 @@ import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { admin, failure, json, usageError } from '../harness/admin-here.ts'
+import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
-import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
 import { addPackage, addTenant, eventsOf, PRICE, payOrders, until, walletOf } from '../harness/shop.ts'
 
-let shop: OperatorShop
+let shop: AdminTestbed
 let server: Es2plusServer
 
 beforeAll(async () => {
-  shop = await openOperatorShop()
+  shop = await createAdminTestbed()
   server = await startEs2plusServer()
 })
 afterAll(async () => {

@@ -12,7 +12,7 @@ import { gate } from '../../src/suppliers/gate.ts'
 import type { Supplied, Suppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
-import { es2plusKind, gatewayKind, type Stage, type StageKind, sandboxKind, stockKind } from '../harness/stages.ts'
+import { es2plusKind, gatewayKind, type Stage, type StageKind, sandboxKind, stockKind } from './supplier-stages.ts'
 
 /*
  * Every kind of supplier passes the same suite. Most of its time is waiting: for a time-out, for the end of a doubt, for

@@ -5,7 +5,7 @@ import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { isConnectionLoss } from '../../src/lib/postgres/errors.ts'
 import { type ProgressBook, progressBook } from '../../src/suppliers/es2plus/progress.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy

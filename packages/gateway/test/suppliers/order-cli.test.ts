@@ -2,13 +2,13 @@ import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import { admin, failure, json, usageError } from '../harness/admin-here.ts'
-import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
+import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { addTenant, eventsOf, PRICE, payOrders, walletOf } from '../harness/shop.ts'
 
-let shop: OperatorShop
+let shop: AdminTestbed
 
 beforeAll(async () => {
-  shop = await openOperatorShop()
+  shop = await createAdminTestbed()
 })
 afterAll(() => shop.close())
 

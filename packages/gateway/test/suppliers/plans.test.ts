@@ -16,8 +16,8 @@ import { expireProfiles } from '../../src/profiles/expire.ts'
 import { expireCodes } from '../../src/suppliers/stock/levels.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type Explained, explained } from '../harness/explained.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
+import { type ExplainedQuery, explainQueries } from '../harness/statements.ts'
 
 /*
  * Every query of fulfilment's loops on tables that have grown: how many pages it looks at does not grow with them.
@@ -30,7 +30,7 @@ let shop: Shop
 let db: Db & { close(): Promise<void> }
 let deps: FulfilmentDeps
 let tenantId: string
-const seen: Explained[] = []
+const seen: ExplainedQuery[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -42,7 +42,7 @@ beforeAll(async () => {
   await grow()
   db = createDb({ url: database.url, poolSize: 4, applicationName: 'test plans', genericPlans: true })
   const suppliers = { ...shop.suppliers, get: supplied, all: () => [supplied()] }
-  deps = { ...shop, db: explained(db, seen), suppliers }
+  deps = { ...shop, db: explainQueries(db, seen), suppliers }
 })
 afterAll(async () => {
   await db?.close()
@@ -52,7 +52,7 @@ afterAll(async () => {
 
 function supplied() {
   const known = shop.suppliers.get('shelf')!
-  return { ...known, supplier: stockSupplier('shelf', {}, { ...shop, db: explained(db, seen) }) }
+  return { ...known, supplier: stockSupplier('shelf', {}, { ...shop, db: explainQueries(db, seen) }) }
 }
 
 /** Orders of the last hundred days, delivered; their eSIMs, codes and attempts. */

@@ -8,13 +8,13 @@ import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { SupplierRecord } from '../../src/suppliers/supplier.ts'
 import { admin, failure, json, usageError } from '../harness/admin-here.ts'
-import { type OperatorShop, openOperatorShop } from '../harness/operator-shop.ts'
+import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { addPackage, addSupplier, addTenant, payOrders, statuses, until } from '../harness/shop.ts'
 
-let shop: OperatorShop
+let shop: AdminTestbed
 
 beforeAll(async () => {
-  shop = await openOperatorShop()
+  shop = await createAdminTestbed()
 })
 afterAll(() => shop.close())
 

@@ -31,7 +31,7 @@ const tried = (tenant: TestTenant, count: number) =>
 
 async function noticesOf(tenant: TestTenant) {
   const rows = await testbed.deps.db.query<{ kind: string; data: { percent?: number } }>({
-    text: 'select kind, data from notices where tenant_id = $1 order by notice_id',
+    text: 'select kind, data from alerts where tenant_id = $1 order by alert_id',
     values: [tenant.tenantId],
   })
   return rows.map(({ kind, data }) => (data.percent === undefined ? kind : `${kind} ${data.percent}`))
@@ -104,7 +104,7 @@ test('a success ends the failure window, and the next failure starts a new one',
   receiver.script = 500
   testbed.advance(40 * HOUR_MS)
   await failOnce(tenant)
-  expect(await testbed.endpoint(tenant)).toMatchObject({ enabled: true, warnedPercent: 0 })
+  expect(await testbed.endpoint(tenant)).toMatchObject({ enabled: true, alertedPercent: 0 })
   expect(await noticesOf(tenant)).toEqual([])
 })
 

@@ -10,7 +10,7 @@ import { type Claim, type ClaimRequest, claimEvents, releaseQueues } from '../..
 import { listDueTenants } from '../../src/webhooks/sending/due.ts'
 import type { NextStep } from '../../src/webhooks/sending/retry.ts'
 import { saveResults } from '../../src/webhooks/sending/save-results.ts'
-import { type Explained, explained } from '../harness/explained.ts'
+import { type ExplainedQuery, explainQueries } from '../harness/statements.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
@@ -194,8 +194,8 @@ test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', dueMs: Date.now()
     })
     skip(server!.version < 170_000, 'older servers look for each id of an array by itself, and find that too dear')
     const tenant = await testbed.tenant({ callbackUrl: receiver.url })
-    const seen: Explained[] = []
-    const deps = { ...testbed.deps, db: explained(testbed.deps.db, seen) }
+    const seen: ExplainedQuery[] = []
+    const deps = { ...testbed.deps, db: explainQueries(testbed.deps.db, seen) }
     await testbed.record(tenant, 200)
     await saveOutcome(deps, await claim(tenant, { limit: 100 }), next)
     await testbed.record(tenant, 2_000)
@@ -207,8 +207,8 @@ test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', dueMs: Date.now()
 
 test('a claim reads no delivered events of the tenant, even without statistics', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
-  const seen: Explained[] = []
-  const deps = { ...testbed.deps, db: explained(testbed.deps.db, seen) }
+  const seen: ExplainedQuery[] = []
+  const deps = { ...testbed.deps, db: explainQueries(testbed.deps.db, seen) }
   const claimTen = async (behind: Claim['last']) => {
     await testbed.record(tenant, 10)
     const wanted = { tenantId: tenant.tenantId, limit: 10, after: behind, excludedIds: [] }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { DeliveryState } from '../../src/webhooks/delivery.ts'
 import { getEvent, listEvents } from '../../src/webhooks/log/list-events.ts'
-import { type Explained, explained } from '../harness/explained.ts'
+import { type ExplainedQuery, explainQueries } from '../harness/statements.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
@@ -81,8 +81,8 @@ test('the attempts of a delivered event are shown as long as the log keeps them'
 })
 
 test('a list of undelivered events reads no delivered ones', async () => {
-  const seen: Explained[] = []
-  const db = explained(testbed.deps.db, seen)
+  const seen: ExplainedQuery[] = []
+  const db = explainQueries(testbed.deps.db, seen)
   await list(['UNSENT', 'DEAD'], db)
   const more = await testbed.record(tenant, 2_000)
   await testbed.deps.db.query({ text: 'delete from deliveries where notify_id = any ($1)', values: [more] })

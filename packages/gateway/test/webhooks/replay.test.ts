@@ -126,7 +126,7 @@ test('a replay waits while the endpoint is disabled, and ends when it is cancell
 })
 
 test('hundreds of paused replays and a failing one do not delay the replay of another tenant', async () => {
-  const insert = `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, next_id,
+  const insert = `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
       rate_per_s, matched, stepped_at, actor, created_at)
     select $1, $2, '{ORDER_PAID}', '{UNSENT}', $2, $2, $2, 1, 0, now() - interval '1 hour', 'cli:tester', now()`
   const run = async (tenant: TestTenant) => {

@@ -120,13 +120,17 @@ test.each(['GONE', 'FAILING'])(
   async (reason) => {
     const tenant = await testbed.tenant({ callbackUrl: receiver.url })
     await testbed.deps.db.query({
-      text: `update webhook_endpoints set enabled = false, disabled_reason = $2, failing_since = now(), warned_percent = 90
+      text: `update webhook_endpoints set enabled = false, disabled_reason = $2, failing_since = now(), alerted_percent = 90
            where tenant_id = $1`,
       values: [tenant.tenantId, reason],
     })
     expect(await set(tenant, { eventTypes: ['ORDER_PAID'] })).toMatchObject({ enabled: false })
     expect(await set(tenant, { callbackUrl: receiver.url })).toMatchObject({ enabled: true })
-    expect(await testbed.endpoint(tenant)).toMatchObject({ disabledReason: null, failingSince: null, warnedPercent: 0 })
+    expect(await testbed.endpoint(tenant)).toMatchObject({
+      disabledReason: null,
+      failingSince: null,
+      alertedPercent: 0,
+    })
   },
 )
 

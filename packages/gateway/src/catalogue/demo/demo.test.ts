@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { coverageOf } from '../coverage.ts'
-import { isPackageDocument } from '../document.ts'
-import { mergePackage } from '../merge.ts'
+import { isPackageDocument } from '../packages/document.ts'
+import { mergePackage } from '../packages/merge.ts'
 import { demoPackages } from './packages.ts'
 import { sandboxPackages } from './sandbox-packages.ts'
 

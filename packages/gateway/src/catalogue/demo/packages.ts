@@ -1,9 +1,8 @@
 import type { LocationNetwork } from '@dealer-esim/contract'
 import { countries } from 'countries-list'
-import type { PackageDocument } from '../document.ts'
-import { countryName } from '../places.ts'
-import { DESTINATIONS, POPULAR } from './destinations.ts'
-import { REGIONS } from './regions.ts'
+import { countryName } from '../coverage.ts'
+import type { PackageDocument } from '../packages/document.ts'
+import { DESTINATIONS, POPULAR, REGIONS } from './destinations.ts'
 
 /** What is sold in a place: code and price follow from it. */
 interface Size {

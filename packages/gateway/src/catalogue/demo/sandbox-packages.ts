@@ -1,5 +1,5 @@
-import type { PackageDocument } from '../document.ts'
-import { countryName } from '../places.ts'
+import { countryName } from '../coverage.ts'
+import type { PackageDocument } from '../packages/document.ts'
 
 /**
  * Packages with which a dealer's developer sees every state that an order can take. The sandbox supplier reads what to

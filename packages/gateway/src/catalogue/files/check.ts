@@ -1,12 +1,18 @@
 import type { Fault } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
-import { differences, differingMembers, type PackageChange } from '../difference.ts'
-import { type DifferenceLine, differenceLines, warningsOf } from '../difference-lines.ts'
-import type { PackageDocument } from '../document.ts'
-import { mergePackage } from '../merge.ts'
-import { suppliersNamedTwice } from '../named-twice.ts'
-import { slugOwners } from '../put.ts'
-import { readDocuments } from '../read.ts'
+import {
+  type DifferenceLine,
+  differenceLines,
+  differences,
+  differingMembers,
+  type PackageChange,
+  warningsOf,
+} from '../packages/difference.ts'
+import type { PackageDocument } from '../packages/document.ts'
+import { mergePackage } from '../packages/merge.ts'
+import { slugOwners } from '../packages/put.ts'
+import { readDocuments } from '../packages/read.ts'
+import { suppliersNamedTwice } from '../packages/repeated-suppliers.ts'
 import type { ImportRow } from './rows.ts'
 
 /** What is wrong in a row, and what to do about it. */

@@ -1,6 +1,6 @@
 import type { Fault } from '@dealer-esim/contract'
-import { type PackageDocument, SUPPLIERS_MAX } from '../document.ts'
-import type { PackageInput } from '../merge.ts'
+import { type PackageDocument, SUPPLIERS_MAX } from '../packages/document.ts'
+import type { PackageInput } from '../packages/merge.ts'
 import { boolean, type CellKind, integer, json, money, text, word, words } from './csv-cells.ts'
 
 type PlainMember = Exclude<keyof PackageDocument, 'prices' | 'suppliers'>

@@ -1,7 +1,7 @@
 import { csvLines } from '../../lib/csv.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
-import type { PackageDocument } from '../document.ts'
-import { documentBatches, type PackageFilter } from '../read.ts'
+import type { PackageDocument } from '../packages/document.ts'
+import { documentBatches, type PackageFilter } from '../packages/read.ts'
 import { columnsFor, writeRow } from './csv-columns.ts'
 
 export type FileFormat = 'csv' | 'json'

@@ -1,5 +1,5 @@
 import type { Fault } from '@dealer-esim/contract'
-import type { PackageInput } from '../merge.ts'
+import type { PackageInput } from '../packages/merge.ts'
 
 /** A file as it is read: in pieces. */
 export type Source = AsyncIterable<Uint8Array | string>

@@ -192,7 +192,7 @@ function takePermit(
 /** A queue or a pause ends by itself, so an item that was never ordered is late only while its supplier is down. */
 function isTooLate({ supplier, gate }: Supplied, order: LockedOrder, item: LockedItem, now: Date): boolean {
   const { giveUpAfterMs } = supplier.traits
-  const since = item.askedAt ?? order.createdAt
+  const since = item.requestedAt ?? order.createdAt
   if (item.itemStatus !== 'WAITING') return isPast(since, giveUpAfterMs, now)
   return gate.state !== 'closed' && isPast(since, Math.max(giveUpAfterMs, NEVER_ORDERED_MS), now)
 }
@@ -215,7 +215,7 @@ function beginAttempt(
   if (!isReviewed) item.itemStatus = step.do === 'order' ? 'ASKED' : 'UNKNOWN'
   item.inDoubtAt = mayBuy ? now : doubtSince
   item.attempts = Math.min(item.attempts + 1, ATTEMPTS_MAX)
-  item.askedAt ??= now
+  item.requestedAt ??= now
   item.retryAt = null
   return {
     attemptId: deps.ids.uuid(),

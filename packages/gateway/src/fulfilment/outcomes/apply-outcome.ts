@@ -127,7 +127,7 @@ export class OutcomeBatch {
       case 'NEXT_ROUTE':
         item.itemStatus = 'WAITING'
         item.routeNo += 1
-        Object.assign(item, { supplier: null, productCode: null, cost: null, costCurrency: null, askedAt: null })
+        Object.assign(item, { supplier: null, productCode: null, cost: null, costCurrency: null, requestedAt: null })
         item.attempts = 0
         return
       case 'WAITING':

@@ -16,10 +16,10 @@ export function writeItems(tx: Tx, tenantId: string, items: { orderId: string; i
     productCode: item.productCode,
     cost: item.cost === null ? null : String(item.cost),
     costCurrency: item.costCurrency,
-    supplierCharge: item.charged === null ? null : String(item.charged),
-    supplierChargeCurrency: item.chargedCurrency,
+    supplierCharge: item.supplierCharge === null ? null : String(item.supplierCharge),
+    supplierChargeCurrency: item.supplierChargeCurrency,
     attempts: item.attempts,
-    requestedAt: item.askedAt,
+    requestedAt: item.requestedAt,
     inDoubtAt: item.inDoubtAt,
     failureReason: item.failureReason,
     retryAt: item.retryAt,
@@ -40,11 +40,14 @@ const WRITE = `
   where i.tenant_id = $1 and i.order_id = c.order_id and i.item_no = c.item_no`
 
 /** The supplier charged nothing for the item, or gave it back. */
-export const NOT_CHARGED: Pick<LockedItem, 'charged' | 'chargedCurrency'> = { charged: null, chargedCurrency: null }
+export const NOT_CHARGED: Pick<LockedItem, 'supplierCharge' | 'supplierChargeCurrency'> = {
+  supplierCharge: null,
+  supplierChargeCurrency: null,
+}
 
 /** Keeps the earlier charge where the supplier reports none now. */
 export function setSupplierCharge(item: LockedItem, charged: Charge | undefined): void {
   if (charged === undefined) return
-  item.charged = charged.amount
-  item.chargedCurrency = charged.currencyCode
+  item.supplierCharge = charged.amount
+  item.supplierChargeCurrency = charged.currencyCode
 }

@@ -16,7 +16,7 @@ const RETRY: Outcome = { kind: 'retry', words: 'busy' }
 const UNKNOWN: Outcome = { kind: 'unknown', words: 'no answer' }
 
 function item(itemStatus: LockedItem['itemStatus'], parts: Partial<LockedItem> = {}): LockedItem {
-  return { itemNo: 1, itemStatus, attempts: 1, askedAt: ago(1_000), ...parts } as LockedItem
+  return { itemNo: 1, itemStatus, attempts: 1, requestedAt: ago(1_000), ...parts } as LockedItem
 }
 
 function context(parts: Partial<OutcomeContext> = {}): OutcomeContext {
@@ -95,7 +95,7 @@ describe('a refusal after an unknown purchase', () => {
 })
 
 describe('the deadline', () => {
-  const late = { askedAt: ago(TRAITS.giveUpAfterMs) }
+  const late = { requestedAt: ago(TRAITS.giveUpAfterMs) }
 
   it('sends undecided items to review', () => {
     for (const outcome of [UNKNOWN, RETRY]) {
@@ -123,7 +123,7 @@ describe('the deadline', () => {
 
   it('excludes the time spent waiting for a crashed worker’s purchase', () => {
     const doubtSince = ago(DOUBT_MS)
-    const started = { askedAt: ago(DOUBT_MS + 1_000) }
+    const started = { requestedAt: ago(DOUBT_MS + 1_000) }
     const traits = { ...TRAITS, giveUpAfterMs: 30_000 }
     const made = transition(item('UNKNOWN', started), RETRY, context({ operation: 'QUERY', doubtSince, traits }))
     expect(made.to).toBe('WAITING')
@@ -131,7 +131,7 @@ describe('the deadline', () => {
 
   it('asks about an item under review after as long as it has been open: at least a minute, at most an hour', () => {
     const waitS = (openMs: number) => {
-      const made = transition(item('REVIEW', { askedAt: ago(openMs) }), UNKNOWN, context())
+      const made = transition(item('REVIEW', { requestedAt: ago(openMs) }), UNKNOWN, context())
       return 'retryAt' in made ? (made.retryAt.getTime() - NOW.getTime()) / 1000 : undefined
     }
     expect([1_000, 600_000, 86_400_000].map(waitS)).toEqual([60, 600, 3_600])

@@ -110,7 +110,7 @@ const REVIEW_WAIT_MAX_MS = 3_600_000
 
 /** Retried after as long as the item has been open: at least a minute, at most an hour. */
 function review(item: LockedItem, message: string, context: OutcomeContext, inDoubtAt: Date | null): Transition {
-  const openMs = context.now.getTime() - (item.askedAt ?? context.startedAt).getTime()
+  const openMs = context.now.getTime() - (item.requestedAt ?? context.startedAt).getTime()
   const waitMs = Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, openMs))
   return { to: 'REVIEW', message, retryAt: later(context.now, waitMs), inDoubtAt }
 }
@@ -121,7 +121,7 @@ export function mayBeRunningUntil(inDoubtAt: Date, traits: Pick<SupplierTraits, 
 }
 
 function isLate(item: LockedItem, context: OutcomeContext, at: Date): boolean {
-  return isPast(item.askedAt ?? context.startedAt, context.traits.giveUpAfterMs, at)
+  return isPast(item.requestedAt ?? context.startedAt, context.traits.giveUpAfterMs, at)
 }
 
 export function isPast(since: Date, allowedMs: number, now: Date): boolean {

@@ -1,8 +1,7 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
 import { orderNoOf } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
-import { fingerprint } from '../../suppliers/stock/fingerprint.ts'
-import { awaitSettling } from '../../suppliers/stock/taken-codes.ts'
+import { awaitSettling, fingerprint } from '../../suppliers/stock/taken-codes.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
 import type { ItemResult } from './attempts.ts'
 

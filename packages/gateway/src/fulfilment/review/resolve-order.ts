@@ -78,7 +78,7 @@ export async function resolveOrder(
         const { itemNo, productCode } = item
         watchItem(tx, tenantId, { orderId, itemNo, purpose: 'REFUNDED_IN_DOUBT', supplier, productCode }, now)
       }
-      if (verdict.kind === 'retry') Object.assign(item, { askedAt: null, attempts: 1 })
+      if (verdict.kind === 'retry') Object.assign(item, { requestedAt: null, attempts: 1 })
     }
     batch.release(orders, { leaseToken: undefined })
     await batch.write(tx, orders)

@@ -2,7 +2,7 @@ import { orderNoOf } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
-import { fingerprint } from '../../suppliers/stock/fingerprint.ts'
+import { fingerprint } from '../../suppliers/stock/taken-codes.ts'
 
 /** An eSIM of an operator's file, with the key of its item. */
 export interface AssignedEsim extends CsvEsim {

@@ -2,7 +2,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import type { buildConnector } from 'undici'
 
-/** Whom we are to the receiver, and whom we trust: PEM. For suppliers that want client certificates. */
+/** Our client certificate and the CA that we trust, in PEM. For suppliers that require client certificates. */
 export interface TlsIdentity {
   ca?: string
   cert?: string
@@ -21,7 +21,7 @@ export class DialError extends Error {
 const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_PROBE_MS = 30_000
 
-/** Connects to this address and no other; the name serves the certificate check only. */
+/** Connects to this address only; the name is used only to check the certificate. */
 export function createConnector(
   address: string,
   name: string | undefined,
@@ -43,10 +43,10 @@ export function createConnector(
         })
       : net.connect({ host: address, port })
     const timer = setTimeout(() => socket.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS)
-    let answered = false
-    const answer = (error: Error | null) => {
-      if (answered) return
-      answered = true
+    let isSettled = false
+    const settle = (error: Error | null) => {
+      if (isSettled) return
+      isSettled = true
       clearTimeout(timer)
       if (error) callback(new DialError(phase, error), null)
       else callback(null, socket)
@@ -54,8 +54,8 @@ export function createConnector(
     socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_MS)
     socket.on('session', (next: Buffer) => (session = next))
     socket.once('connect', () => (phase = 'tls'))
-    socket.once(secure ? 'secureConnect' : 'connect', () => answer(null))
-    socket.once('error', answer)
-    socket.once('close', () => answer(new Error('the connection was closed')))
+    socket.once(secure ? 'secureConnect' : 'connect', () => settle(null))
+    socket.once('error', settle)
+    socket.once('close', () => settle(new Error('the connection was closed')))
   }
 }

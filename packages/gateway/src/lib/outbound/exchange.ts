@@ -6,7 +6,7 @@ export interface Exchange {
   path: string
   headers: Record<string, string>
   body: string | Buffer | undefined
-  /** What is left of the request's time. */
+  /** The time that is left for this attempt. */
   timeoutMs: number
   /** The whole time limit, for the message. */
   allowedMs: number
@@ -14,7 +14,7 @@ export interface Exchange {
   address: string
 }
 
-/** One request on a pool, as data. The time limit covers waiting for a connection, the headers and the body. */
+/** Sends one request on a pool; failures are data. The time limit covers waiting for a connection, headers and body. */
 export function exchange(pool: Pool, request: Exchange): Promise<OutboundOutcome> {
   return new Promise((resolve) => {
     const { method, path, headers, body = null } = request
@@ -22,7 +22,7 @@ export function exchange(pool: Pool, request: Exchange): Promise<OutboundOutcome
   })
 }
 
-/** What happens to the request, until one thing has ended it. A class, because eight closures a request cost more. */
+/** Collects the response until the first end, failure or timeout. A class, because eight closures per request cost more. */
 class Listener implements Dispatcher.DispatchHandler {
   readonly #request: Exchange
   readonly #resolve: (outcome: OutboundOutcome) => void
@@ -40,7 +40,7 @@ class Listener implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(outOfTime, request.timeoutMs, this)
   }
 
-  /** From here on the receiver may get it: undici calls this right before it writes. */
+  /** From here on the receiver may get the request: undici calls this right before it writes. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#over) controller.abort(new Error('out of time'))
     else this.#controller = controller
@@ -53,12 +53,12 @@ class Listener implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const most = this.#request.answerSizeMaxBytes
-    this.#chunks.push(chunk.subarray(0, most - this.#length))
+    const limit = this.#request.answerSizeMaxBytes
+    this.#chunks.push(chunk.subarray(0, limit - this.#length))
     this.#length += chunk.length
-    if (this.#length <= most) return
+    if (this.#length <= limit) return
     this.#answer(true)
-    controller.abort(new Error('the answer is longer than is read'))
+    controller.abort(new Error('the response is longer than the limit'))
   }
 
   onResponseEnd(): void {
@@ -67,16 +67,16 @@ class Listener implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     const { address } = this.#request
-    if (error instanceof DialError) this.#fail(error.phase, dialWords(error, address))
-    else this.#fail('sent', brokenWords(error, this.#status))
+    if (error instanceof DialError) this.#fail(error.phase, describeDialError(error, address))
+    else this.#fail('sent', describeBrokenConnection(error, this.#status))
   }
 
   outOfTime(): void {
-    this.#fail('time-out', this.#lateWords())
+    this.#fail('time-out', this.#describeTimeout())
     this.#controller?.abort(new Error('out of time'))
   }
 
-  #lateWords(): string {
+  #describeTimeout(): string {
     const limit = `within ${this.#request.allowedMs / 1000} s`
     if (this.#controller === undefined) return `no connection to ${this.#request.address} ${limit}`
     return this.#status === undefined
@@ -85,7 +85,7 @@ class Listener implements Dispatcher.DispatchHandler {
   }
 
   #answer(truncated: boolean): void {
-    const body = this.#chunks.length === 0 ? NOTHING : Buffer.concat(this.#chunks)
+    const body = this.#chunks.length === 0 ? EMPTY : Buffer.concat(this.#chunks)
     const { address } = this.#request
     this.#finish({ kind: 'answer', status: this.#status!, headers: this.#headers, body, truncated, address })
   }
@@ -96,8 +96,8 @@ class Listener implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Tells a turn of the event loop later. By then undici takes the connection up again, and whoever has the next request
-   * ready finds it. Told at once, it opened another one: on twice as many connections an event cost its sender a fifth more.
+   * Resolves one turn of the event loop later, when undici can reuse the connection for the next request. Resolving at once
+   * made it open another connection: with twice the connections, an event cost its sender a fifth more.
    */
   #finish(outcome: OutboundOutcome): void {
     if (this.#over) return
@@ -111,14 +111,14 @@ function outOfTime(listener: Listener): void {
   listener.outOfTime()
 }
 
-const NOTHING = Buffer.alloc(0)
+const EMPTY = Buffer.alloc(0)
 
-function dialWords(error: DialError, address: string): string {
+function describeDialError(error: DialError, address: string): string {
   const reason = error.cause instanceof Error ? error.cause.message : error.message
   return error.phase === 'connect' ? `no connection to ${address}: ${reason}` : `TLS with ${address} failed: ${reason}`
 }
 
-function brokenWords(error: Error, status: number | undefined): string {
+function describeBrokenConnection(error: Error, status: number | undefined): string {
   if (error.name === 'HTTPParserError') return `the answer is not HTTP: ${error.message}`
   if ((error as { code?: string }).code === 'UND_ERR_HEADERS_OVERFLOW') return "the answer's headers are too long"
   const when = status === undefined ? 'before an answer' : `in the body of the answer (status ${status})`
@@ -131,17 +131,17 @@ export interface OutboundAnswer {
   headers: Record<string, string | string[] | undefined>
   body: Buffer
   truncated: boolean
-  /** The one that was dialled. */
+  /** The address that we connected to. */
   address: string
 }
 
 export interface OutboundFailure {
   kind: 'failed'
-  /** How far it came: 'sent' is a connection that broke, or nonsense instead of HTTP, after the request was written. */
+  /** How far the request got. 'sent': after it was written, the connection broke or the answer was not HTTP. */
   phase: 'url' | 'forbidden' | 'dns' | 'connect' | 'tls' | 'sent' | 'time-out'
-  /** false only when the request surely never left us; true when the receiver may have got it. */
+  /** false only if the request was certainly not sent; true if the receiver may have got it. */
   sent: boolean
-  /** For people. */
+  /** Shown to people. */
   message: string
   address?: string
 }

@@ -26,7 +26,7 @@ async function listen(server: Server | ReturnType<typeof createTcpServer>, host 
 const serve = (listener: RequestListener) => listen(createServer(listener))
 const serveTcp = (listener: (socket: Socket) => void) => listen(createTcpServer(listener))
 
-test('an answer is data: status, headers, body, and the address that was dialled', async () => {
+test('a response is data: status, headers, body and the address that was used', async () => {
   const port = await serve((request, response) => {
     response.setHeader('x-path', request.url ?? '')
     response.statusCode = 418
@@ -40,7 +40,7 @@ test('an answer is data: status, headers, body, and the address that was dialled
   }
 })
 
-test('requests that follow each other share as many connections as are under way at once', async () => {
+test('sequential requests reuse as many connections as run at once', async () => {
   const atOnce = 8
   const server = createServer((request, response) => request.resume().on('end', () => response.end()))
   let connections = 0
@@ -54,7 +54,7 @@ test('requests that follow each other share as many connections as are under way
   expect(connections).toBe(atOnce)
 })
 
-test('a redirect is an answer and is not followed', async () => {
+test('a redirect is a response and is not followed', async () => {
   let calls = 0
   const port = await serve((_, response) => {
     calls++
@@ -64,7 +64,7 @@ test('a redirect is an answer and is not followed', async () => {
   expect(calls).toBe(1)
 })
 
-test('a body longer than is read is cut there', async () => {
+test('a body longer than the limit is truncated', async () => {
   const port = await serve((_, response) => {
     const pour = () => {
       while (response.write('x'.repeat(1000)));
@@ -77,13 +77,13 @@ test('a body longer than is read is cut there', async () => {
   if (outcome.kind === 'answer') expect(outcome.body.length).toBe(5000)
 })
 
-test('a receiver that hangs is out of time, and may have got the request', async () => {
+test('a receiver that hangs times out, and may have got the request', async () => {
   const port = await serve(() => {})
   const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, timeoutMs: 50 })
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'time-out', sent: true, message: 'no answer within 0.05 s' })
 })
 
-test('a body that never ends is out of time even when the headers came', async () => {
+test('a body that never ends times out although the headers came', async () => {
   const port = await serve((_, response) => response.write('begun'))
   const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, timeoutMs: 50 })
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'time-out', sent: true })
@@ -95,7 +95,7 @@ test('a connection that is reset after the request may have delivered it', async
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'sent', sent: true })
 })
 
-test('a port where nobody listens surely got nothing', async () => {
+test('a refused connection means that the request was not sent', async () => {
   const server = createTcpServer()
   const port = await listen(server)
   await new Promise((resolve) => server.close(resolve))
@@ -103,13 +103,13 @@ test('a port where nobody listens surely got nothing', async () => {
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'connect', sent: false })
 })
 
-test('a server that does not speak TLS fails the handshake, and surely got nothing', async () => {
+test('a failed TLS handshake means that the request was not sent', async () => {
   const port = await serveTcp((socket) => socket.on('error', () => {}).end('HTTP/1.1 200 OK\r\n\r\n'))
   const outcome = await outbound()({ url: `https://127.0.0.1:${port}/` })
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'tls', sent: false })
 })
 
-test('an answer that is not HTTP is a failure', async () => {
+test('a response that is not HTTP is a failure', async () => {
   const port = await serveTcp((socket) =>
     socket.on('error', () => {}).once('data', () => socket.end('nonsense\r\n\r\n')),
   )
@@ -151,14 +151,14 @@ test('a name with one forbidden address among others is refused', async () => {
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'forbidden', address: '10.0.0.1' })
 })
 
-test('a name without an address, or whose server does not answer, fails in plain words', async () => {
+test('a name that does not resolve, or not in time, fails with a clear message', async () => {
   const nothing = outbound({ resolve: () => Promise.reject(new Error('queryA ENOTFOUND')) })
   expect(await nothing({ url: 'http://nowhere.example/' })).toMatchObject({ phase: 'dns', sent: false })
   const silent = outbound({ resolve: () => new Promise(() => {}) })
   expect(await silent({ url: 'http://slow.example/', timeoutMs: 30 })).toMatchObject({ phase: 'dns', sent: false })
 })
 
-test('the address that was resolved is the one that is dialled, also after it changed', async () => {
+test('the address that was checked is the one that is used, even if the name changes', async () => {
   const port = await listen(
     createServer((_, response) => response.end('two')),
     '127.0.0.2',
@@ -179,7 +179,7 @@ test('the address that was resolved is the one that is dialled, also after it ch
   expect(await request({ url })).toMatchObject({ address: '127.0.0.3', body: Buffer.from('three') })
 })
 
-test('an address that does not answer gives way to the next one of the name', async () => {
+test('an unreachable address is followed by the next one of the name', async () => {
   const port = await listen(
     createServer((_, response) => response.end('two')),
     '127.0.0.2',
@@ -188,7 +188,7 @@ test('an address that does not answer gives way to the next one of the name', as
   expect(await request({ url: `http://two.example:${port}/` })).toMatchObject({ kind: 'answer', address: '127.0.0.2' })
 })
 
-test('connections are kept for the next request, unless a fresh one is asked for', async () => {
+test('connections are reused, unless a request asks for a new one', async () => {
   const ports = new Set<number | undefined>()
   const port = await serve((incoming, response) => {
     ports.add(incoming.socket.remotePort)

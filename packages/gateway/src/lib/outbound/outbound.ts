@@ -15,20 +15,20 @@ export interface OutboundRequest {
   body?: string | Buffer
   /** One limit over name resolution, connection, headers and body together. */
   timeoutMs: number
-  /** What is read of the answer's body; a longer one is cut there and the connection closed. */
+  /** A longer response body is cut there, and the connection closed. */
   answerSizeMaxBytes: number
-  /** Whether addresses that are not publicly routable may be dialled: local deployments, the operator's suppliers. */
+  /** Whether private addresses are allowed: on local deployments, and for the operator's suppliers. */
   allowPrivate: boolean
   tls?: TlsIdentity
-  /** false: a connection of its own, for whom "it may have arrived" costs more than a handshake. */
+  /** false: use a new connection, if an unknown outcome costs more than a handshake. */
   reuse?: boolean
 }
 
 export type { OutboundAnswer, OutboundFailure, OutboundOutcome } from './exchange.ts'
 
-/** The only place that opens outgoing connections. Redirects are never followed. */
+/** Opens all outgoing connections of the gateway. Never follows redirects. */
 export interface Outbound {
-  /** Never rejects for what the network or the receiver does: that is data. */
+  /** Never rejects because of the network or the receiver: their failures are data. */
   request(request: OutboundRequest): Promise<OutboundOutcome>
   close(): Promise<void>
 }
@@ -43,32 +43,31 @@ export function createOutbound(options: { resolve?: Resolve; clock?: Clock } = {
   }
 }
 
-/** Of one name; each gets its share of the time. */
+/** Addresses of one name that are tried; each gets its share of the time. */
 const ADDRESSES_TRIED_MAX = 3
 
-interface Means {
+interface Connections {
   resolve: CachedResolver
   pools: Pools
   clock: Clock
 }
 
-function send(request: OutboundRequest, means: Means): Promise<OutboundOutcome> {
-  const url = parsed(request.url)
+function send(request: OutboundRequest, connections: Connections): Promise<OutboundOutcome> {
+  const url = parseUrl(request.url)
   if ('kind' in url) return Promise.resolve(url)
-  const known = url.addresses ?? means.resolve.cached(url.host, request.allowPrivate)
-  // One address that is known, as in a burst to one endpoint, leaves nothing to wait for and no time to share: an
-  // event cost its sender 8 % more by the longer way.
-  if (known?.length !== 1) return sendToAny(url, known, request, means)
+  const known = url.addresses ?? connections.resolve.cached(url.host, request.allowPrivate)
+  // Fast path for one known address, as in a burst to one endpoint: the general path cost an event's sender 8 % more.
+  if (known?.length !== 1) return sendToAny(url, known, request, connections)
   const [only] = known as [string]
   const refusal = request.allowPrivate ? undefined : forbidden(url.host, known)
-  return refusal ? Promise.resolve(refusal) : attempt(url, only, request, means.pools, request.timeoutMs)
+  return refusal ? Promise.resolve(refusal) : attempt(url, only, request, connections.pools, request.timeoutMs)
 }
 
 async function sendToAny(
   url: ParsedUrl,
   known: string[] | undefined,
   request: OutboundRequest,
-  { resolve, pools, clock }: Means,
+  { resolve, pools, clock }: Connections,
 ): Promise<OutboundOutcome> {
   const started = clock.monotonic()
   const left = () => request.timeoutMs - (clock.monotonic() - started)
@@ -82,9 +81,9 @@ async function sendToAny(
   for (const [index, address] of addresses.entries()) {
     const shareMs = Math.max(1, left() / (addresses.length - index))
     outcome = await attempt(url, address, request, pools, shareMs)
-    // Only what surely never left may go to the next address.
-    const mayGoOn = outcome.kind === 'failed' && !outcome.sent && outcome.phase !== 'tls'
-    if (!mayGoOn || left() <= 0) break
+    // Only a request that was certainly not sent may go to the next address.
+    const mayTryNext = outcome.kind === 'failed' && !outcome.sent && outcome.phase !== 'tls'
+    if (!mayTryNext || left() <= 0) break
   }
   return outcome as OutboundOutcome
 }
@@ -107,7 +106,7 @@ function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pool
   return outcome
 }
 
-/** All addresses of a name must be allowed: a name that mixes public and private ones is up to something. */
+/** All addresses of a name must be allowed: a name that mixes public and private addresses is suspicious. */
 function forbidden(host: string, addresses: readonly string[]): OutboundFailure | undefined {
   for (const address of addresses) {
     const why = whyForbidden(address)
@@ -136,22 +135,22 @@ async function resolved(
   }
 }
 
-export interface ParsedUrl {
+interface ParsedUrl {
   origin: string
-  /** Without the brackets of IPv6. URL has turned decimal, hexadecimal and octal forms into dotted ones. */
+  /** Without IPv6 brackets. `URL` converts decimal, hexadecimal and octal IPv4 forms to dotted ones. */
   host: string
-  /** Of a literal address: itself. */
+  /** The address itself, if the host is a literal. */
   addresses: [string] | undefined
-  /** With its query. */
+  /** With the query. */
   path: string
 }
 
-/** Endpoints are few and called often: parsing was a tenth of the cost of a request. */
-const known = new Map<string, ParsedUrl>()
-const KNOWN_MAX = 10_000
+/** Cache of parsed URLs. Endpoints are few and called often: parsing was a tenth of the cost of a request. */
+const parsedUrls = new Map<string, ParsedUrl>()
+const PARSED_URLS_MAX = 10_000
 
-export function parsed(text: string): ParsedUrl | OutboundFailure {
-  const seen = known.get(text)
+function parseUrl(text: string): ParsedUrl | OutboundFailure {
+  const seen = parsedUrls.get(text)
   if (seen) return seen
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol)) return refused('url', 'it is not an http or https address')
@@ -159,12 +158,12 @@ export function parsed(text: string): ParsedUrl | OutboundFailure {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const addresses: [string] | undefined = isIP(host) ? [host] : undefined
   const result = { origin: url.origin, host, addresses, path: url.pathname + url.search }
-  if (known.size >= KNOWN_MAX) known.clear()
-  known.set(text, result)
+  if (parsedUrls.size >= PARSED_URLS_MAX) parsedUrls.clear()
+  parsedUrls.set(text, result)
   return result
 }
 
-/** A failure before anything was dialled. */
-export function refused(phase: OutboundFailure['phase'], message: string): OutboundFailure {
+/** A failure before any connection was attempted. */
+function refused(phase: OutboundFailure['phase'], message: string): OutboundFailure {
   return { kind: 'failed', phase, sent: false, message }
 }

@@ -4,44 +4,44 @@ import { createConnector, type TlsIdentity } from './dial.ts'
 
 export interface Target {
   origin: string
-  /** Resolved and checked. */
+  /** A resolved and checked address. */
   address: string
-  /** The name that the certificate must bear; undefined for a literal address. */
+  /** The host name that the certificate must match; undefined for a literal address. */
   name: string | undefined
   identity: TlsIdentity | undefined
 }
 
 /**
- * Kept connections, one pool per origin, address and identity: a connection is used again only for an address that
- * this request's own check has passed.
+ * Reuses connections, in one pool per origin, address and identity: a request only ever gets a connection to an address
+ * that its own check has passed.
  */
 export interface Pools {
   of(target: Target): Pool
-  /** A pool for one request, when a kept connection is not wanted. */
+  /** A new pool for one request that must not reuse a connection. */
   fresh(target: Target): Pool
   close(): Promise<void>
 }
 
-/** Pools kept; the one used longest ago is closed for a new one. */
+/** Maximum number of pools; the least recently used one is closed for a new one. */
 const POOLS_MAX = 1_000
-/** Connections of a pool; callers cap themselves well below, the rest waits. */
+/** Maximum connections of a pool. Callers limit themselves well below that; further requests wait. */
 const CONNECTIONS_MAX = 128
-/** Shorter than what servers usually allow, so that they do not close a connection under a request. */
+/** Shorter than the usual server timeouts, so that a server does not close a connection during a request. */
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MAX_MS = 30_000
-/** Of an answer. */
+/** Maximum size of response headers. */
 const HEADER_SIZE_MAX_BYTES = 16 * 1024
 
 export function createPools(): Pools {
   const pools = new Map<string, { pool: Pool; usedAt: number }>()
   let uses = 0
 
-  function closeUnused(except: string): void {
+  function closeOldest(except: string): void {
     let oldest = { key: '', usedAt: Number.POSITIVE_INFINITY }
     for (const [key, { usedAt }] of pools) if (key !== except && usedAt < oldest.usedAt) oldest = { key, usedAt }
-    const unused = pools.get(oldest.key)
+    const closing = pools.get(oldest.key)
     pools.delete(oldest.key)
-    unused?.pool.close().catch(() => {})
+    closing?.pool.close().catch(() => {})
   }
 
   return {
@@ -49,14 +49,14 @@ export function createPools(): Pools {
       const key = keyOf(target)
       let kept = pools.get(key)
       if (!kept) {
-        kept = { pool: open(target), usedAt: 0 }
+        kept = { pool: createPool(target), usedAt: 0 }
         pools.set(key, kept)
-        if (pools.size > POOLS_MAX) closeUnused(key)
+        if (pools.size > POOLS_MAX) closeOldest(key)
       }
       kept.usedAt = ++uses
       return kept.pool
     },
-    fresh: open,
+    fresh: createPool,
     async close() {
       const all = [...pools.values()].map(({ pool }) => pool)
       pools.clear()
@@ -65,7 +65,7 @@ export function createPools(): Pools {
   }
 }
 
-function open(target: Target): Pool {
+function createPool(target: Target): Pool {
   return new Pool(target.origin, {
     connect: createConnector(target.address, target.name, target.identity),
     connections: CONNECTIONS_MAX,
@@ -73,7 +73,7 @@ function open(target: Target): Pool {
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
     maxHeaderSize: HEADER_SIZE_MAX_BYTES,
-    headersTimeout: 0, // one limit over everything is kept by exchange.ts
+    headersTimeout: 0, // exchange.ts enforces one limit over everything
     bodyTimeout: 0,
   })
 }

@@ -1,13 +1,13 @@
 import { promises as dns, Resolver } from 'node:dns'
 import { promisify } from 'node:util'
 
-/** Turns a host name into addresses, IPv4 first. Literals are their own address. Rejects when there is none. */
+/** Resolves a host name to addresses, IPv4 first. A literal resolves to itself. Rejects if there is no address. */
 export type Resolve = (hostname: string, options: { allowPrivate: boolean }) => Promise<string[]>
 
 /**
- * Names that strangers chose are asked of the name server directly: getaddrinfo would read /etc/hosts and search
- * domains, and its four threads could all be held up by one slow name server. Names of the operator's own choice
- * (private ones allowed) resolve as for any other program of this machine.
+ * Names that dealers chose are resolved by the name server directly: getaddrinfo would use /etc/hosts and search domains,
+ * and one slow name server could block all of its four threads. Names that the operator chose (private addresses allowed)
+ * resolve as for any other program on this machine.
  */
 export const systemResolve: Resolve = async (hostname, { allowPrivate }) => {
   if (allowPrivate) return (await dns.lookup(hostname, { all: true, order: 'ipv4first' })).map((found) => found.address)
@@ -26,18 +26,18 @@ type ResolveAddresses = (name: string, callback: (error: Error | null, addresses
 const NAME_SERVER_TIMEOUT_MS = 2_000
 
 /**
- * Remembers an answer for as long as a burst lasts: a thousand events to one endpoint ask once. No hole: an address is
- * checked after it was resolved, and the connection goes to the address that was checked, however old the answer.
+ * Caches answers for one second, so that a burst of events to one endpoint resolves its name once. This is safe: every
+ * request checks its address, and connects to the address that was checked.
  */
 export interface CachedResolver {
-  /** Without waiting: an answer of a moment ago. */
+  /** The cached answer, if there is one. */
   cached(host: string, allowPrivate: boolean): string[] | undefined
   resolve(host: string, allowPrivate: boolean): Promise<string[]>
 }
 
 export function createCachedResolver(resolve: Resolve, now: () => number): CachedResolver {
   const answers = new Map<string, { until: number; addresses: string[] }>()
-  const asked = new Map<string, Promise<string[]>>()
+  const pending = new Map<string, Promise<string[]>>()
   return {
     cached(host, allowPrivate) {
       const answer = answers.get(`${allowPrivate} ${host}`)
@@ -45,21 +45,21 @@ export function createCachedResolver(resolve: Resolve, now: () => number): Cache
     },
     resolve(host, allowPrivate) {
       const key = `${allowPrivate} ${host}`
-      const underWay = asked.get(key)
-      if (underWay) return underWay
+      const current = pending.get(key)
+      if (current) return current
       const addresses = resolve(host, { allowPrivate })
-      asked.set(key, addresses)
+      pending.set(key, addresses)
       addresses
         .then((found) => {
-          if (answers.size >= REMEMBERED_MAX) answers.clear()
-          if (found.length > 0) answers.set(key, { until: now() + REMEMBERED_MS, addresses: found })
+          if (answers.size >= CACHED_MAX) answers.clear()
+          if (found.length > 0) answers.set(key, { until: now() + CACHED_MS, addresses: found })
         })
-        .catch(() => {}) // told to whoever asked
-        .finally(() => asked.delete(key))
+        .catch(() => {}) // the callers handle it
+        .finally(() => pending.delete(key))
       return addresses
     },
   }
 }
 
-const REMEMBERED_MS = 1_000
-const REMEMBERED_MAX = 10_000
+const CACHED_MS = 1_000
+const CACHED_MAX = 10_000

@@ -1,34 +1,34 @@
-/** One e-mail, in plain text. */
+/** One plain-text e-mail. */
 export interface Mail {
   from: string
   to: string
   subject: string
   text: string
-  /** The same each time that it is tried: receivers know a second copy by it. */
+  /** The same for every attempt, so that receivers recognise a second copy. */
   messageId: string
 }
 
-/** What a mail server said. `rejected`: this recipient will never be taken, and trying again is rude. */
+/** `rejected`: the mail server will never accept this recipient, so it must not be tried again. */
 export type MailOutcome = { kind: 'sent' } | { kind: 'failed'; message: string; rejected: boolean }
 
 export interface MailServer {
-  /** Never rejects for what the network or the mail server does: that is data. */
+  /** Never rejects because of the network or the mail server: their failures are data. */
   send(mail: Mail): Promise<MailOutcome>
-  /** Connects, encrypts and signs in, without sending. @returns what is wrong, in the mail server's or the network's words */
+  /** Connects, encrypts and authenticates without sending. @returns the error message, if it fails */
   check(): Promise<string | undefined>
   close(): void
 }
 
 const CONNECT_MS = 10_000
-/** Together well below the lease of a mail (mail/send.ts). */
+/** Together well below the lease of a mail. */
 const IDLE_MS = 30_000
 const CONNECTIONS = 2
-/** Whole: a name that only begins like it is somebody else. */
+/** Matches whole host names: a longer name is another host. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){1,3}|\[::1\])$/
 
 /**
- * `smtps://` is TLS from the start. `smtp://` demands STARTTLS, for a mail may hold a link that lets its reader in; not
- * on loopback, nor where `?tls=none` says that the way to the mail server is safe.
+ * `smtps://` uses TLS from the start. `smtp://` requires STARTTLS, because a mail may contain a sign-in link, except on
+ * loopback and with `?tls=none`, by which the operator declares the network safe.
  */
 export function createMailServer(url: string): MailServer {
   const parsed = new URL(url)
@@ -45,11 +45,11 @@ export function createMailServer(url: string): MailServer {
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: IDLE_MS,
-    // A text never makes the mailer read files or addresses.
+    // The content must never make the mailer read files or URLs.
     disableFileAccess: true,
     disableUrlAccess: true,
   } as const
-  // Loaded with the first mail: a gateway without e-mail does without it.
+  // nodemailer is loaded with the first mail, so a gateway without e-mail never loads it.
   let opened: ReturnType<typeof open> | undefined
   const open = async () => (await import('nodemailer')).createTransport(options)
   return {

@@ -2,12 +2,11 @@ import { formatTime } from '@dealer-esim/contract'
 import { HEX_VALUES, HYPHEN } from '../ids.ts'
 
 /*
- * Rows as one array a column, which `unnest` makes into a table: a batch of any size is one statement with one plan. The
- * arrays are written here, because the driver's own way looks at each element for its type, and twice for what needs a
- * backslash.
+ * Passes rows as one array per column, which `unnest` turns into a table: a batch of any size is one statement with one
+ * plan. The arrays are built here because the driver inspects each element for its type, and again for escaping.
  */
 
-/** Names of columns and their types, in the order of their arrays. */
+/** Column names and types, in the order of their arrays. */
 export type Columns = Readonly<Record<string, string>>
 
 /** `unnest($3::uuid[], $4::bigint[]) as debit(tenant_id, amount)`: a table whose first array is parameter `first`. */
@@ -16,7 +15,7 @@ export function unnest(first: number, columns: Columns, name: string): string {
   return `unnest(${arrays.join(', ')}) as ${name}(${Object.keys(columns).join(', ')})`
 }
 
-/** Of ids, numbers and times: values without a character that an array would read as its own. NULL stands for none. */
+/** An array of values that need no escaping: ids, numbers, times. Use NULL for a missing value. */
 export function plainArray(values: readonly (string | number | bigint)[]): string {
   return `{${values.join()}}`
 }
@@ -24,12 +23,12 @@ export function plainArray(values: readonly (string | number | bigint)[]): strin
 export const NULL = 'NULL'
 
 /**
- * Of ids, in the binary form of uuid[]: the server takes sixteen bytes as they are, where it reads a text character by
- * character. They must be well formed, which the server cannot see here.
+ * Binary uuid[]: the server copies 16 bytes, where it would parse text character by character. The ids must be well
+ * formed, which the server cannot check in this form.
  */
 export function uuidArray(ids: readonly string[]): Buffer {
   const array = binaryArray(UUID, ids.length, ids.length * UUID_BYTES)
-  let at = ARRAY_HEAD_BYTES
+  let at = ARRAY_HEADER_BYTES
   for (const id of ids) {
     at = array.writeInt32BE(UUID_BYTES, at)
     for (let index = 0; index < id.length; index += 2) {
@@ -40,10 +39,10 @@ export function uuidArray(ids: readonly string[]): Buffer {
   return array
 }
 
-/** Of moments in ms since 1970, in the binary form of timestamptz[]: microseconds since 2000. Exact until 2255. */
+/** Binary timestamptz[] (microseconds since 2000) from milliseconds since 1970. Exact until 2255. */
 export function timeArray(timesMs: readonly number[]): Buffer {
   const array = binaryArray(TIMESTAMPTZ, timesMs.length, timesMs.length * TIME_BYTES)
-  let at = ARRAY_HEAD_BYTES
+  let at = ARRAY_HEADER_BYTES
   for (const timeMs of timesMs) {
     const timeUs = (timeMs - YEAR_2000_MS) * 1000
     const high = Math.floor(timeUs / 2 ** 32)
@@ -54,44 +53,44 @@ export function timeArray(timesMs: readonly number[]): Buffer {
   return array
 }
 
-/** Of any texts: the server takes their bytes as they are, where it looks through a written array for quotes. */
+/** Binary text[]: the server copies the bytes, where it would search a text array for quotes. */
 export function textArray(values: readonly (string | null)[]): Buffer {
   return binaryTexts(TEXT, values, NO_BYTES)
 }
 
-/** Of JSON texts, for json[]. */
+/** Binary json[] from JSON texts. */
 export function jsonArray(texts: readonly string[]): Buffer {
   return binaryTexts(JSON_TEXT, texts, NO_BYTES)
 }
 
-/** Of JSON texts, for jsonb[]. */
+/** Binary jsonb[] from JSON texts. */
 export function jsonbArray(texts: readonly string[]): Buffer {
   return binaryTexts(JSONB, texts, JSONB_VERSION)
 }
 
-/** Each element's bytes have `before` in front. */
-function binaryTexts(elementType: number, values: readonly (string | null)[], before: Uint8Array): Buffer {
+/** Writes `prefix` in front of each element. */
+function binaryTexts(elementType: number, values: readonly (string | null)[], prefix: Uint8Array): Buffer {
   let sizeBytes = 0
-  for (const value of values) if (value !== null) sizeBytes += before.length + Buffer.byteLength(value)
+  for (const value of values) if (value !== null) sizeBytes += prefix.length + Buffer.byteLength(value)
   const array = binaryArray(elementType, values.length, sizeBytes)
-  let at = ARRAY_HEAD_BYTES
+  let at = ARRAY_HEADER_BYTES
   for (const value of values) {
     if (value === null) {
       at = array.writeInt32BE(-1, at)
       continue
     }
-    array.set(before, at + 4)
-    const written = before.length + array.write(value, at + 4 + before.length)
+    array.set(prefix, at + 4)
+    const written = prefix.length + array.write(value, at + 4 + prefix.length)
     at = array.writeInt32BE(written, at) + written
   }
   return array
 }
 
-/** With its head written; each element is its length, -1 for null, and its bytes. */
+/** Allocates an array and writes its header. Each element is its length (-1 for null) and its bytes. */
 function binaryArray(elementType: number, length: number, elementsBytes: number): Buffer {
-  const array = Buffer.allocUnsafe(length === 0 ? EMPTY_BYTES : ARRAY_HEAD_BYTES + length * 4 + elementsBytes)
+  const array = Buffer.allocUnsafe(length === 0 ? EMPTY_BYTES : ARRAY_HEADER_BYTES + length * 4 + elementsBytes)
   array.writeInt32BE(length === 0 ? 0 : 1, 0) // dimensions
-  array.writeInt32BE(0, 4) // tells of nulls; the server looks at the elements themselves
+  array.writeInt32BE(0, 4) // has-nulls flag; the server checks the elements itself
   array.writeInt32BE(elementType, 8)
   if (length === 0) return array
   array.writeInt32BE(length, 12)
@@ -99,7 +98,7 @@ function binaryArray(elementType: number, length: number, elementsBytes: number)
   return array
 }
 
-/** Types by their numbers in the catalogue. */
+/** Type OIDs. */
 const TEXT = 25
 const JSON_TEXT = 114
 const TIMESTAMPTZ = 1184
@@ -107,21 +106,20 @@ const UUID = 2950
 const JSONB = 3802
 
 const EMPTY_BYTES = 12
-const ARRAY_HEAD_BYTES = 20
+const ARRAY_HEADER_BYTES = 20
 const UUID_BYTES = 16
 const TIME_BYTES = 8
 const NO_BYTES = new Uint8Array()
 const JSONB_VERSION = Uint8Array.of(1)
 const YEAR_2000_MS = Date.UTC(2000, 0)
 
-/** Of bytes, in the hexadecimal form of bytea. */
+/** A bytea[] in hexadecimal form. */
 export function bytesArray(values: readonly (Buffer | null)[]): string {
   return `{${values.map((value) => (value === null ? NULL : `"\\\\x${value.toString('hex')}"`)).join()}}`
 }
 
 /**
- * Rows as the JSON of `jsonb_to_recordset`: their members, in camelCase here, under the names of their columns. What stands
- * inside a member is left alone.
+ * JSON for `jsonb_to_recordset`: each row's members are renamed from camelCase to column names; nested members are kept.
  */
 export function recordset(rows: readonly object[], replacer?: (key: string, value: unknown) => unknown): string {
   const records = rows.map((row) => {
@@ -132,7 +130,7 @@ export function recordset(rows: readonly object[], replacer?: (key: string, valu
   return JSON.stringify(records, replacer)
 }
 
-/** `tenantId` is the column tenant_id. */
+/** Member `tenantId` becomes column `tenant_id`. */
 function columnName(member: string): string {
   let name = columnNames.get(member)
   if (name === undefined) {
@@ -144,10 +142,10 @@ function columnName(member: string): string {
 
 const columnNames = new Map<string, string>()
 
-/** What rows are to a statement and to its parameters. */
+/** How rows are passed: the SQL that reads them, and the parameters that hold them. */
 export interface RowFormat {
   table(first: number, columns: Columns, name: string): string
-  /** Of a column, as an array. */
+  /** One column as an SQL array. */
   list(parameter: number, type: string): string
   ids(values: readonly string[]): unknown
   plain(values: readonly (string | number | bigint)[]): unknown
@@ -157,7 +155,7 @@ export interface RowFormat {
   times(valuesMs: readonly number[]): unknown
 }
 
-/** Any number of them, one array a column. */
+/** Any number of rows, one array per column. */
 export const ROWS: RowFormat = {
   table: unnest,
   list: (parameter, type) => `$${parameter}::${type}[]`,
@@ -169,7 +167,7 @@ export const ROWS: RowFormat = {
   times: timeArray,
 }
 
-/** Exactly one, one value a column: a lone order's statement takes 0.85 of the server's time that arrays of one take. */
+/** Exactly one row, one value per column. A single row costs the server 15 % less this way than arrays of one element. */
 export const ONE_ROW: RowFormat = {
   table(first, columns, name) {
     const values = Object.entries(columns).map(([column, type], index) => `$${first + index}::${type} as ${column}`)

@@ -1,28 +1,28 @@
 import pg from 'pg'
 import { CommitUnknown, isConnectionLoss } from './errors.ts'
-import { type Connection, createPipeline, parserOf, type Statement, type StatementResult } from './pipeline.ts'
+import { type Connection, createPipeline, getTypeParser, type Statement, type StatementResult } from './pipeline.ts'
 import { type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
 
 export type { Statement }
 
-/** Outside a transaction: each statement is its own. What opens a transaction takes a Db. */
+/** Runs statements outside a transaction, or opens one. A function that opens a transaction takes a Db. */
 export interface Db {
   query<Row>(statement: Statement): Promise<Row[]>
   /**
-   * Runs `work` in one transaction and commits. A throw rolls back. Statements are pipelined: those that are not
-   * awaited one by one share a round trip, and COMMIT rides with the last of them.
-   * @throws CommitUnknown when the connection died after COMMIT was sent: the outcome has to be looked up.
+   * Runs `work` in one transaction and commits; rolls back if it throws. Statements that are not awaited one by one share
+   * a round trip, and COMMIT goes out together with the last of them.
+   * @throws CommitUnknown if the connection died after COMMIT was sent: the caller must look up whether it took effect.
    */
   tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
-  /** Connections in use, idle and waited for. */
+  /** For metrics: connections in use, idle and waited for. */
   readonly pool: pg.Pool
 }
 
-/** Inside a transaction. What must be atomic takes a Tx first. */
+/** An open transaction. A function that must be atomic with others takes a Tx first. */
 export interface Tx {
   readonly brand: 'tx'
   query<Row>(statement: Statement): Promise<Row[]>
-  /** Sends a statement whose rows nobody needs, without a round trip of its own; its failure fails the commit. */
+  /** Sends a statement whose rows are not needed, without waiting for it. Its failure fails the commit. */
   send(statement: Statement): void
 }
 
@@ -34,15 +34,14 @@ export interface DbOptions {
   statementTimeoutMs?: number
   /** How long the server waits inside a transaction for our next statement (60 s). */
   idleInTransactionMs?: number
-  /** Commits need not wait for the disk: for what a crash may forget (RequestIDs), never for money. */
+  /** Commits do not wait for the disk. Only for data that a crash may lose, never for money. */
   asynchronousCommit?: boolean
   /**
-   * For statements that are prepared once and run while their tables grow from nothing to millions: plans are made
-   * once, and by index, whatever the statistics of the moment say. A plan made on an empty table read 20 000 orders
-   * one by one for each look-up.
+   * For prepared statements whose tables grow from empty to millions of rows: plans are made once and use indexes,
+   * independent of current statistics. A plan made on an empty table scanned 20 000 rows for each lookup.
    */
   genericPlans?: boolean
-  /** Idle connections stay open: to sign in and plan again takes some 30 ms, of the first order after a quiet while. */
+  /** Idle connections stay open. Connecting and planning again delays the first request after a quiet period by 30 ms. */
   keepConnections?: boolean
   onIdleError?: (error: Error) => void
 }
@@ -50,7 +49,7 @@ export interface DbOptions {
 export const CONNECT_TIMEOUT_MS = 5_000
 const IDLE_MS = 10_000
 const STATEMENT_TIMEOUT_MS = 30_000
-/** What the server's own time limit should have ended by then, it will not end any more. */
+/** If the server's own statement timeout has not taken effect by then, the server is considered dead. */
 const STALL_MARGIN_MS = 5_000
 
 export function createDb(options: DbOptions): Db & { close(): Promise<void> } {
@@ -65,13 +64,13 @@ export function createDb(options: DbOptions): Db & { close(): Promise<void> } {
     idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 60_000,
     keepAlive: true,
     idleTimeoutMillis: options.keepConnections ? 0 : IDLE_MS,
-    types: { getTypeParser: parserOf },
+    types: { getTypeParser },
     options: serverSettings(options),
     ...({ pipeline: true } as object),
   })
   // An idle connection that dies is replaced by the pool; without a listener it would end the process.
   pool.on('error', (error) => options.onIdleError?.(error))
-  // So would one that dies in use; there its statements' own failures tell.
+  // The same for a connection that dies in use: its statements report the failure.
   pool.on('connect', (client) => client.on('error', () => {}))
   const stalled = watchStalledConnections<Connection>(statementTimeoutMs + STALL_MARGIN_MS, ({ stream }) =>
     stream.destroy(new Error('the database does not answer: read timeout')),
@@ -90,11 +89,11 @@ interface ConnectionSource {
   stalled: StalledConnections<Connection>
 }
 
-/** A connection of the pool; those that may have died with another that did are closed on the way. */
+/** Takes a connection from the pool. Closes connections that may have died together with a stalled one. */
 async function takeConnection({ pool, stalled }: ConnectionSource): Promise<pg.PoolClient> {
   for (;;) {
     const client = await pool.connect()
-    // The driver's declarations leave it out.
+    // The driver's type declarations omit it.
     const { connection } = client as unknown as { connection: Connection }
     if (!stalled.isSuspect(connection)) return client
     client.release(true)
@@ -124,24 +123,24 @@ async function runAlone<Row>(source: ConnectionSource, statement: Statement): Pr
 async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) => Promise<Result>): Promise<Result> {
   const client = await takeConnection(source)
   const ask = createPipeline(client, source.stalled)
-  const unanswered: Promise<unknown>[] = []
+  const unsettled: Promise<unknown>[] = []
   const send = (statement: Statement) => {
     const answer = ask(statement)
-    answer.catch(() => {}) // its failure is read where it is awaited
+    answer.catch(() => {}) // handled where it is awaited
     return answer
   }
   const sendInside = (statement: Statement) => {
     const answer = send(statement)
-    const settled = answer.then(() => {}) // its rows are let go
+    const settled = answer.then(() => {}) // releases the rows
     settled.catch(() => {})
-    unanswered.push(settled)
+    unsettled.push(settled)
     return answer
   }
   const tx: Tx = {
     brand: 'tx',
     query<Row>(statement: Statement) {
       const rows = sendInside(statement).then((answer) => answer.rows as Row[])
-      // Of two statements under way, the first failure leaves; nobody awaits the second, which must not end the process.
+      // If two statements fail, the first failure is thrown and the second is never awaited; it must not end the process.
       rows.catch(() => {})
       return rows
     },
@@ -151,7 +150,7 @@ async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) =
   try {
     sendInside(BEGIN)
     const result = await work(tx)
-    await commit(send(COMMIT), unanswered)
+    await commit(send(COMMIT), unsettled)
     return result
   } catch (error) {
     if (isConnectionLoss(error)) broken = error as Error
@@ -166,10 +165,10 @@ const BEGIN: Statement = { text: 'begin', name: 'begin' }
 const COMMIT: Statement = { text: 'commit', name: 'commit' }
 const ROLLBACK: Statement = { text: 'rollback', name: 'rollback' }
 
-async function commit(committing: Promise<StatementResult>, unanswered: Promise<unknown>[]): Promise<void> {
+async function commit(committing: Promise<StatementResult>, unsettled: Promise<unknown>[]): Promise<void> {
   let failure: unknown
-  for (const answer of unanswered) await answer.catch((reason) => (failure ??= reason))
-  // A statement that the server refused made COMMIT a rollback; one whose answer was lost leaves COMMIT in doubt.
+  for (const answer of unsettled) await answer.catch((reason) => (failure ??= reason))
+  // If the server refused a statement, COMMIT was a rollback. If an answer was lost, the outcome of COMMIT is unknown.
   if (failure !== undefined && !isConnectionLoss(failure)) {
     await committing.catch(() => {})
     throw failure

@@ -1,11 +1,11 @@
 import pg from 'pg'
 
-/** SQLSTATE of a failure that the server reported, if it did. */
+/** The SQLSTATE, if the server reported the failure. */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
-/** The unique key that a statement violated, and the values that are there already, as the server words them. */
+/** The unique constraint that a statement violated, with the server's description of the existing values. */
 export function violatedKey(error: unknown): { constraint: string; detail: string } | undefined {
   if (sqlState(error) !== UNIQUE_VIOLATION) return undefined
   const { constraint = '', detail = '' } = error as pg.DatabaseError
@@ -15,31 +15,31 @@ export function violatedKey(error: unknown): { constraint: string; detail: strin
 const UNIQUE_VIOLATION = '23505'
 
 /**
- * True when nothing is known to have been answered: no SQLSTATE, or the server said that it ends the connection, takes
- * none, or is not the one that takes writes.
+ * Whether the connection failed, so that the statement's outcome is unknown: no SQLSTATE, or the server ended or refused
+ * the connection, or does not accept writes.
  */
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof CommitUnknown) return true
-  // A name with several addresses: each was tried.
+  // A host name with several addresses, all of which were tried.
   if (error instanceof AggregateError) return error.errors.some(isConnectionLoss)
   const state = sqlState(error)
   if (state !== undefined) return CONNECTION_STATES.test(state)
   return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error || hasSystemCode(error))
 }
 
-/** As failures of TLS have them, without an errno. */
+/** TLS failures have a code but no errno. */
 function hasSystemCode({ code }: NodeJS.ErrnoException): boolean {
   return code !== undefined && /^E[A-Z]{3,}$/.test(code)
 }
 
-// Ended by an administrator, a shutdown, or for having been idle; connection exceptions; who it is, which database, too
-// many; a standby that is not promoted yet.
+// Ended by an administrator, a shutdown or an idle timeout; connection exceptions; wrong user; wrong database; too many
+// connections; a standby that is not promoted yet.
 const CONNECTION_STATES = /^(57P|25P03|08|28|3D000|53300|25006)/
 
 const CONNECTION_ERRORS =
   /connection (terminated|ended|error)|client (has encountered|was closed)|timeout exceeded when trying to connect|read timeout|not queryable/i
 
-/** The connection died between sending COMMIT and its answer: it happened or it did not. */
+/** The connection died after COMMIT was sent and before its answer: the transaction may or may not have committed. */
 export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown'
   constructor(cause: unknown) {
@@ -47,32 +47,32 @@ export class CommitUnknown extends Error {
   }
 }
 
-/** What a server says to a connection that it does not take, and what to do about it. */
+/** What to do about each SQLSTATE with which a server refuses a connection. */
 const REMEDIES: Record<string, string> = {
-  '28P01': 'Correct user and password in DATABASE_URL, or let this user in by pg_hba.conf.',
-  '28000': 'Correct user and password in DATABASE_URL, or let this user in by pg_hba.conf.',
-  '3D000': 'Create it: create database NAME owner USER encoding UTF8 template template0.',
-  '53300': "Raise the server's max_connections, or end what holds so many.",
+  '28P01': 'Correct the user and password in DATABASE_URL, or allow this user in pg_hba.conf.',
+  '28000': 'Correct the user and password in DATABASE_URL, or allow this user in pg_hba.conf.',
+  '3D000': 'Create the database: create database NAME owner USER encoding UTF8 template template0.',
+  '53300': "Raise the server's max_connections, or close unused connections.",
 }
 
-/** A failure that no server spoke of: it was not reached. */
+/** For failures that no server reported, because none was reached. */
 const UNREACHABLE_REMEDY =
-  'Look at host and port in DATABASE_URL, and at whether the server runs and lets this machine in.'
+  'Check the host and port in DATABASE_URL, and that the server runs and accepts connections from this machine.'
 
-/** @returns a sentence why there is no connection to the database, and what to do; never the password */
+/** Why there is no connection to the database and what to do, without the password. */
 export function explainNoConnection(error: unknown): string {
   const state = sqlState(error)
-  const cure = state === undefined ? UNREACHABLE_REMEDY : (REMEDIES[state] ?? "Look at the server's log.")
-  return `The database cannot be used: ${messageOf(error)}. ${cure}`
+  const cure = state === undefined ? UNREACHABLE_REMEDY : (REMEDIES[state] ?? "See the server's log.")
+  return `Cannot connect to the database: ${messageOf(error)}. ${cure}`
 }
 
-/** Whether a statement failed because its connection did not come about. */
+/** Whether a statement failed because no connection could be made. */
 export function isNoConnection(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || Object.hasOwn(REMEDIES, sqlState(error) ?? '')
 }
 
-/** Where several addresses were tried, the error itself says nothing. */
+/** If several addresses were tried, the error itself has no message. */
 function messageOf(error: unknown): string {
   const first = error instanceof AggregateError ? error.errors[0] : error
   return first instanceof Error ? first.message : String(first)

@@ -1,24 +1,24 @@
 import { firstUuidAt } from '../ids.ts'
 import type { Db, Tx } from './db.ts'
 
-/** How a table is cut by time: partitions are made ahead and dropped whole, never row by row. */
+/** How a table is partitioned by time. Partitions are created ahead and dropped whole; rows are never deleted singly. */
 export interface PartitionedTable {
   table: string
   /** 'hour': an integer column of hours since 1970. 'uuid': a UUIDv7 column. */
   key: 'hour' | 'uuid'
   spanHours: number
   ahead: number
-  /** Hours after its end that a partition is kept; undefined: for ever. */
+  /** How long a partition is kept after its end; undefined: for ever. */
   keepHours: number | undefined
 }
 
 const HOUR_MS = 3_600_000
 
 /**
- * Makes the partitions that the database's now and the near future need. Idempotent; several nodes may run it at once (one
- * works, under an advisory lock). Being late only costs the time. @returns their names
+ * Creates the partitions for the present and the near future by the database's clock. Idempotent; several nodes may run
+ * it at once, because an advisory lock lets one work at a time. @returns the names of the new partitions
  */
-export function makePartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
+export function createPartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
   return eachTable(db, tables, (tx, table, names, nowMs) => {
     const missing = wanted(table, nowMs).filter((partition) => !names.has(partition.name))
     for (const { name, from, to } of missing) {
@@ -30,10 +30,10 @@ export function makePartitions(db: Db, tables: readonly PartitionedTable[]): Pro
   })
 }
 
-/** Gathering statistics with pauses keeps dead versions of hot rows for seconds: docs/performance.md. */
+/** Autovacuum with pauses keeps dead versions of hot rows for seconds: docs/performance.md. */
 const UNPAUSED = 'autovacuum_vacuum_cost_delay = 0'
 
-/** Drops those that are past keeping by the database's clock, as it is now: whoever calls has reason to trust it. */
+/** Drops the partitions past their retention by the database's clock, which the caller must have reason to trust. */
 export function dropPartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
   return eachTable(db, tables, (tx, table, names, nowMs) => {
     const past = [...names].filter((name) => isPast(table, name, nowMs))
@@ -45,8 +45,8 @@ export function dropPartitions(db: Db, tables: readonly PartitionedTable[]): Pro
 type Work = (tx: Tx, table: PartitionedTable, names: ReadonlySet<string>, nowMs: number) => string[]
 
 /**
- * Each table has a transaction of its own: making a partition locks the whole table, and must not lock it for as long
- * as another table's readers take. One that cannot be had does not keep the others waiting; its failure is thrown last.
+ * Uses one transaction per table: creating a partition locks the whole table, and must not hold that lock while another
+ * table's lock is awaited. A table that fails does not stop the others; the first failure is thrown at the end.
  */
 async function eachTable(db: Db, tables: readonly PartitionedTable[], work: Work): Promise<string[]> {
   const all: string[] = []
@@ -62,8 +62,8 @@ async function eachTable(db: Db, tables: readonly PartitionedTable[], work: Work
   return all
 }
 
-/** Of each table, what should be there for the present and the next span and is not. Reads the catalogue; no locks. */
-export async function missingPartitions(
+/** The missing partitions of each table for the present and the next span. Reads the catalogue; takes no locks. */
+export async function findMissingPartitions(
   db: Db,
   tables: readonly PartitionedTable[],
 ): Promise<{ table: string; names: string[] }[]> {
@@ -76,15 +76,15 @@ export async function missingPartitions(
   const present = new Set(rows.map((row) => row.name))
   const nowMs = rows[0]?.now ?? Date.now()
   return tables.map((table) => {
-    const needed = wanted({ ...table, ahead: 1 }, nowMs).slice(1) // without the one that is past
+    const needed = wanted({ ...table, ahead: 1 }, nowMs).slice(1) // without the past span
     return { table: table.table, names: needed.map(({ name }) => name).filter((name) => !present.has(name)) }
   })
 }
 
-/** Locks: the advisory one, then the table, exclusively. */
+/** Locks: the advisory lock, then the table in exclusive mode. */
 async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<string[]> {
   return db.tx(async (tx) => {
-    // A drop waits for readers; rather give up and come again than make writers queue behind the wait.
+    // A drop waits for readers, and writers queue behind it: give up early and retry later.
     tx.send({ text: `set local lock_timeout = '2s'` })
     tx.send({ text: `select pg_advisory_xact_lock(hashtext('partitions'))` })
     const [clock] = await tx.query<{ now: number }>({
@@ -103,7 +103,7 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
 function wanted(table: PartitionedTable, nowMs: number) {
   const current = Math.floor(nowMs / HOUR_MS / table.spanHours)
   const partitions: { name: string; from: string; to: string }[] = []
-  // One behind: ids and timestamps may be a little older than now.
+  // Includes the past span: ids and timestamps may be a little older than now.
   for (let index = current - 1; index <= current + table.ahead; index++) {
     partitions.push({
       name: `${table.table}_${index * table.spanHours}`,

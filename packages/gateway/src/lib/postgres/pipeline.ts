@@ -19,46 +19,46 @@ export interface StatementResult {
 export type Pipeline = (statement: Statement) => Promise<StatementResult>
 
 /**
- * Asks over one connection, in the order of the calls. What one turn of the event loop asks goes out in one write and
- * ends in one Sync, so that the server answers it in one, too: by the driver's own way each statement wakes both sides.
- * Of statements that went together, those behind one that fails are not run and fail like it.
+ * Runs statements on one connection in the order of the calls. The statements of one turn of the event loop go out in one
+ * write that ends in one Sync, so the server answers them in one write too; the driver alone wakes both sides for each
+ * statement. If one statement fails, those behind it in the same batch are not run and fail with the same error.
  */
-export function createPipeline(client: pg.PoolClient, silence: StalledConnections<Connection>): Pipeline {
-  let gathering: PipelinedBatch | undefined
-  const leave = () => {
-    if (gathering) client.query(gathering)
-    gathering = undefined
+export function createPipeline(client: pg.PoolClient, stalled: StalledConnections<Connection>): Pipeline {
+  let batch: PipelinedBatch | undefined
+  const sendBatch = () => {
+    if (batch) client.query(batch)
+    batch = undefined
   }
   return (statement) => {
     if (isScript(statement)) {
-      leave()
+      sendBatch()
       return runScript(client, statement)
     }
-    if (!gathering) {
-      gathering = new PipelinedBatch(silence)
-      process.nextTick(leave)
+    if (!batch) {
+      batch = new PipelinedBatch(stalled)
+      process.nextTick(sendBatch)
     }
-    return gathering.add(statement)
+    return batch.add(statement)
   }
 }
 
-/** Without name and values a text may be several statements: only the simple protocol takes those. */
+/** A text without name and values may hold several statements, which only the simple protocol accepts. */
 function isScript({ name, values = [] }: Statement): boolean {
   return name === undefined && values.length === 0
 }
 
 async function runScript(client: pg.PoolClient, { text }: Statement): Promise<StatementResult> {
   const { rows, command } = await client.query(text)
-  return { rows: rows.map(inCamelCase), command }
+  return { rows: rows.map(toCamelCaseRow), command }
 }
 
 interface PendingStatement {
   statement: Statement
   values: unknown[]
   result: StatementResult
-  /** undefined until the server has described them; known from earlier ones of its name. */
+  /** undefined until the server has described them; known from earlier runs for a named statement. */
   columns: Column[] | undefined
-  resolve(answer: StatementResult): void
+  resolve(result: StatementResult): void
   reject(failure: Error): void
 }
 
@@ -67,10 +67,10 @@ interface Column {
   parse(text: string): unknown
 }
 
-/** What the driver's connection is for its queries; its declarations leave most of it out. */
+/** The driver's connection as its queries use it; the driver's type declarations omit most of it. */
 export interface Connection {
   readonly stream: Duplex
-  /** Texts of prepared statements by name: those that the server has, and those that are on their way to it. */
+  /** Texts of prepared statements by name: those that the server has, and those that were sent to it. */
   readonly parsedStatements: Record<string, string>
   readonly submittedNamedStatements: Record<string, string>
   parse(statement: { name: string; text: string }): void
@@ -85,7 +85,7 @@ interface FieldMessage {
   dataTypeID: number
 }
 
-/** The driver's query, as far as we take its place. */
+/** The parts of the driver's query class that PipelinedBatch replaces. */
 declare class DriverQuery extends EventEmitter {
   constructor(text: string)
   name: string | undefined
@@ -94,45 +94,52 @@ declare class DriverQuery extends EventEmitter {
 }
 
 /**
- * Several statements that are one query to the driver. It is told which of them is being answered by `name` and `text`,
- * because it keeps the book of what is prepared. What comes back under a name always has the same columns (the server
- * refuses to run a plan whose result has changed), so they are described once.
+ * Several statements that the driver treats as one query. `name` and `text` always show the statement that is being
+ * answered, because the driver records prepared statements by them. A named statement always returns the same columns
+ * (the server refuses to run a plan whose result type has changed), so they are described once per connection.
  */
 class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
-  readonly #asked: PendingStatement[] = []
-  readonly #silence: StalledConnections<Connection>
-  #answering = 0
-  #isDue = false
+  readonly #statements: PendingStatement[] = []
+  readonly #stalled: StalledConnections<Connection>
+  #current = 0
+  #isPending = false
 
-  constructor(silence: StalledConnections<Connection>) {
+  constructor(stalled: StalledConnections<Connection>) {
     super('')
-    this.#silence = silence
+    this.#stalled = stalled
   }
 
   add(statement: Statement): Promise<StatementResult> {
     checkName(statement)
-    const values = (statement.values ?? []).map(prepareValue) // fails here, before anything has left
+    const values = (statement.values ?? []).map(prepareValue) // fails before anything is sent
     return new Promise((resolve, reject) => {
-      this.#asked.push({ statement, values, columns: undefined, result: { rows: [], command: '' }, resolve, reject })
+      this.#statements.push({
+        statement,
+        values,
+        columns: undefined,
+        result: { rows: [], command: '' },
+        resolve,
+        reject,
+      })
     })
   }
 
   override readonly submit = (connection: unknown) => this.#send(connection as Connection)
 
   #send(connection: Connection): null {
-    this.#silence.sent(connection)
-    this.#isDue = true
-    this.#turnTo(0)
+    this.#stalled.sent(connection)
+    this.#isPending = true
+    this.#setCurrent(0)
     connection.stream.cork()
-    for (const asked of this.#asked) {
-      const { name = '', text } = asked.statement
+    for (const pending of this.#statements) {
+      const { name = '', text } = pending.statement
       if (!(name in connection.parsedStatements || name in connection.submittedNamedStatements)) {
         connection.parse({ name, text })
         if (name !== '') connection.submittedNamedStatements[name] = text
       }
-      connection.bind({ statement: name, values: asked.values })
-      asked.columns = columnsOn(connection).get(name)
-      if (!asked.columns) connection.describe({ type: 'P' })
+      connection.bind({ statement: name, values: pending.values })
+      pending.columns = columnsByName(connection).get(name)
+      if (!pending.columns) connection.describe({ type: 'P' })
       connection.execute()
     }
     connection.sync()
@@ -140,22 +147,22 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
     return null
   }
 
-  #turnTo(index: number): void {
-    this.#answering = index
-    const statement = this.#asked[index]?.statement
+  #setCurrent(index: number): void {
+    this.#current = index
+    const statement = this.#statements[index]?.statement
     this.name = statement?.name
     this.text = statement?.text ?? ''
   }
 
   handleRowDescription({ fields }: { fields: FieldMessage[] }): void {
-    this.#asked[this.#answering]!.columns = fields.map(({ name, dataTypeID }) => ({
+    this.#statements[this.#current]!.columns = fields.map(({ name, dataTypeID }) => ({
       name: camelCase(name),
-      parse: parserOf(dataTypeID),
+      parse: getTypeParser(dataTypeID),
     }))
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    const { columns, result } = this.#asked[this.#answering]!
+    const { columns, result } = this.#statements[this.#current]!
     const row: Record<string, unknown> = {}
     for (let index = 0; index < fields.length; index++) {
       const { name, parse } = columns![index]!
@@ -166,27 +173,27 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
   }
 
   handleCommandComplete({ text }: { text: string }, connection: Connection): void {
-    const { statement, result, columns = [] } = this.#asked[this.#answering]!
-    this.#silence.received(connection)
+    const { statement, result, columns = [] } = this.#statements[this.#current]!
+    this.#stalled.received(connection)
     result.command = text
-    if (statement.name !== undefined) columnsOn(connection).set(statement.name, columns)
-    this.#turnTo(this.#answering + 1)
+    if (statement.name !== undefined) columnsByName(connection).set(statement.name, columns)
+    this.#setCurrent(this.#current + 1)
   }
 
   handleReadyForQuery(connection: Connection): void {
-    this.#silence.completed(connection)
-    for (const { resolve, result } of this.#asked) resolve(result)
+    this.#stalled.completed(connection)
+    for (const { resolve, result } of this.#statements) resolve(result)
   }
 
   /**
-   * The server refused the statement that is being answered, or the connection was lost. Where all were answered it may
-   * be the commit of a statement outside of a transaction that failed, which comes with the Sync: none counts as done.
+   * The server refused the current statement, or the connection was lost. If all statements had been answered, the failure
+   * may be that of the implicit commit of a statement outside a transaction, which comes with Sync: none counts as done.
    */
   handleError(failure: Error, connection: Connection): void {
-    if (this.#isDue) this.#silence.completed(connection)
-    this.#isDue = false
-    const answered = this.#answering < this.#asked.length ? this.#answering : 0
-    for (const [index, { statement, resolve, reject, result }] of this.#asked.entries()) {
+    if (this.#isPending) this.#stalled.completed(connection)
+    this.#isPending = false
+    const answered = this.#current < this.#statements.length ? this.#current : 0
+    for (const [index, { statement, resolve, reject, result }] of this.#statements.entries()) {
       if (index < answered) resolve(result)
       else {
         reject(failure)
@@ -196,41 +203,41 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
   }
 }
 
-/** The column tenant_id is the member tenantId of a row. */
+/** Column `tenant_id` becomes member `tenantId`. */
 function camelCase(column: string): string {
   return column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function inCamelCase(row: Record<string, unknown>): Record<string, unknown> {
+function toCamelCaseRow(row: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).map(([column, value]) => [camelCase(column), value]))
 }
 
 const textsByName = new Map<string, string>()
 
-/** The text that was prepared first would be run for the other. */
+/** Two texts under one name are a bug: the server would run the text that was prepared first. */
 function checkName({ name, text }: Statement): void {
   if (name === undefined) return
   const known = textsByName.get(name)
   if (known === undefined) textsByName.set(name, text)
-  else if (known !== text) throw new Error(`two statements are named ${name}`)
+  else if (known !== text) throw new Error(`two different statements are named ${name}`)
 }
 
-const described = new WeakMap<Connection, Map<string, Column[]>>()
+const columnsOfConnections = new WeakMap<Connection, Map<string, Column[]>>()
 
-function columnsOn(connection: Connection): Map<string, Column[]> {
-  const known = described.get(connection) ?? new Map<string, Column[]>()
-  described.set(connection, known)
+function columnsByName(connection: Connection): Map<string, Column[]> {
+  const known = columnsOfConnections.get(connection) ?? new Map<string, Column[]>()
+  columnsOfConnections.set(connection, known)
   return known
 }
 
-/** Texts of parameters as the driver writes them; its declarations forget it. */
+/** Converts parameters as the driver does; its type declarations omit the function. */
 const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils
 
 const INT8 = 20
 const DATE = 1082
 
-/** bigint columns are BigInt, dates stay text (`2026-11-21`), the rest as the driver does. */
-export function parserOf(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
+/** bigint becomes BigInt, dates stay text (`2026-11-21`); the driver parses the other types. */
+export function getTypeParser(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
   if (format !== 'binary') {
     if (oid === INT8) return BigInt
     if (oid === DATE) return String

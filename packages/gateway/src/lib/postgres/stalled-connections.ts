@@ -1,25 +1,25 @@
 /**
- * Ends connections on which an answer is due and nothing comes. A machine that dies, a database's that fails over among
- * them, sends neither FIN nor RST: whoever waits for its answer would wait for TCP, fifteen minutes to two hours.
+ * Closes connections whose server has stopped responding. A machine that dies, for example in a failover, sends neither
+ * FIN nor RST: without this, a statement would wait for TCP's timeout, 15 minutes to two hours.
  */
 export interface StalledConnections<Connection> {
-  /** An answer is due. */
+  /** A request was sent; a response is due. */
   sent(connection: Connection): void
-  /** The server said something. */
+  /** The server sent something. */
   received(connection: Connection): void
-  /** One that was due is complete, or will never be. */
+  /** A due response is complete, or will never come. */
   completed(connection: Connection): void
-  /** Not heard since before one fell silent: its server may be the same that has died. */
+  /** Last received data before another connection stalled: its server may have died too. */
   isSuspect(connection: Connection): boolean
 }
 
 interface ConnectionState {
   due: number
-  heardAt: number
+  receivedAt: number
   timer: NodeJS.Timeout | undefined
 }
 
-/** @param end is told of each connection that was silent for that long while an answer was due */
+/** @param end called with each connection that received nothing for `limitMs` while a response was due */
 export function watchStalledConnections<Connection extends object>(
   limitMs: number,
   end: (connection: Connection) => void,
@@ -30,12 +30,12 @@ export function watchStalledConnections<Connection extends object>(
   function stateOf(connection: Connection): ConnectionState {
     const known = states.get(connection)
     if (known) return known
-    const state: ConnectionState = { due: 0, heardAt: performance.now(), timer: undefined }
+    const state: ConnectionState = { due: 0, receivedAt: performance.now(), timer: undefined }
     states.set(connection, state)
     return state
   }
 
-  function silent(connection: Connection): void {
+  function handleStall(connection: Connection): void {
     suspectBefore = performance.now() - limitMs
     end(connection)
   }
@@ -43,18 +43,18 @@ export function watchStalledConnections<Connection extends object>(
   return {
     sent(connection) {
       const state = stateOf(connection)
-      if (state.due++ === 0) state.timer = setTimeout(silent, limitMs, connection)
+      if (state.due++ === 0) state.timer = setTimeout(handleStall, limitMs, connection)
     },
     received(connection) {
       stateOf(connection).timer?.refresh()
     },
     completed(connection) {
       const state = stateOf(connection)
-      state.heardAt = performance.now()
+      state.receivedAt = performance.now()
       if (--state.due > 0) return void state.timer?.refresh()
       clearTimeout(state.timer)
       state.timer = undefined
     },
-    isSuspect: (connection) => stateOf(connection).heardAt < suspectBefore,
+    isSuspect: (connection) => stateOf(connection).receivedAt < suspectBefore,
   }
 }

@@ -3,12 +3,12 @@ import pg from 'pg'
 import { CONNECT_TIMEOUT_MS } from './db.ts'
 import type { Statement } from './pipeline.ts'
 
-/** The background loops that can be woken. Polling is the net under every wake-up. */
+/** What background loops can be woken for. Every loop also polls, so a lost wakeup only delays work. */
 export type Topic = 'fulfilment' | 'webhooks' | 'settings'
 
 /**
- * Tells loops, here and on the other nodes, that there is work. The own node hears at once; the others by one NOTIFY
- * per topic and few milliseconds, sent outside the money transaction (NOTIFY takes a database-wide lock at commit).
+ * Wakes loops on this node at once, and on other nodes by NOTIFY. Wakeups of a few milliseconds share one NOTIFY, which
+ * is sent outside the transaction that made the work, because NOTIFY takes a database-wide lock at commit.
  */
 export interface Wakeups {
   wake(topic: Topic): void
@@ -18,14 +18,13 @@ export interface Wakeups {
 
 const COALESCE_MS = 5
 const RECONNECT_MS = 1_000
-/** A server that does not answer to so little in this time is dead, or another has taken its place. */
+/** A server that does not answer such a small statement in this time is dead, or was replaced. */
 const NOTIFY_TIMEOUT_MS = 5_000
 const CHANNEL = 'dealer_esim_wake'
 
 export interface WakeupOptions {
   url: string
   nodeId: string
-  /** Of the connection that listens and tells. */
   applicationName?: string
   onError(error: Error): void
 }
@@ -33,28 +32,28 @@ export interface WakeupOptions {
 export function createWakeups(options: WakeupOptions): Wakeups {
   const listeners = new Map<Topic, Set<() => void>>()
   const unsent = new Set<Topic>()
-  let telling: Promise<void> | undefined
-  const tell = (topic: Topic) => {
+  let notifying: Promise<void> | undefined
+  const wakeLocal = (topic: Topic) => {
     for (const listener of listeners.get(topic) ?? []) listener()
   }
-  const ear = listen(options, tell)
+  const connection = connect(options, wakeLocal)
 
-  /** What few milliseconds bring goes together, one NOTIFY after the other. */
-  async function tellOthers(): Promise<void> {
+  /** Sends one NOTIFY for all topics of a few milliseconds, and waits for it before the next. */
+  async function notifyNodes(): Promise<void> {
     while (unsent.size > 0) {
       await delay(COALESCE_MS)
       const statement = wakeupStatement(options.nodeId, unsent)
       unsent.clear()
-      await ear.tell(statement)
+      await connection.notify(statement)
     }
-    telling = undefined
+    notifying = undefined
   }
 
   return {
     wake(topic) {
-      tell(topic)
+      wakeLocal(topic)
       unsent.add(topic)
-      telling ??= tellOthers()
+      notifying ??= notifyNodes()
     },
     on(topic, listener) {
       const set = listeners.get(topic) ?? new Set()
@@ -62,23 +61,23 @@ export function createWakeups(options: WakeupOptions): Wakeups {
       return () => set.delete(listener)
     },
     async stop() {
-      await telling
-      await ear.stop()
+      await notifying
+      await connection.stop()
     },
   }
 }
 
-/** Wakes the nodes but the one that says it: also for a process that only tells and never listens. */
+/** Wakes all nodes except `nodeId`. Also for processes that only notify and never listen. */
 export function wakeupStatement(nodeId: string, topics: Iterable<Topic>): Statement {
   return { name: 'wake', text: 'select pg_notify($1, $2)', values: [CHANNEL, `${nodeId}:${[...topics].join(',')}`] }
 }
 
 /**
- * One connection that listens, made again whenever it is lost. It tells, too: the server has one of its processes to wake
- * then and not two. There is nothing to flush to disk in what is told, so that no order's commit waits behind it: through
- * the general pool a NOTIFY took the server 370 µs, beside a lone order of 2 800.
+ * One connection for LISTEN and NOTIFY, replaced whenever it is lost. Using it for both wakes one server process instead
+ * of two. It commits asynchronously, so no other commit waits behind its flush: through the general pool a NOTIFY cost
+ * the server 370 µs, next to 2 800 µs for a single order.
  */
-function listen(options: WakeupOptions, tell: (topic: Topic) => void) {
+function connect(options: WakeupOptions, wakeLocal: (topic: Topic) => void) {
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -99,7 +98,7 @@ function listen(options: WakeupOptions, tell: (topic: Topic) => void) {
     next.on('end', reopen)
     next.on('notification', ({ payload = '' }) => {
       const [nodeId, topics = ''] = payload.split(':')
-      if (nodeId !== options.nodeId) for (const topic of topics.split(',')) tell(topic as Topic)
+      if (nodeId !== options.nodeId) for (const topic of topics.split(',')) wakeLocal(topic as Topic)
     })
     await next.connect()
     await next.query(`listen ${CHANNEL}`)
@@ -117,23 +116,23 @@ function listen(options: WakeupOptions, tell: (topic: Topic) => void) {
 
   async function openOrRetry(): Promise<void> {
     await open().catch((error: Error) => {
-      lose(error)
+      closeAfter(error)
       reopen()
     })
   }
 
-  /** What is still unanswered cuts it at once; another is opened. */
-  function lose(error: Error): void {
+  /** Closes the connection even if statements are pending; its end opens another. */
+  function closeAfter(error: Error): void {
     options.onError(error)
     client?.end().catch(() => {})
   }
 
   let opening = openOrRetry()
   return {
-    /** Never fails: what is lost, the others find when they poll. */
-    async tell({ name, text, values }: Statement) {
+    /** Never fails: if it is lost, the other nodes find the work when they poll. */
+    async notify({ name, text, values }: Statement) {
       await opening
-      if (isListening) await client!.query({ name, text, values: values as unknown[] }).catch(lose)
+      if (isListening) await client!.query({ name, text, values: values as unknown[] }).catch(closeAfter)
     },
     async stop() {
       stopped = true

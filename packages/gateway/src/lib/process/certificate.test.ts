@@ -27,8 +27,8 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'
 afterEach(() => void vi.useRealTimers())
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('the watch over a certificate', () => {
-  it('tells of a broken replacement once, and only when it has stayed broken', () => {
+describe('a watched certificate', () => {
+  it('keeps the old certificate and logs once if a replacement stays unusable', () => {
     const [first, second] = [authority.issue('localhost'), authority.issue('localhost')]
     install(first)
     const { log, lines } = recordingLog()
@@ -37,7 +37,7 @@ describe('the watch over a certificate', () => {
     vi.advanceTimersByTime(POLL_MS)
     expect(lines).toEqual([]) // the key may be about to follow
     vi.advanceTimersByTime(10 * POLL_MS)
-    expect(lines).toEqual(['error: the new TLS certificate cannot be used; the old one stays'])
+    expect(lines).toEqual(['error: the new TLS certificate cannot be used; keeping the old one'])
     expect(watch.current.cert.toString()).toBe(first.cert)
     install(second)
     vi.advanceTimersByTime(POLL_MS)
@@ -46,28 +46,28 @@ describe('the watch over a certificate', () => {
     watch.stop()
   })
 
-  it('survives that the files are away for a while', () => {
+  it('is kept while its files are missing', () => {
     install(authority.issue('localhost'))
     const { log, lines } = recordingLog()
     const watch = watchCertificate(files, log)
     const { cert } = watch.current
     rmSync(files.certFile)
     vi.advanceTimersByTime(2 * POLL_MS)
-    expect(lines).toEqual(['error: the new TLS certificate cannot be used; the old one stays'])
+    expect(lines).toEqual(['error: the new TLS certificate cannot be used; keeping the old one'])
     writeFileSync(files.certFile, cert)
     vi.advanceTimersByTime(2 * POLL_MS)
     expect(lines).toHaveLength(1)
     watch.stop()
   })
 
-  it('serves an expired certificate, and says so', () => {
+  it('is served although expired, with a warning', () => {
     install(authority.issue('localhost', Date.now() - 1_000))
     const { log, lines } = recordingLog()
     watchCertificate(files, log).stop()
     expect(lines).toEqual(['warn: the TLS certificate has expired'])
   })
 
-  it('knows what names a certificate is for', () => {
+  it('matches the names and addresses that it was issued for', () => {
     install(authority.issue('localhost'))
     const { isFor } = readCertificate(files)
     expect([isFor('localhost'), isFor('127.0.0.1'), isFor('esim.example.com'), isFor('10.0.0.1')]).toEqual([

@@ -8,7 +8,7 @@ export interface CertificateFiles {
   keyFile: string
 }
 
-/** A certificate chain and its key in PEM, which fit together. */
+/** A certificate chain and the matching private key, in PEM. */
 export interface Certificate {
   cert: Buffer
   key: Buffer
@@ -19,17 +19,14 @@ export interface Certificate {
   isFor(host: string): boolean
 }
 
-/** @throws an Error whose message is a sentence that names the file at fault. */
+/** @throws Error that names the faulty file */
 export function readCertificate(files: CertificateFiles): Certificate {
   const cert = read(files.certFile)
   const key = read(files.keyFile)
-  const leaf = parsed(() => new X509Certificate(cert), `${files.certFile} holds no certificate in PEM.`)
-  const privateKey = parsed(
-    () => createPrivateKey(key),
-    `${files.keyFile} holds no private key in PEM without password.`,
-  )
+  const leaf = parsed(() => new X509Certificate(cert), `${files.certFile} contains no certificate in PEM.`)
+  const privateKey = parsed(() => createPrivateKey(key), `${files.keyFile} contains no unencrypted private key in PEM.`)
   if (!leaf.checkPrivateKey(privateKey)) {
-    throw new Error(`The key in ${files.keyFile} is not that of the first certificate in ${files.certFile}.`)
+    throw new Error(`The key in ${files.keyFile} does not match the first certificate in ${files.certFile}.`)
   }
   return {
     cert,
@@ -59,31 +56,31 @@ function parsed<Value>(parse: () => Value, otherwise: string): Value {
 
 export interface WatchedCertificate {
   readonly current: Certificate
-  /** Called with every certificate that takes the place of the current one. */
+  /** Called with every certificate that replaces the current one. */
   onChange(listener: (certificate: Certificate) => void): void
   stop(): void
 }
 
 /**
- * Files are read again and compared: renewals replace links as often as files, and some file systems tell nobody. Two
- * small files every two seconds cost nothing.
+ * Files are polled: renewals often replace links instead of files, and some file systems send no notifications. Reading
+ * two small files every two seconds costs nothing.
  */
 const POLL_MS = 2_000
 
 /**
- * Follows a certificate through its renewals. What cannot be used is logged and the current one kept: a renewal writes
- * two files, so only what is still unusable at the next look is told, once.
- * @throws an Error in a sentence when the first certificate cannot be used
+ * Reloads a certificate when its files change. An unusable certificate is logged and the current one kept. A renewal
+ * writes two files, so a fault is logged only if it is still there at the next check, and only once.
+ * @throws Error if the first certificate cannot be used
  */
 export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POLL_MS): WatchedCertificate {
   let current = readCertificate(files)
   const listeners: ((certificate: Certificate) => void)[] = []
   let served = digest(files)
   let suspect: string | undefined
-  let told: string | undefined
+  let reported: string | undefined
   warnOfDates(current, log)
 
-  function look(): void {
+  function check(): void {
     const found = digest(files)
     if (found === served) {
       suspect = undefined
@@ -98,16 +95,16 @@ export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POL
       log.info({ names: current.names, expiresAt: current.expiresAt }, 'the TLS certificate was replaced')
       warnOfDates(current, log)
     } catch (error) {
-      if (found === suspect && found !== told) {
-        told = found
+      if (found === suspect && found !== reported) {
+        reported = found
         const { expiresAt } = current
-        log.error({ err: error, expiresAt }, 'the new TLS certificate cannot be used; the old one stays')
+        log.error({ err: error, expiresAt }, 'the new TLS certificate cannot be used; keeping the old one')
       }
       suspect = found
     }
   }
 
-  const timer = setInterval(look, pollMs).unref()
+  const timer = setInterval(check, pollMs).unref()
   return {
     get current() {
       return current
@@ -117,7 +114,7 @@ export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POL
   }
 }
 
-/** It is served all the same: callers hear more from an expired certificate than from a closed port. */
+/** The certificate is served anyway: an expired certificate tells callers more than a closed port. */
 function warnOfDates({ startsAt, expiresAt, names }: Certificate, log: Log): void {
   const now = Date.now()
   if (startsAt.getTime() > now) log.warn({ names, startsAt: startsAt }, 'the TLS certificate is not valid yet')

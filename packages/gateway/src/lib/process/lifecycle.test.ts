@@ -27,7 +27,7 @@ function gate() {
 }
 
 describe('a loop', () => {
-  it('passes at once, and again at once while there is more', async () => {
+  it('runs a pass at once, and more passes while there is more work', async () => {
     let passes = 0
     const done = new Promise<void>((resolve) => {
       runLoop({
@@ -45,7 +45,7 @@ describe('a loop', () => {
     expect(passes).toBe(3)
   })
 
-  it('passes when it is woken, and once more when it was woken during a pass', async () => {
+  it('runs a pass when it is woken, and another if it was woken during a pass', async () => {
     const { pass, next } = gate()
     const loop = runLoop({ name: 'test', log, pollMs: NEVER_MS, pass: () => pass().then(() => false) })
     const first = await next()
@@ -59,7 +59,7 @@ describe('a loop', () => {
     await loop.stop(NEVER_MS)
   })
 
-  it('passes without being woken when its interval is over', async () => {
+  it('runs a pass when its poll interval has passed', async () => {
     const { pass, next } = gate()
     const loop = runLoop({ name: 'test', log, pollMs: 1, pass: () => pass().then(() => false) })
     for (let round = 0; round < 3; round++) (await next())()
@@ -67,7 +67,7 @@ describe('a loop', () => {
     await stopped
   })
 
-  it('goes on after a pass that failed, and says so', async () => {
+  it('continues after a failed pass, and logs it', async () => {
     const error = vi.fn()
     let passes = 0
     const { pass, next } = gate()
@@ -87,7 +87,7 @@ describe('a loop', () => {
     await loop.stop(NEVER_MS)
   })
 
-  it('finishes the pass under way when it is stopped, and begins none after', async () => {
+  it('finishes the current pass when it is stopped, and starts no other', async () => {
     const { pass, next } = gate()
     let ended = 0
     const loop = runLoop({
@@ -109,7 +109,7 @@ describe('a loop', () => {
     await loop.stop(NEVER_MS)
   })
 
-  it('gives up a pass that outlives the deadline, and tells it so', async () => {
+  it('abandons a pass at the deadline by its abort signal', async () => {
     let signal: AbortSignal | undefined
     const { pass, next } = gate()
     const loop = runLoop({
@@ -139,7 +139,7 @@ describe('a stack of running parts', () => {
     }
   }
 
-  it('stops in reverse order, once, and goes on where one part fails', async () => {
+  it('stops its parts once, in reverse order, even if one fails', async () => {
     const stopped: string[] = []
     const stack = createStack(log)
     stack.push('database', part('database', stopped))
@@ -149,7 +149,7 @@ describe('a stack of running parts', () => {
     expect(stopped).toEqual(['api', 'worker', 'database'])
   })
 
-  it('stops at once what is started after the stop', async () => {
+  it('stops a part at once that is pushed after the stop', async () => {
     const stopped: string[] = []
     const stack = createStack(log)
     await stack.stop(NEVER_MS)

@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../telemetry/log.ts'
 import type { LoopMetrics } from '../telemetry/metrics.ts'
 
-/** Something that was started and runs until it is stopped. */
+/** A started part that runs until it is stopped. */
 export interface Running {
   /**
-   * Takes nothing new, finishes what it has begun, and resolves; after `deadlineMs` it gives up what is left.
+   * Accepts nothing new, finishes work in progress, and resolves; after `deadlineMs` it abandons the rest.
    * May be called twice: the second call waits for the first. Never rejects.
    */
   stop(deadlineMs: number): Promise<void>
 }
 
-/** Things started one upon the other, to be stopped in reverse. */
+/** Parts that depend on those pushed before them; they are stopped in reverse order. */
 export interface RunningStack extends Running {
   push(name: string, part: Running): void
 }
@@ -23,15 +23,15 @@ export function createStack(log: Log): RunningStack {
     const deadline = performance.now() + deadlineMs
     for (const { name, part } of parts.reverse()) {
       const startedAt = performance.now()
-      // What comes last (the database) still gets a moment when the parts above have used up the time.
+      // The last parts (such as the database) get a minimum time even if the others have used up the deadline.
       const leftMs = Math.max(deadline - startedAt, STOP_MIN_MS)
-      await part.stop(leftMs).catch((error) => log.error({ err: error, part: name }, 'could not be stopped'))
+      await part.stop(leftMs).catch((error) => log.error({ err: error, part: name }, 'could not stop'))
       log.debug({ part: name, durationMs: Math.round(performance.now() - startedAt) }, 'stopped')
     }
   }
   return {
     push(name, part) {
-      // What a start still brings up after a stop was asked for goes down again at once.
+      // A part that starts after the stop was requested is stopped at once.
       if (stopping) void part.stop(STOP_MIN_MS)
       else parts.push({ name, part })
     },
@@ -44,27 +44,27 @@ const STOP_MIN_MS = 1_000
 export interface LoopOptions {
   name: string
   log: Log
-  /** Where figures of it are told. */
+  /** Metrics of the loop. */
   loops?: LoopMetrics | undefined
-  /** How long an idle loop waits; what is written without a wake-up is found this late at most. */
+  /** How long an idle loop waits: the maximum delay of work that comes without a wakeup. */
   pollMs: number
   /**
-   * One pass over the work that is due. `true`: there may be more, come again at once.
-   * The signal aborts when the deadline of a stop has passed: give up what can be given up.
+   * One pass over the due work. Returns true if there may be more, so that the next pass follows at once.
+   * The signal aborts when the deadline of a stop has passed: abandon what can be abandoned.
    */
   pass(signal: AbortSignal): Promise<boolean>
 }
 
 export interface Loop extends Running {
-  /** There is work: pass now, or once more after the pass under way. */
+  /** Starts a pass now, or another one after the current pass. */
   wake(): void
 }
 
-/** Passes over work for ever, one pass at a time. A failed pass is logged, and the loop goes on after a pause. */
+/** Runs passes one after the other until stopped. A failed pass is logged, and the loop continues after a pause. */
 export function runLoop(options: LoopOptions): Loop {
   const { name, log, loops, pollMs, pass } = options
   const stopping = new AbortController()
-  const givingUp = new AbortController()
+  const abandoning = new AbortController()
   let woken = false
   let interruptWait = () => {}
 
@@ -74,7 +74,7 @@ export function runLoop(options: LoopOptions): Loop {
     while (!stopping.signal.aborted) {
       woken = false
       try {
-        const more = await pass(givingUp.signal)
+        const more = await pass(abandoning.signal)
         failures = 0
         loops?.passed(name)
         if (!more && !woken) await wait(pollMs, true)
@@ -82,8 +82,8 @@ export function runLoop(options: LoopOptions): Loop {
         failures += 1
         loops?.failed(name, failures)
         const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
-        log.error({ err: error, loop: name, failures, pauseMs }, 'a pass failed; the loop goes on')
-        // A wake-up does not shorten this pause: while the database is away, every request would be one.
+        log.error({ err: error, loop: name, failures, pauseMs }, 'a loop pass failed; retrying after a pause')
+        // A wakeup does not shorten this pause: while the database is unavailable, every request would cause one.
         await wait(pauseMs, false)
       }
     }
@@ -106,8 +106,8 @@ export function runLoop(options: LoopOptions): Loop {
     async stop(deadlineMs) {
       stopping.abort()
       if (await settlesWithin(ended, deadlineMs)) return
-      log.warn({ loop: name, deadlineMs }, 'a pass did not end in time and is given up')
-      givingUp.abort()
+      log.warn({ loop: name, deadlineMs }, 'a loop pass did not end in time and was abandoned')
+      abandoning.abort()
     },
   }
 }
@@ -115,7 +115,7 @@ export function runLoop(options: LoopOptions): Loop {
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
 
-/** Whether the promise settled in time. */
+/** Whether the promise settles before the deadline. */
 export async function settlesWithin(promise: Promise<unknown>, deadlineMs: number): Promise<boolean> {
   const timer = new AbortController()
   const late = delay(deadlineMs, false, { signal: timer.signal }).catch(() => false)
@@ -130,7 +130,7 @@ export async function settlesWithin(promise: Promise<unknown>, deadlineMs: numbe
   return settled
 }
 
-/** The gateway cannot start, and whoever starts it can change that: the message is a sentence to print without a stack. */
+/** The gateway cannot start, and the user can fix it: the message says what happened and what to do. Printed without a stack. */
 export class StartRefused extends Error {
   override readonly name: string = 'StartRefused'
 }

@@ -8,9 +8,8 @@ export interface Listener {
 }
 
 /**
- * Makes a server (a Fastify instance) listen.
- * @returns the port: the one asked for, or the free one that 0 stood for
- * @throws StartRefused with a sentence that names the variable to change
+ * Makes a Fastify server listen. @returns the port; if 0 was requested, the free port that was chosen
+ * @throws StartRefused that names the variable to change
  */
 export async function listen(
   listener: Listener,
@@ -19,13 +18,13 @@ export async function listen(
   try {
     await listener.listen({ host: at.host, port: at.port })
   } catch (error) {
-    throw new StartRefused(refusal(error as NodeJS.ErrnoException, at), { cause: error })
+    throw new StartRefused(explainFailure(error as NodeJS.ErrnoException, at), { cause: error })
   }
   return (listener.server.address() as AddressInfo).port
 }
 
-function refusal(error: NodeJS.ErrnoException, at: { host: string; port: number; variable: string }): string {
-  const remedy = `Set ${at.variable} to another one.`
+function explainFailure(error: NodeJS.ErrnoException, at: { host: string; port: number; variable: string }): string {
+  const remedy = `Set ${at.variable} to another port.`
   switch (error.code) {
     case 'EADDRINUSE':
       return `Port ${at.port} on ${at.host} is in use by another program. ${remedy}`
@@ -33,28 +32,28 @@ function refusal(error: NodeJS.ErrnoException, at: { host: string; port: number;
       return `This user may not listen on port ${at.port} of ${at.host}. ${remedy}`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${at.host} is not an address of this machine. Set HOST to one.`
+      return `${at.host} is not an address of this machine. Set HOST to one of its addresses.`
     default:
       return `Listening on port ${at.port} of ${at.host} failed: ${error.message}`
   }
 }
 
 /**
- * How long a closing server still takes requests on the connections that are open, and new ones: each answer then says
- * `Connection: close`. A connection cut at once might be one whose caller has just begun to send.
+ * How long a closing server still accepts requests and connections, answering with `Connection: close`. A connection that
+ * is cut at once might be one on which a caller has just begun to send.
  */
 const LAST_REQUESTS_MS = 300
 const SWEEP_MS = 25
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What is answered from now on ends its connection. */
+    /** Responses from now on close their connections. */
     isClosing?: boolean
   }
 }
 
-/** Registers the first half of closing; a server without connections closes at once. */
-export function drainsGently(app: FastifyInstance): void {
+/** Makes a closing server accept last requests first. A server without connections closes at once. */
+export function registerDrain(app: FastifyInstance): void {
   app.decorate('isClosing', false)
   app.addHook('preClose', (done) => {
     app.isClosing = true
@@ -65,7 +64,7 @@ export function drainsGently(app: FastifyInstance): void {
   })
 }
 
-/** Answers what is under way, closes each connection that falls idle, and cuts what is left at the deadline. */
+/** Finishes requests in progress, closes connections as they become idle, and cuts the rest at the deadline. */
 export async function closeWithin(app: FastifyInstance, deadlineMs: number): Promise<void> {
   const closed = app.close()
   const sweep = setInterval(() => isClosed(app) && app.server.closeIdleConnections(), SWEEP_MS)
@@ -74,7 +73,7 @@ export async function closeWithin(app: FastifyInstance, deadlineMs: number): Pro
   clearInterval(sweep)
 }
 
-/** It takes no new connections any more. */
+/** Whether the server has stopped accepting connections. */
 function isClosed(app: FastifyInstance): boolean {
   return !app.server.listening
 }

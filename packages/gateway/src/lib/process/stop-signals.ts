@@ -1,9 +1,9 @@
 import type { Log } from '../telemetry/log.ts'
 
-/** Ctrl-C reaches us twice under npm: from the terminal, and passed on by npm. Together they are one wish. */
-const SAME_WISH_MS = 1_000
+/** Under npm, Ctrl-C reaches us twice: from the terminal and from npm. Signals this close together count as one. */
+const REPEAT_MS = 1_000
 
-/** What the deadline of a stop does not bound, such as the database's last checkpoint. */
+/** Extra time for what the deadline of a stop does not bound, such as the database's last checkpoint. */
 const GRACE_MS = 10_000
 
 export interface StopOptions {
@@ -13,15 +13,15 @@ export interface StopOptions {
 }
 
 /**
- * Ends the process in an orderly way when it is asked to: the first SIGTERM, SIGINT or SIGHUP stops, a later one ends
- * it at once. A fault that nobody caught stops it too, with exit code 1: what follows it cannot be trusted.
+ * Stops the process gracefully on the first SIGTERM, SIGINT or SIGHUP; a later signal ends it at once. An uncaught
+ * exception also stops it, with exit code 1, because the state of the process cannot be trusted.
  */
 export function stopOnSignals({ log, deadlineMs, stop }: StopOptions): void {
-  let askedAt: number | undefined
+  let stopRequestedAt: number | undefined
 
-  async function leave(code: number): Promise<void> {
+  async function stopAndExit(code: number): Promise<void> {
     const overdue = setTimeout(() => {
-      log.error({ deadlineMs }, 'not stopped in time; ending at once')
+      log.error({ deadlineMs }, 'not stopped in time; exiting now')
       process.exit(1)
     }, deadlineMs + GRACE_MS)
     await stop(deadlineMs)
@@ -31,24 +31,24 @@ export function stopOnSignals({ log, deadlineMs, stop }: StopOptions): void {
 
   function onSignal(signal: NodeJS.Signals): void {
     const now = performance.now()
-    if (askedAt === undefined) {
-      askedAt = now
+    if (stopRequestedAt === undefined) {
+      stopRequestedAt = now
       log.info({ signal }, 'stopping')
-      void leave(0)
-    } else if (now - askedAt > SAME_WISH_MS) {
-      log.warn({ signal }, 'asked again; ending at once')
+      void stopAndExit(0)
+    } else if (now - stopRequestedAt > REPEAT_MS) {
+      log.warn({ signal }, 'second signal; exiting now')
       process.exit(1)
     }
   }
 
-  function onFault(error: unknown): void {
-    log.fatal({ err: error }, 'a fault that nobody caught; stopping')
-    if (askedAt !== undefined) return
-    askedAt = performance.now()
-    void leave(1)
+  function onUncaught(error: unknown): void {
+    log.fatal({ err: error }, 'uncaught exception; stopping')
+    if (stopRequestedAt !== undefined) return
+    stopRequestedAt = performance.now()
+    void stopAndExit(1)
   }
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal)
-  process.on('uncaughtException', onFault)
-  process.on('unhandledRejection', onFault)
+  process.on('uncaughtException', onUncaught)
+  process.on('unhandledRejection', onUncaught)
 }

@@ -2,14 +2,14 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from '@platformatic/p
 
 export type Metrics = Registry
 
-/** The registry of this process. Each room declares its own figures on it, where it measures them. */
+/** The metrics registry of this process. Each module declares its own metrics on it. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   return registry
 }
 
-/** Tells figures of every loop of this process: which passes, how often, and when it last went well. */
+/** Metrics of the background loops: passes, failures, and the time of the last success. */
 export interface LoopMetrics {
   started(loop: string, pollMs: number): void
   passed(loop: string): void
@@ -27,7 +27,7 @@ export function createLoopMetrics(registry: Registry): LoopMetrics {
   })
   const lastPass = new Gauge({
     name: 'dealer_esim_loop_last_pass_timestamp_seconds',
-    help: 'When a pass of the loop last went well; at first, when the loop was started',
+    help: 'When the loop last completed a pass; before the first, when it was started',
     labelNames,
     registers,
   })
@@ -39,7 +39,7 @@ export function createLoopMetrics(registry: Registry): LoopMetrics {
   })
   const failures = new Gauge({
     name: 'dealer_esim_loop_failures_in_a_row',
-    help: 'Passes that have failed since the last one that went well',
+    help: 'Failed passes since the last successful one',
     labelNames,
     registers,
   })

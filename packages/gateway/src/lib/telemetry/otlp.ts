@@ -11,12 +11,12 @@ import { createSpanId, type Span, type Traces } from './traces.ts'
  */
 
 export interface OtlpOptions {
-  /** Of the collector, without /v1/traces. */
+  /** The collector's URL without /v1/traces. */
   endpoint: string
   headers: Record<string, string>
-  /** Of traces, whole: a trace is sent by every process or by none. */
+  /** Percentage of traces that are sent. A trace is sent by every process or by none. */
   percent: number
-  /** What all spans of this process have in common. */
+  /** Attributes that all spans of this process share. */
   resource: Record<string, string>
   outbound: Outbound
   metrics: Registry
@@ -26,7 +26,7 @@ export interface OtlpOptions {
 
 const POLL_MS = 2_000
 const BATCH_MAX = 512
-/** Ten seconds of a busy gateway; a collector that is away for longer costs spans and not our memory. */
+/** Ten seconds of a busy gateway. If the collector is unavailable for longer, spans are dropped. */
 const WAITING_MAX = 20_000
 const TIMEOUT_MS = 10_000
 
@@ -34,7 +34,7 @@ export function startTraces(options: OtlpOptions): Traces & Running {
   const { percent, log, loops, metrics } = options
   const spans = new Counter({
     name: 'dealer_esim_spans_total',
-    help: 'Spans of traces, by what became of them: sent, or dropped because the collector did not take them',
+    help: 'Trace spans by outcome: sent, or dropped because the collector did not accept them',
     labelNames: ['outcome'],
     registers: [metrics],
   })
@@ -44,8 +44,8 @@ export function startTraces(options: OtlpOptions): Traces & Running {
     const batch = waiting.slice(0, BATCH_MAX)
     if (batch.length === 0) return false
     const fault = await post(options, batch)
-    // What the collector will never take must not keep the others; what it may take later stays.
-    if (fault?.mayPass) throw new Error(`traces wait: ${fault.message}`)
+    // Spans that the collector will never accept must not block the others; spans that it may accept later are kept.
+    if (fault?.isTemporary) throw new Error(`traces were not sent: ${fault.message}`)
     waiting.splice(0, batch.length)
     spans.inc({ outcome: fault ? 'dropped' : 'sent' }, batch.length)
     if (fault) log.warn({ spans: batch.length, reason: fault.message }, 'the collector refused spans')
@@ -70,7 +70,7 @@ export function startTraces(options: OtlpOptions): Traces & Running {
   }
 }
 
-/** By its last 32 bits, which are random in every kind of UUID that we meet. */
+/** Decides by the last 32 bits, which are random in all UUID versions that we use. */
 function isSampled(traceId: string, percent: number): boolean {
   return Number.parseInt(traceId.slice(24), 16) < (percent / 100) * 2 ** 32
 }
@@ -83,11 +83,11 @@ async function post({ endpoint, headers, resource, outbound }: OtlpOptions, span
     body: JSON.stringify(encode(resource, spans)),
     timeoutMs: TIMEOUT_MS,
     answerSizeMaxBytes: 4_096,
-    allowPrivate: true, // the operator's own
+    allowPrivate: true, // the operator configured it
   })
-  if (outcome.kind === 'failed') return { message: outcome.message, mayPass: true }
+  if (outcome.kind === 'failed') return { message: outcome.message, isTemporary: true }
   if (outcome.status >= 200 && outcome.status < 300) return undefined
-  return { message: `status ${outcome.status}`, mayPass: outcome.status === 429 || outcome.status >= 500 }
+  return { message: `status ${outcome.status}`, isTemporary: outcome.status === 429 || outcome.status >= 500 }
 }
 
 const KIND = { SERVER: 2, CLIENT: 3 } as const

@@ -9,29 +9,29 @@ const LINE = {
   code: '000000',
 }
 
-let gulps: string[]
-const open = () => ({ write: (lines: string) => gulps.push(lines), flushSync: () => {} })
+let blocks: string[]
+const open = () => ({ write: (lines: string) => blocks.push(lines), flushSync: () => {} })
 
 beforeEach(() => {
-  gulps = []
+  blocks = []
   vi.useFakeTimers()
 })
 afterEach(() => vi.useRealTimers())
 
-it('gathers the lines of requests, none torn, lost or doubled, and writes what is left after a moment', () => {
+it('the request log writes every line once and whole, the last ones after a moment', () => {
   const log = createRequestLog('info', open)
   for (let number = 0; number < 1_000; number++) log({ ...LINE, durationMs: number })
-  expect(gulps.length).toBeGreaterThan(2)
+  expect(blocks.length).toBeGreaterThan(2)
   vi.advanceTimersByTime(100)
-  for (const gulp of gulps) expect(gulp.endsWith('}\n')).toBe(true)
-  const lines = gulps.join('').trimEnd().split('\n')
-  const told = lines.map((line) => JSON.parse(line) as typeof LINE & { durationMs: number })
-  expect(told.map(({ durationMs }) => durationMs)).toEqual(Array.from({ length: 1_000 }, (_, number) => number))
-  expect(told[999]).toMatchObject({ ...LINE, level: 'info', msg: 'request' })
+  for (const block of blocks) expect(block.endsWith('}\n')).toBe(true)
+  const lines = blocks.join('').trimEnd().split('\n')
+  const parsed = lines.map((line) => JSON.parse(line) as typeof LINE & { durationMs: number })
+  expect(parsed.map(({ durationMs }) => durationMs)).toEqual(Array.from({ length: 1_000 }, (_, number) => number))
+  expect(parsed[999]).toMatchObject({ ...LINE, level: 'info', msg: 'request' })
 })
 
-it('says nothing of requests where only warnings are wanted', () => {
+it('the request log is silent at log level warn', () => {
   createRequestLog('warn', open)({ ...LINE, durationMs: 1 })
   vi.advanceTimersByTime(100)
-  expect(gulps).toEqual([])
+  expect(blocks).toEqual([])
 })

@@ -11,9 +11,9 @@ import type { ErrorParts } from '../../lib/api-error.ts'
 import { groupBy } from '../../lib/batch.ts'
 import { orderNoOf } from '../../lib/ids.ts'
 import type { Tenant } from '../../tenants/load.ts'
-import type { Wallet } from '../../wallet/lock.ts'
-import { lowBalanceStep } from '../../wallet/low-balance.ts'
-import type { BalanceFall } from '../../wallet/low-balance-notice.ts'
+import type { Wallet } from '../../wallet/ledger/lock.ts'
+import type { BalanceFall } from '../../wallet/ledger/low-balance.ts'
+import { lowBalanceStep } from '../../wallet/ledger/low-balance.ts'
 import type { PackageLine } from '../item.ts'
 
 /** An order to be placed. Its id is made beforehand, so that the order is recognised after a lost COMMIT. */

@@ -8,10 +8,9 @@ import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { supplierOwner } from '../supplier.ts'
 import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from './csv.ts'
-import { fingerprint } from './fingerprint.ts'
 import { raiseLevel } from './levels.ts'
 import { leastValidityHoursOf, type StockConfig, type StockSecrets } from './stock.ts'
-import { findTakenCodes, lockImports, refuseSettledMeanwhile } from './taken-codes.ts'
+import { findTakenCodes, fingerprint, lockImports, refuseSettledMeanwhile } from './taken-codes.ts'
 
 export interface StockImport {
   supplier: string

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { orderNoOf } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { sqlState } from '../../lib/postgres/errors.ts'
@@ -94,4 +95,9 @@ export async function refuseSettledMeanwhile(tx: Tx, supplier: string): Promise<
   if (settled === undefined) return
   const words = `eSIM ${settled.iccid} was delivered meanwhile, with order ${orderNoOf(settled.orderId)}. Take it out of the file.`
   throw new Refusal(409, 'ESIM_TAKEN', words)
+}
+
+/** Of an activation code, to find it again by. Keyed, so that a matching id that is short cannot be found by trying. */
+export function fingerprint(linkKey: Buffer, smdpAddress: string, matchingId: string): string {
+  return createHmac('sha256', linkKey).update(`stock\n${smdpAddress.toLowerCase()}\n${matchingId}`).digest('hex')
 }

@@ -34,7 +34,7 @@ export async function lockEndpoint(tx: Tx, tenantId: string): Promise<Endpoint |
 function selectEndpoint(tenantId: string): Statement {
   return {
     name: 'webhooks-endpoint',
-    text: `select callback_url, event_types, enabled, disabled_reason, failing_since, warned_percent, updated_at
+    text: `select callback_url, event_types, enabled, disabled_reason, failing_since, alerted_percent, updated_at
            from webhook_endpoints where tenant_id = $1`,
     values: [tenantId],
   }
@@ -46,7 +46,7 @@ interface EndpointRow {
   enabled: boolean
   disabledReason: 'GONE' | 'FAILING' | null
   failingSince: Date | null
-  warnedPercent: number
+  alertedPercent: number
   updatedAt: Date
 }
 
@@ -57,7 +57,7 @@ function endpointOf([row]: EndpointRow[]): Endpoint | undefined {
     eventTypes: row.eventTypes,
     enabled: row.enabled,
     disabledReason: row.disabledReason,
-    failureWindow: { failingSinceMs: row.failingSince?.getTime() ?? null, warnedPercent: row.warnedPercent },
+    failureWindow: { failingSinceMs: row.failingSince?.getTime() ?? null, alertedPercent: row.alertedPercent },
     updatedAt: row.updatedAt,
   }
 }
@@ -90,7 +90,7 @@ export interface EndpointFilter {
 /** Lists endpoints that were ever set, longest failing first. */
 export async function listEndpoints(db: Db, filter: EndpointFilter, limit: number): Promise<EndpointView[]> {
   const rows = await db.query<EndpointView>(sql`
-    select e.tenant_id, t.client_name, e.callback_url,
+    select e.tenant_id, t.tenant_name as client_name, e.callback_url,
            e.event_types, e.enabled, e.disabled_reason,
            e.failing_since, e.updated_at,
            (select count(*)::integer from (select from deliveries v where v.tenant_id = e.tenant_id and v.due_at is not null
@@ -98,7 +98,7 @@ export async function listEndpoints(db: Db, filter: EndpointFilter, limit: numbe
     from webhook_endpoints e join tenants t using (tenant_id)
     where (${filter.tenantId ?? null}::uuid is null or e.tenant_id = ${filter.tenantId ?? null})
       and (not ${filter.unwell ?? false}::boolean or e.failing_since is not null or e.disabled_reason is not null)
-    order by e.failing_since nulls last, t.client_name, e.tenant_id
+    order by e.failing_since nulls last, t.tenant_name, e.tenant_id
     limit ${limit}`)
   return rows.map((row) => ({ ...row, callbackUrl: row.callbackUrl === null ? null : maskedUrl(row.callbackUrl) }))
 }

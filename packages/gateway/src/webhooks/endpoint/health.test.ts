@@ -3,10 +3,10 @@ import { afterFailure } from './health.ts'
 
 const H = 3_600_000
 const T0 = Date.parse('2026-11-20T13:00:00Z')
-const failing = (warnedPercent = 0) => ({ failingSinceMs: T0, warnedPercent })
+const failing = (alertedPercent = 0) => ({ failingSinceMs: T0, alertedPercent })
 
 test('the first failure after a success starts the window', () => {
-  const well = { failingSinceMs: null, warnedPercent: 0 }
+  const well = { failingSinceMs: null, alertedPercent: 0 }
   expect(afterFailure(well, T0, false)).toEqual({ change: 'FAILING', sinceMs: T0 })
 })
 
@@ -32,6 +32,6 @@ test('after 72 hours the next failure disables, and not a moment before', () => 
 })
 
 test('410 disables at once', () => {
-  const well = { failingSinceMs: null, warnedPercent: 0 }
+  const well = { failingSinceMs: null, alertedPercent: 0 }
   expect(afterFailure(well, T0, true)).toMatchObject({ change: 'DISABLE', reason: 'GONE' })
 })

@@ -16,7 +16,7 @@ export interface FailureWindow {
   /** The first failure after the last success; null: the latest attempt succeeded. */
   failingSinceMs: number | null
   /** The highest warning sent since. */
-  warnedPercent: number
+  alertedPercent: number
 }
 
 export type HealthChange =
@@ -33,7 +33,7 @@ export function afterFailure(health: FailureWindow, failedAtMs: number, gone: bo
   const failingMs = failedAtMs - sinceMs
   if (failingMs >= FAILING_MAX_MS) return { change: 'DISABLE', reason: 'FAILING', sinceMs }
   const percent = WARNINGS_PERCENT.find((warning) => failingMs >= (FAILING_MAX_MS * warning) / 100)
-  if (percent !== undefined && percent > health.warnedPercent) return { change: 'WARN', percent, sinceMs }
+  if (percent !== undefined && percent > health.alertedPercent) return { change: 'WARN', percent, sinceMs }
   return health.failingSinceMs === null ? { change: 'FAILING', sinceMs } : { change: 'NONE' }
 }
 

@@ -88,7 +88,7 @@ function withRequest(
     eventTypes: eventTypes ? EVENT_TYPES.filter((type) => eventTypes.includes(type)) : before.eventTypes,
     enabled: enabled ?? (before.enabled || (before.disabledReason !== null && (isChecked || callbackUrl === null))),
     disabledReason: before.disabledReason,
-    failureWindow: isChecked ? { failingSinceMs: null, warnedPercent: 0 } : before.failureWindow,
+    failureWindow: isChecked ? { failingSinceMs: null, alertedPercent: 0 } : before.failureWindow,
     updatedAt: now,
   }
   // The tenant's own setting replaces our reason.
@@ -97,7 +97,7 @@ function withRequest(
 }
 
 function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
-  const { failingSinceMs, warnedPercent } = endpoint.failureWindow
+  const { failingSinceMs, alertedPercent } = endpoint.failureWindow
   tx.send({
     text: `update webhook_endpoints
            set callback_url = $2, event_types = $3, enabled = $4, disabled_reason = $5, failing_since = $6,
@@ -110,7 +110,7 @@ function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
       endpoint.enabled,
       endpoint.disabledReason,
       failingSinceMs === null ? null : new Date(failingSinceMs),
-      warnedPercent,
+      alertedPercent,
       endpoint.updatedAt,
     ],
   })
@@ -127,7 +127,7 @@ async function defaultEndpoint(deps: SettingDeps, tenantId: string): Promise<End
     eventTypes: [...EVENT_TYPES],
     enabled: true,
     disabledReason: null,
-    failureWindow: { failingSinceMs: null, warnedPercent: 0 },
+    failureWindow: { failingSinceMs: null, alertedPercent: 0 },
     updatedAt: tenant?.createdAt ?? new Date(deps.databaseClock.now()),
   }
 }

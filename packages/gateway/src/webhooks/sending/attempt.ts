@@ -2,7 +2,7 @@ import { type EVENT_HEADERS, formatTime, type REQUEST_HEADERS } from '@dealer-es
 import { signEvent, signRequest } from '@dealer-esim/contract/node'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
 import type { Tenant } from '../../tenants/load.ts'
-import { prepared } from '../../tenants/prepared-secret.ts'
+import { prepared } from '../../tenants/load.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { ANSWER_READ_BYTES } from '../limits.ts'
 

@@ -153,9 +153,9 @@ interface ClaimedRow {
 const BEFORE_ALL: Position = { dueS: 0, notifyId: LOWEST_UUID }
 
 const LEASE = `
-  insert into webhook_lanes as l (tenant_id, node_id, held_until) values ($1, $2, $4)
-  on conflict (tenant_id) do update set node_id = excluded.node_id, held_until = excluded.held_until
-  where l.node_id = excluded.node_id or l.held_until <= $3
+  insert into endpoint_queues as l (tenant_id, node_id, lease_until) values ($1, $2, $4)
+  on conflict (tenant_id) do update set node_id = excluded.node_id, lease_until = excluded.lease_until
+  where l.node_id = excluded.node_id or l.lease_until <= $3
   returning 1`
 
 // A separate statement, so that its snapshot is taken after the lease was granted: an earlier one would still contain what
@@ -163,11 +163,11 @@ const LEASE = `
 // Starts after the last claim, because acknowledged deliveries stay in the index until vacuum. "offset 0" prevents a plan
 // that reads all events of the tenant.
 const CLAIM = `
-  select e.notify_id, e.notify_type, e.content::text as content, d.attempts, d.turn::float8 as generation,
+  select e.notify_id, e.notify_type, e.content::text as content, d.attempts, d.generation::float8 as generation,
          date_part('epoch', e.created_at) * 1000 as created_at_ms, date_part('epoch', d.due_at) as due_s
-  from (select from webhook_lanes where tenant_id = $1 and node_id = $2 and held_until = $4) held
+  from (select from endpoint_queues where tenant_id = $1 and node_id = $2 and lease_until = $4) held
   cross join lateral (
-    select notify_id, attempts, turn, due_at from deliveries
+    select notify_id, attempts, generation, due_at from deliveries
     where tenant_id = $1 and due_at <= $3 and (due_at, notify_id) > (to_timestamp($5), $6)
       and notify_id not in (select unnest($7::uuid[]))
     order by due_at, notify_id limit $8) d
@@ -196,4 +196,4 @@ export function releaseQueues(tx: Tx, nodeId: string, queues: readonly HeldQueue
 }
 
 const RELEASE = `
-  update webhook_lanes set held_until = '-infinity' where tenant_id = $1 and node_id = $2 and held_until = $3`
+  update endpoint_queues set lease_until = '-infinity' where tenant_id = $1 and node_id = $2 and lease_until = $3`

@@ -72,7 +72,7 @@ const DUE = `
          (select w.updated_at from webhook_endpoints w
           where w.tenant_id = due.tenant_id and w.enabled and w.callback_url is not null) as set_at,
          (select t.version from tenants t where t.tenant_id = due.tenant_id) as version,
-         coalesce((select l.node_id <> $3 and l.held_until > $4 from webhook_lanes l
+         coalesce((select l.node_id <> $3 and l.lease_until > $4 from endpoint_queues l
                    where l.tenant_id = due.tenant_id), false) as is_held_elsewhere
   from due`
 

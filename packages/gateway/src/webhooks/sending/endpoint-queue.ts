@@ -61,7 +61,7 @@ export function createEndpointQueue(tenantId: string): EndpointQueue {
     endpoint: { url: '', eventTypes: [] },
     signer: { appKey: '', secrets: [] },
     version: '',
-    failureWindow: { failingSinceMs: null, warnedPercent: 0 },
+    failureWindow: { failingSinceMs: null, alertedPercent: 0 },
     queue: [],
     claimedIds: new Set(),
     heldUntilMs: 0,
@@ -165,15 +165,15 @@ export function afterAttempt(
     queue.health = 'PROVEN'
     queue.inFlightMax = Math.min(queue.inFlightMax + 1, ENDPOINT_IN_FLIGHT_MAX)
     if (failureWindow.failingSinceMs === null) return undefined
-    queue.failureWindow = { failingSinceMs: null, warnedPercent: 0 }
+    queue.failureWindow = { failingSinceMs: null, alertedPercent: 0 }
     return { change: 'RECOVERED' }
   }
   queue.health = 'FAILING'
   queue.inFlightMax = Math.max(Math.floor(queue.inFlightMax / 2), ENDPOINT_IN_FLIGHT_MIN)
   const change = afterFailure(failureWindow, endedAtMs, next.gone)
   if (change.change === 'NONE') return undefined
-  const warnedPercent = change.change === 'WARN' ? change.percent : failureWindow.warnedPercent
-  queue.failureWindow = { failingSinceMs: change.sinceMs, warnedPercent }
+  const alertedPercent = change.change === 'WARN' ? change.percent : failureWindow.alertedPercent
+  queue.failureWindow = { failingSinceMs: change.sinceMs, alertedPercent }
   return change
 }
 

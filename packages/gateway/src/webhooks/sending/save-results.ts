@@ -77,7 +77,7 @@ function areAlike(one: Acknowledged, other: Acknowledged): boolean {
 // tenant, which took 70 to 900 ms for 264 results.
 const ACKNOWLEDGE = `
   with acknowledged as (
-    delete from deliveries where tenant_id = $1 and notify_id = any ($6::uuid[]) and turn = $13)
+    delete from deliveries where tenant_id = $1 and notify_id = any ($6::uuid[]) and generation = $13)
   ${LOG}`
 
 function writeOthers(tx: Tx, tenantId: string, results: readonly Other[]): void {
@@ -114,7 +114,7 @@ const SAVE = `
       attempts = d.attempts + (r.delivery_state <> 'UNSENT')::integer
   from ${unnest(2, RESULTS, 'r')}
   where d.tenant_id = $1 and d.notify_id = any ($2::uuid[])
-    and d.notify_id = r.notify_id and d.turn = r.generation and d.attempts = r.attempts`
+    and d.notify_id = r.notify_id and d.generation = r.generation and d.attempts = r.attempts`
 
 interface NewState {
   state: DeliveryState

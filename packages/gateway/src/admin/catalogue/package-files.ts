@@ -1,0 +1,105 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { extname } from 'node:path'
+import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { type Command, Option } from 'commander'
+import { exportPackages, type FileFormat } from '../../catalogue/files/export.ts'
+import { importPackages } from '../../catalogue/files/import.ts'
+import type { AdminContext } from '../context.ts'
+import { UsageError } from '../failure.ts'
+import type { AdminDeps } from '../open.ts'
+import { progressBar } from '../progress-bar.ts'
+import { count } from '../table.ts'
+import { requireFile } from '../typed.ts'
+import { type FilterOptions, filterOf, withFilterOptions } from './package-filter.ts'
+import { importText, unknownSupplierText } from './package-text.ts'
+
+export function packageFileCommands(noun: Command, context: AdminContext): void {
+  noun
+    .command('import <file>')
+    .description('Add and change packages by a file, all or nothing. “-” reads what is piped in.')
+    .addOption(formatOption())
+    .option('--dry-run', 'check everything and show what would change, and change nothing')
+    .addHelpText('after', '\ndocs/catalogue.md describes the files. `package export` writes one to start from.')
+    .action((file: string, options: { format?: FileFormat; dryRun?: boolean }) =>
+      context.withDeps((deps) => importFile(deps, context, file, options)),
+    )
+  withFilterOptions(noun.command('export [file]'))
+    .description('Write packages to a file, or to standard output.')
+    .addOption(formatOption())
+    .action((file: string | undefined, options: FilterOptions & { format?: FileFormat }) =>
+      context.withDeps((deps) => exportFile(deps, context, file, options)),
+    )
+}
+
+function formatOption(): Option {
+  return new Option('--format <format>', 'where the name of the file does not say it').choices(['csv', 'json'])
+}
+
+async function importFile(
+  deps: AdminDeps,
+  context: AdminContext,
+  file: string,
+  options: { format?: FileFormat; dryRun?: boolean },
+): Promise<void> {
+  const format = formatOf(file, options.format)
+  const dryRun = options.dryRun === true
+  const size = file === '-' ? Number.POSITIVE_INFINITY : requireFile(file)
+  const stream = file === '-' ? process.stdin : createReadStream(file)
+  const bar = progressBar(context)
+  let bytes = 0
+  const source = (async function* () {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      yield chunk
+    }
+  })()
+  let checked = 0
+  const report = await importPackages(
+    deps,
+    {
+      ...{ format, source, dryRun },
+      onProgress({ step, rows }) {
+        // Checking and writing are each half of the work; of a pipe nobody knows the length.
+        if (step === 'CHECKING') checked = rows
+        const share = step === 'CHECKING' ? bytes / size / (dryRun ? 1 : 2) : 0.5 + rows / checked / 2
+        bar.show(share, `${count(rows, 'package')} ${step === 'CHECKING' ? 'checked' : 'written'}`)
+      },
+    },
+    context.by,
+  )
+  bar.end()
+  context.exitCode = report.errorRows > 0 ? 1 : 0
+  const { changes, ...rest } = report
+  context.print(importText(report, dryRun), { dryRun, ...rest, ...(dryRun ? { changes } : {}) })
+  for (const name of report.unknownSuppliers) context.progress(unknownSupplierText(name))
+}
+
+async function exportFile(
+  deps: AdminDeps,
+  context: AdminContext,
+  file: string | undefined,
+  options: FilterOptions & { format?: FileFormat },
+): Promise<void> {
+  const toOutput = file === undefined || file === '-'
+  const format = options.format ?? (toOutput ? (context.json ? 'json' : 'csv') : formatOf(file))
+  const target: Writable = toOutput ? process.stdout : createWriteStream(file)
+  const failed = toOutput ? undefined : finished(target)
+  failed?.catch(() => {}) // read below, and by the write that it fails
+  const packages = await exportPackages(deps.db, format, filterOf([], options), (text) => written(target, text))
+  if (toOutput) return
+  target.end()
+  await failed
+  context.print(`Wrote ${count(packages, 'package')} to ${file}.`, { packages, file, format })
+}
+
+function written(target: Writable, text: string): Promise<void> {
+  return new Promise((resolve, reject) => target.write(text, (error) => (error ? reject(error) : resolve())))
+}
+
+function formatOf(file: string, given?: FileFormat): FileFormat {
+  if (given) return given
+  const extension = extname(file).toLowerCase()
+  if (extension === '.csv' || extension === '.json') return extension.slice(1) as FileFormat
+  throw new UsageError('Say --format csv or --format json: the name of the file does not tell.')
+}

@@ -1,0 +1,125 @@
+import { formatMoney } from '@dealer-esim/contract'
+import type { ImportReport, ImportReport } from '../../catalogue/files/import.ts'
+import { warningsOf, warningsOf } from '../../catalogue/packages/difference.ts'
+import type { PackageDocument, PackageDocument } from '../../catalogue/packages/document.ts'
+import { count, count, fields, fields, table, table } from '../table.ts'
+import { differenceText, differenceText } from '../wallet/difference-text.ts'
+
+export function packageTable(packages: readonly PackageDocument[]): string {
+  return table(
+    packages,
+    [
+      { title: 'CODE', value: (item) => item.packageCode },
+      { title: 'NAME', value: (item) => item.name },
+      { title: 'STATUS', value: (item) => item.status },
+      { title: 'PLACES', value: (item) => places(item.locationCodes) },
+      { title: 'PRICE', value: (item) => item.prices.map(priceText).join(', ') },
+      { title: 'SUPPLIERS', value: (item) => item.suppliers.map(({ supplier }) => supplier).join(', ') },
+    ],
+    'There is no such package.',
+  )
+}
+
+export function packageText(item: PackageDocument): string {
+  return fields([
+    ['Code', item.packageCode],
+    ['Name', item.name],
+    ['Slug', item.slug],
+    ...(item.description === null ? [] : ([['Description', item.description]] as const)),
+    ['Status', item.status],
+    ['Data', `${item.dataType}${item.volume === null ? '' : `, ${sizeText(item.volume)}`}`],
+    ['Lasts', `${item.duration} days, ${item.activationPolicy}, to be used within ${item.unusedValidTime} days`],
+    ['Places', item.locationCodes.join(' ')],
+    ...(item.speed === null ? [] : ([['Speed', item.speed]] as const)),
+    ...(item.fupPolicy === null ? [] : ([['Fair use', item.fupPolicy]] as const)),
+    ['Identity', item.ekycRequired ? 'must be shown' : 'not asked for'],
+    ['SMS', ['none', 'by phone and API', 'by API'][item.smsStatus] ?? ''],
+    ['Prices', item.prices.map(fullPriceText).join('\n') || 'none: nobody sees it'],
+    ['Suppliers', item.suppliers.map(supplierText).join('\n') || 'none: it cannot go on sale'],
+    ['At a loss', item.allowLoss ? 'sold too' : 'not sold: a supplier dearer than the price is skipped'],
+  ])
+}
+
+/** An import's outcome: what was or would be done, and what is wrong. */
+export function importText(report: ImportReport, dryRun: boolean): string {
+  const counts = `${report.added} added, ${report.changed} changed, ${report.unchanged} unchanged`
+  if (report.errorRows > 0) {
+    const shown = report.errors.slice(0, ERRORS_SHOWN).map(errorText)
+    const more = report.errors.length > ERRORS_SHOWN ? [`… use --json for more`] : []
+    return [`Nothing was changed: ${errorsText(report)}.`, ...shown, ...more].join('\n')
+  }
+  if (!dryRun) return `Imported ${count(report.rows, 'package')}: ${counts}.`
+  // What somebody should look at twice stands first.
+  const [marked, others] = [report.changes.filter(isDoubtful), report.changes.filter((one) => !isDoubtful(one))]
+  const shown = [...marked, ...others].slice(0, CHANGES_SHOWN).map(changeText)
+  const more = report.changes.length > CHANGES_SHOWN ? ['… use --json for more'] : []
+  const look = report.doubtful === 0 ? [] : [`Look twice at ${count(report.doubtful, 'package')}, marked by “!”.`]
+  return [`A dry run: nothing was changed. It would be ${counts}.`, ...look, ...shown, ...more].join('\n')
+}
+
+/** A file that breaks off has an error and perhaps no row at all. */
+function errorsText({ errorRows, rows, errors }: ImportReport): string {
+  if (rows === 0) return 'the file cannot be read'
+  const broken = errors.some(({ column, packageCode }) => column === '' && packageCode === null) ? 1 : 0
+  const total = Math.max(rows + broken, errorRows)
+  return `${errorRows} of ${count(total, 'row')} ${errorRows === 1 ? 'has' : 'have'} errors`
+}
+
+export function unknownSupplierText(name: string): string {
+  return `There is no supplier ${name} yet: its packages cannot be delivered. See \`supplier add\`.`
+}
+
+const ERRORS_SHOWN = 100
+const CHANGES_SHOWN = 100
+
+function errorText({ row, column, packageCode, reason }: ImportReport['errors'][number]): string {
+  const where = [row === 0 ? 'file' : `row ${row}`, packageCode, column].filter(Boolean).join(', ')
+  return `  ${where}: ${reason}`
+}
+
+type Change = ImportReport['changes'][number]
+
+function isDoubtful({ lines }: Change): boolean {
+  return warningsOf(lines).length > 0
+}
+
+function changeText({ packageCode, change, after, lines }: Change): string {
+  const isNew = change === 'ADDED'
+  const texts = lines.flatMap(differenceText).filter(({ isMarked }) => isMarked || !isNew)
+  const head = isNew ? `  + ${packageCode} ${after.name}` : `  ~ ${packageCode}`
+  return [head, ...texts.map(({ words, isMarked }) => `    ${isMarked ? '!' : ' '} ${words}`)].join('\n')
+}
+
+const PLACES_SHOWN = 4
+
+function places(codes: readonly string[]): string {
+  const more = codes.length - PLACES_SHOWN
+  return `${codes.slice(0, PLACES_SHOWN).join(' ')}${more > 0 ? ` +${more}` : ''}`
+}
+
+export function priceText({ price, currencyCode }: { price: number | bigint; currencyCode: string }): string {
+  return `${formatMoney(price)} ${currencyCode}`
+}
+
+function fullPriceText(price: PackageDocument['prices'][number]): string {
+  return price.retailPrice === null ? priceText(price) : `${priceText(price)}, retail ${formatMoney(price.retailPrice)}`
+}
+
+function supplierText({
+  supplier,
+  productCode,
+  costPrice,
+  costCurrency,
+}: PackageDocument['suppliers'][number]): string {
+  return `${supplier} ${productCode}${costPrice === null ? '' : `, costs ${formatMoney(costPrice)} ${costCurrency}`}`
+}
+
+function sizeText(bytes: number): string {
+  for (const [unit, size] of [
+    ['GB', 1024 ** 3],
+    ['MB', 1024 ** 2],
+  ] as const) {
+    if (bytes >= size && bytes % (size / 4) === 0) return `${bytes / size} ${unit}`
+  }
+  return `${bytes} bytes`
+}

@@ -1,0 +1,196 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { asWritten, asWritten, asWritten } from '../../catalogue/files/export.ts'
+import type { PackageInput, PackageInput, PackageInput } from '../../catalogue/packages/merge.ts'
+import { putPackages, putPackages, setOnSale, setOnSale, putPackages, setOnSale } from '../../catalogue/packages/put.ts'
+import { documentBatches, documentBatches, type PackageFilter, type PackageFilter, readDocuments, readDocuments, unknownSuppliers, unknownSuppliers, documentBatches, type PackageFilter, readDocuments, unknownSuppliers } from '../../catalogue/packages/read.ts'
+import { notFound, notFound, notFound } from '../../lib/refusal.ts'
+import type { AdminContext, AdminContext, AdminContext } from '../context.ts'
+import { UsageError, UsageError, UsageError } from '../failure.ts'
+import { amount } from '../prices/price-options.ts'
+import { whole } from '../typed.ts'
+import { packageFileCommands } from './package-files.ts'
+import { type FilterOptions, filterOf, withFilterOptions } from './package-filter.ts'
+import { packageTable, packageText, unknownSupplierText } from './package-text.ts'
+
+export function packageCommands(noun: Command, context: AdminContext): void {
+  list(noun, context)
+  set(noun, context)
+  onSale(noun, context)
+  packageFileCommands(noun, context)
+}
+
+const LISTED_DEFAULT = 50
+
+function list(noun: Command, context: AdminContext): void {
+  withFilterOptions(noun.command('list'))
+    .description('List packages, by their codes, whether on sale or not.')
+    .option('--limit <n>', 'how many at most', (value) => whole(value, '--limit'), LISTED_DEFAULT)
+    .action((options: FilterOptions & { limit: number }) =>
+      context.withDeps(async (deps) => {
+        const { packages, more } = await firstOf(documentBatches(deps.db, filterOf([], options)), options.limit)
+        const hint = more ? `\nThere are more: narrow the list, or raise --limit.` : ''
+        context.print(`${packageTable(packages)}${hint}`, packages.map(asWritten))
+      }),
+    )
+  noun
+    .command('show <package-code>')
+    .description('Show a package with its prices and suppliers.')
+    .action((packageCode: string) =>
+      context.withDeps(async (deps) => {
+        const found = (await readDocuments(deps.db, [packageCode])).get(packageCode)
+        if (!found) throw notFound('package', packageCode)
+        context.print(packageText(found), asWritten(found))
+      }),
+    )
+}
+
+async function firstOf<Item>(batches: AsyncIterable<Item[]>, limit: number) {
+  const packages: Item[] = []
+  for await (const batch of batches) {
+    packages.push(...batch)
+    if (packages.length > limit) return { packages: packages.slice(0, limit), more: true }
+  }
+  return { packages, more: false }
+}
+
+/** Options of `set` whose text is the value of the member. */
+const TEXTS = ['slug', 'name', 'description', 'status', 'dataType', 'activationPolicy', 'speed', 'fupPolicy'] as const
+
+interface SetOptions extends Partial<Record<(typeof TEXTS)[number], string>> {
+  volume?: number
+  days?: number
+  unusedValidTime?: number
+  sms?: number
+  ekyc?: boolean
+  allowLoss?: boolean
+  locations?: string[]
+  price?: bigint
+  retailPrice?: bigint
+  currency?: string
+  supplier?: Record<string, unknown>[]
+}
+
+function set(noun: Command, context: AdminContext): void {
+  noun
+    .command('set <package-code>')
+    .description('Add a package, or change what is named of one. “none” clears a text.')
+    .option('--name <text>')
+    .option('--slug <text>')
+    .option('--description <text>')
+    .option('--status <status>', 'ON_SALE or OFF_SALE')
+    .option('--data-type <type>', 'TOTAL, DAILY or UNLIMITED')
+    .option('--volume <size>', 'bytes, or such as 500MB or 3GB (powers of 1024); of a day when DAILY', volume)
+    .option('--days <n>', 'how long it lasts from activation', count('--days'))
+    .option('--unused-valid-time <days>', 'in which the first use must happen', count('--unused-valid-time'))
+    .option('--activation-policy <policy>', 'ON_INSTALL, ON_FIRST_NETWORK or ON_PURCHASE')
+    .option('--locations <codes>', 'countries such as JP,KR; add !RG for a region, !GL for the world', codes)
+    .option('--speed <text>')
+    .option('--fup-policy <text>')
+    .option('--sms <status>', '0 none, 1 by phone and API, 2 by API', count('--sms'))
+    .option('--ekyc', 'the traveller must identify himself')
+    .option('--no-ekyc')
+    .option('--allow-loss', 'sell also what costs more than its price')
+    .option('--no-allow-loss')
+    .option('--price <amount>', 'list price of one eSIM, such as 4.50; needs --currency', amount)
+    .option('--retail-price <amount>', 'recommended to the traveller; needs --currency', amount)
+    .option('--currency <code>', 'of the prices (ISO 4217)')
+    .option('--supplier <name:product[:cost:currency]>', 'repeat it for the next to try; replaces all', supplier)
+    .addHelpText('after', SET_EXAMPLE)
+    .action((packageCode: string, options: SetOptions) =>
+      context.withDeps(async (deps) => {
+        await putPackages(deps, [inputOf(packageCode, options)], context.by)
+        const now = (await readDocuments(deps.db, [packageCode])).get(packageCode)!
+        context.print(packageText(now), asWritten(now))
+        const named = now.suppliers.map(({ supplier: name }) => name)
+        for (const name of await unknownSuppliers(deps.db, named)) context.progress(unknownSupplierText(name))
+      }),
+    )
+}
+
+const SET_EXAMPLE = `
+Example:
+  npm run -s admin -- package set JP_1_7 --name "Japan, 1 GB, 7 days" --data-type TOTAL --volume 1GB --days 7 \\
+    --locations JP --price 4.50 --currency USD --supplier stock:JP-1GB:2.70:USD`
+
+function inputOf(packageCode: string, options: SetOptions): PackageInput {
+  const { volume, days, unusedValidTime, sms, ekyc, allowLoss, locations, supplier: suppliers } = options
+  const { price, retailPrice, currency } = options
+  const texts = TEXTS.flatMap((member) => {
+    const value = options[member]
+    return value === undefined ? [] : [[member, value === 'none' ? null : value]]
+  })
+  const members = {
+    ...{ packageCode, volume, duration: days, unusedValidTime, smsStatus: sms, ekycRequired: ekyc, allowLoss },
+    ...{ locationCodes: locations, suppliers, currencyCode: currency },
+    price: price === undefined ? undefined : Number(price),
+    retailPrice: retailPrice === undefined ? undefined : Number(retailPrice),
+    ...(options.dataType === 'UNLIMITED' ? { volume: null } : {}),
+    ...Object.fromEntries(texts),
+  }
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}
+
+function onSale(noun: Command, context: AdminContext): void {
+  for (const [name, status, on] of [
+    ['on-sale', 'ON_SALE', true],
+    ['off-sale', 'OFF_SALE', false],
+  ] as const) {
+    withFilterOptions(noun.command(`${name} [package-codes...]`))
+      .description(`Put packages ${on ? 'on' : 'off'} sale: those named, or all that the filters mean.`)
+      .option('--all', 'every package')
+      .action((packageCodes: string[], options: FilterOptions & { all?: boolean }) =>
+        context.withDeps(async (deps) => {
+          const filter = filterOf(packageCodes, options)
+          requireFilter(filter, options.all === true)
+          if (packageCodes.length > 0) await requirePackages(deps.db, packageCodes)
+          const changed = await setOnSale(deps, filter, on, context.by)
+          const words = `${changed.length} ${changed.length === 1 ? 'package is' : 'packages are'} ${status} now.`
+          context.print(changed.length === 0 ? 'Nothing was to be changed.' : words, { status, packageCodes: changed })
+        }),
+      )
+  }
+}
+
+function requireFilter(filter: PackageFilter, all: boolean): void {
+  if (all || Object.values(filter).some((value) => value !== undefined)) return
+  throw new UsageError('Name packages, or give filters, or say --all.')
+}
+
+async function requirePackages(
+  db: Parameters<typeof readDocuments>[0],
+  packageCodes: readonly string[],
+): Promise<void> {
+  const known = await readDocuments(db, packageCodes)
+  const unknown = packageCodes.filter((code) => !known.has(code))
+  if (unknown.length > 0) throw notFound('package', unknown[0]!)
+}
+
+/** Which number fits is the catalogue's to say. */
+function count(option: string): (value: string) => number {
+  return (value) => whole(value, option, { min: 0 })
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
+
+function volume(value: string): number {
+  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?) ?([KMGT]B)?$/i.exec(value) ?? []
+  const bytes = Number(digits) * (UNITS[unit.toUpperCase()] ?? Number.NaN)
+  if (!Number.isSafeInteger(bytes)) throw new InvalidArgumentError('Give whole bytes, or such as 500MB or 3GB.')
+  return bytes
+}
+
+function codes(value: string): string[] {
+  return value
+    .toUpperCase()
+    .split(/[\s,]+/)
+    .filter(Boolean)
+}
+
+function supplier(value: string, before: Record<string, unknown>[] = []): Record<string, unknown>[] {
+  const parts = value.split(':')
+  if (parts.length !== 2 && parts.length !== 4)
+    throw new InvalidArgumentError('Give name:product or name:product:cost:currency.')
+  const [name, productCode, cost, costCurrency = null] = parts
+  const costPrice = cost === undefined ? null : Number(amount(cost))
+  return [...before, { supplier: name, productCode, costPrice, costCurrency }]
+}

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { notFound, notFound, Refusal, Refusal } from '../../lib/refusal.ts'
+import { addSupplier, addSupplier, listSuppliers, listSuppliers, pauseSupplier, pauseSupplier, setSupplier, setSupplier } from '../../suppliers/manage.ts'
+import type { AdminContext, AdminContext } from '../context.ts'
+import { table, timeText } from '../table.ts'
+import { requireFile, requireFile } from '../typed.ts'
+import { supplierReportCommand } from './supplier-report.ts'
+import { withSuppliers } from './suppliers.ts'
+
+export function supplierCommands(supplier: Command, context: AdminContext): void {
+  supplier
+    .command('add <name>')
+    .description('Add a supplier. Packages name it as the place to buy from.')
+    .requiredOption('--type <type>', 'sandbox, stock, es2plus or gateway')
+    .option('--config <file>', 'JSON; ca, cert and key may be PEM or name files beside it')
+    .action(async (name: string, options: { type: string; config?: string }) => {
+      const config = readConfigFile(options.config)
+      await context.withDeps(async (deps) => {
+        await addSupplier(deps, { name, type: options.type, config }, context.by)
+        context.print(`Added ${name}. Try it with: supplier test ${name}`, { name, type: options.type })
+      })
+    })
+  supplier
+    .command('set <name>')
+    .description('Replace the configuration of a supplier, whole.')
+    .requiredOption('--config <file>', 'JSON; ca, cert and key may be PEM or name files beside it')
+    .action(async (name: string, options: { config: string }) => {
+      const config = readConfigFile(options.config)
+      await context.withDeps(async (deps) => {
+        await setSupplier(deps, { name, config }, context.by)
+        context.print(`Changed ${name}.`, { name })
+      })
+    })
+  for (const [verb, paused] of [
+    ['pause', true],
+    ['resume', false],
+  ] as const) {
+    supplier
+      .command(`${verb} <name>`)
+      .description(paused ? 'Ask it for nothing new: its orders wait.' : 'Ask it again.')
+      .action((name: string) =>
+        context.withDeps(async (deps) => {
+          await pauseSupplier(deps, { name, paused }, context.by)
+          context.print(`${name} is ${paused ? 'paused' : 'in use'}.`, { name, paused })
+        }),
+      )
+  }
+  testCommand(supplier, context)
+  supplier
+    .command('list')
+    .description('Show the suppliers.')
+    .action(() =>
+      context.withDeps(async (deps) => {
+        const rows = await listSuppliers(deps.db)
+        const human = table(
+          rows,
+          [
+            { title: 'NAME', value: (row) => row.name },
+            { title: 'TYPE', value: (row) => row.type },
+            { title: 'STATE', value: (row) => (row.paused ? 'paused' : 'in use') },
+            { title: 'CHANGED', value: (row) => timeText(row.updatedAt) },
+          ],
+          'There are no suppliers. Add one with: supplier add NAME --type TYPE',
+        )
+        context.print(human, { supplierList: rows })
+      }),
+    )
+  supplierReportCommand(supplier, context)
+}
+
+function testCommand(supplier: Command, context: AdminContext): void {
+  supplier
+    .command('test <name>')
+    .description('Call a supplier without buying, and say in a sentence what is wrong.')
+    .action((name: string) =>
+      context.withDeps(async (deps) => {
+        const fault = await withSuppliers(deps, async (suppliers) => {
+          const supplied = suppliers.get(name)
+          if (supplied === undefined) throw notFound('usable supplier', name)
+          return supplied.supplier.test()
+        })
+        if (fault !== undefined) throw new Refusal(422, 'SUPPLIER_FAULT', fault)
+        context.print(`${name} works.`, { name, works: true })
+      }),
+    )
+}
+
+const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
+
+/** ca, cert and key name files where they are no PEM: what is stored is the PEM. */
+function readConfigFile(file: string | undefined): unknown {
+  if (file === undefined) return {}
+  requireFile(file)
+  let config: unknown
+  try {
+    config = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new Error(`${file} is no JSON: ${(error as Error).message}.`)
+  }
+  if (typeof config !== 'object' || config === null || Array.isArray(config)) return config
+  const members = config as Record<string, unknown>
+  for (const member of PEM_MEMBERS) {
+    const value = members[member]
+    if (typeof value === 'string' && !value.includes('-----BEGIN')) {
+      const path = resolve(dirname(file), value)
+      requireFile(path)
+      members[member] = readFileSync(path, 'utf8')
+    }
+  }
+  return members
+}

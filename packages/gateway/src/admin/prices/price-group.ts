@@ -1,0 +1,114 @@
+import type { Command } from 'commander'
+import { refused, refused } from '../../catalogue/checks.ts'
+import { createGroup, createGroup, readGroups, readGroups, type ShownGroup, type ShownGroup, setGroupPlan, setGroupPlan, setTenantGroup, setTenantGroup } from '../../catalogue/pricing/assignments.ts'
+import { deleteGroup, deleteGroup, renameGroup, renameGroup } from '../../catalogue/pricing/retirement.ts'
+import { requireUuid, requireUuid } from '../../lib/refusal.ts'
+import type { AdminContext, AdminContext } from '../context.ts'
+import { fields, fields, table, table } from '../table.ts'
+
+/** Price groups: tenants that pay by one plan. */
+export function priceGroupCommands(noun: Command, context: AdminContext): void {
+  const group = noun
+    .command('group')
+    .description('Price groups: tenants that share a plan. A tenant is in one at most.')
+  group
+    .command('create <group>')
+    .description('Create a group.')
+    .option('--plan <name>', 'that its tenants pay by')
+    .action((groupName: string, options: { plan?: string }) =>
+      context.withDeps(async (deps) => {
+        await createGroup(deps, groupName, context.by)
+        if (options.plan !== undefined) await setGroupPlan(deps, groupName, options.plan, context.by)
+        const [shown] = await readGroups(deps.db, groupName)
+        context.print(groupText(shown!), shown)
+      }),
+    )
+  members(group, context)
+  ends(group, context)
+  group
+    .command('list')
+    .description('List the groups.')
+    .action(() =>
+      context.withDeps(async (deps) => {
+        const groups = await readGroups(deps.db)
+        context.print(groupTable(groups), groups)
+      }),
+    )
+  group
+    .command('show <group>')
+    .description('Show a group with its plan and its tenants.')
+    .action((groupName: string) =>
+      context.withDeps(async (deps) => {
+        const [shown] = await readGroups(deps.db, groupName)
+        context.print(groupText(shown!), shown)
+      }),
+    )
+}
+
+function members(group: Command, context: AdminContext): void {
+  group
+    .command('add <group> <tenant-ids...>')
+    .description('Put tenants into a group; they leave the one they are in.')
+    .action((groupName: string, tenantIds: string[]) =>
+      context.withDeps(async (deps) => {
+        for (const tenantId of tenantIds) await setTenantGroup(deps, tenantId, groupName, context.by)
+        const [shown] = await readGroups(deps.db, groupName)
+        context.print(groupText(shown!), shown)
+      }),
+    )
+  group
+    .command('remove <group> <tenant-ids...>')
+    .description('Take tenants out of a group.')
+    .action((groupName: string, tenantIds: string[]) =>
+      context.withDeps(async (deps) => {
+        const [before] = await readGroups(deps.db, groupName)
+        const stranger = tenantIds.find((typedId) => !before!.tenantIds.includes(requireUuid(typedId, 'tenant')))
+        if (stranger !== undefined) throw refused('tenantId', `${stranger} is not in the group ${groupName}.`)
+        for (const tenantId of tenantIds) await setTenantGroup(deps, tenantId, null, context.by)
+        const [shown] = await readGroups(deps.db, groupName)
+        context.print(groupText(shown!), shown)
+      }),
+    )
+}
+
+function ends(group: Command, context: AdminContext): void {
+  group
+    .command('rename <group> <new-name>')
+    .description('Rename a group. Nobody pays another price.')
+    .action((groupName: string, newName: string) =>
+      context.withDeps(async (deps) => {
+        await renameGroup(deps, groupName, newName, context.by)
+        const [shown] = await readGroups(deps.db, newName)
+        context.print(groupText(shown!), shown)
+      }),
+    )
+  group
+    .command('delete <group>')
+    .description('Delete a group that no tenant is in.')
+    .action((groupName: string) =>
+      context.withDeps(async (deps) => {
+        await deleteGroup(deps, groupName, context.by)
+        context.print(`Deleted. The name ${groupName} is free.`, { groupName, deleted: true })
+      }),
+    )
+}
+
+function groupTable(groups: readonly ShownGroup[]): string {
+  return table(
+    groups,
+    [
+      { title: 'GROUP', value: (group) => group.groupName },
+      { title: 'PLAN', value: (group) => group.planName ?? 'none' },
+      { title: 'TENANTS', right: true, value: (group) => String(group.tenantIds.length) },
+    ],
+    'There is no price group. `price group create` makes one.',
+  )
+}
+
+function groupText({ groupName, planName, tenantIds }: ShownGroup): string {
+  return fields([
+    ['Group', groupName],
+    ['Plan', planName ?? 'none: its tenants pay the list price'],
+    ['Tenants', tenantIds.join('\n') || 'none'],
+  ])
+}

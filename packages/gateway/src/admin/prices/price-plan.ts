@@ -1,0 +1,188 @@
+import type { Command } from 'commander'
+import { setGroupPlan, setGroupPlan, setTenantPlan, setTenantPlan } from '../../catalogue/pricing/assignments.ts'
+import { createPlan, type RuleValue, readPlans, removePlanRule, type ShownPlan, setPlanRule } from '../../catalogue/pricing/plans.ts'
+import { deletePlan, renamePlan } from '../../catalogue/pricing/retirement.ts'
+import { priceText } from '../catalogue/package-text.ts'
+import type { AdminContext } from '../context.ts'
+import { UsageError } from '../failure.ts'
+import type { AdminDeps } from '../open.ts'
+import { fields, table } from '../table.ts'
+
+} from '../catalogue/pricing/plans.ts'
+
+import { deletePlan, renamePlan } from '../../catalogue/pricing/retirement.ts'
+import { priceText } from '../catalogue/package-text.ts'
+import type { AdminContext } from '../context.ts'
+import { UsageError } from '../failure.ts'
+import type { AdminDeps } from '../open.ts'
+import { amount, currency, percent } from './price-options.ts'
+
+interface RuleOptions {
+  percent?: bigint
+  price?: bigint
+  currency?: string
+  package?: string
+}
+
+interface OwnerOptions {
+  tenant?: string
+  group?: string
+}
+
+/** Price plans: rules that hold for every tenant or group that has the plan. */
+export function pricePlanCommands(noun: Command, context: AdminContext): void {
+  const plan = noun.command('plan').description('Price plans: percentages and fixed prices for tenants and groups.')
+  rules(plan, context)
+  assignments(plan, context)
+  ends(plan, context)
+  plan
+    .command('list')
+    .description('List the plans.')
+    .action(() =>
+      context.withDeps(async (deps) => {
+        const plans = await readPlans(deps.db)
+        context.print(planTable(plans), plans)
+      }),
+    )
+  plan
+    .command('show <plan>')
+    .description('Show a plan with its rules and who has it.')
+    .action((planName: string) => context.withDeps((deps) => show(deps, context, planName)))
+}
+
+async function show(deps: AdminDeps, context: AdminContext, planName: string): Promise<void> {
+  const [shown] = await readPlans(deps.db, planName)
+  context.print(planText(shown!), shown)
+}
+
+function rules(plan: Command, context: AdminContext): void {
+  withRuleOptions(plan.command('create <plan>'))
+    .description('Create a plan, with a first rule where one is given.')
+    .action((planName: string, options: RuleOptions) =>
+      context.withDeps(async (deps) => {
+        const value = ruleOf(options)
+        await createPlan(deps, planName, context.by)
+        if (value) await setPlanRule(deps, { planName, packageCode: options.package ?? null }, value, context.by)
+        await show(deps, context, planName)
+      }),
+    )
+  withRuleOptions(plan.command('set <plan>'))
+    .description('Add or replace a rule. The narrower rule wins: a package over all, a price over a percentage.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  npm run -s admin -- price plan set GOLD --percent -10
+  npm run -s admin -- price plan set GOLD --price 3.90 --currency USD --package JP_1_7`,
+    )
+    .action((planName: string, options: RuleOptions) =>
+      context.withDeps(async (deps) => {
+        const value = ruleOf(options)
+        if (!value) throw new UsageError('Say --percent, or --price with --currency.')
+        const scope = { planName, packageCode: options.package ?? null }
+        await setPlanRule(deps, scope, value, context.by)
+        await show(deps, context, planName)
+      }),
+    )
+  plan
+    .command('remove-rule <plan>')
+    .description('Remove a percentage, or with --currency a fixed price.')
+    .option('--package <code>', 'of this package; without it, of every package')
+    .option('--currency <code>', 'the price in this currency', currency)
+    .action((planName: string, options: RuleOptions) =>
+      context.withDeps(async (deps) => {
+        const scope = { planName, packageCode: options.package ?? null }
+        await removePlanRule(deps, scope, options.currency ?? null, context.by)
+        await show(deps, context, planName)
+      }),
+    )
+}
+
+function withRuleOptions(command: Command): Command {
+  return command
+    .option('--percent <n>', 'on the list price: -10 is ten percent less', percent)
+    .option('--price <amount>', 'a fixed price; needs --currency', amount)
+    .option('--currency <code>', 'of the fixed price', currency)
+    .option('--package <code>', 'for this package; without it, for every package')
+}
+
+function ruleOf({ percent: change, price, currency: currencyCode }: RuleOptions): RuleValue | undefined {
+  if (change !== undefined && price === undefined && currencyCode === undefined) return { percent: change }
+  if (change === undefined && price !== undefined && currencyCode !== undefined) return { price, currencyCode }
+  if (change === undefined && price === undefined && currencyCode === undefined) return undefined
+  throw new UsageError('Say either --percent, or --price with --currency.')
+}
+
+function assignments(plan: Command, context: AdminContext): void {
+  const owned = (command: Command) => command.option('--tenant <id>', 'a tenant').option('--group <name>', 'a group')
+  owned(plan.command('assign <plan>'))
+    .description('Give a plan to a tenant or a group, in the place of the one it has.')
+    .action((planName: string, options: OwnerOptions) =>
+      context.withDeps(async (deps) => {
+        await assign(deps, context, planName, options)
+        context.print('Assigned. It holds for the next order.', { planName, ...options })
+      }),
+    )
+  owned(plan.command('unassign'))
+    .description('Take its plan from a tenant or a group.')
+    .action((options: OwnerOptions) =>
+      context.withDeps(async (deps) => {
+        await assign(deps, context, null, options)
+        context.print('Taken. It holds for the next order.', { planName: null, ...options })
+      }),
+    )
+}
+
+async function assign(deps: AdminDeps, { by }: AdminContext, planName: string | null, owner: OwnerOptions) {
+  const { tenant, group } = owner
+  if ((tenant === undefined) === (group === undefined)) throw new UsageError('Say either --tenant or --group.')
+  if (tenant !== undefined) await setTenantPlan(deps, tenant, planName, by)
+  else if (group !== undefined) await setGroupPlan(deps, group, planName, by)
+}
+
+function ends(plan: Command, context: AdminContext): void {
+  plan
+    .command('rename <plan> <new-name>')
+    .description('Rename a plan. Nobody pays another price.')
+    .action((planName: string, newName: string) =>
+      context.withDeps(async (deps) => {
+        await renamePlan(deps, planName, newName, context.by)
+        await show(deps, context, newName)
+      }),
+    )
+  plan
+    .command('delete <plan>')
+    .description('Delete a plan that no tenant and no group has.')
+    .action((planName: string) =>
+      context.withDeps(async (deps) => {
+        await deletePlan(deps, planName, context.by)
+        context.print(`Deleted. The name ${planName} is free.`, { planName, deleted: true })
+      }),
+    )
+}
+
+function planTable(plans: readonly ShownPlan[]): string {
+  return table(
+    plans,
+    [
+      { title: 'PLAN', value: (plan) => plan.planName },
+      { title: 'RULES', right: true, value: (plan) => String(plan.rules.length) },
+      { title: 'TENANTS', right: true, value: (plan) => String(plan.tenantIds.length) },
+      { title: 'GROUPS', value: (plan) => plan.groupNames.join(', ') },
+    ],
+    'There is no price plan. `price plan create` makes one.',
+  )
+}
+
+function planText({ planName, rules: shown, tenantIds, groupNames }: ShownPlan): string {
+  const ruleText = ({ packageCode, percent: change, price, currencyCode }: ShownPlan['rules'][number]) => {
+    const value = price === null ? `${change} %` : priceText({ price, currencyCode: currencyCode ?? '' })
+    return `${packageCode ?? 'every package'}: ${value}`
+  }
+  return fields([
+    ['Plan', planName],
+    ['Rules', shown.map(ruleText).join('\n') || 'none: it changes nothing'],
+    ['Tenants', tenantIds.join('\n') || 'none'],
+    ['Groups', groupNames.join('\n') || 'none'],
+  ])
+}

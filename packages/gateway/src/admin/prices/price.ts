@@ -1,0 +1,133 @@
+import { formatMoney } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import { type Buyer, buyerOf, buyerOf, loadedCatalogue, loadedCatalogue, type QuotedPackage } from '../../catalogue/catalogue.ts'
+import { type PricesOfPackage, type PricesOfPackage, pricesOfPackage, pricesOfPackage, setListPrices, setListPrices, setOwnPrice, setOwnPrice } from '../../catalogue/pricing/prices.ts'
+import { type Buyer, type QuotedPackage } from '../catalogue/catalogue.ts'
+import { priceText, priceText } from '../catalogue/package-text.ts'
+import type { AdminContext, AdminContext } from '../context.ts'
+import { UsageError, UsageError } from '../failure.ts'
+import type { AdminDeps, AdminDeps } from '../open.ts'
+import { fields, table } from '../table.ts'
+import { priceGroupCommands } from './price-group.ts'
+import { amount, currency } from './price-options.ts'
+import { pricePlanCommands } from './price-plan.ts'
+
+export function priceCommands(noun: Command, context: AdminContext): void {
+  list(noun, context)
+  set(noun, context)
+  remove(noun, context)
+  pricePlanCommands(noun, context)
+  priceGroupCommands(noun, context)
+}
+
+function list(noun: Command, context: AdminContext): void {
+  noun
+    .command('list [package-code]')
+    .description('Show all prices of a package; or what a tenant pays, and which of its prices decides.')
+    .option('--tenant <id>', 'what this tenant pays')
+    .action((packageCode: string | undefined, options: { tenant?: string }) =>
+      context.withDeps(async (deps) => {
+        if (options.tenant !== undefined) {
+          const buyer = await buyerOf(deps.db, options.tenant)
+          const snapshot = await loadedCatalogue(deps).latest()
+          const quotes = [...snapshot.quotes(buyer)].filter(
+            ({ item }) => packageCode === undefined || item.packageCode === packageCode,
+          )
+          context.print(
+            quoteTable(quotes, buyer),
+            quotes.map((quoted) => quoteJson(quoted, buyer)),
+          )
+        } else if (packageCode !== undefined) {
+          const prices = await pricesOfPackage(deps.db, packageCode)
+          context.print(pricesText(prices), prices)
+        } else throw new UsageError('Name a package, or a tenant by --tenant.')
+      }),
+    )
+}
+
+const SOURCES = { OWN: 'own price', PLAN: 'its plan', GROUP: "its group's plan", LIST: 'list price' } as const
+
+function quoteTable(quotes: readonly QuotedPackage[], { currencyCode }: Buyer): string {
+  return table(
+    quotes,
+    [
+      { title: 'CODE', value: ({ item }) => item.packageCode },
+      { title: `PRICE ${currencyCode}`, right: true, value: ({ quote }) => formatMoney(quote.price) },
+      { title: 'BY', value: ({ quote }) => (quote.source ? SOURCES[quote.source] : '') },
+      { title: 'STATUS', value: ({ item }) => (item.onSale ? 'ON_SALE' : 'OFF_SALE') },
+    ],
+    'Nothing has a price in the currency of the tenant.',
+  )
+}
+
+function quoteJson({ item, quote }: QuotedPackage, { currencyCode }: Buyer) {
+  const { price, retailPrice, source } = quote
+  const { packageCode, onSale } = item
+  return { packageCode, price, retailPrice, currencyCode, source, status: onSale ? 'ON_SALE' : 'OFF_SALE' }
+}
+
+function pricesText({ list, rules, own }: PricesOfPackage): string {
+  const ruleText = ({ planName, everyPackage, percent, price, currencyCode }: PricesOfPackage['rules'][number]) => {
+    const value = price === null ? `${percent} %` : priceText({ price, currencyCode: currencyCode ?? '' })
+    return `${planName}: ${value}${everyPackage ? ', as every package' : ''}`
+  }
+  return fields([
+    ['List', list.map(priceText).join('\n') || 'none'],
+    ['Plans', rules.map(ruleText).join('\n') || 'none'],
+    ['Tenants', own.map((one) => `${one.tenantId} ${one.clientName}: ${priceText(one)}`).join('\n') || 'none'],
+  ])
+}
+
+interface PriceOptions {
+  currency?: string
+  tenant?: string
+  retail?: bigint
+}
+
+function set(noun: Command, context: AdminContext): void {
+  noun
+    .command('set <package-code> <amount>')
+    .description("Set a package's list price in a currency, or a tenant's own price.")
+    .option('--currency <code>', 'of a list price', currency)
+    .option('--retail <amount>', 'recommended to the traveller, with a list price', amount)
+    .option('--tenant <id>', "this tenant's own price, in its currency")
+    .addHelpText('after', '\nExample:\n  npm run -s admin -- price set JP_1_7 4.50 --currency USD')
+    .action((packageCode: string, value: string, options: PriceOptions) =>
+      context.withDeps(async (deps) => {
+        await change(deps, context, packageCode, amount(value), options)
+        context.print('Set. It holds for the next order.', { packageCode, price: amount(value), ...options })
+      }),
+    )
+}
+
+function remove(noun: Command, context: AdminContext): void {
+  noun
+    .command('remove <package-code>')
+    .description("Remove a package's list price in a currency, or a tenant's own price.")
+    .option('--currency <code>', 'of the list price', currency)
+    .option('--tenant <id>', 'whose own price')
+    .action((packageCode: string, options: PriceOptions) =>
+      context.withDeps(async (deps) => {
+        await change(deps, context, packageCode, null, options)
+        context.print('Removed. It holds for the next order.', { packageCode, price: null, ...options })
+      }),
+    )
+}
+
+async function change(
+  deps: AdminDeps,
+  { by }: AdminContext,
+  packageCode: string,
+  price: bigint | null,
+  options: PriceOptions,
+): Promise<void> {
+  const { tenant, currency: currencyCode, retail } = options
+  if ((tenant === undefined) === (currencyCode === undefined)) {
+    throw new UsageError('Say --currency for a list price, or --tenant for an own price.')
+  }
+  if (tenant !== undefined) await setOwnPrice(deps, { tenantId: tenant, packageCode, price }, by)
+  else if (currencyCode !== undefined) {
+    const retailPrice = retail === undefined ? {} : { retailPrice: retail }
+    await setListPrices(deps, [{ packageCode, currencyCode, price, ...retailPrice }], by)
+  }
+}

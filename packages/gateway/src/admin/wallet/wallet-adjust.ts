@@ -1,0 +1,101 @@
+import { formatMoney, parseMoney } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import type { Db, Db } from '../../lib/postgres/db.ts'
+import { approveAdjustment, approveAdjustment, proposeAdjustment, proposeAdjustment, rejectAdjustment, rejectAdjustment } from '../../wallet/ledger/adjust.ts'
+import { type Adjustment, type Adjustment, listAdjustments, listAdjustments, walletNames, walletNames } from '../../wallet/ledger/adjustments.ts'
+import type { AdminContext, AdminContext } from '../context.ts'
+import { fields, fields, table, table, timeText, timeText } from '../table.ts'
+
+/** An adjustment takes two people: one proposes, another approves. */
+export function adjustmentCommands(wallet: Command, context: AdminContext): void {
+  wallet
+    .command('adjust <tenant-id> <amount>')
+    .description(
+      'Propose to move money that no payment and no order stands for; below zero takes it. Somebody else approves within seven days.',
+    )
+    .requiredOption('--reference <text>', 'unique among the adjustments of this wallet')
+    .requiredOption('--reason <text>', 'for the approver, the statement and the auditor')
+    .addHelpText(
+      'after',
+      '\nExample:\n  npm run -s admin -- wallet adjust ID -12.50 --reference CASE-311 --reason "credited twice"',
+    )
+    .action(async (tenantId: string, amountText: string, options: { reference: string; reason: string }) => {
+      const wish = { tenantId, amount: parseMoney(amountText), ...options }
+      await context.withDeps(async (deps) => {
+        await show(deps.db, await proposeAdjustment(deps, wish, context.by), context)
+      })
+    })
+  decision(wallet, context, 'approve', 'Approve an adjustment that somebody else proposed, and post it.')
+  decision(wallet, context, 'reject', 'Reject an adjustment, or withdraw one that you proposed.')
+  wallet
+    .command('adjustments [tenant-id]')
+    .description('List adjustments, newest first: of one tenant, or those of all that wait for a second person.')
+    .option('--open', 'only those that wait')
+    .action((tenantId: string | undefined, options: { open?: boolean }) =>
+      context.withDeps(async (deps) => {
+        const open = options.open ?? tenantId === undefined
+        const rows = await listAdjustments(deps.db, { open, ...(tenantId === undefined ? {} : { tenantId }) })
+        const named = await withNames(deps.db, rows)
+        context.print(adjustmentTable(named), named)
+      }),
+    )
+}
+
+function decision(wallet: Command, context: AdminContext, verb: 'approve' | 'reject', words: string): void {
+  wallet
+    .command(`${verb} <tenant-id> <adjustment-id>`)
+    .description(words)
+    .action((tenantId: string, adjustmentId: string) =>
+      context.withDeps(async (deps) => {
+        const decide = verb === 'approve' ? approveAdjustment : rejectAdjustment
+        await show(deps.db, await decide(deps, tenantId, adjustmentId, context.by), context)
+      }),
+    )
+}
+
+interface NamedAdjustment extends Adjustment {
+  clientName: string
+  currencyCode: string
+}
+
+async function withNames(db: Db, rows: readonly Adjustment[]): Promise<NamedAdjustment[]> {
+  const names = await walletNames(
+    db,
+    rows.map(({ tenantId }) => tenantId),
+  )
+  return rows.map((row) => ({ ...row, ...names.get(row.tenantId)! }))
+}
+
+async function show(db: Db, given: Adjustment, context: AdminContext): Promise<void> {
+  const [adjustment] = (await withNames(db, [given])) as [NamedAdjustment]
+  const decided = adjustment.decidedBy ? [['Decided by', adjustment.decidedBy] as const] : []
+  const human = fields([
+    ['Adjustment', adjustment.adjustmentId],
+    ['Tenant', `${adjustment.tenantId} ${adjustment.clientName}`],
+    ['Amount', `${formatMoney(adjustment.amount)} ${adjustment.currencyCode}`],
+    ['Reference', adjustment.reference],
+    ['Reason', adjustment.reason],
+    ['Status', adjustment.status],
+    ['Proposed by', adjustment.proposedBy],
+    ...decided,
+    ...(adjustment.status === 'PROPOSED' ? [['Expires', timeText(adjustment.expiresAt)] as const] : []),
+  ])
+  context.print(human, adjustment)
+}
+
+function adjustmentTable(rows: NamedAdjustment[]): string {
+  return table(
+    rows,
+    [
+      { title: 'ADJUSTMENT', value: (row) => row.adjustmentId },
+      { title: 'TENANT', value: (row) => row.tenantId },
+      { title: 'NAME', value: (row) => row.clientName },
+      { title: 'AMOUNT', value: (row) => `${formatMoney(row.amount)} ${row.currencyCode}`, right: true },
+      { title: 'STATUS', value: (row) => row.status },
+      { title: 'REFERENCE', value: (row) => row.reference },
+      { title: 'PROPOSED BY', value: (row) => row.proposedBy },
+      { title: 'REASON', value: (row) => row.reason },
+    ],
+    'There are no adjustments.',
+  )
+}

@@ -1,0 +1,144 @@
+import { formatMoney } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import { requireTenant, requireTenant } from '../../tenants/read.ts'
+import { TRANSFER_KINDS, TRANSFER_KINDS, type TransferKind, type TransferKind } from '../../wallet/ledger/post.ts'
+import { entriesWithin, entriesWithin, type StatementEntry, type StatementEntry, statementPage, statementPage } from '../../wallet/statement/entries.ts'
+import { entriesCsv, entriesCsv } from '../../wallet/statement/entries-csv.ts'
+import { type MonthStatement, type MonthStatement, monthStatement, monthStatement } from '../../wallet/statement/month.ts'
+import type { AdminContext, AdminContext } from '../context.ts'
+import { UsageError, UsageError } from '../failure.ts'
+import type { AdminDeps, AdminDeps } from '../open.ts'
+import { fields, fields, table, table, timeText, timeText } from '../table.ts'
+import { whole, whole } from '../typed.ts'
+
+interface StatementOptions {
+  month?: string
+  entries?: boolean
+  csv?: boolean
+  kind?: string
+  limit: string
+  before?: string
+}
+
+export function statementCommand(wallet: Command, context: AdminContext): void {
+  wallet
+    .command('statement <tenant-id>')
+    .description(
+      'Show the latest movements, newest first; or, with --month, a UTC month: opening, totals by kind, closing. The opening of a month is the closing of the one before.',
+    )
+    .option('--month <month>', 'such as 2026-11')
+    .option('--entries', 'with --month: its movements too, oldest first')
+    .option('--csv', 'with --month: its movements as CSV')
+    .option('--kind <kind>', `one of ${TRANSFER_KINDS.join(', ')}`)
+    .option('--limit <n>', 'without --month: how many movements', '50')
+    .option('--before <version>', 'without --month: those before this version')
+    .addHelpText('after', '\nExample:\n  npm run -s admin -- wallet statement ID --month 2026-11 --csv > 2026-11.csv')
+    .action(async (tenantId: string, options: StatementOptions) => {
+      if (options.month === undefined && (options.csv || options.entries)) {
+        throw new UsageError('Say which month: --csv and --entries go with --month 2026-11.')
+      }
+      if (options.csv && context.json) throw new UsageError('--csv and --json exclude each other.')
+      const kind = kindOf(options.kind)
+      if (kind && options.month !== undefined && !options.csv && !options.entries) {
+        throw new UsageError('The sums of a month are told by kind: --kind goes with --entries or --csv.')
+      }
+      const page = { limit: whole(options.limit, '--limit'), before: options.before, kind }
+      await context.withDeps(async (deps) => {
+        if (options.month !== undefined) await month(deps, tenantId, options.month, { ...options, kind }, context)
+        else await latest(deps, tenantId, page, context)
+      })
+    })
+}
+
+async function latest(
+  deps: AdminDeps,
+  tenantId: string,
+  { limit, before, kind }: { limit: number; before: string | undefined; kind: TransferKind | undefined },
+  context: AdminContext,
+): Promise<void> {
+  const page = await statementPage(deps.db, await requireTenant(deps.db, tenantId), {
+    pageSize: limit,
+    kind,
+    ...(before === undefined ? {} : { before: BigInt(whole(before, '--before')) }),
+  })
+  const more = page.nextBefore === null ? '' : `\nMore: --before ${page.nextBefore}`
+  context.print(entryTable(page.entries) + more, page)
+}
+
+async function month(
+  deps: AdminDeps,
+  tenantId: string,
+  month: string,
+  { csv, entries: wantsEntries, kind }: Omit<StatementOptions, 'kind'> & { kind: TransferKind | undefined },
+  context: AdminContext,
+): Promise<void> {
+  const statement = await monthStatement(deps.db, tenantId, month)
+  const pages = entriesWithin(deps.db, statement.tenantId, statement.versions, kind)
+  if (csv) {
+    for await (const text of entriesCsv(pages, statement.currencyCode)) await written(text)
+    return
+  }
+  if (!wantsEntries) return context.print(monthText(statement), statement)
+  const entries: StatementEntry[] = []
+  for await (const page of pages) entries.push(...page)
+  context.print(`${monthText(statement)}\n\n${entryTable(entries)}`, { ...statement, entries })
+}
+
+/** Waits while the reader of our output is slower than the database. */
+function written(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+function monthText(statement: MonthStatement): string {
+  const { currencyCode } = statement
+  const rows = [
+    { name: 'Opening', count: '', amount: statement.opening },
+    ...statement.totals.map(({ kind, count, amount }) => ({ name: kind, count: String(count), amount })),
+    { name: statement.complete ? 'Closing' : 'Closing so far', count: '', amount: statement.closing },
+  ]
+  const figures = table(
+    rows,
+    [
+      { title: '', value: (row) => row.name },
+      { title: 'COUNT', value: (row) => row.count, right: true },
+      { title: currencyCode, value: (row) => formatMoney(row.amount), right: true },
+    ],
+    '',
+  )
+  const head = fields([
+    ['Tenant', `${statement.clientName} (${statement.tenantId})`],
+    ['Month', `${statement.month} (UTC)`],
+  ])
+  return `${head}\n\n${figures}`
+}
+
+function entryTable(entries: StatementEntry[]): string {
+  return table(
+    entries,
+    [
+      { title: 'VERSION', value: (entry) => String(entry.walletVersion), right: true },
+      { title: 'TIME (UTC)', value: (entry) => timeText(entry.createdAt) },
+      { title: 'KIND', value: (entry) => entry.kind },
+      { title: 'AMOUNT', value: (entry) => formatMoney(entry.amount), right: true },
+      { title: 'BALANCE', value: (entry) => formatMoney(entry.balanceAfter), right: true },
+      { title: 'FOR', value: subject },
+      { title: 'REASON', value: (entry) => entry.reason ?? '' },
+      { title: 'BY', value: (entry) => entry.actor ?? '' },
+    ],
+    'There are no movements.',
+  )
+}
+
+function subject(entry: StatementEntry): string {
+  if (entry.orderNo === null) return entry.reference ?? ''
+  return entry.itemNo === null ? entry.orderNo : `${entry.orderNo} item ${entry.itemNo}`
+}
+
+function kindOf(text: string | undefined): TransferKind | undefined {
+  const kind = TRANSFER_KINDS.find((known) => known === text?.toUpperCase().replace('-', '_'))
+  if (text !== undefined && !kind)
+    throw new UsageError(`--kind is one of ${TRANSFER_KINDS.join(', ')}; it is “${text}”.`)
+  return kind
+}

@@ -1,0 +1,51 @@
+import { formatMoney, parseMoney } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import { requireTenant, requireTenant } from '../../tenants/read.ts'
+import { readBalance, readBalance } from '../../wallet/ledger/balance.ts'
+import { topUp, topUp } from '../../wallet/ledger/top-up.ts'
+import type { AdminContext, AdminContext } from '../context.ts'
+import { fields, fields, timeText, timeText } from '../table.ts'
+import { adjustmentCommands } from './wallet-adjust.ts'
+import { statementCommand } from './wallet-statement.ts'
+
+export function walletCommands(wallet: Command, context: AdminContext): void {
+  wallet
+    .command('balance <tenant-id>')
+    .description('Show what a wallet holds and what it may spend.')
+    .action((tenantId: string) =>
+      context.withDeps(async (deps) => {
+        const balance = await readBalance(deps.db, await requireTenant(deps.db, tenantId))
+        const money = (amount: number | null) =>
+          amount === null ? 'none' : `${formatMoney(amount)} ${balance.currencyCode}`
+        const human = fields([
+          ['Balance', money(balance.balance)],
+          ['Credit limit', money(balance.creditLimit)],
+          ['Available', money(balance.availableBalance)],
+          ['Low-balance threshold', money(balance.lowBalanceThreshold)],
+          ['Changed', timeText(new Date(balance.lastUpdateTime))],
+        ])
+        context.print(human, balance)
+      }),
+    )
+  wallet
+    .command('top-up <tenant-id> <amount>')
+    .description(
+      'Credit a payment. A reference is posted once: repeated with the same amount it shows the first posting, with another it is refused.',
+    )
+    .requiredOption('--reference <text>', 'of the payment, such as the number on the bank statement')
+    .option('--reason <text>', 'for the statement')
+    .addHelpText('after', '\nExample:\n  npm run -s admin -- wallet top-up ID 1250.00 --reference INV-2026-0042')
+    .action(async (tenantId: string, amountText: string, options: { reference: string; reason?: string }) => {
+      const wish = { tenantId, amount: parseMoney(amountText), ...options }
+      await context.withDeps(async (deps) => {
+        const answer = await topUp(deps, wish, context.by)
+        const balance = `${formatMoney(answer.balanceAfter)} ${answer.currencyCode}`
+        const human = answer.replayed
+          ? `This reference was posted before (${timeText(answer.createdAt)}); nothing was posted now. The balance was then ${balance}.`
+          : `Posted ${formatMoney(answer.amount)}. The balance is ${balance}.`
+        context.print(human, answer)
+      })
+    })
+  statementCommand(wallet, context)
+  adjustmentCommands(wallet, context)
+}

@@ -1,0 +1,195 @@
+import { type Fault, listFaults, MONEY_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
+import Type from 'typebox'
+import { countryName, isPlace } from '../coverage.ts'
+import {
+  isPackageDocument,
+  type PackageDocument,
+  type PriceDocument,
+  packageDocumentSchema,
+  SUPPLIERS_MAX,
+} from './document.ts'
+
+/** A package as somebody writes it: members of the document, and the contract's price, retailPrice, currencyCode. */
+export type PackageInput = Readonly<Record<string, unknown>>
+
+export type Merged = { readonly document: PackageDocument } | { readonly faults: readonly Fault[] }
+
+/**
+ * What a package becomes when this is written over it. An absent member stays as it is, in a new package it gets its
+ * default; null clears it. Prices are merged by currency (a price of null removes it), suppliers replaced as a whole.
+ */
+export function mergePackage(existing: PackageDocument | undefined, input: PackageInput): Merged {
+  const { price, retailPrice, currencyCode, prices, lastUpdateTime: _, ...members } = input
+  const priceFaults: Fault[] = []
+  const defaults = defaultsOf(input)
+  const draft: Record<string, unknown> = Object.assign({}, existing ?? defaults, cleared(members, defaults))
+  draft.suppliers = withAbsentCosts(draft.suppliers)
+  Object.assign(draft, locationsOf(existing, members))
+  const entries = priceEntries({ price, retailPrice, currencyCode, prices }, priceFaults)
+  draft.prices = priceFaults.length > 0 ? [] : mergePrices(existing?.prices ?? [], entries, priceFaults)
+  const faults = [
+    ...(isPackageDocument.Check(draft) ? crossFaults(draft) : listFaults(packageDocumentSchema, draft)),
+    ...priceFaults,
+  ].filter(({ field }) => field !== 'slug' || draft.slug !== undefined) // made from the code, which is missing
+  return faults.length > 0 ? { faults } : { document: draft as PackageDocument }
+}
+
+/**
+ * Members that a new package need not name. Written as one literal: with a spread in it, it took half of the time in which
+ * the rows of a file are judged.
+ */
+function defaultsOf(input: PackageInput): Record<string, unknown> {
+  return {
+    slug: typeof input.packageCode === 'string' ? input.packageCode : undefined,
+    description: null,
+    status: 'ON_SALE',
+    volume: null,
+    durationUnit: 'DAY',
+    unusedValidTime: 180,
+    activationPolicy: 'ON_FIRST_NETWORK',
+    ekycRequired: false,
+    locationNetworkList: [],
+    speed: null,
+    fupPolicy: null,
+    smsStatus: 0,
+    allowLoss: false,
+    suppliers: [],
+  }
+}
+
+/** The members with null turned into the default, where there is one. */
+function cleared(members: PackageInput, defaults: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(members)
+      .filter(([, value]) => value !== undefined)
+      .map(([member, value]) => [member, value === null ? (defaults[member] ?? null) : value]),
+  )
+}
+
+function withAbsentCosts(suppliers: unknown): unknown {
+  if (!Array.isArray(suppliers)) return suppliers
+  return suppliers.map((supplier) =>
+    isRecord(supplier) ? { costPrice: null, costCurrency: null, ...withoutUndefined(supplier) } : supplier,
+  )
+}
+
+function withoutUndefined(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
+}
+
+/** Codes without networks get networks without operators; networks without codes give the codes. */
+function locationsOf(existing: PackageDocument | undefined, members: PackageInput): Partial<PackageDocument> {
+  const { locationCodes: codes, locationNetworkList: networks } = members
+  if (networks == null && Array.isArray(codes)) {
+    const known = new Map(existing?.locationNetworkList.map((network) => [network.locationCode, network]))
+    const countries = codes.filter((code): code is string => typeof code === 'string' && !code.startsWith('!'))
+    return {
+      locationNetworkList: countries.map(
+        (code) => known.get(code) ?? { locationCode: code, locationName: countryName(code), operatorList: [] },
+      ),
+    }
+  }
+  if (codes == null && Array.isArray(networks) && !existing) {
+    return { locationCodes: [...new Set(networks.map((network) => network?.locationCode))] }
+  }
+  return {}
+}
+
+const priceEntry = Type.Object(
+  {
+    currencyCode: Type.String({ pattern: TEXT_PATTERNS.currencyCode.pattern }),
+    price: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: MONEY_MAX }), Type.Null()])),
+    retailPrice: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: MONEY_MAX }), Type.Null()])),
+  },
+  { additionalProperties: false },
+)
+
+interface PriceEntry {
+  /** Where the input has it: '' or `prices[2].`. */
+  readonly at: string
+  readonly currencyCode: string
+  readonly price?: number | null
+  readonly retailPrice?: number | null
+}
+
+function priceEntries(input: PackageInput, faults: Fault[]): PriceEntry[] {
+  const { prices, ...single } = input
+  const written: [at: string, value: unknown][] = []
+  // A package without any price is exported with all three null.
+  if (Object.values(single).some((value) => value != null)) written.push(['', withoutUndefined(single)])
+  if (Array.isArray(prices)) written.push(...prices.map((value, i): [string, unknown] => [`prices[${i}].`, value]))
+  else if (prices != null) faults.push({ code: '000108', field: 'prices', reason: 'Send a JSON array.' })
+  return written.flatMap(([at, value]) => {
+    const found = listFaults(priceEntry, value)
+    faults.push(...found.map((fault) => ({ ...fault, field: `${at}${fault.field}` })))
+    return found.length > 0 ? [] : [{ ...(value as Omit<PriceEntry, 'at'>), at }]
+  })
+}
+
+function mergePrices(existing: readonly PriceDocument[], entries: PriceEntry[], faults: Fault[]): PriceDocument[] {
+  const prices = new Map(existing.map((price) => [price.currencyCode, price]))
+  const seen = new Set<string>()
+  for (const { at, currencyCode, price, retailPrice } of entries) {
+    if (seen.has(currencyCode)) {
+      faults.push({ code: '000108', field: `${at}currencyCode`, reason: 'It is priced twice: name a currency once.' })
+    }
+    seen.add(currencyCode)
+    const before = prices.get(currencyCode)
+    const amount = price === undefined ? before?.price : price
+    if (amount === null && retailPrice != null) {
+      faults.push({ code: '000108', field: `${at}retailPrice`, reason: 'It needs a price: give one, or neither.' })
+    } else if (amount === null) prices.delete(currencyCode)
+    else if (amount === undefined) {
+      faults.push({ code: '000105', field: `${at}price`, reason: 'It is required: add it.' })
+    } else {
+      const retail = retailPrice === undefined ? (before?.retailPrice ?? null) : retailPrice
+      prices.set(currencyCode, { currencyCode, price: amount, retailPrice: retail })
+    }
+  }
+  return [...prices.values()].sort((a, b) => (a.currencyCode < b.currencyCode ? -1 : 1))
+}
+
+/** What a schema cannot say. */
+function crossFaults(document: PackageDocument): Fault[] {
+  const faults: Fault[] = []
+  const fault = (field: string, reason: string) => faults.push({ code: '000108', field, reason })
+  if (document.dataType === 'UNLIMITED' && document.volume !== null) {
+    fault('volume', 'An UNLIMITED package has no volume: leave it empty, or change dataType.')
+  }
+  if (document.dataType !== 'UNLIMITED' && document.volume === null) {
+    fault('volume', 'It is required: give the bytes, or make dataType UNLIMITED.')
+  }
+  if (document.dataType === 'DAILY' && (document.volume ?? 0) * document.duration > Number.MAX_SAFE_INTEGER) {
+    fault(
+      'volume',
+      'Over its duration that is more than an eSIM can tell of: give fewer bytes a day, or make it UNLIMITED.',
+    )
+  }
+  const seen = new Set<string>()
+  document.locationCodes.forEach((code, i) => {
+    if (seen.has(code)) fault(`locationCodes[${i}]`, `${code} is there twice.`)
+    seen.add(code)
+    if (!isPlace(code)) fault(`locationCodes[${i}]`, `${code} is no country of ISO 3166-1 alpha-2${hint(code)}.`)
+  })
+  document.locationNetworkList.forEach(({ locationCode: code }, i) => {
+    if (!isPlace(code) && !seen.has(code))
+      fault(`locationNetworkList[${i}].locationCode`, `${code} is no country${hint(code)}.`)
+  })
+  document.suppliers.forEach(({ costPrice, costCurrency }, i) => {
+    if (costPrice !== null && costCurrency === null) fault(`suppliers[${i}].costCurrency`, 'A cost needs its currency.')
+    if (costPrice === null && costCurrency !== null)
+      fault(`suppliers[${i}].costPrice`, 'Give the cost, or no currency.')
+  })
+  if (document.status === 'ON_SALE' && document.suppliers.length === 0) {
+    fault('suppliers', `What is on sale needs 1 to ${SUPPLIERS_MAX} suppliers: add one, or set status to OFF_SALE.`)
+  }
+  return faults
+}
+
+function hint(code: string): string {
+  return code === 'UK' ? '; the United Kingdom is GB' : code === 'EL' ? '; Greece is GR' : ''
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,133 @@
+import type { Fault } from '@dealer-esim/contract'
+import { type AuditEntry, auditAll, type By } from '../../audit/audit.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import { refused } from '../checks.ts'
+import { coverageId } from '../coverage.ts'
+import { changeCatalogue } from '../version.ts'
+import { differences, differingMembers, type PackageChange } from './difference.ts'
+import type { PackageDocument } from './document.ts'
+import { mergePackage, type PackageInput } from './merge.ts'
+import { documentBatches, type PackageFilter, readDocuments } from './read.ts'
+import { suppliersNamedTwice } from './repeated-suppliers.ts'
+import { writePackages } from './write.ts'
+
+/** What a change of the catalogue needs. */
+export interface ChangeDeps {
+  readonly db: Db
+  readonly ids: Ids
+}
+
+export interface PutResult {
+  readonly added: number
+  readonly changed: number
+  readonly unchanged: number
+}
+
+/**
+ * Adds packages or changes what the inputs name of them (merge.ts), all or nothing.
+ * @throws Refusal with a detail for every fault
+ */
+export async function putPackages(
+  deps: ChangeDeps,
+  inputs: readonly PackageInput[],
+  by: By,
+  options: { mustExist?: boolean } = {},
+): Promise<PutResult> {
+  return changeCatalogue(deps.db, async (tx, stamp) => {
+    const codes = inputs.map((input) => String(input.packageCode))
+    const existing = await readDocuments(tx, codes)
+    const changes: PackageChange[] = []
+    for (const [i, input] of inputs.entries()) {
+      const before = existing.get(codes[i]!)
+      if (!before && options.mustExist) throw notFound('package', codes[i]!)
+      const merged = mergePackage(before, input)
+      if ('faults' in merged) throw faulty(codes[i]!, merged.faults)
+      if (codes.indexOf(codes[i]!) < i) throw refused('packageCode', `${codes[i]} is there twice.`)
+      changes.push({ before, after: merged.document })
+    }
+    const owners = await slugOwners(tx, changes)
+    const taken = changes.find(({ after }) => (owners.get(after.slug) ?? after.packageCode) !== after.packageCode)
+    if (taken)
+      throw refused('slug', `${taken.after.slug} is the slug of ${owners.get(taken.after.slug)}: choose another.`)
+    for (const [{ after }, faults] of await suppliersNamedTwice(tx, changes)) throw faulty(after.packageCode, faults)
+    return applyChanges(tx, deps, stamp, changes, by)
+  })
+}
+
+/** Puts packages on sale or takes them off. @returns the codes of those that changed */
+export async function setOnSale(deps: ChangeDeps, filter: PackageFilter, onSale: boolean, by: By): Promise<string[]> {
+  const status = onSale ? 'ON_SALE' : 'OFF_SALE'
+  return changeCatalogue(deps.db, async (tx, stamp) => {
+    const switched: string[] = []
+    for await (const documents of documentBatches(tx, filter)) {
+      const changes: PackageChange[] = []
+      for (const before of documents) {
+        if (before.status === status) continue
+        const merged = mergePackage(before, { status })
+        if ('faults' in merged) throw faulty(before.packageCode, merged.faults)
+        changes.push({ before, after: merged.document })
+        switched.push(before.packageCode)
+      }
+      await applyChanges(tx, deps, stamp, changes, by)
+    }
+    return switched
+  })
+}
+
+/** Writes and audits those that differ. The caller has the catalogue's lock and has judged them. */
+export async function applyChanges(
+  tx: Tx,
+  deps: Pick<ChangeDeps, 'ids'>,
+  stamp: () => Promise<Date>,
+  changes: readonly PackageChange[],
+  by: By,
+): Promise<PutResult> {
+  const differing = changes.filter((one) => differingMembers(one).length > 0)
+  if (differing.length > 0) {
+    writePackages(tx, differing, await stamp())
+    auditAll(
+      tx,
+      deps.ids,
+      differing.map((one) => auditEntry(one, by)),
+    )
+  }
+  const added = differing.filter(({ before }) => !before).length
+  return { added, changed: differing.length - added, unchanged: changes.length - differing.length }
+}
+
+/** Which package has each of the slugs that the changes want. */
+export async function slugOwners(tx: Tx, changes: readonly PackageChange[]): Promise<Map<string, string>> {
+  const wanted = changes.filter(({ before, after }) => before?.slug !== after.slug).map(({ after }) => after.slug)
+  if (wanted.length === 0) return new Map()
+  const rows = await tx.query<{ slug: string; packageCode: string }>({
+    text: 'select slug, package_code from packages where slug = any ($1)',
+    values: [wanted],
+  })
+  return new Map(rows.map((row) => [row.slug, row.packageCode]))
+}
+
+function auditEntry(change: PackageChange, by: By): AuditEntry {
+  const action = change.before ? 'package.change' : 'package.add'
+  const { before, after } = differences(change)
+  return {
+    ...{ tenantId: null, action, subject: change.after.packageCode },
+    ...by,
+    ...(before && change.before ? { before: shortened(before, change.before) } : {}),
+    after: shortened(after, change.after),
+  }
+}
+
+/** Networks are long and shared by many packages: the log names the row of coverages, which is kept. */
+function shortened({ locationNetworkList, ...rest }: Partial<PackageDocument>, whole: PackageDocument) {
+  if (locationNetworkList === undefined) return rest
+  return { ...rest, coverageId: coverageId(whole.locationCodes, whole.locationNetworkList) }
+}
+
+function faulty(packageCode: string, faults: readonly Fault[]): Refusal {
+  const details = faults.map(({ field, reason }) => ({ field, reason }))
+  const lines = details.map(({ field, reason }) => `${field}: ${reason}`)
+  const message = [`Nothing was changed: ${packageCode} would not be valid.`, ...lines].join('\n')
+  return new Refusal(422, 'PACKAGE_INVALID', message, { details })
+}

@@ -1,0 +1,107 @@
+import type { Statement } from '../../lib/postgres/db.ts'
+import { coverageOf, covers, mentions, ownText, wordsOf } from '../coverage.ts'
+import type { PackageDocument, PriceDocument, SupplierDocument } from './document.ts'
+
+/** A Db or a Tx. */
+interface Reader {
+  query<Row>(statement: Statement): Promise<Row[]>
+}
+
+/** The packages of these codes, as they are now; codes that do not exist are absent. */
+export async function readDocuments(db: Reader, codes: readonly string[]): Promise<Map<string, PackageDocument>> {
+  const rows = await db.query<DocumentRow>({ text: `${SELECT} where p.package_code = any ($1)`, values: [codes] })
+  return new Map(rows.map((row) => [row.packageCode, documentOf(row)]))
+}
+
+/** Which packages an operator means; several conditions narrow each other. */
+export interface PackageFilter {
+  readonly packageCodes?: readonly string[] | undefined
+  readonly locationCode?: string | undefined
+  readonly keyword?: string | undefined
+  readonly status?: PackageDocument['status'] | undefined
+  readonly dataType?: PackageDocument['dataType'] | undefined
+  readonly supplier?: string | undefined
+}
+
+/** Read at a time: a batch of packages that each cover the world is some 10 MB. */
+const BATCH_ROWS = 500
+
+/** Every package that the filter means, in the order of their codes, a batch at a time; those after a code, if it is given. */
+export async function* documentBatches(
+  db: Reader,
+  filter: PackageFilter = {},
+  { after = '', rows: batchRows = BATCH_ROWS }: { after?: string; rows?: number } = {},
+): AsyncGenerator<PackageDocument[]> {
+  for (let last = after; ; ) {
+    const rows = await db.query<DocumentRow>({
+      text: `${SELECT}
+             where p.package_code > $1
+               and ($2::text[] is null or p.package_code = any ($2))
+               and ($3::boolean is null or p.on_sale = $3)
+               and ($4::text is null or p.data_type = $4)
+               and ($5::text is null or exists (select from package_suppliers s
+                                                where s.package_code = p.package_code and s.supplier = $5))
+             order by p.package_code limit ${batchRows}`,
+      values: [
+        last,
+        filter.packageCodes ?? null,
+        filter.status === undefined ? null : filter.status === 'ON_SALE',
+        filter.dataType ?? null,
+        filter.supplier ?? null,
+      ],
+    })
+    const documents = rows.map(documentOf).filter((document) => matches(document, filter))
+    if (documents.length > 0) yield documents
+    if (rows.length < batchRows) return
+    last = rows.at(-1)!.packageCode
+  }
+}
+
+/** Conditions on places and words are judged here, by the same functions that answer dealers. */
+function matches(document: PackageDocument, { locationCode, keyword }: PackageFilter): boolean {
+  if (locationCode === undefined && keyword === undefined) return true
+  const coverage = coverageOf(document.locationCodes, document.locationNetworkList)
+  if (locationCode !== undefined && !covers(coverage, locationCode)) return false
+  return keyword === undefined || mentions(ownText(document), coverage, wordsOf(keyword))
+}
+
+const SELECT = `
+  select p.package_code, p.slug, p.name, p.description, p.on_sale,
+    p.data_type, p.volume, p.duration, p.duration_unit,
+    p.unused_valid_time, p.activation_policy,
+    p.ekyc_required, c.location_codes,
+    c.location_networks as location_network_list, p.speed, p.fup_policy, p.sms_status,
+    p.allow_loss,
+    (select coalesce(json_agg(json_build_object('currencyCode', currency_code, 'price', price,
+                                                'retailPrice', retail_price) order by currency_code), '[]')
+     from list_prices l where l.package_code = p.package_code and not removed) as prices,
+    (select coalesce(json_agg(json_build_object('supplier', supplier, 'productCode', product_code,
+                                                'costPrice', cost_price, 'costCurrency', cost_currency)
+                              order by position), '[]')
+     from package_suppliers s where s.package_code = p.package_code) as suppliers
+  from packages p join coverages c using (coverage_id)`
+
+type DocumentRow = Omit<PackageDocument, 'status' | 'volume' | 'prices' | 'suppliers'> & {
+  onSale: boolean
+  volume: bigint | null
+  prices: PriceDocument[]
+  suppliers: SupplierDocument[]
+}
+
+function documentOf(row: DocumentRow): PackageDocument {
+  const { packageCode, slug, name, description, onSale, dataType, volume, ...rest } = row
+  return {
+    ...{ packageCode, slug, name, description, status: onSale ? 'ON_SALE' : 'OFF_SALE', dataType },
+    volume: volume === null ? null : Number(volume),
+    ...rest,
+  }
+}
+
+/** Those of the names that no supplier has. */
+export async function unknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
+  const rows = await db.query<{ name: string }>({
+    text: 'select distinct name from unnest($1::text[]) as name where name not in (select supplier from suppliers) order by 1',
+    values: [names],
+  })
+  return rows.map(({ name }) => name)
+}

@@ -1,0 +1,142 @@
+import { type AuditEntry, audit, type By } from '../../audit/audit.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { notFound, requireUuid } from '../../lib/refusal.ts'
+import { checkName, exists, insertName, mustExist } from '../checks.ts'
+import type { ChangeDeps } from '../packages/put.ts'
+import { changeCatalogue } from '../version.ts'
+
+/** A group of tenants that pay by one plan. */
+export async function createGroup(deps: ChangeDeps, groupName: string, by: By): Promise<void> {
+  checkName('groupName', groupName)
+  await changeCatalogue(deps.db, async (tx) => {
+    if (!(await insertName(tx, 'group', groupName))) throw exists('price group', groupName)
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_group.create', subject: groupName })
+  })
+}
+
+/** The plan that a tenant pays by; null: none of its own. It had at most one, which ends. */
+export async function setTenantPlan(
+  deps: ChangeDeps,
+  tenantId: string,
+  planName: string | null,
+  by: By,
+): Promise<void> {
+  await assign(deps, TENANT_PLAN, requireUuid(tenantId, 'tenant'), planName, by)
+}
+
+/** The plan that the tenants of a group pay by, where they have none of their own. */
+export async function setGroupPlan(
+  deps: ChangeDeps,
+  groupName: string,
+  planName: string | null,
+  by: By,
+): Promise<void> {
+  await assign(deps, GROUP_PLAN, groupName, planName, by)
+}
+
+/** The group that a tenant is in; null: in none. */
+export async function setTenantGroup(
+  deps: ChangeDeps,
+  tenantId: string,
+  groupName: string | null,
+  by: By,
+): Promise<void> {
+  await assign(deps, TENANT_GROUP, requireUuid(tenantId, 'tenant'), groupName, by)
+}
+
+interface Kind {
+  readonly table: string
+  readonly owner: { readonly kind: 'tenant' | 'group'; readonly column: string }
+  readonly target: { readonly kind: 'plan' | 'group'; readonly column: string; readonly member: string }
+  readonly action: AuditEntry['action']
+}
+
+const PLAN = { kind: 'plan', column: 'plan_name', member: 'planName' } as const
+const GROUP = { kind: 'group', column: 'group_name', member: 'groupName' } as const
+const TENANT = { kind: 'tenant', column: 'tenant_id' } as const
+const TENANT_PLAN: Kind = { table: 'tenant_price_plans', owner: TENANT, target: PLAN, action: 'price_plan.assign' }
+const GROUP_PLAN: Kind = { table: 'price_group_plans', owner: GROUP, target: PLAN, action: 'price_plan.assign' }
+const TENANT_GROUP: Kind = { table: 'tenant_price_groups', owner: TENANT, target: GROUP, action: 'price_group.assign' }
+
+async function assign(deps: ChangeDeps, kind: Kind, owner: string, target: string | null, by: By): Promise<void> {
+  await changeCatalogue(deps.db, async (tx, stamp) => {
+    await mustExist(tx, kind.owner.kind, owner)
+    if (target !== null) await mustExist(tx, kind.target.kind, target)
+    const before = await readTarget(tx, kind, owner)
+    if (before === target) return
+    const at = await stamp()
+    tx.send({
+      text: `update ${kind.table} set removed = true, updated_at = $2 where ${kind.owner.column} = $1 and not removed`,
+      values: [owner, at],
+    })
+    if (target !== null) {
+      tx.send({
+        text: `insert into ${kind.table} (${kind.owner.column}, ${kind.target.column}, removed, first_set_at, updated_at)
+               values ($1, $2, false, $3, $3)
+               on conflict (${kind.owner.column}, ${kind.target.column})
+               do update set removed = false, updated_at = excluded.updated_at`,
+        values: [owner, target, at],
+      })
+    }
+    audit(tx, deps.ids, {
+      tenantId: kind.owner.kind === 'tenant' ? owner : null,
+      ...by,
+      action: kind.action,
+      subject: owner,
+      before: { [kind.target.member]: before },
+      after: { [kind.target.member]: target },
+    })
+  })
+}
+
+async function readTarget(tx: Tx, kind: Kind, owner: string): Promise<string | null> {
+  const [row] = await tx.query<{ target: string }>({
+    text: `select ${kind.target.column} as target from ${kind.table} where ${kind.owner.column} = $1 and not removed`,
+    values: [owner],
+  })
+  return row?.target ?? null
+}
+
+/** What decides a tenant's prices beside its own ones and the list. */
+export interface ShownAssignment {
+  readonly planName: string | null
+  readonly groupName: string | null
+  /** Decides where the tenant has no plan of its own, or that one says nothing of a package. */
+  readonly groupPlanName: string | null
+}
+
+/** @throws Refusal when there is no such tenant */
+export async function readAssignment(db: Db, typedId: string): Promise<ShownAssignment> {
+  const tenantId = requireUuid(typedId, 'tenant')
+  const [row] = await db.query<ShownAssignment>({
+    text: `select p.plan_name, g.group_name, gp.plan_name as group_plan_name
+           from tenants t
+           left join tenant_price_plans p on p.tenant_id = t.tenant_id and not p.removed
+           left join tenant_price_groups g on g.tenant_id = t.tenant_id and not g.removed
+           left join price_group_plans gp on gp.group_name = g.group_name and not gp.removed
+           where t.tenant_id = $1`,
+    values: [tenantId],
+  })
+  if (!row) throw notFound('tenant', tenantId)
+  return row
+}
+
+export interface ShownGroup {
+  readonly groupName: string
+  readonly planName: string | null
+  readonly tenantIds: readonly string[]
+}
+
+/** Every group, or the one of that name, with its plan and its tenants. */
+export async function readGroups(db: Db, groupName?: string): Promise<ShownGroup[]> {
+  const groups = await db.query<ShownGroup>({
+    text: `select group_name,
+             (select plan_name from price_group_plans p where p.group_name = g.group_name and not removed) as plan_name,
+             array(select tenant_id::text from tenant_price_groups t
+                   where t.group_name = g.group_name and not removed order by 1) as tenant_ids
+           from price_groups g where not removed and ($1::text is null or group_name = $1) order by group_name`,
+    values: [groupName ?? null],
+  })
+  if (groupName !== undefined && groups.length === 0) throw notFound('price group', groupName)
+  return groups
+}

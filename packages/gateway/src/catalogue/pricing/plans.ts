@@ -1,0 +1,162 @@
+import { audit, type By } from '../../audit/audit.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { notFound } from '../../lib/refusal.ts'
+import { checkCurrency, checkName, checkPrice, exists, insertName, mustExist, refused } from '../checks.ts'
+import type { ChangeDeps } from '../packages/put.ts'
+import { changeCatalogue } from '../version.ts'
+import { formatPercent } from './percent.ts'
+
+/** Which rule of a plan: for one package or all, percentages for every currency. */
+export interface RuleScope {
+  readonly planName: string
+  /** null: every package. */
+  readonly packageCode: string | null
+}
+
+export type RuleValue =
+  /** On the list price, in 1/10 000 of a percent: −100 000n is ten percent less. */
+  | { readonly percent: bigint }
+  /** A fixed price in one currency, in 1/10 000. */
+  | { readonly price: bigint; readonly currencyCode: string }
+
+export async function createPlan(deps: ChangeDeps, planName: string, by: By): Promise<void> {
+  checkName('planName', planName)
+  await changeCatalogue(deps.db, async (tx) => {
+    if (!(await insertName(tx, 'plan', planName))) throw exists('price plan', planName)
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_plan.create', subject: planName })
+  })
+}
+
+/** Adds a rule to a plan or replaces the one of the same scope and currency. */
+export async function setPlanRule(deps: ChangeDeps, scope: RuleScope, value: RuleValue, by: By): Promise<void> {
+  const currencyCode = 'price' in value ? value.currencyCode : ''
+  if ('price' in value) {
+    checkCurrency(value.currencyCode)
+    checkPrice(value.price)
+  }
+  await changeCatalogue(deps.db, async (tx, stamp) => {
+    await checkScope(tx, scope)
+    const before = await readRule(tx, scope, currencyCode)
+    const percent = 'percent' in value ? value.percent : null
+    const price = 'price' in value ? value.price : null
+    if (before && !before.removed && before.percent === percent && before.price === price) return
+    tx.send({
+      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_set_at,
+               updated_at)
+             values ($1, $2, $3, $4, $5, false, $6, $6)
+             on conflict (plan_name, package_code, currency_code) do update
+             set percent = excluded.percent, price = excluded.price, removed = false, updated_at = excluded.updated_at`,
+      values: [scope.planName, scope.packageCode ?? '', currencyCode, percent, price, await stamp()],
+    })
+    auditRule(tx, deps, scope, { before, after: { percent, price, removed: false, currencyCode } }, by)
+  })
+}
+
+/** Ends a rule: the one in a currency, or without a currency the percentage. */
+export async function removePlanRule(
+  deps: ChangeDeps,
+  scope: RuleScope,
+  currencyCode: string | null,
+  by: By,
+): Promise<void> {
+  await changeCatalogue(deps.db, async (tx, stamp) => {
+    await mustExist(tx, 'plan', scope.planName)
+    const before = await readRule(tx, scope, currencyCode ?? '')
+    if (!before || before.removed) throw refused('packageCode', `The plan ${scope.planName} has no such rule.`)
+    tx.send({
+      text: `update price_plan_rules set removed = true, updated_at = $4
+             where plan_name = $1 and package_code = $2 and currency_code = $3`,
+      values: [scope.planName, scope.packageCode ?? '', currencyCode ?? '', await stamp()],
+    })
+    auditRule(tx, deps, scope, { before }, by)
+  })
+}
+
+interface RuleRow {
+  percent: bigint | null
+  price: bigint | null
+  removed: boolean
+  currencyCode: string
+}
+
+async function checkScope(tx: Tx, { planName, packageCode }: RuleScope): Promise<void> {
+  await mustExist(tx, 'plan', planName)
+  if (packageCode !== null) await mustExist(tx, 'package', packageCode)
+}
+
+async function readRule(tx: Tx, scope: RuleScope, currencyCode: string): Promise<RuleRow | undefined> {
+  const [row] = await tx.query<RuleRow>({
+    text: `select percent, price, removed, currency_code from price_plan_rules
+           where plan_name = $1 and package_code = $2 and currency_code = $3`,
+    values: [scope.planName, scope.packageCode ?? '', currencyCode],
+  })
+  return row
+}
+
+interface RuleChange {
+  before: RuleRow | undefined
+  after?: RuleRow
+}
+
+function auditRule(tx: Tx, deps: ChangeDeps, scope: RuleScope, { before, after }: RuleChange, by: By) {
+  audit(tx, deps.ids, {
+    tenantId: null,
+    ...by,
+    action: after ? 'price_plan.set_rule' : 'price_plan.remove_rule',
+    subject: scope.planName,
+    ...(before && !before.removed ? { before: shown(scope, before) } : {}),
+    ...(after ? { after: shown(scope, after) } : {}),
+  })
+}
+
+function shown({ packageCode }: RuleScope, { percent, price, currencyCode }: RuleRow) {
+  return percent === null ? { packageCode, price, currencyCode } : { packageCode, percent: formatPercent(percent) }
+}
+
+/** A rule as operators see it. */
+export interface ShownRule {
+  readonly packageCode: string | null
+  readonly percent: string | null
+  readonly price: bigint | null
+  readonly currencyCode: string | null
+}
+
+export interface ShownPlan {
+  readonly planName: string
+  readonly rules: readonly ShownRule[]
+  readonly tenantIds: readonly string[]
+  readonly groupNames: readonly string[]
+}
+
+/** Every plan, or the one of that name, with its rules and who has it. */
+export async function readPlans(db: Db, planName?: string): Promise<ShownPlan[]> {
+  const plans = await db.query<Omit<ShownPlan, 'rules'>>({
+    text: `select plan_name,
+             array(select tenant_id::text from tenant_price_plans t
+                   where t.plan_name = p.plan_name and not removed order by 1) as tenant_ids,
+             array(select group_name from price_group_plans g
+                   where g.plan_name = p.plan_name and not removed order by 1) as group_names
+           from price_plans p where not removed and ($1::text is null or plan_name = $1) order by plan_name`,
+    values: [planName ?? null],
+  })
+  if (planName !== undefined && plans.length === 0) throw notFound('price plan', planName)
+  const rules = await db.query<RuleRow & { planName: string; packageCode: string }>({
+    text: `select plan_name, package_code, currency_code, percent, price
+           from price_plan_rules where not removed and ($1::text is null or plan_name = $1)
+           order by plan_name, package_code, currency_code`,
+    values: [planName ?? null],
+  })
+  const byPlan = new Map<string, ShownRule[]>()
+  for (const { planName: name, packageCode, percent, price, currencyCode } of rules) {
+    const rule: ShownRule = {
+      packageCode: packageCode || null,
+      percent: percent === null ? null : formatPercent(percent),
+      price,
+      currencyCode: currencyCode || null,
+    }
+    const list = byPlan.get(name)
+    if (list) list.push(rule)
+    else byPlan.set(name, [rule])
+  }
+  return plans.map((plan) => ({ ...plan, rules: byPlan.get(plan.planName) ?? [] }))
+}

@@ -1,0 +1,118 @@
+import { audit, type By } from '../../audit/audit.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { notFound, requireUuid } from '../../lib/refusal.ts'
+import { checkPrice, mustExist, refused } from '../checks.ts'
+import type { PriceDocument } from '../packages/document.ts'
+import { type ChangeDeps, putPackages } from '../packages/put.ts'
+import { readDocuments } from '../packages/read.ts'
+import { changeCatalogue } from '../version.ts'
+import { formatPercent } from './percent.ts'
+
+export interface ListPriceChange {
+  readonly packageCode: string
+  readonly currencyCode: string
+  /** In 1/10 000 of the currency; null removes the price. */
+  readonly price: bigint | null
+  /** undefined: stays as it is. */
+  readonly retailPrice?: bigint | null
+}
+
+/** Sets or removes list prices, all or nothing. */
+export async function setListPrices(deps: ChangeDeps, prices: readonly ListPriceChange[], by: By): Promise<void> {
+  const byPackage = new Map<string, ListPriceChange[]>()
+  for (const price of prices) byPackage.set(price.packageCode, [...(byPackage.get(price.packageCode) ?? []), price])
+  const inputs = [...byPackage].map(([packageCode, own]) => ({ packageCode, prices: own.map(inputOf) }))
+  await putPackages(deps, inputs, by, { mustExist: true })
+}
+
+function inputOf({ currencyCode, price, retailPrice }: ListPriceChange) {
+  const retail = retailPrice === undefined ? {} : { retailPrice: retailPrice === null ? null : Number(retailPrice) }
+  return { currencyCode, price: price === null ? null : Number(price), ...retail }
+}
+
+/** A tenant's own price of a package, in the tenant's currency; null: it pays by its plan, group or the list again. */
+export async function setOwnPrice(
+  deps: ChangeDeps,
+  own: { tenantId: string; packageCode: string; price: bigint | null },
+  by: By,
+): Promise<void> {
+  const { packageCode, price } = own
+  const tenantId = requireUuid(own.tenantId, 'tenant')
+  if (price !== null) checkPrice(price)
+  await changeCatalogue(deps.db, async (tx, stamp) => {
+    await mustExist(tx, 'tenant', tenantId)
+    await mustExist(tx, 'package', packageCode)
+    const [row] = await tx.query<{ price: bigint; removed: boolean }>({
+      text: 'select price, removed from tenant_prices where tenant_id = $1 and package_code = $2',
+      values: [tenantId, packageCode],
+    })
+    const before = row && !row.removed ? row.price : null
+    if (before === price) {
+      if (price === null) throw refused('packageCode', `The tenant has no own price of ${packageCode}.`)
+      return
+    }
+    tx.send({
+      text: `insert into tenant_prices (tenant_id, package_code, price, removed, first_set_at, updated_at)
+             values ($1, $2, $3, $4, $5, $5)
+             on conflict (tenant_id, package_code) do update
+             set price = excluded.price, removed = excluded.removed, updated_at = excluded.updated_at`,
+      values: [tenantId, packageCode, price ?? before, price === null, await stamp()],
+    })
+    const sides = { before: { price: before }, after: { price } }
+    audit(tx, deps.ids, { tenantId, ...by, action: 'price.set_own', subject: packageCode, ...sides })
+  })
+}
+
+/** Everything that decides what somebody pays for one package. */
+export interface PricesOfPackage {
+  readonly packageCode: string
+  readonly list: readonly PriceDocument[]
+  /** Rules of plans that name the package, or every package. */
+  readonly rules: readonly {
+    readonly planName: string
+    readonly everyPackage: boolean
+    readonly percent: string | null
+    readonly price: bigint | null
+    readonly currencyCode: string | null
+  }[]
+  readonly own: readonly {
+    readonly tenantId: string
+    readonly clientName: string
+    readonly price: bigint
+    readonly currencyCode: string
+  }[]
+}
+
+/** @throws Refusal when there is no such package */
+export async function pricesOfPackage(db: Db, packageCode: string): Promise<PricesOfPackage> {
+  const document = (await readDocuments(db, [packageCode])).get(packageCode)
+  if (!document) throw notFound('package', packageCode)
+  const rules = await db.query<{
+    planName: string
+    code: string
+    percent: bigint | null
+    price: bigint | null
+    currency: string
+  }>({
+    text: `select plan_name, package_code as code, percent, price, currency_code as currency
+           from price_plan_rules where package_code in ($1, '') and not removed
+           order by plan_name, package_code desc, currency_code desc`,
+    values: [packageCode],
+  })
+  const own = await db.query<PricesOfPackage['own'][number]>({
+    text: `select p.tenant_id, t.tenant_name as client_name, p.price, t.currency_code
+           from tenant_prices p join tenants t using (tenant_id)
+           where p.package_code = $1 and not p.removed order by t.tenant_name, p.tenant_id`,
+    values: [packageCode],
+  })
+  return {
+    packageCode,
+    list: document.prices,
+    rules: rules.map(({ planName, code, percent, price, currency }) => ({
+      ...{ planName, everyPackage: code === '', price },
+      percent: percent === null ? null : formatPercent(percent),
+      currencyCode: currency || null,
+    })),
+    own,
+  }
+}

@@ -1,0 +1,163 @@
+import { MONEY_MAX } from '@dealer-esim/contract'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { formatPercent, parsePercent } from './percent.ts'
+import { changeByPercent, quote } from './quote.ts'
+import { type OwnPrice, Plan, type PlanRuleRow, tariffOf } from './tariff.ts'
+
+const money = fc.bigInt(0n, BigInt(MONEY_MAX))
+const percent = fc.bigInt(-1_500_000n, 10_000_000n)
+
+describe('a price changed by a percentage', () => {
+  test.each([
+    ['45000', '-10', 40_500n],
+    ['12345', '-10', 11_111n], // 11 110.5: half goes up
+    ['12344', '-10', 11_110n], // 11 109.6
+    ['12346', '-10', 11_111n], // 11 111.4
+    ['1', '-50', 1n], // 0.5
+    ['1', '-50.0001', 0n],
+    ['0', '1000', 0n],
+    ['3', '-100', 0n],
+    ['10000', '0.005', 10_001n], // 10 000.5
+    ['10000', '0.0049', 10_000n],
+  ])('%s by %s %%', (price, change, expected) => {
+    expect(changeByPercent(BigInt(price), parsePercent(change))).toBe(expected)
+  })
+
+  test('is the nearest whole amount, halves going up, and never below zero', () => {
+    fc.assert(
+      fc.property(money, percent, (price, change) => {
+        const changed = changeByPercent(price, change)
+        const exact = price * (1_000_000n + change) // in millionths
+        if (changed === undefined) {
+          expect(exact).toBeGreaterThan(BigInt(MONEY_MAX) * 1_000_000n)
+          return
+        }
+        const off = changed * 1_000_000n - (exact < 0n ? 0n : exact)
+        expect(off).toBeGreaterThan(-500_000n)
+        expect(off).toBeLessThanOrEqual(500_000n)
+      }),
+    )
+  })
+
+  test('never falls when the list price or the percentage rises', () => {
+    const most = (value: bigint | undefined) => value ?? BigInt(MONEY_MAX)
+    fc.assert(
+      fc.property(money, money, percent, percent, (a, b, p, q) => {
+        const [low, high] = a < b ? [a, b] : [b, a]
+        expect(most(changeByPercent(low, p))).toBeLessThanOrEqual(most(changeByPercent(high, p)))
+        const [less, more] = p < q ? [p, q] : [q, p]
+        expect(most(changeByPercent(a, less))).toBeLessThanOrEqual(most(changeByPercent(a, more)))
+      }),
+    )
+  })
+})
+
+describe('a percentage as text', () => {
+  test('comes back as it was', () => {
+    fc.assert(
+      fc.property(fc.bigInt(-1_000_000n, 10_000_000n), (units) => {
+        expect(parsePercent(formatPercent(units))).toBe(units)
+        expect(parsePercent(`${formatPercent(units)}%`)).toBe(units)
+      }),
+    )
+  })
+
+  test.each(['', '%', '1e3', '1,5', '-100.0001', '1000.0001', '0.00001', '--1', 'NaN', ' 1'])(
+    '%j is refused',
+    (text) => {
+      expect(() => parsePercent(text)).toThrow('"')
+    },
+  )
+})
+
+describe('the quote', () => {
+  const rule = fc.record({
+    packageCode: fc.constantFrom('A', ''),
+    value: fc.oneof(
+      fc.record({ percent, currencyCode: fc.constant('') }),
+      fc.record({ price: money, currencyCode: fc.constantFrom('USD', 'EUR') }),
+    ),
+    removed: fc.boolean(),
+  })
+  const plan = fc.array(rule, { maxLength: 6 })
+  const list = fc.option(fc.record({ price: money, retailPrice: fc.option(money), removed: fc.boolean() }))
+  const own = fc.option(fc.record({ price: money, removed: fc.boolean() }))
+
+  // The order of precedence, said again in the plainest way.
+  test('is by the first of own price, plan, group plan and list price that gives one', () => {
+    fc.assert(
+      fc.property(own, fc.option(plan), fc.option(plan), list, (own, tenantPlan, groupPlan, list) => {
+        const live = (rules: typeof tenantPlan) => {
+          const kept = new Map((rules ?? []).map((r) => [`${r.packageCode}/${r.value.currencyCode}`, r]))
+          return ['A/USD', 'A/', '/USD', '/'].flatMap((key) => kept.get(key) ?? []).filter((r) => !r.removed)
+        }
+        const listed = list && !list.removed ? list.price : undefined
+        const candidates = [
+          own && !own.removed ? own.price : undefined,
+          ...[...live(tenantPlan), ...live(groupPlan)].map(({ value }) =>
+            'price' in value ? value.price : listed === undefined ? undefined : changed(listed, value.percent),
+          ),
+          listed,
+        ]
+        const first = candidates.find((price) => price !== undefined)
+        const expected = first === 'beyond' ? undefined : first
+        const tariff = tariffWith(own, tenantPlan, groupPlan)
+        const prices = list ? [{ currencyCode: 'USD', firstAt: 1, updatedAt: 1, ...list }] : []
+        expect(quote(tariff, { packageCode: 'A', prices }).price).toBe(expected)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  const changed = (price: bigint, percent: bigint) => changeByPercent(price, percent) ?? 'beyond'
+
+  test('is no price where a percentage leads beyond what can be told, and not the next rule’s', () => {
+    const rules = [
+      { packageCode: 'A', removed: false, value: { currencyCode: '', percent: 100_000n } },
+      { packageCode: '', removed: false, value: { currencyCode: '', percent: -500_000n } },
+    ]
+    const prices = [
+      { currencyCode: 'USD', firstAt: 1, updatedAt: 1, price: BigInt(MONEY_MAX), retailPrice: null, removed: false },
+    ]
+    const item = { packageCode: 'A', prices }
+    expect(quote(tariffWith(null, rules, null), item)).toMatchObject({ price: undefined, source: null })
+    expect(quote(tariffWith(null, rules.slice(1), null), item)).toMatchObject({ source: 'PLAN' })
+  })
+
+  type Rules = {
+    packageCode: string
+    removed: boolean
+    value: { currencyCode: string; percent?: bigint; price?: bigint }
+  }[]
+
+  function tariffWith(
+    own: { price: bigint; removed: boolean } | null,
+    tenantPlan: Rules | null,
+    groupPlan: Rules | null,
+  ) {
+    const planOf = (rules: Rules | null) =>
+      new Plan().with(
+        (rules ?? []).map(
+          ({ packageCode, removed, value: { currencyCode, percent = null, price = null } }): PlanRuleRow => ({
+            ...{ planName: 'P', packageCode, currencyCode, percent, price, removed, firstAt: 1, updatedAt: 1 },
+          }),
+        ),
+      )
+    const given = (owner: string, target: string) => ({ owner, target, removed: false, firstAt: 1, updatedAt: 1 })
+    const ownPrices = new Map<string, OwnPrice>(own ? [['A', { ...own, firstAt: 1, updatedAt: 1 }]] : [])
+    return tariffOf(
+      {
+        plans: new Map([
+          ['T', planOf(tenantPlan)],
+          ['G', planOf(groupPlan)],
+        ]),
+        tenantPlans: new Map(tenantPlan ? [['me', [given('me', 'T')]]] : []),
+        tenantGroups: new Map([['me', [given('me', 'group')]]]),
+        groupPlans: new Map(groupPlan ? [['group', [given('group', 'G')]]] : []),
+        ownPrices: new Map([['me', ownPrices]]),
+      },
+      { tenantId: 'me', currencyCode: 'USD' },
+    )
+  }
+})

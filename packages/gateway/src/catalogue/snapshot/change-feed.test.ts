@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Change, changesOf, rowsAfter } from '../../../test/harness/catalogue-history.ts'
+import { type Buyer, LoadedSnapshot } from './snapshot.ts'
+
+// What a poller makes of the change feed, beside what it would have been told had it asked for everything.
+
+const context = { linkKey: Buffer.alloc(32), databaseClock: { now: () => 1_000 } }
+/** T has plans, a group and own prices. */
+const BUYERS: readonly Buyer[] = [
+  { tenantId: 'T', currencyCode: 'USD' },
+  { tenantId: 'U', currencyCode: 'EUR' },
+]
+const history = fc.array(changesOf('A'), { maxLength: 20, size: 'max' })
+
+const after = (changes: readonly Change[]) =>
+  LoadedSnapshot.empty(context).with(rowsAfter(changes)(Number.NEGATIVE_INFINITY))
+const list = (snapshot: LoadedSnapshot, buyer: Buyer, updatedSince?: string) =>
+  snapshot.list(buyer, updatedSince === undefined ? {} : { updatedSince })
+
+const onSale = { kind: 'package', code: 'A', onSale: true, name: 'x' } as const
+const draft = { ...onSale, onSale: false } as const
+const rule = { kind: 'rule', plan: 'P', code: 'A', currency: 'USD', percent: -1n, removed: false } as const
+const given = { kind: 'plan', plan: 'P', removed: false } as const
+const taken = { ...given, removed: true } as const
+const price = { kind: 'price', code: 'A', currency: 'USD', removed: false, most: false } as const
+const own = { kind: 'own', code: 'A', removed: false } as const
+
+test('whoever polled at any moment knows after the next poll what can be bought, and at which price', () => {
+  fc.assert(
+    fc.property(history, (changes) => {
+      const last = after(changes)
+      for (const polled of changes.keys()) {
+        const before = after(changes.slice(0, polled))
+        for (const buyer of BUYERS) {
+          const { packageList, asOf } = list(before, buyer)
+          const known = new Map(packageList.map((item) => [item.packageCode, item]))
+          for (const item of list(last, buyer, asOf).packageList) {
+            if (item.status === 'ON_SALE') known.set(item.packageCode, item)
+            else known.delete(item.packageCode)
+          }
+          const told = (items: Iterable<object>) =>
+            JSON.stringify([...items].map((item) => ({ ...item, lastUpdateTime: 0 })))
+          expect(told(known.values())).toEqual(told(list(last, buyer).packageList))
+        }
+      }
+    }),
+    {
+      numRuns: 1_000,
+      examples: [
+        // A plan's rule is changed after the tenant has lost the plan.
+        [[onSale, rule, given, taken, rule]],
+        // A tenant gets a plan again that lost the rule meanwhile.
+        [[onSale, rule, given, taken, { ...rule, removed: true }, given]],
+      ],
+    },
+  )
+}, 60_000)
+
+test('what a tenant could never buy is not mentioned, where nothing was given again that had ended', () => {
+  fc.assert(
+    fc.property(history, (changes) => {
+      const once = withoutReturns(changes)
+      const last = after(once)
+      for (const buyer of BUYERS) {
+        const could = once.some((_, i) => list(after(once.slice(0, i + 1)), buyer).packageList.length > 0)
+        const told = list(last, buyer, new Date(0).toISOString()).packageList
+        if (!could) expect(told).toEqual([])
+      }
+    }),
+    {
+      numRuns: 1_000,
+      examples: [
+        // Priced as a draft only.
+        [[draft, price, { ...price, removed: true }, onSale]],
+        [[draft, own, { ...own, removed: true }, onSale]],
+        [[draft, rule, given, taken, onSale]],
+        // Priced for the first time after it had left sale.
+        [[onSale, draft, price]],
+        [[onSale, draft, own]],
+        [[onSale, draft, price, { ...price, removed: true }]],
+        [[onSale, rule, draft, given]],
+      ],
+    },
+  )
+}, 60_000)
+
+/** One stretch of time for each thing, since no more is stored; and no price that a percentage leads too far. */
+function withoutReturns(changes: readonly Change[]): Change[] {
+  const ended = new Map<string, boolean>()
+  const live = new Map<string, string>()
+  const end = (key: string) => ended.set(key, true)
+  return changes
+    .map((one) => (one.kind === 'price' ? { ...one, most: false } : one))
+    .filter((one) => {
+      const scope = 'code' in one ? `${one.kind} ${one.code}` : one.kind
+      const detail = 'currency' in one ? one.currency : ''
+      const plan = 'plan' in one ? one.plan : ''
+      const key = `${scope} ${plan} ${detail}`
+      const starts = one.kind === 'package' ? one.onSale : !one.removed
+      // Of plans one is had at a time: the next ends the one before.
+      const slot = one.kind === 'plan' || one.kind === 'group plan' || one.kind === 'group' ? one.kind : key
+      const before = live.get(slot)
+      if (starts) {
+        if (ended.has(key)) return false
+        if (before !== undefined && before !== key) end(before)
+        live.set(slot, key)
+      } else if (before !== undefined) {
+        end(before)
+        live.delete(slot)
+      }
+      return true
+    })
+}

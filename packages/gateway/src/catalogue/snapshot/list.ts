@@ -1,0 +1,182 @@
+import {
+  formatTime,
+  PAGE_SIZE_DEFAULT,
+  type Package,
+  type PackageListAnswer,
+  type PackageListRequest,
+  type PackageOnSale,
+  parseTime,
+} from '@dealer-esim/contract'
+import { type CursorScope, createCursor, type Position, readCursor } from '../../lib/cursor.ts'
+import { pricedUntil, type Quote, quote } from '../pricing/quote.ts'
+import type { Tariff } from '../pricing/tariff.ts'
+import { LATE_COMMIT_MS } from '../version.ts'
+import type { CataloguePackage } from './package.ts'
+import type { PackageIndex } from './package-index.ts'
+
+/** What a list is made from. */
+export interface Shelf {
+  readonly index: PackageIndex
+  /** By position: when anything about the package, its prices for anybody included, last changed (ms). */
+  readonly touchedAt: Float64Array
+  /** By position: 1 where there is, or was, a price in the tenant's currency that is not the tenant's own. */
+  readonly priced: Uint8Array
+  /** When this version of the catalogue was made (ms). */
+  readonly changedAt: number
+  readonly linkKey: Buffer
+}
+
+/**
+ * One page of `package/list`. Newest first by (createTime, packageCode), a key that never changes: a package that is
+ * edited while somebody pages through neither moves nor is missed. A page starts by binary search, wherever it is.
+ */
+export function listPackages(
+  shelf: Shelf,
+  tenantId: string,
+  tariff: Tariff,
+  request: PackageListRequest,
+  now: number,
+): PackageListAnswer {
+  const { cursor, pageSize, ...filters } = request
+  const scope: CursorScope = { list: 'package/list', tenantId, filters }
+  const since = request.updatedSince == null ? undefined : parseTime(request.updatedSince).getTime()
+  const show = since === undefined ? onlyOnSale(tariff) : onlyChanged(tariff, since)
+  const size = pageSize ?? PAGE_SIZE_DEFAULT
+  const end = cursor == null ? shelf.index.packages.length : before(shelf, readCursor(shelf.linkKey, scope, cursor))
+
+  const packageList: Package[] = []
+  let last: CataloguePackage | undefined
+  let more = false
+  const worthALook = quickLook(shelf, tariff, since)
+  for (const position of candidates(shelf.index, request, end, worthALook)) {
+    const item = shelf.index.packages[position]!
+    const shown = show(item)
+    if (!shown) continue
+    // One more than the page holds tells that there is a next one.
+    more = packageList.length === size
+    if (more) break
+    packageList.push(shown)
+    last = item
+  }
+  const nextCursor = more && last ? createCursor(shelf.linkKey, scope, [last.createdAt, last.packageCode]) : null
+  return { packageList, nextCursor, asOf: formatTime(new Date(asOf(shelf, now))) }
+}
+
+function before(shelf: Shelf, position: Position): number {
+  const [createdAt, packageCode] = position as [number, string]
+  return shelf.index.olderThan(createdAt, packageCode)
+}
+
+/**
+ * The next `updatedSince`. Everything up to this version is in the answer, and a later version carries a later time;
+ * as time passes without a change it moves on, so that pollers who overlap do not get the last change for ever.
+ */
+function asOf(shelf: Shelf, now: number): number {
+  return Math.max(shelf.changedAt + 1, now - LATE_COMMIT_MS)
+}
+
+/** Tells by a number or two that a package need not be looked at: most of them, for most who poll. */
+function quickLook(shelf: Shelf, tariff: Tariff, since: number | undefined): (position: number) => boolean {
+  const { priced, touchedAt, index } = shelf
+  const changedAfter = since === undefined || tariff.wideChangedAt >= since ? Number.NEGATIVE_INFINITY : since
+  const hasOwn = tariff.ownPrices.size > 0
+  return (position) =>
+    touchedAt[position]! >= changedAfter &&
+    (priced[position] === 1 || (hasOwn && tariff.ownPrices.has(index.packages[position]!.packageCode)))
+}
+
+/** Positions below `end` that pass the filters and the quick look, newest first. */
+function* candidates(
+  index: PackageIndex,
+  request: PackageListRequest,
+  end: number,
+  worthALook: (position: number) => boolean,
+): Iterable<number> {
+  const sets: (readonly number[])[] = []
+  const single = (position: number | undefined) => sets.push(position === undefined ? [] : [position])
+  if (request.packageCode != null) single(index.positionOf(request.packageCode))
+  if (request.slug != null) single(index.bySlug(request.slug))
+  if (request.locationCode != null) sets.push(index.inPlace(request.locationCode))
+  if (request.keyword != null) sets.push(index.matching(request.keyword))
+  const [shortest, ...others] = sets.sort((a, b) => a.length - b.length)
+  if (!shortest) {
+    for (let position = end - 1; position >= 0; position--) if (worthALook(position)) yield position
+    return
+  }
+  for (let at = firstFrom(shortest, end) - 1; at >= 0; at--) {
+    const position = shortest[at]!
+    if (worthALook(position) && others.every((set) => set[firstFrom(set, position)] === position)) yield position
+  }
+}
+
+/** Index of the first entry of a rising list that is not below `bound`. */
+function firstFrom(rising: readonly number[], bound: number): number {
+  let low = 0
+  let high = rising.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (rising[middle]! < bound) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+type Show = (item: CataloguePackage) => Package | undefined
+
+/** The packages that this tenant may buy now. */
+function onlyOnSale(tariff: Tariff): Show {
+  return (item) => (item.onSale ? onSale(tariff, item, quote(tariff, item)) : undefined)
+}
+
+/** What changed for this tenant since a moment, and what it can no longer buy. */
+function onlyChanged(tariff: Tariff, since: number): Show {
+  return (item) => {
+    const quoted = quote(tariff, item)
+    if (item.onSale && quoted.price !== undefined) {
+      const changed = Math.max(item.updatedAt, quoted.changedAt) >= since
+      return changed ? onSale(tariff, item, quoted) : undefined
+    }
+    const left = leftAt(tariff, item, quoted)
+    return left === undefined || left < since ? undefined : offSale(item, left)
+  }
+}
+
+/** When the package left what the tenant may buy; undefined if it never was there. */
+function leftAt(tariff: Tariff, item: CataloguePackage, quoted: Quote): number | undefined {
+  if (!item.everOnSale) return undefined
+  const onSale = { from: item.firstOnSaleAt, until: item.onSale ? Number.POSITIVE_INFINITY : item.saleChangedAt }
+  const until = pricedUntil(tariff, item, quoted, onSale)
+  if (until === undefined) return undefined
+  return Math.max(item.onSale ? 0 : item.saleChangedAt, quoted.price === undefined ? until : 0)
+}
+
+function offSale(item: CataloguePackage, left: number): Package {
+  return { packageCode: item.packageCode, status: 'OFF_SALE', lastUpdateTime: formatTime(new Date(left)) }
+}
+
+function onSale(tariff: Tariff, item: CataloguePackage, quoted: Quote): PackageOnSale | undefined {
+  if (quoted.price === undefined) return undefined
+  return {
+    packageCode: item.packageCode,
+    slug: item.slug,
+    name: item.name,
+    description: item.description,
+    price: Number(quoted.price),
+    retailPrice: quoted.retailPrice === null ? null : Number(quoted.retailPrice),
+    currencyCode: tariff.currencyCode,
+    dataType: item.dataType,
+    volume: item.volume === null ? null : Number(item.volume),
+    duration: item.duration,
+    durationUnit: item.durationUnit,
+    unusedValidTime: item.unusedValidTime,
+    activationPolicy: item.activationPolicy,
+    ekycRequired: item.ekycRequired,
+    locationCodes: item.coverage.locationCodes as string[],
+    locationNetworkList: item.coverage.networks as PackageOnSale['locationNetworkList'],
+    speed: item.speed,
+    fupPolicy: item.fupPolicy,
+    smsStatus: item.smsStatus,
+    status: 'ON_SALE',
+    lastUpdateTime: formatTime(new Date(Math.max(item.updatedAt, quoted.changedAt))),
+  }
+}

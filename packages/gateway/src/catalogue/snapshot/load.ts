@@ -1,0 +1,198 @@
+import type { LocationNetwork } from '@dealer-esim/contract'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { type Coverage, coverageOf } from '../coverage.ts'
+import type { Assignment, OwnPrice, PlanRuleRow } from '../pricing/tariff.ts'
+import type { CataloguePackage, ListPrice, Route } from './package.ts'
+
+/** What changed in the catalogue after a moment, read as of one version. */
+export interface CatalogueChanges {
+  readonly version: bigint
+  /** When that version was made (ms). */
+  readonly changedAt: number
+  readonly packages: readonly CataloguePackage[]
+  readonly coverages: ReadonlyMap<string, Coverage>
+  readonly planRules: readonly PlanRuleRow[]
+  readonly tenantPlans: readonly Assignment[]
+  readonly tenantGroups: readonly Assignment[]
+  readonly groupPlans: readonly Assignment[]
+  readonly ownPrices: readonly OwnPriceRow[]
+}
+
+export interface OwnPriceRow extends OwnPrice {
+  readonly tenantId: string
+  readonly packageCode: string
+}
+
+/** Packages read at a time: what a batch of rows keeps the event loop from other work is a few milliseconds. */
+const BATCH_ROWS = 1_000
+
+/**
+ * Reads every row newer than `after` (ms; −Infinity: all of them) and the version they belong to, from one snapshot of
+ * the database. Coverages that are already `known` are not read again.
+ */
+export async function loadChanges(
+  db: Db,
+  after: number,
+  known: ReadonlyMap<string, Coverage>,
+): Promise<CatalogueChanges> {
+  const since = Number.isFinite(after) ? new Date(after) : '-infinity'
+  return db.tx(async (tx) => {
+    tx.send({ text: 'set transaction isolation level repeatable read, read only' })
+    const [current] = await tx.query<{ version: bigint; changedAt: Date }>({
+      text: `select version, date_trunc('milliseconds', changed_at) as changed_at from catalogue_version`,
+    })
+    const coverages = new Map(known)
+    const [planRules, tenantPlans, tenantGroups, groupPlans, ownPrices, packages] = await Promise.all([
+      loadPlanRules(tx, since),
+      loadAssignments(tx, since, 'tenant_price_plans', 'tenant_id', 'plan_name'),
+      loadAssignments(tx, since, 'tenant_price_groups', 'tenant_id', 'group_name'),
+      loadAssignments(tx, since, 'price_group_plans', 'group_name', 'plan_name'),
+      loadOwnPrices(tx, since),
+      loadPackages(tx, since, coverages),
+    ])
+    return {
+      version: current!.version,
+      changedAt: current!.changedAt.getTime(),
+      ...{ packages, coverages, planRules, tenantPlans, tenantGroups, groupPlans, ownPrices },
+    }
+  })
+}
+
+type Since = Date | '-infinity'
+
+async function loadPlanRules(tx: Tx, since: Since): Promise<PlanRuleRow[]> {
+  return timed(
+    await tx.query({
+      text: `select plan_name, package_code, currency_code,
+                    percent, price, removed, ${FIRST_AT}, updated_at
+             from price_plan_rules where updated_at > $1`,
+      values: [since],
+    }),
+  )
+}
+
+async function loadAssignments(tx: Tx, since: Since, table: string, owner: string, target: string) {
+  return timed<Assignment>(
+    await tx.query({
+      text: `select ${owner} as owner, ${target} as target, removed, ${FIRST_AT}, updated_at
+             from ${table} where updated_at > $1`,
+      values: [since],
+    }),
+  )
+}
+
+async function loadOwnPrices(tx: Tx, since: Since): Promise<OwnPriceRow[]> {
+  return timed(
+    await tx.query({
+      text: `select tenant_id, package_code, price, removed, ${FIRST_AT},
+                    updated_at
+             from tenant_prices where updated_at > $1`,
+      values: [since],
+    }),
+  )
+}
+
+/** What is not known counts as from the beginning. */
+const FIRST_AT = `coalesce(first_set_at, 'epoch') as first_at`
+
+type Timed<Row> = Omit<Row, 'firstAt' | 'updatedAt'> & { firstAt: Date; updatedAt: Date }
+
+function timed<Row extends { firstAt: number; updatedAt: number }>(rows: Timed<Row>[]): Row[] {
+  return rows.map(
+    (row) => ({ ...row, firstAt: row.firstAt.getTime(), updatedAt: row.updatedAt.getTime() }) as unknown as Row,
+  )
+}
+
+/** Reads those among the ids that are not known yet, into the map. */
+async function loadCoverages(tx: Tx, coverageIds: readonly string[], coverages: Map<string, Coverage>): Promise<void> {
+  const missing = [...new Set(coverageIds)].filter((id) => !coverages.has(id))
+  if (missing.length === 0) return
+  const rows = await tx.query<{ coverageId: string; locationCodes: string[]; networks: LocationNetwork[] }>({
+    text: `select coverage_id, location_codes, location_networks as networks
+           from coverages where coverage_id = any ($1)`,
+    values: [missing],
+  })
+  for (const { coverageId, locationCodes, networks } of rows) {
+    coverages.set(coverageId, coverageOf(locationCodes, networks))
+  }
+}
+
+type PackageRow = Omit<CataloguePackage, 'coverage' | 'firstOnSaleAt' | 'saleChangedAt' | 'createdAt' | 'updatedAt'> & {
+  coverageId: string
+  firstOnSaleAt: Date
+  saleChangedAt: Date
+  createdAt: Date
+  updatedAt: Date
+}
+
+async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverage>): Promise<CataloguePackage[]> {
+  const touched = await tx.query<{ packageCode: string }>({
+    text: 'select package_code from packages where touched_at > $1',
+    values: [since],
+  })
+  const packages: CataloguePackage[] = []
+  for (let start = 0; start < touched.length; start += BATCH_ROWS) {
+    const codes = touched.slice(start, start + BATCH_ROWS).map((row) => row.packageCode)
+    const rows = await tx.query<PackageRow>({
+      text: `select package_code, slug, name, description, data_type, volume, duration,
+               duration_unit, unused_valid_time,
+               activation_policy, ekyc_required, coverage_id,
+               speed, fup_policy, sms_status, allow_loss,
+               on_sale, ever_on_sale,
+               coalesce(first_on_sale_at, 'epoch') as first_on_sale_at, sale_changed_at,
+               created_at, updated_at
+             from packages where package_code = any ($1)`,
+      values: [codes],
+    })
+    const [prices, routes] = await Promise.all([
+      loadListPrices(tx, codes),
+      loadRoutes(tx, codes),
+      loadCoverages(
+        tx,
+        rows.map((row) => row.coverageId),
+        coverages,
+      ),
+    ])
+    for (const { coverageId, ...row } of rows) {
+      packages.push({
+        ...row,
+        coverage: coverages.get(coverageId)!,
+        firstOnSaleAt: row.firstOnSaleAt.getTime(),
+        saleChangedAt: row.saleChangedAt.getTime(),
+        createdAt: row.createdAt.getTime(),
+        updatedAt: row.updatedAt.getTime(),
+        prices: prices.get(row.packageCode) ?? [],
+        routes: routes.get(row.packageCode) ?? [],
+      })
+    }
+  }
+  return packages
+}
+
+async function loadListPrices(tx: Tx, packageCodes: string[]): Promise<Map<string, ListPrice[]>> {
+  const rows = await tx.query<Timed<ListPrice & { packageCode: string }>>({
+    text: `select package_code, currency_code, price, retail_price,
+                  removed, ${FIRST_AT}, updated_at
+           from list_prices where package_code = any ($1) order by package_code, currency_code`,
+    values: [packageCodes],
+  })
+  const prices = new Map<string, ListPrice[]>()
+  for (const { packageCode, ...price } of timed<ListPrice & { packageCode: string }>(rows)) {
+    const list = prices.get(packageCode) ?? []
+    list.push(price)
+    prices.set(packageCode, list)
+  }
+  return prices
+}
+
+async function loadRoutes(tx: Tx, packageCodes: string[]): Promise<Map<string, Route[]>> {
+  const rows = await tx.query<Route & { packageCode: string }>({
+    text: `select package_code, supplier, product_code, cost_price as cost,
+                  cost_currency
+           from package_suppliers where package_code = any ($1) order by package_code, position`,
+    values: [packageCodes],
+  })
+  const routes = new Map<string, Route[]>()
+  for (const { packageCode, ...route } of rows) routes.set(packageCode, [...(routes.get(packageCode) ?? []), route])
+  return routes
+}

@@ -1,0 +1,52 @@
+import type { ActivationPolicy, DataType, DurationUnit, SmsStatus } from '@dealer-esim/contract'
+import type { Coverage } from '../coverage.ts'
+
+/** A package as the snapshot holds it. Times are ms since 1970. */
+export interface CataloguePackage {
+  readonly packageCode: string
+  readonly slug: string
+  readonly name: string
+  readonly description: string | null
+  readonly dataType: DataType
+  /** Bytes; per day when DAILY, null when UNLIMITED. */
+  readonly volume: bigint | null
+  readonly duration: number
+  readonly durationUnit: DurationUnit
+  readonly unusedValidTime: number
+  readonly activationPolicy: ActivationPolicy
+  readonly ekycRequired: boolean
+  readonly coverage: Coverage
+  readonly speed: string | null
+  readonly fupPolicy: string | null
+  readonly smsStatus: SmsStatus
+  readonly allowLoss: boolean
+  readonly onSale: boolean
+  readonly everOnSale: boolean
+  /** Of one that ever was; 0: not known. */
+  readonly firstOnSaleAt: number
+  readonly saleChangedAt: number
+  readonly createdAt: number
+  /** Of what a dealer sees, prices apart. */
+  readonly updatedAt: number
+  readonly prices: readonly ListPrice[]
+  readonly routes: readonly Route[]
+}
+
+/** One per currency; a removed one tells the change feed when the price ended. */
+export interface ListPrice {
+  readonly currencyCode: string
+  readonly price: bigint
+  readonly retailPrice: bigint | null
+  readonly removed: boolean
+  /** 0: not known. */
+  readonly firstAt: number
+  readonly updatedAt: number
+}
+
+/** A supplier of the package and the supplier's own code for it. */
+export interface Route {
+  readonly supplier: string
+  readonly productCode: string
+  readonly cost: bigint | null
+  readonly costCurrency: string | null
+}

@@ -1,0 +1,196 @@
+import type { PackageListAnswer, PackageListRequest } from '@dealer-esim/contract'
+import type { Coverage } from '../coverage.ts'
+import { type Quote, quote } from '../pricing/quote.ts'
+import { type Assignment, type OwnPrice, Plan, type PlanRuleRow, type Tariff, tariffOf } from '../pricing/tariff.ts'
+import { listPackages } from './list.ts'
+import type { CatalogueChanges, OwnPriceRow } from './load.ts'
+import type { CataloguePackage, Route } from './package.ts'
+import { PackageIndex } from './package-index.ts'
+import { QuickLook } from './prefilter.ts'
+
+/** Whose prices are asked for. */
+export interface Buyer {
+  readonly tenantId: string
+  readonly currencyCode: string
+}
+
+/** What an order needs to know of a package that the buyer may buy now. */
+export interface Offer {
+  readonly packageCode: string
+  readonly packageName: string
+  /** For one eSIM, in 1/10 000 of the buyer's currency. */
+  readonly price: bigint
+  /** Tried in this order, the next one only after a definite refusal. */
+  readonly routes: readonly Route[]
+}
+
+/** One version of the catalogue, whole and unchanging. */
+export interface Snapshot {
+  readonly version: bigint
+  /** An offer, or why there is none: unknown to this buyer, or off sale. */
+  offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244'
+  list(buyer: Buyer, request: PackageListRequest): PackageListAnswer
+  /** The package as it is, whoever asks: for operators, and for fulfilment of what was bought already. */
+  find(packageCode: string): CataloguePackage | undefined
+  /** What the buyer pays for every package that has a price for it, and why: for operators. */
+  quotes(buyer: Buyer): Iterable<QuotedPackage>
+}
+
+export interface QuotedPackage {
+  readonly item: CataloguePackage
+  readonly quote: Quote & { readonly price: bigint }
+}
+
+export interface SnapshotContext {
+  /** Authenticates cursors. */
+  readonly linkKey: Buffer
+  readonly databaseClock: { now(): number }
+}
+
+interface Contents {
+  readonly version: bigint
+  readonly changedAt: number
+  readonly index: PackageIndex
+  readonly coverages: ReadonlyMap<string, Coverage>
+  readonly plans: ReadonlyMap<string, Plan>
+  readonly tenantPlans: ReadonlyMap<string, readonly Assignment[]>
+  readonly tenantGroups: ReadonlyMap<string, readonly Assignment[]>
+  readonly groupPlans: ReadonlyMap<string, readonly Assignment[]>
+  readonly ownPrices: ReadonlyMap<string, ReadonlyMap<string, OwnPrice>>
+}
+
+const NOTHING: Contents = {
+  version: 0n,
+  changedAt: Number.NEGATIVE_INFINITY,
+  index: PackageIndex.empty,
+  coverages: new Map(),
+  plans: new Map(),
+  tenantPlans: new Map(),
+  tenantGroups: new Map(),
+  groupPlans: new Map(),
+  ownPrices: new Map(),
+}
+
+/** A snapshot that a later one can be made from without loading everything again. */
+export class LoadedSnapshot implements Snapshot {
+  private readonly context: SnapshotContext
+  private readonly contents: Contents
+  private readonly look: QuickLook
+  private readonly tariffs = new Map<string, Tariff>()
+
+  private constructor(context: SnapshotContext, contents: Contents, look: QuickLook) {
+    this.context = context
+    this.contents = contents
+    this.look = look
+  }
+
+  static empty(context: SnapshotContext): LoadedSnapshot {
+    return new LoadedSnapshot(context, NOTHING, QuickLook.at(NOTHING))
+  }
+
+  get version(): bigint {
+    return this.contents.version
+  }
+
+  get changedAt(): number {
+    return this.contents.changedAt
+  }
+
+  get coverages(): ReadonlyMap<string, Coverage> {
+    return this.contents.coverages
+  }
+
+  with(changes: CatalogueChanges): LoadedSnapshot {
+    const now = this.contents
+    const contents: Contents = {
+      version: changes.version,
+      changedAt: changes.changedAt,
+      index: now.index.with(changes.packages),
+      coverages: changes.coverages,
+      plans: withRules(now.plans, changes.planRules),
+      tenantPlans: withAssignments(now.tenantPlans, changes.tenantPlans),
+      tenantGroups: withAssignments(now.tenantGroups, changes.tenantGroups),
+      groupPlans: withAssignments(now.groupPlans, changes.groupPlans),
+      ownPrices: withOwnPrices(now.ownPrices, changes.ownPrices),
+    }
+    return new LoadedSnapshot(this.context, contents, this.look.with(contents, changes))
+  }
+
+  find(packageCode: string): CataloguePackage | undefined {
+    const position = this.contents.index.positionOf(packageCode)
+    return position === undefined ? undefined : this.contents.index.packages[position]
+  }
+
+  offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244' {
+    const item = this.find(packageCode)
+    if (!item) return '310241'
+    const { price } = quote(this.tariffOf(buyer), item)
+    if (price === undefined) return '310241'
+    if (!item.onSale) return '310244'
+    return { packageCode, packageName: item.name, price, routes: item.routes }
+  }
+
+  list(buyer: Buyer, request: PackageListRequest): PackageListAnswer {
+    const { index, changedAt } = this.contents
+    const priced = this.look.pricedIn(buyer.currencyCode)
+    const shelf = { index, changedAt, touchedAt: this.look.touchedAt, priced, linkKey: this.context.linkKey }
+    return listPackages(shelf, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
+  }
+
+  *quotes(buyer: Buyer): Iterable<QuotedPackage> {
+    const tariff = this.tariffOf(buyer)
+    for (const item of this.contents.index.packages) {
+      const { price, ...rest } = quote(tariff, item)
+      if (price !== undefined) yield { item, quote: { price, ...rest } }
+    }
+  }
+
+  private tariffOf(buyer: Buyer): Tariff {
+    let tariff = this.tariffs.get(buyer.tenantId)
+    if (!tariff) {
+      if (this.tariffs.size >= TARIFFS_KEPT) this.tariffs.clear()
+      tariff = tariffOf(this.contents, buyer)
+      this.tariffs.set(buyer.tenantId, tariff)
+    }
+    return tariff
+  }
+}
+
+/** Of the tenants that bought since the catalogue last changed; making one takes microseconds. */
+const TARIFFS_KEPT = 10_000
+
+function withRules(plans: ReadonlyMap<string, Plan>, rows: readonly PlanRuleRow[]): ReadonlyMap<string, Plan> {
+  if (rows.length === 0) return plans
+  const changed = new Map(plans)
+  for (const planName of new Set(rows.map((row) => row.planName))) {
+    const rules = rows.filter((row) => row.planName === planName)
+    changed.set(planName, (plans.get(planName) ?? new Plan()).with(rules))
+  }
+  return changed
+}
+
+function withAssignments(
+  known: ReadonlyMap<string, readonly Assignment[]>,
+  rows: readonly Assignment[],
+): ReadonlyMap<string, readonly Assignment[]> {
+  if (rows.length === 0) return known
+  const changed = new Map(known)
+  for (const row of rows) {
+    const others = (changed.get(row.owner) ?? []).filter((other) => other.target !== row.target)
+    changed.set(row.owner, [...others, row])
+  }
+  return changed
+}
+
+function withOwnPrices(
+  known: ReadonlyMap<string, ReadonlyMap<string, OwnPrice>>,
+  rows: readonly OwnPriceRow[],
+): ReadonlyMap<string, ReadonlyMap<string, OwnPrice>> {
+  if (rows.length === 0) return known
+  const changed = new Map<string, Map<string, OwnPrice>>()
+  for (const row of rows) {
+    const prices = changed.get(row.tenantId) ?? new Map(known.get(row.tenantId))
+    changed.set(row.tenantId, prices.set(row.packageCode, row))
+  }
+  return new Map([...known, ...changed])
+}

@@ -1,0 +1,65 @@
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import type { Person } from '../../../people/person.ts'
+import { type Person, ROLES, ROLES } from '../../../people/person.ts'
+import type { ConsoleDeps, ConsoleDeps } from '../../kernel/deps.ts'
+import { EVERY_ROLE, EVERY_ROLE, type Route, route, route } from '../../kernel/route.ts'
+import { nullable, nullable } from '../../kernel/schemas.ts'
+import { type Route } from './route.ts'
+
+/** Who is signed in, and what the pages need to know from the first moment. */
+export const me = Type.Object({
+  personId: Type.String(),
+  email: Type.String(),
+  name: Type.String(),
+  role: Type.Enum(ROLES),
+  tenant: nullable(Type.Object({ tenantId: Type.String(), clientName: Type.String(), currencyCode: Type.String() })),
+  passwordChangeRequired: Type.Boolean(),
+  secondFactor: Type.Boolean(),
+  by: Type.Enum(['session', 'token']),
+  deployment: Type.Enum(['local', 'test', 'production']),
+  /** Where the dealers' API answers; the explorer's requests go there. */
+  publicUrl: Type.String(),
+})
+export type Me = Static<typeof me>
+
+export const meRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/session',
+    who: 'session',
+    summary: 'Who is signed in',
+    answer: me,
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.means.kind),
+  }),
+  route({
+    method: 'GET',
+    path: '/me',
+    who: EVERY_ROLE,
+    summary: 'Whose access token this is',
+    answer: me,
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.means.kind),
+  }),
+]
+
+export async function describeMe(deps: ConsoleDeps, person: Person, by: 'session' | 'token'): Promise<Me> {
+  const [tenant] =
+    person.tenantId === null
+      ? []
+      : await deps.db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
+          select tenant_id, tenant_name as client_name, currency_code
+          from tenants where tenant_id = ${person.tenantId}`)
+  const { personId, email, name, role, passwordChangeRequired } = person
+  return {
+    personId,
+    email,
+    name,
+    role,
+    tenant: tenant ?? null,
+    passwordChangeRequired,
+    secondFactor: person.totpConfirmed,
+    by,
+    deployment: deps.config.deployment,
+    publicUrl: deps.links.publicUrl,
+  }
+}

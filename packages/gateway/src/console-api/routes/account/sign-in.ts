@@ -1,0 +1,82 @@
+import Type from 'typebox'
+import { Refusal, Refusal } from '../../../lib/refusal.ts'
+import { readLink, readLink, setPasswordByLink, setPasswordByLink } from '../../../people/link.ts'
+import { BROWSER_KNOWN_S, BROWSER_KNOWN_S } from '../../../people/lockout.ts'
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MAX } from '../../../people/password.ts'
+import { signOut, signOut } from '../../../people/session.ts'
+import { signIn, signIn } from '../../../people/sign-in.ts'
+import { openRoute, type Route, route, type SignedIn } from '../../kernel/route.ts'
+import { CLOSED, done, line } from '../../kernel/schemas.ts'
+import { describeMe, me } from './me.ts'
+
+const SIGN_INS_PER_MINUTE = 20
+const LINKS_PER_MINUTE = 30
+const password = () => Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX })
+const code = () => Type.String({ minLength: 6, maxLength: 30 })
+const linkToken = () => Type.String({ minLength: 20, maxLength: 100 })
+
+export const signInRoutes: Route[] = [
+  openRoute({
+    method: 'POST',
+    path: '/session',
+    summary: 'Sign in; the session comes as a cookie',
+    body: Type.Object({ email: line(254), password: password(), code: Type.Optional(code()) }, CLOSED),
+    answer: me,
+    ratePerMinute: SIGN_INS_PER_MINUTE,
+    async handle(context, { body }) {
+      const { deps, request, address } = context
+      const userAgent = request.headers['user-agent'] ?? ''
+      const browserCookie = `${context.cookieName}-browser`
+      const known = request.cookies[browserCookie]
+      const { token, person, browser } = await signIn(deps, { ...body, address, userAgent, browser: known })
+      context.reply.setCookie(context.cookieName, token, cookieOptions)
+      context.reply.setCookie(browserCookie, browser, { ...cookieOptions, maxAge: BROWSER_KNOWN_S })
+      return describeMe(deps, person, 'session')
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/session',
+    who: 'session',
+    summary: 'Sign out',
+    answer: done,
+    async handle(context) {
+      const { deps, person, signedIn, by } = context
+      await signOut(deps, person, sessionBy(signedIn).sessionId, by)
+      context.reply.clearCookie(context.cookieName, cookieOptions)
+      return {}
+    },
+  }),
+  openRoute({
+    method: 'POST',
+    path: '/link',
+    summary: 'Whom an invitation or reset link is for',
+    body: Type.Object({ token: linkToken() }, CLOSED),
+    answer: Type.Object({ email: Type.String(), name: Type.String(), kind: Type.String() }),
+    ratePerMinute: LINKS_PER_MINUTE,
+    async handle({ deps }, { body }) {
+      const { person, kind } = await readLink(deps.db, body.token)
+      return { email: person.email, name: person.name, kind }
+    },
+  }),
+  openRoute({
+    method: 'POST',
+    path: '/link/password',
+    summary: 'Choose a password by an invitation or reset link',
+    body: Type.Object({ token: linkToken(), password: password(), name: Type.Optional(line(100)) }, CLOSED),
+    answer: Type.Object({ email: Type.String() }),
+    ratePerMinute: LINKS_PER_MINUTE,
+    async handle({ deps, address }, { body }) {
+      const person = await setPasswordByLink(deps, { ...body, address })
+      return { email: person.email }
+    },
+  }),
+]
+
+/** Secure, on the whole host, out of reach of scripts and other sites. Browsers count loopback as secure over http. */
+const cookieOptions = { path: '/', httpOnly: true, secure: true, sameSite: 'strict' } as const
+
+export function sessionBy(signedIn: SignedIn): { sessionId: string } {
+  if (signedIn.means.kind !== 'session') throw new Refusal(403, 'SESSION_NEEDED', 'Sign in to the console for this.')
+  return signedIn.means
+}

@@ -1,0 +1,148 @@
+import { Readable } from 'node:stream'
+import { DATA_TYPES, PACKAGE_STATUSES } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
+import { exportPackages, exportPackages } from '../../../catalogue/files/export.ts'
+import { importPackages, importPackages } from '../../../catalogue/files/import.ts'
+import { setOnSale, setOnSale } from '../../../catalogue/packages/put.ts'
+import { documentBatches, documentBatches, type PackageFilter, type PackageFilter } from '../../../catalogue/packages/read.ts'
+import { type Context, type Context, OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
+import {
+  CLOSED,
+  cursorOfKey,
+  keyCursor,
+  keyOfCursor,
+  line,
+  money,
+  nextCursor,
+  nullable,
+  PAGE,
+  pageOf,
+} from '../../kernel/schemas.ts'
+import { sendCsv } from '../../kernel/send-csv.ts'
+import { type Route } from './route.ts'
+
+const packageRow = Type.Object({
+  packageCode: Type.String(),
+  name: Type.String(),
+  status: Type.Enum(PACKAGE_STATUSES),
+  dataType: Type.Enum(DATA_TYPES),
+  volume: nullable(Type.Integer()),
+  duration: Type.Integer(),
+  locationCodes: Type.Array(Type.String()),
+  prices: Type.Array(Type.Object({ currencyCode: Type.String(), price: money(), retailPrice: nullable(money()) })),
+  suppliers: Type.Array(
+    Type.Object({
+      supplier: Type.String(),
+      productCode: Type.String(),
+      costPrice: nullable(money()),
+      costCurrency: nullable(Type.String()),
+    }),
+  ),
+})
+export type PackageRow = Static<typeof packageRow>
+
+const filters = {
+  keyword: Type.Optional(line(100)),
+  locationCode: Type.Optional(Type.String({ pattern: '^([A-Z]{2}|!RG|!GL)$' })),
+  status: Type.Optional(Type.Enum(PACKAGE_STATUSES)),
+  dataType: Type.Optional(Type.Enum(DATA_TYPES)),
+  supplier: Type.Optional(line(64)),
+}
+
+const importReport = Type.Object({
+  imported: Type.Boolean(),
+  rows: Type.Integer(),
+  added: Type.Integer(),
+  changed: Type.Integer(),
+  unchanged: Type.Integer(),
+  doubtful: Type.Integer({ description: 'Packages of which a price falls by half, is removed, or comes below cost' }),
+  errorRows: Type.Integer(),
+  errors: Type.Array(Type.Unknown()),
+  changes: Type.Array(Type.Unknown()),
+  suppliers: Type.Array(Type.String()),
+  unknownSuppliers: Type.Array(Type.String()),
+})
+
+const FILE_SIZE_MAX_BYTES = 64 * 1024 * 1024
+
+export const catalogueRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/packages',
+    who: OPERATORS,
+    summary: 'Packages by code, with list prices and suppliers',
+    query: Type.Object({ ...filters, cursor: keyCursor() }, CLOSED),
+    answer: Type.Object({ packages: Type.Array(packageRow), nextCursor: nextCursor() }),
+    async handle({ deps }, { query }) {
+      const { cursor, ...filter } = query
+      // Words and places are judged here, not by the database: whoever seeks by them reads more rows than a page has.
+      const seeks = filter.keyword !== undefined || filter.locationCode !== undefined
+      const part = { after: keyOfCursor(cursor), ...(!seeks && { rows: PAGE + 1 }) }
+      const rows: PackageRow[] = []
+      for await (const batch of documentBatches(deps.db, filter, part)) {
+        rows.push(...batch)
+        if (rows.length > PAGE) break
+      }
+      const { page, nextCursor } = pageOf(rows, (row) => cursorOfKey(row.packageCode))
+      return { packages: page.map(rowOf), nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/packages.csv',
+    who: OPERATORS,
+    summary: 'The same packages as CSV that can be imported again',
+    query: Type.Object(filters, CLOSED),
+    answer: Type.String(),
+    answerType: 'text/csv',
+    handle: async (context, { query }) => exportFile(context, query),
+  }),
+  route({
+    method: 'POST',
+    path: '/packages/import',
+    who: OPERATORS_WRITE,
+    summary: 'Import packages from CSV, all or nothing; dryRun shows what would change',
+    query: Type.Object({ dryRun: Type.Boolean() }, CLOSED),
+    body: Type.String(),
+    bodyType: 'text/csv',
+    bodyLimit: FILE_SIZE_MAX_BYTES,
+    answer: importReport,
+    async handle({ deps, by }, { query, body }) {
+      const source = Readable.from([body])
+      const report = await importPackages(deps, { format: 'csv', source, dryRun: query.dryRun }, by)
+      const { errors, changes, suppliers, unknownSuppliers, ...counts } = report
+      const lists = { errors: [...errors], changes: [...changes], suppliers: [...suppliers] }
+      return { ...counts, ...lists, unknownSuppliers: [...unknownSuppliers] }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/packages/sale',
+    who: OPERATORS_WRITE,
+    summary: 'Put packages on sale or take them off',
+    body: Type.Object(
+      { packageCodes: Type.Array(line(64), { minItems: 1, maxItems: 1_000 }), onSale: Type.Boolean() },
+      CLOSED,
+    ),
+    answer: Type.Object({ changed: Type.Array(Type.String()) }),
+    async handle({ deps, by }, { body }) {
+      return { changed: await setOnSale(deps, { packageCodes: body.packageCodes }, body.onSale, by) }
+    },
+  }),
+]
+
+/** The export writes; the answer reads it at its caller's pace. A slow caller holds memory, not a transaction. */
+async function exportFile({ deps, reply }: Context, filter: PackageFilter): Promise<string> {
+  const csv = new Readable({ read() {} })
+  const writing = exportPackages(deps.db, 'csv', filter, async (text) => void csv.push(text))
+  writing.then(
+    () => csv.push(null),
+    (error: Error) => csv.destroy(error),
+  )
+  return sendCsv(reply, 'packages.csv', csv)
+}
+
+function rowOf(row: PackageRow): PackageRow {
+  const { packageCode, name, status, dataType, volume, duration, locationCodes, prices, suppliers } = row
+  return { packageCode, name, status, dataType, volume, duration, locationCodes, prices, suppliers }
+}

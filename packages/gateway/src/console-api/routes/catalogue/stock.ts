@@ -1,0 +1,85 @@
+import { PassThrough, Readable } from 'node:stream'
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { CsvRefused } from '../../../suppliers/stock/csv.ts'
+import { importStock } from '../../../suppliers/stock/import.ts'
+import { listStock, setLowStock } from '../../../suppliers/stock/levels.ts'
+import { failureOf } from '../../kernel/failures.ts'
+import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
+
+const level = Type.Object({
+  supplier: Type.String(),
+  productCode: Type.String(),
+  available: Type.Integer(),
+  lowAt: nullable(Type.Integer()),
+})
+export type StockLevel = Static<typeof level>
+
+/** A million codes; a larger file is imported by the command line, which streams it. */
+const FILE_SIZE_MAX_BYTES = 128 * 1024 * 1024
+const product = { supplier: line(64), productCode: line(128) }
+
+export const stockRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/stock',
+    who: OPERATORS,
+    summary: 'Counted products and how many eSIMs can be reserved now',
+    answer: Type.Object({ levels: Type.Array(level), stockSuppliers: Type.Array(Type.String()) }),
+    async handle({ deps }) {
+      const levels = await listStock(deps.db)
+      const suppliers = await deps.db.query<{ supplier: string }>(sql`
+        select supplier from suppliers where type = 'stock' order by supplier`)
+      return { levels, stockSuppliers: suppliers.map((row) => row.supplier) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/stock/low',
+    who: OPERATORS_WRITE,
+    summary: 'Below how many a notice is given; null: never',
+    body: Type.Object({ ...product, lowAt: nullable(Type.Integer({ minimum: 1, maximum: 100_000_000 })) }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { body }) {
+      await setLowStock(deps, body, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/stock/import',
+    who: OPERATORS_WRITE,
+    summary: 'Take a CSV of activation codes into stock, all or nothing; answers lines of JSON as it goes',
+    query: Type.Object(product, CLOSED),
+    body: Type.String(),
+    bodyType: 'text/csv',
+    bodyLimit: FILE_SIZE_MAX_BYTES,
+    answer: Type.String({ description: 'Lines of JSON: {rows} … then {codes} or {code, message, faults}' }),
+    answerType: 'application/x-ndjson',
+    async handle({ deps, by, reply }, { query, body }) {
+      const lines = new PassThrough()
+      const tell = (value: object) => lines.write(`${JSON.stringify(value)}\n`)
+      const file = Readable.from(chunksOf(body))
+      // Not awaited: the answer begins with the first line, long before the last code is in.
+      importStock(deps, { ...query, file, progress: (rows) => tell({ rows }) }, by)
+        .then((codes) => tell({ codes }))
+        .catch((error: unknown) => tell(refusalOf(error)))
+        .finally(() => lines.end())
+      reply.type('application/x-ndjson')
+      return lines as unknown as string
+    },
+  }),
+]
+
+function refusalOf(error: unknown): object {
+  if (error instanceof CsvRefused)
+    return { code: 'CSV_REFUSED', message: 'Nothing was imported. Correct the file.', faults: error.faults }
+  return failureOf(error)
+}
+
+const CHUNK_LENGTH = 64 * 1024
+
+function* chunksOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length; at += CHUNK_LENGTH) yield text.slice(at, at + CHUNK_LENGTH)
+}

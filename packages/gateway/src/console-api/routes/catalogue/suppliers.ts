@@ -1,0 +1,71 @@
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { notFound, notFound } from '../../../lib/refusal.ts'
+import { pauseSupplier, pauseSupplier } from '../../../suppliers/manage.ts'
+import { OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
+import { CLOSED, CLOSED, done, done, line, line, nullable, nullable, time, time } from '../../kernel/schemas.ts'
+import { type Route } from './route.ts'
+
+const supplierRow = Type.Object({
+  supplier: Type.String(),
+  type: Type.String(),
+  paused: Type.Boolean(),
+  /** Of the breaker on the node that answers; null: the supplier could not be opened. */
+  breaker: nullable(Type.Enum(['closed', 'open', 'half-open'])),
+  waiting: Type.Integer({ description: 'eSIMs that wait for an answer of it' }),
+  available: nullable(Type.Integer({ description: 'Where it is counted' })),
+  updatedAt: time(),
+})
+export type SupplierRow = Static<typeof supplierRow>
+
+const params = Type.Object({ supplier: line(64) }, CLOSED)
+
+export const supplierRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/suppliers',
+    who: OPERATORS,
+    summary: 'Suppliers and how they do',
+    answer: Type.Object({ suppliers: Type.Array(supplierRow) }),
+    async handle({ deps }) {
+      const rows = await deps.db.query<Omit<SupplierRow, 'breaker' | 'updatedAt'> & { updatedAt: Date }>(sql`
+        select s.supplier, s.type, s.paused, s.updated_at,
+               (select sum(l.available) from stock_levels l where l.supplier = s.supplier)::bigint as available,
+               (select count(*)::int from orders o
+                join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
+                where o.due_at is not null and i.supplier = s.supplier and i.item_status in ('ASKED', 'UNKNOWN'))
+                 as waiting
+        from suppliers s order by s.supplier`)
+      const suppliers = rows.map((row) => ({ ...row, breaker: deps.suppliers.get(row.supplier)?.gate.state ?? null }))
+      return { suppliers }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/suppliers/:supplier/test',
+    who: OPERATORS_WRITE,
+    summary: 'Ask a supplier whether it works',
+    params,
+    answer: Type.Object({ works: Type.Boolean(), words: nullable(Type.String()) }),
+    async handle({ deps }, { params }) {
+      const known = deps.suppliers.get(params.supplier)
+      if (!known) throw notFound('usable supplier', params.supplier)
+      const words = (await known.supplier.test()) ?? null
+      return { works: words === null, words }
+    },
+  }),
+  ...([true, false] as const).map((paused) =>
+    route({
+      method: 'POST',
+      path: `/suppliers/:supplier/${paused ? 'pause' : 'resume'}`,
+      who: OPERATORS_WRITE,
+      summary: paused ? 'Ask this supplier for nothing more; orders wait' : 'Ask this supplier again',
+      params,
+      answer: done,
+      async handle({ deps, by }, { params }) {
+        await pauseSupplier(deps, { name: params.supplier, paused }, by)
+        return {}
+      },
+    }),
+  ),
+]

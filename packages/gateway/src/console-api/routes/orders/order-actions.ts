@@ -1,0 +1,108 @@
+import { Readable } from 'node:stream'
+import { ORDER_ESIMS_MAX } from '@dealer-esim/contract'
+import Type from 'typebox'
+import { cancelEsim, cancelEsim } from '../../../fulfilment/cancelling/cancel-esim.ts'
+import { cancelOrder, cancelOrder } from '../../../fulfilment/cancelling/cancel-order.ts'
+import { EVIDENCE_LENGTH_MAX, EVIDENCE_LENGTH_MAX, EVIDENCE_LENGTH_MIN, EVIDENCE_LENGTH_MIN, REASON_LENGTH_MAX, REASON_LENGTH_MAX, REASON_LENGTH_MIN, REASON_LENGTH_MIN } from '../../../fulfilment/cancelling/justification.ts'
+import { resolveCancellation, resolveCancellation } from '../../../fulfilment/review/resolve-cancellation.ts'
+import { resolveOrder, resolveOrder } from '../../../fulfilment/review/resolve-order.ts'
+import { type Verdict } from '../../../fulfilment/review/settle.ts'
+import { Refusal, Refusal } from '../../../lib/refusal.ts'
+import { parseOrderNo, parseOrderNo } from '../../../orders/reading/find.ts'
+import { type CsvEsim, type CsvEsim, readEsims, readEsims } from '../../../suppliers/stock/csv.ts'
+import { OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
+import { CLOSED, CLOSED, done, done, line, line, tenantParams, tenantParams, uuid, uuid } from '../../kernel/schemas.ts'
+import { type Verdict } from '../fulfilment/review/resolve-order.ts'
+import { type Route } from './route.ts'
+
+const orderParams = Type.Object({ ...tenantParams.properties, orderNo: Type.String({ maxLength: 26 }) }, CLOSED)
+const profileParams = Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED)
+/** What the supplier said, when, and who: what another operator can check. */
+const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })
+const reason = () => line(REASON_LENGTH_MAX, REASON_LENGTH_MIN)
+const CSV_LENGTH_MAX = 100_000
+
+/** What operators do to orders and eSIMs where their state allows it. */
+export const orderActionRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/orders/:orderNo/cancel',
+    who: OPERATORS_WRITE,
+    summary: 'Cancel and refund an order that no supplier was asked for',
+    params: orderParams,
+    body: Type.Object({ reason: reason() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      const orderId = parseOrderNo(params.orderNo)
+      await cancelOrder(deps, { tenantId: params.tenantId, orderId, reason: body.reason }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/orders/:orderNo/settle',
+    who: OPERATORS_WRITE,
+    summary: 'Record what the supplier said of eSIMs under review',
+    params: orderParams,
+    body: Type.Object(
+      {
+        verdict: Type.Enum(['refused', 'retry', 'delivered']),
+        evidence: evidence(),
+        itemNos: Type.Optional(
+          Type.Array(Type.Integer({ minimum: 1, maximum: ORDER_ESIMS_MAX }), {
+            minItems: 1,
+            description: 'Only these',
+          }),
+        ),
+        csv: Type.Optional(Type.String({ maxLength: CSV_LENGTH_MAX, description: 'The eSIMs that were delivered' })),
+      },
+      CLOSED,
+    ),
+    answer: Type.Object({ itemNos: Type.Array(Type.Integer()) }),
+    async handle({ deps, by }, { params, body }) {
+      const orderId = parseOrderNo(params.orderNo)
+      const verdict: Verdict =
+        body.verdict === 'delivered'
+          ? { kind: 'delivered', esims: await esimsOf(body.csv ?? '') }
+          : { kind: body.verdict }
+      const { evidence, itemNos: only } = body
+      const settlement = { tenantId: params.tenantId, orderId, verdict, evidence, ...(only && { itemNos: only }) }
+      return { itemNos: await resolveOrder(deps, settlement, by) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/cancel',
+    who: OPERATORS_WRITE,
+    summary: 'Cancel an unused eSIM at its supplier, and refund it when that has cancelled',
+    params: profileParams,
+    body: Type.Object({ reason: reason() }, CLOSED),
+    answer: Type.Object({ outcome: Type.Enum(['cancelled', 'refused', 'unknown']) }),
+    async handle({ deps, by }, { params, body }) {
+      const { kind } = await cancelEsim(deps, { ...params, ...body }, by)
+      return { outcome: kind }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/settle-cancel',
+    who: OPERATORS_WRITE,
+    summary: 'Record what the supplier said of a cancel that it never answered; refunded if it was cancelled',
+    params: profileParams,
+    body: Type.Object({ verdict: Type.Enum(['cancelled', 'kept']), evidence: evidence() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await resolveCancellation(deps, { ...params, ...body }, by)
+      return {}
+    },
+  }),
+]
+
+async function esimsOf(csv: string): Promise<CsvEsim[]> {
+  const esims: CsvEsim[] = []
+  for await (const row of readEsims(Readable.from([csv]), true)) {
+    if ('reason' in row) throw new Refusal(422, 'CSV_INVALID', `Line ${row.line}: ${row.reason}.`)
+    esims.push(row)
+  }
+  return esims
+}

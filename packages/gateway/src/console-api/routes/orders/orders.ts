@@ -1,0 +1,225 @@
+import { ORDER_STATUSES } from '@dealer-esim/contract'
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { orderIdOf, orderIdOf, orderNoOf, orderNoOf } from '../../../lib/ids.ts'
+import { notFound, notFound } from '../../../lib/refusal.ts'
+import { itemKeyOf, itemKeyOf } from '../../../orders/item.ts'
+import { parseOrderNo, parseOrderNo } from '../../../orders/reading/find.ts'
+import { searchOrders, searchOrders } from '../../../orders/reading/search.ts'
+import { readTimeline, readTimeline } from '../../../orders/reading/timeline.ts'
+import { type Step } from '../../../orders/timeline.ts'
+import { searchProfiles, searchProfiles } from '../../../profiles/search.ts'
+import { actorNames, actorNames } from '../../kernel/actors.ts'
+import { shownDetail, shownDetail } from '../../kernel/dealers-view.ts'
+import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
+import {
+  CLOSED,
+  cursor,
+  line,
+  money,
+  nextCursor,
+  nullable,
+  PAGE,
+  pageOf,
+  tenantParams,
+  time,
+  uuid,
+} from '../../kernel/schemas.ts'
+import { profileRow, rowOfProfile } from './profiles.ts'
+import { type Step } from './reading/timeline.ts'
+
+const orderRow = Type.Object({
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  orderNo: Type.String(),
+  transactionId: Type.String(),
+  orderStatus: Type.Enum(ORDER_STATUSES),
+  amount: money(),
+  refundedAmount: money(),
+  currencyCode: Type.String(),
+  packages: Type.Array(Type.String()),
+  esims: Type.Integer(),
+  createdAt: time(),
+  updatedAt: time(),
+})
+export type OrderRow = Static<typeof orderRow>
+
+const item = Type.Object({
+  itemNo: Type.Integer(),
+  packageCode: Type.String(),
+  price: money(),
+  itemStatus: Type.String(),
+  failureReason: nullable(Type.String()),
+  /** To operators only. */
+  supplier: nullable(Type.String()),
+  supplierKey: nullable(Type.String({ description: 'By which suppliers know it; to operators only' })),
+  productCode: nullable(Type.String()),
+  cost: nullable(money()),
+  costCurrency: nullable(Type.String()),
+  /** What the supplier says that it charged. */
+  charged: nullable(money()),
+  chargedCurrency: nullable(Type.String()),
+  attempts: nullable(Type.Integer()),
+  cancelInQuestion: Type.Boolean({
+    description: 'Its supplier has not said whether it cancelled it; to operators only',
+  }),
+})
+export type OrderItem = Static<typeof item>
+
+const step = Type.Object({
+  at: time(),
+  kind: Type.Enum(['REQUEST', 'STATUS', 'DEBIT', 'REFUND', 'ATTEMPT', 'EVENT', 'DELIVERY', 'DECISION']),
+  orderStatus: Type.Optional(Type.String()),
+  amount: Type.Optional(money()),
+  balanceAfter: Type.Optional(money()),
+  itemNo: Type.Optional(nullable(Type.Integer())),
+  reason: Type.Optional(nullable(Type.String())),
+  supplier: Type.Optional(Type.String()),
+  operation: Type.Optional(Type.String()),
+  outcome: Type.Optional(nullable(Type.String())),
+  detail: Type.Optional(nullable(Type.String())),
+  duration_ms: Type.Optional(nullable(Type.Integer())),
+  notifyId: Type.Optional(Type.String()),
+  notifyType: Type.Optional(Type.String()),
+  deliveryState: Type.Optional(Type.String()),
+  httpStatus: Type.Optional(nullable(Type.Integer())),
+  actor: Type.Optional(Type.String()),
+  action: Type.Optional(Type.String()),
+  after: Type.Optional(Type.Unknown()),
+})
+export type TimelineStep = Static<typeof step>
+
+const detail = Type.Object({
+  ...orderRow.properties,
+  balanceAfter: money(),
+  remark: nullable(Type.String()),
+  items: Type.Array(item),
+  profiles: Type.Array(profileRow),
+  timeline: Type.Array(step),
+})
+export type OrderDetail = Static<typeof detail>
+
+const filters = {
+  tenantId: Type.Optional(uuid()),
+  status: Type.Optional(Type.Enum(ORDER_STATUSES)),
+  q: Type.Optional(line(100)),
+  packageCode: Type.Optional(line(64)),
+  from: Type.Optional(time()),
+  to: Type.Optional(time()),
+}
+
+const orderParams = Type.Object({ ...tenantParams.properties, orderNo: Type.String({ maxLength: 26 }) }, CLOSED)
+
+export const orderRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/orders',
+    who: EVERY_ROLE,
+    summary: 'Orders, newest first; q is an order number, a transactionId or an ICCID',
+    query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
+    answer: Type.Object({ orders: Type.Array(orderRow), nextCursor: nextCursor() }),
+    async handle({ deps, onlyTenant }, { query }) {
+      const { status, packageCode, from, to, cursor } = query
+      const filter = {
+        tenantId: onlyTenant ?? query.tenantId ?? null,
+        ...sought(query.q),
+        status,
+        packageCode,
+        from: from === undefined ? undefined : new Date(from),
+        to: to === undefined ? undefined : new Date(to),
+        before: cursor,
+      }
+      const { page, nextCursor } = pageOf(await searchOrders(deps.db, filter, PAGE + 1), (row) => row.orderId)
+      return { orders: page.map(({ orderId, ...row }) => ({ ...row, orderNo: orderNoOf(orderId) })), nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/orders/:orderNo',
+    who: EVERY_ROLE,
+    summary: 'An order with its eSIMs and every step of its life',
+    params: orderParams,
+    answer: detail,
+    handle: (context, { params }) => describe(context, params.tenantId, params.orderNo),
+  }),
+]
+
+/** One field finds by what it looks like. */
+function sought(q: string | undefined): { orderId?: string; transactionId?: string; iccid?: string } {
+  if (q === undefined) return {}
+  const orderId = orderIdOf(q.toUpperCase())
+  if (orderId !== undefined) return { orderId }
+  if (/^\d{18,20}F?$/i.test(q)) return { iccid: q.replace(/F$/i, '') }
+  return { transactionId: q }
+}
+
+async function describe(context: Context, tenantId: string, orderNo: string) {
+  const { deps, onlyTenant } = context
+  const orderId = parseOrderNo(orderNo)
+  const [found] = await searchOrders(deps.db, { tenantId, orderId }, 1)
+  if (!found) throw notFound('order')
+  const [[more], items, profiles] = await Promise.all([
+    deps.db.query<MoreColumns>(sql`
+      select balance_after, remark, status_history as history
+      from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
+    deps.db.query<Omit<OrderItem, 'supplierKey'>>(sql`
+      select item_no, package_code, price, item_status,
+             failure_reason, supplier, product_code, cost,
+             cost_currency, supplier_charge as charged,
+             supplier_charge_currency as charged_currency, attempts,
+             exists (select from supplier_attempts a
+                     where a.tenant_id = i.tenant_id and a.order_id = i.order_id and a.item_no = i.item_no
+                       and a.operation = 'CANCEL' and (a.outcome is null or a.outcome = 'unknown'))
+               as cancel_in_question
+      from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
+    searchProfiles(deps.db, { tenantId, orderId }, 200),
+  ])
+  const { balanceAfter, remark, history } = more as MoreColumns
+  const timeline = await readTimeline(deps.db, tenantId, orderId, history)
+  const { orderId: _, ...row } = found
+  return {
+    ...row,
+    orderNo,
+    balanceAfter,
+    remark,
+    items: items
+      .map((row) => ({ ...row, supplierKey: itemKeyOf(orderId, row.itemNo) }))
+      .map((row) => (onlyTenant === null ? row : withoutSupplier(row))),
+    profiles: profiles.map((profile) => rowOfProfile(context, profile)).reverse(),
+    timeline: await shownSteps(context, timeline),
+  }
+}
+
+interface MoreColumns {
+  balanceAfter: bigint
+  remark: string | null
+  history: { orderStatus: (typeof ORDER_STATUSES)[number]; time: string }[]
+}
+
+/**
+ * Where an eSIM comes from and what it cost is the operator's own business, and so is what a supplier says while it is open:
+ * why one failed is told, as esim/query does.
+ */
+function withoutSupplier(row: OrderItem): OrderItem {
+  const failed = row.itemStatus === 'REFUSED' || row.itemStatus === 'CANCELLED'
+  const told = { failureReason: failed ? row.failureReason : null }
+  const costs = { cost: null, costCurrency: null, charged: null, chargedCurrency: null }
+  const asked = { productCode: null, attempts: null, supplier: null, supplierKey: null, cancelInQuestion: false }
+  return { ...row, ...told, ...costs, ...asked }
+}
+
+async function shownSteps(context: Context, steps: Step[]) {
+  const shown = context.onlyTenant === null ? steps : steps.filter((one) => one.kind !== 'ATTEMPT')
+  const nameOf = await actorNames(
+    context,
+    shown.map((one) => (one.kind === 'DECISION' ? one.actor : null)),
+  )
+  return shown.map((one) => {
+    if ('durationMs' in one) {
+      const { durationMs, ...rest } = one
+      return { ...rest, duration_ms: durationMs }
+    }
+    if (one.kind !== 'DECISION') return one
+    return { ...one, actor: nameOf(one.actor) ?? one.actor, after: shownDetail(context, one.after) }
+  })
+}

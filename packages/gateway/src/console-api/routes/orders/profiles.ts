@@ -1,0 +1,124 @@
+import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
+import { orderIdOf, orderIdOf, orderNoOf, orderNoOf } from '../../../lib/ids.ts'
+import { notFound, notFound } from '../../../lib/refusal.ts'
+import { qrSvg, qrSvg } from '../../../profiles/qr/picture.ts'
+import { type FoundProfile, type FoundProfile, searchProfiles, searchProfiles } from '../../../profiles/search.ts'
+import { revealCodes, revealCodes } from '../../../profiles/secrets.ts'
+import { type Context, type Context, EVERY_ROLE, EVERY_ROLE, type Route, route, route, TENANT_STAFF, TENANT_STAFF } from '../../kernel/route.ts'
+import { CLOSED, CLOSED, cursor, cursor, nextCursor, nextCursor, nullable, nullable, PAGE, PAGE, pageOf, pageOf, tenantParams, tenantParams, time, time, uuid, uuid } from '../../kernel/schemas.ts'
+import { type Route } from './route.ts'
+
+export const profileRow = Type.Object({
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  profileId: Type.String(),
+  orderNo: Type.String(),
+  itemNo: Type.Integer(),
+  transactionId: Type.String(),
+  packageCode: Type.String(),
+  supplier: nullable(Type.String({ description: 'To operators only' })),
+  iccid: Type.String(),
+  imsi: nullable(Type.String()),
+  msisdn: nullable(Type.String()),
+  eid: nullable(Type.String()),
+  smdpAddress: Type.String(),
+  esimStatus: Type.Enum(ESIM_STATUSES),
+  smdpStatus: nullable(Type.Enum(SMDP_STATUSES)),
+  totalVolume: nullable(Type.Integer()),
+  orderUsage: nullable(Type.Integer()),
+  usageUpdateTime: nullable(time()),
+  totalDuration: Type.Integer(),
+  durationUnit: Type.String(),
+  installBefore: nullable(time()),
+  activateTime: nullable(time()),
+  expiredTime: nullable(time()),
+  createdAt: time(),
+  updatedAt: time(),
+})
+export type ProfileRow = Static<typeof profileRow>
+
+const codes = Type.Object({
+  ac: Type.String(),
+  matchingId: Type.String(),
+  confirmationCode: nullable(Type.String()),
+  pin: nullable(Type.String()),
+  puk: nullable(Type.String()),
+  qr: Type.String({ description: 'SVG' }),
+})
+export type ProfileCodes = Static<typeof codes>
+
+const profileParams = Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED)
+
+export const profileRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/profiles',
+    who: EVERY_ROLE,
+    summary: 'eSIMs, newest first, without what installs them',
+    query: Type.Object(
+      {
+        tenantId: Type.Optional(uuid()),
+        iccid: Type.Optional(Type.String({ pattern: '^\\d{10,20}[Ff]?$' })),
+        orderNo: Type.Optional(Type.String({ maxLength: 26 })),
+        esimStatus: Type.Optional(Type.Enum(ESIM_STATUSES)),
+        smdpStatus: Type.Optional(Type.Enum(SMDP_STATUSES)),
+        from: Type.Optional(time()),
+        to: Type.Optional(time()),
+        cursor: cursor(),
+      },
+      CLOSED,
+    ),
+    answer: Type.Object({ profiles: Type.Array(profileRow), nextCursor: nextCursor() }),
+    async handle(context, { query }) {
+      const { orderNo, iccid, from, to, cursor, esimStatus, smdpStatus } = query
+      const orderId = orderNo === undefined ? undefined : orderIdOf(orderNo)
+      if (orderNo !== undefined && orderId === undefined) return { profiles: [], nextCursor: null }
+      const filter = {
+        tenantId: context.onlyTenant ?? query.tenantId ?? null,
+        iccid: iccid?.replace(/F$/i, ''),
+        orderId,
+        esimStatus,
+        smdpStatus,
+        from: from === undefined ? undefined : new Date(from),
+        to: to === undefined ? undefined : new Date(to),
+        before: cursor,
+      }
+      const rows = await searchProfiles(context.deps.db, filter, PAGE + 1)
+      const { page, nextCursor } = pageOf(rows, (row) => row.profileId)
+      return { profiles: page.map((row) => rowOfProfile(context, row)), nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/profiles/:profileId',
+    who: EVERY_ROLE,
+    summary: 'An eSIM, without what installs it',
+    params: profileParams,
+    answer: profileRow,
+    async handle(context, { params }) {
+      const [row] = await searchProfiles(context.deps.db, params, 1)
+      if (!row) throw notFound('eSIM')
+      return rowOfProfile(context, row)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/codes',
+    who: TENANT_STAFF,
+    sessionOnly: true,
+    summary: 'Show activation code, QR picture, PIN and PUK; audited',
+    params: profileParams,
+    answer: codes,
+    async handle({ deps, by }, { params }) {
+      const { ac, matchingId, confirmationCode, pin, puk } = await revealCodes(deps, params, by)
+      const rest = { confirmationCode: confirmationCode ?? null, pin: pin ?? null, puk: puk ?? null }
+      return { ac, matchingId, ...rest, qr: qrSvg(ac) }
+    },
+  }),
+]
+
+export function rowOfProfile({ onlyTenant }: Pick<Context, 'onlyTenant'>, profile: FoundProfile) {
+  const { orderId, supplier, ...row } = profile
+  return { ...row, orderNo: orderNoOf(orderId), supplier: onlyTenant === null ? supplier : null }
+}

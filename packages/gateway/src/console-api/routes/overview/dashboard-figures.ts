@@ -1,0 +1,169 @@
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
+import { firstUuidAt, firstUuidAt } from '../../../lib/ids.ts'
+import type { Db, Db } from '../../../lib/postgres/db.ts'
+import { DELIVERY_OF_EVENT, DELIVERY_OF_EVENT, STATE_OF_EVENT, STATE_OF_EVENT } from '../../../webhooks/delivery.ts'
+import type { LocalDay } from './local-days.ts'
+
+/*
+ * The figures of the dashboard, of one tenant or of all. Each statement reads a range of ids of the period from the
+ * primary key of each tenant: ids are made at their time. Days are those of the reader's time zone (local-days.ts).
+ */
+
+type Reader = Pick<Db, 'query'>
+
+interface Scope {
+  /** null: every tenant. */
+  tenantId: string | null
+  /** Of the period, the first one first. */
+  days: LocalDay[]
+}
+
+export interface OrderDay {
+  day: string
+  orders: number
+  delivered: number
+  failed: number
+  /** Median time from order to its last state, of those delivered. */
+  p50Ms: number | null
+  p95Ms: number | null
+}
+
+export function orderDays(db: Reader, { tenantId, days }: Scope): Promise<OrderDay[]> {
+  return db.query<OrderDay>(sql`
+    select ${dayOf(days, sql`o.order_id`)} as day, count(*)::int as orders,
+           count(*) filter (where order_status in ('DELIVERED', 'PARTIALLY_DELIVERED'))::int as delivered,
+           count(*) filter (where order_status in ('FAILED', 'CANCELLED'))::int as failed,
+           round(percentile_cont(0.5) within group (order by took_ms))::int as p50_ms,
+           round(percentile_cont(0.95) within group (order by took_ms))::int as p95_ms
+    from tenants t
+    cross join lateral (
+      select order_id, created_at, order_status,
+             case when order_status in ('DELIVERED', 'PARTIALLY_DELIVERED') then
+               extract(epoch from (status_history -> -1 ->> 'time')::timestamptz - created_at) * 1000 end as took_ms
+      from orders o where o.tenant_id = t.tenant_id and o.order_id >= ${firstOf(days)}) o
+    where ${of(tenantId)}
+    group by 1 order by 1`)
+}
+
+export interface SalesDay {
+  day: string
+  currencyCode: string
+  amount: bigint
+}
+
+/** What was sold, less what was given back of it. */
+export function salesDays(db: Reader, { tenantId, days }: Scope): Promise<SalesDay[]> {
+  return db.query<SalesDay>(sql`
+    select ${dayOf(days, sql`o.order_id`)} as day, o.currency_code,
+           sum(o.amount - o.refunded_amount)::bigint as amount
+    from tenants t
+    cross join lateral (
+      select order_id, currency_code, amount, refunded_amount from orders o
+      where o.tenant_id = t.tenant_id and o.order_id >= ${firstOf(days)}) o
+    where ${of(tenantId)}
+    group by 1, 2 order by 1, 2`)
+}
+
+export interface WebhookDay {
+  day: string
+  delivered: number
+  dead: number
+  pending: number
+  unsent: number
+}
+
+/** What became of the events of each day: those that the list of that day has, however often each was tried and when. */
+export function webhookDays(db: Reader, { tenantId, days }: Scope): Promise<WebhookDay[]> {
+  return db.query<WebhookDay>(sql`
+    select ${dayOf(days, sql`e.notify_id`)} as day,
+           count(*) filter (where delivery_state = 'DELIVERED')::int as delivered,
+           count(*) filter (where delivery_state = 'DEAD')::int as dead,
+           count(*) filter (where delivery_state = 'PENDING')::int as pending,
+           count(*) filter (where delivery_state = 'UNSENT')::int as unsent
+    from tenants t
+    cross join lateral (
+      select e.notify_id, ${raw(STATE_OF_EVENT)} as delivery_state
+      from events e ${raw(DELIVERY_OF_EVENT)} and d.notify_id >= ${firstOf(days)}
+      where e.tenant_id = t.tenant_id and e.notify_id >= ${firstOf(days)}) e
+    where ${of(tenantId)}
+    group by 1 order by 1`)
+}
+
+export interface SupplierFigures {
+  supplier: string
+  delivered: number
+  refused: number
+  unknown: number
+  p50Ms: number | null
+}
+
+export function supplierFigures(db: Reader, { days }: Pick<Scope, 'days'>): Promise<SupplierFigures[]> {
+  return db.query<SupplierFigures>(sql`
+    select a.supplier, count(*) filter (where outcome = 'delivered')::int as delivered,
+           count(*) filter (where outcome = 'refused')::int as refused,
+           count(*) filter (where outcome in ('unknown', 'retry') or outcome is null)::int as unknown,
+           round(percentile_cont(0.5) within group (
+             order by extract(epoch from finished_at - started_at) * 1000))::int as p50_ms
+    from tenants t
+    cross join lateral (
+      select supplier, outcome, started_at, finished_at from supplier_attempts a
+      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstOf(days)}
+        and a.operation = 'ORDER') a
+    group by 1 order by 1`)
+}
+
+export interface Balances {
+  currencyCode: string
+  tenants: number
+  balance: bigint
+}
+
+export function balances(db: Reader, tenantId: string | null): Promise<Balances[]> {
+  return db.query<Balances>(sql`
+    select w.currency_code, count(*)::int as tenants, sum(w.balance)::bigint as balance
+    from wallets w join tenants t using (tenant_id) where ${of(tenantId)} group by 1 order by 2 desc`)
+}
+
+export interface Attention {
+  underReview: number
+  deadEvents: number
+  lowBalances: number
+  failingEndpoints: number
+  lowStock: number
+  orphans: number
+  adjustments: number
+}
+
+/** What waits for a person. Each count stands on an index of just those rows. */
+export async function attention(db: Reader, tenantId: string | null): Promise<Attention> {
+  const own = tenantId === null ? empty : sql`and tenant_id = ${tenantId}`
+  // What concerns the operator's side only is not counted for a dealer.
+  const operators = tenantId === null ? sql`true` : sql`false`
+  const [row] = await db.query<Attention>(sql`
+    select
+      (select count(*)::int from orders where order_status = 'UNDER_REVIEW' ${own}) as under_review,
+      (select count(*)::int from deliveries where delivery_state = 'DEAD' ${own}) as dead_events,
+      (select count(*)::int from wallets where balance < low_balance_threshold ${own}) as low_balances,
+      (select count(*)::int from webhook_endpoints
+       where callback_url is not null and (disabled_reason is not null or failing_since is not null) ${own})
+        as failing_endpoints,
+      (select count(*)::int from stock_levels where available < low_threshold and ${operators}) as low_stock,
+      (select count(*)::int from orphans where state = 'FOUND' and ${operators}) as orphans,
+      (select count(*)::int from wallet_adjustments
+       where adjustment_status = 'PROPOSED' and expires_at > now() and ${operators}) as adjustments`)
+  return row as Attention
+}
+
+function of(tenantId: string | null): Sql {
+  return tenantId === null ? sql`true` : sql`t.tenant_id = ${tenantId}`
+}
+
+/** The day that an id was made on: the last one that begins before it. Lists of a day are ranges of ids, too. */
+function dayOf(days: LocalDay[], id: Sql): Sql {
+  const starts = days.map(({ startsAt }) => firstUuidAt(startsAt.getTime()))
+  return sql`(${days.map(({ day }) => day)}::text[])[width_bucket(${id}, ${starts}::uuid[])]`
+}
+
+function firstOf(days: LocalDay[]): string {
+  return firstUuidAt(days[0]?.startsAt.getTime() ?? 0)
+}

@@ -1,0 +1,167 @@
+import Type, { type Static } from 'typebox'
+import { refused, refused } from '../../../catalogue/checks.ts'
+import { MalformedPercent, MalformedPercent, parsePercent, parsePercent } from '../../../catalogue/pricing/percent.ts'
+import { createPlan, type RuleValue, readPlans, removePlanRule, type ShownPlan, setPlanRule } from '../../../catalogue/pricing/plans.ts'
+import { deletePlan, renamePlan } from '../../../catalogue/pricing/retirement.ts'
+import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { CLOSED, done, keyCursor, line, money, nextCursor, nullable, pageAfter } from '../../kernel/schemas.ts'
+
+} from '../catalogue/pricing/plans.ts'
+
+import { deletePlan, renamePlan } from '../../../catalogue/pricing/retirement.ts'
+import { members, membersOf } from './price-members.ts'
+
+const planRow = Type.Object({
+  planName: Type.String(),
+  ruleCount: Type.Integer(),
+  tenantCount: Type.Integer(),
+  groupNames: Type.Array(Type.String()),
+})
+export type PlanRow = Static<typeof planRow>
+
+const rule = Type.Object({
+  packageCode: nullable(Type.String({ description: 'null: every package' })),
+  percent: nullable(Type.String({ description: 'On the list price: -10 is ten percent less' })),
+  price: nullable(money()),
+  currencyCode: nullable(Type.String()),
+})
+export type PlanRule = Static<typeof rule>
+
+const plan = Type.Object({
+  ...planRow.properties,
+  ...members.properties,
+  rules: Type.Array(rule),
+  nextCursor: nextCursor(),
+})
+export type PlanDetail = Static<typeof plan>
+
+const named = Type.Object({ planName: line(64) }, CLOSED)
+const packageCode = () => Type.Optional(Type.String({ maxLength: 64, description: 'Without it: every package' }))
+const ruleBody = Type.Object(
+  {
+    packageCode: packageCode(),
+    percent: Type.Optional(Type.String({ maxLength: 40 })),
+    price: Type.Optional(money()),
+    currencyCode: Type.Optional(Type.String({ maxLength: 40 })),
+  },
+  CLOSED,
+)
+
+export const pricePlanRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/price-plans',
+    who: OPERATORS,
+    summary: 'Price plans by name, and how many pay by them',
+    query: Type.Object({ cursor: keyCursor() }, CLOSED),
+    answer: Type.Object({ plans: Type.Array(planRow), nextCursor: nextCursor() }),
+    async handle({ deps }, { query }) {
+      const { page, nextCursor } = pageAfter(await readPlans(deps.db), (row) => row.planName, query.cursor)
+      return { plans: page.map(rowOf), nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/price-plans/:planName',
+    who: OPERATORS,
+    summary: 'A price plan, a page of its rules, and who pays by it',
+    params: named,
+    query: Type.Object({ packageCode: packageCode(), cursor: keyCursor() }, CLOSED),
+    answer: plan,
+    async handle({ deps }, { params, query }) {
+      const [shown] = await readPlans(deps.db, params.planName)
+      const about = shown!.rules.filter((row) => (row.packageCode ?? '').includes(query.packageCode ?? ''))
+      const keyOf = (row: PlanRuleShown) => `${row.packageCode ?? ''} ${row.currencyCode ?? ''}`
+      const { page, nextCursor } = pageAfter(about, keyOf, query.cursor)
+      return { ...rowOf(shown!), ...(await membersOf(deps.db, shown!.tenantIds)), rules: page, nextCursor }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/price-plans',
+    who: OPERATORS_WRITE,
+    summary: 'Create a price plan, without rules yet',
+    body: named,
+    answer: done,
+    async handle({ deps, by }, { body }) {
+      await createPlan(deps, body.planName, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/price-plans/:planName',
+    who: OPERATORS_WRITE,
+    summary: 'Rename a price plan; nobody pays another price',
+    params: named,
+    body: named,
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await renamePlan(deps, params.planName, body.planName, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/price-plans/:planName',
+    who: OPERATORS_WRITE,
+    summary: 'Delete a price plan that nobody pays by',
+    params: named,
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await deletePlan(deps, params.planName, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/price-plans/:planName/rules',
+    who: OPERATORS_WRITE,
+    summary: 'Set a percentage, or a price in a currency, for one package or all',
+    params: named,
+    body: ruleBody,
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      const scope = { planName: params.planName, packageCode: body.packageCode || null }
+      await setPlanRule(deps, scope, ruleOf(body), by)
+      return {}
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/price-plans/:planName/rules',
+    who: OPERATORS_WRITE,
+    summary: 'Remove a percentage, or with currencyCode a price',
+    params: named,
+    query: Type.Object({ packageCode: packageCode(), currencyCode: Type.Optional(line(40)) }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, query }) {
+      const scope = { planName: params.planName, packageCode: query.packageCode || null }
+      await removePlanRule(deps, scope, query.currencyCode ?? null, by)
+      return {}
+    },
+  }),
+]
+
+type PlanRuleShown = ShownPlan['rules'][number]
+
+function rowOf({ planName, rules, tenantIds, groupNames }: ShownPlan) {
+  return { planName, ruleCount: rules.length, tenantCount: tenantIds.length, groupNames: [...groupNames] }
+}
+
+/** @throws Refusal for anything but one percentage, or one price with its currency */
+function ruleOf({ percent, price, currencyCode }: Static<typeof ruleBody>): RuleValue {
+  if (percent !== undefined && price === undefined && currencyCode === undefined) return { percent: percentOf(percent) }
+  if (percent === undefined && price !== undefined && currencyCode !== undefined)
+    return { price: BigInt(price), currencyCode }
+  throw refused('percent', 'Say either a percentage, or a price with its currency.')
+}
+
+function percentOf(text: string): bigint {
+  try {
+    return parsePercent(text)
+  } catch (error) {
+    if (error instanceof MalformedPercent) throw refused('percent', error.message)
+    throw error
+  }
+}

@@ -1,0 +1,161 @@
+import { PACKAGE_STATUSES } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
+import type { Buyer, QuotedPackage } from '../../../catalogue/catalogue.ts'
+import { buyerOf, buyerOf } from '../../../catalogue/catalogue.ts'
+import { refused, refused } from '../../../catalogue/checks.ts'
+import { readAssignment, readAssignment, setTenantGroup, setTenantGroup, setTenantPlan, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
+import { setOwnPrice, setOwnPrice } from '../../../catalogue/pricing/prices.ts'
+import { EVERY_ROLE, EVERY_ROLE, OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
+import {
+  CLOSED,CLOSED, 
+  done,done, 
+  keyCursor,keyCursor, 
+  line,line, 
+  money,
+  nextCursor,nextCursor, 
+  nullable,nullable, 
+  pageAfter,pageAfter, 
+  tenantParams,tenantParams, 
+  uuid,uuid 
+} from '../../kernel/schemas.ts'
+import { type Buyer, type QuotedPackage } from '../catalogue/catalogue.ts'
+import { type Route } from './route.ts'
+import { money } from './schemas.ts'
+
+/** Which of a tenant's prices decides: its own, its plan's, its group's plan's, or the list price. */
+const SOURCES = ['OWN', 'PLAN', 'GROUP', 'LIST'] as const
+const source = () => Type.Enum(SOURCES)
+
+const priceRow = Type.Object({
+  packageCode: Type.String(),
+  name: Type.String(),
+  status: Type.Enum(PACKAGE_STATUSES),
+  price: money(),
+  retailPrice: nullable(money()),
+  /** For operators only: from the two a dealer would read what others pay. */
+  source: Type.Optional(nullable(source())),
+  listPrice: Type.Optional(nullable(money())),
+})
+export type PriceRow = Static<typeof priceRow>
+
+const assignment = Type.Object({
+  planName: nullable(Type.String()),
+  groupName: nullable(Type.String()),
+  groupPlanName: nullable(Type.String()),
+})
+export type PriceAssignment = Static<typeof assignment>
+
+const prices = Type.Object({
+  currencyCode: Type.String(),
+  prices: Type.Array(priceRow),
+  nextCursor: nextCursor(),
+})
+export type TenantPrices = Static<typeof prices>
+
+const filters = {
+  keyword: Type.Optional(line(100)),
+  source: Type.Optional(source()),
+  cursor: keyCursor(),
+}
+const ownParams = Type.Object({ tenantId: uuid(), packageCode: line(64) }, CLOSED)
+
+export const tenantPriceRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/prices',
+    who: EVERY_ROLE,
+    summary: 'What a dealer pays, by package; to operators also which price decides. Dealers see what is on sale',
+    params: tenantParams,
+    query: Type.Object(filters, CLOSED),
+    answer: prices,
+    async handle({ deps, onlyTenant }, { params, query }) {
+      const forDealer = onlyTenant !== null
+      if (forDealer && query.source !== undefined) throw refused('source', 'Your prices cannot be filtered by this.')
+      const buyer = await buyerOf(deps.db, params.tenantId)
+      const snapshot = await deps.catalogue.latest()
+      const fitting = [...snapshot.quotes(buyer)].filter(
+        (quoted) => (quoted.item.onSale || !forDealer) && fits(quoted, query),
+      )
+      const { page, nextCursor } = pageAfter(fitting, ({ item }) => item.packageCode, query.cursor)
+      const rows = page.map((quoted) => ({ ...rowOf(quoted), ...(!forDealer && reasonOf(quoted, buyer)) }))
+      return { currencyCode: buyer.currencyCode, prices: rows, nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/price-assignment',
+    who: OPERATORS,
+    summary: 'The plan and the group of a dealer',
+    params: tenantParams,
+    answer: assignment,
+    handle: ({ deps }, { params }) => readAssignment(deps.db, params.tenantId),
+  }),
+  route({
+    method: 'PUT',
+    path: '/tenants/:tenantId/price-plan',
+    who: OPERATORS_WRITE,
+    summary: 'The plan that a dealer pays by; null: none of its own',
+    params: tenantParams,
+    body: Type.Object({ planName: nullable(line(64)) }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await setTenantPlan(deps, params.tenantId, body.planName, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/tenants/:tenantId/price-group',
+    who: OPERATORS_WRITE,
+    summary: 'The group that a dealer is in; null: none',
+    params: tenantParams,
+    body: Type.Object({ groupName: nullable(line(64)) }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await setTenantGroup(deps, params.tenantId, body.groupName, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/tenants/:tenantId/own-prices/:packageCode',
+    who: OPERATORS_WRITE,
+    summary: "A dealer's own price of a package, in its currency",
+    params: ownParams,
+    body: Type.Object({ price: money() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await setOwnPrice(deps, { ...params, price: BigInt(body.price) }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/tenants/:tenantId/own-prices/:packageCode',
+    who: OPERATORS_WRITE,
+    summary: 'End a dealer’s own price: plan, group or list decide again',
+    params: ownParams,
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await setOwnPrice(deps, { ...params, price: null }, by)
+      return {}
+    },
+  }),
+]
+
+function fits({ item, quote }: QuotedPackage, query: { keyword?: string; source?: PriceRow['source'] }): boolean {
+  if (query.source && quote.source !== query.source) return false
+  const keyword = query.keyword?.toLowerCase() ?? ''
+  return item.packageCode.toLowerCase().includes(keyword) || item.name.toLowerCase().includes(keyword)
+}
+
+function rowOf({ item, quote }: QuotedPackage) {
+  const { packageCode, name, onSale } = item
+  const { price, retailPrice } = quote
+  return { packageCode, name, status: onSale ? ('ON_SALE' as const) : ('OFF_SALE' as const), price, retailPrice }
+}
+
+function reasonOf({ item, quote }: QuotedPackage, { currencyCode }: Buyer) {
+  const list = item.prices.find((price) => price.currencyCode === currencyCode && !price.removed)
+  return { source: quote.source, listPrice: list?.price ?? null }
+}

@@ -1,0 +1,118 @@
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { approveAdjustment, approveAdjustment, proposeAdjustment, proposeAdjustment, rejectAdjustment, rejectAdjustment } from '../../../wallet/ledger/adjust.ts'
+import { ADJUSTMENT_STATUSES, ADJUSTMENT_STATUSES, type Adjustment, type Adjustment, listAdjustments, listAdjustments } from '../../../wallet/ledger/adjustments.ts'
+import { LINE_LENGTH_MAX, LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
+import { actorNames, actorNames } from '../../kernel/actors.ts'
+import { type Context, type Context, OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
+import { CLOSED, CLOSED, line, line, money, nullable, nullable, tenantParams, tenantParams, time, time, uuid, uuid } from '../../kernel/schemas.ts'
+import { type Route } from './route.ts'
+import { money } from './schemas.ts'
+
+const adjustment = Type.Object({
+  adjustmentId: Type.String(),
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  currencyCode: Type.String(),
+  amount: money(),
+  reference: Type.String(),
+  reason: Type.String(),
+  status: Type.Enum(ADJUSTMENT_STATUSES),
+  proposedBy: Type.String(),
+  /** The proposer may withdraw, not approve. */
+  ownProposal: Type.Boolean(),
+  createdAt: time(),
+  decidedBy: nullable(Type.String()),
+  decidedAt: nullable(time()),
+})
+export type AdjustmentRow = Static<typeof adjustment>
+
+const params = Type.Object({ ...tenantParams.properties, adjustmentId: uuid() }, CLOSED)
+const decided = Type.Object({ status: Type.String() })
+
+export const adjustmentRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/adjustments',
+    who: OPERATORS,
+    summary: 'Adjustments, newest first; those that wait for a second person, or all of a dealer',
+    query: Type.Object({ tenantId: Type.Optional(uuid()), open: Type.Optional(Type.Boolean()) }, CLOSED),
+    answer: Type.Object({ adjustments: Type.Array(adjustment) }),
+    async handle(context, { query }) {
+      const { tenantId, open } = query
+      const rows = await listAdjustments(context.deps.db, {
+        pageSize: 200,
+        ...(tenantId && { tenantId }),
+        ...(open && { open }),
+      })
+      return { adjustments: await describe(context, rows) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/adjustments',
+    who: OPERATORS_WRITE,
+    summary: 'Propose an adjustment; somebody else has to approve it',
+    params: tenantParams,
+    body: Type.Object(
+      { amount: money(), reference: line(LINE_LENGTH_MAX.reference), reason: line(LINE_LENGTH_MAX.reason) },
+      CLOSED,
+    ),
+    answer: decided,
+    async handle({ deps, by }, { params, body }) {
+      const wish = { ...body, tenantId: params.tenantId, amount: BigInt(body.amount) }
+      const { status } = await proposeAdjustment(deps, wish, by)
+      return { status }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/adjustments/:adjustmentId/approve',
+    who: OPERATORS_WRITE,
+    summary: "Approve somebody else's proposal; its transfer is posted",
+    params,
+    answer: decided,
+    async handle({ deps, by }, { params }) {
+      const { status } = await approveAdjustment(deps, params.tenantId, params.adjustmentId, by)
+      return { status }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/adjustments/:adjustmentId/reject',
+    who: OPERATORS_WRITE,
+    summary: 'Reject a proposal, or withdraw an own one',
+    params,
+    answer: decided,
+    async handle({ deps, by }, { params }) {
+      const { status } = await rejectAdjustment(deps, params.tenantId, params.adjustmentId, by)
+      return { status }
+    },
+  }),
+]
+
+async function describe(context: Context, rows: Adjustment[]) {
+  const ids = [...new Set(rows.map((row) => row.tenantId))]
+  const tenants = await context.deps.db.query<{ tenantId: string; tenantName: string; currencyCode: string }>(sql`
+    select tenant_id, tenant_name, currency_code from tenants where tenant_id = any(${ids}::uuid[])`)
+  const byId = new Map(tenants.map((tenant) => [tenant.tenantId, tenant]))
+  const nameOf = await actorNames(
+    context,
+    rows.flatMap((row) => [row.proposedBy, row.decidedBy]),
+  )
+  return rows.map((row) => ({
+    adjustmentId: row.adjustmentId,
+    tenantId: row.tenantId,
+    clientName: byId.get(row.tenantId)?.tenantName ?? '',
+    currencyCode: byId.get(row.tenantId)?.currencyCode ?? '',
+    amount: row.amount,
+    reference: row.reference,
+    reason: row.reason,
+    status: row.status,
+    proposedBy: nameOf(row.proposedBy) ?? '',
+    ownProposal: row.proposedBy === context.by.actor,
+    createdAt: row.createdAt,
+    decidedBy: nameOf(row.decidedBy),
+    decidedAt: row.decidedAt,
+  }))
+}

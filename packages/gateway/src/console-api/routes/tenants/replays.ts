@@ -1,0 +1,86 @@
+import { EVENT_TYPES } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
+import { cancelReplay, cancelReplay, listReplays, listReplays, REPLAY_STATES, REPLAY_STATES, REPLAYABLE, REPLAYABLE, startReplay, startReplay } from '../../../webhooks/replay/replay.ts'
+import { actorNames, actorNames } from '../../kernel/actors.ts'
+import { EVERY_ROLE, EVERY_ROLE, type Route, route, route, TENANT_STAFF, TENANT_STAFF } from '../../kernel/route.ts'
+import { CLOSED, CLOSED, done, done, nullable, nullable, tenantParams, tenantParams, time, time, uuid, uuid } from '../../kernel/schemas.ts'
+import { type Route } from './route.ts'
+
+const replay = Type.Object({
+  replayId: Type.String(),
+  tenantId: Type.String(),
+  replayState: Type.Enum(REPLAY_STATES),
+  from: time(),
+  to: time(),
+  notifyTypes: Type.Array(Type.String()),
+  outcomes: Type.Array(Type.String()),
+  rate_per_s: Type.Integer(),
+  matched: Type.Integer(),
+  replayed: Type.Integer(),
+  actor: Type.String(),
+  createdAt: time(),
+  finishedAt: nullable(time()),
+})
+export type ReplayView = Static<typeof replay>
+
+const SHOWN = 10
+
+export const replayRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/replays',
+    who: EVERY_ROLE,
+    summary: 'The latest replays of a dealer, with their progress',
+    params: tenantParams,
+    answer: Type.Object({ replays: Type.Array(replay) }),
+    async handle(context, { params }) {
+      const rows = await listReplays(context.deps.db, params.tenantId, SHOWN)
+      const nameOf = await actorNames(
+        context,
+        rows.map((row) => row.actor),
+      )
+      return {
+        replays: rows.map(({ ratePerS, ...row }) => ({
+          ...row,
+          rate_per_s: ratePerS,
+          actor: nameOf(row.actor) ?? row.actor,
+        })),
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/replays',
+    who: TENANT_STAFF,
+    summary: 'Send the events of a range once more, with the same notifyIds',
+    params: tenantParams,
+    body: Type.Object(
+      {
+        from: time(),
+        to: Type.Optional(time()),
+        notifyTypes: Type.Optional(Type.Array(Type.Enum(EVENT_TYPES), { minItems: 1 })),
+        outcomes: Type.Optional(Type.Array(Type.Enum(REPLAYABLE), { minItems: 1 })),
+      },
+      CLOSED,
+    ),
+    answer: Type.Object({ replayId: Type.String(), matched: Type.Integer() }),
+    async handle({ deps, by }, { params, body }) {
+      const { from, to, ...wish } = body
+      const range = { from: new Date(from), ...(to !== undefined && { to: new Date(to) }) }
+      const { replayId, matched } = await startReplay(deps, params.tenantId, { ...wish, ...range }, by)
+      return { replayId, matched }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/replays/:replayId/cancel',
+    who: TENANT_STAFF,
+    summary: 'Stop a replay; what it has made due is still sent',
+    params: Type.Object({ ...tenantParams.properties, replayId: uuid() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await cancelReplay(deps, params.tenantId, params.replayId, by)
+      return {}
+    },
+  }),
+]

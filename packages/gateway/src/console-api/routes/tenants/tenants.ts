@@ -1,0 +1,133 @@
+import Type, { type Static } from 'typebox'
+import { resumeTenant, resumeTenant, suspendTenant, suspendTenant } from '../../../tenants/change.ts'
+import { createTenant, createTenant } from '../../../tenants/create.ts'
+import { listTenants, listTenants, showTenant, showTenant } from '../../../tenants/read.ts'
+import { TEXT_LENGTH_MAX, TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
+import { EVERY_ROLE, EVERY_ROLE, OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
+import {
+  CLOSED,CLOSED, 
+  cursor,cursor, 
+  done,done, 
+  line,line, 
+  money,
+  nextCursor,nextCursor, 
+  nullable,nullable, 
+  PAGE,PAGE, 
+  pageOf,pageOf, 
+  tenantParams,tenantParams, 
+  time,time 
+} from '../../kernel/schemas.ts'
+import { type Route } from './route.ts'
+import { money } from './schemas.ts'
+
+const status = () => Type.Enum(['ACTIVE', 'SUSPENDED'])
+
+const summary = Type.Object({
+  tenantId: Type.String(),
+  appKey: Type.String(),
+  clientName: Type.String(),
+  currencyCode: Type.String(),
+  status: status(),
+  balance: money(),
+  createdAt: time(),
+})
+export type TenantRow = Static<typeof summary>
+
+const view = Type.Object({
+  ...summary.properties,
+  ipAllowlist: Type.Array(Type.String()),
+  qpsLimit: nullable(Type.Integer()),
+  creditLimit: money(),
+  dailySpendLimit: nullable(money()),
+  lowBalanceThreshold: nullable(money()),
+  legalName: nullable(Type.String()),
+  taxId: nullable(Type.String()),
+  billingAddress: nullable(Type.String()),
+  billingEmail: nullable(Type.String()),
+  callbackUrl: nullable(Type.String()),
+  secrets: Type.Array(
+    Type.Object({
+      secretId: Type.String(),
+      createdAt: time(),
+      validUntil: nullable(time()),
+      provenAt: nullable(time()),
+    }),
+  ),
+  updatedAt: time(),
+})
+export type TenantDetail = Static<typeof view>
+
+const credentials = Type.Object({
+  tenantId: Type.String(),
+  appKey: Type.String(),
+  appSecret: Type.String({ description: 'Shown this once' }),
+})
+export type Credentials = Static<typeof credentials>
+
+export const tenantRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants',
+    who: OPERATORS,
+    summary: 'Dealers, newest first',
+    query: Type.Object({ q: Type.Optional(line(100)), status: Type.Optional(status()), cursor: cursor() }, CLOSED),
+    answer: Type.Object({ tenants: Type.Array(summary), nextCursor: nextCursor() }),
+    async handle({ deps }, { query }) {
+      const { q, status, cursor } = query
+      const rows = await listTenants(deps.db, {
+        pageSize: PAGE + 1,
+        ...(q && { keyword: q }),
+        ...(status && { status }),
+        ...(cursor && { after: cursor }),
+      })
+      const { page, nextCursor } = pageOf(rows, (row) => row.tenantId)
+      return { tenants: page, nextCursor }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants',
+    who: OPERATORS_WRITE,
+    sessionOnly: true,
+    summary: 'Create a dealer; answers the AppSecret, this once',
+    body: Type.Object(
+      { clientName: line(TEXT_LENGTH_MAX.clientName), currencyCode: Type.String({ pattern: '^[A-Z]{3}$' }) },
+      CLOSED,
+    ),
+    answer: credentials,
+    handle: ({ deps, by }, { body }) => createTenant(deps, body, by),
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId',
+    who: EVERY_ROLE,
+    summary: 'A dealer',
+    params: tenantParams,
+    answer: view,
+    handle: ({ deps }, { params }) => showTenant(deps.db, params.tenantId),
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/suspend',
+    who: OPERATORS_WRITE,
+    summary: 'Close the API to a dealer; paid orders are still delivered',
+    params: tenantParams,
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await suspendTenant(deps, params.tenantId, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/resume',
+    who: OPERATORS_WRITE,
+    summary: 'Open the API to a suspended dealer',
+    params: tenantParams,
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await resumeTenant(deps, params.tenantId, by)
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,169 @@
+import { Readable } from 'node:stream'
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { notFound, notFound, notFound } from '../../../lib/refusal.ts'
+import { LINE_LENGTH_MAX, LINE_LENGTH_MAX, LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
+import { TRANSFER_KINDS, TRANSFER_KINDS, TRANSFER_KINDS } from '../../../wallet/ledger/post.ts'
+import { topUp, topUp, topUp } from '../../../wallet/ledger/top-up.ts'
+import { entriesWithin, entriesWithin, type StatementEntry, type StatementEntry, statementPage, statementPage, entriesWithin, type StatementEntry, statementPage } from '../../../wallet/statement/entries.ts'
+import { entriesCsv, entriesCsv, statementFileName, statementFileName, entriesCsv, statementFileName } from '../../../wallet/statement/entries-csv.ts'
+import { type MonthStatement, type MonthStatement, monthStatement, monthStatement, type MonthStatement, monthStatement } from '../../../wallet/statement/month.ts'
+import { actorNames, actorNames, actorNames } from '../../kernel/actors.ts'
+import { type Context, type Context, EVERY_ROLE, EVERY_ROLE, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route, type Context, EVERY_ROLE, OPERATORS_WRITE, route } from '../../kernel/route.ts'
+import { CLOSED, CLOSED, line, line, money, nextCursor, nextCursor, nullable, nullable, PAGE, PAGE, tenantParams, tenantParams, time, time, CLOSED, line, nextCursor, nullable, PAGE, tenantParams, time } from '../../kernel/schemas.ts'
+import { sendCsv, sendCsv, sendCsv } from '../../kernel/send-csv.ts'
+import { type Route, type Route } from './route.ts'
+import { money, money } from './schemas.ts'
+
+const wallet = Type.Object({
+  currencyCode: Type.String(),
+  balance: money(),
+  creditLimit: money(),
+  dailySpendLimit: nullable(money()),
+  spentToday: money(),
+  lowBalanceThreshold: nullable(money()),
+  updatedAt: time(),
+})
+export type WalletView = Static<typeof wallet>
+
+const kind = () => Type.Enum(TRANSFER_KINDS)
+const entry = Type.Object({
+  walletVersion: Type.Integer(),
+  createdAt: time(),
+  kind: kind(),
+  amount: money(),
+  balanceAfter: money(),
+  orderNo: nullable(Type.String()),
+  transactionId: nullable(Type.String()),
+  itemNo: nullable(Type.Integer()),
+  reference: nullable(Type.String()),
+  reason: nullable(Type.String()),
+  actor: nullable(Type.String()),
+})
+export type WalletEntry = Static<typeof entry>
+
+/** The page after a movement, by its version. */
+const version = Type.String({ pattern: '^\\d{1,18}$' })
+const month = Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$' })
+const monthSummary = Type.Object({
+  month: Type.String(),
+  opening: money(),
+  closing: money(),
+  complete: Type.Boolean(),
+  totals: Type.Array(Type.Object({ kind: Type.String(), count: Type.Integer(), amount: money() })),
+})
+export type MonthSummary = Static<typeof monthSummary>
+
+export const walletRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/wallet',
+    who: EVERY_ROLE,
+    summary: 'Balance and limits',
+    params: tenantParams,
+    answer: wallet,
+    async handle({ deps }, { params }) {
+      const [row] = await deps.db.query<WalletRow>(sql`
+        select currency_code, balance, credit_limit,
+               daily_spend_limit, low_balance_threshold,
+               case when spent_on = (now() at time zone 'utc')::date then spent else 0 end as spent_today,
+               updated_at
+        from wallets where tenant_id = ${params.tenantId}`)
+      if (!row) throw notFound('tenant')
+      return row
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/wallet/entries',
+    who: EVERY_ROLE,
+    summary: 'Movements with the balance that each left, newest first; of a month, of a kind, or all',
+    params: tenantParams,
+    query: Type.Object(
+      { month: Type.Optional(month), kind: Type.Optional(kind()), cursor: Type.Optional(version) },
+      CLOSED,
+    ),
+    answer: Type.Object({ entries: Type.Array(entry), month: nullable(monthSummary), nextCursor: nextCursor() }),
+    async handle(context, { params, query }) {
+      const { deps } = context
+      const statement = query.month ? await monthStatement(deps.db, params.tenantId, query.month) : null
+      const page = await statementPage(deps.db, params.tenantId, {
+        pageSize: PAGE,
+        kind: query.kind,
+        ...(query.cursor !== undefined && { before: BigInt(query.cursor) }),
+        ...(statement && { within: statement.versions }),
+      })
+      return {
+        entries: await named(context, page.entries),
+        month: statement && summaryOf(statement),
+        nextCursor: page.nextBefore === null ? null : String(page.nextBefore),
+      }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/wallet/entries.csv',
+    who: EVERY_ROLE,
+    summary: "A month's movements as CSV, oldest first; all, or of a kind",
+    params: tenantParams,
+    query: Type.Object({ month, kind: Type.Optional(kind()) }, CLOSED),
+    answer: Type.String(),
+    answerType: 'text/csv',
+    async handle(context, { params, query }) {
+      const { deps, reply } = context
+      const statement = await monthStatement(deps.db, params.tenantId, query.month)
+      const entries = entriesWithin(deps.db, params.tenantId, statement.versions, query.kind)
+      const csv = entriesCsv(namedPages(context, entries), statement.currencyCode)
+      return sendCsv(reply, statementFileName(statement, query.kind), Readable.from(csv))
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/wallet/top-ups',
+    who: OPERATORS_WRITE,
+    summary: 'Credit a payment, once per reference',
+    params: tenantParams,
+    body: Type.Object(
+      {
+        amount: money(),
+        reference: line(LINE_LENGTH_MAX.reference),
+        reason: Type.Optional(line(LINE_LENGTH_MAX.reason)),
+      },
+      CLOSED,
+    ),
+    answer: Type.Object({ balanceAfter: money(), replayed: Type.Boolean() }),
+    async handle({ deps, by }, { params, body }) {
+      const { amount, reference, reason } = body
+      const wish = { tenantId: params.tenantId, amount: BigInt(amount), reference, ...(reason && { reason }) }
+      const { balanceAfter, replayed } = await topUp(deps, wish, by)
+      return { balanceAfter, replayed }
+    },
+  }),
+]
+
+function summaryOf({ month, opening, closing, complete, totals }: MonthStatement) {
+  return { month, opening, closing, complete, totals }
+}
+
+interface WalletRow {
+  currencyCode: string
+  balance: bigint
+  creditLimit: bigint
+  dailySpendLimit: bigint | null
+  lowBalanceThreshold: bigint | null
+  spentToday: bigint
+  updatedAt: Date
+}
+
+/** Movements with the names of those who made them, as far as the reader may know them. */
+async function named(context: Context, entries: StatementEntry[]): Promise<StatementEntry[]> {
+  const nameOf = await actorNames(
+    context,
+    entries.map((row) => row.actor),
+  )
+  return entries.map((row) => ({ ...row, actor: nameOf(row.actor) }))
+}
+
+async function* namedPages(context: Context, pages: AsyncIterable<StatementEntry[]>): AsyncGenerator<StatementEntry[]> {
+  for await (const entries of pages) yield named(context, entries)
+}

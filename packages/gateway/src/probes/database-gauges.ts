@@ -1,0 +1,149 @@
+import { Gauge } from '@platformatic/prom-client'
+import type { Deps } from '../deps.ts'
+import { findMissingPartitions } from '../lib/postgres/partitions.ts'
+import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
+import { PARTITIONED } from '../retention/table.ts'
+import { readLedgerState } from '../wallet/verify/loop.ts'
+import { COUNTED_MAX, readBacklogs } from './backlogs.ts'
+
+/** Fresh for every scrape at the usual 15 s, and a negligible load for a big database. */
+const POLL_MS = 5_000
+
+type GaugesDeps = Pick<Deps, 'db' | 'metrics' | 'log' | 'loops'>
+
+/**
+ * Refreshes the gauges whose values are in the database. Every process does so, so that each scrape is complete; alerts
+ * use the maximum. While the database is unavailable, the gauges keep their last values.
+ */
+export function databaseGaugesLoop(deps: GaugesDeps): Loop {
+  const refreshers = [backlogs(deps), ledger(deps), partitions(deps)]
+  return runLoop({
+    name: 'figures',
+    log: deps.log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    async pass() {
+      // A failing refresh does not stop the others; the first failure is thrown at the end.
+      const read = await Promise.allSettled(refreshers.map((refresh) => refresh()))
+      for (const each of read) if (each.status === 'rejected') throw each.reason
+      return false
+    },
+  })
+}
+
+type Refresh = () => Promise<void>
+
+function backlogs({ db, metrics }: GaugesDeps): Refresh {
+  const registers = [metrics]
+  const limit = `counted up to ${COUNTED_MAX}`
+  const orders = new Gauge({
+    name: 'dealer_esim_orders',
+    help: `Unfinished orders by status, ${limit}`,
+    labelNames: ['status'],
+    registers,
+  })
+  const oldest = new Gauge({
+    name: 'dealer_esim_oldest_order_seconds',
+    help: 'Age of the oldest unfinished order by status; 0: none',
+    labelNames: ['status'],
+    registers,
+  })
+  const events = new Gauge({
+    name: 'dealer_esim_events',
+    help: `Events by state: waiting for an attempt, or dead (given up), ${limit}`,
+    labelNames: ['state'],
+    registers,
+  })
+  const oldestEvent = new Gauge({
+    name: 'dealer_esim_oldest_event_seconds',
+    help: 'Age of the oldest event waiting for an attempt; 0: none',
+    registers,
+  })
+  const failing = new Gauge({
+    name: 'dealer_esim_webhook_failing_seconds',
+    help: 'Longest time that an enabled endpoint has been failing; 0: none fails',
+    registers,
+  })
+  const disabled = new Gauge({
+    name: 'dealer_esim_webhook_endpoints_disabled',
+    help: 'Endpoints disabled because they failed or answered 410 Gone',
+    registers,
+  })
+  const lowStock = new Gauge({
+    name: 'dealer_esim_stock_low_products',
+    help: 'Products of stock suppliers with fewer codes than their low-stock level',
+    registers,
+  })
+  const orphans = new Gauge({
+    name: 'dealer_esim_orphan_esims',
+    help: 'eSIMs received for settled items that are not cancelled at their supplier yet',
+    registers,
+  })
+  const mails = new Gauge({
+    name: 'dealer_esim_mails_waiting',
+    help: `E-mails waiting to be sent, ${limit}`,
+    registers,
+  })
+  const oldestMail = new Gauge({
+    name: 'dealer_esim_oldest_mail_seconds',
+    help: 'Age of the oldest e-mail waiting to be sent; 0: none',
+    registers,
+  })
+  return async () => {
+    const read = await readBacklogs(db)
+    for (const { status, count, oldestS } of read.orders) {
+      orders.set({ status }, count)
+      oldest.set({ status }, oldestS)
+    }
+    events.set({ state: 'waiting' }, read.eventsWaiting)
+    events.set({ state: 'dead' }, read.eventsDead)
+    oldestEvent.set(read.oldestEventS)
+    failing.set(read.failingS)
+    disabled.set(read.disabled)
+    lowStock.set(read.lowStock)
+    orphans.set(read.orphans)
+    mails.set(read.mailsWaiting)
+    oldestMail.set(read.oldestMailS)
+  }
+}
+
+/** The result of the latest ledger check. Before the first check the gauge is absent, because 0 would mean "no faults". */
+function ledger({ db, metrics }: GaugesDeps): Refresh {
+  const registers = [metrics]
+  const faults = new Gauge({
+    name: 'dealer_esim_ledger_faults',
+    help: 'Faults found by the latest check of the whole ledger; investigate at once if not 0',
+    labelNames: ['check'],
+    registers,
+  })
+  const checked = new Gauge({
+    name: 'dealer_esim_ledger_checked_timestamp_seconds',
+    help: 'When the latest check of the whole ledger finished; before the first, when the database was created',
+    labelNames: ['check'],
+    registers,
+  })
+  return async () => {
+    const state = await readLedgerState(db)
+    if (state) faults.set({ check: 'daily' }, Number(state.faults))
+    // So that a first check that never runs is reported as overdue.
+    const at = state?.finishedAt ?? (await findCreationTime(db))
+    if (at) checked.set({ check: 'daily' }, at.getTime() / 1000)
+  }
+}
+
+async function findCreationTime(db: Deps['db']): Promise<Date | undefined> {
+  const [row] = await db.query<{ at: Date }>({ text: 'select created_at as at from deployment' })
+  return row?.at
+}
+
+function partitions({ db, metrics }: GaugesDeps): Refresh {
+  const missing = new Gauge({
+    name: 'dealer_esim_partitions_missing',
+    help: 'Missing partitions for the present and the next span; without them inserts fail',
+    labelNames: ['table'],
+    registers: [metrics],
+  })
+  return async () => {
+    for (const { table, names } of await findMissingPartitions(db, PARTITIONED)) missing.set({ table }, names.length)
+  }
+}

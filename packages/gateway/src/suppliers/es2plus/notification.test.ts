@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { readNotice } from './notification.ts'
+
+const NOW = new Date('2026-11-20T12:00:00Z')
+const ICCID = '8985222000000000019'
+const EID = '89049032123451234512345678901235'
+const BODY = {
+  header: { functionRequesterIdentifier: '1.2.3', functionCallIdentifier: 'call' },
+  iccid: `${ICCID}F`,
+  eid: EID,
+  profileType: 'TYPE',
+  timestamp: '2026-11-20T11:59:00Z',
+  notificationPointId: 4,
+  notificationPointStatus: { status: 'Executed-Success' },
+}
+
+const progress = (parts: object) => readNotice('handleDownloadProgressInfo', { ...BODY, ...parts }, NOW)
+const status = (parts: object) => progress(parts)?.report?.smdpStatus
+const { notificationPointId: _, notificationPointStatus: __, ...COMMON } = BODY
+const event = (notificationEvent: unknown) =>
+  readNotice('handleNotification', { ...COMMON, notificationEvent }, NOW)?.report?.smdpStatus
+
+describe('a notice of progress', () => {
+  it('tells the status, the time and the device', () => {
+    expect(progress({})).toEqual({
+      iccid: ICCID,
+      report: { time: new Date('2026-11-20T11:59:00Z'), smdpStatus: 'INSTALLATION', eid: EID },
+    })
+  })
+
+  it.each([
+    [3, 'DOWNLOAD'],
+    [4, 'INSTALLATION'],
+    ['3', 'DOWNLOAD'],
+    [' 4 ', 'INSTALLATION'],
+    ['ProfileInstalled', 'INSTALLATION'],
+  ])('at point %j is %s', (notificationPointId, expected) => {
+    expect(status({ notificationPointId })).toBe(expected)
+  })
+
+  it.each([1, 2, 5, 102, '101', 'EligibilityCheck', null, undefined, {}, [3]])(
+    'at point %j is a notice that means nothing to us',
+    (notificationPointId) => {
+      expect(progress({ notificationPointId, eid: undefined })).toEqual({ iccid: ICCID, report: undefined })
+    },
+  )
+
+  it('of a step that failed means nothing', () => {
+    expect(status({ notificationPointStatus: { status: 'Failed', statusCodeData: {} } })).toBeUndefined()
+    expect(status({ notificationPointStatus: { status: 'Executed-WithWarning' } })).toBe('INSTALLATION')
+    expect(status({ notificationPointStatus: undefined })).toBe('INSTALLATION')
+  })
+
+  it('names the device only from the installation on: before, one only asks', () => {
+    expect(progress({ notificationPointId: 3 })?.report).not.toHaveProperty('eid')
+    expect(progress({ eid: '123' })?.report).not.toHaveProperty('eid')
+  })
+})
+
+describe('a notice of the profile’s life', () => {
+  it.each([
+    [0, 'INSTALLATION'],
+    [1, 'ENABLED'],
+    [2, 'DISABLED'],
+    [3, 'DELETED'],
+    ['1', 'ENABLED'],
+    ['notificationEnable', 'ENABLED'],
+    ['DISABLE', 'DISABLED'],
+    ['deleted', 'DELETED'],
+    ['enable failed', undefined],
+    [9, undefined],
+  ])('with the event %j is %s', (told, expected) => {
+    expect(event(told)).toBe(expected)
+  })
+})
+
+describe('the time of a notice', () => {
+  const time = (parts: object) => progress({ timestamp: undefined, ...parts })?.report?.time.toISOString()
+
+  it.each([
+    [{ timestamp: '2026-11-20T12:59:00+01:00' }],
+    [{ timestamp: '1795175940000' }],
+    [{ timestamp: 1_795_175_940_000 }],
+    [{ timestamp: '1795175940' }],
+    [{ timeStamp: 1_795_175_940 }],
+    [{ timeStamp: '2026-11-20T11:59:00Z' }],
+  ])('is the event’s own, as vendors write it: %j', (parts) => {
+    expect(time(parts)).toBe('2026-11-20T11:59:00.000Z')
+  })
+
+  it('is that of its arrival where it has none, one that cannot be read, or one of the future', () => {
+    const unheldByAnyTable = [{ timestamp: -1e20 }, { timestamp: '-200000-01-01T00:00:00Z' }]
+    const bad = [
+      {},
+      { timestamp: 'yesterday' },
+      { timestamp: '2026-11-20T12:06:00Z' },
+      { timestamp: {} },
+      ...unheldByAnyTable,
+    ]
+    expect(bad.map(time)).toEqual(bad.map(() => NOW.toISOString()))
+  })
+})
+
+it.each([{ iccid: undefined }, { iccid: 8985222000000000000 }, { iccid: '89' }, { iccid: "8985'; drop" }])(
+  'is none without an ICCID: %j',
+  (parts) => {
+    expect(progress(parts)).toBeUndefined()
+  },
+)

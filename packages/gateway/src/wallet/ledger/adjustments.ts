@@ -1,0 +1,60 @@
+import sql, { empty } from 'sql-template-tag'
+import type { Db } from '../../lib/postgres/db.ts'
+import { requireUuid } from '../../lib/refusal.ts'
+
+export const ADJUSTMENT_STATUSES = ['PROPOSED', 'APPROVED', 'REJECTED', 'EXPIRED'] as const
+export type AdjustmentStatus = (typeof ADJUSTMENT_STATUSES)[number]
+
+export interface Adjustment {
+  adjustmentId: string
+  tenantId: string
+  amount: bigint
+  reference: string
+  reason: string
+  status: AdjustmentStatus
+  proposedBy: string
+  createdAt: Date
+  expiresAt: Date
+  decidedBy: string | null
+  decidedAt: Date | null
+  /** Of its transfer, once approved. */
+  walletVersion: bigint | null
+}
+
+/** A proposal is past its time the moment that it is, whether or not anybody has written that down. */
+export const ADJUSTMENT_COLUMNS = sql`
+  adjustment_id, tenant_id, amount, reference, reason, proposed_by,
+  created_at, expires_at, decided_by, decided_at,
+  wallet_version,
+  case when adjustment_status = 'PROPOSED' and expires_at <= clock_timestamp() then 'EXPIRED'
+       else adjustment_status end as status`
+
+const PAGE_MAX = 500
+
+/** Adjustments, newest first: of one tenant, or those of all that wait for a second person. */
+export async function listAdjustments(
+  db: Pick<Db, 'query'>,
+  page: { tenantId?: string; open?: boolean; pageSize?: number; after?: string } = {},
+): Promise<Adjustment[]> {
+  const { tenantId, open = false, pageSize = PAGE_MAX, after } = page
+  return db.query<Adjustment>(sql`
+    select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
+    where true
+      ${tenantId === undefined ? empty : sql`and tenant_id = ${requireUuid(tenantId, 'tenant')}`}
+      ${open ? sql`and adjustment_status = 'PROPOSED' and expires_at > clock_timestamp()` : empty}
+      ${after === undefined ? empty : sql`and adjustment_id < ${after}`}
+    order by adjustment_id desc
+    limit ${Math.min(pageSize, PAGE_MAX)}`)
+}
+
+/** Whose wallets they are, and in which currency: an amount alone is no sentence. */
+export async function walletNames(
+  db: Pick<Db, 'query'>,
+  tenantIds: readonly string[],
+): Promise<Map<string, { clientName: string; currencyCode: string }>> {
+  const rows = await db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
+    select t.tenant_id, t.tenant_name as client_name, w.currency_code
+    from tenants t join wallets w using (tenant_id)
+    where t.tenant_id = any (${[...new Set(tenantIds)]})`)
+  return new Map(rows.map(({ tenantId, ...names }) => [tenantId, names]))
+}

@@ -1,0 +1,93 @@
+import sql from 'sql-template-tag'
+import type { Actor } from '../../audit/audit.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import type { LockedWallet } from './lock.ts'
+import { lowBalanceStep } from './low-balance.ts'
+
+/** In the order in which a statement sums them up. */
+export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'REFUND', 'ADJUSTMENT'] as const
+export type TransferKind = (typeof TRANSFER_KINDS)[number]
+
+/** One movement of the wallet. Orders are posted by their own batch (orders/placing/write.ts), everything else here. */
+export type Posting =
+  | { kind: 'TOP_UP'; amount: bigint; reference: string; reason?: string; actor: Actor }
+  /** Negative: taken from the wallet. */
+  | { kind: 'ADJUSTMENT'; amount: bigint; reference: string; reason: string; actor: Actor }
+  | { kind: 'REFUND'; amount: bigint; orderId: string; itemNo: number; reason: string }
+
+export interface Posted {
+  walletVersion: bigint
+  balanceAfter: bigint
+  createdAt: Date
+}
+
+/** The account on the other side of each kind of movement. */
+const COUNTER_ACCOUNTS = { REFUND: 'REFUNDS', TOP_UP: 'TOP_UPS', ADJUSTMENT: 'ADJUSTMENTS' } as const
+
+/** Postings of one call: an order's items at most. */
+const POSTINGS_MAX = 100
+
+/**
+ * Appends movements to a wallet and moves its balance, version and low-balance step with them, in order.
+ *
+ * Takes the wallet's row lock from the caller (lockWallet), so nothing is locked here; the version is compared all the
+ * same, so that a wallet value which is not the latest fails instead of breaking the chain. The time is the database's
+ * and never goes back within a wallet: statements find their first row by halving the versions.
+ */
+export async function post(tx: Tx, wallet: LockedWallet, postings: Posting[]): Promise<Posted[]> {
+  if (postings.length === 0) return []
+  if (postings.length > POSTINGS_MAX) throw new Error(`${postings.length} postings at once, ${POSTINGS_MAX} at most`)
+  const rows = rowsOf(wallet, postings)
+  const last = rows[rows.length - 1]!
+  const step = lowBalanceStep(last.balanceAfter, wallet.lowBalanceThreshold)
+  const [moment] = await tx.query<{ createdAt: Date }>(sql`
+    with moved as (
+      update wallets
+      set balance = ${last.balanceAfter}, version = ${last.version}, low_balance_alerted_percent = ${step},
+          updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at)
+      where tenant_id = ${wallet.tenantId} and version = ${wallet.version}
+      returning updated_at
+    ), posted as (
+      insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after,
+                             order_id, item_no, reference, reason, actor, created_at)
+      select ${wallet.tenantId}, p.*, moved.updated_at
+      from unnest(${rows.map((row) => row.version)}::bigint[], ${rows.map((row) => row.kind)}::text[],
+                  ${rows.map((row) => row.from)}::text[], ${rows.map((row) => row.to)}::text[],
+                  ${rows.map((row) => row.amount)}::bigint[], ${rows.map((row) => row.balanceAfter)}::bigint[],
+                  ${rows.map((row) => row.orderId)}::uuid[], ${rows.map((row) => row.itemNo)}::smallint[],
+                  ${rows.map((row) => row.reference)}::text[], ${rows.map((row) => row.reason)}::text[],
+                  ${rows.map((row) => row.actor)}::text[]) as p, moved
+    )
+    select updated_at as created_at from moved`)
+  if (!moment) throw new Error(`wallet ${wallet.tenantId} is no longer at version ${wallet.version}: it was not locked`)
+  return rows.map((row) => ({
+    walletVersion: row.version,
+    balanceAfter: row.balanceAfter,
+    createdAt: moment.createdAt,
+  }))
+}
+
+function rowsOf(wallet: LockedWallet, postings: Posting[]) {
+  let balance = wallet.balance
+  let version = wallet.version
+  return postings.map((posting) => {
+    const other = COUNTER_ACCOUNTS[posting.kind]
+    const into = posting.amount >= 0n
+    const refund = posting.kind === 'REFUND'
+    balance += posting.amount
+    version += 1n
+    return {
+      version,
+      kind: posting.kind,
+      from: into ? other : 'WALLET',
+      to: into ? 'WALLET' : other,
+      amount: into ? posting.amount : -posting.amount,
+      balanceAfter: balance,
+      orderId: refund ? posting.orderId : null,
+      itemNo: refund ? posting.itemNo : null,
+      reference: refund ? null : posting.reference,
+      reason: posting.reason ?? null,
+      actor: refund ? null : posting.actor,
+    }
+  })
+}

@@ -1,0 +1,119 @@
+import sql from 'sql-template-tag'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
+import { TRANSFER_KINDS, type TransferKind } from '../ledger/post.ts'
+
+/** What a wallet did in one UTC month. Months adjoin: the opening of one is the closing of the one before. */
+export interface MonthStatement {
+  tenantId: string
+  clientName: string
+  currencyCode: string
+  /** `2026-11` */
+  month: string
+  opening: bigint
+  totals: KindTotal[]
+  closing: bigint
+  /** The month is over: nothing can be added to it. */
+  complete: boolean
+  /** Versions of its entries, the last one not included. */
+  versions: VersionRange
+}
+
+export interface KindTotal {
+  kind: TransferKind
+  count: number
+  /** What the wallet gained, below zero what it lost. */
+  amount: bigint
+}
+
+export interface VersionRange {
+  from: bigint
+  to: bigint
+}
+
+/**
+ * The statement of a month, every kind listed. The wallet's lock is taken for sharing: it waits for movements that are
+ * under way, and those that come after it are dated after it, so a month that is over is told whole.
+ * @throws Refusal for a month that is none, or a tenant that does not exist
+ */
+export async function monthStatement(db: Db, tenantId: string, month: string): Promise<MonthStatement> {
+  const { from, to } = monthBounds(month)
+  const id = requireUuid(tenantId, 'tenant')
+  return db.tx(async (tx) => {
+    const [wallet] = await tx.query<WalletRow>(sql`
+      select w.currency_code, w.version, t.tenant_name, clock_timestamp() >= ${to} as complete
+      from wallets w join tenants t using (tenant_id) where w.tenant_id = ${id} for share of w`)
+    if (!wallet) throw notFound('tenant')
+    const last = wallet.version
+    const [first, next] = await Promise.all([firstVersionAt(tx, id, last, from), firstVersionAt(tx, id, last, to)])
+    const versions = { from: first, to: next }
+    const [opening, closing, totals] = await Promise.all([
+      balanceBefore(tx, id, first),
+      balanceBefore(tx, id, next),
+      totalsOf(tx, id, versions),
+    ])
+    const { tenantName: clientName, currencyCode, complete } = wallet
+    return { tenantId: id, clientName, currencyCode, month, opening, totals, closing, complete, versions }
+  })
+}
+
+interface WalletRow {
+  currencyCode: string
+  version: bigint
+  tenantName: string
+  complete: boolean
+}
+
+/** The first moment of a UTC month and of the next. @throws Refusal */
+export function monthBounds(month: string): { from: Date; to: Date } {
+  const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month)
+  if (!match) throw new Refusal(422, 'MONTH_INVALID', `“${month.slice(0, 20)}” is no month. Write it like 2026-11.`)
+  const [year, index] = [Number(match[1]), Number(match[2]) - 1]
+  return { from: new Date(Date.UTC(year, index)), to: new Date(Date.UTC(year, index + 1)) }
+}
+
+/**
+ * The version of the first movement at or after a moment; `last` + 1 where there is none. created_at never goes back
+ * within a wallet and versions have no gap, so halving finds it: 20 look-ups in the primary key for a million movements
+ * (0.4 ms), and no index on the time.
+ */
+export async function firstVersionAt(
+  tx: Pick<Tx, 'query'>,
+  tenantId: string,
+  last: bigint,
+  moment: Date,
+): Promise<bigint> {
+  const [row] = await tx.query<{ version: bigint }>(sql`
+    with recursive halving (low, high) as (
+      select 1::bigint, ${last}::bigint + 1
+      union all
+      select case when earlier then middle + 1 else low end, case when earlier then high else middle end
+      from halving
+      cross join lateral (select (low + high) / 2) as half (middle)
+      cross join lateral (
+        select created_at < ${moment} from transfers where tenant_id = ${tenantId} and wallet_version = half.middle
+      ) as at_middle (earlier)
+      where low < high
+    )
+    select low as version from halving where low = high`)
+  if (!row) throw new Error(`the versions of wallet ${tenantId} have a gap: run ledger verify`)
+  return row.version
+}
+
+async function balanceBefore(tx: Tx, tenantId: string, version: bigint): Promise<bigint> {
+  const [row] = await tx.query<{ balanceAfter: bigint }>(sql`
+    select balance_after from transfers where tenant_id = ${tenantId} and wallet_version = ${version - 1n}`)
+  return row?.balanceAfter ?? 0n
+}
+
+async function totalsOf(tx: Tx, tenantId: string, versions: VersionRange): Promise<KindTotal[]> {
+  const rows = await tx.query<{ kind: TransferKind; count: bigint; amount: bigint }>(sql`
+    select kind, count(*), sum(case when to_account = 'WALLET' then amount else -amount end)::bigint as amount
+    from transfers
+    where tenant_id = ${tenantId} and wallet_version >= ${versions.from} and wallet_version < ${versions.to}
+    group by kind`)
+  return TRANSFER_KINDS.map((kind) => {
+    const row = rows.find((candidate) => candidate.kind === kind)
+    return { kind, count: Number(row?.count ?? 0n), amount: row?.amount ?? 0n }
+  })
+}

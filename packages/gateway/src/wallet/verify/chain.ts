@@ -1,0 +1,165 @@
+import { formatMoney } from '@dealer-esim/contract'
+import sql from 'sql-template-tag'
+import { orderNoOf } from '../../lib/ids.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import type { Verification } from './verification.ts'
+
+/** What the transfers of a wallet make together. */
+export interface Chain {
+  count: bigint
+  sum: bigint
+}
+
+/** Where a page begins: after which row, and what the next row must follow from. */
+interface Link {
+  version: bigint
+  balance: bigint
+  /** As text: a JS date has no microseconds. */
+  createdAt: string
+}
+
+/** Before every version that a row can have, a planted negative one included. */
+const LOWEST = -(2n ** 63n)
+const BEFORE_TIME = '-infinity'
+
+/** Walks a wallet's transfers in order, a page at a time, and checks each one by itself and against the one before. */
+export async function verifyChain(tx: Tx, verification: Verification): Promise<Chain> {
+  const chain: Chain = { count: 0n, sum: 0n }
+  let after = LOWEST
+  let link: Link = { version: 0n, balance: 0n, createdAt: BEFORE_TIME }
+  for (;;) {
+    verification.goOn()
+    const page = await readPage(tx, verification, after, link)
+    for (const row of page.odd) describe(row, verification)
+    chain.count += page.count
+    chain.sum += page.sum
+    if (page.count < BigInt(verification.pageSize)) return chain
+    link = page.last!
+    after = link.version
+  }
+}
+
+interface Page {
+  count: bigint
+  sum: bigint
+  last: Link | undefined
+  odd: OddRow[]
+}
+
+interface OddRow {
+  walletVersion: bigint
+  versionBefore: bigint
+  balanceBefore: bigint
+  balanceAfter: bigint
+  moved: bigint
+  kind: string
+  fromAccount: string
+  toAccount: string
+  orderId: string | null
+  itemNo: number | null
+  createdAt: string
+  createdBefore: string
+  badTime: boolean
+  badAccounts: boolean
+  badOrder: 'no order' | 'second debit' | null
+  badRefund: 'no item' | 'amount' | 'not owed' | null
+}
+
+async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: bigint, link: Link): Promise<Page> {
+  const page = sql`
+    with page as materialized (
+      select t.*, case when to_account = 'WALLET' then amount else -amount end as moved
+      from transfers t where tenant_id = ${tenantId} and wallet_version > ${after}
+      order by wallet_version limit ${pageSize}
+    )`
+  const totals = tx.query<TotalsRow>(sql`${page}
+    select count(*), coalesce(sum(moved), 0)::bigint as sum, max(wallet_version) as version,
+           (array_agg(balance_after order by wallet_version desc))[1] as balance,
+           (array_agg(created_at order by wallet_version desc))[1]::text as created_at
+    from page`)
+  const odd = tx.query<OddRow>(sql`${page}, linked as (
+      select *,
+        coalesce(lag(wallet_version) over by_version, ${link.version}) as version_before,
+        coalesce(lag(balance_after) over by_version, ${link.balance}) as balance_before,
+        coalesce(lag(created_at) over by_version, ${link.createdAt}::timestamptz) as created_before
+      from page window by_version as (order by wallet_version)
+    ), judged as (
+      select l.*,
+        l.created_at < l.created_before as bad_time,
+        case l.kind
+          when 'ORDER' then l.from_account = 'WALLET' and l.to_account = 'SALES'
+          when 'REFUND' then l.from_account = 'REFUNDS' and l.to_account = 'WALLET'
+          when 'TOP_UP' then l.from_account = 'TOP_UPS' and l.to_account = 'WALLET'
+          when 'ADJUSTMENT' then 'ADJUSTMENTS' in (l.from_account, l.to_account)
+                             and 'WALLET' in (l.from_account, l.to_account)
+          else false
+        end is not true as bad_accounts,
+        case when l.kind <> 'ORDER' then null
+             when o.order_id is null then 'no order'
+             when o.wallet_version <> l.wallet_version then 'second debit'
+        end as bad_order,
+        case when l.kind <> 'REFUND' then null
+             when i.item_no is null then 'no item'
+             when i.price <> l.amount then 'amount'
+             when i.item_status not in ('REFUSED', 'CANCELLED') and p.esim_status is distinct from 'CANCEL'
+               then 'not owed'
+        end as bad_refund
+      from linked l
+      -- One look-up in a primary key for each: the limit keeps the planner from hashing whole tables once per page.
+      left join lateral (
+        select order_id, wallet_version from orders
+        where l.kind = 'ORDER' and tenant_id = ${tenantId} and order_id = l.order_id limit 1
+      ) o on true
+      left join lateral (
+        select item_no, price, item_status from order_items
+        where l.kind = 'REFUND' and tenant_id = ${tenantId} and order_id = l.order_id and item_no = l.item_no limit 1
+      ) i on true
+      left join lateral (
+        select esim_status from profiles
+        where l.kind = 'REFUND' and tenant_id = ${tenantId} and order_id = l.order_id and item_no = l.item_no limit 1
+      ) p on true
+    )
+    select wallet_version, version_before, balance_before, balance_after, moved, kind, from_account, to_account,
+           order_id, item_no, created_at::text, created_before::text, bad_time, bad_accounts, bad_order, bad_refund
+    from judged
+    where wallet_version <> version_before + 1 or balance_after <> balance_before + moved
+       or bad_time or bad_accounts or bad_order is not null or bad_refund is not null
+    order by wallet_version`)
+  const [[row], rows] = await Promise.all([totals, odd])
+  const { count, sum, version, balance, createdAt } = row!
+  return { count, sum, odd: rows, last: version === null ? undefined : { version, balance, createdAt: createdAt } }
+}
+
+interface TotalsRow {
+  count: bigint
+  sum: bigint
+  version: bigint | null
+  balance: bigint
+  createdAt: string
+}
+
+/** One row may break several rules: each is told. */
+function describe(row: OddRow, { report }: Verification): void {
+  const at = `Transfer ${row.walletVersion}`
+  if (row.walletVersion !== row.versionBefore + 1n) {
+    report('GAP', `${at} follows ${row.versionBefore}: what lies between is missing.`)
+  }
+  if (row.balanceAfter !== row.balanceBefore + row.moved) {
+    const [left, moved, before] = [row.balanceAfter, row.moved, row.balanceBefore].map(formatMoney)
+    report('CHAIN', `${at} moves ${moved} after a balance of ${before} and says that ${left} is left.`)
+  }
+  if (row.badTime) report('TIME', `${at} is of ${row.createdAt}, older than the one before (${row.createdBefore}).`)
+  if (row.badAccounts) {
+    report('ACCOUNTS', `${at} is of kind ${row.kind} and moves from ${row.fromAccount} to ${row.toAccount}.`)
+  }
+  const order = row.orderId === null ? 'no order' : `order ${orderNoOf(row.orderId)}`
+  if (row.badOrder === 'no order') report('ORDER', `${at} debits ${order}, which does not exist.`)
+  if (row.badOrder === 'second debit') {
+    report('ORDER', `${at} debits ${order}, which names another transfer as its debit.`)
+  }
+  const refund = `${at} refunds item ${row.itemNo} of ${order}`
+  if (row.badRefund === 'no item') report('REFUND', `${refund}, which does not exist.`)
+  if (row.badRefund === 'amount')
+    report('REFUND', `${refund} with ${formatMoney(row.moved)}, which is not the item's price.`)
+  if (row.badRefund === 'not owed') report('REFUND', `${refund}, which was neither refused nor cancelled.`)
+}

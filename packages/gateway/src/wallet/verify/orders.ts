@@ -1,0 +1,110 @@
+import { formatMoney } from '@dealer-esim/contract'
+import sql from 'sql-template-tag'
+import { LOWEST_UUID, orderNoOf } from '../../lib/ids.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import type { Verification } from './verification.ts'
+
+/**
+ * Checks a tenant's orders against its transfers, a page at a time: the debit that each names is its own and of its
+ * amount, its items cost what it did, its refunds add up to what it says, are no more than it cost,
+ * and leave out no item that was refused or cancelled (its refund is posted in that transaction).
+ * Together with the other direction (verify-chain.ts) every order has exactly one debit and every debit one order.
+ * @returns how many orders there are
+ */
+export async function verifyOrders(tx: Tx, verification: Verification): Promise<bigint> {
+  let count = 0n
+  let after = LOWEST_UUID
+  for (;;) {
+    verification.goOn()
+    const page = await readPage(tx, verification, after)
+    for (const row of page.odd) describe(row, verification)
+    count += page.count
+    if (page.count < BigInt(verification.pageSize)) return count
+    after = page.last
+  }
+}
+
+interface OddRow {
+  orderId: string
+  amount: bigint
+  refundedAmount: bigint
+  balanceAfter: bigint
+  walletVersion: bigint
+  badDebit: 'none' | 'amount' | 'balance' | null
+  debitAmount: bigint | null
+  debitBalance: bigint | null
+  items: bigint
+  refunds: bigint
+  /** Price of refused and cancelled items that have no refund. */
+  owed: bigint
+}
+
+async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: string) {
+  const page = sql`
+    with page as materialized (
+      select order_id, amount, refunded_amount, balance_after, wallet_version from orders
+      where tenant_id = ${tenantId} and order_id > ${after} order by order_id limit ${pageSize}
+    )`
+  const totals = tx.query<{ count: bigint; last: string }>(sql`${page}
+    select count(*), (array_agg(order_id order by order_id desc))[1] as last from page`)
+  // Look-ups in an index for each order: the limits keep the planner from hashing whole tables once per page.
+  const odd = tx.query<OddRow>(sql`${page}, judged as (
+      select o.*, d.amount as debit_amount, d.balance_after as debit_balance, i.amount as items, i.owed, r.amount as refunds,
+        case when d.amount is null then 'none'
+             when d.amount <> o.amount then 'amount'
+             when d.balance_after <> o.balance_after then 'balance'
+        end as bad_debit
+      from page o
+      left join lateral (
+        select amount, balance_after from transfers
+        where tenant_id = ${tenantId} and wallet_version = o.wallet_version and kind = 'ORDER' and order_id = o.order_id
+        limit 1
+      ) d on true
+      cross join lateral (
+        select coalesce(sum(amount), 0)::bigint as amount from transfers
+        where tenant_id = ${tenantId} and kind = 'REFUND' and order_id = o.order_id
+      ) r
+      cross join lateral (
+        select coalesce(sum(price), 0)::bigint as amount,
+          coalesce(sum(price) filter (where item_status in ('REFUSED', 'CANCELLED') and not exists (
+            select from transfers t
+            where t.tenant_id = ${tenantId} and t.kind = 'REFUND' and t.order_id = o.order_id and t.item_no = each.item_no
+          )), 0)::bigint as owed
+        from order_items each
+        where tenant_id = ${tenantId} and order_id = o.order_id
+      ) i
+    )
+    select * from judged
+    where bad_debit is not null or items <> amount or refunds <> refunded_amount or refunds > amount or owed > 0
+    order by order_id`)
+  const [[row], rows] = await Promise.all([totals, odd])
+  return { count: row!.count, last: row!.last, odd: rows }
+}
+
+const money = (amount: bigint | null) => formatMoney(amount ?? 0n)
+
+/** One order may break several rules: each is told. */
+function describe(row: OddRow, { report }: Verification): void {
+  const order = `Order ${orderNoOf(row.orderId)}`
+  if (row.badDebit === 'none') {
+    report('ORDER', `${order} names transfer ${row.walletVersion} as its debit, which is none of it.`)
+  }
+  if (row.badDebit === 'amount') {
+    report('ORDER', `${order} costs ${money(row.amount)}, but ${money(row.debitAmount)} was debited.`)
+  }
+  if (row.badDebit === 'balance') {
+    const left = `its debit left ${money(row.debitBalance)}`
+    report('ORDER', `${order} says that ${money(row.balanceAfter)} was left, but ${left}.`)
+  }
+  if (row.items !== row.amount) report('ORDER', `${order} costs ${money(row.amount)}, its items ${money(row.items)}.`)
+  if (row.refunds !== row.refundedAmount) {
+    report(
+      'REFUND',
+      `${order} says that ${money(row.refundedAmount)} was refunded, its refunds make ${money(row.refunds)}.`,
+    )
+  }
+  if (row.owed > 0n) report('REFUND', `${order} has refused or cancelled items of ${money(row.owed)} without a refund.`)
+  if (row.refunds > row.amount) {
+    report('REFUND', `${order} was refunded ${money(row.refunds)}, more than the ${money(row.amount)} that it cost.`)
+  }
+}

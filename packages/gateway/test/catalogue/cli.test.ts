@@ -1,0 +1,208 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { admin, failure, json } from '../harness/admin-here.ts'
+import { admin as adminProcess } from '../harness/admin-process.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+
+const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
+
+let database: TestDatabase
+let folder: string
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  folder = mkdtempSync(join(tmpdir(), 'dealer-esim-catalogue-'))
+  vi.stubEnv('DATABASE_URL', database.url)
+  vi.stubEnv('DATA_DIR', folder)
+})
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('packages and prices are set, shown and listed', async () => {
+  const shown = await json(
+    ...['package', 'set', 'JP_1_7', '--name', 'Japan', '--data-type', 'TOTAL', '--volume', '1.5GB', '--days', '7'],
+    ...['--locations', 'jp', '--price', '4.50', '--currency', 'USD', '--supplier', 'stock:JP', '--supplier'],
+    ...['sandbox:JP_1_7:2.70:EUR', '--allow-loss'],
+  )
+  expect(shown).toMatchObject({ volume: 1_610_612_736, price: 45_000, allowLoss: true, status: 'ON_SALE' })
+  expect(shown.suppliers).toEqual([
+    { supplier: 'stock', productCode: 'JP', costPrice: null, costCurrency: null },
+    { supplier: 'sandbox', productCode: 'JP_1_7', costPrice: 27_000, costCurrency: 'EUR' },
+  ])
+  const { tenantId } = await json('tenant', 'create', '--name', 'Acme')
+  const pays = async () => (await json('price', 'list', 'JP_1_7', '--tenant', tenantId))[0]
+  expect(await pays()).toMatchObject({ price: 45_000, source: 'LIST' })
+  await json('price', 'plan', 'create', 'GOLD', '--percent', '-10')
+  await json('price', 'group', 'create', 'NORTH', '--plan', 'GOLD')
+  await json('price', 'group', 'add', 'NORTH', tenantId)
+  expect(await pays()).toMatchObject({ price: 40_500, source: 'GROUP' })
+  await json('price', 'plan', 'create', 'FIXED', '--price', '3.99', '--currency', 'USD', '--package', 'JP_1_7')
+  await json('price', 'plan', 'assign', 'FIXED', '--tenant', tenantId)
+  expect(await pays()).toMatchObject({ price: 39_900, source: 'PLAN' })
+  await json('price', 'set', 'JP_1_7', '1', '--tenant', tenantId)
+  expect(await pays()).toMatchObject({ price: 10_000, source: 'OWN' })
+  await json('price', 'remove', 'JP_1_7', '--tenant', tenantId)
+  await json('price', 'plan', 'unassign', '--tenant', tenantId)
+  await json('price', 'group', 'remove', 'NORTH', tenantId)
+  await json('price', 'set', 'JP_1_7', '5', '--currency', 'USD', '--retail', '9.99')
+  expect(await pays()).toMatchObject({ price: 50_000, retailPrice: 99_900, source: 'LIST' })
+  expect(await json('package', 'off-sale', 'JP_1_7')).toEqual({ status: 'OFF_SALE', packageCodes: ['JP_1_7'] })
+  const [listed] = await json('package', 'list', '--country', 'JP', '--supplier', 'stock')
+  expect(listed).toMatchObject({ packageCode: 'JP_1_7', status: 'OFF_SALE', price: 50_000 })
+  expect(await json('price', 'plan', 'rename', 'FIXED', 'FLAT')).toMatchObject({ planName: 'FLAT', rules: [{}] })
+  expect(await json('price', 'plan', 'list')).toMatchObject([{ planName: 'FLAT' }, { planName: 'GOLD' }])
+  expect(await json('price', 'plan', 'delete', 'FLAT')).toEqual({ planName: 'FLAT', deleted: true })
+})
+
+test('a tenant is known by its id in capitals too, wherever prices take one', async () => {
+  const { tenantId } = await json('tenant', 'create', '--name', 'Loud')
+  const typed = tenantId.toUpperCase()
+  const pays = async () => (await json('price', 'list', 'JP_1_7', '--tenant', typed))[0]
+  await json('price', 'plan', 'create', 'TENTH', '--percent', '-10')
+  await json('price', 'group', 'create', 'SOUTH', '--plan', 'TENTH')
+  expect(await json('price', 'group', 'add', 'SOUTH', typed)).toMatchObject({ tenantIds: [tenantId] })
+  expect(await pays()).toMatchObject({ price: 45_000, source: 'GROUP' })
+  await json('price', 'plan', 'assign', 'TENTH', '--tenant', typed)
+  expect(await pays()).toMatchObject({ source: 'PLAN' })
+  await json('price', 'set', 'JP_1_7', '1', '--tenant', typed)
+  expect(await pays()).toMatchObject({ price: 10_000, source: 'OWN' })
+  await json('price', 'remove', 'JP_1_7', '--tenant', typed)
+  await json('price', 'plan', 'unassign', '--tenant', typed)
+  expect(await json('price', 'group', 'remove', 'SOUTH', typed)).toMatchObject({ tenantIds: [] })
+  expect(await pays()).toMatchObject({ price: 50_000, source: 'LIST' })
+  expect(await failure('price', 'list', '--tenant', NOBODY.toUpperCase())).toBe(`There is no tenant ${NOBODY}.`)
+})
+
+test('what is exported is imported without a change; a dry run says so', async () => {
+  const file = join(folder, 'part.csv')
+  expect(await json('package', 'export', file, '--country', 'JP')).toMatchObject({ packages: 1, format: 'csv' })
+  expect(await json('package', 'import', file, '--dry-run')).toMatchObject({ dryRun: true, unchanged: 1, changes: [] })
+  expect(await json('package', 'import', file)).toMatchObject({ imported: true, unchanged: 1, added: 0, changed: 0 })
+})
+
+test('errors are told by row and column, and the command fails', async () => {
+  const file = join(folder, 'bad.csv')
+  writeFileSync(file, 'packageCode,price:USD\n\nJP_1_7,one\n')
+  const human = await admin('package', 'import', file)
+  expect(human.code).toBe(1)
+  expect(human.stdout).toMatch(/^Nothing was changed: 1 of 1 row has errors\.\n {2}row 3, JP_1_7, price:USD: .+\.\n$/)
+  const machine = await admin('package', 'import', file, '--json')
+  expect(machine).toMatchObject({ code: 1, stderr: '' })
+  expect(JSON.parse(machine.stdout)).toMatchObject({ imported: false, errors: [{ row: 3, column: 'price:USD' }] })
+})
+
+test.each([
+  ['package show NO_SUCH', 1, /no package NO_SUCH/],
+  ['package off-sale', 2, /--all/],
+  ['package set X_1 --name X', 1, /dataType: It is required/],
+  ['price set JP_1_7 4,50 --currency USD', 2, /not an amount/],
+  ['price set JP_1_7 4.50', 2, /--currency/],
+  ['price plan set GOLD --percent ten', 2, /not a percentage/],
+  ['price plan assign NO_SUCH --group NORTH', 1, /no price plan NO_SUCH/],
+  ['price plan create GOLD', 1, /already/],
+  ['price plan delete GOLD', 1, /The group NORTH has it\. Give them another plan first/],
+  ['price group delete NO_SUCH', 1, /no price group NO_SUCH/],
+  ['package import /no/such/file.csv', 1, /no file \/no/],
+  ['package import -', 2, /--format/],
+])('%s fails with a sentence', async (command, code, words) => {
+  const outcome = await admin(...command.split(' '))
+  expect(outcome).toMatchObject({ code, stdout: '' })
+  expect(outcome.stderr).toMatch(words)
+  expect(outcome.stderr).not.toMatch(/ at .*:\d+:\d+/)
+})
+
+/** Fewer and larger than those of catalogue-files.test.ts: here it is the size of the file that matters. */
+const ROWS = 21_000
+
+/** Some 75 MB: each package with the networks of thirty countries. */
+function bigFile(): string {
+  const codes = 'AT BE CZ DK FI FR DE GR HU IE IT NL PL PT ES SE NO CH GB US CA MX BR AR CL JP KR TW HK SG'.split(' ')
+  const locationNetworkList = codes.map((code) => ({
+    ...{ locationCode: code, locationName: code },
+    operatorList: [{ operatorName: 'Operator', networkType: '5G' }],
+  }))
+  const file = join(folder, 'big.json')
+  const common = { dataType: 'TOTAL', volume: 1, duration: 7, locationCodes: ['!RG', ...codes], locationNetworkList }
+  const lines = Array.from({ length: ROWS }, (_, i) => {
+    const suppliers = [{ supplier: 'sandbox', productCode: `P${i}`, costPrice: 1, costCurrency: 'USD' }]
+    const own = { packageCode: `P${i}`, name: `Package ${i}`, price: 10_000 + i, currencyCode: 'USD' }
+    return JSON.stringify({ ...own, ...common, suppliers })
+  })
+  writeFileSync(file, `[${lines.join(',\n')}]`)
+  return file
+}
+
+test('packages are imported in a heap smaller than the file, and progress is shown', async () => {
+  const file = bigFile()
+  expect(readFileSync(file).length).toBeGreaterThan(70 * 2 ** 20)
+  const env = { DATABASE_URL: database.url, DATA_DIR: folder }
+  const { code, stdout, stderr } = await adminProcess(['package', 'import', file], env, ['--max-old-space-size=64'])
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: `Imported ${ROWS} packages: ${ROWS} added, 0 changed, 0 unchanged.\n`,
+  })
+  const shares = [...stderr.matchAll(/^(\d+) %: \d+ packages (checked|written)$/gm)].map(([, share]) => Number(share))
+  expect(shares.length).toBeGreaterThanOrEqual(8)
+  expect(shares).toEqual([...shares].sort((a, b) => a - b))
+  rmSync(file)
+}, 300_000)
+
+test('a dry run shows prices and suppliers in words, and what to look at twice; unknown suppliers are told of', async () => {
+  await json(
+    'package',
+    'set',
+    'ZA_1_7',
+    ...['--name', 'ZA', '--data-type', 'TOTAL', '--volume', '1GB', '--days', '7'],
+    ...[...['--locations', 'ZA', '--price', '4.90', '--currency', 'USD', '--supplier', 'sandbox:ZA_1_7:2.70:USD']],
+  )
+  const path = join(folder, 'za.csv')
+  writeFileSync(
+    path,
+    'packageCode,price:USD,supplier1,productCode1,costPrice1,costCurrency1\nZA_1_7,0.01,nosuch,P,2.70,USD\n',
+  )
+  const { code, stdout, stderr } = await admin('package', 'import', '--dry-run', path)
+  expect([code, stdout]).toEqual([
+    0,
+    [
+      'A dry run: nothing was changed. It would be 0 added, 1 changed, 0 unchanged.',
+      'Look twice at 1 package, marked by “!”.',
+      '  ~ ZA_1_7',
+      '    ! price: USD 4.90 → 0.01 (−99.8 %)',
+      '    ! USD 0.01 is below what the cheapest supplier costs, 2.70',
+      '      supplier 1: sandbox/ZA_1_7 → nosuch/P',
+      '',
+    ].join('\n'),
+  ])
+  expect(stderr).toContain('There is no supplier nosuch yet')
+  const set = await admin('package', 'set', 'ZA_1_7', '--supplier', 'nosuch:P')
+  expect(set.stderr).toBe('There is no supplier nosuch yet: its packages cannot be delivered. See `supplier add`.\n')
+})
+
+test.each([
+  ['semicolons', Buffer.from('packageCode;name\nA;B\n')],
+  ['tabs', Buffer.from('packageCode\tname\nA\tB\n')],
+  ['two bytes for each letter', Buffer.from('packageCode,name\nA,B\n', 'utf16le')],
+  ['two bytes, and tabs', Buffer.from('\uFEFFpackageCode\tname\nA\tB\n', 'utf16le')],
+])('a file with %s is told how to be saved', async (_, bytes) => {
+  const path = join(folder, 'odd.csv')
+  writeFileSync(path, bytes)
+  const { code, stdout } = await admin('package', 'import', path)
+  expect(code).toBe(1)
+  expect(stdout).toMatch(
+    /^Nothing was changed: the file cannot be read\.\n .*: save it as CSV UTF-8, separated by commas\.\n$/,
+  )
+})
+
+test('a file that is not there, and a price below zero, are told in sentences', async () => {
+  const absent = await admin('package', 'import', '/no/such.csv')
+  expect(absent).toMatchObject({ code: 1, stderr: 'There is no file /no/such.csv.\n' })
+  expect((await admin('package', 'import', '--format', 'csv', folder)).stderr).toContain('is a folder')
+  const price = await admin('price', 'set', 'ZA_1_7', '-3', '--currency', 'USD')
+  expect(price.code).toBe(2)
+  expect(price.stderr).toContain('A price is not below zero: write it like 4.50.')
+})

@@ -1,0 +1,282 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { seedDemoCatalogue, seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
+import { exportPackages, exportPackages, type FileFormat, type FileFormat } from '../../src/catalogue/files/export.ts'
+import { type ImportProgress, type ImportProgress, importPackages, importPackages } from '../../src/catalogue/files/import.ts'
+import type { PackageFilter } from '../../src/catalogue/packages/read.ts'
+import { documentBatches, documentBatches, type PackageFilter } from '../../src/catalogue/packages/read.ts'
+import { type CatalogueTestbed, type CatalogueTestbed, createCatalogueTestbed, createCatalogueTestbed, packageInput, packageInput } from '../harness/catalogue-testbed.ts'
+
+let shelf: CatalogueTestbed
+beforeAll(async () => {
+  shelf = await createCatalogueTestbed()
+  await seedDemoCatalogue({ db: shelf.db, ids: shelf.deps.ids })
+})
+afterAll(() => shelf.close())
+
+async function exported(format: FileFormat, filter: PackageFilter = {}): Promise<string> {
+  let file = ''
+  await exportPackages(shelf.db, format, filter, async (text) => {
+    file += text
+  })
+  return file
+}
+
+async function* pieces(file: string, size = 65_536) {
+  const bytes = Buffer.from(file)
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
+}
+
+const imported = (format: FileFormat, file: string, options: { dryRun?: boolean; size?: number } = {}) =>
+  importPackages(shelf.deps, { format, source: pieces(file, options.size), dryRun: options.dryRun ?? false }, shelf.by)
+
+async function everything() {
+  const documents = []
+  for await (const batch of documentBatches(shelf.db)) documents.push(...batch)
+  return documents
+}
+
+const version = async () => (await shelf.freshCatalogue().latest()).version
+
+describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
+  test('an export imported again changes nothing', async () => {
+    const before = await version()
+    const file = await exported(format)
+    const report = await imported(format, file)
+    expect(report).toMatchObject({ imported: true, rows: 780, added: 0, changed: 0, unchanged: 780, errors: [] })
+    expect(await version()).toBe(before)
+  })
+
+  test('an export into an empty catalogue makes the same catalogue', async () => {
+    const file = await exported(format)
+    const other = await createCatalogueTestbed()
+    const report = await importPackages(other.deps, { format, source: pieces(file), dryRun: false }, other.by)
+    expect(report).toMatchObject({ imported: true, added: 780 })
+    const documents = []
+    for await (const batch of documentBatches(other.db)) documents.push(...batch)
+    expect(documents).toEqual(await everything())
+    await other.close()
+  })
+
+  test('any text comes back as it was, formulas and quotes included', async () => {
+    const nasty = fc
+      .string({
+        unit: fc.constantFrom(...'=+-@\'",;\n\r\t |é日\u{1F5FC}a1'.split(/(?:)/u)),
+        minLength: 1,
+        maxLength: 12,
+      })
+      .filter((text) => !/\r/.test(text))
+    const line = nasty.map((text) => text.replace(/[\n\t]/g, ' '))
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(line, nasty, line), { minLength: 1, maxLength: 5 }), async (texts) => {
+        await shelf.put(
+          ...texts.map(([name, description, speed], i) => ({ packageCode: `TEXT_${i}`, name, description, speed })),
+        )
+        const filter = { packageCodes: texts.map((_, i) => `TEXT_${i}`) }
+        const report = await imported(format, await exported(format, filter), { size: 7 })
+        expect(report).toMatchObject({ imported: true, unchanged: texts.length, added: 0, changed: 0, errors: [] })
+      }),
+      { numRuns: 25 },
+    )
+    await shelf.db.query({ text: `delete from package_suppliers where package_code like 'TEXT%'` })
+    await shelf.db.query({ text: `delete from packages where package_code like 'TEXT%'` })
+  })
+})
+
+test('a spreadsheet gets no formula', async () => {
+  await shelf.put({ packageCode: 'FORMULA', name: '=1+1', description: '@SUM(A1)', status: 'OFF_SALE' })
+  const file = await exported('csv', { packageCodes: ['FORMULA'] })
+  expect(file).toContain(`,'=1+1,'@SUM(A1),`)
+})
+
+test('an export holds what its filters mean', async () => {
+  const codes = async (filter: PackageFilter) =>
+    (JSON.parse(await exported('json', filter)) as { packageCode: string }[]).map((item) => item.packageCode)
+  expect(await codes({ locationCode: 'JP', keyword: '1 gb 7' })).toEqual([
+    'ASIA_1_7',
+    'GLOBAL_1_7',
+    'JAPAN_KOREA_1_7',
+    'JP_1_7',
+    'JP_D1_7',
+  ])
+  expect(await codes({ packageCodes: ['JP_1_7', 'NO_SUCH'] })).toEqual(['JP_1_7'])
+  expect((await codes({ locationCode: '!GL' })).length).toBe(4)
+  expect(await codes({ supplier: 'nobody' })).toEqual([])
+  expect(await codes({ status: 'OFF_SALE' })).toEqual(['FORMULA'])
+  expect((await codes({ dataType: 'UNLIMITED', locationCode: 'JP' })).length).toBe(2)
+})
+
+describe('a file with errors', () => {
+  test('changes nothing and names each by row and column, CSV', async () => {
+    const before = await version()
+    const file = [
+      'packageCode,name,dataType,volume,duration,locationCodes,price:USD,retailPrice:USD,supplier1,productCode1,costPrice1',
+      'N1,Good,TOTAL,1,7,JP,4.50,,sandbox,x,',
+      'N2,Bad price,TOTAL,1,7,JP,"4,50",,sandbox,x,',
+      '',
+      'N3,No supplier,TOTAL,1,7,JP,4.50,,,,',
+      'N4,Bad country,TOTAL,1,7,JP UK,4.50,,sandbox,x,1.00',
+      'N1,Again,TOTAL,1,7,JP,4.50,,sandbox,x,',
+      'N6,Too few cells,TOTAL',
+      ',No code,UNLIMITED,,7,JP,4.50,,sandbox,x,',
+      'N8,,TOTAL,,7.5,JP,,9.00,sandbox,x,',
+    ].join('\r\n')
+    const report = await imported('csv', file)
+    expect(report).toMatchObject({ imported: false, rows: 8, errorRows: 7 })
+    expect(report.errors.map(({ row, column, packageCode }) => [row, column, packageCode])).toEqual([
+      [3, 'price:USD', 'N2'],
+      [5, 'supplier1', 'N3'],
+      [6, 'locationCodes', 'N4'],
+      [6, 'costCurrency1', 'N4'],
+      [7, 'packageCode', 'N1'],
+      [8, '', null],
+      [9, 'packageCode', null],
+      [10, 'duration', 'N8'],
+      [10, 'name', 'N8'],
+      [10, 'retailPrice:USD', 'N8'],
+    ])
+    expect(await version()).toBe(before)
+  })
+
+  test('and JSON', async () => {
+    const file = JSON.stringify([
+      packageInput({ packageCode: 'N1', volume: 0 }),
+      packageInput({ packageCode: 'N2', prise: 1 }),
+      packageInput({ packageCode: 'N3', price: 1.5, currencyCode: 'usd' }),
+      packageInput({ packageCode: 'N4', suppliers: [{ supplier: 's', productCode: 'p' }, { supplier: 's' }] }),
+      'N5',
+      packageInput({ packageCode: 'N6', slug: 'japan-1-gb-7-days' }),
+      packageInput({ packageCode: 'N7', price: 10 }),
+      packageInput({
+        packageCode: 'N8',
+        prices: [
+          { currencyCode: 'USD', price: 1 },
+          { currencyCode: 'USD', price: 2 },
+        ],
+      }),
+    ])
+    const report = await imported('json', file, { dryRun: true })
+    expect(report.errors.map(({ row, column }) => [row, column])).toEqual([
+      [1, 'volume'],
+      [2, 'prise'],
+      [3, 'currencyCode'],
+      [3, 'price'],
+      [4, 'suppliers[1].productCode'],
+      [5, ''],
+      [6, 'slug'],
+      [7, 'currencyCode'],
+      [8, 'prices[1].currencyCode'],
+    ])
+    for (const { reason } of report.errors) expect(reason).toMatch(/^\S.*\.$/)
+  })
+
+  test.each<[FileFormat, string, number, RegExp]>([
+    ['json', '', 0, /no JSON array/],
+    ['json', '{"packageCode":"X"}', 0, /no JSON array/],
+    ['json', '[{"packageCode":"X"}', 1, /whole/],
+    ['json', '[{"packageCode":}]', 1, /no JSON/],
+    ['json', '[{},]', 2, /no JSON/],
+    ['json', '[]x', 0, /no JSON array/],
+    ['csv', '', 0, /empty/],
+    ['csv', 'name\nx', 1, /packageCode/],
+    ['csv', 'packageCode,nome\n', 1, /nome/],
+    ['csv', 'packageCode,name,name\n', 1, /twice/],
+    ['csv', 'packageCode,name\nA,"x', 2, /no CSV/],
+  ])('%s %j is not readable in row %i', async (format, file, row, reason) => {
+    const report = await imported(format, file)
+    expect(report.imported).toBe(false)
+    expect(report.errors.at(-1)).toMatchObject({ row, column: '', reason: expect.stringMatching(reason) })
+  })
+})
+
+describe('a row over a package that exists', () => {
+  const read = async () => JSON.parse(await exported('json', { packageCodes: ['JP_1_7'] }))[0]
+
+  test('changes only what it names; an empty cell clears', async () => {
+    const before = await read()
+    const dry = await imported('csv', 'packageCode,price:USD\nJP_1_7,4.75', { dryRun: true })
+    expect(dry).toMatchObject({ imported: false, changed: 1 })
+    expect(dry.changes).toMatchObject([
+      {
+        packageCode: 'JP_1_7',
+        change: 'CHANGED',
+        before: { prices: [{ currencyCode: 'USD', price: 45_000, retailPrice: 74_900 }] },
+        after: { prices: [{ currencyCode: 'USD', price: 47_500, retailPrice: 74_900 }] },
+        lines: [{ kind: 'PRICE', currencyCode: 'USD', before: 45_000, after: 47_500, warnings: [] }],
+      },
+    ])
+    expect(await read()).toEqual(before)
+    await imported('csv', 'packageCode,price:USD,description,unusedValidTime\nJP_1_7,4.75,,90')
+    expect(await read()).toEqual({ ...before, price: 47_500, description: null, unusedValidTime: 90 })
+    await imported('csv', 'packageCode,price:USD\nJP_1_7,')
+    const { price: _, retailPrice: __, currencyCode: ___, ...unpriced } = before
+    expect(await read()).toEqual({ ...unpriced, description: null, unusedValidTime: 90 })
+    await imported('json', JSON.stringify([{ ...before, lastUpdateTime: '2026-01-01T00:00:00.000Z' }]))
+    expect(await read()).toEqual(before)
+  })
+
+  test('is in the audit log with both sides', async () => {
+    await imported('json', JSON.stringify([{ packageCode: 'JP_1_7', name: 'Nippon' }]))
+    const [entry] = await shelf.db.query({
+      text: `select actor, before, after from audit_log where action = 'package.change' and subject = 'JP_1_7'
+             order by audit_id desc limit 1`,
+    })
+    expect(entry).toEqual({
+      actor: 'cli:tester',
+      before: { name: 'Japan, 1 GB, 7 days' },
+      after: { name: 'Nippon' },
+    })
+  })
+})
+
+test('an import is refused when the catalogue changes before it writes', async () => {
+  async function* slowly() {
+    yield '['
+    yield JSON.stringify({ packageCode: 'JP_3_30', name: 'A' })
+    await shelf.put({ packageCode: 'JP_5_30', name: 'B' })
+    yield ']'
+  }
+  const importing = importPackages(shelf.deps, { format: 'json', source: slowly(), dryRun: false }, shelf.by)
+  await expect(importing).rejects.toMatchObject({ code: 'CATALOGUE_CHANGED' })
+  expect(await exported('json', { packageCodes: ['JP_3_30'] })).not.toContain('"A"')
+})
+
+test('50 000 packages: three errors change nothing and are named, clean they are imported, progress is told', async () => {
+  const rows = 50_000
+  const lines = Array.from({ length: rows }, (_, i) => `BULK_${i},Bulk ${i},TOTAL,${i + 1},7,JP KR,4.50,sandbox,B${i}`)
+  const head = 'packageCode,name,dataType,volume,duration,locationCodes,price:USD,supplier1,productCode1'
+  const bad = [...lines]
+  bad[0] = bad[0]!.replace('4.50', 'four')
+  bad[24_999] = bad[24_999]!.replace('TOTAL', 'TOTALLY')
+  bad[49_999] = bad[49_999]!.replace('JP KR', 'JP XX')
+  const before = await version()
+  const report = await imported('csv', [head, ...bad].join('\n'))
+  expect(report).toMatchObject({ imported: false, rows, errorRows: 3 })
+  expect(report.errors.map(({ row, column, packageCode }) => [row, column, packageCode])).toEqual([
+    [2, 'price:USD', 'BULK_0'],
+    [25_001, 'dataType', 'BULK_24999'],
+    [50_001, 'locationCodes', 'BULK_49999'],
+  ])
+  expect(await version()).toBe(before)
+
+  const steps: ImportProgress[] = []
+  const clean = await importPackages(
+    shelf.deps,
+    {
+      format: 'csv',
+      source: pieces([head, ...lines].join('\n')),
+      dryRun: false,
+      onProgress: (progress) => steps.push(progress),
+    },
+    shelf.by,
+  )
+  expect(clean).toMatchObject({ imported: true, rows, added: rows, errorRows: 0, suppliers: ['sandbox'] })
+  for (const step of ['CHECKING', 'WRITING']) {
+    const told = steps.filter((progress) => progress.step === step).map((progress) => progress.rows)
+    expect(told.length).toBeGreaterThan(100)
+    expect(told).toEqual([...told].sort((a, b) => a - b))
+    expect(told.at(-1)).toBe(rows)
+  }
+  const snapshot = await shelf.freshCatalogue().latest()
+  expect(snapshot.find('BULK_49999')).toMatchObject({ onSale: true, volume: 50_000n })
+}, 120_000)

@@ -1,0 +1,299 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { inspectConfig, inspectConfig } from '../../src/config/config.ts'
+import { ensureDeployment, ensureDeployment } from '../../src/deployment/ensure.ts'
+import { examine, examine } from '../../src/doctor/examine.ts'
+import { createCipher, createCipher } from '../../src/lib/crypto.ts'
+import { systemIds, systemIds } from '../../src/lib/ids.ts'
+import { createDb, createDb, type Db, type Db } from '../../src/lib/postgres/db.ts'
+import { maintainPartitions, maintainPartitions } from '../../src/retention/loop.ts'
+import { addSupplier, addSupplier } from '../../src/suppliers/manage.ts'
+import { admin, adminJson, adminJson } from '../harness/admin-process.ts'
+import { testAuthority, testAuthority } from '../harness/certificates.ts'
+import { createEmptyDatabase, createEmptyDatabase, createTestDatabase, createTestDatabase, type TestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startGateway, startGateway, stopGateways, stopGateways } from '../harness/gateway-process.ts'
+import { addPackage, addPackage } from '../harness/shop.ts'
+import { startSmtpReceiver, startSmtpReceiver } from '../smtp-receiver.ts'
+import { admin } from './harness/admin-process.ts'
+
+const KEY = '07'.repeat(32)
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-doctor-'))
+const authority = testAuthority('Test authority')
+
+let database: TestDatabase
+let db: Db & { close(): Promise<void> }
+let front: Server
+/** What stands behind PUBLIC_URL. */
+let frontAnswer = { status: 400, body: '{"code":"000101"}' }
+let healthy: Record<string, string>
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = createDb({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const cipher = createCipher([Buffer.from(KEY, 'hex')])
+  await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
+  await maintainPartitions(db)
+  front = createServer((_, response) => response.writeHead(frontAnswer.status).end(frontAnswer.body))
+  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
+  healthy = {
+    DEPLOYMENT: 'local', // so that PUBLIC_URL may be plain
+    PUBLIC_URL: `http://127.0.0.1:${(front.address() as AddressInfo).port}/esim`,
+    DATABASE_URL: database.url,
+    MASTER_KEY: KEY,
+    TRUSTED_PROXIES: '10.0.0.0/8',
+    DATA_DIR: folder,
+    METRICS_PORT: '0',
+  }
+  // The test server does not wait for the disk; this database looks like one that does.
+  await db.query({ text: `alter database ${nameOf(database)} set synchronous_commit = on` })
+})
+afterAll(async () => {
+  await stopGateways()
+  front.close()
+  await db.close()
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** @returns what is not as it should be, as `FAULT database: …` */
+async function complaints(env: Record<string, string> = {}): Promise<string[]> {
+  const { config, faults } = inspectConfig({ ...healthy, ...env }, [])
+  const { databaseUrl, masterKeys } = config
+  const found = await examine({ config, configFaults: faults, databaseUrl, masterKeys })
+  // The test server's own: it forgets on a power cut.
+  const forgets = /^(fsync|full_page_writes) is off/
+  const told = found.filter(({ words }) => !forgets.test(words))
+  return told.filter(({ state }) => state !== 'OK').map(({ check, state, words }) => `${state} ${check}: ${words}`)
+}
+
+describe('the doctor', () => {
+  test('finds nothing wrong where nothing is', async () => {
+    expect(await complaints()).toEqual([])
+  })
+
+  test('tells what surrounds a configuration that has faults of its own', async () => {
+    expect(await complaints({ PORT: 'x', MAIL_FROM: 'a@b.example', DATABASE_URL: unused('nowhere') })).toEqual([
+      expect.stringMatching(/^FAULT configuration: PORT is a whole number/),
+      expect.stringMatching(/^FAULT configuration: SMTP_URL and MAIL_FROM go together/),
+      expect.stringMatching(/^FAULT database: .*database "nowhere" does not exist\. Create the database/),
+    ])
+  })
+
+  test.each([
+    ['a server that is away', () => 'postgres://u:p@127.0.0.1:1/d', /ECONNREFUSED.* Check the host and port/],
+    ['a password that is wrong', () => withUser('nobody', 'wrong'), /Correct the user and password/],
+  ])('tells of %s, and never the password', async (_, url, expected) => {
+    const [told, ...more] = await complaints({ DATABASE_URL: url() })
+    expect(more).toEqual([])
+    expect(told).toMatch(expected)
+    expect(told).not.toContain(':p@')
+  })
+
+  test('asks for an empty database to be migrated, and looks no further', async () => {
+    const empty = await createEmptyDatabase()
+    try {
+      const told = await complaints({ DATABASE_URL: empty.url })
+      expect(told.filter((line) => !line.includes('synchronous_commit'))).toEqual([
+        expect.stringMatching(
+          /^WARNING schema: This database lacks \d+ migrations, 0001_deployment\.sql to .*admin -- migrate$/,
+        ),
+      ])
+    } finally {
+      await empty.drop()
+    }
+  })
+
+  const cases: [name: string, breaks: string, mends: string, expected: RegExp][] = [
+    [
+      'another deployment',
+      `update deployment set kind = 'production'`,
+      `update deployment set kind = 'local'`,
+      /^FAULT deployment: .*belongs to a production deployment, and this is a local one/,
+    ],
+    [
+      'a rotation under way',
+      `update deployment set rotating_to = master_key_fingerprint`,
+      `update deployment set rotating_to = null`,
+      /^WARNING deployment: The master key is being rotated/,
+    ],
+    [
+      'a newer release',
+      `insert into schema_migrations (version, name, checksum) values (9999, '9999_later.sql', '')`,
+      `delete from schema_migrations where version = 9999`,
+      /^FAULT schema: This database is newer than this release/,
+    ],
+    [
+      'faults in the ledger',
+      `insert into ledger_checks (checked_on, started_at, finished_at, faults, first_faults, tenants, transfers, orders)
+       values (current_date, now(), now(), 2, '["Tenant T: 5 missing."]', 1, 1, 1)`,
+      `delete from ledger_checks`,
+      /^FAULT ledger: .*found faults in the ledger: 2, .*Tenant T: 5 missing\..*ledger verify$/,
+    ],
+    [
+      'a ledger that nobody checks',
+      `insert into ledger_checks (checked_on, started_at, finished_at, faults, first_faults, tenants, transfers, orders)
+       values (current_date - 3, now() - interval '3 days', now() - interval '3 days', 0, '[]', 1, 1, 1)`,
+      `delete from ledger_checks`,
+      /^WARNING ledger: The ledger was checked on .* last/,
+    ],
+    [
+      'a supplier whose configuration is not ours',
+      `insert into suppliers (supplier, type, config) values ('shelf', 'stock', '\\x00')`,
+      `delete from suppliers`,
+      /^FAULT suppliers: shelf has a configuration that cannot be used/,
+    ],
+  ]
+  test.each(cases)('tells of %s', async (_, breaks, mends, expected) => {
+    await db.query({ text: breaks })
+    try {
+      expect(await complaints()).toEqual([expect.stringMatching(expected)])
+    } finally {
+      await db.query({ text: mends })
+    }
+  })
+
+  test('tells of partitions that are missing', async () => {
+    const [row] = await db.query<{ name: string }>({
+      text: `select max(c.relname) as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+             where i.inhparent = 'events'::regclass and c.relname <= $1`,
+      values: [`events_${Math.floor(Date.now() / 3_600_000 / 168) * 168 + 168}`],
+    })
+    await db.query({ text: `drop table ${row!.name}` })
+    try {
+      expect(await complaints()).toEqual([
+        expect.stringContaining('WARNING partitions: Partitions are missing (events:'),
+      ])
+    } finally {
+      await maintainPartitions(db)
+    }
+  })
+
+  test('tells of a commit that does not wait, and of a user who may not migrate', async () => {
+    const name = nameOf(database)
+    const user = `${name}_reader`
+    await db.query({ text: `alter database ${name} set synchronous_commit = off` })
+    await db.query({ text: `create role ${user} login password 'reader'` })
+    await db.query({ text: `grant pg_read_all_data to ${user}` })
+    try {
+      expect(await complaints({ DATABASE_URL: withUser(user, 'reader') })).toEqual([
+        expect.stringMatching(/^FAULT database: \w+_reader may not create tables\..* grant create on schema public/),
+        expect.stringMatching(/^FAULT database: \d+ tables belong to somebody else/),
+        expect.stringMatching(/^WARNING durability: synchronous_commit is off/),
+      ])
+    } finally {
+      await db.query({ text: `drop role ${user}` })
+      await db.query({ text: `alter database ${name} set synchronous_commit = on` })
+    }
+  })
+
+  test('tells of packages that name a supplier which is not there, whichever the key', async () => {
+    for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'nosuch', productCode: 'P' }])
+    try {
+      const told = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(nosuch\)\. /
+      expect(await complaints()).toEqual([expect.stringMatching(told)])
+      expect((await complaints({ MASTER_KEY: 'ff'.repeat(32) })).at(-1)).toMatch(told)
+    } finally {
+      await db.query({ text: 'delete from package_suppliers' })
+      await db.query({ text: 'delete from packages' })
+    }
+  })
+
+  test('tells of a master key that is not the database’s, and blames no supplier for it', async () => {
+    const deps = { db, ids: systemIds, cipher: createCipher([Buffer.from(KEY, 'hex')]), wake: { wake() {} } }
+    const supplier = { name: 'smdp', type: 'sandbox', config: {} }
+    await addSupplier({ ...deps, config: { deployment: 'local' } }, supplier, { actor: 'cli:test' })
+    onTestFinished(async () => void (await db.query({ text: 'delete from suppliers' })))
+    expect(await complaints({ MASTER_KEY: 'ff'.repeat(32) })).toEqual([
+      expect.stringMatching(/^FAULT deployment: The database is encrypted under another master key/),
+    ])
+    expect(await complaints({ MASTER_KEY: `${'ff'.repeat(32)},${KEY}` })).toEqual([
+      expect.stringMatching(/^WARNING deployment: The first key of MASTER_KEY .* is new/),
+    ])
+  })
+
+  test.each([
+    ['not a gateway', { status: 404, body: '<html>' }, /^WARNING addresses: PUBLIC_URL \S+ answers 404, and not as/],
+    ['a proxy that is not believed', { status: 403, body: '{"code":"101008"}' }, /^FAULT addresses: .*TRUSTED_PROXIES/],
+  ])('knocks at PUBLIC_URL, and tells of %s', async (_, answer, expected) => {
+    const before = frontAnswer
+    frontAnswer = answer
+    try {
+      expect(await complaints()).toEqual([expect.stringMatching(expected)])
+    } finally {
+      frontAnswer = before
+    }
+  })
+
+  test('tells of an address that does not answer, and of proxies that are everybody', async () => {
+    expect(await complaints({ PUBLIC_URL: 'http://127.0.0.1:1', TRUSTED_PROXIES: '10.0.0.0/8,0.0.0.0/0' })).toEqual([
+      expect.stringMatching(/^WARNING addresses: PUBLIC_URL http:\/\/127\.0\.0\.1:1 does not answer from here/),
+      expect.stringMatching(/^FAULT proxies: TRUSTED_PROXIES holds 0\.0\.0\.0\/0: anybody/),
+    ])
+  })
+
+  test.each([
+    ['has expired', -1, 'http://localhost:1', /^FAULT certificate: The certificate expired on/],
+    ['expires soon', 3, 'http://localhost:1', /^WARNING certificate: The certificate expires on/],
+    ['is for another host', 60, 'http://esim.invalid', /^FAULT certificate: .* not for esim\.invalid of PUBLIC_URL/],
+  ])('tells of a certificate that %s', async (_, days, PUBLIC_URL, expected) => {
+    const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+    const { cert, key } = authority.issue('localhost', Date.now() + days * 86_400_000)
+    writeFileSync(TLS_CERT_FILE, cert)
+    writeFileSync(TLS_KEY_FILE, key)
+    const told = await complaints({ TLS_CERT_FILE, TLS_KEY_FILE, PUBLIC_URL })
+    expect(told.filter((line) => !line.includes('does not answer'))).toEqual([expect.stringMatching(expected)])
+  })
+
+  test('signs in to the mail server', async () => {
+    const receiver = await startSmtpReceiver()
+    const mail = { SMTP_URL: receiver.url, MAIL_FROM: 'esim@example.com' }
+    expect(await complaints(mail)).toEqual([])
+    await receiver.close()
+    expect(await complaints(mail)).toEqual([
+      expect.stringMatching(/^FAULT mail: The mail server of SMTP_URL cannot be/),
+    ])
+  })
+})
+
+test('a look at a machine without a gateway makes nothing, and says that all is well', async () => {
+  const dataDir = join(folder, 'none')
+  const run = await admin(['doctor'], { DATA_DIR: dataDir, METRICS_PORT: '1' })
+  expect(run).toMatchObject({ code: 0, stderr: '' })
+  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNothing is wrong\.\n$/)
+  expect(existsSync(dataDir)).toBe(false)
+})
+
+test('beside a running gateway it finds it, and ends with 1 when something is wrong', async () => {
+  const gateway = await startGateway()
+  const metricsPort = String(gateway.logs.find((line) => line.msg === 'ready')!.metricsPort)
+  const env = { DATA_DIR: gateway.dataDir, METRICS_PORT: metricsPort }
+  const { ok, findings } = await adminJson<{ ok: boolean; findings: { words: string }[] }>(['doctor'], env)
+  expect(ok).toBe(true)
+  const words = findings.map((finding) => finding.words).join('\n')
+  expect(words).toMatch(/A gateway runs on this machine, and is ready/)
+  expect(words).toMatch(/sandbox \(sandbox\) works\./)
+  const wrong = await admin(['doctor'], { ...env, DEPLOYMENT: 'production' })
+  expect([wrong.code, wrong.stdout]).toEqual([
+    1,
+    expect.stringMatching(/^WRONG {2}configuration {2}PUBLIC_URL must be set[\s\S]*\n4 faults, 1 warning\.\n$/),
+  ])
+})
+
+function withUser(user: string, password: string): string {
+  const url = new URL(database.url)
+  Object.assign(url, { username: user, password })
+  return url.href
+}
+
+function nameOf({ url }: TestDatabase): string {
+  return new URL(url).pathname.slice(1)
+}
+
+function unused(name: string): string {
+  const url = new URL(database.url)
+  url.pathname = `/${name}`
+  return url.href
+}

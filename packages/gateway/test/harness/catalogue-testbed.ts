@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto'
+import type { By } from '../../src/audit/audit.ts'
+import { type Catalogue, loadedCatalogue } from '../../src/catalogue/catalogue.ts'
+import { type ChangeDeps, putPackages } from '../../src/catalogue/packages/put.ts'
+import { systemIds } from '../../src/lib/ids.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import { createTestDatabase } from './database.ts'
+
+/** A catalogue on a separate database, with the functions that its tests need most. */
+export interface CatalogueTestbed {
+  readonly db: Db
+  readonly deps: ChangeDeps
+  readonly by: By
+  /** A catalogue with nothing loaded. */
+  freshCatalogue(): Catalogue
+  addTenant(currencyCode: string): Promise<{ tenantId: string; currencyCode: string }>
+  put(...packages: Record<string, unknown>[]): Promise<unknown>
+  close(): Promise<void>
+}
+
+export async function createCatalogueTestbed(): Promise<CatalogueTestbed> {
+  const database = await createTestDatabase()
+  const db = createDb({ url: database.url, poolSize: 4, applicationName: 'test' })
+  const linkKey = randomBytes(32)
+  const deps = { db, ids: systemIds }
+  const by: By = { actor: 'cli:tester' }
+  return {
+    db,
+    deps,
+    by,
+    freshCatalogue: () => loadedCatalogue({ db, linkKey, databaseClock: { now: () => Date.now() } }),
+    async addTenant(currencyCode) {
+      const tenantId = systemIds.uuid()
+      await db.query({
+        text: 'insert into tenants (tenant_id, app_key, tenant_name, currency_code) values ($1, $2, $2, $3)',
+        values: [tenantId, `key_${tenantId}`, currencyCode],
+      })
+      return { tenantId, currencyCode }
+    },
+    put: (...packages) => putPackages(deps, packages.map(packageInput), by),
+    async close() {
+      await db.close()
+      await database.drop()
+    },
+  }
+}
+
+/** A package in Japan with these members changed. */
+export function packageInput(members: Record<string, unknown>): Record<string, unknown> {
+  const packageCode = String(members.packageCode ?? 'JP_1_7')
+  return {
+    packageCode,
+    name: `Japan ${packageCode}`,
+    dataType: 'TOTAL',
+    volume: 1_073_741_824,
+    duration: 7,
+    locationCodes: ['JP'],
+    suppliers: [{ supplier: 'sandbox', productCode: packageCode }],
+    ...members,
+  }
+}

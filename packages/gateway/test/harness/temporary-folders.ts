@@ -1,0 +1,39 @@
+import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { freemem, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
+
+const MEMORY = '/dev/shm'
+/** Several times the disk space of two concurrent tests. */
+const REQUIRED_BYTES = 4 * 2 ** 30
+
+/**
+ * Where tests keep the data of gateways: in memory if there is enough, because gateways sync each commit and many disks are
+ * slow. The run removes the folder.
+ */
+export const scratchFolder = (): string => process.env.TEST_SCRATCH ?? tmpdir()
+
+/** Creates the folder of this run under `parent`, and removes those of runs that were killed. */
+export function ownFolder(parent: string): string {
+  const folder = join(parent, `dealer-esim-tests-${process.getuid!()}`)
+  mkdirSync(folder, { recursive: true, mode: 0o711 })
+  for (const name of readdirSync(folder)) {
+    const [pid, identity] = name.split('-')
+    if (processIdentity(Number(pid)) !== identity) rmSync(join(folder, name), { recursive: true, force: true })
+  }
+  const own = join(folder, `${process.pid}-${processIdentity(process.pid)}`)
+  mkdirSync(own, { recursive: true, mode: 0o711 })
+  return own
+}
+
+/** A folder in memory, or `otherwise` if memory is short. */
+export function fastFolder(otherwise: string): string {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY)
+    const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY
+    if (Math.min(bavail * bsize, freemem(), limit) >= REQUIRED_BYTES) return ownFolder(MEMORY)
+  } catch {
+    // There is no such file system, or we may not use it.
+  }
+  return otherwise
+}

@@ -1,0 +1,201 @@
+import type { LookupAddress } from 'node:dns'
+import { type LookupFunction, connect as netConnect } from 'node:net'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  jsonArray,
+  jsonbArray,
+  plainArray,
+  textArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '../../src/lib/postgres/columns.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss } from '../../src/lib/postgres/errors.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startTcpProxy } from '../harness/database-proxies.ts'
+
+let database: TestDatabase
+let db: Db & { close(): Promise<void> }
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = createDb({ url: database.url, poolSize: 2, applicationName: 'db test' })
+})
+afterAll(async () => {
+  await db.close()
+  await database.drop()
+})
+
+describe('a transaction whose connection is lost during several statements', () => {
+  it('fails as a whole, and its statements that were never awaited do not end the process', async () => {
+    const unhandled: unknown[] = []
+    const note = (reason: unknown) => unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    const working = db.tx(async (tx) => {
+      const [own] = await tx.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
+      const first = tx.query({ text: 'select pg_sleep(60)' })
+      const second = tx.query({ text: 'select 1' })
+      await db.query({ text: 'select pg_terminate_backend($1)', values: [own!.pid] })
+      await first
+      await second
+    })
+    await expect(working).rejects.toThrow(/terminat/)
+    await new Promise(setImmediate) // rejections are told of at the end of a turn
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+  })
+})
+
+it('connections of a dead server are closed soon, together with all that are as old', async () => {
+  const proxy = await startTcpProxy(database.url)
+  const patient = createDb({ url: proxy.url, poolSize: 4, applicationName: 'db test silence', statementTimeoutMs: 500 })
+  const one = () => patient.query({ text: 'select 1 as one', name: 'one' })
+  await Promise.all([one(), one(), one(), one()])
+  let asked: Promise<unknown> | undefined
+  const committing = patient.tx(async (tx) => {
+    await tx.query({ text: 'select 1' })
+    proxy.silence()
+    asked = one()
+    asked.catch(() => {})
+  })
+  await expect(committing).rejects.toBeInstanceOf(CommitUnknown)
+  await expect(asked).rejects.toSatisfy(isConnectionLoss)
+  const started = performance.now()
+  expect(await one()).toEqual([{ one: 1 }]) // though two connections of then are left
+  expect(performance.now() - started).toBeLessThan(3_000)
+  await patient.close()
+  await proxy.close()
+}, 20_000)
+
+describe('a connection loss is distinguished from the failure of a statement', () => {
+  it('if all addresses of a name are unreachable', async () => {
+    const lookup = ((_host: string, _options: object, done: (error: null, found: LookupAddress[]) => void) =>
+      done(null, [
+        { address: '127.0.0.1', family: 4 },
+        { address: '127.0.0.2', family: 4 },
+      ])) as LookupFunction
+    const socket = netConnect({ host: 'database', port: 1, lookup, autoSelectFamily: true })
+    const failure = await new Promise((resolve) => socket.once('error', resolve))
+    expect(failure).toBeInstanceOf(AggregateError)
+    expect(isConnectionLoss(failure)).toBe(true)
+  })
+
+  it('if the name still leads to a standby, whose connection is not used again', async () => {
+    const name = new URL(database.url).pathname.slice(1)
+    const readOnly = (value: string) =>
+      db.query({ text: `alter database "${name}" set default_transaction_read_only = ${value}` })
+    await readOnly('on')
+    const failing = createDb({ url: database.url, poolSize: 1, applicationName: 'db test standby' })
+    const write = () => failing.tx(async (tx) => tx.send({ text: 'create table promoted ()' }))
+    await expect(write()).rejects.toSatisfy(isConnectionLoss)
+    await readOnly('off')
+    await write()
+    await failing.close()
+  })
+
+  it('if a transaction was idle for too long', async () => {
+    const slow = createDb({ url: database.url, poolSize: 1, applicationName: 'db test idle' })
+    const standing = slow.tx(async (tx) => {
+      const [own] = await tx.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
+      await tx.query({ text: `set idle_in_transaction_session_timeout = '20ms'` })
+      const ofIt = { text: 'select from pg_stat_activity where pid = $1', values: [own!.pid] }
+      await expect.poll(() => db.query(ofIt)).toEqual([])
+      await tx.query({ text: 'select 1' })
+    })
+    await expect(standing).rejects.toSatisfy(isConnectionLoss)
+    await slow.close()
+  })
+})
+
+it('a statement outside a transaction fails if its implicit commit fails', async () => {
+  // What is checked at the commit is refused after the answer. So is one whose connection is ended in between.
+  await db.query({ text: 'create table late (number integer unique deferrable initially deferred)' })
+  const twice = {
+    name: 'test-late',
+    text: 'insert into late select $1::integer from generate_series(1, 2)',
+    values: [1],
+  }
+  await expect(db.query(twice)).rejects.toThrow(/duplicate key/)
+  expect(await db.query({ text: 'select from late' })).toEqual([])
+})
+
+describe('statements of one turn of the event loop', () => {
+  const one = { name: 'test-one', text: 'select $1::bigint as number, null as nothing', values: [1n] }
+  const refused = { name: 'test-refused', text: 'select 1 / $1::integer as part', values: [0] }
+  const behind = { name: 'test-behind', text: 'select $1::text as text', values: ['b'] }
+
+  it('each return their own rows, at first and when they are prepared', async () => {
+    const insert = { name: 'test-insert', text: 'insert into kept (number) values ($1)', values: [7] }
+    await db.tx(async (tx) => {
+      tx.send({ text: 'create temporary table kept (number integer) on commit drop' })
+      for (let round = 0; round < 2; round++) {
+        const answers = await Promise.all([one, insert, behind].map((statement) => tx.query(statement)))
+        expect(answers).toEqual([[{ number: 1n, nothing: null }], [], [{ text: 'b' }]])
+      }
+      expect(await tx.query({ text: 'select number from kept' })).toEqual([{ number: 7 }, { number: 7 }])
+    })
+  })
+
+  it('fail from the first refused one on, and can be repeated on the same connection', async () => {
+    const alone = createDb({ url: database.url, poolSize: 1, applicationName: 'db test' })
+    const outcomes = await alone
+      .tx(async (tx) => {
+        const settled = await Promise.allSettled([one, refused, behind].map((statement) => tx.query(statement)))
+        throw Object.assign(new Error('undone'), { settled })
+      })
+      .catch(({ settled }) => settled as PromiseSettledResult<unknown>[])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+    for (const statement of [one, { ...refused, values: [1] }, behind]) {
+      expect(await alone.query(statement)).toHaveLength(1)
+    }
+    expect(alone.pool.totalCount).toBe(1)
+    await alone.close()
+  })
+
+  it('are refused if one name has two texts', async () => {
+    await db.query(one)
+    await expect(db.tx((tx) => Promise.all([tx.query(one), tx.query({ ...behind, name: one.name })]))).rejects.toThrow(
+      /two different statements are named test-one/,
+    )
+  })
+})
+
+describe('rows that are sent as one array per column', () => {
+  // What the database can store: no U+0000.
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\u0000', '')),
+    fc.constantFrom('', 'NULL', 'null', '{}', '"', '\\', '\\"', ',', ' a ', 'a\nb\t', "'"),
+  )
+  const row = fc.record({
+    number: fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
+    id: fc.uuid(),
+    time: fc.date({ min: new Date('1970-01-01'), max: new Date('2255-01-01'), noInvalidDate: true }),
+    text: fc.option(text),
+    json: fc.jsonValue(),
+    jsonb: fc.record({ text, number: fc.integer() }),
+  })
+  const columns = { number: 'bigint', id: 'uuid', time: 'timestamptz', text: 'text', json: 'json', jsonb: 'jsonb' }
+
+  it('arrive unchanged with any text', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(row), async (rows) => {
+        const values = [
+          plainArray(rows.map((each) => each.number)),
+          uuidArray(rows.map((each) => each.id)),
+          timeArray(rows.map((each) => each.time.getTime())),
+          textArray(rows.map((each) => each.text)),
+          jsonArray(rows.map((each) => JSON.stringify(each.json))),
+          jsonbArray(rows.map((each) => JSON.stringify(each.jsonb))),
+        ]
+        const found = await db.query({
+          text: `select number, id, time, text, json::text, jsonb from ${unnest(1, columns, 'row')}`,
+          values,
+        })
+        expect(found).toEqual(rows.map((each) => ({ ...each, json: JSON.stringify(each.json) })))
+      }),
+      { numRuns: 100, verbose: 1 },
+    )
+  })
+})

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { orderIdOf } from '../../src/lib/ids.ts'
+import { call, type Dealer } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { until } from '../harness/shop.ts'
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
+
+interface ReceivedSpan {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  kind: number
+  startMs: number
+  durationMs: number
+  attributes: Record<string, string | number>
+  status: { code?: number; message?: string }
+  service: Record<string, string | number>
+}
+
+/** As much of a collector (OTLP over HTTP, JSON) as reads what arrives. */
+const spans: ReceivedSpan[] = []
+const seen: { url: string | undefined; apiKey: unknown }[] = []
+/** What it answers first. */
+const answers = [503]
+let collector: Server
+let gateway: GatewayProcess | undefined
+let env: Record<string, string>
+let database: TestDatabase
+let receiver: Receiver
+let dealer: Dealer
+beforeAll(async () => {
+  collector = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (text: string) => (body += text))
+    request.on('end', () => {
+      const status = answers.shift() ?? 200
+      seen.push({ url: request.url, apiKey: request.headers['api-key'] })
+      if (status === 200) spans.push(...decoded(JSON.parse(body)))
+      response.writeHead(status).end('{}')
+    })
+  })
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
+  database = await createTestDatabase()
+  const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(collector.address() as AddressInfo).port}/otel`
+  env = { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=s%20ecret' }
+  receiver = await startReceiver()
+})
+beforeEach(async () => {
+  gateway ??= await startGateway({ databaseUrl: database.url, env })
+  dealer = JSON.parse(readFileSync(join(gateway.dataDir, 'local.json'), 'utf8'))
+})
+afterAll(async () => {
+  await stopGateways()
+  await receiver.close()
+  collector.close()
+  await database.drop()
+})
+
+const ask = (operation: string, body: object, requestId = randomUUID()) =>
+  call(gateway!, dealer, operation, { body: JSON.stringify(body), requestId })
+
+describe('traces', () => {
+  test('follow an order from its request to suppliers and events', async () => {
+    const [asked, refused] = [randomUUID(), randomUUID()]
+    await ask('webhook/set', { callbackUrl: receiver.url })
+    await ask('health', { unknown: 1 }, refused)
+    const order = { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }] }
+    const { data } = await ask('esim/order', order, asked)
+    const again = randomUUID()
+    await ask('esim/order', order, again)
+    const traceId = orderIdOf(data.orderNo)!.replaceAll('-', '')
+    const ofOrder = () => spans.filter((span) => span.traceId === traceId)
+    const ofRequest = (requestId: string) => spans.find((span) => span.traceId === requestId.replaceAll('-', ''))
+    const NAMES = ['esim/order', 'order sandbox', 'deliver ORDER_PAID', 'deliver DELIVERY_UPDATED']
+    const isTold = (name: string) => ofOrder().some((span) => span.name === name)
+    // Each comes with whatever ended at about its time, in no order that could be relied on.
+    await until(async () => NAMES.every(isTold) && ofRequest(again) && ofRequest(refused))
+
+    const [root, ...more] = ofOrder().filter((span) => span.parentSpanId === undefined)
+    expect(more).toEqual([])
+    expect(root).toMatchObject({ name: 'esim/order', kind: 2, status: {} })
+    expect(root!.attributes).toMatchObject({
+      'dealer_esim.request_id': asked,
+      'dealer_esim.order_no': data.orderNo,
+      'http.response.status_code': 200,
+    })
+    expect(root!.service).toMatchObject({ 'service.name': 'dealer-esim', 'deployment.environment.name': 'local' })
+    expect(Math.abs(root!.startMs - Date.now())).toBeLessThan(60_000)
+    const children = ofOrder().filter((span) => span.parentSpanId === root!.spanId)
+    expect(children).toHaveLength(ofOrder().length - 1)
+    const names = children.map((span) => span.name)
+    expect(names.filter((name) => name === 'order sandbox')).toHaveLength(2)
+    expect(new Set(ofOrder().map((span) => span.spanId)).size).toBe(ofOrder().length)
+
+    // A request that placed nothing has a trace of its own, by its RequestID.
+    expect(ofRequest(again)).toMatchObject({ name: 'esim/order', attributes: { 'dealer_esim.order_no': data.orderNo } })
+    expect(ofRequest(refused)).toMatchObject({ name: 'health', attributes: { 'dealer_esim.code': '000108' } })
+  })
+
+  test('are kept while the collector is unavailable, and contain no secret', () => {
+    expect(seen.length).toBeGreaterThan(1)
+    for (const each of seen) expect(each).toEqual({ url: '/otel/v1/traces', apiKey: 's ecret' })
+    const text = JSON.stringify(spans)
+    for (const secret of [dealer.appSecret, 'LPA:', 'matchingId']) expect(text).not.toContain(secret)
+  })
+
+  test('are sent before the gateway stops', async () => {
+    const last = randomUUID()
+    await ask('health', {}, last)
+    await gateway!.kill()
+    gateway = undefined
+    expect(spans.map((span) => span.traceId)).toContain(last.replaceAll('-', ''))
+  })
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON as the specification of OTLP lays it out
+function decoded(body: any): ReceivedSpan[] {
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  const attributes = (list: any[]) =>
+    Object.fromEntries(list.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]))
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  return body.resourceSpans.flatMap(({ resource, scopeSpans }: any) =>
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    scopeSpans.flatMap((scope: any) =>
+      // biome-ignore lint/suspicious/noExplicitAny: as above
+      scope.spans.map((span: any) => {
+        expect(span).toMatchObject({
+          traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+          spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
+        })
+        const startMs = Number(BigInt(span.startTimeUnixNano) / 1_000_000n)
+        const durationMs = Number(BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano)) / 1e6
+        return {
+          ...span,
+          startMs,
+          durationMs,
+          attributes: attributes(span.attributes),
+          service: attributes(resource.attributes),
+        }
+      }),
+    ),
+  )
+}

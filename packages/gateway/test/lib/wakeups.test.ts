@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, it } from 'vitest'
+import { createWakeups, type Wakeups } from '../../src/lib/postgres/wakeups.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
+import { until } from '../harness/shop.ts'
+
+let database: TestDatabase
+let proxy: TcpProxy
+const wakes: Wakeups[] = []
+
+function join(url: string, nodeId: string): Wakeups {
+  const wake = createWakeups({ url, nodeId, onError: () => {} })
+  wakes.push(wake)
+  return wake
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  proxy = await startTcpProxy(database.url)
+})
+afterAll(async () => {
+  await Promise.all(wakes.map((wake) => wake.stop()))
+  await proxy.close()
+  await database.drop()
+})
+
+it('a node whose database died silently receives and sends wakeups again after its next wakeup', async () => {
+  const [near, far] = [join(database.url, 'near'), join(proxy.url, 'far')]
+  const heard = { near: 0, far: 0 }
+  near.on('webhooks', () => heard.near++)
+  far.on('settings', () => heard.far++)
+  const tells = async (from: Wakeups, topic: 'webhooks' | 'settings', to: 'near' | 'far') => {
+    const before = heard[to]
+    await until(async () => {
+      from.wake(topic)
+      return heard[to] > before
+    })
+  }
+  await tells(near, 'settings', 'far')
+  await tells(far, 'webhooks', 'near')
+  proxy.silence()
+  await tells(far, 'webhooks', 'near')
+  await tells(near, 'settings', 'far')
+}, 30_000)

@@ -1,0 +1,114 @@
+import type { Db } from '../../src/lib/postgres/db.ts'
+import { type Answer, call, type Dealer, NODE_ENV } from '../door/node.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { until } from '../harness/shop.ts'
+
+/** A gateway that is killed and restarted, always with the same database. */
+export interface CrashingGateway {
+  /** Repeats the request until it is answered. `wasLost`: an answer did not arrive, or reported an unknown outcome. */
+  ask(dealer: Dealer, operation: string, body: string): Promise<{ answer: Answer; wasLost: boolean }>
+  /** Sends SIGKILL after that time; the next gateway kills itself at the failpoint `next`. */
+  kill(afterMs: number, next: string | null): Promise<void>
+  /** Closes all its database sessions at once. */
+  cut(afterMs: number): Promise<void>
+  /** Resolves when every order of the tenant is final. */
+  settled(tenantId: string): Promise<void>
+  lastOutput(): string
+  stop(): Promise<void>
+}
+
+const SETTLED_MS = 50_000
+
+export async function startCrashingGateway(databaseUrl: string, db: Db): Promise<CrashingGateway> {
+  let current = await start()
+  let restarting: Promise<void> | undefined
+
+  function start(pauseAt?: string | null): Promise<GatewayProcess> {
+    const env = { ...NODE_ENV, DEFAULT_QPS_LIMIT: '100000', ...(pauseAt ? { PAUSE_AT: pauseAt } : {}) }
+    return startGateway({ databaseUrl, env })
+  }
+
+  /** Waits for the end of this gateway and for its successor. All callers that saw it end wait for the same one. */
+  function restart(dead: GatewayProcess, pauseAt?: string | null): Promise<void> {
+    if (dead !== current) return restarting ?? Promise.resolve()
+    restarting ??= (async () => {
+      const { signal, code } = await dead.exited
+      if (signal !== 'SIGKILL') throw new Error(`the gateway ended by itself: ${signal ?? code} ${dead.stderr}`)
+      // It starts due work at once, and may reach its failpoint before it is ready.
+      current = await start(pauseAt).catch((failure: Error) => {
+        if (!failure.message.includes(`paused at ${pauseAt?.split(':')[0]}`)) throw failure
+        return start()
+      })
+      await aMinutePasses(db)
+    })().finally(() => {
+      restarting = undefined
+    })
+    return restarting
+  }
+
+  return {
+    async ask(dealer, operation, body) {
+      for (let wasLost = false; ; wasLost = true) {
+        await restarting
+        const asked = current
+        try {
+          const answer = await call(asked, dealer, operation, { body })
+          // Its database went away under it: said, and to be asked again.
+          if (answer.code !== '000001' && answer.code !== '000002') return { answer, wasLost }
+        } catch {
+          await restart(asked)
+        }
+      }
+    },
+    async kill(afterMs, next) {
+      await new Promise((resolve) => setTimeout(resolve, afterMs))
+      const victim = current
+      void victim.kill('SIGKILL')
+      await restart(victim, next)
+    },
+    async cut(afterMs) {
+      await new Promise((resolve) => setTimeout(resolve, afterMs))
+      await db.query({
+        text: `select pg_terminate_backend(pid) from pg_stat_activity
+               where datname = current_database() and application_name like 'dealer-esim%' and pid <> pg_backend_pid()`,
+      })
+    },
+    async settled(tenantId) {
+      await until(async () => {
+        if (hasEnded(current)) await restart(current)
+        const [row] = await db.query<{ open: number }>({
+          text: `select count(*)::int as open from orders where tenant_id = $1 and due_at is not null`,
+          values: [tenantId],
+        })
+        return row!.open === 0
+      }, SETTLED_MS)
+    },
+    lastOutput: () =>
+      current.logs
+        .slice(-10)
+        .map((line) => JSON.stringify(line))
+        .join('\n'),
+    stop: stopGateways,
+  }
+}
+
+function hasEnded({ pid }: GatewayProcess): boolean {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** As if a minute had passed: leases of the dead have run out, and nothing of theirs can still be at work. */
+async function aMinutePasses(db: Db): Promise<void> {
+  await db.tx(async (tx) => {
+    tx.send({ text: `update orders set due_at = now(), lease_until = null where due_at is not null` })
+    tx.send({
+      text: `update order_items set in_doubt_at = in_doubt_at - interval '1 minute', retry_at = null,
+               updated_at = updated_at - interval '1 minute'
+             where item_status in ('ASKED', 'UNKNOWN')`,
+    })
+  })
+}

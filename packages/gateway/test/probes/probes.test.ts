@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
+import { createDeps, type Deps } from '../../src/deps.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import { startProbes } from '../../src/probes/server.ts'
+import { NODE_ENV } from '../door/node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type PostgresProxy, startPostgresProxy } from '../harness/database-proxies.ts'
+
+let database: TestDatabase
+let proxy: PostgresProxy
+let deps: Awaited<ReturnType<typeof createDeps>> & Deps
+let probes: Awaited<ReturnType<typeof startProbes>>
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  proxy = await startPostgresProxy(database.url)
+  deps = await createDeps(readConfig({ ...NODE_ENV, DATABASE_URL: proxy.url }, []), silentLog, proxy.url)
+  probes = await startProbes(deps)
+})
+afterAll(async () => {
+  await probes.stop(1_000)
+  await deps.stop(1_000)
+  await proxy.close()
+  await database.drop()
+})
+
+const probe = (path: string) => fetch(`http://127.0.0.1:${probes.port}${path}`)
+
+describe('the port of metrics and probes', () => {
+  it('serves metrics that Prometheus accepts', async () => {
+    deps.requestMetrics.observe('health', '000000', 3)
+    const text = await (await probe('/metrics')).text()
+    expect(text).toContain('dealer_esim_requests_total{operation="health",code="000000"} 1')
+    expect(text).toMatch(/^dealer_esim_database_connections\{pool="orders",state="open"\} \d+$/m)
+  })
+
+  it('is ready while the database answers, else 503, and always live', async () => {
+    expect((await probe('/readyz')).status).toBe(200)
+    proxy.shut(true)
+    expect((await probe('/readyz')).status).toBe(503)
+    expect((await probe('/livez')).status).toBe(200)
+    expect((await probe('/metrics')).status).toBe(200)
+    proxy.shut(false)
+    await expect.poll(async () => (await probe('/readyz')).status).toBe(200)
+  })
+})

@@ -1,0 +1,295 @@
+import sql from 'sql-template-tag'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
+import { createTenant } from '../../src/tenants/create.ts'
+import { loadTenant, type Tenant } from '../../src/tenants/load.ts'
+import { allTenants, listTenants, showTenant } from '../../src/tenants/read.ts'
+import { resetSecret, viewSecret } from '../../src/tenants/secret.ts'
+import { changeSettings, type SettingsWish } from '../../src/tenants/settings.ts'
+import { ALICE, openMoney } from '../harness/wallets.ts'
+
+const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
+const HOUR_MS = 3_600_000
+
+let money: Awaited<ReturnType<typeof openMoney>>
+beforeAll(async () => {
+  money = await openMoney()
+})
+afterAll(() => money.close())
+
+const load = async (tenantId: string): Promise<Tenant> =>
+  (await loadTenant(money.db, money.deps.cipher, { tenantId })) as Tenant
+const auditOf = (tenantId: string, action: string) =>
+  money.db.query<{ actor: string; before: unknown; after: unknown }>(sql`
+    select actor, before, after from audit_log where tenant_id = ${tenantId} and action = ${action} order by audit_id`)
+const verifying = async (tenantId: string) => (await load(tenantId)).secrets.map((secret) => secret.secret)
+/** As if time had passed. */
+const endGrace = (tenantId: string) =>
+  money.db.query(sql`
+    update tenant_secrets set valid_until = now() where tenant_id = ${tenantId} and valid_until is not null`)
+
+describe('a new tenant', () => {
+  test('has credentials of the documented form, an empty wallet, and is found by either of its names', async () => {
+    const wish = { clientName: ' Acme Travel ', currencyCode: 'EUR' }
+    const { tenantId, appKey, appSecret } = await createTenant(money.deps, wish, ALICE)
+    expect(appKey).toMatch(/^ak_[A-Za-z0-9_-]{20}$/)
+    expect(Buffer.from(appSecret, 'base64url')).toHaveLength(32)
+    const tenant = await load(tenantId)
+    expect(tenant).toMatchObject({ appKey, clientName: 'Acme Travel', currencyCode: 'EUR', status: 'ACTIVE' })
+    expect(tenant.secrets).toMatchObject([{ secret: appSecret, validUntilMs: null, provenAtMs: null }])
+    expect(await loadTenant(money.db, money.deps.cipher, { appKey })).toEqual(tenant)
+    expect(await showTenant(money.db, tenantId)).toMatchObject({ balance: 0n, creditLimit: 0n, qpsLimit: null })
+  })
+
+  test.each([
+    [{ clientName: ' ', currencyCode: 'USD' }, 'NAME_INVALID'],
+    [{ clientName: 'x'.repeat(101), currencyCode: 'USD' }, 'NAME_INVALID'],
+    [{ clientName: 'a\u0000b', currencyCode: 'USD' }, 'NAME_INVALID'],
+    [{ clientName: 'Acme', currencyCode: 'usd' }, 'CURRENCY_UNKNOWN'],
+    [{ clientName: 'Acme', currencyCode: 'ZZZ' }, 'CURRENCY_UNKNOWN'],
+  ])('%o is refused', async (wish, code) => {
+    await expect(createTenant(money.deps, wish, ALICE)).rejects.toMatchObject({ code })
+  })
+
+  test('no secret stands in the database, and none in the audit log', async () => {
+    const { tenantId, appSecret } = await money.tenant()
+    const reset = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
+    await viewSecret(money.deps, tenantId, ALICE)
+    const [dump] = await money.db.query<{ text: string }>(sql`
+      select (select string_agg(a::text, '') from audit_log a where tenant_id = ${tenantId})
+        || (select string_agg(s::text || encode(ciphertext, 'escape'), '') from tenant_secrets s
+            where tenant_id = ${tenantId}) as text`)
+    expect(dump!.text).toContain('tenant.create')
+    for (const secret of [appSecret, reset.appSecret]) expect(dump!.text).not.toContain(secret)
+  })
+})
+
+describe('a reset', () => {
+  test('without grace leaves nothing but the new secret', async () => {
+    const { tenantId, appSecret } = await money.tenant()
+    const reset = await resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE)
+    expect(reset).toMatchObject({ oldValidUntil: null })
+    expect(reset.appSecret).not.toBe(appSecret)
+    expect(await verifying(tenantId)).toEqual([reset.appSecret])
+  })
+
+  test('with grace lets the old one verify until it ends, the new one first', async () => {
+    const { tenantId, appSecret } = await money.tenant()
+    const beforeMs = Date.now()
+    const reset = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
+    expect(await verifying(tenantId)).toEqual([reset.appSecret, appSecret])
+    const untilMs = reset.oldValidUntil!.getTime()
+    expect(untilMs - beforeMs).toBeGreaterThanOrEqual(HOUR_MS - 1_000)
+    expect(untilMs - beforeMs).toBeLessThan(HOUR_MS + 10_000)
+    expect((await load(tenantId)).secrets[1]!.validUntilMs).toBe(untilMs)
+    await endGrace(tenantId)
+    expect(await verifying(tenantId)).toEqual([reset.appSecret])
+  })
+
+  test('ends an older grace: at most two verify', async () => {
+    const { tenantId } = await money.tenant()
+    const second = await resetSecret(money.deps, tenantId, { graceMs: 24 * HOUR_MS }, ALICE)
+    const third = await resetSecret(money.deps, tenantId, { graceMs: 1_000 }, ALICE)
+    expect(await verifying(tenantId)).toEqual([third.appSecret, second.appSecret])
+  })
+
+  test('of an id in capitals gives a secret that can be read again, and is entered under the id as stored', async () => {
+    const { tenantId } = await money.tenant()
+    const { appSecret } = await resetSecret(money.deps, tenantId.toUpperCase(), { graceMs: 0 }, ALICE)
+    expect(await verifying(tenantId)).toEqual([appSecret])
+    const entries = await money.db.query(sql`
+      select from audit_log where action = 'tenant.reset_secret' and subject = ${tenantId}`)
+    expect(entries).toHaveLength(1)
+  })
+
+  test('without grace ends every grace', async () => {
+    const { tenantId } = await money.tenant()
+    await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
+    const last = await resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE)
+    expect(await verifying(tenantId)).toEqual([last.appSecret])
+  })
+
+  test.each([-1, 24 * HOUR_MS + 1, 1.5, Number.NaN])('a grace of %s ms is refused', async (graceMs) => {
+    const { tenantId, appSecret } = await money.tenant()
+    const reset = resetSecret(money.deps, tenantId, { graceMs }, ALICE)
+    await expect(reset).rejects.toMatchObject({ code: 'GRACE_OUT_OF_RANGE' })
+    expect(await verifying(tenantId)).toEqual([appSecret])
+  })
+
+  test('ten resets at once leave one current secret and one in its grace', async () => {
+    const { tenantId } = await money.tenant()
+    const resets = Array.from({ length: 10 }, () => resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE))
+    const secrets = (await Promise.all(resets)).map((reset) => reset.appSecret)
+    const now = await verifying(tenantId)
+    expect(now).toHaveLength(2)
+    for (const secret of now) expect(secrets).toContain(secret)
+  })
+
+  test('a view shows the current secret and leaves an entry with who and where from', async () => {
+    const { tenantId } = await money.tenant()
+    const { appSecret } = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
+    const by = { actor: 'person:eve', address: '203.0.113.7' } as const
+    expect(await viewSecret(money.deps, tenantId, by)).toBe(appSecret)
+    const entries = await money.db.query(sql`
+      select actor, address from audit_log where tenant_id = ${tenantId} and action = 'tenant.view_secret'`)
+    expect(entries).toEqual([by])
+  })
+})
+
+describe('settings', () => {
+  test('change together, are stored in one spelling, and are audited as they were and are', async () => {
+    const { tenantId } = await money.tenant()
+    const changed = await changeSettings(
+      money.deps,
+      tenantId,
+      {
+        ipAllowlist: ['203.0.113.7/24', '::ffff:198.51.100.7'],
+        qpsLimit: 50,
+        creditLimit: 5_000_000n,
+        dailySpendLimit: 10_000_000n,
+        legalName: ' Acme Travel Ltd ',
+        billingAddress: '1 Road\nTown',
+        billingEmail: 'money@acme.example',
+      },
+      ALICE,
+    )
+    const after = {
+      ipAllowlist: ['203.0.113.0/24', '198.51.100.7'],
+      qpsLimit: 50,
+      creditLimit: 5_000_000n,
+      dailySpendLimit: 10_000_000n,
+      legalName: 'Acme Travel Ltd',
+      billingAddress: '1 Road\nTown',
+      billingEmail: 'money@acme.example',
+    }
+    expect(changed.after).toEqual(after)
+    expect(await showTenant(money.db, tenantId)).toMatchObject(after)
+    expect(await auditOf(tenantId, 'tenant.set')).toEqual([
+      {
+        actor: 'cli:alice',
+        before: {
+          ...{ ipAllowlist: [], qpsLimit: null, creditLimit: '0', dailySpendLimit: null },
+          ...{ legalName: null, billingAddress: null, billingEmail: null },
+        },
+        after: { ...after, creditLimit: '5000000', dailySpendLimit: '10000000' },
+      },
+    ])
+  })
+
+  test('are cleared one by one, what is not named stays', async () => {
+    const { tenantId } = await money.tenant()
+    await changeSettings(money.deps, tenantId, { qpsLimit: 5, taxId: 'T', ipAllowlist: ['::1'] }, ALICE)
+    await changeSettings(money.deps, tenantId, { qpsLimit: null, ipAllowlist: [] }, ALICE)
+    expect(await showTenant(money.db, tenantId)).toMatchObject({ qpsLimit: null, ipAllowlist: [], taxId: 'T' })
+  })
+
+  test.each<[SettingsWish, string]>([
+    [{ ipAllowlist: ['127.1'] }, '“127.1”'],
+    [{ qpsLimit: 0 }, '“0”'],
+    [{ qpsLimit: 1.5 }, '“1.5”'],
+    [{ qpsLimit: 100_001 }, '“100001”'],
+    [{ creditLimit: -1n }, '-0.0001'],
+    [{ dailySpendLimit: 2n ** 53n }, '900719925474.0992'],
+    [{ lowBalanceThreshold: -1n }, '-0.0001'],
+    [{ billingEmail: 'nobody' }, '“nobody”'],
+    [{ clientName: '' }, 'name is empty'],
+    [{ legalName: 'a\nb' }, 'cannot be printed'],
+  ])('%o is refused in a sentence, and nothing changes', async (wrong, words) => {
+    const { tenantId } = await money.tenant()
+    const before = await load(tenantId)
+    const change = changeSettings(money.deps, tenantId, { taxId: 'T-1', ...wrong }, ALICE)
+    await expect(change).rejects.toMatchObject({ code: 'SETTING_INVALID', message: expect.stringContaining(words) })
+    expect(await load(tenantId)).toEqual(before)
+    expect(await showTenant(money.db, tenantId)).toMatchObject({ taxId: null })
+  })
+
+  test('all faults are told at once', async () => {
+    const { tenantId } = await money.tenant()
+    const wrong = { qpsLimit: 0, creditLimit: -1n, billingEmail: 'x' }
+    await expect(changeSettings(money.deps, tenantId, wrong, ALICE)).rejects.toMatchObject({
+      data: { faults: [expect.any(String), expect.any(String), expect.any(String)] },
+    })
+  })
+
+  test('changes at once all hold', async () => {
+    const { tenantId } = await money.tenant()
+    const wishes: SettingsWish[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
+    await Promise.all(wishes.map((wish) => changeSettings(money.deps, tenantId, wish, ALICE)))
+    const after = { qpsLimit: 7, taxId: 'T', creditLimit: 9n, ipAllowlist: ['::1'] }
+    expect(await showTenant(money.db, tenantId)).toMatchObject(after)
+  })
+
+  test('a credit limit may be lowered below what is used', async () => {
+    const { tenantId } = await money.tenant()
+    await changeSettings(money.deps, tenantId, { creditLimit: 100n }, ALICE)
+    await money.db.query(sql`update wallets set balance = -80 where tenant_id = ${tenantId}`)
+    await changeSettings(money.deps, tenantId, { creditLimit: 0n }, ALICE)
+    expect(await showTenant(money.db, tenantId)).toMatchObject({ balance: -80n, creditLimit: 0n })
+    await money.db.query(sql`update wallets set balance = 0 where tenant_id = ${tenantId}`)
+  })
+})
+
+test('every change moves the version on and wakes the nodes; what changes nothing does neither', async () => {
+  const { tenantId } = await money.tenant()
+  const steps: [() => Promise<unknown>, boolean][] = [
+    [() => changeSettings(money.deps, tenantId, { qpsLimit: 5 }, ALICE), true],
+    [() => changeSettings(money.deps, tenantId, { qpsLimit: 5 }, ALICE), false],
+    [() => changeSettings(money.deps, tenantId, {}, ALICE), false],
+    [() => suspendTenant(money.deps, tenantId, ALICE), true],
+    [() => suspendTenant(money.deps, tenantId, ALICE), false],
+    [() => resumeTenant(money.deps, tenantId, ALICE), true],
+    [() => resumeTenant(money.deps, tenantId, ALICE), false],
+    [() => resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE), true],
+  ]
+  for (const [step, changes] of steps) {
+    const [{ version }, woken] = [await load(tenantId), money.woken.length]
+    await step()
+    expect((await load(tenantId)).version - version).toBe(changes ? 1n : 0n)
+    expect(money.woken.slice(woken)).toEqual(changes ? ['settings'] : [])
+  }
+})
+
+test('suspension and resumption are audited', async () => {
+  const { tenantId } = await money.tenant()
+  await suspendTenant(money.deps, tenantId, ALICE)
+  expect((await load(tenantId)).status).toBe('SUSPENDED')
+  expect(await auditOf(tenantId, 'tenant.suspend')).toEqual([
+    { actor: 'cli:alice', before: { status: 'ACTIVE' }, after: { status: 'SUSPENDED' } },
+  ])
+})
+
+test.each([NOBODY, 'acme', ''])('the tenant “%s”, who does not exist, is told as absent', async (tenantId) => {
+  const attempts = [
+    () => showTenant(money.db, tenantId),
+    () => changeSettings(money.deps, tenantId, { qpsLimit: 1 }, ALICE),
+    () => suspendTenant(money.deps, tenantId, ALICE),
+    () => resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE),
+    () => viewSecret(money.deps, tenantId, ALICE),
+  ]
+  for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ status: 404 })
+})
+
+test('a dealer is found by the AppKey that it quotes, whole', async () => {
+  const { tenantId, appKey } = await createTenant(money.deps, { clientName: 'Quoting Ltd', currencyCode: 'USD' }, ALICE)
+  expect((await listTenants(money.db, { keyword: appKey })).map((tenant) => tenant.tenantId)).toEqual([tenantId])
+  expect(await listTenants(money.db, { keyword: appKey.slice(0, -1) })).toEqual([])
+})
+
+test('the list is newest first, filtered, and the same page by page as whole', async () => {
+  const names = ['Zebra One', 'Zebra Two', 'Zebra Three']
+  const made: string[] = []
+  for (const clientName of names) {
+    made.unshift((await createTenant(money.deps, { clientName, currencyCode: 'USD' }, ALICE)).tenantId)
+  }
+  await suspendTenant(money.deps, made[1]!, ALICE)
+  const found = await allTenants(money.db, { keyword: 'zEbRa' })
+  expect(found.map((tenant) => tenant.tenantId)).toEqual(made)
+  const paged: string[] = []
+  for (let after: string | undefined; ; after = paged.at(-1)) {
+    const page = await listTenants(money.db, { keyword: 'Zebra', pageSize: 2, ...(after ? { after } : {}) })
+    paged.push(...page.map((tenant) => tenant.tenantId))
+    if (page.length < 2) break
+  }
+  expect(paged).toEqual(made)
+  expect(await allTenants(money.db, { keyword: 'Zebra', status: 'SUSPENDED' })).toHaveLength(1)
+})

@@ -1,0 +1,39 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { packageRoot, packageRoot } from '../../src/lib/process/package-root.ts'
+import { createTestDatabase, createTestDatabase, type TestDatabase, type TestDatabase } from '../harness/database.ts'
+import { bash, bash, codeBlocks, codeBlocks, fakeNpmPath, fakeNpmPath } from '../harness/docs-commands.ts'
+import { buildGateway, buildGateway } from '../harness/gateway-process.ts'
+
+const root = join(packageRoot(), '../..')
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-money-'))
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+  buildGateway()
+})
+afterAll(async () => {
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The page's commands in one shell, in their order: later ones use what earlier ones made. */
+function run(script: string) {
+  const PATH = fakeNpmPath(folder)
+  const env = { ...process.env, DATABASE_URL: database.url, DATA_DIR: folder, MASTER_KEY: '00'.repeat(32), PATH }
+  return bash(script, { cwd: root, env })
+}
+
+test('the commands of docs/money.md run as they stand, in their order', async () => {
+  const blocks = codeBlocks(readFileSync(join(root, 'docs/money.md'), 'utf8'), 'sh')
+  expect(blocks.length).toBeGreaterThan(4)
+  const csv = join(folder, '2026-11.csv')
+  const { code, stdout, stderr } = await run(blocks.join('').replace('> 2026-11.csv', `> ${csv}`))
+  expect([code, stderr]).toEqual([0, ''])
+  for (const words of ['Acme Travel GmbH', 'Posted 1250.00', 'credited twice', 'Opening', 'The ledger is right']) {
+    expect(stdout).toContain(words)
+  }
+  expect(readFileSync(csv, 'utf8')).toMatch(/^version,time,kind,amount,/)
+}, 120_000)

@@ -10,9 +10,9 @@ import { httpsOnly, plainFailures, queuePages } from './http/pages.ts'
 import { createCertificateWatch, createServer, type ServerParts } from './http/server.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import { closeWithin, listen } from './lib/process/listener.ts'
-import { addDocsRoutes, addDocsRoutes } from './public/docs.ts'
-import { addQrRoutes, addQrRoutes } from './public/qr.ts'
-import { supplierApi, supplierApi } from './supplier-api/supplier-api.ts'
+import { addDocsRoutes } from './public/docs.ts'
+import { addQrRoutes } from './public/qr.ts'
+import { supplierApi } from './supplier-api/supplier-api.ts'
 
 /** Starts the HTTP server of this process, with every API that dealers, suppliers and browsers call. */
 export async function startApi(deps: Deps): Promise<Running & { port: number }> {

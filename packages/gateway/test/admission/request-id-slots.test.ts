@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { maintainPartitions, maintainPartitions } from '../../src/retention/loop.ts'
+import { maintainPartitions } from '../../src/retention/loop.ts'
 import { until } from '../harness/shop.ts'
-import { waitForBlockedStatements, waitForBlockedStatements } from '../harness/statements.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 import { type AdmissionNodes, HOUR_MS, inputOf, MINUTE_MS, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
 /** Contract §3: the clock window, and how long a RequestID counts beyond it. */

@@ -2,18 +2,18 @@ import { MONEY_MAX, operations } from '@dealer-esim/contract'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Buyer, Snapshot } from '../../src/catalogue/catalogue.ts'
-import { setOnSale, setOnSale } from '../../src/catalogue/packages/put.ts'
-import { createGroup, 
-  createGroup,readGroups, 
-  readGroups,setGroupPlan, 
-  setGroupPlan,setTenantGroup, 
-  setTenantGroup,setTenantPlan, 
-  setTenantPlan,} from '../../src/catalogue/pricing/assignments.ts'
-import { createPlan, createPlan, readPlans, readPlans, removePlanRule, removePlanRule, setPlanRule, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
-import { setListPrices, setListPrices, setOwnPrice, setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
-import { deleteGroup, deleteGroup, deletePlan, deletePlan, renameGroup, renameGroup, renamePlan, renamePlan } from '../../src/catalogue/pricing/retirement.ts'
-import { type CatalogueTestbed, type CatalogueTestbed, createCatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
-import { type Buyer, type Snapshot } from '../src/catalogue/catalogue.ts'
+import { setOnSale } from '../../src/catalogue/packages/put.ts'
+import {
+  createGroup,
+  readGroups,
+  setGroupPlan,
+  setTenantGroup,
+  setTenantPlan,
+} from '../../src/catalogue/pricing/assignments.ts'
+import { createPlan, readPlans, removePlanRule, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
+import { setListPrices, setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
+import { deleteGroup, deletePlan, renameGroup, renamePlan } from '../../src/catalogue/pricing/retirement.ts'
+import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let shelf: CatalogueTestbed
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { seedDemoCatalogue, seedDemoCatalogue, seedSandboxPackages, seedSandboxPackages } from '../../src/catalogue/demo/seed.ts'
-import { type CatalogueTestbed, type CatalogueTestbed, createCatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
+import { seedDemoCatalogue, seedSandboxPackages } from '../../src/catalogue/demo/seed.ts'
+import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let shelf: CatalogueTestbed
 beforeAll(async () => {

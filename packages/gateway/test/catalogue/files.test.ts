@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { seedDemoCatalogue, seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { exportPackages, exportPackages, type FileFormat, type FileFormat } from '../../src/catalogue/files/export.ts'
-import { type ImportProgress, type ImportProgress, importPackages, importPackages } from '../../src/catalogue/files/import.ts'
-import type { PackageFilter } from '../../src/catalogue/packages/read.ts'
-import { documentBatches, documentBatches, type PackageFilter } from '../../src/catalogue/packages/read.ts'
-import { type CatalogueTestbed, type CatalogueTestbed, createCatalogueTestbed, createCatalogueTestbed, packageInput, packageInput } from '../harness/catalogue-testbed.ts'
+import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
+import { exportPackages, type FileFormat } from '../../src/catalogue/files/export.ts'
+import { type ImportProgress, importPackages } from '../../src/catalogue/files/import.ts'
+import { documentBatches, type PackageFilter } from '../../src/catalogue/packages/read.ts'
+import { type CatalogueTestbed, createCatalogueTestbed, packageInput } from '../harness/catalogue-testbed.ts'
 
 let shelf: CatalogueTestbed
 beforeAll(async () => {

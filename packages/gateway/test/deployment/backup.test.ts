@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DealerEsim } from '../../../sdk/src/index.ts'
-import { DealerEsim } from '../../sdk/src/index.ts'
-import { type DumpServer, type DumpServer, installedPostgres, installedPostgres, startDumpServer, startDumpServer } from '../dump-server.ts'
-import { adminJson, adminJson } from '../harness/admin-process.ts'
-import { startGateway, startGateway, stopGateways, stopGateways } from '../harness/gateway-process.ts'
+import { type DumpServer, installedPostgres, startDumpServer } from '../dump-server.ts'
+import { adminJson } from '../harness/admin-process.ts'
+import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 
 /** The drill of docs/running.md, with the tools that an operator has. */
 const bin = installedPostgres()

@@ -7,10 +7,9 @@ import type { TestProject } from 'vitest/node'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { maintainPartitions, maintainPartitions } from '../../src/retention/loop.ts'
-import { createDatabase, createDatabase, dropDatabasesOf, dropDatabasesOf, withDatabaseName, withDatabaseName } from './database.ts'
-import { quickFolder } from './scratch.ts'
-import { fastFolder, ownFolder, ownFolder } from './temporary-folders.ts'
+import { maintainPartitions } from '../../src/retention/loop.ts'
+import { createDatabase, dropDatabasesOf, withDatabaseName } from './database.ts'
+import { fastFolder, ownFolder } from './temporary-folders.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { packageRoot, packageRoot } from '../../src/lib/process/package-root.ts'
-import { createTestDatabase, createTestDatabase, type TestDatabase, type TestDatabase } from '../harness/database.ts'
-import { bash, bash, codeBlocks, codeBlocks, fakeNpmPath, fakeNpmPath } from '../harness/docs-commands.ts'
-import { buildGateway, buildGateway } from '../harness/gateway-process.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { bash, codeBlocks, fakeNpmPath } from '../harness/docs-commands.ts'
+import { buildGateway } from '../harness/gateway-process.ts'
 
 const root = join(packageRoot(), '../..')
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-money-'))

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { topUp, topUp } from '../../src/wallet/ledger/top-up.ts'
-import { entriesWithin, entriesWithin, type StatementEntry, type StatementEntry, statementPage, statementPage } from '../../src/wallet/statement/entries.ts'
-import { firstVersionAt, firstVersionAt, monthStatement, monthStatement } from '../../src/wallet/statement/month.ts'
-import { type ExplainedQuery, type ExplainedQuery, explainQueries, explainQueries, waitForBlockedStatements, waitForBlockedStatements } from '../harness/statements.ts'
-import { ALICE, ALICE, openMoney, openMoney, plantOrder, plantOrder } from '../harness/wallets.ts'
+import { topUp } from '../../src/wallet/ledger/top-up.ts'
+import { entriesWithin, type StatementEntry, statementPage } from '../../src/wallet/statement/entries.ts'
+import { firstVersionAt, monthStatement } from '../../src/wallet/statement/month.ts'
+import { type ExplainedQuery, explainQueries, waitForBlockedStatements } from '../harness/statements.ts'
+import { ALICE, openMoney, plantOrder } from '../harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof openMoney>>
 beforeAll(async () => {

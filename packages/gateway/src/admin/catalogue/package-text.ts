@@ -1,9 +1,9 @@
 import { formatMoney } from '@dealer-esim/contract'
-import type { ImportReport, ImportReport } from '../../catalogue/files/import.ts'
-import { warningsOf, warningsOf } from '../../catalogue/packages/difference.ts'
-import type { PackageDocument, PackageDocument } from '../../catalogue/packages/document.ts'
-import { count, count, fields, fields, table, table } from '../table.ts'
-import { differenceText, differenceText } from '../wallet/difference-text.ts'
+import type { ImportReport } from '../../catalogue/files/import.ts'
+import { warningsOf } from '../../catalogue/packages/difference.ts'
+import type { PackageDocument } from '../../catalogue/packages/document.ts'
+import { count, fields, table } from '../table.ts'
+import { differenceText } from '../wallet/difference-text.ts'
 
 export function packageTable(packages: readonly PackageDocument[]): string {
   return table(

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { cancelEsim, cancelEsim } from '../../fulfilment/cancelling/cancel-esim.ts'
-import { resolveCancellation, resolveCancellation } from '../../fulfilment/review/resolve-cancellation.ts'
-import { Refusal, Refusal } from '../../lib/refusal.ts'
-import { getProfileOwner, getProfileOwner } from '../../profiles/search.ts'
-import type { AdminContext, AdminContext } from '../context.ts'
-import { UsageError, UsageError } from '../failure.ts'
+import { cancelEsim } from '../../fulfilment/cancelling/cancel-esim.ts'
+import { resolveCancellation } from '../../fulfilment/review/resolve-cancellation.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { getProfileOwner } from '../../profiles/search.ts'
+import type { AdminContext } from '../context.ts'
+import { UsageError } from '../failure.ts'
 import { withSuppliers } from './suppliers.ts'
 
 export function esimCommands(esim: Command, context: AdminContext): void {

@@ -1,16 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { type Discrepancy, listDiscrepancies, listSupplierMonths, type SupplierMonth } from '../../fulfilment/reconciliation/supplier-report.ts'
-import { csvText } from '../../lib/csv.ts'
-import { type PriceDifference, priceDifferences } from '../../suppliers/prices.ts'
-import type { AdminContext } from '../context.ts'
-import { UsageError } from '../failure.ts'
-import { table, timeText } from '../table.ts'
-
-  supplierMonths,
-} from '../../fulfilment/reconciliation/supplier-months.ts'
-
+import {
+  type Discrepancy,
+  listDiscrepancies,
+  listSupplierMonths,
+  type SupplierMonth,
+} from '../../fulfilment/reconciliation/supplier-report.ts'
 import { csvText } from '../../lib/csv.ts'
 import { type PriceDifference, priceDifferences } from '../../suppliers/prices.ts'
 import type { AdminContext } from '../context.ts'

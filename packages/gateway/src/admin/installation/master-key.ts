@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { readKeyState, readKeyState, rotateMasterKey, rotateMasterKey } from '../../deployment/rotate.ts'
-import type { AdminContext, AdminContext } from '../context.ts'
-import { progressBar, progressBar } from '../progress-bar.ts'
-import { fields, fields, table, table } from '../table.ts'
+import { readKeyState, rotateMasterKey } from '../../deployment/rotate.ts'
+import type { AdminContext } from '../context.ts'
+import { progressBar } from '../progress-bar.ts'
+import { fields, table } from '../table.ts'
 
 export function masterKeyCommands(masterKey: Command, context: AdminContext): void {
   show(masterKey, context)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { createDb, createDb } from '../../lib/postgres/db.ts'
-import type { AdminContext, AdminContext } from '../context.ts'
-import { openDatabase, openDatabase, prepare, prepare } from '../open.ts'
+import { createDb } from '../../lib/postgres/db.ts'
+import type { AdminContext } from '../context.ts'
+import { openDatabase, prepare } from '../open.ts'
 
 export function migrateCommand(migrateNoun: Command, context: AdminContext): void {
   migrateNoun

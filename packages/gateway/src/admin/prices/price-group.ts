@@ -1,10 +1,16 @@
 import type { Command } from 'commander'
-import { refused, refused } from '../../catalogue/checks.ts'
-import { createGroup, createGroup, readGroups, readGroups, type ShownGroup, type ShownGroup, setGroupPlan, setGroupPlan, setTenantGroup, setTenantGroup } from '../../catalogue/pricing/assignments.ts'
-import { deleteGroup, deleteGroup, renameGroup, renameGroup } from '../../catalogue/pricing/retirement.ts'
-import { requireUuid, requireUuid } from '../../lib/refusal.ts'
-import type { AdminContext, AdminContext } from '../context.ts'
-import { fields, fields, table, table } from '../table.ts'
+import { refused } from '../../catalogue/checks.ts'
+import {
+  createGroup,
+  readGroups,
+  type ShownGroup,
+  setGroupPlan,
+  setTenantGroup,
+} from '../../catalogue/pricing/assignments.ts'
+import { deleteGroup, renameGroup } from '../../catalogue/pricing/retirement.ts'
+import { requireUuid } from '../../lib/refusal.ts'
+import type { AdminContext } from '../context.ts'
+import { fields, table } from '../table.ts'
 
 /** Price groups: tenants that pay by one plan. */
 export function priceGroupCommands(noun: Command, context: AdminContext): void {

@@ -1,6 +1,6 @@
 import { parseMoney } from '@dealer-esim/contract'
 import { InvalidArgumentError } from 'commander'
-import { parsePercent, parsePercent } from '../../catalogue/pricing/percent.ts'
+import { parsePercent } from '../../catalogue/pricing/percent.ts'
 
 /** `4.50` of a command line. */
 export function amount(value: string): bigint {

@@ -1,20 +1,19 @@
 import type { Command } from 'commander'
-import { setGroupPlan, setGroupPlan, setTenantPlan, setTenantPlan } from '../../catalogue/pricing/assignments.ts'
-import { createPlan, type RuleValue, readPlans, removePlanRule, type ShownPlan, setPlanRule } from '../../catalogue/pricing/plans.ts'
+import { setGroupPlan, setTenantPlan } from '../../catalogue/pricing/assignments.ts'
+import {
+  createPlan,
+  type RuleValue,
+  readPlans,
+  removePlanRule,
+  type ShownPlan,
+  setPlanRule,
+} from '../../catalogue/pricing/plans.ts'
 import { deletePlan, renamePlan } from '../../catalogue/pricing/retirement.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import type { AdminDeps } from '../open.ts'
 import { fields, table } from '../table.ts'
-
-} from '../catalogue/pricing/plans.ts'
-
-import { deletePlan, renamePlan } from '../../catalogue/pricing/retirement.ts'
-import { priceText } from '../catalogue/package-text.ts'
-import type { AdminContext } from '../context.ts'
-import { UsageError } from '../failure.ts'
-import type { AdminDeps } from '../open.ts'
 import { amount, currency, percent } from './price-options.ts'
 
 interface RuleOptions {

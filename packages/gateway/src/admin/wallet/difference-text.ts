@@ -1,6 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
-import type { DifferenceLine, DifferenceLine } from '../../catalogue/packages/difference.ts'
-import type { SupplierDocument, SupplierDocument } from '../../catalogue/packages/document.ts'
+import type { DifferenceLine } from '../../catalogue/packages/difference.ts'
+import type { SupplierDocument } from '../../catalogue/packages/document.ts'
 
 /** What is about to change in a package, as an operator reads it before saying yes. */
 export interface DifferenceText {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { LedgerFault, LedgerFault } from '../../wallet/verify/verification.ts'
-import { verifyLedger, verifyLedger } from '../../wallet/verify/verify.ts'
-import type { AdminContext, AdminContext } from '../context.ts'
+import type { LedgerFault } from '../../wallet/verify/verification.ts'
+import { verifyLedger } from '../../wallet/verify/verify.ts'
+import type { AdminContext } from '../context.ts'
 
 /** With --json, where everything is one document; a terminal is shown every fault. */
 const JSON_FAULTS_MAX = 1_000

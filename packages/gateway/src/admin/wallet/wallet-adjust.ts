@@ -1,10 +1,10 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import type { Db, Db } from '../../lib/postgres/db.ts'
-import { approveAdjustment, approveAdjustment, proposeAdjustment, proposeAdjustment, rejectAdjustment, rejectAdjustment } from '../../wallet/ledger/adjust.ts'
-import { type Adjustment, type Adjustment, listAdjustments, listAdjustments, walletNames, walletNames } from '../../wallet/ledger/adjustments.ts'
-import type { AdminContext, AdminContext } from '../context.ts'
-import { fields, fields, table, table, timeText, timeText } from '../table.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../wallet/ledger/adjust.ts'
+import { type Adjustment, listAdjustments, walletNames } from '../../wallet/ledger/adjustments.ts'
+import type { AdminContext } from '../context.ts'
+import { fields, table, timeText } from '../table.ts'
 
 /** An adjustment takes two people: one proposes, another approves. */
 export function adjustmentCommands(wallet: Command, context: AdminContext): void {

@@ -1,7 +1,7 @@
 import type { WebhookSetAnswer, WebhookSetRequest } from '@dealer-esim/contract'
-import type { By, By } from '../../audit/audit.ts'
-import { setWebhook, setWebhook } from '../../webhooks/endpoint/set-webhook.ts'
-import type { AdminDeps, AdminDeps } from '../open.ts'
+import type { By } from '../../audit/audit.ts'
+import { setWebhook } from '../../webhooks/endpoint/set-webhook.ts'
+import type { AdminDeps } from '../open.ts'
 
 /** webhook/set from this machine: the health check goes out from here. */
 export async function setWebhookHere(

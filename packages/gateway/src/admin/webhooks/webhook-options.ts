@@ -1,10 +1,10 @@
 import { EVENT_TYPES, type EventType } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { DELIVERY_STATES, DELIVERY_STATES, type DeliveryState, type DeliveryState } from '../../webhooks/delivery.ts'
-import type { EventFilter, EventFilter } from '../../webhooks/log/list-events.ts'
-import { REPLAYABLE, REPLAYABLE, type ReplayInput, type ReplayInput } from '../../webhooks/replay/replay.ts'
-import { UsageError, UsageError } from '../failure.ts'
-import { namesOf, namesOf, timeOf, timeOf, whole, whole } from '../typed.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../../webhooks/delivery.ts'
+import type { EventFilter } from '../../webhooks/log/list-events.ts'
+import { REPLAYABLE, type ReplayInput } from '../../webhooks/replay/replay.ts'
+import { UsageError } from '../failure.ts'
+import { namesOf, timeOf, whole } from '../typed.ts'
 
 export interface FilterOptions {
   from?: string

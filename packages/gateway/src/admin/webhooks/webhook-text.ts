@@ -1,11 +1,8 @@
-import { WAITING_COUNTED, WAITING_COUNTED } from '../../webhooks/endpoint/endpoint.ts'
-import { type EndpointView } from '../../webhooks/endpoints.ts'
-import type { AttemptView, AttemptView } from '../../webhooks/log/list-events.ts'
-import { type EventView } from '../../webhooks/read.ts'
-import type { Replay, Replay } from '../../webhooks/replay/replay.ts'
-import { fields, fields, table, table, timeText, timeText } from '../table.ts'
-import { type EndpointView } from './endpoint/endpoint.ts'
-import { type EventView } from './log/list-events.ts'
+import type { EndpointView } from '../../webhooks/endpoint/endpoint.ts'
+import { WAITING_COUNTED } from '../../webhooks/endpoint/endpoint.ts'
+import type { AttemptView, EventView } from '../../webhooks/log/list-events.ts'
+import type { Replay } from '../../webhooks/replay/replay.ts'
+import { fields, table, timeText } from '../table.ts'
 
 export function endpointTable(endpoints: EndpointView[]): string {
   return table(

@@ -1,16 +1,17 @@
 import type { WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { requireTenant, requireTenant } from '../../tenants/read.ts'
-import { DELIVERY_STATES, DELIVERY_STATES } from '../../webhooks/delivery.ts'
-import { listEndpoints, listEndpoints } from '../../webhooks/endpoint/endpoint.ts'
-import { getEvent, getEvent, listEvents, listEvents } from '../../webhooks/log/list-events.ts'
-import { cancelReplay, listReplays, REPLAY_RATE_DEFAULT_PER_S, REPLAYABLE, REPLAYED_BY_DEFAULT, startReplay } from '../../webhooks/replay/replay.ts'
-import { resendEvent } from '../../webhooks/replay/resend.ts'
-import { SENDABLE_DAYS } from '../../webhooks/sending/retry.ts'
-import type { AdminContext } from '../context.ts'
-
-} from '../../webhooks/replay.ts'
-
+import { requireTenant } from '../../tenants/read.ts'
+import { DELIVERY_STATES } from '../../webhooks/delivery.ts'
+import { listEndpoints } from '../../webhooks/endpoint/endpoint.ts'
+import { getEvent, listEvents } from '../../webhooks/log/list-events.ts'
+import {
+  cancelReplay,
+  listReplays,
+  REPLAY_RATE_DEFAULT_PER_S,
+  REPLAYABLE,
+  REPLAYED_BY_DEFAULT,
+  startReplay,
+} from '../../webhooks/replay/replay.ts'
 import { resendEvent } from '../../webhooks/replay/resend.ts'
 import { SENDABLE_DAYS } from '../../webhooks/sending/retry.ts'
 import type { AdminContext } from '../context.ts'

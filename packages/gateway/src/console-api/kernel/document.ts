@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { ROLES, ROLES } from '../../people/person.ts'
+import { ROLES } from '../../people/person.ts'
 import type { Route } from './route.ts'
 
 /** How a route stands in the OpenAPI document, and what its parts are checked against. */

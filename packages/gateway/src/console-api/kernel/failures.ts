@@ -1,10 +1,10 @@
 import { codes } from '@dealer-esim/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isShed, isShed } from '../../http/answer.ts'
-import { ApiError, ApiError } from '../../lib/api-error.ts'
-import { CommitUnknown, CommitUnknown, isConnectionLoss, isConnectionLoss, sqlState, sqlState } from '../../lib/postgres/errors.ts'
-import { Refusal, Refusal } from '../../lib/refusal.ts'
-import type { Log, Log } from '../../lib/telemetry/log.ts'
+import { isShed } from '../../http/answer.ts'
+import { ApiError } from '../../lib/api-error.ts'
+import { CommitUnknown, isConnectionLoss, sqlState } from '../../lib/postgres/errors.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import type { Log } from '../../lib/telemetry/log.ts'
 import { InvalidRequest } from './validate.ts'
 
 interface Failure {

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { notFound, notFound, Refusal, Refusal, notFound, Refusal } from '../../lib/refusal.ts'
-import { ACCESS_TOKEN_PREFIX, ACCESS_TOKEN_PREFIX, accessTokenOf, accessTokenOf, ACCESS_TOKEN_PREFIX, accessTokenOf } from '../../people/access-token.ts'
-import { personById, personById, requireOwnPassword, requireOwnPassword, isOperator, isOperator, isOperator, personById, requireOwnPassword } from '../../people/person.ts'
-import { sessionOf, sessionOf, signedOut, signedOut, sessionOf, signedOut } from '../../people/session.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import { ACCESS_TOKEN_PREFIX, accessTokenOf } from '../../people/access-token.ts'
+import { isOperator, personById, requireOwnPassword } from '../../people/person.ts'
+import { sessionOf, signedOut } from '../../people/session.ts'
 import type { ConsoleDeps } from './deps.ts'
 import type { Route, SignedIn } from './route.ts'
 

@@ -1,5 +1,5 @@
-import { networkKey, networkKey } from '../../lib/address-blocks.ts'
-import { Refusal, Refusal } from '../../lib/refusal.ts'
+import { networkKey } from '../../lib/address-blocks.ts'
+import { Refusal } from '../../lib/refusal.ts'
 
 const MINUTE_MS = 60_000
 /** Addresses remembered at once: bounds memory under a flood from many; the oldest are forgotten first. */

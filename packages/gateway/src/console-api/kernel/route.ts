@@ -1,10 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
-import type { By, By } from '../../audit/audit.ts'
-import type { Person } from '../../people/person.ts'
-import { type Person, ROLES, ROLES } from '../../people/person.ts'
-import { type Role } from '../../people/role.ts'
-import { type Role } from '../people/person.ts'
+import type { By } from '../../audit/audit.ts'
+import type { Role } from '../../people/person.ts'
+import { type Person, ROLES } from '../../people/person.ts'
 import type { ConsoleDeps } from './deps.ts'
 
 /** Who is signed in, and by what. */

@@ -1,8 +1,8 @@
 import encodeQR from 'qr'
 import Type from 'typebox'
-import { accessTokensOf, accessTokensOf } from '../../../people/access-token.ts'
-import { 
-  beginOwnSecondFactor,changePassword, 
+import { accessTokensOf } from '../../../people/access-token.ts'
+import {
+  beginOwnSecondFactor,
   changePassword,
   confirmOwnSecondFactor,
   deleteOwnToken,
@@ -10,7 +10,8 @@ import {
   endOwnSession,
   makeOwnToken,
   removeOwnSecondFactor,
-  renameOneself,} from '../../../people/own-account.ts'
+  renameOneself,
+} from '../../../people/own-account.ts'
 import { PASSWORD_LENGTH_MAX } from '../../../people/password.ts'
 import { sessionsOf } from '../../../people/session.ts'
 import { type Route, route } from '../../kernel/route.ts'

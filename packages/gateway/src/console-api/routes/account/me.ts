@@ -1,11 +1,9 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import type { Person } from '../../../people/person.ts'
-import { type Person, ROLES, ROLES } from '../../../people/person.ts'
-import type { ConsoleDeps, ConsoleDeps } from '../../kernel/deps.ts'
-import { EVERY_ROLE, EVERY_ROLE, type Route, route, route } from '../../kernel/route.ts'
-import { nullable, nullable } from '../../kernel/schemas.ts'
-import { type Route } from './route.ts'
+import { type Person, ROLES } from '../../../people/person.ts'
+import type { ConsoleDeps } from '../../kernel/deps.ts'
+import { EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
+import { nullable } from '../../kernel/schemas.ts'
 
 /** Who is signed in, and what the pages need to know from the first moment. */
 export const me = Type.Object({

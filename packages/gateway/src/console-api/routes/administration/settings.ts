@@ -1,13 +1,11 @@
 import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import Type from 'typebox'
-import { Refusal, Refusal } from '../../../lib/refusal.ts'
-import { isOperator, isOperator } from '../../../people/person.ts'
-import { ALLOWLIST_ENTRIES_MAX, ALLOWLIST_ENTRIES_MAX } from '../../../tenants/allowlist.ts'
-import { changeSettings, changeSettings, type SettingsWish, type SettingsWish, TEXT_LENGTH_MAX, TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
-import { EVERY_ROLE, EVERY_ROLE, type Route, route, route, TENANT_ADMINS, TENANT_ADMINS } from '../../kernel/route.ts'
-import { CLOSED, CLOSED, done, done, money, nullable, nullable, tenantParams, tenantParams } from '../../kernel/schemas.ts'
-import { type Route } from './route.ts'
-import { money } from './schemas.ts'
+import { Refusal } from '../../../lib/refusal.ts'
+import { isOperator } from '../../../people/person.ts'
+import { ALLOWLIST_ENTRIES_MAX } from '../../../tenants/allowlist.ts'
+import { changeSettings, type SettingsWish, TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
+import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../../kernel/route.ts'
+import { CLOSED, done, money, nullable, tenantParams } from '../../kernel/schemas.ts'
 
 const text = (member: keyof typeof TEXT_LENGTH_MAX) =>
   Type.Optional(nullable(Type.String({ maxLength: TEXT_LENGTH_MAX[member] })))

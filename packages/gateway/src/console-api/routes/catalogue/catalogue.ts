@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import { DATA_TYPES, PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { exportPackages, exportPackages } from '../../../catalogue/files/export.ts'
-import { importPackages, importPackages } from '../../../catalogue/files/import.ts'
-import { setOnSale, setOnSale } from '../../../catalogue/packages/put.ts'
-import { documentBatches, documentBatches, type PackageFilter, type PackageFilter } from '../../../catalogue/packages/read.ts'
-import { type Context, type Context, OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
+import { exportPackages } from '../../../catalogue/files/export.ts'
+import { importPackages } from '../../../catalogue/files/import.ts'
+import { setOnSale } from '../../../catalogue/packages/put.ts'
+import { documentBatches, type PackageFilter } from '../../../catalogue/packages/read.ts'
+import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
   CLOSED,
   cursorOfKey,
@@ -19,7 +19,6 @@ import {
   pageOf,
 } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
-import { type Route } from './route.ts'
 
 const packageRow = Type.Object({
   packageCode: Type.String(),

@@ -1,10 +1,9 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { notFound, notFound } from '../../../lib/refusal.ts'
-import { pauseSupplier, pauseSupplier } from '../../../suppliers/manage.ts'
-import { OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
-import { CLOSED, CLOSED, done, done, line, line, nullable, nullable, time, time } from '../../kernel/schemas.ts'
-import { type Route } from './route.ts'
+import { notFound } from '../../../lib/refusal.ts'
+import { pauseSupplier } from '../../../suppliers/manage.ts'
+import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { CLOSED, done, line, nullable, time } from '../../kernel/schemas.ts'
 
 const supplierRow = Type.Object({
   supplier: Type.String(),

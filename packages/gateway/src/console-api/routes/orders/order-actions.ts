@@ -1,19 +1,22 @@
 import { Readable } from 'node:stream'
 import { ORDER_ESIMS_MAX } from '@dealer-esim/contract'
 import Type from 'typebox'
-import { cancelEsim, cancelEsim } from '../../../fulfilment/cancelling/cancel-esim.ts'
-import { cancelOrder, cancelOrder } from '../../../fulfilment/cancelling/cancel-order.ts'
-import { EVIDENCE_LENGTH_MAX, EVIDENCE_LENGTH_MAX, EVIDENCE_LENGTH_MIN, EVIDENCE_LENGTH_MIN, REASON_LENGTH_MAX, REASON_LENGTH_MAX, REASON_LENGTH_MIN, REASON_LENGTH_MIN } from '../../../fulfilment/cancelling/justification.ts'
-import { resolveCancellation, resolveCancellation } from '../../../fulfilment/review/resolve-cancellation.ts'
-import { resolveOrder, resolveOrder } from '../../../fulfilment/review/resolve-order.ts'
-import { type Verdict } from '../../../fulfilment/review/settle.ts'
-import { Refusal, Refusal } from '../../../lib/refusal.ts'
-import { parseOrderNo, parseOrderNo } from '../../../orders/reading/find.ts'
-import { type CsvEsim, type CsvEsim, readEsims, readEsims } from '../../../suppliers/stock/csv.ts'
-import { OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
-import { CLOSED, CLOSED, done, done, line, line, tenantParams, tenantParams, uuid, uuid } from '../../kernel/schemas.ts'
-import { type Verdict } from '../fulfilment/review/resolve-order.ts'
-import { type Route } from './route.ts'
+import { cancelEsim } from '../../../fulfilment/cancelling/cancel-esim.ts'
+import { cancelOrder } from '../../../fulfilment/cancelling/cancel-order.ts'
+import {
+  EVIDENCE_LENGTH_MAX,
+  EVIDENCE_LENGTH_MIN,
+  REASON_LENGTH_MAX,
+  REASON_LENGTH_MIN,
+} from '../../../fulfilment/cancelling/justification.ts'
+import { resolveCancellation } from '../../../fulfilment/review/resolve-cancellation.ts'
+import type { Verdict } from '../../../fulfilment/review/resolve-order.ts'
+import { resolveOrder } from '../../../fulfilment/review/resolve-order.ts'
+import { Refusal } from '../../../lib/refusal.ts'
+import { parseOrderNo } from '../../../orders/reading/find.ts'
+import { type CsvEsim, readEsims } from '../../../suppliers/stock/csv.ts'
+import { OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { CLOSED, done, line, tenantParams, uuid } from '../../kernel/schemas.ts'
 
 const orderParams = Type.Object({ ...tenantParams.properties, orderNo: Type.String({ maxLength: 26 }) }, CLOSED)
 const profileParams = Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED)

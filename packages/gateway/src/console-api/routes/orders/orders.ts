@@ -1,16 +1,16 @@
 import { ORDER_STATUSES } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { orderIdOf, orderIdOf, orderNoOf, orderNoOf } from '../../../lib/ids.ts'
-import { notFound, notFound } from '../../../lib/refusal.ts'
-import { itemKeyOf, itemKeyOf } from '../../../orders/item.ts'
-import { parseOrderNo, parseOrderNo } from '../../../orders/reading/find.ts'
-import { searchOrders, searchOrders } from '../../../orders/reading/search.ts'
-import { readTimeline, readTimeline } from '../../../orders/reading/timeline.ts'
-import { type Step } from '../../../orders/timeline.ts'
-import { searchProfiles, searchProfiles } from '../../../profiles/search.ts'
-import { actorNames, actorNames } from '../../kernel/actors.ts'
-import { shownDetail, shownDetail } from '../../kernel/dealers-view.ts'
+import { orderIdOf, orderNoOf } from '../../../lib/ids.ts'
+import { notFound } from '../../../lib/refusal.ts'
+import { itemKeyOf } from '../../../orders/item.ts'
+import { parseOrderNo } from '../../../orders/reading/find.ts'
+import { searchOrders } from '../../../orders/reading/search.ts'
+import type { Step } from '../../../orders/reading/timeline.ts'
+import { readTimeline } from '../../../orders/reading/timeline.ts'
+import { searchProfiles } from '../../../profiles/search.ts'
+import { actorNames } from '../../kernel/actors.ts'
+import { shownDetail } from '../../kernel/dealers-view.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import {
   CLOSED,
@@ -26,7 +26,6 @@ import {
   uuid,
 } from '../../kernel/schemas.ts'
 import { profileRow, rowOfProfile } from './profiles.ts'
-import { type Step } from './reading/timeline.ts'
 
 const orderRow = Type.Object({
   tenantId: Type.String(),

@@ -1,13 +1,12 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { orderIdOf, orderIdOf, orderNoOf, orderNoOf } from '../../../lib/ids.ts'
-import { notFound, notFound } from '../../../lib/refusal.ts'
-import { qrSvg, qrSvg } from '../../../profiles/qr/picture.ts'
-import { type FoundProfile, type FoundProfile, searchProfiles, searchProfiles } from '../../../profiles/search.ts'
-import { revealCodes, revealCodes } from '../../../profiles/secrets.ts'
-import { type Context, type Context, EVERY_ROLE, EVERY_ROLE, type Route, route, route, TENANT_STAFF, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, CLOSED, cursor, cursor, nextCursor, nextCursor, nullable, nullable, PAGE, PAGE, pageOf, pageOf, tenantParams, tenantParams, time, time, uuid, uuid } from '../../kernel/schemas.ts'
-import { type Route } from './route.ts'
+import { orderIdOf, orderNoOf } from '../../../lib/ids.ts'
+import { notFound } from '../../../lib/refusal.ts'
+import { qrSvg } from '../../../profiles/qr/picture.ts'
+import { type FoundProfile, searchProfiles } from '../../../profiles/search.ts'
+import { revealCodes } from '../../../profiles/secrets.ts'
+import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
+import { CLOSED, cursor, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
 export const profileRow = Type.Object({
   tenantId: Type.String(),

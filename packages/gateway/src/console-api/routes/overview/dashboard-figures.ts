@@ -1,7 +1,7 @@
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt, firstUuidAt } from '../../../lib/ids.ts'
-import type { Db, Db } from '../../../lib/postgres/db.ts'
-import { DELIVERY_OF_EVENT, DELIVERY_OF_EVENT, STATE_OF_EVENT, STATE_OF_EVENT } from '../../../webhooks/delivery.ts'
+import { firstUuidAt } from '../../../lib/ids.ts'
+import type { Db } from '../../../lib/postgres/db.ts'
+import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../../webhooks/delivery.ts'
 import type { LocalDay } from './local-days.ts'
 
 /*

@@ -1,9 +1,8 @@
 import Type, { type Static } from 'typebox'
-import { listNotices, listNotices, readNotices, readNotices } from '../../../alerts/alerts.ts'
-import { NIL_TENANT, NIL_TENANT } from '../../../lib/ids.ts'
-import { EVERY_ROLE, EVERY_ROLE, type Route, route, route, TENANT_STAFF, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, CLOSED, cursor, cursor, done, done, nextCursor, nextCursor, nullable, nullable, PAGE, PAGE, pageOf, pageOf, time, time, uuid, uuid } from '../../kernel/schemas.ts'
-import { type Route } from './route.ts'
+import { listNotices, readNotices } from '../../../alerts/alerts.ts'
+import { NIL_TENANT } from '../../../lib/ids.ts'
+import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
+import { CLOSED, cursor, done, nextCursor, nullable, PAGE, pageOf, time, uuid } from '../../kernel/schemas.ts'
 
 const notice = Type.Object({
   noticeId: Type.String(),

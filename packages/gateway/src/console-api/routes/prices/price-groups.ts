@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { createGroup, createGroup, readGroups, readGroups, type ShownGroup, type ShownGroup, setGroupPlan, setGroupPlan } from '../../../catalogue/pricing/assignments.ts'
-import { deleteGroup, deleteGroup, renameGroup, renameGroup } from '../../../catalogue/pricing/retirement.ts'
+import { createGroup, readGroups, type ShownGroup, setGroupPlan } from '../../../catalogue/pricing/assignments.ts'
+import { deleteGroup, renameGroup } from '../../../catalogue/pricing/retirement.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, keyCursor, line, nextCursor, nullable, pageAfter } from '../../kernel/schemas.ts'
 import { members, membersOf } from './price-members.ts'

@@ -1,14 +1,17 @@
 import Type, { type Static } from 'typebox'
-import { refused, refused } from '../../../catalogue/checks.ts'
-import { MalformedPercent, MalformedPercent, parsePercent, parsePercent } from '../../../catalogue/pricing/percent.ts'
-import { createPlan, type RuleValue, readPlans, removePlanRule, type ShownPlan, setPlanRule } from '../../../catalogue/pricing/plans.ts'
+import { refused } from '../../../catalogue/checks.ts'
+import { MalformedPercent, parsePercent } from '../../../catalogue/pricing/percent.ts'
+import {
+  createPlan,
+  type RuleValue,
+  readPlans,
+  removePlanRule,
+  type ShownPlan,
+  setPlanRule,
+} from '../../../catalogue/pricing/plans.ts'
 import { deletePlan, renamePlan } from '../../../catalogue/pricing/retirement.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, keyCursor, line, money, nextCursor, nullable, pageAfter } from '../../kernel/schemas.ts'
-
-} from '../catalogue/pricing/plans.ts'
-
-import { deletePlan, renamePlan } from '../../../catalogue/pricing/retirement.ts'
 import { members, membersOf } from './price-members.ts'
 
 const planRow = Type.Object({

@@ -1,26 +1,22 @@
 import { PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import type { Buyer, QuotedPackage } from '../../../catalogue/catalogue.ts'
-import { buyerOf, buyerOf } from '../../../catalogue/catalogue.ts'
-import { refused, refused } from '../../../catalogue/checks.ts'
-import { readAssignment, readAssignment, setTenantGroup, setTenantGroup, setTenantPlan, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
-import { setOwnPrice, setOwnPrice } from '../../../catalogue/pricing/prices.ts'
-import { EVERY_ROLE, EVERY_ROLE, OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
+import { type Buyer, buyerOf, type QuotedPackage } from '../../../catalogue/catalogue.ts'
+import { refused } from '../../../catalogue/checks.ts'
+import { readAssignment, setTenantGroup, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
+import { setOwnPrice } from '../../../catalogue/pricing/prices.ts'
+import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
-  CLOSED,CLOSED, 
-  done,done, 
-  keyCursor,keyCursor, 
-  line,line, 
+  CLOSED,
+  done,
+  keyCursor,
+  line,
   money,
-  nextCursor,nextCursor, 
-  nullable,nullable, 
-  pageAfter,pageAfter, 
-  tenantParams,tenantParams, 
-  uuid,uuid 
+  nextCursor,
+  nullable,
+  pageAfter,
+  tenantParams,
+  uuid,
 } from '../../kernel/schemas.ts'
-import { type Buyer, type QuotedPackage } from '../catalogue/catalogue.ts'
-import { type Route } from './route.ts'
-import { money } from './schemas.ts'
 
 /** Which of a tenant's prices decides: its own, its plan's, its group's plan's, or the list price. */
 const SOURCES = ['OWN', 'PLAN', 'GROUP', 'LIST'] as const

@@ -1,13 +1,11 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { approveAdjustment, approveAdjustment, proposeAdjustment, proposeAdjustment, rejectAdjustment, rejectAdjustment } from '../../../wallet/ledger/adjust.ts'
-import { ADJUSTMENT_STATUSES, ADJUSTMENT_STATUSES, type Adjustment, type Adjustment, listAdjustments, listAdjustments } from '../../../wallet/ledger/adjustments.ts'
-import { LINE_LENGTH_MAX, LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
-import { actorNames, actorNames } from '../../kernel/actors.ts'
-import { type Context, type Context, OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
-import { CLOSED, CLOSED, line, line, money, nullable, nullable, tenantParams, tenantParams, time, time, uuid, uuid } from '../../kernel/schemas.ts'
-import { type Route } from './route.ts'
-import { money } from './schemas.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../../wallet/ledger/adjust.ts'
+import { ADJUSTMENT_STATUSES, type Adjustment, listAdjustments } from '../../../wallet/ledger/adjustments.ts'
+import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
+import { actorNames } from '../../kernel/actors.ts'
+import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
 const adjustment = Type.Object({
   adjustmentId: Type.String(),

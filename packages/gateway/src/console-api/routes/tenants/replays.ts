@@ -1,10 +1,9 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { cancelReplay, cancelReplay, listReplays, listReplays, REPLAY_STATES, REPLAY_STATES, REPLAYABLE, REPLAYABLE, startReplay, startReplay } from '../../../webhooks/replay/replay.ts'
-import { actorNames, actorNames } from '../../kernel/actors.ts'
-import { EVERY_ROLE, EVERY_ROLE, type Route, route, route, TENANT_STAFF, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, CLOSED, done, done, nullable, nullable, tenantParams, tenantParams, time, time, uuid, uuid } from '../../kernel/schemas.ts'
-import { type Route } from './route.ts'
+import { cancelReplay, listReplays, REPLAY_STATES, REPLAYABLE, startReplay } from '../../../webhooks/replay/replay.ts'
+import { actorNames } from '../../kernel/actors.ts'
+import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
+import { CLOSED, done, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
 const replay = Type.Object({
   replayId: Type.String(),

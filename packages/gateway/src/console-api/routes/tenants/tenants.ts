@@ -1,24 +1,22 @@
 import Type, { type Static } from 'typebox'
-import { resumeTenant, resumeTenant, suspendTenant, suspendTenant } from '../../../tenants/change.ts'
-import { createTenant, createTenant } from '../../../tenants/create.ts'
-import { listTenants, listTenants, showTenant, showTenant } from '../../../tenants/read.ts'
-import { TEXT_LENGTH_MAX, TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
-import { EVERY_ROLE, EVERY_ROLE, OPERATORS, OPERATORS, OPERATORS_WRITE, OPERATORS_WRITE, type Route, route, route } from '../../kernel/route.ts'
+import { resumeTenant, suspendTenant } from '../../../tenants/change.ts'
+import { createTenant } from '../../../tenants/create.ts'
+import { listTenants, showTenant } from '../../../tenants/read.ts'
+import { TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
+import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
-  CLOSED,CLOSED, 
-  cursor,cursor, 
-  done,done, 
-  line,line, 
+  CLOSED,
+  cursor,
+  done,
+  line,
   money,
-  nextCursor,nextCursor, 
-  nullable,nullable, 
-  PAGE,PAGE, 
-  pageOf,pageOf, 
-  tenantParams,tenantParams, 
-  time,time 
+  nextCursor,
+  nullable,
+  PAGE,
+  pageOf,
+  tenantParams,
+  time,
 } from '../../kernel/schemas.ts'
-import { type Route } from './route.ts'
-import { money } from './schemas.ts'
 
 const status = () => Type.Enum(['ACTIVE', 'SUSPENDED'])
 

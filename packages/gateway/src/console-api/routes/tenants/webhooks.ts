@@ -1,24 +1,24 @@
 import { CALLBACK_URL_LENGTH_MAX, EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { orderIdOf, orderIdOf } from '../../../lib/ids.ts'
-import { DELIVERY_STATES, DELIVERY_STATES } from '../../../webhooks/delivery.ts'
-import { findEndpoint, findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
-import { setWebhook, setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'
-import { type AttemptView, type AttemptView, getEvent, getEvent, listEvents, listEvents } from '../../../webhooks/log/list-events.ts'
-import { resendEvent, resendEvent } from '../../../webhooks/replay/resend.ts'
-import { EVERY_ROLE, EVERY_ROLE, type Route, route, route, TENANT_ADMINS, TENANT_ADMINS, TENANT_STAFF, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, 
-  CLOSED,cursor, 
-  cursor,done, 
-  done,nextCursor, 
-  nextCursor,nullable, 
-  nullable,PAGE, 
-  PAGE,pageOf, 
-  pageOf,tenantParams, 
-  tenantParams,time, 
-  time,uuid, 
-  uuid,} from '../../kernel/schemas.ts'
-import { type Route } from './route.ts'
+import { orderIdOf } from '../../../lib/ids.ts'
+import { DELIVERY_STATES } from '../../../webhooks/delivery.ts'
+import { findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
+import { setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'
+import { type AttemptView, getEvent, listEvents } from '../../../webhooks/log/list-events.ts'
+import { resendEvent } from '../../../webhooks/replay/resend.ts'
+import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
+import {
+  CLOSED,
+  cursor,
+  done,
+  nextCursor,
+  nullable,
+  PAGE,
+  pageOf,
+  tenantParams,
+  time,
+  uuid,
+} from '../../kernel/schemas.ts'
 
 const eventRow = Type.Object({
   tenantId: Type.String(),

@@ -228,7 +228,7 @@ describe('esim', () => {
     const cancelled = await delivered('smdp')
     const settle = (esimTranNo: string, ...rest: string[]) => ['esim', 'settle', esimTranNo, ...rest]
     expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
-      /^No cancel of this eSIM is in question/,
+      /^This eSIM has no pending cancellation/,
     )
     const kept = await delivered('smdp')
     server.fault.cancelOrder = 'lost'
@@ -242,11 +242,11 @@ describe('esim', () => {
     )
     await json(...settle(cancelled.esimTranNo, '--cancelled', ...word))
     expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
-      /^No cancel of this eSIM is in question/,
+      /^This eSIM has no pending cancellation/,
     )
     await json(...settle(kept.esimTranNo, '--kept', ...word))
     expect(await failure(...settle(kept.esimTranNo, '--cancelled', ...word))).toMatch(
-      /^No cancel of this eSIM is in question/,
+      /^This eSIM has no pending cancellation/,
     )
     expect(await walletOf(shop.db, cancelled.tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
     expect(await walletOf(shop.db, kept.tenantId)).toMatchObject({ refunds: 0 })

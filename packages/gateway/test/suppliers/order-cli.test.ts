@@ -44,7 +44,7 @@ describe('order settle', () => {
       subject: orderNo,
       after: { orderStatus: 'FAILED', verdict: 'refused', items: [1, 2], evidence: 'Ticket 4711, Ms Sato' },
     })
-    expect(await failure(...settle(orderNo, '--refused', ...WORD))).toBe('Nothing of this order is under review.')
+    expect(await failure(...settle(orderNo, '--refused', ...WORD))).toBe('No item of this order is under review.')
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
   })
 
@@ -54,7 +54,7 @@ describe('order settle', () => {
     const rows = [`2,${second},LPA:1$a.example$TWO`, `1,${first},LPA:1$a.example$ONE`]
     const delivered = (text: string) => settle(orderNo, '--delivered', shop.file('esims.csv', text), ...WORD)
     expect(await failure(...delivered(`itemNo,iccid,ac\n${rows[0]}\n`))).toMatch(
-      /2 eSIMs are under review, and the file has 1/,
+      /2 eSIMs are under review, but the file has 1/,
     )
     expect(await failure(...delivered(`itemNo,iccid,ac\n2,123,LPA:1$a.example$X\n`))).toBe(
       'line 2: iccid must have 18 to 20 digits',
@@ -121,7 +121,7 @@ describe('order settle', () => {
     }
     expect(await failure(...settle(orderNo, '--refused', '--evidence', '  '))).toMatch(/what the supplier said/)
     const tooLong = settle(orderNo, '--refused', '--evidence', 'x'.repeat(2_001))
-    expect(await failure(...tooLong)).toMatch(/^The evidence has 2001 characters, and 2000 at most are kept/)
+    expect(await failure(...tooLong)).toMatch(/^The evidence has 2001 characters; the limit is 2000/)
     expect(await failure(...settle(orderNo, '--refused', '--items', '7', ...WORD))).toMatch(/Only items 1/)
     expect(await failure(...settle('01ARZ3NDEKTSV4RRFFQ69G5FAV', '--refused', ...WORD))).toMatch(/no order/)
     expect((await admin(...settle(orderNo, '--refused'))).code).toBe(2)
@@ -179,7 +179,7 @@ describe('order cancel', () => {
       { subject: orderNo, after: { reason: 'ordered by mistake' } },
     ])
     expect(await failure(...cancel)).toBe(
-      'The order is CANCELLED: only one that no supplier was asked for can be cancelled.',
+      'The order is CANCELLED. Only an order that was not sent to a supplier yet can be cancelled.',
     )
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
   })

@@ -72,7 +72,7 @@ function becomes(tenantId: string, esimStatus: string) {
   })
 }
 
-it('a supplier that hangs holds up neither the expiry of eSIMs nor another supplier', async () => {
+it('a supplier that hangs delays neither the expiry of eSIMs nor another supplier', async () => {
   const [hanging, telling] = [supplierThat('hanging', hangs), supplierThat('telling', used)]
   await dealerWith(hanging)
   const [told, expired] = [await dealerWith(telling), await dealerWith(hanging)]
@@ -82,7 +82,7 @@ it('a supplier that hangs holds up neither the expiry of eSIMs nor another suppl
   await becomes(told, 'IN_USE')
 })
 
-it('an eSIM that cannot be written, or not be opened, holds up no other dealer’s', async () => {
+it('an eSIM that cannot be saved or decrypted does not delay those of other dealers', async () => {
   const telling = supplierThat('telling', used)
   const [closed, unwritten] = [await dealerWith(telling), await dealerWith(telling)]
   const [told, expired] = [await dealerWith(telling), await dealerWith(telling)]
@@ -107,7 +107,7 @@ it('an eSIM that cannot be written, or not be opened, holds up no other dealer�
   }
 })
 
-it('questions keep to the places at a supplier, a quarter of them, and all are asked', async () => {
+it('polling uses at most a quarter of a supplier’s permits, and reaches every eSIM', async () => {
   let [asking, most] = [0, 0]
   const busy = supplierThat('busy', async (esims) => {
     asking += esims.length
@@ -122,7 +122,7 @@ it('questions keep to the places at a supplier, a quarter of them, and all are a
   expect(most).toBe(2)
 })
 
-it('a supplier that is away is not asked about each eSIM: its breaker opens for questions, too', async () => {
+it('a supplier that is down is not polled about each eSIM: its breaker opens for polling too', async () => {
   let asked = 0
   const away = supplierThat('away', async (esims) => {
     asked += esims.length

@@ -1,16 +1,16 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { claimDueOrders } from '../src/fulfilment/claiming/claim.ts'
-import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
-import { resolveOrder, type Verdict } from '../src/fulfilment/review/resolve-order.ts'
-import { orderNoOf } from '../src/lib/ids.ts'
-import type { Loop } from '../src/lib/process/lifecycle.ts'
-import { getOrderWithProfiles } from '../src/profiles/get-order.ts'
-import { listProfiles } from '../src/profiles/list.ts'
-import { pauseSupplier } from '../src/suppliers/manage.ts'
-import type { Outcome, Supplier, SupplierRequest, SupplierTraits } from '../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { newEsim, scripted } from './harness/scripted-supplier.ts'
+import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
+import { orderNoOf } from '../../src/lib/ids.ts'
+import type { Loop } from '../../src/lib/process/lifecycle.ts'
+import { getOrderWithProfiles } from '../../src/profiles/get-order.ts'
+import { listProfiles } from '../../src/profiles/list.ts'
+import { pauseSupplier } from '../../src/suppliers/manage.ts'
+import type { Outcome, Supplier, SupplierRequest, SupplierTraits } from '../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { newEsim, scripted } from '../harness/scripted-supplier.ts'
 import {
   addPackage,
   addSupplier,
@@ -24,7 +24,7 @@ import {
   type TestRoute,
   until,
   walletOf,
-} from './harness/shop.ts'
+} from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
@@ -53,7 +53,7 @@ async function settled(tenantId: string) {
   })
 }
 
-it('what a supplier says is written, whatever characters it says it in and at whatever length', async () => {
+it('a supplier’s message is saved whatever its characters and length', async () => {
   const words = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
     requests.map(() => ({ kind: 'refused', words }))
@@ -69,7 +69,7 @@ it('what a supplier says is written, whatever characters it says it in and at wh
   expect(packageInfoList[0]!.failureReason).toMatch(/^sold out {2}\u{1F30D}{40,500}…$/u)
 })
 
-it('an eSIM that cannot be written goes to review, and holds up none of its order', async () => {
+it('an eSIM that cannot be saved goes to review without delaying the others of its order', async () => {
   const esimOf = (itemNo: number) => (itemNo === 2 ? { ...newEsim(), iccid: '8985\u0000' } : newEsim())
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
     requests.map(({ itemNo }) => ({ kind: 'delivered', esim: esimOf(itemNo) }))
@@ -123,7 +123,7 @@ describe('an order that more than one supplier could deliver', () => {
     return tenantId
   }
 
-  it('goes to the next one after a definite refusal, past those that are too dear, at the cost of then', async () => {
+  it('moves to the next affordable supplier after a definite refusal, at that supplier’s current cost', async () => {
     const tenantId = await played('FALLS_BACK', [
       { supplier: 'first', productCode: 'SANDBOX_REFUSED', cost: 1_000n },
       { supplier: 'second', productCode: 'ANY', cost: PRICE + 1n },
@@ -145,7 +145,7 @@ describe('an order that more than one supplier could deliver', () => {
     expect((await walletOf(shop.db, dear)).refunds).toBe(1)
   })
 
-  it('passes over one that does not exist, and is refunded where no other is named', async () => {
+  it('skips a supplier that does not exist, and is refunded if the package names no other', async () => {
     const second = await played('MISSPELT', [
       { supplier: 'frist', productCode: 'ANY' },
       { supplier: 'second', productCode: 'ANY' },
@@ -157,7 +157,7 @@ describe('an order that more than one supplier could deliver', () => {
     expect((await walletOf(shop.db, nowhere)).refunds).toBe(1)
   })
 
-  it('waits for one that this node has not heard of yet', async () => {
+  it('waits for a supplier that this node has not loaded yet', async () => {
     const tenantId = await played('NEWS', [
       { supplier: 'news', productCode: 'ANY' },
       { supplier: 'second', productCode: 'ANY' },
@@ -173,7 +173,7 @@ describe('an order that more than one supplier could deliver', () => {
     expect(await bought(tenantId)).toMatchObject([{ supplier: 'news' }])
   })
 
-  it('stays with one that does not answer, and waits for one that is paused', async () => {
+  it('stays with a supplier that does not answer, and waits for one that is paused', async () => {
     const routes = (supplier: string, productCode: string) => [
       { supplier, productCode },
       { supplier: 'third', productCode: 'ANY' },
@@ -196,7 +196,7 @@ describe('an order that more than one supplier could deliver', () => {
 })
 
 describe('an order of the sandbox', () => {
-  it('is delivered: profiles, statuses and events follow from one another', async () => {
+  it('is delivered, with profiles, statuses and events that match', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'JP_1_7', { count: 3 })
     loop = fulfilmentLoop(shop)
@@ -223,7 +223,7 @@ describe('an order of the sandbox', () => {
     expect((await listProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })).profileList).toHaveLength(3)
   })
 
-  it('is refunded at once, exactly once, where it is refused', async () => {
+  it('is refunded at once and exactly once if it is refused', async () => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, 'SANDBOX_REFUSED', { orders: 5, count: 2 })
     loop = fulfilmentLoop(shop)
@@ -236,7 +236,7 @@ describe('an order of the sandbox', () => {
     })
   })
 
-  it('is delivered in part, and the rest refunded', async () => {
+  it('is delivered in part, and the rest is refunded', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_PARTIAL', { count: 5 })
     loop = fulfilmentLoop(shop)
@@ -247,7 +247,7 @@ describe('an order of the sandbox', () => {
     expect(answer.refundedAmount).toBe(Number(2n * PRICE))
   })
 
-  it('goes to review where the supplier cannot tell, bought once and not refunded', async () => {
+  it('goes to review if the outcome is unknown, bought once and not refunded', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_UNKNOWN', { count: 2 })
     loop = fulfilmentLoop(shop)
@@ -261,7 +261,7 @@ describe('an order of the sandbox', () => {
     expect(asked).toEqual([{ requests: 1 }, { requests: 1 }])
   })
 
-  it('says when one of its eSIMs was refunded or came, also where its status stays', async () => {
+  it('emits an event for each refunded or delivered eSIM, even if its own status stays', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_UNKNOWN', { count: 3 })
     loop = fulfilmentLoop(shop)
@@ -289,7 +289,7 @@ describe('an order of the sandbox', () => {
     expect(delivered.lastUpdateTime > reviewed.lastUpdateTime).toBe(true)
   })
 
-  it('stays with the worker that has taken it over, whatever a late answer says', async () => {
+  it('stays with the worker that took it over, whatever a late answer says', async () => {
     await addSupplier(shop, 'late', 'sandbox', { slowMs: 1_000 })
     await addPackage(shop.db, 'LATE', [{ supplier: 'late', productCode: 'SANDBOX_SLOW' }])
     const tenantId = await addTenant(shop.db)
@@ -314,7 +314,7 @@ describe('an order of the sandbox', () => {
     expect(order).toEqual({ leaseToken: heir, isHeld: true })
   })
 
-  it('delivers thousands, every one once', async () => {
+  it('is delivered exactly once, one of three thousand', async () => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, 'JP_1_7', { orders: 3_000 })
     const started = performance.now()

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { askAboutWatched } from '../src/fulfilment/reconciliation/ask-watched.ts'
-import { cancelOrphans } from '../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop } from './harness/shop.ts'
+import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
+import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /* Reconciliation waits for no lock, and holds none of one tenant while it looks after another. */
 
@@ -53,7 +53,7 @@ async function whileHeld(table: string, tenantId: string, work: () => Promise<un
 const rowsOf = async (table: string, tenantId: string) =>
   (await shop.db.query({ text: `select from ${table} where tenant_id = $1`, values: [tenantId] })).length
 
-it('what is watched for long enough ends for one tenant while another’s is being settled', async () => {
+it('expired watches of one tenant end while another tenant’s order is locked', async () => {
   const [free, held] = [await watched('1 hour', '-1 minute'), await watched('1 hour', '-1 minute')]
   await whileHeld('watched_items', held, () => askAboutWatched(shop))
   expect([await rowsOf('watched_items', free), await rowsOf('watched_items', held)]).toEqual([0, 2])
@@ -61,7 +61,7 @@ it('what is watched for long enough ends for one tenant while another’s is bei
   expect(await rowsOf('watched_items', held)).toBe(0)
 })
 
-it('what is due of several tenants is taken in one pass, and once', async () => {
+it('due watches of several tenants are claimed in one pass, each once', async () => {
   const tenants = [await watched('-1 minute', '1 day'), await watched('-1 minute', '1 day')]
   for (const [n, tenantId] of tenants.entries()) {
     await shop.db.query({

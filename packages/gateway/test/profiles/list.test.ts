@@ -1,9 +1,9 @@
 import { ESIM_STATUSES, type Profile, type ProfileListRequest, SMDP_STATUSES } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { insertProfiles } from '../src/profiles/insert.ts'
-import { listProfiles } from '../src/profiles/list.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop } from './harness/shop.ts'
+import { insertProfiles } from '../../src/profiles/insert.ts'
+import { listProfiles } from '../../src/profiles/list.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
@@ -56,14 +56,14 @@ async function pagesOf(request: ProfileListRequest): Promise<Profile[]> {
 
 const idsOf = (profiles: Profile[]) => profiles.map((profile) => profile.esimTranNo)
 
-it('pages without a filter are the whole, each eSIM once, newest first', async () => {
+it('pages without a filter contain every eSIM once, newest first', async () => {
   expect(all).toHaveLength(ESIM_STATUSES.length * SMDP.length)
   expect(idsOf(await pagesOf({}))).toEqual(idsOf(all))
   expect(idsOf(all)).toEqual(idsOf(all).sort().reverse())
   expect(new Set(idsOf(all)).size).toBe(all.length)
 })
 
-it('a page holds a hundred eSIMs where nothing is said', async () => {
+it('a page has a hundred eSIMs by default', async () => {
   const owner = await addTenant(shop.db)
   for (let order = 0; order < 3; order++) await addEsims(owner)
   const { profileList, nextCursor } = await listProfiles(shop, owner, {})
@@ -72,7 +72,7 @@ it('a page holds a hundred eSIMs where nothing is said', async () => {
   expect([rest.profileList.length, rest.nextCursor]).toEqual([3 * all.length - 100, null])
 })
 
-it.each(['esimStatus', 'smdpStatus'] as const)('pages under each %s add up to the whole', async (member) => {
+it.each(['esimStatus', 'smdpStatus'] as const)('pages filtered by each %s add up to all eSIMs', async (member) => {
   const values = member === 'esimStatus' ? ESIM_STATUSES : SMDP_STATUSES
   const found: string[] = []
   for (const value of values) {
@@ -85,7 +85,7 @@ it.each(['esimStatus', 'smdpStatus'] as const)('pages under each %s add up to th
   expect([...found, ...without].sort()).toEqual(idsOf(all).sort())
 })
 
-it('pages under both statuses, and with the other filters, are what all of them mean', async () => {
+it('pages filtered by both statuses and by other filters match all of the filters', async () => {
   const { orderNo, transactionId, iccid, createTime } = all[all.length >> 1]!
   const others: ProfileListRequest[] = [{}, { orderNo }, { transactionId }, { iccid }]
   const times: ProfileListRequest[] = [{}, { startTime: createTime }, { endTime: createTime }]
@@ -107,7 +107,7 @@ function isMeant(profile: Profile, { startTime, endTime, ...equal }: ProfileList
   return Object.entries(equal).every(([member, value]) => profile[member as keyof Profile] === value)
 }
 
-it('an ICCID finds its eSIMs with and without the F padding', async () => {
+it('an ICCID matches its eSIMs with and without the F padding', async () => {
   for (const iccid of new Set(all.map((profile) => profile.iccid))) {
     const own = idsOf(all.filter((profile) => profile.iccid === iccid))
     expect(own.length).toBeGreaterThan(1)

@@ -1,15 +1,15 @@
 import { operationNames } from '@dealer-esim/contract'
 import { verifyEvent } from '@dealer-esim/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { putPackages } from '../src/catalogue/packages/put.ts'
-import type { Running } from '../src/lib/process/lifecycle.ts'
-import { suspendTenant } from '../src/tenants/change.ts'
-import { startWorker } from '../src/worker.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode } from './door/node.ts'
-import { packageInput } from './harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { statuses, until, walletOf } from './harness/shop.ts'
-import { type Receiver, startReceiver } from './webhooks/receiver.ts'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
+import type { Running } from '../../src/lib/process/lifecycle.ts'
+import { suspendTenant } from '../../src/tenants/change.ts'
+import { startWorker } from '../../src/worker.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { statuses, until, walletOf } from '../harness/shop.ts'
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 // Promises that are kept by all of a gateway together: its door, its worker, a receiver of events.
 
@@ -54,7 +54,7 @@ async function buy(dealer: Dealer, packageCode: string): Promise<void> {
 
 const eventsOf = ({ appKey }: Dealer) => receiver.events.filter((event) => event.headers['rt-accesscode'] === appKey)
 
-test('suspension closes the API only: paid orders are delivered or refunded, and their events sent', async () => {
+test('a suspended dealer’s paid orders are still delivered or refunded, and their events sent', async () => {
   const dealer = await dealerWithReceiver()
   const { tenantId, appSecret } = dealer
   await buy(dealer, 'SANDBOX_OK')
@@ -78,7 +78,7 @@ test('suspension closes the API only: paid orders are delivered or refunded, and
   expect((await call(node, dealer, 'health')).code).toBe('101005')
 })
 
-test('an event that somebody captured is refused by every operation for its members, and changes nothing', async () => {
+test('a captured event is refused by every operation for its members, and changes nothing', async () => {
   worker ??= await startWorker(node.deps)
   const dealer = await dealerWithReceiver()
   // An RT-RequestID passes once, so each post needs an event of its own.

@@ -1,17 +1,17 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { cancelEsim } from '../src/fulfilment/cancelling/cancel-esim.ts'
-import { claimDueOrders } from '../src/fulfilment/claiming/claim.ts'
-import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
-import { refreshItems } from '../src/fulfilment/reconciliation/refresh-items.ts'
-import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
-import type { Outbound } from '../src/lib/outbound/outbound.ts'
-import type { Loop } from '../src/lib/process/lifecycle.ts'
-import { itemKeyOf } from '../src/orders/item.ts'
-import { gatewaySupplier } from '../src/suppliers/gateway/gateway.ts'
-import type { Outcome, SupplierRequest } from '../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { deliver, newEsim, scripted } from './harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from './harness/shop.ts'
+import { cancelEsim } from '../../src/fulfilment/cancelling/cancel-esim.ts'
+import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { refreshItems } from '../../src/fulfilment/reconciliation/refresh-items.ts'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import type { Outbound } from '../../src/lib/outbound/outbound.ts'
+import type { Loop } from '../../src/lib/process/lifecycle.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
+import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
+import type { Outcome, SupplierRequest } from '../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { deliver, newEsim, scripted } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
 
 /* What an operator, an upstream and a worker do to one order under review at the same moment. */
 
@@ -52,7 +52,7 @@ async function reviewed(count: number, columns = '') {
   return { tenantId, orderId: orderId! }
 }
 
-it('an item asked about from review is taken up again after a crash, though another of its order was settled', async () => {
+it('an item asked about from review is retried after a crash, although another item of its order was resolved', async () => {
   const { tenantId, orderId } = await reviewed(2, `, in_doubt_at = now() - interval '2 hours'`)
   // Item 2 waits for an hour; item 1 is taken up by a worker ...
   await shop.db.query({
@@ -73,7 +73,7 @@ it('an item asked about from review is taken up again after a crash, though anot
   await until(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1, 5_000)
 })
 
-it('a cancel at an upstream gateway is of this eSIM, not of another under the same key', async () => {
+it('a cancellation at an upstream gateway applies to this eSIM, not to another under the same key', async () => {
   const { tenantId, orderId } = await reviewed(1, `, in_doubt_at = now() - interval '2 hours'`)
   const { deps } = scripted(shop)
   // Our upstream's support names an eSIM (X) for the order that is stuck there.
@@ -117,7 +117,7 @@ it('a cancel at an upstream gateway is of this eSIM, not of another under the sa
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
-it('an item whose supplier says "again at once" is asked for twice a second at most, and whatever their number is delivered', async () => {
+it('an item whose supplier asks for an immediate retry is tried at most twice a second and delivered', async () => {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'ODD')
   await shop.db.query({ text: 'update order_items set attempts = 32766 where tenant_id = $1', values: [tenantId] })
@@ -132,7 +132,7 @@ it('an item whose supplier says "again at once" is asked for twice a second at m
   expect(performance.now() - started).toBeGreaterThan(1_500)
 })
 
-it('an event of the upstream does not open what is being bought from review to a settlement as not bought', async () => {
+it('an upstream event does not let an operator resolve as not bought what is being bought from review', async () => {
   const { tenantId, orderId } = await reviewed(1)
   let answer: (outcomes: Outcome[]) => void = () => {}
   let orders = 0
@@ -146,15 +146,15 @@ it('an event of the upstream does not open what is being bought from review to a
   loop = fulfilmentLoop(deps)
   await until(async () => orders === 1)
   const settling = () => resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
-  await expect(settling()).rejects.toThrow('being asked for item 1 just now')
+  await expect(settling()).rejects.toThrow('being asked about item 1 just now')
   await refreshItems(deps, supplied, [itemKeyOf(orderId, 1)]) // ORDER_PAID of the upstream
-  await expect(settling()).rejects.toThrow('being asked for item 1 just now')
+  await expect(settling()).rejects.toThrow('being asked about item 1 just now')
   answer([deliver()])
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   expect(orders).toBe(1)
 })
 
-it('while it is being bought from review another eSIM is not settled for it: what was bought would be forgotten', async () => {
+it('another eSIM cannot be recorded for an item that is being bought from review', async () => {
   const { tenantId, orderId } = await reviewed(1)
   let answer: (outcomes: Outcome[]) => void = () => {}
   let orders = 0
@@ -174,7 +174,7 @@ it('while it is being bought from review another eSIM is not settled for it: wha
     { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence },
     ADA,
   )
-  await expect(settling).rejects.toThrow('being asked for item 1 just now')
+  await expect(settling).rejects.toThrow('being asked about item 1 just now')
   answer([deliver()])
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
 })

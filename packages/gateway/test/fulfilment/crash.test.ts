@@ -97,7 +97,7 @@ beforeAll(async () => {
 afterAll(() => bundle.remove())
 const PATIENCE_MS = 40_000
 
-it('every named point is one that somebody dies at', () => {
+it('every named failpoint has a crash test', () => {
   const died = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS]
   expect(namedPoints(['fulfilment', 'suppliers'])).toEqual([...new Set(died)].sort())
 })
@@ -179,7 +179,7 @@ describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inQuestion
     return { ...row!, taken: await scene.taken(name) }
   }
 
-  it.each(points)('that dies at %s while it buys: every eSIM is bought once, and none is lost', async (point) => {
+  it.each(points)('that dies at %s while it buys loses no eSIM and buys none twice', async (point) => {
     const { delivered, review, refused, orphans, taken } = await countOf(point)
     expect([refused, orphans]).toEqual([0, 0])
     if (!inQuestion.includes(point)) {
@@ -191,7 +191,7 @@ describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inQuestion
     expect(taken - delivered).toBeLessThanOrEqual(review)
   })
 
-  it.each(refunds)('that dies at %s while it refunds: every eSIM is refunded once', async (point) => {
+  it.each(refunds)('that dies at %s while it refunds refunds every eSIM once', async (point) => {
     const { delivered, refused, taken } = await countOf(`refused ${point}`)
     expect({ delivered, refused, taken }).toEqual({ delivered: 0, refused: ORDERS, taken: 0 })
   })

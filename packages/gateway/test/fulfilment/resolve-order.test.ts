@@ -66,17 +66,17 @@ function imported(supplier: string, ...esims: CsvEsim['esim'][]) {
 
 it('an eSIM that is twice in the file is refused, by its ICCID and by its activation code', async () => {
   const order = await underReview(2)
-  await expect(delivered(order, esimOf(1, 'ONE'), esimOf(1, 'TWO'))).rejects.toThrow(/^Line 3: the ICCID .* is twice/)
+  await expect(delivered(order, esimOf(1, 'ONE'), esimOf(1, 'TWO'))).rejects.toThrow(/^Line 3: the ICCID .* is in the file twice/)
   await expect(delivered(order, esimOf(1, 'ONE'), esimOf(2, 'ONE'))).rejects.toThrow(
-    /^Line 3: the activation code .* is twice/,
+    /^Line 3: the activation code .* is in the file twice/,
   )
   expect(await statuses(shop.db, order.tenantId)).toEqual({ UNDER_REVIEW: 1 })
 })
 
-it('an eSIM that another dealer has is refused until it has ended: suppliers use ICCIDs again', async () => {
+it('an eSIM that another dealer has is refused until it has ended', async () => {
   const [order, other] = [await underReview(1), await underReview(1)]
   await delivered(other, esimOf(3, 'THREE'))
-  const refusal = `Line 2: eSIM ${iccidOf(3)} is delivered already, with order ${orderNoOf(other.orderId)}.`
+  const refusal = `Line 2: eSIM ${iccidOf(3)} is already delivered with order ${orderNoOf(other.orderId)}.`
   await expect(delivered(order, esimOf(3, 'NEW'))).rejects.toThrow(refusal)
   await shop.db.query({
     text: `update profiles set esim_status = 'USED_EXPIRED' where tenant_id = $1`,
@@ -96,7 +96,7 @@ it('an orphan is refused', async () => {
   await setItems(late.tenantId, `item_status = 'REFUSED'`)
   const esim = esimOf(5, 'FIVE')
   await acceptEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
-  const refusal = `Line 2: eSIM ${esim.iccid} is kept as an orphan, of order ${orderNoOf(late.orderId)}.`
+  const refusal = `Line 2: eSIM ${esim.iccid} is kept as an orphan of order ${orderNoOf(late.orderId)}.`
   await expect(delivered(order, esim)).rejects.toThrow(refusal)
 })
 
@@ -105,7 +105,7 @@ it('a code that is delivered under another ICCID is refused, until the supplier 
   await delivered(other, esimOf(8, 'EIGHT'))
   const again = () => delivered(order, esimOf(9, 'EIGHT'))
   await expect(again()).rejects.toThrow(
-    `Line 2: eSIM ${iccidOf(9)} is delivered already, with order ${orderNoOf(other.orderId)}.`,
+    `Line 2: eSIM ${iccidOf(9)} is already delivered with order ${orderNoOf(other.orderId)}.`,
   )
   await shop.db.query({
     text: `update profiles set esim_status = 'CANCEL' where tenant_id = $1`,
@@ -114,7 +114,7 @@ it('a code that is delivered under another ICCID is refused, until the supplier 
   expect(await again()).toEqual([1])
 })
 
-it('what is for sale in stock is refused, by its ICCID and by its activation code', async () => {
+it('an eSIM for sale in stock is refused, by its ICCID and by its activation code', async () => {
   const order = await underReview(1)
   await imported('shelf', esimOf(6, 'SIX'))
   for (const esim of [esimOf(6, 'OTHER'), esimOf(7, 'SIX')]) {
@@ -122,7 +122,7 @@ it('what is for sale in stock is refused, by its ICCID and by its activation cod
   }
 })
 
-it('what stock has reserved for another order is refused, and what it has reserved for this one is not', async () => {
+it('an eSIM that stock reserved for another order is refused, one reserved for this order is not', async () => {
   await imported('drawer', esimOf(10, 'TEN'))
   const [order, other] = [await underReview(1), await underReview(1)]
   const request = { ...order, itemNo: 1, key: itemKeyOf(order.orderId, 1), productCode: 'P' }
@@ -133,7 +133,7 @@ it('what stock has reserved for another order is refused, and what it has reserv
   expect(await delivered(order, esimOf(10, 'TEN'))).toEqual([1])
 })
 
-it('a file of stock that has the code of a settled eSIM is refused; its ICCID with another code is not', async () => {
+it('a stock file with the code of a recorded eSIM is refused; its ICCID with another code is not', async () => {
   const order = await underReview(1)
   await delivered(order, esimOf(11, 'ELEVEN'))
   await expect(imported('shelf', esimOf(12, 'TWELVE'), esimOf(13, 'ELEVEN'))).rejects.toThrow(
@@ -142,7 +142,7 @@ it('a file of stock that has the code of a settled eSIM is refused; its ICCID wi
   expect(await imported('shelf', esimOf(11, 'ELEVEN-AGAIN'))).toBe(1)
 })
 
-it('a file of stock that is being read while its code is settled is refused at its end', async () => {
+it('a stock file whose code is recorded during the import is refused at its end', async () => {
   const order = await underReview(1)
   const file = new PassThrough()
   const importing = importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })
@@ -162,7 +162,7 @@ it('a file of stock that is being read while its code is settled is refused at i
   await settled
 })
 
-it('a file of stock with an eSIM that is kept as an orphan is refused until that is given back', async () => {
+it('a stock file with an orphan eSIM is refused until the orphan is given back', async () => {
   const late = await underReview(1)
   await setItems(late.tenantId, `item_status = 'REFUSED'`)
   const esim = esimOf(15, 'FIFTEEN')
@@ -174,7 +174,7 @@ it('a file of stock with an eSIM that is kept as an orphan is refused until that
   expect(await imported('shelf', esim)).toBe(1)
 })
 
-it('what stock has reserved for another item of the order is refused: that item is delivered with it', async () => {
+it('an eSIM that stock reserved for another item of the order is refused', async () => {
   await imported('drawer', esimOf(16, 'SIXTEEN'))
   const order = await underReview(2)
   const request = { ...order, itemNo: 2, key: itemKeyOf(order.orderId, 2), productCode: 'P' }
@@ -227,7 +227,7 @@ it.each([
   },
 )
 
-it('an attempt that brings it leaves its item in doubt, with the order that has its eSIM', async () => {
+it('an attempt that delivers it leaves its item in doubt, with the order that has its eSIM', async () => {
   const [order, other] = [await underReview(1), await underReview(1)]
   await delivered(order, esimOf(40, 'FORTY'))
   await setItems(other.tenantId, `item_status = 'ASKED', requested_at = now()`)
@@ -245,7 +245,7 @@ it('an attempt that brings it leaves its item in doubt, with the order that has 
     values: [other.tenantId],
   })
   expect(item!.itemStatus).toBe('UNKNOWN')
-  expect(item!.failureReason).toContain(`has settled an item of order ${orderNoOf(order.orderId)}`)
+  expect(item!.failureReason).toContain(`which an operator recorded for an item of order ${orderNoOf(order.orderId)}`)
   expect(await holdersOf(40)).toEqual([order.orderId])
 })
 

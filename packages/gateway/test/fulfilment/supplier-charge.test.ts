@@ -54,14 +54,14 @@ async function monthsOf(supplier: string) {
 }
 
 describe('the report of suppliers', () => {
-  it('counts what was charged in place of the catalogue’s cost, and tells of how many eSIMs it knows', async () => {
+  it('uses the supplier’s charge instead of the catalogue’s cost, and counts the eSIMs that have one', async () => {
     await sell('dearer', [deliveredAt(usd(6_200n)), deliveredAt(usd(6_300n)), deliveredAt()], 'DELIVERED')
     const counted = { delivered: 3, cost: 17_500, costCurrency: 'USD', charged: 2, chargedCost: 12_500 }
     expect(await monthsOf('dearer')).toMatchObject([counted])
     expect((await admin('supplier', 'report')).stdout).toMatch(/dearer .* 1\.75 USD +2$/m)
   })
 
-  it('converts nothing: what was charged in another currency stands in a row of its own', async () => {
+  it('has a row of its own for charges in another currency', async () => {
     await sell('abroad', [deliveredAt({ amount: 900_000n, currencyCode: 'JPY' }), deliveredAt()], 'DELIVERED')
     expect(await monthsOf('abroad')).toMatchObject([
       { delivered: 1, cost: 900_000, costCurrency: 'JPY', charged: 1, chargedCost: 900_000 },
@@ -70,12 +70,12 @@ describe('the report of suppliers', () => {
   })
 })
 
-describe('what was charged for an eSIM that is in doubt', () => {
+describe('the charge for an eSIM in doubt', () => {
   const inDoubt: Outcome = { kind: 'unknown', words: 'it has taken it', charged: usd(6_200n) }
   const settle = (order: { tenantId: string; orderId: string }, verdict: Verdict) =>
     resolveOrder(shop, { ...order, verdict, evidence: 'Ticket 4711' }, { actor: 'cli:test' })
 
-  it('is what it cost once an operator settles it as delivered', async () => {
+  it('becomes its cost if an operator resolves it as delivered', async () => {
     const order = await sell('doubtful', [inDoubt], 'UNDER_REVIEW', { giveUpAfterMs: 0 })
     const esim = { ...newEsim(), matchingId: 'SETTLED', ac: 'LPA:1$a.example$SETTLED' }
     await settle(order, { kind: 'delivered', esims: [{ line: 2, esim }] })
@@ -83,13 +83,13 @@ describe('what was charged for an eSIM that is in doubt', () => {
     expect(await monthsOf('doubtful')).toMatchObject([{ delivered: 1, cost: 6_200, charged: 1 }])
   })
 
-  it('is taken back where it is settled as refused', async () => {
+  it('is removed if an operator resolves it as refused', async () => {
     const order = await sell('taker', [inDoubt], 'UNDER_REVIEW', { giveUpAfterMs: 0 })
     await settle(order, { kind: 'refused' })
     expect(await chargesOf(order.orderId)).toEqual([['taker', 5_000, null, null]])
   })
 
-  it('is told by a question, too, which says nothing of the price of now', async () => {
+  it('may come from a query, which does not update the current price', async () => {
     await addSupplier(shop, 'asked', 'stock')
     const query = async () => [deliveredAt(usd(6_200n))]
     const lost: Outcome = { kind: 'unknown', words: 'no answer' }
@@ -99,7 +99,7 @@ describe('what was charged for an eSIM that is in doubt', () => {
     expect(await shop.db.query({ text: `select from supplier_prices where supplier = 'asked'` })).toEqual([])
   })
 
-  it('is not counted for the supplier that is asked next', async () => {
+  it('is not counted for the next supplier', async () => {
     const tenantId = await addTenant(shop.db)
     await addPackage(shop.db, 'NEXT', [
       { supplier: 'first', productCode: 'X', cost: COST },

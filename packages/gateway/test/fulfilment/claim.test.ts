@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { claimDueOrders } from '../src/fulfilment/claiming/claim.ts'
-import { acceptEsim } from '../src/fulfilment/outcomes/save-outcomes.ts'
-import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
-import { runClaim } from '../src/fulfilment/run-claim.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { newEsim, scripted } from './harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, walletOf } from './harness/shop.ts'
-import { waitForBlockedStatements } from './harness/statements.ts'
+import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import { runClaim } from '../../src/fulfilment/run-claim.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { newEsim, scripted } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, walletOf } from '../harness/shop.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
 
 /*
  * A claim takes a while where it takes many orders. What is written of an order in that time, by whoever needs no lease for
@@ -80,7 +80,7 @@ const items = (tenantId: string, orderId: string) =>
     values: [tenantId, orderId],
   })
 
-it('goes on from an eSIM that arrived after it had begun', async () => {
+it('a claim sees an eSIM that arrived after the claim began', async () => {
   const scene = await twoOrders('UNKNOWN')
   const { tenantId, orderId, deps } = scene
   const arrived = { orderId, itemNo: 1, supplier: 'odd' }
@@ -91,7 +91,7 @@ it('goes on from an eSIM that arrived after it had begun', async () => {
   expect(await items(tenantId, orderId)).toEqual([delivered, delivered])
 })
 
-it('goes on from what an operator settled after it had begun', async () => {
+it('a claim sees what an operator resolved after the claim began', async () => {
   const scene = await twoOrders('REVIEW')
   const { tenantId, orderId, deps } = scene
   const settlement = { tenantId, orderId, evidence: 'by telephone' } as const

@@ -52,7 +52,7 @@ const takeIn = ({ tenantId, orderId, itemNo }: { tenantId: string; orderId: stri
 const orphanStates = (tenantIds: string[]) =>
   shop.db.query({ text: 'select tenant_id, state from orphans where tenant_id = any ($1)', values: [tenantIds] })
 
-it('an orphan that cannot be opened does not keep the others from being given back', async () => {
+it('an orphan that cannot be decrypted does not keep the others from being given back', async () => {
   const { deps } = depsWith({ cancel: async () => ({ kind: 'cancelled' }) })
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
   for (const one of [bad, good]) await takeIn(one)
@@ -63,7 +63,7 @@ it('an orphan that cannot be opened does not keep the others from being given ba
   expect(error.mock.calls[0]![0]).toMatchObject({ tenantId: bad.tenantId, orderId: bad.orderId })
 })
 
-it('a record of a supplier that cannot be taken in does not hide those behind it', async () => {
+it('a listed eSIM that cannot be saved does not hide those behind it', async () => {
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
   const found = { [itemKeyOf(bad.orderId, 1)]: newEsim(), [itemKeyOf(good.orderId, 1)]: newEsim() }
   const { deps, supplied } = depsWith({
@@ -80,7 +80,7 @@ it('a record of a supplier that cannot be taken in does not hide those behind it
   expect(error.mock.calls).toMatchObject([[{ supplier: 'odd', key: itemKeyOf(bad.orderId, 1) }, expect.any(String)]])
 })
 
-it('a cancel in question whose eSIM cannot be opened does not keep the others from being asked about', async () => {
+it('a pending cancellation whose eSIM cannot be decrypted does not block the others', async () => {
   const cancelled: string[] = []
   const { deps } = depsWith({
     cancel: async ({ orderId }) => {

@@ -23,7 +23,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it(`sells ${CODES} codes by four worker processes to as many orders: each code exactly once`, async () => {
+it(`sells ${CODES} codes by four worker processes, each code exactly once`, async () => {
   const rows = Array.from({ length: CODES }, (_, i) => `${makeIccid('8985333', i)},LPA:1$smdp.example.com$MANY-${i}`)
   const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
   await importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })

@@ -95,7 +95,7 @@ async function atTheSecond() {
   return { tenantId, deps, ...suppliers, attemptAtSecond, deliverFirst, rowsOf }
 }
 
-it('what the second one may have sold is asked about, given back and reported', async () => {
+it('an eSIM that the second supplier may have sold is asked about, given back and reported', async () => {
   const { tenantId, deps, second, firstEsim, secondEsim, looks, ...its } = await atTheSecond()
   await its.deliverFirst()
   second.answer({ kind: 'unknown', words: 'lost' })
@@ -112,7 +112,7 @@ it('what the second one may have sold is asked about, given back and reported', 
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
-it('the item is that of the first one, at its cost, and the books of both tell of nothing that is nobody’s', async () => {
+it('the item belongs to the first supplier, at its cost, and neither list has an unclaimed eSIM', async () => {
   const { deps, firstSupplied, secondSupplied, second, secondEsim, ...its } = await atTheSecond()
   await its.deliverFirst()
   second.answer({ kind: 'unknown', words: 'lost' })
@@ -125,7 +125,7 @@ it('the item is that of the first one, at its cost, and the books of both tell o
   expect(await shop.db.query({ text: 'select key from unclaimed_esims' })).toEqual([])
 })
 
-it('a second one that had surely bought nothing is not asked any more', async () => {
+it('a second supplier that certainly bought nothing is not asked again', async () => {
   const { second, looks, ...its } = await atTheSecond()
   second.answer({ kind: 'retry', words: 'our balance is used up', afterMs: 60_000 })
   await its.attemptAtSecond('retry')
@@ -134,7 +134,7 @@ it('a second one that had surely bought nothing is not asked any more', async ()
   expect(looks).toEqual([])
 })
 
-it('what the second one had charged is not counted for the first', async () => {
+it('the second supplier’s charge is not counted for the first', async () => {
   const { second, ...its } = await atTheSecond()
   second.answer({ kind: 'unknown', words: 'it has taken it', charged: { amount: 2_500n, currencyCode: 'USD' } })
   await its.attemptAtSecond('unknown')

@@ -1,15 +1,15 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { cancelEsim } from '../src/fulfilment/cancelling/cancel-esim.ts'
-import { fulfilmentLoop } from '../src/fulfilment/loop.ts'
-import { askAboutWatched } from '../src/fulfilment/reconciliation/ask-watched.ts'
-import { resolveCancellation } from '../src/fulfilment/review/resolve-cancellation.ts'
-import { resolveOrder } from '../src/fulfilment/review/resolve-order.ts'
-import type { Loop } from '../src/lib/process/lifecycle.ts'
-import { expireProfiles } from '../src/profiles/expire.ts'
-import type { CancelOutcome, Outcome, SupplierRequest } from '../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { deliver, scripted } from './harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from './harness/shop.ts'
+import { cancelEsim } from '../../src/fulfilment/cancelling/cancel-esim.ts'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
+import { resolveCancellation } from '../../src/fulfilment/review/resolve-cancellation.ts'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import type { Loop } from '../../src/lib/process/lifecycle.ts'
+import { expireProfiles } from '../../src/profiles/expire.ts'
+import type { CancelOutcome, Outcome, SupplierRequest } from '../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { deliver, scripted } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
 
 /* What was left open: not bought in time, or cancelled without an answer. */
 
@@ -75,7 +75,7 @@ function start(answer: () => Outcome, places: number, cancel: () => CancelOutcom
 const ADA = { actor: 'cli:ada' } as const
 const keep = (): CancelOutcome => ({ kind: 'refused', words: 'it does not' })
 
-it('what waits in a queue after a pause of hours is delivered, and not put under review', async () => {
+it('an order that queues after a pause of hours is delivered, not put under review', async () => {
   const tenantId = await putOff(6)
   start(deliver, 2)
   expect(
@@ -85,7 +85,7 @@ it('what waits in a queue after a pause of hours is delivered, and not put under
   })
 })
 
-it('what is put off again and again is told to be under review once, bought there, and delivered at last', async () => {
+it('an order that is put off repeatedly is reported as under review once, bought from there, and delivered', async () => {
   const tenantId = await putOff(1)
   let answer: () => Outcome = () => ({ kind: 'retry', words: 'our balance is used up' })
   const seen = start(() => answer(), 2)
@@ -129,14 +129,14 @@ async function returnedOnItsLastDay(answer: () => CancelOutcome) {
 const statusOf = async (tenantId: string) =>
   (await shop.db.query({ text: 'select esim_status from profiles where tenant_id = $1', values: [tenantId] }))[0]
 
-it('a cancel without an answer is asked about after the eSIM has expired unused, and refunded', async () => {
+it('an unanswered cancellation is repeated after the eSIM has expired unused, and refunded', async () => {
   const { tenantId, seen } = await returnedOnItsLastDay(() => ({ kind: 'cancelled' }))
   expect(seen.cancels).toBe(2)
   expect(await statusOf(tenantId)).toEqual({ esimStatus: 'CANCEL' })
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
 
-it('a cancel without an answer is settled by an operator after the eSIM has expired unused', async () => {
+it('an unanswered cancellation can be resolved by an operator after the eSIM has expired unused', async () => {
   const { tenantId, profileId, seen } = await returnedOnItsLastDay(() => ({ kind: 'unknown', words: 'lost again' }))
   expect(await statusOf(tenantId)).toEqual({ esimStatus: 'UNUSED_EXPIRED' })
   const word = { verdict: 'cancelled', evidence: 'Ticket 4711' } as const
@@ -144,7 +144,7 @@ it('a cancel without an answer is settled by an operator after the eSIM has expi
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
 
-it('what a worker may have bought before it died is asked about from review, however late, and never bought again', async () => {
+it('an item that a dead worker may have bought is asked about from review, however late, and never bought again', async () => {
   const tenantId = await putOff(1)
   await shop.db.query({
     text: `update order_items set item_status = 'ASKED', updated_at = now() - interval '2 hours' where tenant_id = $1`,
@@ -166,7 +166,7 @@ it('what a worker may have bought before it died is asked about from review, how
   expect(asked).toEqual(['QUERY'])
 })
 
-it('what is being bought from review is not settled as not bought meanwhile', async () => {
+it('an item that is being bought from review cannot be resolved as not bought', async () => {
   const tenantId = await putOff(1)
   await shop.db.query({
     text: `update order_items set item_status = 'REVIEW', retry_at = now() where tenant_id = $1`,
@@ -189,7 +189,7 @@ it('what is being bought from review is not settled as not bought meanwhile', as
   })
   const word = { verdict: { kind: 'retry' }, evidence: 'Ticket 4711' } as const
   const settling = () => resolveOrder(deps, { tenantId, orderId: row!.orderId, ...word }, ADA)
-  await expect(settling()).rejects.toThrow('being asked for item 1 just now')
+  await expect(settling()).rejects.toThrow('being asked about item 1 just now')
   answer([{ kind: 'unknown', words: 'lost' }])
   const text = `select from order_items where tenant_id = $1 and item_status = 'REVIEW' and retry_at > now()`
   await until(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)

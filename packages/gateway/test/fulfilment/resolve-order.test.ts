@@ -66,7 +66,9 @@ function imported(supplier: string, ...esims: CsvEsim['esim'][]) {
 
 it('an eSIM that is twice in the file is refused, by its ICCID and by its activation code', async () => {
   const order = await underReview(2)
-  await expect(delivered(order, esimOf(1, 'ONE'), esimOf(1, 'TWO'))).rejects.toThrow(/^Line 3: the ICCID .* is in the file twice/)
+  await expect(delivered(order, esimOf(1, 'ONE'), esimOf(1, 'TWO'))).rejects.toThrow(
+    /^Line 3: the ICCID .* is in the file twice/,
+  )
   await expect(delivered(order, esimOf(1, 'ONE'), esimOf(2, 'ONE'))).rejects.toThrow(
     /^Line 3: the activation code .* is in the file twice/,
   )

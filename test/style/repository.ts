@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../..')
 
 /** Written by a command, not by people. */
 const GENERATED = new Set(['packages/gateway/schema.sql', 'docs/openapi.json', 'package-lock.json'])

@@ -49,7 +49,7 @@ export function signRequest(secret: Secret, parts: SignedParts, body: Body): str
 }
 
 /**
- * Returns the secret that the request is signed with, or undefined if it is none of these. Compares in constant time.
+ * Returns the secret that the request is signed with, or undefined if neither an old nor a current secret matches. Compares in constant time.
  * The caller must check the form of the headers first, and the clock too.
  */
 export function verifyRequest<S extends Secret>(

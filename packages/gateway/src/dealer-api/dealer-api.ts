@@ -150,7 +150,7 @@ function callOf<Name extends OperationName>(
   return { tenant, catalogueVersion, request, address }
 }
 
-/** @returns the error to answer where the body is malformed: the caller is told only once it is admitted */
+/** @returns the error to answer where the body is malformed: the caller gets it only after admission */
 function parseBody<Name extends OperationName>(operation: Name, body: Buffer): RequestOf<Name> | ApiError {
   const json = parseStrictJson(body)
   if (!json.ok) return new ApiError('000104', { details: [{ field: '', reason: json.reason }] })

@@ -134,7 +134,7 @@ describe('the page queue', () => {
 })
 
 describe('a byte budget', () => {
-  it('drops the largest holder when it is exceeded, whoever exceeds it', () => {
+  it('drops the largest holder when it is exceeded, no matter which connection exceeds it', () => {
     const dropped: string[] = []
     const budget = createByteBudget<string>(10, (holder) => dropped.push(holder))
     budget.hold('large', 4)

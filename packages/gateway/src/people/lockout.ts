@@ -58,7 +58,7 @@ export async function forgetFailures(db: Pick<Db, 'query'>, key: LockKey): Promi
 /*
  * A browser in which somebody has signed in keeps a token that says so. It opens nothing: it only tells its guesses from
  * strangers', who could keep its owner out otherwise by ten wrong passwords every quarter of an hour. It is void after half
- * a year, for another password, and where a second factor has come or gone: whoever signed in before is a stranger then.
+ * a year, after a change of password, and after a second factor is added or removed: earlier sign-ins no longer count.
  */
 
 export const BROWSER_KNOWN_S = 180 * 24 * 3_600

@@ -14,7 +14,7 @@ export function lowBalanceStep(balance: bigint, threshold: bigint | null): numbe
 
 /**
  * A change of step is worth an alert only on the way down. wallets.low_balance_alerted_percent takes the new step either
- * way, so that each crossing is told of once and a top-up arms the steps above it again.
+ * way, so that each crossing is reported once and a top-up re-arms the steps above it.
  */
 export function isDeeper(step: number, before: number): boolean {
   return step !== 0 && (before === 0 || step < before)

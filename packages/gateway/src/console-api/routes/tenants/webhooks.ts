@@ -146,9 +146,9 @@ export const webhookRoutes: Route[] = [
           failingSince: null,
           updatedAt: null,
         }
-      const { failureWindow, ...told } = known
+      const { failureWindow, ...view } = known
       const { failingSinceMs } = failureWindow
-      return { ...told, failingSince: failingSinceMs === null ? null : new Date(failingSinceMs) }
+      return { ...view, failingSince: failingSinceMs === null ? null : new Date(failingSinceMs) }
     },
   }),
   route({

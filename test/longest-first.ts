@@ -9,17 +9,17 @@ const root = new URL('..', import.meta.url).pathname
  * browser are small files: begun last, they keep one core busy for a minute while the other has nothing left to do.
  */
 const LONGEST = [
-  'test/browser/console.test.ts',
+  'test/browser/console.deployment.test.ts',
   'test/samples.test.ts',
-  'packages/gateway/test/orders/crash.test.ts',
+  'packages/gateway/test/orders/crash.deployment.test.ts',
   // Not beside the other one in a browser: each keeps more than one core busy.
-  'test/browser/console-accessibility.test.ts',
+  'test/browser/console-accessibility.deployment.test.ts',
   'test/docs-operator.test.ts',
   'packages/gateway/test/lib/embedded-postgres.test.ts',
-  'packages/gateway/test/catalogue-files.test.ts',
-  'packages/gateway/test/fulfilment/crash.test.ts',
-  'packages/gateway/test/orders/failpoints.test.ts',
-  'packages/gateway/test/dealer-api/several-nodes.test.ts',
+  'packages/gateway/test/catalogue/files.test.ts',
+  'packages/gateway/test/fulfilment/crash.deployment.test.ts',
+  'packages/gateway/test/orders/failpoints.deployment.test.ts',
+  'packages/gateway/test/dealer-api/several-nodes.deployment.test.ts',
   'packages/gateway/test/dealer-api/fuzz.test.ts',
   'packages/gateway/test/fulfilment/hanging-supplier.test.ts',
   'packages/gateway/test/mail.test.ts',

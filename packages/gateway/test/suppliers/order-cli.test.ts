@@ -166,7 +166,7 @@ describe('order cancel', () => {
     const orderNo = orderNoOf(orderId!)
     const cancel = ['order', 'cancel', orderNo, '--reason', 'ordered by mistake']
     for (const reason of ['', ' no ', 'x'.repeat(301), 'two\nlines']) {
-      expect(await failure(...cancel.with(-1, reason))).toMatch(/^The reason has 3 to 300 characters on one line/)
+      expect(await failure(...cancel.with(-1, reason))).toMatch(/^The reason must be one line of 3 to 300 characters/)
     }
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
     expect(await json(...cancel)).toEqual({ orderNo, orderStatus: 'CANCELLED' })

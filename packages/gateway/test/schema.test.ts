@@ -50,7 +50,7 @@ const SUPPLIER_TABLES: Record<string, string> = {
   stock_levels: 'one row a product: read before an order is taken, by whoever orders',
   supplier_prices: 'one row a product: its price is the same for all tenants',
   stock_codes: 'a code belongs to whoever it is reserved for, and before that to nobody',
-  resolvedCodes: 'found by code, from a file of stock, before anybody knows whose it is',
+  resolved_codes: 'found by code, from a file of stock, before anybody knows whose it is',
   unclaimed_esims: 'found in the books of a supplier: whose they are is not known',
   es2plus_orders: 'written beside any tenant, by the supplier itself',
   es2plus_ranges: 'one row a range',

@@ -28,14 +28,14 @@ export function toolFlows(shared: SharedState): void {
       signed({ ...client, secret: 'another secret' }, '{}'),
       '{}',
       '101003',
-      'probably made with another AppSecret',
+      'signed with another AppSecret',
     )
     const body = '{"transactionId":"T-1"}'
     await verdict(signed(client, body), '{ "transactionId": "T-1" }', '101003', 'without spaces')
     const right = signed(client, body)
     const base64 = Buffer.from(right['X-Signature'] ?? '', 'hex').toString('base64')
-    await verdict({ ...right, 'X-Signature': base64 }, body, '000102', 'sent in Base64')
-    await verdict(signed({ ...client, secret: `${client.secret} ` }, body), body, '101003', 'ended with a space')
+    await verdict({ ...right, 'X-Signature': base64 }, body, '000102', '(Base64)')
+    await verdict(signed({ ...client, secret: `${client.secret} ` }, body), body, '101003', '(a space)')
     await verdict(signed(client, '{}', Date.now() - 600_000), '{}', '101001', 'behind the gateway’s clock')
     const used = signed(client, '{}')
     const answer = await fetch(`${testbed.access.baseUrl}/open-api/v1/health`, {

@@ -17,10 +17,10 @@ it('a reset in which no grace is said voids every older secret at once', async (
       values: [tenantId],
     })
   await reset({})
-  const graceful = await reset({ graceS: 86_400 })
+  const graceful = await reset({ grace_s: 86_400 })
   expect(Date.parse(graceful.body.oldValidUntil)).toBeGreaterThan(Date.now() + 23 * 3_600_000)
   expect(await verifying()).toHaveLength(2)
   expect(await reset({})).toMatchObject({ status: 200, body: { oldValidUntil: null } })
   expect(await verifying()).toHaveLength(1)
-  expect((await reset({ graceS: 86_401 })).status).toBe(400)
+  expect((await reset({ grace_s: 86_401 })).status).toBe(400)
 })

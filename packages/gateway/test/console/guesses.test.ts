@@ -42,7 +42,8 @@ describe('a stranger who guesses', () => {
     const owner = await signedInAs(room, 'DEALER_ADMIN', tenantId)
     for (let i = 0; i < 10; i++) await browser(room.app).signIn(owner.email, 'not the password')
     expect((await browser(room.app).signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
-    const reset = (password: string) => owner.call('POST', `/tenants/${tenantId}/secret/reset`, { password, graceS: 0 })
+    const reset = (password: string) =>
+      owner.call('POST', `/tenants/${tenantId}/secret/reset`, { password, grace_s: 0 })
     expect((await reset(PASSWORD)).status).toBe(200)
     // Nor under the name that is counted for them there.
     for (let i = 0; i < 10; i++) await browser(room.app).signIn(`PERSON ${owner.personId}`, 'not the password')

@@ -139,7 +139,7 @@ const LOOPS = [
   'profiles',
   'reconcile',
   'retention',
-  'review notices',
+  'review alerts',
   'stock',
   'stock levels',
   'suppliers',

@@ -211,8 +211,10 @@ describe('esim', () => {
       text: `update profiles set smdp_status = 'INSTALLATION' where tenant_id = $1`,
       values: [used.tenantId],
     })
-    expect(await failure(...cancel(used.esimTranNo).with(-1, ''))).toMatch(/^The reason must be one line of 3 to 300 characters/)
-    expect(await failure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION: only one/)
+    expect(await failure(...cancel(used.esimTranNo).with(-1, ''))).toMatch(
+      /^The reason must be one line of 3 to 300 characters/,
+    )
+    expect(await failure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION\. Only an eSIM/)
     const code = await delivered('shelf')
     expect(await failure(...cancel(code.esimTranNo))).toMatch(/did not cancel it: .* Nothing is refunded\.$/)
     const installed = await delivered('smdp')

@@ -98,7 +98,7 @@ test('a first use of the secret that could not be saved is saved with the next r
   })
   warned.length = 0
   await requestWith(newSecret)
-  await expect.poll(() => warned).toEqual(['the first use of a secret was not noted'])
+  await expect.poll(() => warned).toEqual(['the first use of a secret could not be saved'])
   expect(await nextEventIsSignedWith()).toBe('old')
   await node.deps.db.query({ text: 'drop trigger unproven on tenant_secrets' })
   await requestWith(newSecret)

@@ -138,7 +138,7 @@ test('410 disables the endpoint and alerts the tenant, and nothing more is sent'
   await vi.waitFor(async () => expect(await stateOf(tenant)).toBe('UNSENT'), 5_000)
   expect(await testbed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'GONE' })
   const notices = await testbed.deps.db.query<{ kind: string }>({
-    text: 'select kind from notices where tenant_id = $1',
+    text: 'select kind from alerts where tenant_id = $1',
     values: [tenant.tenantId],
   })
   expect(notices).toEqual([{ kind: 'ENDPOINT_DISABLED' }])

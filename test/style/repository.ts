@@ -1,0 +1,24 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** Written by a command, not by people. */
+const GENERATED = new Set(['packages/gateway/schema.sql', 'docs/openapi.json', 'package-lock.json'])
+
+/** Paths from the root of every file that git tracks or would add, without generated ones. */
+export function listFiles(pattern: RegExp): string[] {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: 16 * 1024 * 1024,
+  })
+  const deleted = execFileSync('git', ['ls-files', '--deleted'], { cwd: ROOT, encoding: 'utf8' }).split('\n')
+  const gone = new Set(deleted)
+  return listed.split('\n').filter((path) => pattern.test(path) && !GENERATED.has(path) && !gone.has(path))
+}
+
+export function readLines(path: string): string[] {
+  return readFileSync(join(ROOT, path), 'utf8').split('\n')
+}

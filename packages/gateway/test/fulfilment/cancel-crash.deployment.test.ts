@@ -20,7 +20,7 @@ import {
 } from '../harness/shop.ts'
 import { CANCEL_POINTS } from './crash-scenes.ts'
 
-/* An operator’s command that is killed while it cancels an eSIM; reconciliation ends what it began. */
+/* An operator’s command is killed while it cancels an eSIM, and reconciliation finishes the cancellation. */
 
 let database: TestDatabase
 let shop: Shop
@@ -28,7 +28,7 @@ let server: Es2plusServer
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-cancels-'))
 const cancelled = new Map<string, { tenantId: string; iccid: string }>()
 const SUPPLIERS = ['sandbox', 'smdp'] as const
-const PLAYS = CANCEL_POINTS.flatMap((point) =>
+const SCENES = CANCEL_POINTS.flatMap((point) =>
   SUPPLIERS.filter((supplier) => supplier === 'smdp' || !point.startsWith('es2plus')).map(
     (supplier) => [supplier, point] as const,
   ),
@@ -42,7 +42,7 @@ beforeAll(async () => {
   await addSupplier(shop, 'smdp', 'es2plus', config)
   for (const supplier of SUPPLIERS) await addPackage(shop.db, supplier, [{ supplier, productCode: 'TYPE' }])
   const loop = fulfilmentLoop(shop)
-  await Promise.all(PLAYS.map(([supplier, point]) => die(supplier, point)))
+  await Promise.all(SCENES.map(([supplier, point]) => killDuringCancel(supplier, point)))
   await loop.stop(5_000)
   await shop.db.query({ text: 'update watched_items set due_at = now()' })
   await askAboutWatched(shop)
@@ -54,7 +54,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function die(supplier: string, point: string): Promise<void> {
+async function killDuringCancel(supplier: string, point: string): Promise<void> {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, supplier)
   const profile = await until(async () => {
@@ -70,8 +70,8 @@ async function die(supplier: string, point: string): Promise<void> {
   cancelled.set(`${supplier} ${point}`, { tenantId, iccid: profile.iccid })
 }
 
-it.each(PLAYS)(
-  '%s: killed at %s, it is cancelled and refunded once, or in question and not',
+it.each(SCENES)(
+  '%s: a cancellation killed at %s is either done and refunded once, or pending and not refunded',
   async (supplier, point) => {
     const { tenantId, iccid } = cancelled.get(`${supplier} ${point}`)!
     const [profile] = await shop.db.query<{ esimStatus: string; watched: boolean }>({
@@ -79,10 +79,10 @@ it.each(PLAYS)(
            from profiles p where tenant_id = $1`,
       values: [tenantId],
     })
-    // Its dealer saw it: that the SM-DP+ does not know it any more may mean that it was used.
-    const isInQuestion = point === 'es2plus.after-cancel-order'
-    expect(profile).toEqual({ esimStatus: isInQuestion ? 'GOT_RESOURCE' : 'CANCEL', watched: isInQuestion })
-    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: isInQuestion ? 0 : 1 })
+    // The dealer has seen the eSIM, so an SM-DP+ that does not know it any more may mean that it was used.
+    const isPending = point === 'es2plus.after-cancel-order'
+    expect(profile).toEqual({ esimStatus: isPending ? 'GOT_RESOURCE' : 'CANCEL', watched: isPending })
+    expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: isPending ? 0 : 1 })
     expect(server.taken()).not.toContain(iccid)
   },
 )

@@ -9,8 +9,7 @@ import { addPackage, addTenant, openShop, payOrders, type Shop, walletOf } from 
 import { waitForBlockedStatements } from '../harness/statements.ts'
 
 /*
- * A claim takes a while where it takes many orders. What is written of an order in that time, by whoever needs no lease for
- * it, must be what the claim goes on from.
+ * A claim of many orders takes a while. It must see changes that are committed to an order in that time without a lease.
  */
 
 let database: TestDatabase
@@ -28,7 +27,7 @@ afterAll(async () => {
 
 const GATE = 4_711
 
-/** An order of two eSIMs, and one before it at which a claim stops; all of them due, and asked for long ago. */
+/** An order of two eSIMs, and one before it at which a claim blocks. All items are due and were ordered long ago. */
 async function twoOrders(itemStatus: 'UNKNOWN' | 'REVIEW') {
   const tenantId = await addTenant(shop.db)
   const [first] = await payOrders(shop.db, tenantId, 'ODD')
@@ -47,17 +46,17 @@ async function twoOrders(itemStatus: 'UNKNOWN' | 'REVIEW') {
     values: [tenantId, first, itemStatus === 'REVIEW' ? 'UNDER_REVIEW' : 'ALLOCATING'],
   })
   await shop.db.query({
-    text: `create or replace function stop_at_first() returns trigger language plpgsql as $$ begin
+    text: `create or replace function block_at_first() returns trigger language plpgsql as $$ begin
              if new.order_id = '${first}' and old.lease_token is null then perform pg_advisory_xact_lock(${GATE}); end if;
              return new; end $$`,
   })
   await shop.db.query({
-    text: 'create or replace trigger stopping before update on orders for each row execute function stop_at_first()',
+    text: 'create or replace trigger blocking before update on orders for each row execute function block_at_first()',
   })
   return { tenantId, orderId: orderId!, deps: scripted(shop, {}, { batch: 10 }).deps }
 }
 
-/** What `meanwhile` commits falls between the claim's beginning and its coming to the second order. */
+/** Runs `meanwhile` after the claim has begun and before it reaches the second order. */
 async function claimAround(
   { tenantId, deps }: Awaited<ReturnType<typeof twoOrders>>,
   meanwhile: () => Promise<unknown>,
@@ -94,9 +93,9 @@ it('a claim sees an eSIM that arrived after the claim began', async () => {
 it('a claim sees what an operator resolved after the claim began', async () => {
   const scene = await twoOrders('REVIEW')
   const { tenantId, orderId, deps } = scene
-  const settlement = { tenantId, orderId, evidence: 'by telephone' } as const
+  const resolution = { tenantId, orderId, evidence: 'by telephone' } as const
   const claim = await claimAround(scene, () =>
-    resolveOrder(deps, { ...settlement, itemNos: [1], verdict: { kind: 'refused' } }, { actor: 'cli:ada' }),
+    resolveOrder(deps, { ...resolution, itemNos: [1], verdict: { kind: 'refused' } }, { actor: 'cli:ada' }),
   )
   await runClaim(deps, claim, shop.clock.monotonic())
   expect(await items(tenantId, orderId)).toEqual([

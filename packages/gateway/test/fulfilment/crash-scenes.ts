@@ -9,17 +9,17 @@ import { startEs2plusServer } from '../harness/es2plus-server.ts'
 import { startGateway } from '../harness/gateway-process.ts'
 import { addSupplier, openShop, type Shop } from '../harness/shop.ts'
 
-/** A database with one supplier of one kind, whose workers are killed. */
+/** A database with one supplier, whose workers are killed. */
 export interface CrashScene {
   databaseUrl: string
   shop: Shop
   supplier: string
-  /** One of its own for each play that buys, so that they can be counted apart. */
+  /** A separate product for each play, so that its eSIMs can be counted. */
   product(play: string, refused: boolean): Promise<string>
-  /** eSIMs of the play's product that the supplier has sold and not taken back: by its own books. */
-  taken(play: string): Promise<number>
-  /** Before the heir begins. */
-  revive(): void
+  /** eSIMs of the play's product that the supplier has sold and not taken back, by its own records. */
+  soldCount(play: string): Promise<number>
+  /** Prepares the scene for the worker that takes over. */
+  prepareTakeover(): void
   close(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export const CANCEL_POINTS = [
   'cancel.after-call',
 ] as const
 
-/** Nothing hangs here: the doubt about a call ends when nobody can be at it any more. */
+/** No call hangs here, so the doubt about a call ends after this time. */
 const TIMEOUT_MS = 5_000
 
 async function openScene() {
@@ -49,7 +49,7 @@ async function openScene() {
     databaseUrl: database.url,
     shop,
     products: new Map<string, string>(),
-    revive() {
+    prepareTakeover() {
       const quick = { settlesMs: 0, timeoutMs: TIMEOUT_MS }
       for (const { supplier } of shop.suppliers.all()) Object.assign(supplier.traits, quick)
     },
@@ -62,7 +62,7 @@ async function openScene() {
 
 const codeOf = (play: string) => play.replace(/\W/g, '_').toUpperCase()
 
-/** sandbox or stock: their books are in the same database, written by transactions of their own. */
+/** sandbox or stock: their records are in the same database, written in transactions of their own. */
 export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene> {
   const scene = await openScene()
   const supplier = `crash-${type}`
@@ -85,7 +85,7 @@ export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene>
       }
       return productCode
     },
-    async taken(play) {
+    async soldCount(play) {
       const text =
         type === 'stock'
           ? `select from stock_codes where supplier = $1 and product_code = $2 and state = 'RESERVED'`
@@ -106,7 +106,7 @@ export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
     timeoutMs: TIMEOUT_MS,
     ...(withRange
       ? { iccidRange: { first: makeIccid('8985222', 1), last: makeIccid('8985222', 9_999) } }
-      : { giveUpAfterMs: 4_000, concurrency: 200 }), // with such a deadline, nobody may wait for a place
+      : { giveUpAfterMs: 4_000, concurrency: 200 }), // the deadline is too short to wait for a permit
   })
   return {
     ...scene,
@@ -115,7 +115,7 @@ export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
       scene.products.set(play, `${refused ? 'NONE_LEFT' : 'TYPE'}_${codeOf(play)}`)
       return scene.products.get(play)!
     },
-    async taken(play) {
+    async soldCount(play) {
       const type = scene.products.get(play)
       const orders = [...server.orders.values()]
       return orders.filter((order) => order.profileType === type && order.state !== 'UNAVAILABLE').length
@@ -127,7 +127,7 @@ export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
   }
 }
 
-/** The upstream is a gateway in a process of its own, which lives on while ours is killed. */
+/** The upstream is a gateway in a process of its own, which keeps running while ours is killed. */
 export async function gatewayScene(): Promise<CrashScene> {
   const scene = await openScene()
   const upstreamDatabase = await createTestDatabase()
@@ -154,7 +154,7 @@ export async function gatewayScene(): Promise<CrashScene> {
       scene.products.set(play, chosen.productCode)
       return chosen.packageCode
     },
-    async taken(play) {
+    async soldCount(play) {
       const text = `select from sandbox_issued where product_code = $1 and answer = 'ISSUED'`
       return (await db.query({ text, values: [scene.products.get(play)] })).length
     },

@@ -15,10 +15,10 @@ import {
 } from './crash-scenes.ts'
 
 /*
- * A worker is killed at each named point while it buys, and another takes over: nothing is bought twice, nothing that
- * was bought is lost, nothing is refunded on a guess. Each point has a dealer, a package and a process of its own. All
- * crashes of a kind of supplier come first, one after the other; then one worker takes everything over at once, because
- * what it does first is to wait until the doubt has passed.
+ * A worker is killed at each failpoint while it buys, and another one takes over: no eSIM is bought twice, lost after its
+ * purchase, or refunded on a guess. Each failpoint has its own dealer, package and process. All crashes with one supplier
+ * type come first, one after the other. Then one worker takes over all orders, so that it waits only once for the doubts
+ * to end.
  */
 const POINTS = [
   'fulfilment.claimed',
@@ -44,8 +44,8 @@ interface Kind {
   name: string
   open(): Promise<CrashScene>
   points: readonly string[]
-  /** Of these, the purchase that was under way may stay in question: the supplier cannot be asked about it. */
-  inQuestion: readonly string[]
+  /** Failpoints whose purchase may stay in doubt: the supplier cannot be asked about it. */
+  inDoubt: readonly string[]
   refunds: readonly string[]
 }
 
@@ -54,36 +54,36 @@ const KINDS: Kind[] = [
     name: 'sandbox',
     open: () => localScene('sandbox'),
     points: [...POINTS, 'sandbox.issued'],
-    inQuestion: [],
+    inDoubt: [],
     refunds: REFUND_POINTS,
   },
   {
     name: 'stock',
     open: () => localScene('stock'),
     points: [...POINTS, 'stock.before-commit', 'stock.reserved'],
-    inQuestion: [],
+    inDoubt: [],
     refunds: REFUND_POINTS,
   },
   {
     name: 'es2plus with ICCIDs of ours',
     open: () => es2plusScene(true),
     points: [...POINTS, ...ES2PLUS_POINTS],
-    inQuestion: [],
+    inDoubt: [],
     refunds: REFUND_POINTS,
   },
   {
     name: 'es2plus with ICCIDs of the SM-DP+',
     open: () => es2plusScene(false),
     points: [...POINTS, ...ES2PLUS_POINTS],
-    // While one order is at the point, DownloadOrders of the others are under way.
-    inQuestion: POINTS_AFTER_CALLS,
+    // While one order is at the failpoint, DownloadOrders of the others are in flight.
+    inDoubt: POINTS_AFTER_CALLS,
     refunds: [],
   },
   {
     name: 'gateway',
     open: gatewayScene,
     points: [...POINTS, 'gateway.ordered'],
-    inQuestion: [],
+    inDoubt: [],
     refunds: REFUND_POINTS,
   },
 ]
@@ -98,14 +98,14 @@ afterAll(() => bundle.remove())
 const PATIENCE_MS = 40_000
 
 it('every named failpoint has a crash test', () => {
-  const died = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS]
-  expect(namedPoints(['fulfilment', 'suppliers'])).toEqual([...new Set(died)].sort())
+  const tested = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS]
+  expect(namedPoints(['fulfilment', 'suppliers'])).toEqual([...new Set(tested)].sort())
 })
 
-/** Of the sources in these rooms. */
-function namedPoints(rooms: string[]): string[] {
-  const files = rooms.flatMap((room) =>
-    readdirSync(join(packageRoot(), 'src', room), { recursive: true, withFileTypes: true }),
+/** The failpoints in the sources of these modules. */
+function namedPoints(modules: string[]): string[] {
+  const files = modules.flatMap((module) =>
+    readdirSync(join(packageRoot(), 'src', module), { recursive: true, withFileTypes: true }),
   )
   const points = files
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
@@ -116,7 +116,7 @@ function namedPoints(rooms: string[]): string[] {
   return [...new Set(points)].sort()
 }
 
-describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inQuestion, refunds }) => {
+describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inDoubt, refunds }) => {
   let scene: CrashScene
   const played = new Map<string, string>()
   const failures = new Map<string, string>()
@@ -135,30 +135,30 @@ describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inQuestion
       const tenantId = await addTenant(scene.shop.db)
       played.set(name, tenantId)
       await payOrders(scene.shop.db, tenantId, packageCode, { orders: ORDERS })
-      const victim = spawnFulfilment(bundle.path, scene.databaseUrl, point)
+      const killed = spawnFulfilment(bundle.path, scene.databaseUrl, point)
       let stderr = ''
-      victim.stderr!.on('data', (text) => (stderr += text))
-      const [code, signal] = (await victim.ended) as [number | null, string | null]
+      killed.stderr!.on('data', (text) => (stderr += text))
+      const [code, signal] = (await killed.ended) as [number | null, string | null]
       if (signal !== 'SIGKILL' || !stderr.includes(`paused at ${point}`)) {
         failures.set(name, `it was not killed there: ${signal ?? code} ${stderr}`)
       }
-      // The next victim has its own orders: these lie still until all have died.
+      // The next worker gets its own orders, so these wait until all workers have died.
       await scene.shop.db.query({
         text: `update orders set due_at = now() + interval '1 hour', lease_until = null where tenant_id = $1 and due_at is not null`,
         values: [tenantId],
       })
     }
-    // As if half a minute had passed: the leases of the dead have run out.
+    // As if half a minute had passed: the leases of the dead workers have expired.
     await scene.shop.db.query({ text: 'update orders set due_at = now() where due_at is not null' })
-    scene.revive()
-    const heir = fulfilmentLoop(scene.shop)
+    scene.prepareTakeover()
+    const successor = fulfilmentLoop(scene.shop)
     try {
       await until(async () => {
         const all = await Promise.all([...played.values()].map((tenantId) => statuses(scene.shop.db, tenantId)))
         return all.every((now) => !now.PAID && !now.ALLOCATING)
       }, PATIENCE_MS)
     } finally {
-      await heir.stop(5_000)
+      await successor.stop(5_000)
     }
   })
   afterAll(() => scene?.close())
@@ -176,13 +176,13 @@ describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inQuestion
     const wallet = await walletOf(scene.shop.db, tenantId)
     expect(wallet.balance).toBe(wallet.sum)
     expect(wallet.refunds).toBe(row!.refused)
-    return { ...row!, taken: await scene.taken(name) }
+    return { ...row!, taken: await scene.soldCount(name) }
   }
 
   it.each(points)('that dies at %s while it buys loses no eSIM and buys none twice', async (point) => {
     const { delivered, review, refused, orphans, taken } = await countOf(point)
     expect([refused, orphans]).toEqual([0, 0])
-    if (!inQuestion.includes(point)) {
+    if (!inDoubt.includes(point)) {
       expect({ delivered, review, taken }).toEqual({ delivered: ORDERS, review: 0, taken: ORDERS })
       return
     }

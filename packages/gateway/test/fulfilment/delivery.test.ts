@@ -46,7 +46,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-async function settled(tenantId: string) {
+async function finalStatuses(tenantId: string) {
   return until(async () => {
     const now = await statuses(shop.db, tenantId)
     return !now.PAID && !now.ALLOCATING && now
@@ -57,8 +57,8 @@ it('a supplier’s message is saved whatever its characters and length', async (
   const words = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
     requests.map(() => ({ kind: 'refused', words }))
-  const tenantId = await sold('RUDE', 1, { order: answer, query: answer })
-  expect(await settled(tenantId)).toEqual({ FAILED: 1 })
+  const tenantId = await deliverFrom('RUDE', 1, { order: answer, query: answer })
+  expect(await finalStatuses(tenantId)).toEqual({ FAILED: 1 })
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
   const links = { publicUrl: '' }
   const [order] = await shop.db.query<{ id: string }>({
@@ -73,8 +73,8 @@ it('an eSIM that cannot be saved goes to review without delaying the others of i
   const esimOf = (itemNo: number) => (itemNo === 2 ? { ...newEsim(), iccid: '8985\u0000' } : newEsim())
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
     requests.map(({ itemNo }) => ({ kind: 'delivered', esim: esimOf(itemNo) }))
-  const tenantId = await sold('ODD', 3, { order: answer, query: answer }, { giveUpAfterMs: 0 })
-  expect(await settled(tenantId)).toEqual({ UNDER_REVIEW: 1 })
+  const tenantId = await deliverFrom('ODD', 3, { order: answer, query: answer }, { giveUpAfterMs: 0 })
+  expect(await finalStatuses(tenantId)).toEqual({ UNDER_REVIEW: 1 })
   const items = await shop.db.query({
     text: 'select item_status from order_items where tenant_id = $1 order by item_no',
     values: [tenantId],
@@ -83,8 +83,8 @@ it('an eSIM that cannot be saved goes to review without delaying the others of i
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
-/** Pays an order of so many eSIMs, and lets this supplier deliver it. @returns whose it is */
-async function sold(
+/** Pays an order of `count` eSIMs and lets this supplier deliver it. */
+async function deliverFrom(
   packageCode: string,
   count: number,
   script: Partial<Supplier>,
@@ -116,7 +116,7 @@ describe('an order that more than one supplier could deliver', () => {
     for (const name of ['first', 'second', 'third']) await addSupplier(shop, name, 'sandbox')
   })
 
-  async function played(packageCode: string, routes: TestRoute[], allowLoss = false) {
+  async function deliverRoutes(packageCode: string, routes: TestRoute[], allowLoss = false) {
     await addPackage(shop.db, packageCode, routes, allowLoss)
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, packageCode)
@@ -124,15 +124,15 @@ describe('an order that more than one supplier could deliver', () => {
   }
 
   it('moves to the next affordable supplier after a definite refusal, at that supplier’s current cost', async () => {
-    const tenantId = await played('FALLS_BACK', [
+    const tenantId = await deliverRoutes('FALLS_BACK', [
       { supplier: 'first', productCode: 'SANDBOX_REFUSED', cost: 1_000n },
       { supplier: 'second', productCode: 'ANY', cost: PRICE + 1n },
       { supplier: 'third', productCode: 'ANY', cost: 2_000n },
     ])
-    const lossy = await played('LOSSY', [{ supplier: 'second', productCode: 'ANY', cost: PRICE + 1n }], true)
-    const dear = await played('DEAR', [{ supplier: 'second', productCode: 'ANY', cost: PRICE + 1n }])
+    const lossy = await deliverRoutes('LOSSY', [{ supplier: 'second', productCode: 'ANY', cost: PRICE + 1n }], true)
+    const dear = await deliverRoutes('DEAR', [{ supplier: 'second', productCode: 'ANY', cost: PRICE + 1n }])
     loop = fulfilmentLoop(shop)
-    expect([await settled(tenantId), await settled(lossy), await settled(dear)]).toEqual([
+    expect([await finalStatuses(tenantId), await finalStatuses(lossy), await finalStatuses(dear)]).toEqual([
       { DELIVERED: 1 },
       { DELIVERED: 1 },
       { FAILED: 1 },
@@ -146,19 +146,19 @@ describe('an order that more than one supplier could deliver', () => {
   })
 
   it('skips a supplier that does not exist, and is refunded if the package names no other', async () => {
-    const second = await played('MISSPELT', [
+    const second = await deliverRoutes('MISSPELT', [
       { supplier: 'frist', productCode: 'ANY' },
       { supplier: 'second', productCode: 'ANY' },
     ])
-    const nowhere = await played('NOWHERE', [{ supplier: 'frist', productCode: 'ANY' }])
+    const nowhere = await deliverRoutes('NOWHERE', [{ supplier: 'frist', productCode: 'ANY' }])
     loop = fulfilmentLoop(shop)
-    expect([await settled(second), await settled(nowhere)]).toEqual([{ DELIVERED: 1 }, { FAILED: 1 }])
+    expect([await finalStatuses(second), await finalStatuses(nowhere)]).toEqual([{ DELIVERED: 1 }, { FAILED: 1 }])
     expect(await bought(second)).toMatchObject([{ supplier: 'second', asked: ['second'] }])
     expect((await walletOf(shop.db, nowhere)).refunds).toBe(1)
   })
 
   it('waits for a supplier that this node has not loaded yet', async () => {
-    const tenantId = await played('NEWS', [
+    const tenantId = await deliverRoutes('NEWS', [
       { supplier: 'news', productCode: 'ANY' },
       { supplier: 'second', productCode: 'ANY' },
     ])
@@ -169,7 +169,7 @@ describe('an order that more than one supplier could deliver', () => {
     expect([attempts, refusals]).toEqual([[], []])
     await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
     loop = fulfilmentLoop(shop)
-    expect(await settled(tenantId)).toEqual({ DELIVERED: 1 })
+    expect(await finalStatuses(tenantId)).toEqual({ DELIVERED: 1 })
     expect(await bought(tenantId)).toMatchObject([{ supplier: 'news' }])
   })
 
@@ -178,19 +178,19 @@ describe('an order that more than one supplier could deliver', () => {
       { supplier, productCode },
       { supplier: 'third', productCode: 'ANY' },
     ]
-    const silent = await played('SILENT', routes('first', 'SANDBOX_UNKNOWN'))
+    const silent = await deliverRoutes('SILENT', routes('first', 'SANDBOX_UNKNOWN'))
     const by = { actor: 'cli:test' } as const
     await pauseSupplier({ ...shop, config: { deployment: 'local' } }, { name: 'second', paused: true }, by)
     await shop.suppliers.refresh()
-    const waiting = await played('PAUSED', routes('second', 'ANY'))
+    const waiting = await deliverRoutes('PAUSED', routes('second', 'ANY'))
     loop = fulfilmentLoop(shop)
-    expect(await settled(silent)).toEqual({ UNDER_REVIEW: 1 })
+    expect(await finalStatuses(silent)).toEqual({ UNDER_REVIEW: 1 })
     expect(new Set((await bought(silent))[0]!.asked)).toEqual(new Set(['first']))
     expect(await bought(waiting)).toMatchObject([{ itemStatus: 'WAITING', asked: null }])
     await pauseSupplier({ ...shop, config: { deployment: 'local' } }, { name: 'second', paused: false }, by)
     await shop.suppliers.refresh()
     await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [waiting] })
-    expect(await settled(waiting)).toEqual({ DELIVERED: 1 })
+    expect(await finalStatuses(waiting)).toEqual({ DELIVERED: 1 })
     expect(await bought(waiting)).toMatchObject([{ supplier: 'second', asked: ['second'] }])
   })
 })
@@ -200,7 +200,7 @@ describe('an order of the sandbox', () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'JP_1_7', { count: 3 })
     loop = fulfilmentLoop(shop)
-    expect(await settled(tenantId)).toEqual({ DELIVERED: 1 })
+    expect(await finalStatuses(tenantId)).toEqual({ DELIVERED: 1 })
 
     const answer = await getOrderWithProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })
     expect(answer.statusHistory.map((entry) => entry.orderStatus)).toEqual(['PAID', 'ALLOCATING', 'DELIVERED'])
@@ -213,8 +213,11 @@ describe('an order of the sandbox', () => {
     expect(answer.profileList).toHaveLength(3)
     expect(answer.profileList[0]).toMatchObject({ esimStatus: 'GOT_RESOURCE', smdpStatus: 'RELEASED', eid: null })
     expect(new Set(answer.profileList.map((profile) => profile.iccid)).size).toBe(3)
-    const told = (await eventsOf(shop.db, tenantId)).map((event) => [event.content.orderStatus, event.content.sequence])
-    expect(told).toEqual([
+    const emitted = (await eventsOf(shop.db, tenantId)).map((event) => [
+      event.content.orderStatus,
+      event.content.sequence,
+    ])
+    expect(emitted).toEqual([
       ['ALLOCATING', 2],
       ['DELIVERED', 3],
     ])
@@ -227,7 +230,7 @@ describe('an order of the sandbox', () => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, 'SANDBOX_REFUSED', { orders: 5, count: 2 })
     loop = fulfilmentLoop(shop)
-    expect(await settled(tenantId)).toEqual({ FAILED: 5 })
+    expect(await finalStatuses(tenantId)).toEqual({ FAILED: 5 })
     const wallet = await walletOf(shop.db, tenantId)
     expect(wallet).toMatchObject({ refunds: 10, refunded: 10n * PRICE, balance: wallet.sum })
     expect((await eventsOf(shop.db, tenantId)).at(-1)!.content).toMatchObject({
@@ -240,7 +243,7 @@ describe('an order of the sandbox', () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_PARTIAL', { count: 5 })
     loop = fulfilmentLoop(shop)
-    expect(await settled(tenantId)).toEqual({ PARTIALLY_DELIVERED: 1 })
+    expect(await finalStatuses(tenantId)).toEqual({ PARTIALLY_DELIVERED: 1 })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
     const answer = await getOrderWithProfiles(shop, tenantId, { transactionId: `T-${orderId}` })
     expect(answer.packageInfoList[0]).toMatchObject({ deliveredCount: 3, failedCount: 2 })
@@ -251,7 +254,7 @@ describe('an order of the sandbox', () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_UNKNOWN', { count: 2 })
     loop = fulfilmentLoop(shop)
-    expect(await settled(tenantId)).toEqual({ UNDER_REVIEW: 1 })
+    expect(await finalStatuses(tenantId)).toEqual({ UNDER_REVIEW: 1 })
     expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
     const asked = await shop.db.query<{ requests: number }>({
       text: `select requests from sandbox_issued
@@ -265,17 +268,17 @@ describe('an order of the sandbox', () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_UNKNOWN', { count: 3 })
     loop = fulfilmentLoop(shop)
-    expect(await settled(tenantId)).toEqual({ UNDER_REVIEW: 1 })
+    expect(await finalStatuses(tenantId)).toEqual({ UNDER_REVIEW: 1 })
     const query = () => getOrderWithProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })
     const setBack = () =>
       shop.db.query({ text: `update orders set updated_at = created_at where tenant_id = $1`, values: [tenantId] })
-    const settle = (itemNo: number, verdict: Verdict) => {
-      const settlement = { tenantId, orderId: orderId!, itemNos: [itemNo], verdict, evidence: 'their mail of today' }
-      return resolveOrder(shop, settlement, { actor: 'cli:test' })
+    const resolve = (itemNo: number, verdict: Verdict) => {
+      const resolution = { tenantId, orderId: orderId!, itemNos: [itemNo], verdict, evidence: 'their mail of today' }
+      return resolveOrder(shop, resolution, { actor: 'cli:test' })
     }
     await setBack()
     const reviewed = await query()
-    await settle(1, { kind: 'refused' })
+    await resolve(1, { kind: 'refused' })
     const refunded = await query()
     expect(refunded).toMatchObject({ orderStatus: 'UNDER_REVIEW', refundedAmount: Number(PRICE) })
     expect(refunded.packageInfoList).toMatchObject([{ failedCount: 1, failureReason: 'refused by the supplier' }])
@@ -283,7 +286,7 @@ describe('an order of the sandbox', () => {
     await setBack()
     const [smdpAddress, matchingId] = ['a.example', 'M-1']
     const esim = { iccid: makeIccid('8985779', 1), smdpAddress, matchingId, ac: `LPA:1$${smdpAddress}$${matchingId}` }
-    await settle(2, { kind: 'delivered', esims: [{ line: 1, esim }] })
+    await resolve(2, { kind: 'delivered', esims: [{ line: 1, esim }] })
     const delivered = await query()
     expect(delivered).toMatchObject({ orderStatus: 'UNDER_REVIEW', packageInfoList: [{ deliveredCount: 1 }] })
     expect(delivered.lastUpdateTime > reviewed.lastUpdateTime).toBe(true)
@@ -306,7 +309,7 @@ describe('an order of the sandbox', () => {
     })
     const profile = async () =>
       (await shop.db.query({ text: 'select from profiles where tenant_id = $1', values: [tenantId] })).length === 1
-    await until(profile) // what was bought is not lost
+    await until(profile) // the eSIM that was bought is not lost
     const [order] = await shop.db.query({
       text: 'select lease_token, lease_until > now() as is_held from orders where tenant_id = $1',
       values: [tenantId],
@@ -319,7 +322,7 @@ describe('an order of the sandbox', () => {
     await payOrders(shop.db, tenantId, 'JP_1_7', { orders: 3_000 })
     const started = performance.now()
     loop = fulfilmentLoop(shop)
-    expect(await settled(tenantId)).toEqual({ DELIVERED: 3_000 })
+    expect(await finalStatuses(tenantId)).toEqual({ DELIVERED: 3_000 })
     console.log(`${Math.round(3_000_000 / (performance.now() - started))} eSIMs/s`)
     const [count] = await shop.db.query<{ profiles: number; attempts: number }>({
       text: `select (select count(*)::int from profiles where tenant_id = $1) as profiles,

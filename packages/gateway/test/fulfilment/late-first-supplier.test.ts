@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted, supplying } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
 
-/* A first supplier denies an order and delivers it all the same, when a second one was asked already. */
+/* The first supplier denies an order, and delivers it after the second supplier was asked. */
 
 let database: TestDatabase
 let shop: Shop
@@ -34,8 +34,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Somebody who answers when the test says so. */
-function later() {
+/** A supplier that answers when the test says so. */
+function answerLater() {
   let answer: (outcome: Outcome) => void = () => {}
   const asked: SupplierRequest[] = []
   const order = (requests: SupplierRequest[]) => {
@@ -47,21 +47,21 @@ function later() {
   return { order, asked, answer: (outcome: Outcome) => answer(outcome) }
 }
 
-/** An order that the first supplier was asked for in vain, and the second one is being asked for. */
+/** An order that the first supplier denied and the second one is being asked for. */
 async function atTheSecond() {
-  const [first, second] = [later(), later()]
+  const [first, second] = [answerLater(), answerLater()]
   const [firstEsim, secondEsim] = [newEsim(), newEsim()]
   const looks: { purpose: QueryPurpose; productCode: string }[] = []
-  const books = (iccid: string) =>
+  const listOf = (iccid: string) =>
     async function* (): AsyncGenerator<SupplierRecord> {
       yield { key: itemKeyOf(orderId!, 1), iccid, cancelled: false, time: new Date() }
     }
   const denies = {
-    ...{ name: 'first', order: first.order, list: books(firstEsim.iccid) },
+    ...{ name: 'first', order: first.order, list: listOf(firstEsim.iccid) },
     query: async (): Promise<Outcome[]> => [{ kind: 'refused', words: 'never heard of it' }],
   }
   const silent = {
-    ...{ name: 'second', order: second.order, list: books(secondEsim.iccid) },
+    ...{ name: 'second', order: second.order, list: listOf(secondEsim.iccid) },
     async query([request]: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]> {
       looks.push({ purpose, productCode: request!.productCode })
       return [purpose === 'LOOK' ? { kind: 'delivered', esim: secondEsim } : { kind: 'unknown', words: 'cannot tell' }]

@@ -6,7 +6,7 @@ import { bundleForChildren, spawnFulfilment } from '../harness/child-process.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
 
-/** Each of the four makes five claims and more. STOCK_CODES=10000 sells as many as a busy day. */
+/** Enough for each of the four workers to make at least five claims. STOCK_CODES=10000 is a busy day. */
 const CODES = Number(process.env.STOCK_CODES ?? 4_000)
 
 let database: TestDatabase

@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
 
-/* Reconciliation: whatever is wrong with one row, those behind it are looked after, and the log names the one. */
+/* Reconciliation processes the rows behind a bad one, and the log names the bad one. */
 
 let database: TestDatabase
 let shop: Shop
@@ -45,8 +45,8 @@ async function item(status: 'REFUSED' | 'ASKED') {
   return { tenantId, orderId: orderId!, itemNo: 1, productCode: 'X' }
 }
 
-/** An eSIM that its supplier turns out to have sold for it. */
-const takeIn = ({ tenantId, orderId, itemNo }: { tenantId: string; orderId: string; itemNo: number }) =>
+/** Accepts an eSIM that the supplier sold for the item. */
+const acceptFound = ({ tenantId, orderId, itemNo }: { tenantId: string; orderId: string; itemNo: number }) =>
   acceptEsim(shop, tenantId, { orderId, itemNo, supplier: 'odd' }, newEsim())
 
 const orphanStates = (tenantIds: string[]) =>
@@ -55,7 +55,7 @@ const orphanStates = (tenantIds: string[]) =>
 it('an orphan that cannot be decrypted does not keep the others from being given back', async () => {
   const { deps } = depsWith({ cancel: async () => ({ kind: 'cancelled' }) })
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
-  for (const one of [bad, good]) await takeIn(one)
+  for (const one of [bad, good]) await acceptFound(one)
   await shop.db.query({ text: `update orphans set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
   expect(await cancelOrphans(deps)).toBe(2)
   expect(await orphanStates([good.tenantId])).toEqual([{ tenantId: good.tenantId, state: 'CANCELLED' }])
@@ -90,7 +90,7 @@ it('a pending cancellation whose eSIM cannot be decrypted does not block the oth
   })
   const [bad, good] = [await item('ASKED'), await item('ASKED')]
   for (const one of [bad, good]) {
-    await takeIn(one)
+    await acceptFound(one)
     await shop.db.tx(async (tx) =>
       watchItem(tx, one.tenantId, { ...one, supplier: 'odd', purpose: 'CANCEL' }, new Date(0)),
     )

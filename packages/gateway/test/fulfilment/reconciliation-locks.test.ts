@@ -5,7 +5,7 @@ import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
 
-/* Reconciliation waits for no lock, and holds none of one tenant while it looks after another. */
+/* Reconciliation waits for no lock, and holds no lock of one tenant while it works on another. */
 
 let database: TestDatabase
 let shop: Shop
@@ -19,7 +19,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** An order of two items that were refunded while in doubt: they are watched. */
+/** An order of two items that were refunded while in doubt and so are watched. */
 async function watched(ask: string, until: string) {
   const tenantId = await addTenant(shop.db)
   const [orderId] = await payOrders(shop.db, tenantId, 'P', { count: 2 })
@@ -32,8 +32,8 @@ async function watched(ask: string, until: string) {
     text: `update orders set order_status = 'UNDER_REVIEW', due_at = null where tenant_id = $1`,
     values: [tenantId],
   })
-  const settlement = { tenantId, orderId: orderId!, verdict: { kind: 'refused' }, evidence: 'Ticket 4711' } as const
-  await resolveOrder(shop, settlement, { actor: 'cli:test' })
+  const resolution = { tenantId, orderId: orderId!, verdict: { kind: 'refused' }, evidence: 'Ticket 4711' } as const
+  await resolveOrder(shop, resolution, { actor: 'cli:test' })
   await shop.db.query({
     text: `update watched_items set due_at = now() + $2::interval, give_up_at = now() + $3::interval
            where tenant_id = $1`,
@@ -42,7 +42,7 @@ async function watched(ask: string, until: string) {
   return tenantId
 }
 
-/** While somebody holds the rows of a tenant, as who settles a cancel does. */
+/** Runs `work` while another transaction locks the rows of a tenant, as resolving a cancellation does. */
 async function whileHeld(table: string, tenantId: string, work: () => Promise<unknown>) {
   await shop.db.tx(async (tx) => {
     await tx.query({ text: `select from ${table} where tenant_id = $1 for update`, values: [tenantId] })

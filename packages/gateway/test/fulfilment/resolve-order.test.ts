@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
 import { waitForBlockedStatements } from '../harness/statements.ts'
 
-/* Settling with eSIMs that an operator names: each belongs to one item, and to nobody else. */
+/* Resolving with eSIMs that an operator names: each eSIM belongs to exactly one item. */
 
 let database: TestDatabase
 let shop: Shop
@@ -26,7 +26,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** An order whose eSIMs are all in question. */
+/** An order whose eSIMs are all under review. */
 async function underReview(count: number) {
   const tenantId = await addTenant(shop.db)
   const [orderId] = await payOrders(shop.db, tenantId, 'P', { count })
@@ -58,8 +58,8 @@ const delivered = (order: Order, ...esims: CsvEsim['esim'][]) =>
     { actor: 'cli:test' },
   )
 
-/** One file with one code for each. */
-function imported(supplier: string, ...esims: CsvEsim['esim'][]) {
+/** Imports a stock file with one code for each eSIM. */
+function importFile(supplier: string, ...esims: CsvEsim['esim'][]) {
   const file = Readable.from(['iccid,ac', ...esims.map(({ iccid, ac }) => `\n${iccid},${ac}`)])
   return importStock(shop, { supplier, productCode: 'P', file }, { actor: 'cli:test' })
 }
@@ -89,8 +89,8 @@ it('an eSIM that another dealer has is refused until it has ended', async () => 
 
 it('one eSIM in two files at once is delivered by one of them', async () => {
   const orders = [await underReview(1), await underReview(1)]
-  const settled = await Promise.allSettled(orders.map((order) => delivered(order, esimOf(4, 'FOUR'))))
-  expect(settled.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  const outcomes = await Promise.allSettled(orders.map((order) => delivered(order, esimOf(4, 'FOUR'))))
+  expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
 })
 
 it('an orphan is refused', async () => {
@@ -118,14 +118,14 @@ it('a code that is delivered under another ICCID is refused, until the supplier 
 
 it('an eSIM for sale in stock is refused, by its ICCID and by its activation code', async () => {
   const order = await underReview(1)
-  await imported('shelf', esimOf(6, 'SIX'))
+  await importFile('shelf', esimOf(6, 'SIX'))
   for (const esim of [esimOf(6, 'OTHER'), esimOf(7, 'SIX')]) {
     await expect(delivered(order, esim)).rejects.toThrow(`Line 2: eSIM ${esim.iccid} is for sale in stock of shelf.`)
   }
 })
 
 it('an eSIM that stock reserved for another order is refused, one reserved for this order is not', async () => {
-  await imported('drawer', esimOf(10, 'TEN'))
+  await importFile('drawer', esimOf(10, 'TEN'))
   const [order, other] = [await underReview(1), await underReview(1)]
   const request = { ...order, itemNo: 1, key: itemKeyOf(order.orderId, 1), productCode: 'P' }
   expect(await shop.suppliers.get('drawer')!.supplier.order([request])).toMatchObject([{ kind: 'delivered' }])
@@ -138,17 +138,17 @@ it('an eSIM that stock reserved for another order is refused, one reserved for t
 it('a stock file with the code of a recorded eSIM is refused; its ICCID with another code is not', async () => {
   const order = await underReview(1)
   await delivered(order, esimOf(11, 'ELEVEN'))
-  await expect(imported('shelf', esimOf(12, 'TWELVE'), esimOf(13, 'ELEVEN'))).rejects.toThrow(
+  await expect(importFile('shelf', esimOf(12, 'TWELVE'), esimOf(13, 'ELEVEN'))).rejects.toThrow(
     `line 3: this code was delivered already, with order ${orderNoOf(order.orderId)}`,
   )
-  expect(await imported('shelf', esimOf(11, 'ELEVEN-AGAIN'))).toBe(1)
+  expect(await importFile('shelf', esimOf(11, 'ELEVEN-AGAIN'))).toBe(1)
 })
 
 it('a stock file whose code is recorded during the import is refused at its end', async () => {
   const order = await underReview(1)
   const file = new PassThrough()
   const importing = importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })
-  const settled = expect(importing).rejects.toThrow(
+  const refused = expect(importing).rejects.toThrow(
     `eSIM ${iccidOf(14)} was delivered meanwhile, with order ${orderNoOf(order.orderId)}. Take it out of the file.`,
   )
   const first = Array.from({ length: 1_000 }, (_, n) => `${iccidOf(10_000 + n)},LPA:1$a.example$LONG-${n}\n`)
@@ -161,7 +161,7 @@ it('a stock file whose code is recorded during the import is refused at its end'
   })
   await delivered(order, esimOf(14, 'FOURTEEN'))
   file.end()
-  await settled
+  await refused
 })
 
 it('a stock file with an orphan eSIM is refused until the orphan is given back', async () => {
@@ -169,19 +169,19 @@ it('a stock file with an orphan eSIM is refused until the orphan is given back',
   await setItems(late.tenantId, `item_status = 'REFUSED'`)
   const esim = esimOf(15, 'FIFTEEN')
   await acceptEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
-  await expect(imported('shelf', esim)).rejects.toThrow(
+  await expect(importFile('shelf', esim)).rejects.toThrow(
     `line 2: eSIM ${esim.iccid} is kept as an orphan, of order ${orderNoOf(late.orderId)}`,
   )
   await shop.db.query({ text: `update orphans set state = 'CANCELLED' where tenant_id = $1`, values: [late.tenantId] })
-  expect(await imported('shelf', esim)).toBe(1)
+  expect(await importFile('shelf', esim)).toBe(1)
 })
 
 it('an eSIM that stock reserved for another item of the order is refused', async () => {
-  await imported('drawer', esimOf(16, 'SIXTEEN'))
+  await importFile('drawer', esimOf(16, 'SIXTEEN'))
   const order = await underReview(2)
   const request = { ...order, itemNo: 2, key: itemKeyOf(order.orderId, 2), productCode: 'P' }
   expect(await shop.suppliers.get('drawer')!.supplier.order([request])).toMatchObject([{ kind: 'delivered' }])
-  const settling = (itemNo: number) =>
+  const resolving = (itemNo: number) =>
     resolveOrder(
       shop,
       {
@@ -192,13 +192,13 @@ it('an eSIM that stock reserved for another item of the order is refused', async
       },
       { actor: 'cli:test' },
     )
-  await expect(settling(1)).rejects.toThrow(
+  await expect(resolving(1)).rejects.toThrow(
     `Line 2: eSIM ${iccidOf(16)} is reserved in stock of drawer for another item of this order.`,
   )
-  expect(await settling(2)).toEqual([2])
+  expect(await resolving(2)).toEqual([2])
 })
 
-/* What an operator named, and its supplier then delivers for another item. */
+/* An eSIM that an operator recorded and the supplier then delivers for another item. */
 
 const holdersOf = async (n: number) => {
   const rows = await shop.db.query<{ orderId: string }>({
@@ -215,14 +215,14 @@ it.each([
   ['REVIEW', 21],
   ['REFUSED', 22],
 ])(
-  'an eSIM with which another order was settled is not delivered again, nor kept to be cancelled, for an item that is %s',
+  'an eSIM recorded for another order is neither delivered again nor kept as an orphan for an item that is %s',
   async (status, n) => {
     const [order, other] = [await underReview(1), await underReview(1)]
     await setItems(other.tenantId, `item_status = '${status}'`)
     await delivered(order, esimOf(n, `CODE-${n}`))
     await arrive(other, esimOf(n, `CODE-${n}`))
-    await arrive(other, esimOf(n, `OTHER-${n}`)) // as it is, of the same ICCID
-    await arrive(other, esimOf(100 + n, `CODE-${n}`)) // a code of another ICCID
+    await arrive(other, esimOf(n, `OTHER-${n}`)) // with the same ICCID
+    await arrive(other, esimOf(100 + n, `CODE-${n}`)) // the code under another ICCID
     expect([...(await holdersOf(n)), ...(await holdersOf(100 + n))]).toEqual([order.orderId])
     await arrive(order, esimOf(n, `CODE-${n}`)) // its own
     expect(await holdersOf(n)).toEqual([order.orderId])
@@ -253,12 +253,12 @@ it('an attempt that delivers it leaves its item in doubt, with the order that ha
 
 it.each([
   ['delivery', 50],
-  ['settlement', 51],
-])('of a settlement and a delivery of one eSIM at once, the second sees the first: the %s', async (first, n) => {
+  ['resolution', 51],
+])('of a concurrent resolution and delivery of one eSIM, the second sees the first: the %s', async (first, n) => {
   const [order, other] = [await underReview(1), await underReview(1)]
-  const settle = () => delivered(order, esimOf(n, `CODE-${n}`))
+  const resolve = () => delivered(order, esimOf(n, `CODE-${n}`))
   const deliver = () => arrive(other, esimOf(n, `CODE-${n}`))
-  // The first stands before the lock of a row that somebody else has; the second comes.
+  // The first waits for a row that another transaction has locked; then the second starts.
   const { tenantId } = first === 'delivery' ? other : order
   let free = () => {}
   let holding: Promise<void> | undefined
@@ -271,9 +271,9 @@ it.each([
       })
     })
   })
-  const one = first === 'delivery' ? deliver() : settle()
+  const one = first === 'delivery' ? deliver() : resolve()
   await waitForBlockedStatements(shop.db, 1)
-  const two = first === 'delivery' ? settle() : deliver()
+  const two = first === 'delivery' ? resolve() : deliver()
   const both = Promise.allSettled([one, two])
   await Promise.race([waitForBlockedStatements(shop.db, 2), two.catch(() => {})])
   free()

@@ -13,7 +13,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { deliver, newEsim, scripted } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
 
-/* What an operator, an upstream and a worker do to one order under review at the same moment. */
+/* An operator, an upstream and a worker change one order under review at the same time. */
 
 let database: TestDatabase
 let shop: Shop
@@ -36,7 +36,7 @@ afterAll(async () => {
 const evidence = 'Ticket 4711, Ms Sato'
 const ADA = { actor: 'cli:ada' } as const
 
-/** An order under review whose items were asked for two hours ago. @param columns of its items, besides */
+/** An order under review whose items were ordered two hours ago. @param columns more columns of its items */
 async function reviewed(count: number, columns = '') {
   const tenantId = await addTenant(shop.db)
   const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count })
@@ -54,7 +54,7 @@ async function reviewed(count: number, columns = '') {
 
 it('an item asked about from review is retried after a crash, although another item of its order was resolved', async () => {
   const { tenantId, orderId } = await reviewed(2, `, in_doubt_at = now() - interval '2 hours'`)
-  // Item 2 waits for an hour; item 1 is taken up by a worker ...
+  // Item 2 waits for an hour; a worker retries item 1 ...
   await shop.db.query({
     text: `update order_items set retry_at = now() + interval '1 hour' where tenant_id = $1 and item_no = 2`,
     values: [tenantId],
@@ -62,9 +62,9 @@ it('an item asked about from review is retried after a crash, although another i
   const { deps } = scripted(shop)
   const claim = await claimDueOrders(deps, tenantId, 10)
   expect(claim.attempts.map(({ itemNo, operation }) => [itemNo, operation])).toEqual([[1, 'QUERY']])
-  // ... meanwhile an operator settles item 2 ...
+  // ... an operator resolves item 2 meanwhile ...
   await resolveOrder(deps, { tenantId, orderId, itemNos: [2], verdict: { kind: 'refused' }, evidence }, ADA)
-  // ... and the worker dies here: its lease runs out.
+  // ... and the worker dies here: its lease expires.
   await shop.db.query({
     text: `update orders set lease_until = now() - interval '1 second' where tenant_id = $1`,
     values: [tenantId],
@@ -145,10 +145,10 @@ it('an upstream event does not let an operator resolve as not bought what is bei
   const { deps, supplied } = scripted(shop, { order })
   loop = fulfilmentLoop(deps)
   await until(async () => orders === 1)
-  const settling = () => resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
-  await expect(settling()).rejects.toThrow('being asked about item 1 just now')
+  const resolving = () => resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
+  await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
   await refreshItems(deps, supplied, [itemKeyOf(orderId, 1)]) // ORDER_PAID of the upstream
-  await expect(settling()).rejects.toThrow('being asked about item 1 just now')
+  await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
   answer([deliver()])
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   expect(orders).toBe(1)
@@ -169,12 +169,12 @@ it('another eSIM cannot be recorded for an item that is being bought from review
   await until(async () => orders === 1)
   const x = newEsim()
   const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
-  const settling = resolveOrder(
+  const resolving = resolveOrder(
     deps,
     { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence },
     ADA,
   )
-  await expect(settling).rejects.toThrow('being asked about item 1 just now')
+  await expect(resolving).rejects.toThrow('being asked about item 1 just now')
   answer([deliver()])
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
 })

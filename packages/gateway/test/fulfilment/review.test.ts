@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { deliver, scripted } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
 
-/* What was left open: not bought in time, or cancelled without an answer. */
+/* Orders that were not bought in time, and cancellations without an answer. */
 
 let database: TestDatabase
 let shop: Shop
@@ -31,7 +31,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Orders that were put off by their supplier, two hours ago for the first time. */
+/** Orders that their supplier has been putting off for two hours. */
 async function putOff(orders: number): Promise<string> {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'ODD', { orders })
@@ -53,8 +53,8 @@ interface Seen {
   deps: Shop
 }
 
-/** @param places how many it serves at once */
-function start(answer: () => Outcome, places: number, cancel: () => CancelOutcome = keep): Seen {
+/** @param concurrency calls that the supplier serves at once */
+function start(answer: () => Outcome, concurrency: number, cancel: () => CancelOutcome = keep): Seen {
   const seen = { bought: 0, cancels: 0, deps: shop }
   const order = async (requests: SupplierRequest[]) => {
     seen.bought += requests.length
@@ -67,7 +67,7 @@ function start(answer: () => Outcome, places: number, cancel: () => CancelOutcom
     seen.cancels += 1
     return cancel()
   }
-  seen.deps = scripted(shop, { order, query, cancel: counted }, { concurrency: places }).deps
+  seen.deps = scripted(shop, { order, query, cancel: counted }, { concurrency: concurrency }).deps
   loop = fulfilmentLoop(seen.deps)
   return seen
 }
@@ -98,17 +98,17 @@ it('an order that is put off repeatedly is reported as under review once, bought
     await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
   }
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
-  const [row] = await shop.db.query<{ history: { orderStatus: string }[]; told: number }>({
-    text: `select status_history as history, (select count(*)::int from events e where e.tenant_id = o.tenant_id) as told
+  const [row] = await shop.db.query<{ history: { orderStatus: string }[]; events: number }>({
+    text: `select status_history as history, (select count(*)::int from events e where e.tenant_id = o.tenant_id) as events
            from orders o where tenant_id = $1`,
     values: [tenantId],
   })
   expect(row!.history.map(({ orderStatus }) => orderStatus)).toEqual(['PAID', 'UNDER_REVIEW', 'DELIVERED'])
-  expect(row!.told).toBe(2)
+  expect(row!.events).toBe(2)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
-/** An eSIM that was returned on its last day: its supplier cancelled it, and the answer was lost. */
+/** An eSIM that was returned on its last day. The supplier cancelled it, and the answer was lost. */
 async function returnedOnItsLastDay(answer: () => CancelOutcome) {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'ODD')
@@ -139,8 +139,8 @@ it('an unanswered cancellation is repeated after the eSIM has expired unused, an
 it('an unanswered cancellation can be resolved by an operator after the eSIM has expired unused', async () => {
   const { tenantId, profileId, seen } = await returnedOnItsLastDay(() => ({ kind: 'unknown', words: 'lost again' }))
   expect(await statusOf(tenantId)).toEqual({ esimStatus: 'UNUSED_EXPIRED' })
-  const word = { verdict: 'cancelled', evidence: 'Ticket 4711' } as const
-  await resolveCancellation(seen.deps, { tenantId, profileId, ...word }, ADA)
+  const said = { verdict: 'cancelled', evidence: 'Ticket 4711' } as const
+  await resolveCancellation(seen.deps, { tenantId, profileId, ...said }, ADA)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
 
@@ -187,9 +187,9 @@ it('an item that is being bought from review cannot be resolved as not bought', 
     text: 'select order_id from orders where tenant_id = $1',
     values: [tenantId],
   })
-  const word = { verdict: { kind: 'retry' }, evidence: 'Ticket 4711' } as const
-  const settling = () => resolveOrder(deps, { tenantId, orderId: row!.orderId, ...word }, ADA)
-  await expect(settling()).rejects.toThrow('being asked about item 1 just now')
+  const said = { verdict: { kind: 'retry' }, evidence: 'Ticket 4711' } as const
+  const resolving = () => resolveOrder(deps, { tenantId, orderId: row!.orderId, ...said }, ADA)
+  await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
   answer([{ kind: 'unknown', words: 'lost' }])
   const text = `select from order_items where tenant_id = $1 and item_status = 'REVIEW' and retry_at > now()`
   await until(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)

@@ -9,7 +9,7 @@ import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.
 import { newEsim, scripted } from '../harness/scripted-supplier.ts'
 import { addPackage, addSupplier, addTenant, payOrders, statuses, until } from '../harness/shop.ts'
 
-/* What a supplier says that it charged, which may be another amount than the cost that the catalogue has. */
+/* The supplier's charge, which may differ from the catalogue's cost. */
 
 const COST = 5_000n
 const usd = (amount: bigint): Charge => ({ amount, currencyCode: 'USD' })
@@ -28,7 +28,7 @@ afterEach(async () => {
 afterAll(() => shop.close())
 
 type Parts = Partial<SupplierTraits> & { query?: Supplier['query'] }
-/** Orders an eSIM for each outcome of a supplier of its own. */
+/** Orders one eSIM for each outcome, from a new supplier that answers with them. */
 async function sell(supplier: string, outcomes: Outcome[], ended: string, parts: Parts = {}) {
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, supplier, [{ supplier, productCode: 'X', cost: COST }])
@@ -72,20 +72,20 @@ describe('the report of suppliers', () => {
 
 describe('the charge for an eSIM in doubt', () => {
   const inDoubt: Outcome = { kind: 'unknown', words: 'it has taken it', charged: usd(6_200n) }
-  const settle = (order: { tenantId: string; orderId: string }, verdict: Verdict) =>
+  const resolve = (order: { tenantId: string; orderId: string }, verdict: Verdict) =>
     resolveOrder(shop, { ...order, verdict, evidence: 'Ticket 4711' }, { actor: 'cli:test' })
 
   it('becomes its cost if an operator resolves it as delivered', async () => {
     const order = await sell('doubtful', [inDoubt], 'UNDER_REVIEW', { giveUpAfterMs: 0 })
     const esim = { ...newEsim(), matchingId: 'SETTLED', ac: 'LPA:1$a.example$SETTLED' }
-    await settle(order, { kind: 'delivered', esims: [{ line: 2, esim }] })
+    await resolve(order, { kind: 'delivered', esims: [{ line: 2, esim }] })
     expect(await chargesOf(order.orderId)).toEqual([['doubtful', 5_000, 6_200, 'USD']])
     expect(await monthsOf('doubtful')).toMatchObject([{ delivered: 1, cost: 6_200, charged: 1 }])
   })
 
   it('is removed if an operator resolves it as refused', async () => {
     const order = await sell('taker', [inDoubt], 'UNDER_REVIEW', { giveUpAfterMs: 0 })
-    await settle(order, { kind: 'refused' })
+    await resolve(order, { kind: 'refused' })
     expect(await chargesOf(order.orderId)).toEqual([['taker', 5_000, null, null]])
   })
 

@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { statuses, until, walletOf } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
-// Promises that are kept by all of a gateway together: its door, its worker, a receiver of events.
+// Properties of a whole gateway: API, worker and a receiver of events.
 
 const PRICE = 45_000n
 let database: TestDatabase
@@ -61,20 +61,20 @@ test('a suspended dealer’s paid orders are still delivered or refunded, and th
   await buy(dealer, 'SANDBOX_REFUSED')
   await suspendTenant(node.deps, tenantId, OPERATOR)
   expect((await call(node, dealer, 'health')).code).toBe('101005')
-  worker ??= await startWorker(node.deps) // nothing was worked on before
+  worker ??= await startWorker(node.deps) // no worker ran before
   await until(async () => {
     const now = await statuses(node.deps.db, tenantId)
     return now.DELIVERED === 1 && now.FAILED === 1
   })
   expect(await walletOf(node.deps.db, tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
   await expect.poll(() => eventsOf(dealer).length).toBe(6)
-  const told = await Promise.all(
+  const received = await Promise.all(
     eventsOf(dealer).map(async ({ headers, body }) => {
       const event = await verifyEvent({ appSecret, headers, body })
       return 'orderStatus' in event.content ? event.content.orderStatus : event.notifyType
     }),
   )
-  expect(told.sort()).toEqual(['ALLOCATING', 'ALLOCATING', 'DELIVERED', 'FAILED', 'PAID', 'PAID'])
+  expect(received.sort()).toEqual(['ALLOCATING', 'ALLOCATING', 'DELIVERED', 'FAILED', 'PAID', 'PAID'])
   expect((await call(node, dealer, 'health')).code).toBe('101005')
 })
 
@@ -100,7 +100,7 @@ test('a captured event is refused by every operation for its members, and change
         timestamp: String(headers['rt-timestamp']),
         signature: String(headers['x-signature']),
       })
-      // Its signature is right and its RequestID fresh: what it says is all that refuses it.
+      // Signature and RequestID are valid, so only its members can be the reason to refuse it.
       expect([operation, posted.code]).toEqual([operation, expect.stringMatching(/^00010[58]$/)])
       const fields = posted.data.details.map((detail: { field: string }) => detail.field)
       expect([operation, fields]).toEqual([operation, expect.arrayContaining(['notifyId', 'notifyType', 'content'])])

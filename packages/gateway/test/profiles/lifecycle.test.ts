@@ -10,7 +10,7 @@ import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '..
 
 let database: TestDatabase
 let shop: Shop
-/** Knows a supplier that knows the status and the usage of what it sold. */
+/** A gateway with a supplier that reports status and usage. */
 let deps: Shop
 let loops: Loop[] = []
 let tenantId: string

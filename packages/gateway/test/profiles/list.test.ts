@@ -10,10 +10,10 @@ let shop: Shop
 let tenantId: string
 let all: Profile[]
 const SMDP = [undefined, ...SMDP_STATUSES]
-/** So many ICCIDs for all: suppliers use one again. */
+/** ICCIDs of all eSIMs: suppliers reuse them. */
 const ICCIDS = 20
 
-/** A dealer with an eSIM in each pair of statuses, and another dealer with the same ones. */
+/** A dealer with an eSIM in each pair of statuses, and another dealer with the same statuses. */
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await openShop(database.url)
@@ -41,7 +41,7 @@ async function addEsims(owner: string): Promise<void> {
   await shop.db.tx(async (tx) => insertProfiles(tx, shop, owner, delivered))
 }
 
-/** Every page of a list, one after the other. */
+/** All pages of a list. */
 async function pagesOf(request: ProfileListRequest): Promise<Profile[]> {
   const profiles: Profile[] = []
   let cursor: string | undefined
@@ -94,14 +94,14 @@ it('pages filtered by both statuses and by other filters match all of the filter
     for (const time of times) {
       for (const status of statuses) {
         const request = { ...other, ...time, ...status }
-        const own = idsOf(all.filter((profile) => isMeant(profile, request)))
+        const own = idsOf(all.filter((profile) => matches(profile, request)))
         expect([request, idsOf(await pagesOf(request))]).toEqual([request, own])
       }
     }
   }
 })
 
-function isMeant(profile: Profile, { startTime, endTime, ...equal }: ProfileListRequest): boolean {
+function matches(profile: Profile, { startTime, endTime, ...equal }: ProfileListRequest): boolean {
   if (startTime != null && profile.createTime < startTime) return false
   if (endTime != null && profile.createTime >= endTime) return false
   return Object.entries(equal).every(([member, value]) => profile[member as keyof Profile] === value)

@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted, supplying } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
 
-/* One dealer’s eSIMs, or one supplier, in trouble: those of the others expire and are asked about all the same. */
+/* Bad eSIMs of one dealer, or a failing supplier, do not keep the eSIMs of others from expiring and being polled. */
 
 let database: TestDatabase
 let shop: Shop
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await addPackage(shop.db, 'P', [{ supplier: 'any', productCode: 'X' }])
 })
 beforeEach(async () => {
-  await shop.db.query({ text: `update profiles set esim_status = 'REVOKED'` }) // of the tests before
+  await shop.db.query({ text: `update profiles set esim_status = 'REVOKED'` }) // of earlier tests
 })
 afterEach(async () => {
   await Promise.all(loops.splice(0).map((loop) => loop.stop(500)))
@@ -44,7 +44,7 @@ function start(...supplied: Supplied[]): void {
   loops.push(expiryLoop(shop), pollSuppliersLoop(supplying(shop, ...supplied)))
 }
 
-/** A dealer of its own with eSIMs of one supplier that are to be asked about now. Dealers take turns in this order. */
+/** A new dealer with eSIMs of one supplier that are due for polling. Dealers take turns in this order. */
 async function dealerWith(supplied: Supplied, count = 1): Promise<string> {
   const tenantId = await addTenant(shop.db)
   for (const orderId of await payOrders(shop.db, tenantId, 'P', { orders: count })) {
@@ -73,22 +73,22 @@ function becomes(tenantId: string, esimStatus: string) {
 }
 
 it('a supplier that hangs delays neither the expiry of eSIMs nor another supplier', async () => {
-  const [hanging, telling] = [supplierThat('hanging', hangs), supplierThat('telling', used)]
+  const [hanging, reporting] = [supplierThat('hanging', hangs), supplierThat('reporting', used)]
   await dealerWith(hanging)
-  const [told, expired] = [await dealerWith(telling), await dealerWith(hanging)]
+  const [polled, expired] = [await dealerWith(reporting), await dealerWith(hanging)]
   await set(expired, `install_before = now() - interval '1 hour'`)
-  start(hanging, telling)
+  start(hanging, reporting)
   await becomes(expired, 'UNUSED_EXPIRED')
-  await becomes(told, 'IN_USE')
+  await becomes(polled, 'IN_USE')
 })
 
 it('an eSIM that cannot be saved or decrypted does not delay those of other dealers', async () => {
-  const telling = supplierThat('telling', used)
-  const [closed, unwritten] = [await dealerWith(telling), await dealerWith(telling)]
-  const [told, expired] = [await dealerWith(telling), await dealerWith(telling)]
+  const reporting = supplierThat('reporting', used)
+  const [closed, unwritten] = [await dealerWith(reporting), await dealerWith(reporting)]
+  const [polled, expired] = [await dealerWith(reporting), await dealerWith(reporting)]
   await set(closed, `secrets = 'nonsense'`)
   await set(unwritten, `install_before = now() - interval '1 hour'`)
-  // Not asked about: once its supplier has told that it is used, it has another end.
+  // Not due for polling: a report of its use would give it another end.
   await set(expired, `install_before = now() - interval '1 hour', polled_at = now()`)
   await shop.db.query({
     text: `create or replace function refuse() returns trigger language plpgsql as $$
@@ -99,8 +99,8 @@ it('an eSIM that cannot be saved or decrypted does not delay those of other deal
            when (old.tenant_id = '${unwritten}') execute function refuse()`,
   })
   try {
-    start(telling)
-    await becomes(told, 'IN_USE')
+    start(reporting)
+    await becomes(polled, 'IN_USE')
     await becomes(expired, 'UNUSED_EXPIRED')
   } finally {
     await shop.db.query({ text: 'drop function refuse() cascade' })

@@ -28,8 +28,8 @@ export async function cancelEsim(
   const profile = await findCancellableEsim(deps, tenantId, profileId)
   if (profile === undefined) throw notFound('eSIM')
   if (!isUnused(profile)) {
-    const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}. Only an eSIM that was never downloaded can be cancelled.`
-    throw new Refusal(409, 'ESIM_IN_USE', words)
+    const message = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}. Only an eSIM that was never downloaded can be cancelled.`
+    throw new Refusal(409, 'ESIM_IN_USE', message)
   }
   const { supplier } = profile
   const { orderId, itemNo, productCode } = profile.esim

@@ -27,8 +27,8 @@ export async function cancelOrder(
     const order = orders.get(orderId)
     if (order === undefined) throw notFound('order')
     if (order.orderStatus !== 'PAID') {
-      const words = `The order is ${order.orderStatus}. Only an order that was not sent to a supplier yet can be cancelled.`
-      throw new Refusal(409, 'ORDER_IN_WORK', words)
+      const message = `The order is ${order.orderStatus}. Only an order that was not sent to a supplier yet can be cancelled.`
+      throw new Refusal(409, 'ORDER_IN_WORK', message)
     }
     for (const item of order.items) Object.assign(item, { itemStatus: 'CANCELLED', failureReason: reason })
     const items = order.items.map((item) => ({ orderId, item }))

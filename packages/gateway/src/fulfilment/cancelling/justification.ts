@@ -15,8 +15,8 @@ export function parseEvidence(text: string): string {
     )
   }
   if (length > EVIDENCE_LENGTH_MAX) {
-    const words = `The evidence has ${length} characters; the limit is ${EVIDENCE_LENGTH_MAX}. Keep the decisive part and say where the rest is.`
-    throw new Refusal(422, 'EVIDENCE_TOO_LONG', words)
+    const message = `The evidence has ${length} characters; the limit is ${EVIDENCE_LENGTH_MAX}. Keep the decisive part and say where the rest is.`
+    throw new Refusal(422, 'EVIDENCE_TOO_LONG', message)
   }
   return evidence
 }
@@ -28,6 +28,6 @@ export const REASON_LENGTH_MAX = 300
 export function parseReason(text: string): string {
   const reason = parseLine(text, { min: REASON_LENGTH_MIN, max: REASON_LENGTH_MAX })
   if (reason !== undefined) return reason
-  const words = `The reason must be one line of ${REASON_LENGTH_MIN} to ${REASON_LENGTH_MAX} characters. Dealers and auditors read it.`
-  throw new Refusal(422, 'REASON_INVALID', words)
+  const message = `The reason must be one line of ${REASON_LENGTH_MIN} to ${REASON_LENGTH_MAX} characters. Dealers and auditors read it.`
+  throw new Refusal(422, 'REASON_INVALID', message)
 }

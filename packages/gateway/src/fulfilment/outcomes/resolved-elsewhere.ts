@@ -24,7 +24,7 @@ export async function doubtEsimsResolvedElsewhere(
   if (delivered.length === 0) return results
   awaitSettling(tx)
   const rows = await tx.query<{ place: bigint; orderId: string }>({
-    name: 'fulfilment-settled-elsewhere',
+    name: 'fulfilment-resolved-elsewhere',
     text: RECORDED,
     values: [
       delivered.map(({ esim }) => stripIccidPadding(esim.iccid)),

@@ -46,6 +46,6 @@ async function refuseUsed(tx: Tx, tenantId: string, orderId: string, profileId: 
   const { orders } = await lockWalletAndOrders(tx, tenantId, [orderId])
   const profile = orders.get(orderId)?.profiles.find((candidate) => candidate.profileId === profileId)
   if (!profile || wasNeverUsed(profile)) return
-  const words = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}, so it is not refunded.`
-  throw new Refusal(409, 'ESIM_IN_USE', words)
+  const message = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}, so it is not refunded.`
+  throw new Refusal(409, 'ESIM_IN_USE', message)
 }

@@ -64,14 +64,14 @@ export async function resolveOrder(
     for (const [index, item] of items.entries()) {
       const { supplier, inDoubtAt } = item
       if (supplier === null && verdict.kind === 'delivered') {
-        const words = `Item ${item.itemNo} was never ordered from a supplier. Resolve it with --retry or --refused.`
-        throw new Refusal(409, 'NEVER_ASKED', words)
+        const message = `Item ${item.itemNo} was never ordered from a supplier. Resolve it with --retry or --refused.`
+        throw new Refusal(409, 'NEVER_ASKED', message)
       }
       // The item is being retried from review just now, perhaps by a purchase. Its answer must not meet an item that may be
       // bought again or has another eSIM: nobody would look for what it bought. A refunded item is watched instead.
       if (verdict.kind !== 'refused' && item.retryAt === null && inDoubtAt !== null) {
-        const words = `The supplier is being asked about item ${item.itemNo} just now. Try again in a minute.`
-        throw new Refusal(409, 'BEING_ASKED', words)
+        const message = `The supplier is being asked about item ${item.itemNo} just now. Try again in a minute.`
+        throw new Refusal(409, 'BEING_ASKED', message)
       }
       batch.applyTransition(order, item, transitionOf(verdict, assigned[index], now), supplier)
       if (verdict.kind === 'refused' && inDoubtAt !== null && supplier !== null) {
@@ -113,8 +113,8 @@ function underReview(order: LockedOrder, itemNos: readonly number[] | undefined)
 /** Assigns an eSIM of the file to each item. @returns one for each item, in their order. */
 function assignEsims(esims: readonly CsvEsim[], orderId: string, items: readonly LockedItem[]): AssignedEsim[] {
   if (esims.length !== items.length) {
-    const words = `${items.length} eSIMs are under review, but the file has ${esims.length}.`
-    throw new Refusal(422, 'ESIMS_MISMATCH', words)
+    const message = `${items.length} eSIMs are under review, but the file has ${esims.length}.`
+    throw new Refusal(422, 'ESIMS_MISMATCH', message)
   }
   const numbered = esims.some((row) => row.itemNo !== undefined)
   return items.map(({ itemNo }, index) => {

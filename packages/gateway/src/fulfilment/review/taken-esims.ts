@@ -31,8 +31,8 @@ export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, assigned: readon
   if (taken === undefined) return
   const { line, esim } = rows[Number(taken.line) - 1]!
   const whose = taken.orderId === null ? '' : ` ${orderNoOf(taken.orderId)}`
-  const words = `Line ${line}: eSIM ${esim.iccid} is ${taken.holder}${whose}. Ask the supplier which one it delivered.`
-  throw new Refusal(409, 'ESIM_TAKEN', words)
+  const message = `Line ${line}: eSIM ${esim.iccid} is ${taken.holder}${whose}. Ask the supplier which one it delivered.`
+  throw new Refusal(409, 'ESIM_TAKEN', message)
 }
 
 /** Records the fingerprints of the activation codes, so that no stock import can sell them, even under another ICCID. */
@@ -57,8 +57,8 @@ function refuseDuplicates(rows: readonly CsvEsim[], what: string, keyOf: (row: C
   for (const row of rows) {
     const key = keyOf(row)
     if (seen.has(key)) {
-      const words = `Line ${row.line}: the ${what} of eSIM ${row.esim.iccid} is in the file twice. Each item needs its own eSIM.`
-      throw new Refusal(422, 'ESIM_TWICE', words)
+      const message = `Line ${row.line}: the ${what} of eSIM ${row.esim.iccid} is in the file twice. Each item needs its own eSIM.`
+      throw new Refusal(422, 'ESIM_TWICE', message)
     }
     seen.add(key)
   }

@@ -8,6 +8,14 @@ export const ORDER_ESIMS_MAX = 100
 
 export const TRANSACTION_ID_LENGTH_MAX = 64
 export const REMARK_LENGTH_MAX = 200
+export const REASON_LENGTH_MAX = 200
+/** Days of a day pass. */
+export const PERIOD_NUM_MAX = 365
+export const USAGE_THRESHOLDS_MAX = 6
+export const USAGE_THRESHOLDS_DEFAULT = [50, 80, 100] as const
+export const EXPIRY_NOTICES_MAX = 4
+export const EXPIRY_NOTICE_MAX_HOURS = 720
+export const EXPIRY_NOTICE_HOURS_DEFAULT = [72, 24] as const
 /** Codes, slugs and order numbers. */
 export const NAME_LENGTH_MAX = 64
 export const KEYWORD_LENGTH_MAX = 100

@@ -1,5 +1,6 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
-import { currencyCode, money, price, time } from '../schemas/scalars.ts'
+import { ESIM_ACTIONS, ESIM_STATUSES, SMDP_STATUSES } from '../schemas/enumerations.ts'
+import { currencyCode, money, nullable, price, time } from '../schemas/scalars.ts'
 
 /** One row of the table. */
 export interface CodeEntry {
@@ -158,6 +159,19 @@ export const codes = {
     'HTTPS is required. Call the https address.',
     'Only a local gateway accepts plain HTTP. Behind a proxy, the operator must list it as trusted and it must send X-Forwarded-Proto and X-Forwarded-For.',
   ),
+  '200002': row(
+    409,
+    'ESIM_STATE',
+    'The state of the eSIM does not allow this and nothing was changed. Compare data.esimStatus; if data.actionNo or data.orderNo is set, wait until that action or top-up has ended.',
+    'data has the status of the eSIM, and the open action (actionNo) or the open top-up (orderNo) that is in the way. If both are null, the eSIM never allows it: a cancelled eSIM cannot be topped up.',
+    {
+      esimStatus: Type.Enum(ESIM_STATUSES),
+      smdpStatus: nullable(Type.Enum(SMDP_STATUSES)),
+      suspended: Type.Boolean(),
+      actionNo: nullable(Type.String({ description: 'The open action in the way.' })),
+      orderNo: nullable(Type.String({ description: 'The open top-up in the way.' })),
+    },
+  ),
   '200005': row(
     422,
     'PRICE_CHANGED',
@@ -193,14 +207,14 @@ export const codes = {
   '200012': row(
     409,
     'TRANSACTION_CONFLICT',
-    'This transactionId belongs to an order with other content and nothing was changed. Use a new transactionId for a new order.',
-    "The transactionId was used before with other packages or counts. Repeat the original content to get the first order's answer. A transactionId is never free again: every new order needs a new one.",
+    'This transactionId was used before with other content and nothing was changed. Use a new transactionId for a new order.',
+    'The transactionId belongs to an order, top-up or action with other content: they share one set of transactionIds. Repeat the original content to get the first answer. A transactionId is never free again: every new order, top-up or action needs a new one.',
   ),
   '200013': row(
     404,
     'ORDER_UNKNOWN',
-    'There is no such order. Check orderNo or transactionId.',
-    'This tenant has no order with that orderNo or transactionId, or the two belong to different orders. If an order call had no answer, this means that nothing was bought yet: repeat the order with the same transactionId.',
+    'There is no such order or action. Check orderNo, actionNo or transactionId.',
+    'This tenant has none with that number or transactionId, or the two belong to different ones. `esim/query` finds orders and top-ups, `esim/action/query` actions. If an order call had no answer, this means that nothing was bought yet: repeat the order with the same transactionId.',
   ),
   '200014': row(
     422,
@@ -213,6 +227,20 @@ export const codes = {
       resetTime: time({ description: 'The end of the day' }),
     },
   ),
+  '200015': row(
+    422,
+    'SUPPLIER_UNABLE',
+    'The supplier of this eSIM cannot do this and nothing was changed.',
+    'Not every supplier can top up, cancel, suspend or revoke an eSIM. data.action names what this one cannot do.',
+    { action: Type.Enum(['TOPUP', ...ESIM_ACTIONS]) },
+  ),
+  '200017': row(
+    422,
+    'CANCEL_POLICY',
+    'The cancel policy of the package does not allow this and nothing was changed.',
+    'The package cannot be cancelled, or its time is over: data.cancellableUntil. Ask the operator.',
+    { cancellableUntil: nullable(time({ description: 'The end of the time to cancel; null: it never could be' })) },
+  ),
   '310241': row(
     422,
     'PACKAGE_UNKNOWN',
@@ -224,6 +252,18 @@ export const codes = {
     'PACKAGE_OFF_SALE',
     'A package is off sale and nothing was bought. Choose another from package/list.',
     'data.details names the line. Poll package/list with updatedSince to learn which packages are taken off sale.',
+  ),
+  '310245': row(
+    422,
+    'TOPUP_UNFIT',
+    'This package does not top up this eSIM and nothing was bought. Choose one from package/list with type TOPUP and the eSIM.',
+    'A top-up needs a package of type TOPUP from the supplier of the eSIM with the same coverage and kind of data.',
+  ),
+  '310403': row(
+    404,
+    'ESIM_UNKNOWN',
+    'There is no such eSIM. Check esimTranNo or iccid.',
+    'This tenant has no eSIM with that esimTranNo or ICCID, or the two belong to different eSIMs.',
   ),
   '400101': row(
     422,

@@ -22,6 +22,42 @@ export type StatementKind = (typeof STATEMENT_KINDS)[number]
 /** An order in one of these statuses no longer changes by itself. */
 export const FINAL_ORDER_STATUSES = ['DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED', 'CANCELLED'] as const
 
+/** BASE packages are sold as eSIMs; TOPUP packages add to one. */
+export const PACKAGE_TYPES = ['BASE', 'TOPUP'] as const
+export type PackageType = (typeof PACKAGE_TYPES)[number]
+
+export const ESIM_ACTIONS = ['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE'] as const
+export type EsimAction = (typeof ESIM_ACTIONS)[number]
+
+/** PENDING → DONE | REFUSED | UNDER_REVIEW; UNDER_REVIEW → DONE | REFUSED. */
+export const ACTION_STATUSES = ['PENDING', 'DONE', 'REFUSED', 'UNDER_REVIEW'] as const
+export type ActionStatus = (typeof ACTION_STATUSES)[number]
+
 /** The event types that a dealer can subscribe to. */
-export const EVENT_TYPES = ['ORDER_PAID', 'DELIVERY_UPDATED'] as const
+export const EVENT_TYPES = [
+  'ORDER_PAID',
+  'DELIVERY_UPDATED',
+  'ESIM_USAGE',
+  'ESIM_EXPIRING',
+  'ESIM_ACTION_UPDATED',
+  'BALANCE_LOW',
+] as const
+/** The subscription of a tenant that has never set one. It never gains a type by itself. */
+export const DEFAULT_EVENT_TYPES = ['ORDER_PAID', 'DELIVERY_UPDATED'] as const satisfies readonly EventType[]
 export type EventType = (typeof EVENT_TYPES)[number]
+
+/** The status of the eSIM as a product. */
+export const ESIM_STATUSES = [
+  'GOT_RESOURCE',
+  'IN_USE',
+  'USED_UP',
+  'USED_EXPIRED',
+  'UNUSED_EXPIRED',
+  'CANCEL',
+  'REVOKED',
+] as const
+export type EsimStatus = (typeof ESIM_STATUSES)[number]
+
+/** The status of the profile, as reported by the SM-DP+ and the device. */
+export const SMDP_STATUSES = ['RELEASED', 'DOWNLOAD', 'INSTALLATION', 'ENABLED', 'DISABLED', 'DELETED'] as const
+export type SmdpStatus = (typeof SMDP_STATUSES)[number]

@@ -1,11 +1,12 @@
 import Type, { type Static } from 'typebox'
-import { LINE_COUNT_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX, REMARK_LENGTH_MAX } from '../limits.ts'
+import { LINE_COUNT_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX, PERIOD_NUM_MAX, REMARK_LENGTH_MAX } from '../limits.ts'
 import { ORDER_STATUSES, ORDER_TYPES } from './enumerations.ts'
 import { profile } from './profiles.ts'
 import {
   CLOSED,
   currencyCode,
   cursor,
+  iccid,
   money,
   name,
   nextCursor,
@@ -19,13 +20,31 @@ import {
 } from './scalars.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
 
+const periodNum = () =>
+  Type.Integer({
+    minimum: 1,
+    maximum: PERIOD_NUM_MAX,
+    description: 'Days of a day pass. May be absent where `periodNumMin` of the package is 1; then it is 1.',
+  })
+
+const remark = () =>
+  Type.String({
+    maxLength: REMARK_LENGTH_MAX,
+    pattern: TEXT_PATTERNS.text.pattern,
+    description: "The dealer's own note.",
+  })
+
 export const orderLineRequest = Type.Object(
   {
     packageCode: name({ examples: ['JP_1_7'] }),
     count: Type.Integer({ minimum: 1, maximum: LINE_COUNT_MAX }),
     price: Type.Optional(
-      price({ description: 'Guard: the expected price of one eSIM; if the price differs, nothing is bought' }),
+      price({
+        description:
+          'Guard: the expected price of one eSIM, of a day pass of one day; if the price differs, nothing is bought',
+      }),
     ),
+    periodNum: Type.Optional(periodNum()),
   },
   CLOSED,
 )
@@ -40,13 +59,7 @@ export const orderRequest = Type.Object(
       description: `At most ${ORDER_ESIMS_MAX} eSIMs in total, and no package twice.`,
     }),
     amount: Type.Optional(price({ description: 'Guard: the expected total; if the total differs, nothing is bought' })),
-    remark: Type.Optional(
-      Type.String({
-        maxLength: REMARK_LENGTH_MAX,
-        pattern: TEXT_PATTERNS.text.pattern,
-        description: "The dealer's own note.",
-      }),
-    ),
+    remark: Type.Optional(remark()),
   },
   CLOSED,
 )
@@ -55,7 +68,7 @@ export type OrderRequest = Static<typeof orderRequest>
 const orderStatus = () => Type.Enum(ORDER_STATUSES)
 const orderType = () => Type.Enum(ORDER_TYPES, { description: 'NEW delivers eSIMs; TOPUP adds to one.' })
 
-export const orderAnswer = Type.Object({
+const orderAnswerMembers = {
   orderNo: Type.String(),
   transactionId: transactionIdOfOrder(),
   orderType: orderType(),
@@ -64,7 +77,9 @@ export const orderAnswer = Type.Object({
   currencyCode: currencyCode(),
   balanceAfter: money({ description: 'The balance after this debit' }),
   createTime: time(),
-})
+}
+
+export const orderAnswer = Type.Object(orderAnswerMembers)
 export type OrderAnswer = Static<typeof orderAnswer>
 
 export const queryRequest = Type.Object(
@@ -80,12 +95,31 @@ export const orderLine = Type.Object({
   packageCode: Type.String(),
   packageName: Type.String(),
   count: quantity(),
-  price: price({ description: 'The price of one eSIM' }),
+  price: price({ description: 'The price of one eSIM, of a day pass for one day' }),
+  periodNum: nullable(quantity({ description: 'Days of a day pass; null for other packages.' })),
   deliveredCount: quantity(),
   failedCount: quantity({ description: 'eSIMs that the supplier refused; they are refunded.' }),
   failureReason: nullable(Type.String()),
 })
 export type OrderLine = Static<typeof orderLine>
+
+export const topupRequest = Type.Object(
+  {
+    transactionId: transactionId(),
+    esimTranNo: Type.Optional(name({ description: 'Either `esimTranNo` or `iccid` is required.' })),
+    iccid: Type.Optional(iccid({ description: 'Of several eSIMs with this ICCID, the newest is topped up.' })),
+    packageCode: name({ description: 'A package of type TOPUP that fits the eSIM.', examples: ['JP_1_7_TOPUP'] }),
+    periodNum: Type.Optional(periodNum()),
+    price: Type.Optional(price({ description: 'Guard: the expected price, of a day pass for one day' })),
+    amount: Type.Optional(price({ description: 'Guard: the expected total' })),
+    remark: Type.Optional(remark()),
+  },
+  CLOSED,
+)
+export type TopupRequest = Static<typeof topupRequest>
+
+export const topupAnswer = Type.Object({ ...orderAnswerMembers, esimTranNo: Type.String() })
+export type TopupAnswer = Static<typeof topupAnswer>
 
 /** An order without its eSIMs and its history. */
 const orderMembers = {
@@ -97,6 +131,7 @@ const orderMembers = {
   refundedAmount: price({ description: 'The part of it that was refunded' }),
   currencyCode: currencyCode(),
   remark: nullable(Type.String()),
+  esimTranNo: nullable(Type.String({ description: 'The eSIM that a TOPUP adds to; null for NEW.' })),
   createTime: time(),
   lastUpdateTime: time(),
   packageInfoList: Type.Array(orderLine),

@@ -1,6 +1,19 @@
 import Type, { type Static } from 'typebox'
 import { KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from '../limits.ts'
-import { CLOSED, currencyCode, cursor, name, nextCursor, nullable, pageSize, price, quantity, time } from './scalars.ts'
+import { PACKAGE_TYPES } from './enumerations.ts'
+import {
+  CLOSED,
+  currencyCode,
+  cursor,
+  iccid,
+  name,
+  nextCursor,
+  nullable,
+  pageSize,
+  price,
+  quantity,
+  time,
+} from './scalars.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
 
 export const DATA_TYPES = ['TOTAL', 'DAILY', 'UNLIMITED'] as const
@@ -25,6 +38,11 @@ export const GLOBAL = '!GL'
 
 export const packageListRequest = Type.Object(
   {
+    type: Type.Optional(Type.Enum(PACKAGE_TYPES, { default: 'BASE' })),
+    esimTranNo: Type.Optional(name({ description: 'With `type` TOPUP: only packages that fit this eSIM.' })),
+    iccid: Type.Optional(
+      iccid({ description: 'With `type` TOPUP: only packages that fit the newest eSIM with this ICCID.' }),
+    ),
     packageCode: Type.Optional(name({ description: 'Only this package.' })),
     slug: Type.Optional(name({ description: 'Only the package with this slug.' })),
     locationCode: Type.Optional(
@@ -64,18 +82,28 @@ export const locationNetwork = Type.Object({
 })
 export type LocationNetwork = Static<typeof locationNetwork>
 
+export const cancelPolicy = Type.Object({
+  cancellable: Type.Boolean({ description: 'Whether an unused eSIM can be cancelled by `esim/cancel`.' }),
+  withinDays: nullable(quantity({ description: 'Days from the creation of the eSIM; null: no limit.' })),
+  feePercent: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent of the price that is not refunded.' }),
+})
+export type CancelPolicy = Static<typeof cancelPolicy>
+
 /** A package that the tenant may buy now. */
 export const packageOnSale = Type.Object({
   packageCode: Type.String({ description: 'Identifies the package in orders.', examples: ['JP_1_7'] }),
   slug: Type.String(),
+  packageType: Type.Enum(PACKAGE_TYPES),
   name: Type.String(),
   description: nullable(Type.String()),
-  price: price({ description: 'The price of one eSIM for this tenant' }),
+  price: price({ description: 'The price of one eSIM for this tenant, of a day pass for one day' }),
   retailPrice: nullable(price({ description: "The operator's recommended price for travellers" })),
   currencyCode: currencyCode(),
   dataType: Type.Enum(DATA_TYPES),
   volume: nullable(quantity({ description: 'Bytes in total, or per day for DAILY. Null for UNLIMITED.' })),
   duration: quantity({ description: 'In `durationUnit`, from activation.' }),
+  periodNumMin: nullable(quantity({ description: 'Fewest days of a day pass; null: the duration is fixed.' })),
+  periodNumMax: nullable(quantity({ description: 'Most days of a day pass; null: the duration is fixed.' })),
   durationUnit: Type.Enum(DURATION_UNITS),
   unusedValidTime: quantity({ description: 'Days within which the eSIM must first be used.' }),
   activationPolicy: Type.Enum(ACTIVATION_POLICIES, { description: 'The moment at which `duration` starts.' }),
@@ -85,6 +113,8 @@ export const packageOnSale = Type.Object({
   speed: nullable(Type.String({ description: 'Maximum speed, in the words of the operator.' })),
   fupPolicy: nullable(Type.String({ description: 'The policy above the fair-use limit.' })),
   smsStatus: Type.Enum(SMS_STATUSES, { description: '0: no SMS, 1: by phone and API, 2: by API only.' }),
+  topUpSupported: Type.Boolean({ description: 'True if there are TOPUP packages for eSIMs of this package.' }),
+  cancelPolicy,
   status: Type.Literal('ON_SALE'),
   lastUpdateTime: time(),
 })

@@ -1,9 +1,11 @@
 import Type, { type Static } from 'typebox'
 import { USAGE_QUERY_ESIMS_MAX } from '../limits.ts'
+import { ESIM_STATUSES, SMDP_STATUSES } from './enumerations.ts'
 import { DURATION_UNITS } from './packages.ts'
 import {
   CLOSED,
   cursor,
+  iccid,
   name,
   nextCursor,
   nullable,
@@ -13,38 +15,13 @@ import {
   transactionId,
   transactionIdOfOrder,
 } from './scalars.ts'
-import { TEXT_PATTERNS } from './text-patterns.ts'
-
-/** The status of the eSIM as a product. */
-export const ESIM_STATUSES = [
-  'GOT_RESOURCE',
-  'IN_USE',
-  'USED_UP',
-  'USED_EXPIRED',
-  'UNUSED_EXPIRED',
-  'CANCEL',
-  'REVOKED',
-] as const
-export type EsimStatus = (typeof ESIM_STATUSES)[number]
-
-/** The status of the profile, as reported by the SM-DP+ and the device. */
-export const SMDP_STATUSES = ['RELEASED', 'DOWNLOAD', 'INSTALLATION', 'ENABLED', 'DISABLED', 'DELETED'] as const
-export type SmdpStatus = (typeof SMDP_STATUSES)[number]
 
 export const profileListRequest = Type.Object(
   {
     orderNo: Type.Optional(name()),
     transactionId: Type.Optional(transactionId()),
     esimTranNo: Type.Optional(name({ description: 'Only this eSIM.' })),
-    iccid: Type.Optional(
-      Type.String({
-        minLength: 18,
-        maxLength: 22,
-        pattern: TEXT_PATTERNS.iccid.pattern,
-        description: 'With or without F padding.',
-        examples: ['8985200012345678903'],
-      }),
-    ),
+    iccid: Type.Optional(iccid()),
     esimStatus: Type.Optional(Type.Enum(ESIM_STATUSES)),
     smdpStatus: Type.Optional(Type.Enum(SMDP_STATUSES)),
     startTime: Type.Optional(time({ description: 'Created at this time or later' })),
@@ -78,6 +55,13 @@ export const profile = Type.Object({
   qrCodeUrl: Type.String({ format: 'uri', description: 'Shows the QR picture until the profile is installed.' }),
   appleInstallUrl: Type.String({ format: 'uri', description: 'Opens the installation on iOS 17.4 and later.' }),
   androidInstallUrl: Type.String({ format: 'uri', description: 'Opens the installation on Android.' }),
+  shareUrl: nullable(
+    Type.String({
+      format: 'uri',
+      description:
+        "The traveller's page of this eSIM: installation, then status and usage. Null once it is cancelled or revoked.",
+    }),
+  ),
   apn: nullable(Type.String()),
   esimStatus: Type.Enum(ESIM_STATUSES),
   smdpStatus: nullable(Type.Enum(SMDP_STATUSES)),

@@ -82,3 +82,13 @@ export const transactionIdOfOrder = () => Type.String({ description: `${KEY}, as
 
 /** In events, which may reach a program that never received the answer. */
 export const transactionIdOfEvent = () => Type.String({ description: `${KEY}. ${RETRY_RULE}.` })
+
+/** In requests. */
+export const iccid = ({ description = '' } = {}) =>
+  Type.String({
+    minLength: 18,
+    maxLength: 22,
+    pattern: TEXT_PATTERNS.iccid.pattern,
+    description: `With or without F padding. ${description}`.trimEnd(),
+    examples: ['8985200012345678903'],
+  })

@@ -1,7 +1,14 @@
 import Type, { type Static } from 'typebox'
-import { CALLBACK_URL_LENGTH_MAX } from '../limits.ts'
-import { EVENT_TYPES, ORDER_STATUSES } from './enumerations.ts'
-import { ESIM_STATUSES, SMDP_STATUSES } from './profiles.ts'
+import {
+  CALLBACK_URL_LENGTH_MAX,
+  EXPIRY_NOTICE_HOURS_DEFAULT,
+  EXPIRY_NOTICE_MAX_HOURS,
+  EXPIRY_NOTICES_MAX,
+  USAGE_THRESHOLDS_DEFAULT,
+  USAGE_THRESHOLDS_MAX,
+} from '../limits.ts'
+import { actionAnswer } from './actions.ts'
+import { ESIM_STATUSES, EVENT_TYPES, ORDER_STATUSES, ORDER_TYPES, SMDP_STATUSES } from './enumerations.ts'
 import { CLOSED, currencyCode, money, nullable, price, quantity, time, transactionIdOfEvent } from './scalars.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
 
@@ -22,6 +29,18 @@ export const webhookSetRequest = Type.Object(
       Type.Array(Type.Enum(EVENT_TYPES), { uniqueItems: true, description: 'The event types that are sent.' }),
     ),
     enabled: Type.Optional(Type.Boolean()),
+    usageThresholds: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), {
+        maxItems: USAGE_THRESHOLDS_MAX,
+        description: `Percentages of usage at which ESIM_USAGE is sent; ${USAGE_THRESHOLDS_DEFAULT.join(', ')} by default.`,
+      }),
+    ),
+    expiryNoticeHours: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1, maximum: EXPIRY_NOTICE_MAX_HOURS }), {
+        maxItems: EXPIRY_NOTICES_MAX,
+        description: `Hours before expiry at which ESIM_EXPIRING is sent; ${EXPIRY_NOTICE_HOURS_DEFAULT.join(', ')} by default.`,
+      }),
+    ),
   },
   CLOSED,
 )
@@ -31,6 +50,8 @@ export const webhookSetAnswer = Type.Object({
   callbackUrl: nullable(Type.String()),
   eventTypes: Type.Array(Type.Enum(EVENT_TYPES)),
   enabled: Type.Boolean(),
+  usageThresholds: Type.Array(Type.Integer(), { description: 'Ascending and distinct; empty: none.' }),
+  expiryNoticeHours: Type.Array(Type.Integer(), { description: 'Ascending and distinct; empty: none.' }),
   lastUpdateTime: time(),
 })
 export type WebhookSetAnswer = Static<typeof webhookSetAnswer>
@@ -38,6 +59,8 @@ export type WebhookSetAnswer = Static<typeof webhookSetAnswer>
 const orderMembers = {
   orderNo: Type.String(),
   transactionId: transactionIdOfEvent(),
+  orderType: Type.Enum(ORDER_TYPES),
+  esimTranNo: nullable(Type.String({ description: 'The eSIM that a TOPUP adds to; null for NEW.' })),
   orderStatus: Type.Enum(ORDER_STATUSES),
   sequence: Type.Integer({
     minimum: 1,
@@ -51,7 +74,13 @@ export const orderPaidContent = Type.Object({
   currencyCode: currencyCode(),
   balanceAfter: money(),
   packageInfoList: Type.Array(
-    Type.Object({ packageCode: Type.String(), packageName: Type.String(), count: quantity(), price: price() }),
+    Type.Object({
+      packageCode: Type.String(),
+      packageName: Type.String(),
+      count: quantity(),
+      price: price(),
+      periodNum: nullable(quantity()),
+    }),
   ),
 })
 export type OrderPaidContent = Static<typeof orderPaidContent>
@@ -71,6 +100,42 @@ export const deliveryUpdatedContent = Type.Object({
 })
 export type DeliveryUpdatedContent = Static<typeof deliveryUpdatedContent>
 
+/** Of ESIM_USAGE and ESIM_EXPIRING: orderNo and transactionId are those of the order that delivered the eSIM. */
+const esimMembers = {
+  orderNo: Type.String(),
+  transactionId: transactionIdOfEvent(),
+  esimTranNo: Type.String(),
+  iccid: Type.String(),
+  sequence: Type.Integer({ minimum: 1, description: 'Counts the events of this type of one eSIM.' }),
+}
+
+export const esimUsageContent = Type.Object({
+  ...esimMembers,
+  totalVolume: quantity({ description: 'Bytes.' }),
+  orderUsage: quantity({ description: 'Bytes used.' }),
+  remaining: quantity({ description: 'Bytes that are left.' }),
+  threshold: Type.Integer({ minimum: 1, maximum: 100, description: 'The percentage that the usage has passed.' }),
+  usageUpdateTime: time(),
+})
+export type EsimUsageContent = Static<typeof esimUsageContent>
+
+export const esimExpiringContent = Type.Object({
+  ...esimMembers,
+  expiredTime: time(),
+  hours: Type.Integer({ minimum: 1, description: 'Hours before `expiredTime`, as set.' }),
+})
+export type EsimExpiringContent = Static<typeof esimExpiringContent>
+
+export const balanceLowContent = Type.Object({
+  balance: money(),
+  availableBalance: money(),
+  lowBalanceThreshold: price(),
+  percent: Type.Enum([100, 75, 50, 10], { description: 'The part of the threshold that the balance is now below.' }),
+  currencyCode: currencyCode(),
+  lastUpdateTime: time(),
+})
+export type BalanceLowContent = Static<typeof balanceLowContent>
+
 /** The body posted to a callback URL. Receivers drop a `notifyId` that they have already seen. */
 const notification = <T extends string, C extends Type.TObject>(notifyType: T, content: C) =>
   Type.Object({
@@ -86,6 +151,18 @@ export type OrderPaid = Static<typeof orderPaid>
 export const deliveryUpdated = notification('DELIVERY_UPDATED', deliveryUpdatedContent)
 export type DeliveryUpdated = Static<typeof deliveryUpdated>
 
+export const esimUsageEvent = notification('ESIM_USAGE', esimUsageContent)
+export type EsimUsageEvent = Static<typeof esimUsageEvent>
+
+export const esimExpiring = notification('ESIM_EXPIRING', esimExpiringContent)
+export type EsimExpiring = Static<typeof esimExpiring>
+
+export const esimActionUpdated = notification('ESIM_ACTION_UPDATED', actionAnswer)
+export type EsimActionUpdated = Static<typeof esimActionUpdated>
+
+export const balanceLow = notification('BALANCE_LOW', balanceLowContent)
+export type BalanceLow = Static<typeof balanceLow>
+
 /** Sent when a URL is set or enabled, to check that it answers; never retried. */
 export const checkHealth = notification('CHECK_HEALTH', Type.Object({}))
 export type CheckHealth = Static<typeof checkHealth>
@@ -93,7 +170,18 @@ export type CheckHealth = Static<typeof checkHealth>
 export const events = {
   ORDER_PAID: { summary: 'An order was debited', body: orderPaid },
   DELIVERY_UPDATED: { summary: 'An order or one of its eSIMs changed', body: deliveryUpdated },
+  ESIM_USAGE: { summary: 'The usage of an eSIM passed a threshold', body: esimUsageEvent },
+  ESIM_EXPIRING: { summary: 'An eSIM expires soon', body: esimExpiring },
+  ESIM_ACTION_UPDATED: { summary: 'An action on an eSIM ended or is under review', body: esimActionUpdated },
+  BALANCE_LOW: { summary: 'The balance fell below a part of the low-balance threshold', body: balanceLow },
   CHECK_HEALTH: { summary: 'Checks that the callback URL answers', body: checkHealth },
 } as const
 export type NotifyType = keyof typeof events
-export type Notification = OrderPaid | DeliveryUpdated | CheckHealth
+export type Notification =
+  | OrderPaid
+  | DeliveryUpdated
+  | EsimUsageEvent
+  | EsimExpiring
+  | EsimActionUpdated
+  | BalanceLow
+  | CheckHealth

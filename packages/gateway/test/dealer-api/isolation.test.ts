@@ -68,7 +68,11 @@ describe('an order, profile or package of another tenant', () => {
   it('exists for its owner', async () => {
     for (const [title, operation, theirs] of questions()) {
       const { code, data } = await stage.json(owner, operation, theirs)
-      expect([title, code, (data.profileList ?? data.orderList ?? data.entryList ?? []).length]).toEqual([title, '000000', 1])
+      expect([title, code, (data.profileList ?? data.orderList ?? data.entryList ?? []).length]).toEqual([
+        title,
+        '000000',
+        1,
+      ])
     }
   })
 

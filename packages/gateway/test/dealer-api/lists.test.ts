@@ -199,8 +199,8 @@ describe('esim/usage/query', () => {
   })
 
   test('more than a hundred eSIMs, and none, are refused', async () => {
-    expect(await codeOf('esim/usage/query', { esimTranNoList: Array(101).fill('E') })).toBe('000107')
-    expect(await codeOf('esim/usage/query', { esimTranNoList: [] })).toBe('000107')
+    expect(await codeOf('esim/usage/query', { esimTranNoList: Array(101).fill('E') })).toBe('000108')
+    expect(await codeOf('esim/usage/query', { esimTranNoList: [] })).toBe('000108')
     expect(await codeOf('esim/usage/query', {})).toBe('000105')
   })
 })

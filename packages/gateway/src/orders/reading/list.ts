@@ -33,8 +33,7 @@ export async function listOrders(
     text: select(where),
     values: [
       tenantId,
-      request.startTime == null ? LOWEST_UUID : firstUuidAt(parseTime(request.startTime).getTime()),
-      request.endTime == null ? HIGHEST_UUID : firstUuidAt(parseTime(request.endTime).getTime()),
+      ...timeRange(request),
       before,
       limit + 1,
       request.orderStatus ?? null,
@@ -48,6 +47,24 @@ export async function listOrders(
     nextCursor: rows.length > limit && last ? createCursor(deps.linkKey, scope, [last.orderId]) : null,
   }
 }
+
+/**
+ * An id is made before its order is placed: earlier than createTime by the time that admission and retries take, and by
+ * the clock of another node. The range of ids is therefore wider than that of createTime, which is compared as well.
+ */
+function timeRange({ startTime, endTime }: OrderListRequest) {
+  const start = startTime == null ? null : parseTime(startTime)
+  const end = endTime == null ? null : parseTime(endTime)
+  return [
+    start === null ? LOWEST_UUID : firstUuidAt(start.getTime() - PLACING_MAX_MS),
+    end === null ? HIGHEST_UUID : firstUuidAt(end.getTime() + CLOCK_DIFFERENCE_MAX_MS),
+    start,
+    end,
+  ]
+}
+
+const PLACING_MAX_MS = 5 * 60_000
+const CLOCK_DIFFERENCE_MAX_MS = 1_000
 
 /**
  * The index that a filter is read by. A partial index serves a statement only if the statement repeats its condition.
@@ -79,9 +96,10 @@ function select(where: string): string {
   return `
   with found as materialized (
     select * from orders
-    where tenant_id = $1 and order_id >= $2::uuid and order_id < least($3::uuid, $4::uuid) ${where}
-      and ($6::text is null or order_status = $6) and ($7::text is null or order_type = $7)
-    order by order_id desc limit $5
+    where tenant_id = $1 and order_id >= $2::uuid and order_id < least($3::uuid, $6::uuid) ${where}
+      and ($4::timestamptz is null or created_at >= $4) and ($5::timestamptz is null or created_at < $5)
+      and ($8::text is null or order_status = $8) and ($9::text is null or order_type = $9)
+    order by order_id desc limit $7
   ), counted as materialized (
     select order_id, line_no, count(*) filter (where item_status = 'DELIVERED')::int as delivered,
       count(*) filter (where item_status in ('REFUSED', 'CANCELLED'))::int as failed,

@@ -86,13 +86,14 @@ async function findEsims(
 
 const STATEMENT_KIND_OF: Record<TransferKind, StatementKind> = {
   ORDER: 'ORDER',
+  ESIM_TOPUP: 'TOPUP',
   REFUND: 'REFUND',
   TOP_UP: 'WALLET_TOPUP',
   ADJUSTMENT: 'ADJUSTMENT',
 }
 const TRANSFER_KIND_OF: Record<StatementKind, TransferKind> = {
   ORDER: 'ORDER',
-  TOPUP: 'ORDER',
+  TOPUP: 'ESIM_TOPUP',
   REFUND: 'REFUND',
   WALLET_TOPUP: 'TOP_UP',
   ADJUSTMENT: 'ADJUSTMENT',

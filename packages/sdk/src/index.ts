@@ -45,12 +45,12 @@ export {
   type QueryAnswer,
   type QueryRequest,
   type RequestOf,
+  type SmdpStatus,
   type StatementAnswer,
   type StatementEntry,
   type StatementRequest,
   type UsageQueryAnswer,
   type UsageQueryRequest,
-  type SmdpStatus,
   type WebhookSetAnswer,
   type WebhookSetRequest,
 } from '@dealer-esim/contract'

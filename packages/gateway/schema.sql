@@ -702,11 +702,11 @@ create table transfers (
   constraint transfers_pkey PRIMARY KEY (tenant_id, wallet_version),
   constraint transfers_amount_check CHECK ((amount >= 0)),
   constraint transfers_check CHECK (((from_account = 'WALLET'::text) <> (to_account = 'WALLET'::text))),
-  constraint transfers_check1 CHECK (((kind = 'ORDER'::text) = ((order_id IS NOT NULL) AND (item_no IS NULL)))),
+  constraint transfers_check1 CHECK (((kind = ANY (ARRAY['ORDER'::text, 'ESIM_TOPUP'::text])) = ((order_id IS NOT NULL) AND (item_no IS NULL)))),
   constraint transfers_check2 CHECK (((kind = 'REFUND'::text) = (item_no IS NOT NULL))),
   constraint transfers_check3 CHECK (((kind = ANY (ARRAY['TOP_UP'::text, 'ADJUSTMENT'::text])) = (reference IS NOT NULL))),
   constraint transfers_from_account_check CHECK ((from_account = ANY (ARRAY['WALLET'::text, 'SALES'::text, 'TOP_UPS'::text, 'REFUNDS'::text, 'ADJUSTMENTS'::text]))),
-  constraint transfers_kind_check CHECK ((kind = ANY (ARRAY['ORDER'::text, 'REFUND'::text, 'TOP_UP'::text, 'ADJUSTMENT'::text]))),
+  constraint transfers_kind_check CHECK ((kind = ANY (ARRAY['ORDER'::text, 'ESIM_TOPUP'::text, 'REFUND'::text, 'TOP_UP'::text, 'ADJUSTMENT'::text]))),
   constraint transfers_to_account_check CHECK ((to_account = ANY (ARRAY['WALLET'::text, 'SALES'::text, 'TOP_UPS'::text, 'REFUNDS'::text, 'ADJUSTMENTS'::text])))
 ) with (autovacuum_vacuum_cost_delay=0);
 CREATE INDEX transfers_kind ON transfers USING btree (tenant_id, kind, wallet_version) WHERE (kind <> 'ORDER'::text);
